@@ -1,4 +1,4 @@
-/** Tests the differences between groups of runs, and explains what makes groups hard or impossible to compare. */
+/** Tests the differences between groups of runs, and warns about differences that make a comparison misleading. */
 import { groupedBy } from '../base/grouped.js';
 import { isBaseline } from '../search/baselines.js';
 import { clipped, differenceRange, type Interval } from '../statistics/bootstrap.js';
@@ -26,13 +26,13 @@ export interface GroupDifference {
   readonly counts: readonly number[];
   /** `of` − `against`. */
   readonly difference: number | null;
-  /** Uncorrected 95% interval: bootstrap for pairs, otherwise Welch. */
+  /** Uncorrected 95% interval: as in `bootstrapMean95` for pairs, otherwise Welch's. */
   readonly interval: Interval | null;
   /** Share of pairs in which `of` is higher, counting ties as half; null without pairs. */
   readonly winRate: number | null;
-  /** Two-sided p-value; null if there are too few runs for a verdict. */
+  /** Two-sided p-value; null if there are too few runs for a verdict, or groups aren't comparable. */
   readonly p: number | null;
-  /** Holm-adjusted over all differences that have a p-value. */
+  /** `p` after Holm's correction for all differences that have a p-value. */
   readonly adjusted: number | null;
   readonly verdict: Verdict | 'not-comparable';
 }
@@ -88,14 +88,14 @@ function differenceOf(
   };
 }
 
-/** Runs are paired if the groups share all seeds of the smaller one, or enough for a verdict. */
+/** Runs are paired if the groups share all seeds of the smaller group, or enough seeds for a verdict. */
 const arePairs = (shared: number, a: number, b: number) =>
   shared > 0 && (shared === Math.min(a, b) || shared >= fewestForVerdict);
 
 export const confirmedBySeed = ({ runs }: RunGroup) =>
   meanBySeed(runs, ({ confirmed }) => confirmed?.mean ?? null);
 
-/** Averages runs with the same seed: these share warm-up and episodes, so they count as one observation. */
+/** Averages runs with the same seed: they share warm-up and episodes, so they count as one observation. */
 export function meanBySeed<T extends ConfiguredRun>(
   runs: readonly T[],
   of: (run: T) => number | null,
@@ -115,7 +115,7 @@ const scoring: Readonly<Record<string, string>> = {
     'episodes have different step limits, so their returns are not comparable and not tested',
 };
 
-/** Keys that could explain the result of a comparison on their own if groups differ in them. */
+/** Keys that could explain a difference by themselves if groups differ in them, with the warning to show. */
 const choosing: Readonly<Record<string, string>> = {
   'evaluation.episodes': 'the observed returns, and the choices based on them, are not equally noisy',
   'evaluation.seeds': 'policies are not chosen in the same way',
@@ -127,13 +127,13 @@ const choosing: Readonly<Record<string, string>> = {
 
 const budgetKeys = /^(iterations|candidates|warmup|limits)($|\.)/;
 
-/** Why two groups can't be tested against each other; undefined if they can. */
+/** Reason why two groups can't be tested against each other; undefined if they can. */
 function refusal(a: RunGroup, b: RunGroup): string | undefined {
   const key = Object.keys(scoring).find((name) => valuesOf([a, b], name).size > 1);
   return key === undefined ? undefined : `${key} differs`;
 }
 
-/** Whether runs with the same seed played the same episodes and were confirmed on the same ones. */
+/** True if runs with the same seed were evaluated on the same episodes, and confirmed on the same episodes. */
 const sameSetting = (a: RunGroup, b: RunGroup): boolean =>
   ['evaluation', 'confirmation'].every((section) => valuesOf([a, b], section).size === 1);
 
@@ -145,7 +145,7 @@ function valuesOf(groups: readonly RunGroup[], key: string): ReadonlySet<string>
     : new Set(groups.flatMap((group) => [...ownValues(group, key)]));
 }
 
-/** Values by group and key: each group is compared with all others. */
+/** Caches values by group and key, because each group is compared with all others. */
 const known = new WeakMap<RunGroup, Map<string, ReadonlySet<string>>>();
 
 function ownValues(group: RunGroup, key: string): ReadonlySet<string> {
@@ -156,7 +156,7 @@ function ownValues(group: RunGroup, key: string): ReadonlySet<string> {
   return own;
 }
 
-/** Warns about differences between the groups of an environment that could mislead. */
+/** Describes differences between the groups of an environment that could mislead. */
 export function cautions(
   { groups, named }: TaskGroups,
   by: readonly string[] | undefined,
@@ -198,18 +198,18 @@ function differing(
     within(key, [...Object.keys(scoring), ...Object.keys(choosing)]) ||
     (budgets.size > 1 && budgetKeys.test(key)) ||
     (key === 'prompts.templates' && apart(groups, 'prompts.set'));
-  // Any other difference between the groups could explain a verdict.
+  // Any other difference between the groups could also explain a verdict.
   const others = [
     ...new Set(groups.flatMap(({ runs }) => runs.flatMap((run) => [...materialSettings(run).keys()]))),
   ];
   const also = others.filter((key) => !isMentioned(key) && apart(groups, key));
-  if (also.length > 0) said.push(`also different between groups: ${also.toSorted().join(', ')}`);
+  if (also.length > 0) said.push(`other differences between groups: ${also.toSorted().join(', ')}`);
   return said;
 }
 
 /**
- * Whether groups differ in a key. Prompt and model settings are compared only between language models:
- * baselines have none.
+ * True if groups differ in a key. Groups of baselines are ignored for prompt and model settings, because these describe
+ * language models.
  */
 function apart(groups: readonly RunGroup[], key: string): boolean {
   const own = /^(prompts|model)\./.test(key) ? groups.filter((group) => !isPlayedByBaseline(group)) : groups;
@@ -231,7 +231,7 @@ function mixed({ name, runs }: RunGroup, by: readonly string[] | undefined): rea
   );
   if (keys.length === 0) return [];
   return [
-    `${name} mixes runs with different ${keys.toSorted().join(', ')}; runs with the same seed count once, with their mean`,
+    `${name} mixes runs with different ${keys.toSorted().join(', ')}; runs with the same seed are averaged and count once`,
   ];
 }
 
@@ -250,7 +250,7 @@ function ofRuns({ name, runs }: RunGroup): readonly string[] {
     ...(unfinished.length === 0
       ? []
       : [
-          `${name}: ${unfinished.length} ${of} are unfinished (${reasons(unfinished)}): their areas end where they do`,
+          `${name}: ${unfinished.length} ${of} are unfinished (${reasons(unfinished)}): their areas cover only the evaluations so far`,
         ]),
     ...(unconfirmed.length === 0
       ? []

@@ -24,7 +24,7 @@ interface CompareRequest {
   readonly json: boolean;
 }
 
-/** Returns the text to print: tables or JSON. */
+/** Compares runs and writes the requested files. Returns the text to print: tables or JSON. */
 export function compareRuns(
   request: CompareRequest,
   { columns, cwd }: Pick<CommandContext, 'columns' | 'cwd'>,
@@ -50,7 +50,7 @@ export function compareRuns(
   return comparisonTables(comparison, columns) + (page === undefined ? '' : `\n\npage        ${named(page)}`);
 }
 
-/** Keeps completed runs, one per config and seed: a second run with the same seed isn't an independent observation. */
+/** Keeps one run per config and seed, because a second one isn't independent; by default, only completed runs. */
 export function selected<T extends ConfiguredRun>(
   runs: readonly T[],
   unfinished: boolean,
@@ -74,7 +74,7 @@ export function selected<T extends ConfiguredRun>(
   return { kept: [...kept.values()], leftOut };
 }
 
-/** The error if no run is left to compare. */
+/** The error to throw if no run is left to compare. */
 export function nothingLeft(leftOut: readonly LeftOut[], unfinished: boolean): UserError {
   const first = leftOut.slice(0, 5).map(({ run, reason }) => `${run}: ${reason}`);
   return new UserError({

@@ -22,7 +22,7 @@ export interface ConfiguredRun extends RunSummary {
   readonly range: Interval;
 }
 
-/** The results of a run, and how they developed. */
+/** The results of a run, and how they developed over its evaluations. */
 export interface ComparedRun extends ConfiguredRun {
   /** Number of evaluated policies, including the warm-up. */
   readonly evaluations: number;
@@ -41,7 +41,7 @@ export interface ComparedRun extends ConfiguredRun {
   readonly warmup: number;
   /** Number of evaluations spent by the end of each iteration; index 0 is the warm-up. */
   readonly spent: readonly number[];
-  /** null if every evaluation was played in full. */
+  /** Null if the config doesn't use racing. */
   readonly racing: RacingTotals | null;
 }
 
@@ -67,7 +67,7 @@ export function readComparedRuns(paths: readonly string[]): {
   return { runs, unreadable };
 }
 
-/** Configs by their text without the seed, which is all that differs between the runs of a group. */
+/** Caches configs by their text without the seed, because repeats of an experiment differ only in the seed. */
 const configs = new Map<string, Config>();
 const mostConfigs = 2000;
 
@@ -137,7 +137,7 @@ function bestSoFar(
   for (const [i, { candidate, iteration, score }] of entries.entries()) {
     if (iteration !== entries[begin]!.iteration) begin = i;
     const before = iteration === 0 ? 0 : spent[iteration - 1]!;
-    // A rejected candidate leaves a gap; candidates removed by screening don't.
+    // A rejected candidate leaves a gap; a candidate removed by screening doesn't.
     const place = iteration === 0 || config.screening ? i - begin : candidate;
     scores.set(config.limits.evaluations === undefined ? before + place : i, score);
   }
@@ -165,5 +165,5 @@ export const commonRange = (runs: readonly Pick<ComparedRun, 'range'>[]): Interv
 /** The model's name without the `control/` prefix. */
 export const shortModel = (id: string): string => id.replace(/^control\//, '');
 
-/** The last part of an absolute path; other values are unchanged. */
+/** Shortens an absolute path to its last part; returns other values unchanged. */
 export const shortPath = (value: string): string => (isAbsolute(value) ? basename(value) : value);

@@ -42,13 +42,13 @@ export const renderComparisonPage = (
   );
 
 interface Shown {
-  /** Address of a run's page. */
+  /** Returns the link to a run's page. */
   readonly hrefOf: (path: string) => string;
-  /** Whether curves share the range 0 … 1. */
+  /** True to scale all curves to the range 0 … 1. */
   readonly isNormalised?: boolean;
   /** Maximum number of runs to list per environment; default: all. */
   readonly mostRuns?: number;
-  /** Whether each group is a single run, so there is nothing to test. */
+  /** True if each group is a single run, so nothing can be tested. */
   readonly isByRun?: boolean;
 }
 
@@ -145,7 +145,7 @@ const unscaled: Scale = { at: (value) => value, text: '' };
 
 const ends = ([low, high]: Interval, { at }: Scale): Interval => [at(low), at(high)];
 
-/** Maps the task's lowest possible return to 0 and its highest to 1; where they are unknown, those shown. */
+/** Maps the lowest possible return to 0 and the highest to 1; if a bound is unknown, uses the extreme return shown. */
 function commonScale(groups: readonly RunGroup[]): Scale {
   const runs = groups.flatMap((group) => group.runs);
   const shown = runs.flatMap(({ confirmed, curve }) => [...curve, ...(confirmed ? [confirmed.mean] : [])]);
@@ -160,12 +160,12 @@ function commonScale(groups: readonly RunGroup[]): Scale {
   return { at: (value) => (value - low.value) / width, text: `0 is ${low.text}; 1 is ${high.text}` };
 }
 
-/** Number of values that a cell of the config's differences lists. */
+/** Maximum number of values listed in a cell of the table of config differences. */
 const mostValues = 4;
 
 /**
  * The config keys whose values differ between groups; undefined if there are none.
- * @param ignored keys that say nothing about a group
+ * @param ignored pattern of keys to leave out, such as the seed
  */
 function settingsTable(tasks: readonly TaskGroups[], ignored: RegExp): Html | undefined {
   const groups = tasks.flatMap((task) =>

@@ -17,18 +17,18 @@ import {
 import { type ComparedRun, commonRange } from './compared-runs.js';
 import type { RunGroup, TaskEnvironment, TaskGroups } from './run-groups.js';
 
-/** When a run reached the target; a run that ended without reaching it is right-censored there. */
+/** When a run reached the target; a run that didn't reach it is right-censored at its end. */
 export interface TimeToTarget {
   readonly reached: boolean;
-  /** Iteration, from 1. */
+  /** Iteration (1-based) in which it reached the target, otherwise its last iteration. */
   readonly iteration: number;
-  /** Number of evaluations until then, including the warm-up. */
+  /** Number of evaluations up to that iteration, including the warm-up. */
   readonly evaluation: number;
 }
 
 /**
- * The iteration in which the best candidate's observed mean return had reached the target `hold` times in a
- * row, judged like a config's `target`. As there, the warm-up doesn't count.
+ * Finds the iteration in which the best candidate's observed mean return reaches the target for the `hold`-th time in a
+ * row. The warm-up doesn't count, as for a config's `target`.
  */
 export function timeToTarget(
   {
@@ -53,8 +53,8 @@ export function timeToTarget(
 }
 
 /**
- * The time by which half of all runs have reached the target, with the others censored where they ended
- * (Kaplan & Meier 1958); null if fewer than half are known to have reached it.
+ * Kaplan–Meier estimate (1958) of the time by which half of the runs reach the target; runs that don't reach it are
+ * censored where they ended. Null if the estimated share stays below half.
  */
 export function medianTime(
   times: readonly { readonly at: number; readonly reached: boolean }[],
@@ -82,7 +82,7 @@ export interface TargetFigures {
   readonly hold: number;
   readonly reached: number;
   readonly of: number;
-  /** Kaplan–Meier median over all runs; null if fewer than half are known to have reached it. */
+  /** Kaplan–Meier median over all runs; null if the estimated share of runs that reach the target stays below half. */
   readonly medianIterations: number | null;
   readonly medianEvaluations: number | null;
   /** Iterations after which the last run was censored; null if every run reached the target. */
@@ -109,13 +109,13 @@ export interface GroupFigures {
   readonly name: string;
   readonly runs: readonly RunFigures[];
   readonly seeds: readonly number[];
-  /** Number of evaluations that a run's config allows; several if `by` merged different ones. */
+  /** Number of evaluations that a run's config allows; several numbers if `by` merged different configs. */
   readonly budgets: readonly number[];
-  /** Final confirmed returns, summarised over seeds; null if there are none. Intervals are 95% bootstraps. */
+  /** Confirmed returns, summarised over seeds; null if there are none. Intervals are 95% (see `bootstrap.ts`). */
   readonly confirmed: ConfirmedSummary | null;
   /**
-   * Mean of the learning curve, which is the best return so far, over all evaluations. It is
-   * observed, so biased upwards by selection on noise, and isn't the return of any policy.
+   * Mean of the learning curve (the best observed return so far) over the first `horizon` evaluations. It is biased
+   * upwards, because the best of noisy returns is too high, and isn't the return of any policy.
    */
   readonly area: Summary | null;
   readonly target: TargetFigures | null;
@@ -271,7 +271,7 @@ function targetFigures(runs: readonly ComparedRun[], given: number | undefined):
   };
 }
 
-/** The common target of all configs; undefined if they have none or differ. */
+/** The target that all configs share; undefined if they have none or differ. */
 function commonTarget(runs: readonly ComparedRun[]) {
   const first = runs[0]?.config.target;
   if (first === undefined) return undefined;

@@ -7,7 +7,7 @@ import { isBaseline } from '../search/baselines.js';
 import { isMapping } from '../settings/schema.js';
 import { type ComparedRun, type ConfiguredRun, shortModel, shortPath } from './compared-runs.js';
 
-/** Runs that differ only in their seed or in keys that `by` doesn't list. */
+/** Runs with the same settings, except for the seed; with `by`, runs with the same values of the keys it lists. */
 export interface RunGroup {
   readonly name: string;
   /** Runs with the same seed are ordered from oldest to newest. */
@@ -31,7 +31,7 @@ export interface TaskGroups {
 /** Values of a run's config by dotted key, as text; `model` is the model's name. */
 export type Settings = ReadonlyMap<string, string>;
 
-/** Keys that don't affect results or identify the run itself; the environment is compared separately. */
+/** Keys that don't affect results, or only name the run or its seed; the environment is compared separately. */
 const immaterial =
   /^(name|seed|repeats|record|render|environment)($|\.)|^evaluation\.workers$|^limits\.rejections$|^model\.(concurrency|timeoutSeconds|maxRetries|maxRetryAfterSeconds|price(\..*)?|apiKeyEnv|keepAlive|device|threads)$/;
 
@@ -47,12 +47,12 @@ const order = [
   'corrections',
 ];
 
-/** Keys whose values are self-explanatory in names. */
+/** Keys whose values are clear without the key in a group's name. */
 const bare: ReadonlySet<string> = new Set(['model', 'prompts.set', 'name']);
 
 type Configured = Pick<ConfiguredRun, 'config' | 'manifest'>;
 
-/** Remembers what was derived from a run. */
+/** Caches the settings derived from each run. */
 function remembered<T extends Configured>(derive: (run: T) => Settings): (run: T) => Settings {
   const known = new WeakMap<T, Settings>();
   return (run) => {
@@ -120,7 +120,7 @@ export function groupRuns(
   const groupOf = (run: ComparedRun) =>
     by === undefined ? materialKey(run) : JSON.stringify(by.map((key) => settingOf(known(run), key)));
   const tasks = groupedBy(runs, ({ config }) => environmentKey(config));
-  // The manifest's name of a module is short; its id in the config is a path.
+  // For a module, the manifest contains a short name, whereas the config contains a path.
   const names = [...tasks.values()].map(([first]) => first!.manifest.environment);
   return [...tasks.values()].map((own, index): TaskGroups => {
     const { id, options } = own[0]!.config.environment;
@@ -140,7 +140,7 @@ export function groupRuns(
   });
 }
 
-/** A key that is equal for runs of the same experiment and seed, which count as one observation. */
+/** A string that is equal for runs of the same experiment and seed, which count as one observation. */
 export const identityOf = (run: Configured): string =>
   `${environmentKey(run.config)} ${materialKey(run)} ${run.manifest.seed}`;
 
@@ -183,7 +183,7 @@ function requireKeys(by: readonly string[], settings: readonly Settings[]): void
       field: '--by',
       message:
         key === 'seed' || key === 'repeats'
-          ? 'repeats are what the figures are taken over'
+          ? "runs can't be grouped by this key, because figures are averages over repeats"
           : 'no config of these runs has this key',
       value: key,
       alternatives: near === undefined ? [...all].toSorted() : [near],

@@ -55,7 +55,7 @@ export const confirmedColumns: readonly Column<TaskGroup>[] = [
   }),
 ];
 
-/** Columns for effort. The terminal shows only those that have values in this task; CSV shows all. */
+/** Columns for effort. The terminal hides columns without values in this task; CSV contains all columns. */
 export function effortColumns({ groups }: Pick<TaskComparison, 'groups'>): readonly Column<TaskGroup>[] {
   const timed = groups.some(({ target }) => target !== null);
   const paid = groups.some(({ tokens }) => tokens > 0);
@@ -96,7 +96,7 @@ export const differenceColumns: readonly Column<GroupDifference>[] = [
   text('verdict', verdictCell),
 ];
 
-/** Maximum number of skipped runs listed by name. */
+/** Maximum number of runs to list as left out. */
 const shownLeftOut = 10;
 
 /** @param width see `CommandContext` */

@@ -17,7 +17,7 @@ export const manyRuns = 10;
 
 type Counted = Pick<GroupDifference, 'counts' | 'test'>;
 
-/** The verdict as a cell of a table. @param found without `test`, if neither pairs nor runs are counted */
+/** The verdict as a cell of a table. @param found without `test` if it counts neither pairs nor runs */
 export const verdictCell = (
   found: Pick<GroupDifference, 'verdict'> & Partial<Pick<GroupDifference, 'test' | 'reason'>>,
 ) => ({
@@ -60,7 +60,7 @@ function conclusion(found: GroupDifference): string {
   return verdictSentence({ ...found, difference, verdict }, 'confirmed return');
 }
 
-/** Summarises all differences in a sentence, for the terminal and the page; undefined if there are none. */
+/** Summarises all differences in words, for the terminal and the page; undefined if there are none. */
 export function conclusionOf(tasks: readonly TaskComparison[]): string | undefined {
   const all = tasks.flatMap(({ name, differences }) => differences.map((found) => ({ task: name, found })));
   if (all.length < 2) return all[0] && conclusion(all[0].found);
@@ -108,9 +108,9 @@ export function verdictSentence(
   const half = Math.max(interval[1] - found.difference, found.difference - interval[0]);
   const noise =
     verdict === 'no-evidence' && half > 0
-      ? ` A difference below about ${formatReturn(half)} can't be told from noise here.`
+      ? ` A difference below about ${formatReturn(half)} can't be distinguished from noise here.`
       : '';
-  const few = smallest(counts) < manyRuns ? ` ${count} are few: more repeats would narrow this.` : '';
+  const few = smallest(counts) < manyRuns ? ` ${count} are few: more repeats would narrow the interval.` : '';
   return `${verdictStarts[verdict]}: ${measured} (95 % interval ${formatInterval(interval, formatSigned)}, p ${adjusted === null ? missing : pText(adjusted)}, ${count}).${noise}${few}`;
 }
 
@@ -127,7 +127,7 @@ export function pText(p: number): string {
 /** Example: `7 of 10`. */
 export const reachedText = ({ reached, of }: TargetFigures): string => `${reached} of ${of}`;
 
-/** The median iteration; `> 40` if fewer than half are known to have reached the target by then. */
+/** The median iteration; `> 40` if it is unknown and the last run without the target ended after 40 iterations. */
 export const iterationsText = ({ medianIterations, censoredAfter }: TargetFigures): string =>
   medianIterations === null ? `> ${censoredAfter ?? 0}` : String(medianIterations);
 
@@ -136,7 +136,7 @@ export const verdictRule = (tested: number): readonly string[] =>
   tested === 0
     ? []
     : [
-        `verdicts: where the 95 % interval of the difference excludes 0 and p < 0.05${tested > 1 ? `, corrected by Holm for the ${tested} differences that were tested` : ''}`,
+        `verdicts: higher or lower if the 95 % interval of the difference excludes 0 and p < 0.05${tested > 1 ? `, with Holm’s correction for the ${tested} differences that were tested` : ''}`,
       ];
 
 /** Explanations below every table. */

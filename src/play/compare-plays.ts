@@ -1,4 +1,4 @@
-/** Compares players: their mean results, and differences over games that both played. */
+/** Compares players by their mean results and by differences over the games that both played. */
 import { resolve } from 'node:path';
 import { type CommandContext, shownPath } from '../base/context.js';
 import { messageOf, UserError } from '../base/errors.js';
@@ -27,7 +27,7 @@ type PlayDifference = PairedDifference &
   Judged & {
     readonly first: string;
     readonly second: string;
-    /** The score if both players have one, otherwise the return. */
+    /** `score` if all compared games have one, otherwise `return`. */
     readonly measure: 'score' | 'return';
   };
 
@@ -121,7 +121,7 @@ function readPlay(path: string, cwd: string, unfinished: boolean): ReadPlay | Le
   }
 }
 
-/** @throws UserError if the games differ in more than their player */
+/** @throws UserError if the plays have different environments or options */
 function requireSameGames(plays: readonly ReadPlay[]): void {
   const [first] = plays;
   const other = plays.find(({ environment }) => environment !== first!.environment);
@@ -141,7 +141,7 @@ function namesOf(results: readonly PlayResult[]): readonly string[] {
   );
 }
 
-/** Compares each pair of players over the games with seeds that both played. */
+/** Compares each pair of players over the games with the same seeds. */
 function differencesOf(
   all: readonly (readonly GameRecord[])[],
   names: readonly string[],
@@ -209,12 +209,12 @@ function differenceText(
   differences: readonly PlayDifference[],
   width: number | undefined,
 ): readonly string[] {
-  if (differences.length === 0) return ['No two of them played the same games: give plays the same seed.'];
+  if (differences.length === 0) return ['No two of these plays share a game: use the same seed.'];
   const table = terminalTable(
     differences,
     [
       text('difference', ({ first, second }: PlayDifference) => `${first} − ${second}`),
-      text('of', ({ measure }: PlayDifference) => `${measure}, same games`),
+      text('measure', ({ measure }: PlayDifference) => `${measure}, same games`),
       number('games', ({ pairs }: PlayDifference) => pairs),
       text('mean', ({ difference, interval }: PlayDifference) =>
         interval === null
@@ -228,6 +228,6 @@ function differenceText(
   );
   return [
     table,
-    `Intervals are 95 %; a verdict needs one without 0 and p < 0.05 by Holm over ${plural(differences.length, 'difference')}. Ties count half.`,
+    `Intervals are 95 %. Higher or lower: the interval excludes 0 and p < 0.05, with Holm’s correction for ${plural(differences.length, 'difference')}. Ties count half.`,
   ];
 }

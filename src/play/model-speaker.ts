@@ -1,5 +1,5 @@
 /**
- * Calls the model of a play. Each call is recorded before it is sent, stays within the limits, and is made only once.
+ * Calls the model of a play. Records each call before sending it, keeps within the limits, and reuses recorded replies.
  */
 import type { Agent } from '../agents/agent.js';
 import { chosenOf, type ScoredChoice, scoredChoices } from '../agents/scored.js';
@@ -33,13 +33,13 @@ export interface ModelSpeakerSettings
   readonly count?: Speaker['count'];
 }
 
-/** Number of consecutive rounds in which every call fails after which a play gives up. */
+/** A play gives up after this many consecutive rounds in which every call fails. */
 const patience = 3;
 
-/** @throws RunStopped at a limit, on a stop request, or if the model never answers */
+/** `reply` throws RunStopped at a limit or on a stop request, and ModelError if the model keeps failing. */
 export function modelSpeaker(settings: ModelSpeakerSettings): Speaker<ModelReply> {
   const { model, policy, wave } = settings;
-  // Conversations differ, so each needs a call of its own.
+  // Conversations differ, so each needs its own call.
   const asking = {
     ...settings,
     iteration: wave,

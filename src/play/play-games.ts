@@ -161,7 +161,7 @@ class Play {
     return minutes === undefined ? Number.POSITIVE_INFINITY : minutes * 60_000 - this.activeMs();
   }
 
-  /** Why the play ends. @throws errors that are neither a stop nor a failure of the model or environment */
+  /** The reason why the play ends. @throws errors that aren't a stop or a failure of the model or environment */
   #reasonOf(error: unknown): StopReason {
     if (error instanceof RunStopped) return error.reason;
     if (this.#outside.stop.abort.aborted || error instanceof QuitError) return { kind: 'interrupted' };
@@ -255,7 +255,7 @@ class Play {
         ask: (request) => this.#directory.ask(request),
         onFault: this.#onFault,
         onWait: (ms) => this.#emit({ kind: 'rate-limited', seconds: Math.round(ms / 1000) }),
-        // Ignore failed calls that no other call follows, so that they are retried.
+        // Ignore a failed call if no later call of its game follows, so that it is retried.
         recorded: (...place) =>
           this.#unfinished.findLast(
             (call) => isHere(call, ...place) && (call.outcome.kind !== 'error' || isFollowed(call)),
@@ -304,12 +304,12 @@ class Play {
   }
 }
 
-/** Used until the last game ends. */
+/** Used while the play is running, because intervals are computed only at its end. */
 const noIntervals = { returnCi95: null, scoreCi95: null };
 
 type Place = Parameters<NonNullable<Parameters<typeof modelSpeaker>[0]['recorded']>>;
 
-/** First spawn key of the sampling stream, distinct from those in `random/seeds.ts`. */
+/** First spawn key of the sampling stream. `random/seeds.ts` uses it only for training, which a play doesn't do. */
 const samplingStream = 5;
 
 function recordOf(

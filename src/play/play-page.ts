@@ -34,7 +34,7 @@ export function writePlayPage(path: string): string {
   return file;
 }
 
-/** The content of the page for the play at `path`. */
+/** The page of the play at `path`. */
 export function playPage(path: string): Page {
   const summary = summaryOf(path);
   const { manifest, status } = summary;
@@ -98,11 +98,11 @@ function reproduction(manifest: Manifest): Html {
     `npx policyloop play config.yaml --run-dir ${again}`,
     ...(manifest.play?.player === 'model'
       ? [
-          '# the same without asking the model: with the replies that are recorded here',
+          '# the same games with the recorded replies, without calling the model',
           `npx policyloop play config.yaml --run-dir ${again} 'model={provider: replayed, run: .}'`,
         ]
       : []),
-    '# what chance reaches in the same games, and the difference',
+    '# random actions in the same games, for comparison',
     `npx policyloop play config.yaml player=random --run-dir ../${manifest.run}-random`,
     `npx policyloop compare . ../${manifest.run}-random`,
   ];
@@ -115,7 +115,7 @@ ${versionTable(manifest)}`;
 const mostCharacters = 4_000_000;
 
 export function transcripts(games: readonly GameRecord[], calls: readonly CallRecord[], run: string): Html {
-  if (games.length === 0) return html`<p class="empty">No game was finished.</p>`;
+  if (games.length === 0) return html`<p class="empty">No complete games.</p>`;
   const [first] = calls;
   const system = first?.messages[0]?.role === 'system' ? first.messages[0].content : undefined;
   const byGame = groupedBy(calls, placeOf);
@@ -126,9 +126,9 @@ export function transcripts(games: readonly GameRecord[], calls: readonly CallRe
   });
   const isScored = games.some(({ score }) => score !== undefined);
   return html`${system !== undefined && html`<details><summary>System message <span class="muted">${plural(system.length, 'character')}</span></summary>${preformatted(system)}</details>`}
-<p class="log-head" aria-hidden="true"><span>game</span><span>${isScored ? 'score' : 'return'}</span><span></span><span>how it ended</span></p>
+<p class="log-head" aria-hidden="true"><span>game</span><span>${isScored ? 'score' : 'return'}</span><span></span><span>outcome</span></p>
 ${shown.map((game) => transcript(game, byGame.get(placeOf(game)) ?? []))}
-${shown.length < games.length && html`<p class="note">${plural(games.length - shown.length, 'game')} more would fill the page: <code>policyloop show ${run} --game ${shown.length + 1}</code></p>`}`;
+${shown.length < games.length && html`<p class="note">Not shown here: ${plural(games.length - shown.length, 'more game')}. To see one, use <code>policyloop show ${run} --game ${shown.length + 1}</code></p>`}`;
 }
 
 const placeOf = ({ iteration, candidate }: { readonly iteration: number; readonly candidate: number }) =>
@@ -173,7 +173,7 @@ function turnEntry(turn: GameTurn, index: number, call: CallRecord | undefined):
 <h3>Turn ${index + 1} ${reward !== 0 && html`<span class="chip ${reward > 0 ? 'good' : 'bad'}">${reward > 0 ? '+' : ''}${formatNumber(reward)}</span>`}${valid === false && html`<span class="chip warn">names no action</span>`}</h3>
 ${preformatted(message)}
 ${said !== undefined && html`<h4>Reply</h4>${said === '' ? html`<p class="muted">(empty)</p>` : preformatted(said)}`}
-<p class="evaluated">${done === undefined ? html`<span class="muted">No step was taken.</span>` : html`<b>&gt; ${done}</b>${valid === false && html` <span class="muted">(not the reply’s)</span>`}`}${call && callText(call)}</p>
+<p class="evaluated">${done === undefined ? html`<span class="muted">No step was taken.</span>` : html`<b>&gt; ${done}</b>${valid === false && html` <span class="muted">(fallback action)</span>`}`}${call && callText(call)}</p>
 </article>`;
 }
 

@@ -12,7 +12,7 @@ import { unbounded } from '../statistics/bootstrap.js';
 import { largest, mean } from '../statistics/descriptive.js';
 import { summarize } from '../statistics/paired.js';
 
-/** The last line of `--json`. */
+/** The last line that `--json` prints. */
 export interface PlayResult extends PlayFigures {
   /** Path of the run directory. */
   readonly run: string;
@@ -34,7 +34,7 @@ export interface FailedPlay extends Omit<PlayResult, 'status'> {
   readonly error: string;
 }
 
-/** @param cwd directory to which paths are relative */
+/** @param cwd directory to which the paths in the result are relative */
 export function playResult(path: string, cwd: string): PlayResult {
   const { manifest, status } = summaryOf(path);
   return {
@@ -100,7 +100,7 @@ export interface PlayFigures {
   /** Null if the environment has no score. */
   readonly meanScore: number | null;
   readonly scoreCi95: readonly [number, number] | null;
-  /** Mean of the maximum scores; null if unknown. */
+  /** Mean of the games' maximum scores; null if they are unknown. */
   readonly maxScore: number | null;
   /** Shares of games won and lost; null if the environment doesn't report them. */
   readonly won: number | null;
@@ -109,11 +109,11 @@ export interface PlayFigures {
   readonly meanLength: number | null;
   /** Number of games cut off by a step limit. */
   readonly truncated: number;
-  /** Share of replies that named no action; null if no model played. */
+  /** Share of replies that named no action; null if neither a model nor a person played. */
   readonly unclear: number | null;
 }
 
-/** Means without intervals, for a play in progress: computing intervals could take longer than playing. */
+/** Means for a play in progress; without intervals, because computing them could take longer than playing. */
 export function playMeans(games: readonly GameRecord[]): Pick<PlayFigures, 'meanReturn' | 'meanScore'> {
   const scores = games.flatMap(({ score }) => score ?? []);
   return {
@@ -126,7 +126,7 @@ export function playFigures(games: readonly GameRecord[]): PlayFigures {
   const returns = summarize(games.map((game) => game.return));
   const scored = games.flatMap(({ score }) => score ?? []);
   const most = games.flatMap(({ maxScore }) => maxScore ?? []);
-  // Scores are bounded by 0 and the maximum score.
+  // If all maximum scores are known and no score is negative, scores range from 0 to the highest maximum.
   const isBounded = most.length === games.length && scored.every((score) => score >= 0);
   const score = summarize(scored, isBounded ? [0, largest(most)] : unbounded);
   const share = (of: (game: GameRecord) => boolean | undefined) => {

@@ -31,7 +31,7 @@ export interface PlaySetup {
   readonly arena: Arena;
   readonly agent: PromptedAgent;
   readonly model: LanguageModel | undefined;
-  /** Present if a program plays. */
+  /** Set if a program plays. */
   readonly program?: Awaited<ReturnType<typeof openProgramFile>> | undefined;
   readonly ledger: Ledger;
   readonly starts: readonly number[];
@@ -43,7 +43,7 @@ export interface PlaySetup {
 /**
  * @param env environment variables, for keys and server addresses
  * @param own model that replaces the config's
- * @throws UserError with all problems
+ * @throws UserError if a part can't be created, or the parts don't fit together
  */
 export async function setUpPlay(
   config: PlayConfig,
@@ -99,7 +99,7 @@ async function openArena(
   return localArena(environments);
 }
 
-/** The model whose calls are counted; in a replay, the model that was recorded. */
+/** The model whose usage counts; in a replay, the recorded model. */
 function countedModel({ model }: PlayConfig): PlayModelConfig {
   return model!.provider === 'replayed' ? countedModel(recordedConfig(model!.run)) : model!;
 }
@@ -127,7 +127,7 @@ async function openModel(
   if (model.provider !== 'replayed') return createModel(model, env, waitOnClock);
   recordedConfig(model.run);
   const cassette = { path: model.run, model: readManifest(model.run).model, calls: callsIn(model.run) };
-  // Recordings contain scored texts as well as replies.
+  // Recordings may contain scores of given texts as well as replies.
   return { ...createModel(model, env, waitOnClock, cassette), scoresTexts: true };
 }
 

@@ -9,10 +9,10 @@ import { openLogs, readManifest } from '../runs/reader.js';
 import { actionText, ending } from './play-page.js';
 import { gamesOf, playResult, playText } from './play-result.js';
 
-/** Whether the directory contains a play. */
+/** True if the directory contains a play. */
 export const isPlay = (path: string): boolean => unlessRefused(() => readManifest(path).play) !== undefined;
 
-/** Path of the directory with this name; undefined if it isn't a play. */
+/** Path of the play with this name; undefined if there is none. */
 export function findPlay(
   args: { readonly run: string; readonly runsDir: string },
   { cwd }: Pick<CommandContext, 'cwd'>,
@@ -25,7 +25,7 @@ export function findPlay(
 
 /**
  * Output of `show` for a play: its result or one of its games.
- * @param number number of the game, from 1
+ * @param number 1-based number of a game; if undefined, the result is shown
  * @throws UserError for a game that was not played
  */
 export function shownPlay(

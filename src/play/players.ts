@@ -18,7 +18,7 @@ export interface Player<R extends Reply = Reply> {
   readonly agent: Agent;
   readonly speaker: Speaker<R>;
   readonly fallback: Fallback;
-  /** How many times in a row the player is asked again. */
+  /** Maximum number of times in a row that the player is asked again after an unclear reply. */
   readonly asks: number;
 }
 
@@ -27,7 +27,7 @@ export function expertPlayer(agent: Agent, { batch }: Arena): Player {
   const known = new Map<number, readonly string[]>();
   return {
     ...{ fallback: 'end', asks: 0 },
-    // Take commands as they are: the default parser might find another command inside one.
+    // Take commands as they are, because the default parser might find a different command inside one.
     agent: { ...agent, extractAction: (reply) => (reply === '' ? undefined : reply) },
     speaker: {
       async reply(conversations) {
@@ -56,8 +56,8 @@ export function carelessPlayer(agent: Agent, fallback: 'random' | 'first'): Play
 }
 
 /**
- * Plays a program, which reads the observations themselves instead of their text.
- * @param build the program's policy; may throw a ProgramFault, as may the policy
+ * Plays a program, which receives observations as values instead of text.
+ * @param build creates the program's policy; both may throw a ProgramFault
  */
 export function programPlayer(agent: Agent, { actionSpace }: Arena, build: () => Policy): Player {
   const policies = new Map<number, Policy>();
@@ -79,14 +79,14 @@ export function programPlayer(agent: Agent, { actionSpace }: Arena, build: () =>
   };
 }
 
-/** Thrown when a person gives up. */
+/** Thrown when a person quits a game. */
 export class QuitError extends Error {
   override readonly name = 'QuitError';
 }
 
 /**
  * Asks a person for every action. Games are played one after another.
- * @param ask shows a text and returns the line that was typed; undefined at the end of the input
+ * @param ask shows text and returns the line that the person typed, or undefined at the end of the input
  * @throws QuitError if the person quits
  */
 export function humanPlayer(agent: Agent, ask: (text: string) => Promise<string | undefined>): Player {

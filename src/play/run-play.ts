@@ -106,7 +106,7 @@ export async function resumePlay(
   });
 }
 
-/** Adds places in the config file to errors, even to those that occur during setup. */
+/** Adds locations in the config file to errors, including errors that occur during the play. */
 async function located(loaded: LoadedPlay, work: () => Promise<number>): Promise<number> {
   try {
     return await work();
@@ -125,7 +125,7 @@ function requireTerminal({ config }: LoadedPlay, { readLine }: CommandContext): 
   });
 }
 
-/** Maximum prompt length to announce to a server, in tokens. */
+/** Maximum prompt length to announce to a server, in tokens, unless `policy.historyTokens` is set. */
 const mostExpected = 16_384;
 
 async function openModel(setup: PlaySetup, { note }: CommandContext): Promise<void> {

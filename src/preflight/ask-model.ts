@@ -51,7 +51,7 @@ export async function makeRoom(assembly: Assembly, signal: AbortSignal | undefin
   const bounds = [forecast.critic?.bound, forecast.feedback?.bound];
   for (const [i, other] of others.entries()) other?.expect?.(bounds[i] ?? 0);
   if (model?.expect === undefined) return;
-  // A critic or feedback without a model of its own uses the run's model.
+  // A critic or feedback without its own model uses the run's model.
   const own = bounds.filter((_, i) => others[i] === undefined);
   model.expect(longestBound(forecast.longest.bound, ...own));
   await contextOf(assembly.config.model, model, true, signal);
@@ -68,8 +68,8 @@ const probe = {
 } as const;
 
 /**
- * Asks the model that proposes for a first proposal, and the other models for a short answer. Skips baselines
- * and modules without `generate`.
+ * Asks the proposing model for a first proposal, and the other models for a short answer. Skips baselines and modules
+ * without `generate`.
  */
 export async function askModel(
   assembly: Assembly,
@@ -111,7 +111,7 @@ interface Probed {
   readonly field: string;
   /** Upper bound on the tokens in the model's longest prompt. */
   readonly bound: number;
-  /** Whether to send a picture, which models without vision reject. */
+  /** True to send a picture, which models without vision reject. */
   readonly isShown?: boolean;
   /** If set, asks for the first proposal of this experiment instead of a short answer. */
   readonly proposesFor?: Assembly;
@@ -187,7 +187,7 @@ function proposalFindings(
       message: `${answers}, but a run would reject this reply: ${rejectionText(call, 200)}`,
       remedy: isCut
         ? longerAnswer
-        : `${again}; otherwise try another prompts.set, a model.format that enforces the answer, or use a larger model`,
+        : `${again}; if that doesn't help, try another prompts.set, a model.format that enforces the answer, or a larger model`,
     }),
     ...warningsOf(completion!, field),
   ];
@@ -201,11 +201,11 @@ function answerText(name: string, { format, latencyMs, usage }: Completion): str
 
 const longerAnswer = 'raise model.maxTokens; reasoning may use it up before the answer';
 
-/** The warnings of a reply; none for an empty one, which has a finding of its own. */
+/** The warnings of a reply; none if it is empty, because that has its own finding. */
 const warningsOf = ({ text, warnings = [] }: Completion, field: string): readonly Finding[] =>
   text.trim() === '' ? [] : warnings.map((message) => warning({ field, message }));
 
-/** A config without retries: a check reports errors immediately. */
+/** A config without retries and with a limited timeout, so that a check reports errors quickly. */
 function impatient(config: SingleModelConfig): SingleModelConfig {
   if (!('maxRetries' in config)) return config;
   return { ...config, maxRetries: 0, timeoutSeconds: Math.min(config.timeoutSeconds, 180) };
@@ -214,7 +214,7 @@ function impatient(config: SingleModelConfig): SingleModelConfig {
 /**
  * Asks a model for a run's first proposal as the run would, but only once and without corrections.
  * @returns the call, judged as in a run; undefined if a limit doesn't allow it
- * @throws ModelError if retrying is pointless, or when aborted
+ * @throws ModelError if the model can't be used at all, or when aborted
  */
 
 async function firstProposal(

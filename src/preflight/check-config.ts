@@ -47,7 +47,7 @@ export async function checkConfig(
       const trial = offline ? [] : await trialFindings(assembly, stop.abort);
       const answer = offline ? [] : await askModel(assembly, env, stop.finish);
       const [failed, others] = [errorsIn(answer), answer.filter(({ level }) => level !== 'error')];
-      // List models that don't answer first.
+      // Models that don't answer come first, so that they aren't overlooked.
       return [
         ...located(loaded, failed),
         ...notesOf(loaded),
@@ -66,7 +66,7 @@ export async function checkConfig(
   }
 }
 
-/** Notes on imported keys and overrides. */
+/** Notes on the config's imported keys and on overrides, as findings. */
 const notesOf = (loaded: LoadedConfig | undefined): readonly Finding[] =>
   (loaded?.notes ?? []).map((note) => found('config', note.trim()));
 
@@ -84,8 +84,8 @@ export function samplingFindings(config: ModelConfig): readonly Finding[] {
 }
 
 /**
- * The device that a local model will use, and why others can't be used. A missing device is reported only when the
- * model is loaded.
+ * Reports the device that a local model will use, and why others can't be used. Doesn't report a missing device, because
+ * loading the model does.
  */
 export async function deviceFindings(config: ModelConfig): Promise<readonly Finding[]> {
   const model = languageModelOf(config);
@@ -103,7 +103,7 @@ export async function deviceFindings(config: ModelConfig): Promise<readonly Find
 /**
  * Builds the environment, the policy and the first prompt of an imported config, before it is written. Doesn't need the
  * model; demonstrations may be added later.
- * @returns notes on what was built, and warnings
+ * @returns notes on the parts that were built, and warnings
  * @throws UserError with the keys of the original config
  */
 

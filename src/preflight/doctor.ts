@@ -45,7 +45,7 @@ export interface Examination {
   readonly checks: readonly Check[];
 }
 
-/** Runs all checks, which don't install, write or cost anything. */
+/** Runs all checks. They install nothing, write nothing and cost nothing. */
 export async function examine(surroundings: Surroundings): Promise<Examination> {
   const checks = await Promise.all([
     nodeVersion(process.versions.node),
@@ -89,20 +89,20 @@ export function nodeVersion(version: string): Check {
   return isNew ? ok('Node.js', version) : problem('Node.js', version, remedy);
 }
 
-/** Minimum memory in bytes, for a useful model next to a run. */
+/** Minimum memory in bytes for a useful local model alongside a run. */
 const leastMemory = 2 * 2 ** 30;
 
 function computer(): readonly Check[] {
   const model = cpus()[0]?.model.trim() ?? 'unknown model';
   const memory = `${formatBytes(totalmem())}, ${formatBytes(freemem())} free`;
-  const remedy = 'too little for local models; use model.provider ollama or openai with another machine';
+  const remedy = 'local models need more; use model.provider ollama or openai on another machine';
   return [
     ok('processor', `${plural(availableParallelism(), 'thread')}, ${model}`),
     totalmem() >= leastMemory ? ok('memory', memory) : problem('memory', memory, remedy),
   ];
 }
 
-/** Minimum disk space in bytes: runs need megabytes, downloaded models need gigabytes. */
+/** Minimum free disk space in bytes: runs need megabytes, downloaded models need gigabytes. */
 const leastDisk = 2 ** 30;
 
 function disk({ cwd, runsDir }: Surroundings): Check {

@@ -1,4 +1,4 @@
-/** The findings of a check. */
+/** Findings of a check, and their format on a terminal. */
 
 import { formatProblem, type Problem } from '../base/errors.js';
 import { largest } from '../statistics/descriptive.js';

@@ -68,7 +68,7 @@ export function modulesLeftOut({
   return modules.flatMap(({ value, ...part }) => (typeof value === 'string' ? [{ ...part, value }] : []));
 }
 
-/** Placeholders for modules that no other part needs. */
+/** Placeholders for modules that aren't imported and that no other part needs. */
 export function standIns({ critic, feedback, model }: Config): {
   readonly model?: LanguageModel;
   readonly critic?: LanguageModel;
@@ -101,7 +101,7 @@ export function notChecked({ field, value, unknown }: LeftOut): Finding {
 }
 
 /**
- * Opens and closes the parts that aren't modules.
+ * Opens and closes the model and, if requested, the environment, to find problems. Imports no module of a model.
  * @throws UserError with the problems of all parts
  */
 export async function openParts(

@@ -15,7 +15,7 @@ interface Read {
   readonly prompt: Pick<LongestPrompt, 'answer' | 'corrected' | 'tokens'>;
   /** Context length in tokens; undefined if unknown. */
   readonly context: number | undefined;
-  /** What is asked for, such as `10 parameters`; absent for a remark, which may be truncated. */
+  /** The requested answer, e.g. `10 parameters`; absent for a remark, which may be truncated. */
   readonly answer?: string;
   readonly what: string;
   readonly field: string;

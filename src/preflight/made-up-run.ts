@@ -1,4 +1,4 @@
-/** Made-up runs with very long and very short numbers, to measure how long prompts can become. */
+/** Made-up runs with very long or very short numbers, to estimate how long prompts can become. */
 import type { Observation, Space } from '../environments/environment.js';
 import type { Assembly } from '../experiment/assemble.js';
 import { type ParameterSpec, type ParameterVector, programsOf } from '../policies/policy.js';
@@ -17,10 +17,10 @@ export type Parts = Pick<
 
 export type Width = 'wide' | 'narrow';
 
-/** Sample scores, as long and as short as they can be in a prompt. */
+/** Sample scores: one with many digits and one with few. */
 export const scores: Readonly<Record<Width, number>> = { wide: -1234.56, narrow: 0 };
 const rewards: Readonly<Record<Width, number>> = { wide: 12.3456, narrow: 0 };
-/** A sample reason for a reply. */
+/** A sample explanation in a reply. */
 export const reason =
   'The pole falls to the right; a larger weight on its speed should catch it sooner. '.repeat(2);
 
@@ -37,7 +37,7 @@ export function madeUpRun(parts: Parts, width: Width): MadeUpRun {
   const { evaluation, feedback, memory, prompts } = parts.config;
   const isReported = (iteration: number) =>
     feedback !== undefined && iteration > 0 && iteration % feedback.every === 0;
-  // The history shows the number of episodes of an evaluation that racing stopped: at most all but one.
+  // For an evaluation stopped by racing, the history shows its number of episodes: at most all but one.
   const cut = width === 'wide' && evaluation.racing !== undefined;
   const spec = parts.family.parameters;
   const encoding = encodingFor(parts.family, prompts.set);
@@ -81,7 +81,7 @@ const longestFeedback = (from: Feedback['from']): Feedback => ({
   remark: 'w '.repeat(longestRemark / 2).trim(),
 });
 
-/** A long or a short program, as models write them; those of different iterations differ in their structure. */
+/** A long or a short program like a model's. Programs of different iterations have different structures. */
 function sampleProgram(width: Width, iteration: number): string {
   const name = `part${Math.abs(iteration)}${iteration < 0 ? 'a' : ''}`;
   const lines = Array.from(
@@ -145,6 +145,6 @@ export function swingingEpisode({ config, environment }: Parts, width: Width): E
 const longestEpisode = ({ config: { evaluation }, environment }: Pick<Parts, 'config' | 'environment'>) =>
   Math.min(environment.maxSteps ?? evaluation.maxSteps, evaluation.maxSteps, 500);
 
-/** Changes the sign of a state if `odd` is 1. */
+/** Negates all values of a list if `odd` is 1; returns other states unchanged. */
 const opposite = (state: Observation, odd: number): Observation =>
   typeof state === 'object' && odd === 1 ? state.map((value) => -value) : state;

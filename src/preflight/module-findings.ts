@@ -1,4 +1,4 @@
-/** Whether a module's environment plays: mistakes in `reset` and `step` show only then. */
+/** Plays a module's environment, because mistakes in `reset` and `step` appear only then. */
 
 import { EnvironmentError } from '../environments/remote/remote-environment.js';
 import type { Assembly } from '../experiment/assemble.js';
@@ -7,11 +7,11 @@ import { evaluationSeeds, warmupGenerator } from '../random/seeds.js';
 import { evaluate } from '../rollout/evaluation.js';
 import { type Finding, found, warning } from './findings.js';
 
-/** Steps of a trial episode: enough for most mistakes, and short where a step takes long. */
+/** Maximum number of steps in a trial episode: enough to find most mistakes, even if steps are slow. */
 const mostSteps = 100;
 
 /**
- * Plays an episode of a random policy twice, with the same seed. Empty for an environment that isn't a module.
+ * Plays an episode of a random policy twice, with the same seed. Returns nothing if the environment isn't a module.
  * @throws the signal's reason if aborted
  */
 export async function trialFindings(
@@ -30,13 +30,13 @@ export async function trialFindings(
       signal,
     );
     const [one, other] = episodes.map(({ episode, ...played }) => JSON.stringify(played));
-    if (one === other) return [found('environment', `plays, and repeats an episode with the same seed`)];
+    if (one === other) return [found('environment', `plays, and gives the same episode for the same seed`)];
     return [
       warning({
         field: 'environment',
         message:
           'two episodes with the same seed differ, so runs are not reproducible and comparisons are noisier',
-        remedy: 'draw from the `random` that reset receives alone, and reset all state',
+        remedy: 'use only the `random` that reset receives, and reset all state',
       }),
     ];
   } catch (error) {

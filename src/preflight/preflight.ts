@@ -1,4 +1,4 @@
-/** Checks an assembled config before its run costs anything. Errors in assembling are reported by `assemble`. */
+/** Checks an assembled config before its run costs anything. `assemble` reports errors in the config's parts. */
 import { basename, extname } from 'node:path';
 import type { Problem } from '../base/errors.js';
 import type { Config } from '../config/config.js';
@@ -74,7 +74,7 @@ function specFindings({ config, environment, family, prompts }: Assembly): reado
   ];
 }
 
-/** Relative tolerance for stated numbers, which may be rounded. */
+/** Relative tolerance for returns stated in a config, which may be rounded. */
 const rounding = 0.01;
 
 function boundFindings({ config, environment: { id, maxSteps } }: Assembly): readonly Finding[] {
@@ -105,7 +105,7 @@ function boundFindings({ config, environment: { id, maxSteps } }: Assembly): rea
       warning({
         field: 'target.return',
         value: target.return,
-        message: `is reachable only by luck: the highest mean return of ${id} is ${best}`,
+        message: `is reachable only by luck: the highest possible mean return of ${id} is ${best}`,
         remedy: `set target.return=${possible} or lower, or remove the target with target=`,
       }),
     );
@@ -113,7 +113,7 @@ function boundFindings({ config, environment: { id, maxSteps } }: Assembly): rea
   return findings;
 }
 
-/** Reports the maximum savings of racing; the actual ones depend on the policies. */
+/** Reports the maximum savings of racing; actual savings depend on the policies. */
 function racingFindings({ config, imported, racing }: Assembly): readonly Finding[] {
   if (racing === undefined) return [];
   const { evaluation, repeats, warmup } = config;
@@ -204,7 +204,7 @@ function notationFindings({ critic, model, prompts }: Config): readonly Finding[
             value: critic.prompts,
             message,
             remedy:
-              'set critic.model to another language model or a baseline such as hill-climb, or choose templates in that notation',
+              'set critic.model to another language model or a baseline such as hill-climb, or choose templates in the notation of compact',
           }),
         ]
       : []),
@@ -222,7 +222,7 @@ function memoryFindings(
   const last = warmup.policies + imported.length + (iterations - 1) * perIteration;
   const wanted = best === undefined && recent === undefined ? last : (best ?? 0) + (recent ?? 0);
   const shown = Math.min(last, wanted);
-  // Room for fewer than two evaluations is reported elsewhere.
+  // `promptFindings` reports room for fewer than two evaluations.
   if (room >= shown || room < 2) return [];
   const enough = Math.ceil((shown * entryTokens) / 1000) * 1000;
   const doubt = context === undefined ? " (if the model's context is long enough)" : '';
@@ -272,7 +272,7 @@ const contextFindings = ({ critic, feedback, model }: Contexts): readonly Findin
     .filter((message) => message !== undefined)
     .map((message) => warning({ field: 'model.name', message }));
 
-/** Warns about reasoning models in Ollama: it calls them twice to enforce a format. */
+/** Warns about reasoning models in Ollama with `format: json`: they may use `maxTokens` twice. */
 function thoughtFindings(model: ReturnType<typeof languageModelOf>, thinks = false): readonly Finding[] {
   if (!thinks || model?.provider !== 'ollama' || model.format !== 'json' || model.think === false) return [];
   return [

@@ -37,9 +37,9 @@ export interface PromptForecast {
   };
   /** Estimated total tokens of all prompts, without corrections. */
   readonly total: number;
-  /** Tokens of an answer: `most` with a short reason, `fewest` with parameters alone. */
+  /** Tokens of an answer: `most` with a short explanation, `fewest` with parameters only. */
   readonly answer: Tokens;
-  /** Minimum number of evaluations that fit into the memory's budget. */
+  /** Minimum number of evaluations that fit into `memory.tokens`. */
   readonly room: number;
   /** Maximum estimated tokens per evaluation in the history. */
   readonly entryTokens: number;
@@ -55,8 +55,8 @@ export interface LongestPrompt {
 }
 
 /**
- * `most`: with the longest numbers; a high estimate unless the model counts tokens. `fewest`: with the shortest numbers,
- * with the tokenizer that needs the fewest tokens.
+ * `most`: a high estimate for the longest numbers. `fewest`: a low estimate for the shortest numbers. For prompts, exact
+ * counts replace the estimates if the model counts tokens.
  */
 export interface Tokens {
   readonly most: number;
@@ -73,7 +73,7 @@ export interface Contexts {
 type Count = ModelContext['count'];
 type Runs = readonly [wide: MadeUpRun, narrow: MadeUpRun];
 
-/** Number of prompts measured along a run. */
+/** Maximum number of iterations at which prompts are measured. */
 const samples = 6;
 
 /** @param contexts contexts of the models, whose tokenizers are used if available */
@@ -178,7 +178,7 @@ function longestOf(
   };
 }
 
-/** Iterations per conversation. */
+/** Maximum number of iterations per conversation. */
 function turnsOf({ config }: Parts): number {
   const { conversation } = config.prompts;
   return conversation === 'fresh' ? 1 : conversation.turns;
@@ -221,7 +221,7 @@ function corrections(reply: string, correction: string, count: number): readonly
 
 const mean = (values: readonly number[]) => values.reduce((sum, value) => sum + value, 0) / values.length;
 
-/** Mean of a piecewise linear curve. */
+/** Mean of a piecewise linear curve over the range of its points. */
 function between(points: readonly number[], values: readonly number[]): number {
   if (points.length === 1) return values[0]!;
   const area = points

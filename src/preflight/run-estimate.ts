@@ -26,7 +26,7 @@ export interface RunEstimate {
   readonly completionTokens: Amount;
   /** Absent if there is no price. Assumes that no prompts are cached. */
   readonly cost?: Amount;
-  /** Month of the list prices behind the cost. */
+  /** Month of the list prices from which the cost is computed. */
   readonly listed?: string;
 }
 
@@ -80,7 +80,7 @@ function estimateBeside(
     reader,
   }: {
     readonly forecast: LongestPrompt;
-    /** Number of questions per run. */
+    /** Number of questions per run, without corrections. */
     readonly questions: number;
     readonly reader: SingleModelConfig;
   },

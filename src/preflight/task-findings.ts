@@ -1,4 +1,4 @@
-/** Checks whether a policy suits its environment. */
+/** Checks whether a config's policy, novelty distance, limits and demonstrations suit the task. */
 
 import type { Config } from '../config/config.js';
 import type { EnvironmentSpec } from '../environments/environment.js';
@@ -34,7 +34,7 @@ export function policyFindings(
 const defaultLow = -10;
 const defaultHigh = 10;
 
-/** Reports a range that was probably intended as a range of action numbers, as in other programs. */
+/** Reports a range that was probably meant as a range of action numbers, as other programs use it. */
 function rangeFindings({ form, low, high }: QTableConfig, environment: EnvironmentSpec): readonly Finding[] {
   if (form !== 'actions' || (low === defaultLow && high === defaultHigh)) return [];
   const { actionSpace, id } = environment;
@@ -115,9 +115,7 @@ function binFindings(
   });
 }
 
-/**
- * Typical distance of two random policies: the root mean square of x − y; for tables, the share of differing entries.
- */
+/** Typical distance between random policies: root mean square of x − y, or for tables the share of unequal entries. */
 const apart = (spec: ParameterSpec): number =>
   isTable(spec) ? 1 - 1 / createValueGrid(spec).size : Math.sqrt(1 / 6);
 

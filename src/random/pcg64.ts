@@ -1,4 +1,4 @@
-/** NumPy's SeedSequence and PCG64: the bits of its random generators, and the tables of its normal deviates. */
+/** NumPy's SeedSequence, its PCG64 bit generator, and its ziggurat tables for normal deviates. */
 import { append } from '../base/append.js';
 import { UserError } from '../base/errors.js';
 
@@ -25,7 +25,7 @@ export function seedWords(entropy: number | bigint, spawnKey: readonly number[],
   return generateState(mixEntropy(assembleEntropy(entropy, spawnKey)), count);
 }
 
-/** The 32-bit words of the seed, least significant first, followed by those of the spawn keys. */
+/** The 32-bit words of the seed, least significant first, followed by the words of the spawn keys. */
 function assembleEntropy(entropy: number | bigint, spawnKey: readonly number[]): readonly number[] {
   const words = toWords(entropy, 'seed');
   if (spawnKey.length === 0) return words;
@@ -99,7 +99,7 @@ function generateState(pool: readonly number[], count: number): number[] {
 // PCG XSL-RR 128/64: a 128-bit linear congruential generator with a permuted 64-bit output. 128-bit numbers are stored
 // as four 32-bit words, least significant first.
 
-/** The multiplier 0x2360ed051fc65da44385df649fccf645. */
+/** The multiplier 0x2360ed051fc65da44385df649fccf645 in four words, least significant first. */
 const m0 = 0x9fccf645;
 const m1 = 0x4385df64;
 const m2 = 0x1fc65da4;
@@ -123,7 +123,7 @@ export class Pcg64 {
 
   /**
    * @param words eight words of a seed sequence. NumPy reads them as four 64-bit numbers, low word first: the
-   * upper and lower half of the initial state, then those of the stream number.
+   * upper and lower half of the initial state, then of the stream number.
    */
   constructor(words: readonly number[]) {
     // The increment is 2 · stream + 1, because it must be odd.

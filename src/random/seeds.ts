@@ -18,7 +18,7 @@ export function evaluationSeeds(seed: number, episodes: number, iteration?: numb
   return lowerHalf(seed, key, episodes);
 }
 
-/** Episode seeds of a confirmation stage, all at least 2^31: disjoint from those of evaluations and other stages. */
+/** Episode seeds of a confirmation stage, at least 2^31: disjoint from the seeds of evaluations and other stages. */
 export function confirmationSeeds(
   seed: number,
   stage: 'selection' | 'final' | 'inspection',
@@ -33,7 +33,7 @@ export function callSeed(seed: number, iteration: number, candidate: number, att
   return lowerHalf(seed, [streams.model, iteration, candidate, attempt], 1)[0]!;
 }
 
-/** Seed for training a run's model: determines the initial adapter and how rewards are shuffled. */
+/** Seed for training a run's model: determines its initial adapter and the shuffling of rewards. */
 export function learningSeed(seed: number): number {
   return lowerHalf(seed, [streams.learning], 1)[0]!;
 }

@@ -20,7 +20,7 @@ export const differenceRange = ([least, most]: Interval): Interval => [least - m
 
 const resamples = 2000;
 
-/** With fewer values, too many resamples are nearly constant and their t is arbitrary. */
+/** With fewer values, too many resamples are nearly constant, which makes their t values arbitrary. */
 const fewestToStudentise = 10;
 
 /** A resample counts as nearly constant if its standard error is below this share of the sample's standard error. */
@@ -91,7 +91,7 @@ function expandedInterval(samples: Samples, statistic: (picked: Samples) => numb
   return [quantile(sorted, tail), quantile(sorted, 1 - tail)];
 }
 
-/** Intervals by statistic and values: pages that follow runs ask for the same ones again and again. */
+/** Caches intervals by statistic and values, because pages that follow runs request the same intervals repeatedly. */
 const known = new Map<string, Interval>();
 const mostKnown = 2000;
 
@@ -103,7 +103,7 @@ function remembered(name: string, samples: Samples, compute: () => Interval): In
   return interval;
 }
 
-/** @param statistic gets arrays that the next resample overwrites */
+/** @param statistic must not keep its arrays, because the next resample overwrites them */
 function resampled(samples: Samples, statistic: (picked: Samples) => number): number[] {
   const count = samples[0]!.length;
   const indices = drawnIndices(count);
@@ -117,7 +117,7 @@ function resampled(samples: Samples, statistic: (picked: Samples) => number): nu
   });
 }
 
-/** Indices of all resamples by sample size. They never change, and drawing them takes longer than the statistics. */
+/** Caches the indices of all resamples by sample size, because drawing them takes longer than the statistics. */
 const drawn = new Map<number, Uint32Array>();
 
 function drawnIndices(count: number): Uint32Array {

@@ -38,7 +38,7 @@ export function standardDeviation(values: readonly number[], centre = mean(value
   return Math.sqrt(total / (values.length - 1));
 }
 
-/** Bootstraps sort thousands of times, and numbers sort faster in a typed array. */
+/** Sorts values into a typed array, which is fast enough for the thousands of sorts of a bootstrap. */
 export const ascending = (values: readonly number[]): Float64Array => new Float64Array(values).sort();
 
 /** Interquartile mean: the mean of the middle half, with the outermost items weighted fractionally (Agarwal et al. 2021). */

@@ -43,11 +43,11 @@ export interface PairedDifference extends PairedMeans {
 /** A difference with its verdict, corrected for all differences tested together. */
 export type PairedComparison = PairedDifference & Judged;
 
-/** Summarises values; undefined if there are none. @param within range of possible values; clips the intervals */
+/** Summarises values; undefined if there are none. @param within range of possible values; clips the mean's interval */
 export function summarize(values: readonly number[], within: Interval = unbounded): Summary | undefined {
   const means = summarizeMean(values, within);
   if (means === undefined) return undefined;
-  // Percentiles of resamples can't exceed the range of the values.
+  // This interval needs no clipping: percentiles of resamples stay within the range of the values.
   const iqmInterval = values.length > 1 ? bootstrapIqm95(values) : null;
   return { ...means, iqm: interquartileMean(values), iqmInterval };
 }
@@ -63,13 +63,13 @@ export function summarizeMean(
   return { count: values.length, mean: centre, meanInterval };
 }
 
-/** A pair that differs by less than this share of the largest value is a tie: sums of returns round. */
+/** A pair that differs by less than this share of the largest value is a tie, to ignore rounding errors in sums. */
 const roundingShare = 1e-10;
 
 /**
  * Compares `a` with `b`, where a[i] and b[i] form a pair; undefined if there are no pairs.
  * @param a values, with null for a missing value; pairs with a missing value are skipped
- * @param within range of possible values; intervals are clipped to the possible differences
+ * @param within range of possible values; clips the intervals of means to the possible differences
  * @throws RangeError if `a` and `b` differ in length
  */
 export function comparePairs(
@@ -97,7 +97,7 @@ export const pairedMeans = (
 
 type Pairs = readonly (readonly [number, number])[];
 
-/** The complete pairs, with equal values where they differ only by rounding. */
+/** The complete pairs; makes values equal that differ only by rounding errors. */
 function pairsOf(a: readonly (number | null)[], b: readonly (number | null)[]): Pairs {
   if (a.length !== b.length) throw new RangeError(`can't pair ${a.length} values with ${b.length}`);
   const both = a.flatMap((value, i): Pairs => {

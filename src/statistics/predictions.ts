@@ -1,6 +1,6 @@
 import { mean, sum } from './descriptive.js';
 
-/** How well predictions fit what was observed. */
+/** How well predictions match observed values. */
 export interface PredictionFigures {
   readonly count: number;
   /** Mean error; positive if predictions are too high. */
@@ -11,7 +11,7 @@ export interface PredictionFigures {
   readonly correlation: number | null;
 }
 
-/** Undefined without pairs. */
+/** Compares predictions with observed values; undefined if there are no pairs. */
 export function predictionFigures(
   pairs: readonly (readonly [predicted: number, observed: number])[],
 ): PredictionFigures | undefined {

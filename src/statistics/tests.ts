@@ -32,7 +32,7 @@ export function pairedTest(differences: readonly number[]): MeanTest | undefined
   return testOf(mean(differences), error, degrees, scale, degrees);
 }
 
-/** @param without degrees of freedom that apply if there is no spread */
+/** @param without degrees of freedom to report if the values have no spread */
 function testOf(
   difference: number,
   error: number,

@@ -37,7 +37,7 @@ export interface Budget {
   readonly episodes: number;
 }
 
-/** The current state of one run of the study. */
+/** One run of the study in its current state. */
 export interface BaselineRun {
   readonly experiment: string;
   readonly control: BaselineName;
@@ -64,9 +64,9 @@ export interface BaselineRow {
   readonly control: BaselineName;
   /** Number of complete runs. */
   readonly runs: number;
-  /** Statistics of the confirmed returns; intervals are 95%, and null for a single run. */
+  /** Null if no run is complete. Intervals are 95%, and null for a single run. */
   readonly confirmed: Summary | null;
-  /** Mean number of evaluations of a complete run, including the warm-up. */
+  /** Mean over complete runs, including the warm-up; null if there are none. */
   readonly evaluations: number | null;
 }
 
@@ -77,7 +77,7 @@ interface BaselineDifference extends PairedComparison {
   readonly against: BaselineName;
 }
 
-/** A run that failed. */
+/** A failed run and its error message. */
 export interface BaselineFailure {
   readonly experiment: string;
   /** Path relative to the study's directory. */
@@ -226,14 +226,14 @@ export function testedDifferences({ differences }: BaselinesResult) {
   return { rows, tested: differences.filter(({ p }) => p !== null).length };
 }
 
-/** The differences that were tested; empty if there are too few repeats for any verdict. */
+/** The table of differences and the rule for verdicts; empty if there are too few repeats for any verdict. */
 function differences(result: BaselinesResult, width: number | undefined): readonly string[] {
   const { rows, tested } = testedDifferences(result);
   if (tested === 0) return [];
   return [terminalTable(rows, differenceColumns, width), styleText('dim', verdictRule(tested).join('\n'))];
 }
 
-/** The table, followed by its budget and seeds. */
+/** The results as a Markdown table, followed by the budget and the seeds. */
 export const baselinesMarkdown = (result: BaselinesResult): string =>
   `${markdownTable(result.rows, baselineColumns(result))}\n\n${budgetText(result)}\n`;
 

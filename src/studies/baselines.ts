@@ -43,7 +43,7 @@ interface BaselinesRequest extends Budget, PlayArguments {
 
 /**
  * Plays the remaining runs of the study and prints the table. Returns the exit code.
- * @throws UserError for a config or an override that would invalidate the comparison, or the directory of another study
+ * @throws UserError if a config or an override would invalidate the comparison, or the directory holds another study
  */
 export async function playBaselines(request: BaselinesRequest, context: CommandContext): Promise<number> {
   const { candidates, episodes, iterations } = request;
@@ -86,11 +86,11 @@ const reserved: Readonly<Record<string, string>> = {
   'evaluation.episodes': 'use --episodes',
   seed: 'use --seed',
   repeats: 'use --repeats',
-  environment: 'the configs say it',
-  model: 'baselines use their defaults; name them with --controls',
-  'model.provider': 'name the baselines with --controls',
-  'model.sigma': 'baselines use their defaults here; policyloop run takes other settings',
-  'model.population': 'baselines use their defaults here; policyloop run takes other settings',
+  environment: 'choose environments by listing their configs',
+  model: 'choose baselines with --controls; they use their default settings',
+  'model.provider': 'choose baselines with --controls',
+  'model.sigma': 'use policyloop run to change the settings of a baseline',
+  'model.population': 'use policyloop run to change the settings of a baseline',
 };
 
 function planBaselines(request: BaselinesRequest, cwd: string) {
@@ -104,7 +104,7 @@ function planBaselines(request: BaselinesRequest, cwd: string) {
     'record=none',
     // Baselines don't read prompts.
     'demonstrations=',
-    // To match the evaluations of a critic or of screening, raise --candidates.
+    // Baselines have neither; to match the evaluations of a critic's revisions, raise --candidates.
     'critic=',
     'screening=',
     // Baselines don't use feedback.
@@ -130,7 +130,7 @@ function planBaselines(request: BaselinesRequest, cwd: string) {
   });
 }
 
-/** One hash per experiment of everything that affects its results, except the baseline and the number of repeats. */
+/** For each experiment, a hash of everything that affects its results, except baseline and number of repeats. */
 function configHashes({ experiments, seeds }: BaselinesPlan): ConfigHashes {
   return Object.fromEntries(
     experiments.map(({ name, configs }) => {
@@ -141,7 +141,7 @@ function configHashes({ experiments, seeds }: BaselinesPlan): ConfigHashes {
   );
 }
 
-/** The last line of `--json`. */
+/** The last line that `--json` prints. */
 export interface BaselinesSummary extends Omit<BaselinesResult, 'runs'> {
   /** Directory of the runs. */
   readonly out: string;

@@ -1,4 +1,4 @@
-/** Shows the progress of a plan's runs: a bar on a terminal, lines elsewhere, JSON lines for machines. */
+/** Shows the progress of a plan's runs: a bar on a terminal, plain lines elsewhere, or JSON with `--json`. */
 import { basename, join } from 'node:path';
 import type { CommandContext } from '../base/context.js';
 import type { Display } from '../experiment/session.js';
@@ -12,7 +12,7 @@ import type { RunEnd } from './play-run.js';
 import { alertText, createDisplay, rateText, waitingText } from './run-progress.js';
 
 export interface PlanDisplay<Entry extends PlanEntry> {
-  /** A run starts or resumes. */
+  /** Called when a run starts or resumes. */
   begin(entry: Entry): void;
   event(entry: Entry, event: RunEvent): void;
   end(entry: Entry, end: RunEnd): void;
@@ -103,12 +103,12 @@ class RepeatsDisplay<Entry extends PlanEntry> implements PlanDisplay<Entry> {
   }
 }
 
-/** Shows all runs together: the overall progress, plus a line per run unless there are thousands. */
+/** Shows the overall progress of all runs, plus a line per run unless there are thousands. */
 class RunsDisplay<Entry extends PlanEntry> implements PlanDisplay<Entry> {
   readonly #shown: Shown<Entry>;
   readonly #progress: Progress;
   readonly #started: number;
-  /** Completed iterations of each run in progress, out of its total. */
+  /** Completed and planned iterations of each run in progress. */
   readonly #playing = new Map<Entry, { of: number; done: number }>();
   #ended: number;
   #evaluations = 0;
@@ -184,7 +184,7 @@ class RunsDisplay<Entry extends PlanEntry> implements PlanDisplay<Entry> {
     this.#progress.say(`${place}  ${entry.path}  ${iterations} iterations, ${score}`);
   }
 
-  /** Counts unfinished runs by iterations (plus one for confirmation), so that the estimated time left is steady. */
+  /** Counts unfinished runs as fractions (confirmation is one more iteration), so that the estimate stays steady. */
   #update(figures: readonly Figure[]) {
     const { context, plan } = this.#shown;
     let value = this.#ended;

@@ -16,9 +16,9 @@ import { addPrograms } from '../runs/open-run.js';
 import { nothingRecorded, openLogs } from '../runs/reader.js';
 import { evaluatedEach } from '../search/settings.js';
 
-/** The history that the prompt shows (default: that of a new run). */
+/** The history that the prompt shows (default: none, as in a new run). */
 export interface DryRunHistory {
-  /** Number of random policies to play, beginning with those of the warm-up. */
+  /** Number of random policies to evaluate for the history, starting with the warm-up. */
   readonly history?: number | undefined;
   readonly historyFrom?: string | undefined;
 }
@@ -32,17 +32,17 @@ export interface FirstPrompt {
   readonly model: string;
   /** Absent if policies are programs. */
   readonly parameters?: ParameterSpec;
-  /** Iteration of the prompt shown. */
+  /** Iteration to which the prompt belongs. */
   readonly iteration: number;
   readonly messages: readonly ChatMessage[];
 }
 
-/** The output if rendering the prompt would require importing modules. */
+/** Output of `--dry-run --json` if the prompt needs modules that a dry run doesn't import. */
 export interface NoPrompt extends Pick<FirstPrompt, 'config'> {
   readonly notShown: string;
 }
 
-/** @throws UserError if the run of `historyFrom` doesn't exist or has a different number of parameters */
+/** @throws UserError if both kinds of history are set, or the recorded run doesn't exist or has other parameters */
 export async function dryRun(assembly: Assembly, args: Arguments, context: CommandContext): Promise<number> {
   const { config, environment, family, model } = assembly;
   const recorded = await historyOf(assembly, args, context);
@@ -99,13 +99,13 @@ async function historyOf(
   }
   throw new UserError({
     field: '--history-from',
-    message: `this run has ${other.program === undefined ? `${other.parameters.length} parameters` : 'programs'}, but this policy has ${arePrograms ? 'programs' : spec.count}`,
+    message: `this run has ${other.program === undefined ? `${other.parameters.length} parameters` : 'programs'}, but this policy has ${arePrograms ? 'programs' : `${spec.count} parameters`}`,
     value: historyFrom,
     remedy: 'choose a run with the same environment and policy',
   });
 }
 
-/** Evaluates random policies as a run would: first the warm-up, then the rest as proposals of iterations. */
+/** Evaluates random policies as a run would: first as the warm-up, then as proposals in iterations. */
 async function played(
   { config, environment, family, workers }: Assembly,
   count: number,

@@ -1,4 +1,4 @@
-/** Starts or resumes a run from a program, optionally with the program's own objects. */
+/** Starts or resumes a run from a program, which can pass in its own model, environment and feedback. */
 import { existsSync } from 'node:fs';
 import { basename, extname, join, resolve } from 'node:path';
 import type { CommandContext } from '../base/context.js';
@@ -30,11 +30,11 @@ export interface RunOptions {
    * doesn't close it.
    */
   readonly feedback?: UserModel;
-  /** Receives all events in order, the same that the console and the logs show. */
+  /** Receives every event of the run, in order. The console and the logs use the same events. */
   readonly onEvent?: (event: RunEvent) => void;
   /** Directory of the run; an existing run is resumed. Default: a new one in `runsDir`. */
   readonly directory?: string;
-  /** Default: `buffers`. */
+  /** Parent directory of new runs (default: `buffers`). */
   readonly runsDir?: string;
   /** Stops the run immediately when aborted. Its status is then `interrupted`, and it can be resumed. */
   readonly signal?: AbortSignal;

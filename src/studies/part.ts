@@ -1,4 +1,4 @@
-/** A part of a plan, played by a separate process, possibly on another machine; limits apply to all parts together. */
+/** A part of a plan, played by its own process, possibly on another machine. Limits apply to all parts together. */
 import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
@@ -15,30 +15,30 @@ import type { LimitName } from '../runs/calls.js';
 import { makeDirectory, readOwnJson, replaceFile } from '../storage/files.js';
 import { underLease } from '../storage/lease.js';
 
-/** Every `of`th run of a plan, starting at `index` (from 0). */
+/** Every `of`-th run of a plan, starting with run `index` (0-based). */
 export interface Part {
   readonly index: number;
   readonly of: number;
 }
 
-/** Parses `0/4` … `3/4`. @throws UserError if `text` has another form */
+/** Parses a part such as `0/4`. @throws UserError if it is malformed or out of range */
 export function partOf(text: string | undefined): Part | undefined {
   if (text === undefined) return undefined;
   const [, index, of] = /^(\d+)\/(\d+)$/.exec(text)?.map(Number) ?? [];
   if (index !== undefined && of !== undefined && index < of && of <= mostParts) return { index, of };
   throw new UserError({
     field: '--part',
-    message: 'must be INDEX/PARTS, from 0/4 to 3/4 for four processes',
+    message: 'must be INDEX/PARTS: for four processes, 0/4 to 3/4',
     value: text,
   });
 }
 
 const mostParts = 10_000;
 
-/** Folder below a plan's directory for limits that its runs share. */
+/** Subdirectory of a plan with the usage and rate limits that its runs share. */
 export const limitsFolder = 'limits';
 
-/** A part's usage as published to the other parts; each file has a single writer. */
+/** A part's usage, which it publishes in a file for the other parts to read. */
 export interface PartUse {
   readonly spent: Amounts;
   readonly reserved: Amounts;
@@ -63,7 +63,7 @@ export class PartBudget {
   readonly #activeMs: () => number;
   #others: PartUse = { spent: nothing, reserved: nothing, activeMs: 0 };
 
-  /** @param spent usage of this part's runs so far, with nothing in flight */
+  /** @param spent usage of this part's runs so far; no calls may be in flight */
   constructor(directory: string, part: Part, spent: Amounts, activeMs: () => number) {
     this.#directory = directory;
     this.#part = part;
@@ -75,7 +75,7 @@ export class PartBudget {
     this.publish();
   }
 
-  /** Usage of all parts; that of the others is as last read. */
+  /** Usage of all parts. Usage of the other parts may be outdated: it is the last value read. */
   readonly all: Budget = this.#budget();
 
   /** Active milliseconds of the other parts. */
@@ -100,7 +100,7 @@ export class PartBudget {
     writeUse(this.#directory, this.#part, { ...this.#own, activeMs: this.#activeMs() });
   }
 
-  /** The budget as seen by a run of this part. `otherMs`: time of this part's other runs. */
+  /** The budget as seen by a run of this part. @param otherMs active milliseconds of this part's other runs */
   of(otherMs: () => number): SharedBudget {
     const budget = this;
     return {
@@ -153,7 +153,7 @@ const endShape = z.object({
 
 /** Outcome of a plan or of one of its parts, as reported by the processes that played it. */
 export interface PlanEnd {
-  /** Runs that can't be completed, at least for now. */
+  /** Runs that failed; a later command may retry them. */
   readonly failures: readonly { readonly run: string; readonly message: string }[];
   /** The plan-wide limit that was reached. */
   readonly limit?: LimitName | undefined;
@@ -161,7 +161,7 @@ export interface PlanEnd {
 
 const folderOf = (directory: string) => join(directory, 'parts');
 
-/** Writes the report of a part that wasn't interrupted; keeps earlier failures of runs that it didn't play this time. */
+/** Writes the report of a part that wasn't interrupted; keeps earlier failures of runs it didn't play this time. */
 export function writePartEnd(
   directory: string,
   { index, of }: { readonly index: number; readonly of: number },
@@ -174,7 +174,7 @@ export function writePartEnd(
   replaceFile(file, `${JSON.stringify({ failures: [...before, ...failures], limit })}\n`);
 }
 
-/** Reads and deletes the reports of all parts, so that the next command tries again. */
+/** Reads and deletes the reports of all parts, so that the next command retries failed runs. */
 export function takePartEnds(directory: string): PlanEnd {
   const folder = folderOf(directory);
   const files = existsSync(folder)

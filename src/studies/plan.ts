@@ -1,4 +1,4 @@
-/** A set of runs that belong together: repeats, baselines, an evaluation, a sweep, a collection. */
+/** A set of runs that belong together: repeats, a study of baselines or models, an evaluation, a sweep, … */
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -15,7 +15,7 @@ import type { Part, PlanEnd } from './part.js';
 
 /** A run of a plan, as plain data that any thread or process can execute. */
 export interface PlanEntry {
-  /** Directory of the run, relative to the plan's. */
+  /** Path of the run, relative to the plan's directory. */
   readonly path: string;
   /** Resolved config, with the run's own seed and `repeats: 1`. In a collection, computed on access. */
   readonly config: Config;
@@ -34,15 +34,15 @@ export interface Plan<Entry extends PlanEntry = PlanEntry> {
   readonly before?: readonly Entry[];
   /** True if any config has `limits.total`, which all runs of the plan share. */
   readonly sharesLimits: boolean;
-  /** After a failure, runs with the same value of this label are skipped; `others` names those that continue. */
+  /** After a failure, runs with the same value of this label are skipped; `others` names the runs that continue. */
   readonly afterFailure?: { readonly label: 'experiment' | 'arm'; readonly others: string };
-  /** Describes the number of runs as a product, for the first line of progress. */
+  /** The number of runs as a product for display, e.g. `3 × 5: settings, seeds`. */
   readonly shape?: string;
   /** Notes from importing the config, copied to the log of each run. */
   readonly notes?: readonly string[] | undefined;
 }
 
-/** The file in which a study records its result. */
+/** File names of the results of studies. */
 export const resultFiles = {
   controls: 'controls.json',
   evaluation: 'evaluation.json',
@@ -57,31 +57,31 @@ export interface PlayArguments {
   readonly quiet: boolean;
   /** Plays only this part of the runs; other processes play the rest. */
   readonly part?: Part | undefined;
-  /** If set, has remaining runs played elsewhere. */
+  /** If set, plays the remaining runs in other processes. */
   readonly elsewhere?: Elsewhere | undefined;
 }
 
-/** Has the runs of a plan played by other processes; returns undefined while these are at work. */
+/** Starts other processes that play the runs of a plan; returns undefined until they have finished. */
 export type Elsewhere = (plan: Plan, directory: string) => Promise<PlanEnd | undefined>;
 
-/** @throws UserError unless `--jobs` is a positive integer */
+/** @throws UserError if `jobs` is set but isn't a positive integer */
 export function requireJobs({ jobs }: PlayArguments): void {
   requireCount('--jobs', jobs, 1);
 }
 
 /**
- * True for collections: their thousands of short runs get no report, and a baseline's run becomes durable only at its
- * end, and one torn by a system crash starts over.
+ * True for collections: their thousands of short runs get no report. Runs without model calls are made durable only at
+ * their end, and start over if a system crash damages them.
  */
 export const isBulk = ({ kind }: Pick<Plan, 'kind'>) => kind === 'collection';
 
-/** True for comparisons of models: they count rejected replies, so a run without a proposal isn't a failure. */
+/** True for comparisons of models: there, a run whose replies are all rejected is a result, not a failure. */
 export const countsRejections = ({ kind }: Pick<Plan, 'kind'>) => kind === 'models';
 
-/** @throws UserError if a run of the plan would ask a person */
+/** @throws UserError if a run of the plan would ask a person for feedback */
 export function refusePersons(plan: Plan): void {
   const { entries } = plan;
-  // Checking one run of a collection is enough, and computing all configs would take long.
+  // Checks only one run of a collection, because computing all configs would take too long.
   const isAsking = entries
     .slice(0, isBulk(plan) ? 1 : entries.length)
     .some(({ config: { feedback, model } }) => feedback?.from === 'person' && model.provider !== 'replayed');
@@ -89,7 +89,7 @@ export function refusePersons(plan: Plan): void {
   throw new UserError({
     field: 'feedback.from',
     value: 'person',
-    message: `feedback from a person only works in single runs, not in a plan of ${entries.length}: ratings would depend on each other`,
+    message: `feedback from a person only works in single runs, not in a plan of ${entries.length} runs: a person's ratings of different runs would influence each other`,
     alternatives: ['vision'],
     remedy:
       'use policyloop run for a single run; or set feedback.from to vision, or turn feedback off with feedback=',
@@ -99,7 +99,7 @@ export function refusePersons(plan: Plan): void {
 /** The directory in which a plan is played. */
 export interface PlanPlace {
   readonly directory: string;
-  /** Creates the plan's new record from the existing one; throws if it belongs to another plan. */
+  /** Returns the plan's new record, given the existing one. @throws UserError if that belongs to another plan */
   readonly record: (written: unknown) => object;
   /** The option or field that names the directory, for errors (default: `--out`). */
   readonly field?: string;
@@ -157,7 +157,7 @@ export async function openPart(kind: Plan['kind'], { directory, record }: PlanPl
   });
 }
 
-/** Whether the run at `path` is complete; false if its manifest can't be read. */
+/** True if the run at `path` is complete; false if its manifest can't be read. */
 export const isComplete = (path: string): boolean =>
   unlessRefused(
     () => existsSync(join(path, runFiles.manifest)) && readManifest(path).status === 'completed',
@@ -170,10 +170,10 @@ export const hashOf = (value: unknown): string =>
 export type ConfigHashes = Readonly<Record<string, string>>;
 
 /**
- * The directory of a study; the same command finds it again. Settings can be added to an existing study.
- * @param key key of the hashes in the study's record
+ * The directory of a study. The same command finds it again, and later commands can add settings to it.
+ * @param key key in the study's record under which the hashes are stored
  * @param name name of the directory, to which a hash is appended
- * @param changed what has changed in a setting with a different hash, for the error
+ * @param changed what a different hash can mean, for the error message
  */
 export function placeOf(
   {
@@ -207,7 +207,7 @@ export function placeOf(
       message:
         other === undefined
           ? `contains something other than ${planKinds[kind].name}`
-          : `contains runs of ${other[0]} with another ${changed}`,
+          : `contains runs of ${other[0]} with a different ${changed}`,
       value: directory,
       remedy: 'choose another directory, or omit --out',
     });
@@ -216,7 +216,7 @@ export function placeOf(
   return { directory, record };
 }
 
-/** Assembles a config once before any run starts, so that errors surface early. @param what its name in errors */
+/** Assembles a config before any run starts, so that errors surface early. @param what name of the config in errors */
 export const checkConfig = (
   config: Config,
   env: Readonly<Record<string, string | undefined>>,

@@ -93,7 +93,7 @@ export async function playConfig(
   return placed(loaded, async () => {
     if (config.repeats === 1) {
       if (slurm !== undefined)
-        throw oneRun('--slurm', 'repeats=8 gives it several, sweep those of several settings');
+        throw oneRun('--slurm', 'set repeats=8, or use policyloop sweep for several settings');
       return finishRun(await beginRun(assembly, place, context, { notes }), args, context);
     }
     const path = place();
@@ -136,7 +136,7 @@ export async function resumeRun(
     );
   }
   if (args.slurm === true || args.part !== undefined)
-    throw oneRun(args.slurm === true ? '--slurm' : '--part', 'name the directory of repeats');
+    throw oneRun(args.slurm === true ? '--slurm' : '--part', 'give the directory that contains all repeats');
   requirePerson(config, path, context.ask);
   const around = limitsAround(path, config);
   try {
@@ -156,7 +156,7 @@ export async function resumeRun(
 }
 
 const oneRun = (field: string, remedy: string) =>
-  new UserError({ field, message: 'only works for several runs, and this is a single run', remedy });
+  new UserError({ field, message: 'applies only to several runs, but this is a single run', remedy });
 
 const repeatsOnSlurm = (path: string, slurm: SlurmConfig, context: CommandContext) =>
   onSlurm(
@@ -172,10 +172,10 @@ function slurmOfGroup(path: string, { overrides }: ConfigArguments, { cwd }: Com
   return before ?? loadSlurm({ file: join(path, runFiles.config), overrides, cwd });
 }
 
-/** Whether another process holds the run at `path`, playing or paused. */
+/** True if another process is playing the run at `path`, even if it is paused. */
 const isPlayed = (path: string) => isLocked(join(path, runFiles.lock)) && isReadable(path);
 
-/** Sends a resume command to a paused run. @throws UserError if the run isn't paused */
+/** Tells another process to apply the overrides and resume its run. @throws UserError if the run isn't paused */
 async function goOnWith(
   path: string,
   { json, overrides }: ConfigArguments,
@@ -222,7 +222,7 @@ async function refuseErrors(assembly: Assembly, ask: boolean, context: CommandCo
   for (const warning of warningsIn(findings)) context.note(warningText(formatProblem(warning)));
 }
 
-/** Adds places in the config file to errors, even to those that occur during the run. */
+/** Adds locations in the config file to errors, including errors that occur during the run. */
 async function placed<T>(loaded: LoadedConfig, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
@@ -231,7 +231,7 @@ async function placed<T>(loaded: LoadedConfig, work: () => Promise<T>): Promise<
   }
 }
 
-/** Prints the config without the prompt, if this needs modules: a dry run imports only the environment's. */
+/** Prints the config without the prompt, and names the modules that the prompt needs. */
 function showConfig(
   config: Config,
   unshown: readonly LeftOut[],
@@ -239,7 +239,7 @@ function showConfig(
   context: CommandContext,
 ): number {
   const modules = unshown.map(({ field, value }) => `${field} (${value})`).join(', ');
-  const reason = `the prompt is not shown: a dry run imports only the environment's module, and the prompt needs ${modules}`;
+  const reason = `the prompt is not shown: a dry run imports only the environment's module, but the prompt needs ${modules}`;
   if (json) context.print(JSON.stringify({ config: { ...config }, notShown: reason } satisfies NoPrompt));
   else context.print(`${resolvedYaml(config).trimEnd()}\n\n# ${reason}`);
   return 0;

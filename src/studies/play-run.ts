@@ -1,4 +1,4 @@
-/** Executes one run of a plan. `limits.total` is the budget that all runs of the plan share. */
+/** Executes one run of a plan, within the limits (`limits.total`) that all of its runs share. */
 import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { CommandContext } from '../base/context.js';
@@ -87,7 +87,7 @@ export function limitsOf({ before = [], entries }: Plan, directory: string, part
   return limits;
 }
 
-/** Writes the usage of every part before any of them starts, so that parts that start late are counted. */
+/** Writes the usage of every part before any part starts, so that parts that start later are already counted. */
 export function writeUses({ before = [], entries }: Plan, directory: string, of: number): void {
   for (let index = 0; index < of; index++) {
     const part = { index, of };
@@ -113,7 +113,7 @@ export function sharing({ assembly, directory }: ReadyRun, shared: SharedLimits 
 }
 
 /**
- * The remaining limits of the plan for a run that is resumed on its own; undefined if no plan-wide limit applies.
+ * The plan-wide limits for a run of a plan that is resumed on its own; undefined if there are none.
  * @throws UserError if another process is playing the plan, because both would use the same budget
  */
 export function limitsAround(
@@ -133,7 +133,7 @@ export function limitsAround(
   }
 }
 
-/** A run as sent to a thread. */
+/** A run to execute, as sent to a thread. */
 export interface Job {
   /** Directory of the run. */
   readonly path: string;
@@ -217,7 +217,7 @@ function endOf({ countsRejections, path }: Job, played: boolean): RunEnd {
   return { kind: 'completed', played, ...(limit?.startsWith('total.') && { limit }) };
 }
 
-/** False if a system crash left the run's files incomplete. */
+/** False if the run's files can't be read, e.g. after a system crash. */
 const isReadable = (path: string) =>
   unlessRefused(() => {
     loadConfig({ file: join(path, runFiles.config) });

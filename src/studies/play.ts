@@ -56,13 +56,13 @@ export interface Played<Entry extends PlanEntry = PlanEntry> {
   readonly limit?: LimitName;
 }
 
-/** The summary of failures that every command prints. */
+/** Formats one line per failure, for the result that a command prints. */
 export const failureLines = ({ failures }: Pick<Played, 'failures'>): readonly string[] =>
   failures.map(({ entry, message }) => `failed      ${entry.path}: ${message}`);
 
 /**
- * Whether a run must stay in the main thread: its local model batches the calls of several runs, or is
- * trained by the learner registered in this thread.
+ * True if a run must stay in the main thread, because its local model batches the calls of several runs or is trained
+ * by the learner registered in this thread.
  */
 function staysHere({ config: { adapt, model } }: PlanEntry): boolean {
   const reader = languageModelOf(model);
@@ -70,12 +70,12 @@ function staysHere({ config: { adapt, model } }: PlanEntry): boolean {
 }
 
 /**
- * Plays the remaining runs of a plan. Concurrent runs get a thread each, except those that share a local model or
- * limits or train their model: these run in the main thread, where one ledger sees every call before it is made. After
- * the first stop request, each run finishes its iteration; after the second it stops at once. The same command resumes.
- * @param write writes the combined results, given the failures so far, whenever all runs of a repeat have ended and at
- * the end; not called for a part
- * @throws system errors; any other error counts as a failure of its run
+ * Plays the remaining runs of a plan. Concurrent runs get a thread each. Runs that share a local model or limits, or
+ * train their model, stay in the main thread, where one ledger sees every call before it is made. After the first stop
+ * request, each run finishes its iteration; after the second it stops at once. The same command resumes.
+ * @param write writes the results so far, given the failures; called repeatedly and at the end, but not for a part
+ * @throws UserError if the directory can't be used or a run would ask a person for feedback
+ * @throws system errors; any other error of a run counts as its failure
  */
 export async function playPlan<Entry extends PlanEntry, Result>(
   plan: Plan<Entry>,
@@ -90,7 +90,7 @@ export async function playPlan<Entry extends PlanEntry, Result>(
   if (part !== undefined) return playPart(plan, place, part, args, context);
   let outcome: PlanEnd = { failures: [] };
   if (elsewhere !== undefined) {
-    // Create the directory but unlock it at once: the processes that play parts start immediately.
+    // Create the directory but unlock it at once, because the processes that play parts may start immediately.
     openPlan(plan.kind, place)();
     const end = await elsewhere(plan, place.directory);
     if (end === undefined) {
@@ -110,7 +110,7 @@ export async function playPlan<Entry extends PlanEntry, Result>(
   }
 }
 
-/** Also records the number of runs; repeats and collections list or count theirs themselves. */
+/** Adds the number of runs to the plan's record; records of repeats and collections already contain it. */
 function withCount({ before = [], entries, kind }: Plan, place: PlanPlace): PlanPlace {
   if (kind === 'repeats' || kind === 'collection') return place;
   const runs = before.length + entries.length;
@@ -119,7 +119,7 @@ function withCount({ before = [], entries, kind }: Plan, place: PlanPlace): Plan
 
 const isUnfinished = ({ failures, limit }: PlanEnd) => failures.length > 0 || limit !== undefined;
 
-/** The state of a plan played by other processes, with their reports on the runs that are left. */
+/** The state of a plan that other processes play, including the failures and the limit that they reported. */
 function playedElsewhere<Entry extends PlanEntry>(
   { entries }: Plan<Entry>,
   { directory }: PlanPlace,
@@ -136,7 +136,7 @@ function playedElsewhere<Entry extends PlanEntry>(
   };
 }
 
-/** Plays every nth run while other processes play the rest; the command without `--part` combines the results. */
+/** Plays one part while other processes play the rest; the command without `--part` combines the results. */
 async function playPart<Entry extends PlanEntry>(
   plan: Plan<Entry>,
   place: PlanPlace,
@@ -158,7 +158,7 @@ async function playPart<Entry extends PlanEntry>(
   return played;
 }
 
-/** Milliseconds between writes of unfinished results, and the largest share of the time that they take. */
+/** Minimum milliseconds between writes of unfinished results, and maximum share of the time spent on writing. */
 const leastBetweenWrites = 1000;
 const writeShare = 0.05;
 
@@ -216,7 +216,7 @@ class Player<Entry extends PlanEntry> {
     this.#atOnce = () => Math.max(1, Math.min(this.#jobs, left.length));
     this.#display = createPlanDisplay({ plan, directory, context, json, quiet, jobs: this.#atOnce, done });
     const around = planAt(directory);
-    // With concurrent processes for parts, it would be arbitrary which of them receives a command.
+    // If several processes played parts, any one of them might receive a command.
     if (args.part === undefined && around !== undefined)
       this.#control = new PlanControl(around, {
         complete: () => this.#complete,
@@ -386,7 +386,7 @@ export interface PlanProgress {
   readonly out: string;
 }
 
-/** Whether a later command will report the combined results. */
+/** True if a later command will report the combined results. */
 export const isHandedOver = ({ status }: Played, { part }: PlayArguments): boolean =>
   part !== undefined || status === 'elsewhere';
 

@@ -15,7 +15,7 @@ const context: CommandContext = {
   terminal: undefined,
   cwd,
   env,
-  // Continue the clock of the command.
+  // Continue the clock of the command that started this thread.
   now: () => new Date(time + performance.now()),
   milliseconds: () => performance.now(),
   stop: { finish: stop.finish.signal, abort: stop.abort.signal },
@@ -34,7 +34,7 @@ parentPort?.on('message', (message: ToThread) => {
   });
 });
 
-/** Sends events once per iteration, because sending each would take longer than a short episode. */
+/** Sends events in batches, because sending a single event takes longer than a short episode. */
 async function play(job: Job): Promise<void> {
   let events: RunEvent[] = [];
   const sendEvents = () => {

@@ -34,8 +34,8 @@ import {
 import { reportInTime } from './single-run.js';
 
 /**
- * Creates the directory of new repeats.
- * @param notes notes on the config shown to the user, copied to the log of each repeat
+ * Creates the directory for new repeats.
+ * @param notes notes from importing the config, copied to the log of each repeat
  */
 export function createGroup(path: string, config: Config, notes: readonly string[] = []): void {
   const seeds = repeatSeeds(config.seed, config.repeats);
@@ -54,7 +54,7 @@ function planOf(path: string, config: Config): Plan {
   };
 }
 
-/** Plays the incomplete repeats, then prints the combined results. */
+/** Plays the incomplete repeats, then prints the combined results. Returns the exit code. */
 export async function finishGroup(
   path: string,
   config: Config,
@@ -96,7 +96,7 @@ export interface RepeatsResult extends Pick<RunResult, 'best' | 'confirmed' | 'u
   readonly status: PlayedStatus;
   /** Total number of iterations over all repeats. */
   readonly iterations: number;
-  /** Summary of the confirmed means; null if none was confirmed. */
+  /** Summary of the confirmed means; null if no repeat was confirmed. */
   readonly summary: RepeatsSummary | null;
   readonly repeats: readonly RunResult[];
   /** Absent if there are no failures. */

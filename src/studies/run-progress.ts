@@ -20,7 +20,7 @@ import { formatCaps } from '../runs/summary.js';
 
 /**
  * Shows the progress of a run.
- * @param run name of the run, added to machine-readable output if several run at once
+ * @param run name to add to JSON output if several runs play at once
  */
 export function createDisplay(
   mode: ProgressMode,
@@ -81,7 +81,7 @@ class RunDisplay {
   #tally = tallyOf([]);
   #saved = 0;
   #best: Best | undefined;
-  /** The best score that was already printed permanently. */
+  /** The best score that has been printed permanently. */
   #kept: Best | undefined;
   #confirmations = 0;
 

@@ -35,7 +35,7 @@ export async function runAndReport(
   await reportInTime([directory.path], directory.path, context, assembly.family);
 }
 
-/** With larger logs, writing the report takes longer than a program has left after a second stop request. */
+/** With more bytes of logs, writing the report takes longer than is acceptable after a second stop request. */
 const quickBytes = 8 * 2 ** 20;
 
 /**
@@ -52,7 +52,7 @@ export async function reportInTime(
   if (!stop.abort.aborted || bytes < quickBytes) await writeReport(path, played);
 }
 
-/** Whether the report shows the run's final state; a process may have ended before writing it. */
+/** True if the report shows the run's final state; a process may have ended before writing it. */
 export function isReported(path: string, { updated }: Pick<Manifest, 'updated'>): boolean {
   const file = join(path, runFiles.report);
   const written = statSync(file, { throwIfNoEntry: false });
@@ -65,7 +65,7 @@ export async function closeLeft(path: string, now: () => Date): Promise<void> {
   if (existsSync(lock) && !isLocked(lock)) await resumeRunDirectory(path, now).close();
 }
 
-/** Writes the missing report of a complete run and prints the result. */
+/** Writes the missing report of a complete run and prints the result. Returns the exit code. */
 export async function finishReport(
   path: string,
   { json }: Pick<PlayArguments, 'json'>,
@@ -100,7 +100,7 @@ export interface ReadyRun {
 
 interface Opening {
   readonly durability?: Durability | undefined;
-  /** Objects passed in that replace those in the config. */
+  /** Objects passed in by a program, which replace the config's. */
   readonly own?: OwnParts;
   readonly notes?: readonly string[] | undefined;
 }
@@ -109,7 +109,7 @@ type Outside = Pick<CommandContext, 'note' | 'now'> & Partial<Pick<CommandContex
 
 /**
  * Starts a run once its model is ready.
- * @param place chooses the directory; called only if there are no problems
+ * @param place chooses the directory; called only once the model is ready
  */
 export async function beginRun(
   assembly: Assembly,
@@ -168,7 +168,7 @@ export async function reopenRun(
   return { assembly, directory };
 }
 
-/** Starts or resumes an opened run, and prints the result. */
+/** Plays an opened run and prints the result. Returns the exit code. */
 export async function finishRun(
   { assembly, directory }: ReadyRun,
   { json, quiet }: Pick<PlayArguments, 'json' | 'quiet'>,

@@ -24,12 +24,12 @@ interface TaskState {
   readonly node: string;
 }
 
-/** Options for display and submission, which tasks set themselves. */
+/** Options for display and submission, which aren't passed on to tasks. */
 const ofShowing = /^--(slurm|quiet|json|open)(=|$)/;
 
 /**
- * Derives the arguments of a task from those of the command that submits it.
- * @param option option that names the directory; omitted if the config names it
+ * Derives the arguments of each task from the submitting command.
+ * @param option option that names the directory; undefined if the config names it
  */
 export const taskWords =
   ({ words = [] }: Pick<CommandContext, 'words'>, option?: '--out') =>
@@ -39,7 +39,7 @@ export const taskWords =
     return option === undefined || isNamed ? given : [...given, option, directory];
   };
 
-/** The settings of a directory's last job; undefined if there was none. */
+/** The Slurm settings of a directory's last job; undefined if there was none. */
 export function askedBefore(directory: string): SlurmConfig | undefined {
   const { slurm } = (readOwnJson(recordOf(directory)) ?? {}) as { readonly slurm?: unknown };
   return slurmSchema.safeParse(slurm).data;
@@ -47,7 +47,7 @@ export function askedBefore(directory: string): SlurmConfig | undefined {
 
 const recordOf = (directory: string) => join(directory, 'slurm', 'job.json');
 
-/** Whether tasks of a directory's job are queued or running; if so, reports that. */
+/** True if tasks of a directory's job are queued or running; also prints their states. */
 export async function isAtWork(
   directory: string,
   progress: string,
@@ -75,7 +75,7 @@ interface Submission {
   readonly part: string;
   /** Numbers of the tasks that have runs left, ascending. */
   readonly tasks: readonly number[];
-  /** A description of the remaining work. */
+  /** The remaining work for display, e.g. `3 runs of 8`. */
   readonly what: string;
   readonly again?: string | undefined;
 }
@@ -126,7 +126,7 @@ async function asked(program: string, args: readonly string[]): Promise<string> 
       field: '--slurm',
       message:
         code === 'ENOENT'
-          ? `there is no ${program} here`
+          ? `${program} is not installed on this machine`
           : `${program} failed: ${stderr.trim().split('\n').slice(-3).join(' ')}`,
       remedy:
         code === 'ENOENT'
@@ -137,9 +137,9 @@ async function asked(program: string, args: readonly string[]): Promise<string> 
 }
 
 /**
- * Plays a plan on a cluster. If tasks of the plan are queued or running, reports their progress; otherwise submits the
- * remaining runs. If tasks have reported why all of these failed, first returns their report; the next
- * command then submits the runs again.
+ * Plays a plan on a cluster. If tasks of the plan are queued or running, prints their progress; otherwise submits the
+ * remaining runs. If the last job reported that all of them failed or a shared limit was reached, first returns that
+ * report; the next command then submits the runs again.
  * @param words arguments of each task's command, including the directory but not the program
  * @param again the command that reports progress (default: the same command)
  */
@@ -173,7 +173,7 @@ export function onSlurm(
   };
 }
 
-/** The report to return instead of submitting the remaining runs; undefined if they should be submitted. */
+/** The report to return instead of submitting the remaining runs; undefined to submit them. */
 function endOf({ afterFailure }: Plan, left: readonly PlanEntry[], told: PlanEnd): PlanEnd | undefined {
   const messages = new Map(told.failures.map(({ run, message }) => [run, message]));
   const failed = left.filter(({ path }) => messages.has(path));
@@ -198,7 +198,7 @@ export function studyOnSlurm(given: readonly string[], context: CommandContext):
 
 /**
  * @param command program and arguments
- * @param part text that a task appends to them, in shell syntax
+ * @param part text to append to the command, in shell syntax
  * @param log folder for the tasks' output
  * @param tasks numbers of the tasks, ascending
  * @throws UserError for text with a line break, which would add a line to the script
@@ -234,12 +234,12 @@ export function jobScript(
     ...(slurm.gpus === undefined ? [] : [`gpus-per-task=${slurm.gpus}`]),
     'requeue',
     'open-mode=append',
-    // Not TERM, which `scancel` also sends: a cancelled job must not be requeued.
+    // Requests USR1 instead of TERM, which `scancel` also sends: a cancelled job must not be requeued.
     `signal=B:USR1@${slurm.notice}`,
     `output=${pathForSlurm(log, '/%A_%a.log')}`,
   ];
   return `#!/bin/bash
-# Written by policyloop: what is complete is left alone, so that a task may be queued again at any time.
+# Written by policyloop. Tasks skip complete runs, so they can be queued again at any time.
 ${asked.map((option) => `#SBATCH --${option}`).join('\n')}
 
 cd -- ${shellWord(cwd)} || exit 2
@@ -247,23 +247,23 @@ ${slurm.setup === undefined ? '' : `. ${shellWord(resolve(cwd, slurm.setup))} ||
 told=
 player=
 ended=
-# What is played is closed.
+# Stops the player, which saves its progress.
 close_it() {
   ended=1
   if [ -n "$player" ]; then kill -TERM "$player" 2>/dev/null; fi
 }
-# Slurm tells some time before the time of a task ends: it goes on in the next turn. One that is cancelled does not.
+# Slurm sends USR1 shortly before the time limit: the task is then requeued. A cancelled task (TERM) is not.
 trap 'told=1; close_it' USR1
 trap close_it TERM
 
 ${command.map(shellWord).join(' ')} ${part} &
 player=$!
-# The signal may have come before the player's number was known.
+# The signal may have arrived before the player's process ID was known.
 if [ -n "$ended" ]; then close_it; fi
 wait "$player"
 code=$?
 if [ -n "$ended" ]; then
-  # The first wait ended with the signal.
+  # The signal interrupted the first wait.
   wait "$player"
   code=$?
 fi
@@ -283,8 +283,8 @@ function numbers(tasks: readonly number[]): string {
 }
 
 /**
- * Quotes a path for an `sbatch` script and escapes `%`. @param pattern appended to it, in which `%A`
- * and the like are expanded
+ * Quotes a path for an `sbatch` script and escapes `%`.
+ * @param pattern text appended to the path; Slurm expands `%A` and the like in it
  */
 const pathForSlurm = (path: string, pattern: string) =>
   `"${path.replaceAll('%', '%%').replaceAll(/["\\]/g, '\\$&')}${pattern}"`;

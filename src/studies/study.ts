@@ -25,7 +25,7 @@ export interface StudyRun<Name extends string = string> extends PlanEntry {
 /** A plan with one run for each experiment, arm and seed. */
 export interface StudyPlan<Arm extends StudyArm> extends Plan<StudyRun<Arm['name']>> {
   readonly arms: readonly Arm[];
-  /** Each has the name of its directory and a config per arm; these configs differ only in the model. */
+  /** The name of each experiment's directory, and its config for each arm; these configs differ only in the model. */
   readonly experiments: readonly {
     readonly name: string;
     readonly configs: Readonly<Record<string, Config>>;
@@ -34,7 +34,7 @@ export interface StudyPlan<Arm extends StudyArm> extends Plan<StudyRun<Arm['name
   readonly seeds: readonly number[];
 }
 
-/** What the number of runs is the product of, and the label whose runs are skipped after a failure. */
+/** The factors of the number of runs, and the label that failed and skipped runs have in common. */
 const kinds = {
   controls: {
     counted: 'tasks, baselines, seeds',
@@ -77,10 +77,10 @@ export function studyPlan<Arm extends StudyArm>(
 
 /**
  * @param files config files, or names of bundled configs
- * @param overrides overrides for all arms; those of the model apply only to language models
- * @param seed first root seed; if undefined, that of the first config
+ * @param overrides overrides for all arms; baselines ignore overrides of `model` keys
+ * @param seed first root seed (default: the seed of the first config)
  * @param field name of the option that lists the files
- * @param reserved keys that no override may set, with the alternative
+ * @param reserved keys that no override may set, with the remedy to suggest
  * @throws UserError if a config can't be used, or an override would invalidate the comparison
  */
 export function planStudy<Arm extends StudyArm>(request: {
@@ -126,7 +126,7 @@ export function planStudy<Arm extends StudyArm>(request: {
     throw new UserError({
       field,
       message: 'must contain at least one config',
-      remedy: `name the experiments to run: ${field} cartpole-numeric acrobot-numeric`,
+      remedy: `name the experiments to run, for example ${field} cartpole-numeric acrobot-numeric`,
     });
   }
   const seeds = repeatSeeds(request.seed ?? first.seed, repeats);
@@ -153,7 +153,7 @@ export function requireConfirmation({ confirmation }: Config, file: string): voi
     file,
     field: 'confirmation.candidates',
     message:
-      'is 0, but runs are compared by their confirmed returns, because observed returns are selected on noise',
+      'is 0, but runs are compared by their confirmed returns, because observed returns are biased by selection',
     remedy: 'set confirmation.candidates=3',
   });
 }

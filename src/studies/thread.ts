@@ -11,14 +11,14 @@ import type { Job, RunEnd } from './play-run.js';
 export interface ThreadSetting {
   readonly cwd: string;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Start time in milliseconds since 1970. */
+  /** Time at the start of the thread, in milliseconds since 1970. */
   readonly time: number;
 }
 
 export type ToThread = { readonly kind: 'play'; readonly job: Job } | { readonly kind: 'finish' | 'abort' };
 
 export type FromThread =
-  /** Events, without trajectories. */
+  /** Events of the current run, without trajectories. */
   | { readonly kind: 'events'; readonly events: readonly RunEvent[] }
   | { readonly kind: 'note'; readonly text: string }
   | { readonly kind: 'ended'; readonly end: RunEnd };

@@ -195,7 +195,7 @@ describe('compare', () => {
       'evaluation.episodes differs: 20 (random), 5 (hill-climb)',
       'confirmation.episodes differs: 100 (random), 7 (hill-climb)',
       'budgets differ: 4 evaluations (random), 11 evaluations (hill-climb)',
-      'also different between groups: corrections',
+      'other differences between groups: corrections',
     ]) {
       expect(said).toContain(part);
     }
@@ -231,7 +231,7 @@ describe('compare', () => {
     await expect(names('prompt.set')).rejects.toThrow(
       /--by: no config of these runs has this key[\s\S]*prompts\.set/,
     );
-    await expect(names('seed')).rejects.toThrow(/repeats are what the figures are taken over/);
+    await expect(names('seed')).rejects.toThrow(/figures are averages over repeats/);
   });
 
   it('takes areas over the evaluations of the budget, and times runs to a target with censoring', async () => {

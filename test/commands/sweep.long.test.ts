@@ -241,7 +241,7 @@ it('tells runs, calls, cost and time beforehand, and asks nothing', async () => 
   expect(told.playSeconds!.most).toBeGreaterThanOrEqual(told.playSeconds!.expected);
   expect(told.modelSeconds).toBeNull();
   const text = await sweep([model, 'memory.best=2,4'], { dryRun: true, json: false });
-  expect(text.printed.join('\n')).toMatch(/runs {8}2\ncalls[\s\S]*cost[\s\S]*play[\s\S]*model {7}not known/);
+  expect(text.printed.join('\n')).toMatch(/runs {8}2\ncalls[\s\S]*cost[\s\S]*play[\s\S]*model {7}unknown/);
   // What all may use together ends them; more jobs than runs, or threads that nobody uses, make nothing faster.
   const capped = [model, 'corrections=1', 'seed=1..3', 'iterations=5', 'limits.total.calls=6'];
   const limited = await sweep(capped, { dryRun: true, jobs: 50 });
@@ -251,7 +251,7 @@ it('tells runs, calls, cost and time beforehand, and asks nothing', async () => 
   expect(own.last()).not.toHaveProperty('limit');
   const said = await sweep(capped, { dryRun: true, jobs: 50, json: false });
   expect(said.printed.join('\n')).toMatch(
-    /, 3 runs at once, in one thread\n[\s\S]*limit {7}limits\.total\.calls ends the sweep/,
+    /, 3 runs at once, in one thread\n[\s\S]*limit {7}limits\.total\.calls is expected to end the sweep/,
   );
 });
 
@@ -268,7 +268,7 @@ it('tells beforehand what is left of a sweep that was begun', async () => {
   expect(await told('new')).toMatchObject({ runs: 6, complete: 0, calls: { expected: 18, most: 18 } });
   const text = await sweep(more, { dryRun: true, out: 'begun', json: false });
   expect(text.printed.join('\n')).toMatch(
-    /runs {8}6, 4 complete; what follows is of the others\ncalls {7}6 \(/,
+    /runs {8}6, 4 complete; the figures below exclude them\ncalls {7}6 \(/,
   );
 });
 
@@ -297,7 +297,7 @@ it('tells of settings that are one experiment, and how whole numbers are drawn',
   expect(noted).toContain('sigma-1.0 is the same experiment as sigma-1; both are played');
   const drawn = ['memory.best=uniform(1,9)', 'sweep.method=random', 'sweep.samples=3'];
   await expect(sweep(drawn, { dryRun: true })).rejects.toThrow(
-    /memory\.best: must be a whole number[\s\S]*to draw only whole numbers, list them: 1\.\.9/,
+    /memory\.best: must be a whole number[\s\S]*list whole numbers, such as 1\.\.9/,
   );
 });
 

@@ -144,7 +144,7 @@ describe('eight pairs', () => {
       expect(stripVTControlCharacters(text), where).toMatch(
         /(tuned − base|hill-climb − random).* 0\.07\d* +no evidence/,
       );
-      expect(text, where).toContain('corrected by Holm for the 3 differences that were tested');
+      expect(text, where).toContain('with Holm’s correction for the 3 differences that were tested');
     }
     expect(sentence).toMatch(/^No evidence of a difference: tuned − base/);
     for (const where of ['compare', 'page of compare'] as const)

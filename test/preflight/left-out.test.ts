@@ -125,7 +125,7 @@ describe('run --dry-run', () => {
     const printed = await dryRun(changes);
     expect(loaded()).toEqual([]);
     expect(printed).toContain(
-      `the prompt is not shown: a dry run imports only the environment's module, and the prompt needs ${field}`,
+      `the prompt is not shown: a dry run imports only the environment's module, but the prompt needs ${field}`,
     );
     expect(printed).toContain('CartPole-v1');
   });

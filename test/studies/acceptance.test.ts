@@ -73,7 +73,7 @@ it('says so where no draw is ever good enough', () => {
     '  - { environment: { id: synthetic:choices, options: { states: 2, actions: 2 } }, accept: { gain: 1, larger: 0, search: 10, random: 20 } }',
   );
   expect(() => configOfRun(hopeless, drawRun(hopeless, 0))).toThrow(
-    /tasks\.accept: search paid off on none of 1000 tasks drawn from synthetic:choices/,
+    /tasks\.accept: search didn't pay off on any of 1000 tasks drawn from synthetic:choices/,
   );
 });
 

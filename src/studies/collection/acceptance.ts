@@ -18,14 +18,14 @@ export const acceptanceSchema = z.strictObject({
   gain: share
     .default(0.1)
     .describe(
-      'Minimum improvement of the search over the best random policy, as a share of its improvement over their median',
+      'Minimum improvement of the search over the best random policy, as a share of its improvement over the median one',
     ),
-  largerGain: share.default(0.3).describe('Minimum improvement for the share `larger` of the runs'),
-  larger: share.default(0.5).describe('Share of runs whose task must allow an improvement of `largerGain`'),
+  largerGain: share.default(0.3).describe('Like `gain`, for the share `larger` of the runs'),
+  larger: share.default(0.5).describe('Share of runs whose tasks require `largerGain` instead of `gain`'),
   warmup: share.default(0.9).describe('The warm-up must achieve less than this share of the improvement'),
   search: count(10)
     .default(400)
-    .describe('Number of evaluations of the baseline `mix`, including the warm-up'),
+    .describe('Number of evaluations by the baseline `mix`, including its warm-up'),
   random: count(4).default(100).describe('Number of random policies'),
   episodes: count(1).default(2).describe('Episodes per evaluation'),
 });
@@ -44,9 +44,9 @@ export interface Findings {
 }
 
 /**
- * Both results are shares of the improvement from the median random policy to the search's best: `left` is
- * what the best random policies don't achieve, `begun` is what the warm-up already achieves. Undefined if the
- * search finds nothing better than the median.
+ * Both results are shares of the improvement from the median random policy to the search's best: `left` is the share
+ * that the best random policy doesn't achieve, and `begun` is the share that the warm-up already achieves. Undefined if
+ * the search finds nothing better than the median.
  */
 export function gainOf({ median: start, random, search, warmup: begun }: Findings) {
   const way = search - start;
@@ -56,7 +56,7 @@ export function gainOf({ median: start, random, search, warmup: begun }: Finding
 
 /**
  * Plays random policies, half drawn as in the warm-up and half uniformly over the range, and a search with `mix`.
- * @param enough called after each new best; ends the search if it returns true
+ * @param enough called after each new best beyond the warm-up; ends the search if it returns true
  */
 export function findingsOf(
   { environment, family, maxSteps }: { environment: Environment; family: PolicyFamily; maxSteps: number },
@@ -103,9 +103,9 @@ export function findingsOf(
 }
 
 /**
- * Whether, on a config's synthetic task, search gains at least `gain` over random policies and the
- * warm-up doesn't solve the task.
- * @param seed for the policies and their episodes
+ * True if, on a config's synthetic task, search gains at least `gain` over random policies and the warm-up doesn't
+ * already solve the task.
+ * @param seed seed of the policies and their episodes
  */
 export function paysToSearch(config: Config, accept: Acceptance, gain: number, seed: number): boolean {
   const environment = makeSynthetic(config.environment.id, config.environment.options);

@@ -23,17 +23,17 @@ import { onSlurm, taskWords } from '../slurm.js';
 import { type Collection, loadCollection } from './collection-config.js';
 import { checkCollection, collectionPlan, drawsOf } from './collection-plan.js';
 
-/** The last line of `--json`. */
+/** The last line that `--json` prints. */
 export interface CollectionSummary {
   readonly output: string;
   readonly status: PlayedStatus;
   /** Number of runs in the config. */
   readonly runs: number;
-  /** Runs that are now complete. */
+  /** Number of runs that are now complete. */
   readonly complete: number;
-  /** Runs that this command completed. */
+  /** Number of runs that this command completed. */
   readonly played: number;
-  /** Evaluations made by this command. */
+  /** Number of evaluations that this command made. */
   readonly evaluations: number;
   /** Number of drawn tasks that `accept` rejected for this command's runs. */
   readonly rejected: number;
@@ -65,7 +65,7 @@ export async function collect(args: CollectArguments, context: CommandContext): 
   return exitCodeOf(played.status);
 }
 
-/** Creates each task and each proposer once before any run starts, so that errors surface early. */
+/** Assembles each task and each proposer once before any run starts, so that errors surface early. */
 async function checkAssemblies(collection: Collection, context: CommandContext): Promise<void> {
   const seen = new Set<string>();
   for (const { task, proposer, config } of checkCollection(collection)) {
@@ -148,7 +148,7 @@ function recordOf(written: unknown, output: string) {
   throw new UserError({
     file: join(output, collectionFile),
     message: "this file isn't the record of a collection",
-    remedy: 'restore it from a copy, or choose another output',
+    remedy: 'restore it from a backup, or choose another output',
   });
 }
 
@@ -161,12 +161,12 @@ function requireSame(before: unknown, now: unknown, output: string): void {
     .map((key) => `${key}: ${was.get(key) ?? 'nothing'} → ${is.get(key) ?? 'nothing'}`);
   throw new UserError({
     file: join(output, collectionFile),
-    message: `the existing runs have other settings: ${shown.join('; ')}${changed.length > 4 ? `; and ${changed.length - 4} more` : ''}`,
+    message: `the existing runs were created with different settings: ${shown.join('; ')}${changed.length > 4 ? `; and ${changed.length - 4} more` : ''}`,
     remedy: 'restore these settings (only runs may change), or choose another output',
   });
 }
 
-/** Every value as JSON, by dotted path. */
+/** All values of a nested structure as JSON, by dotted path. */
 function leaves(value: unknown, path = ''): ReadonlyMap<string, string> {
   if ((!isMapping(value) && !Array.isArray(value)) || Object.keys(value).length === 0) {
     return new Map([[path, JSON.stringify(value)]]);

@@ -30,7 +30,7 @@ const weight = z
   .default(1)
   .describe('How often this item is drawn, relative to the others');
 
-/** Tasks from which runs are drawn. */
+/** Tasks and their weights; each run draws one. */
 export const tasksSchema = z
   .array(
     z.looseObject({
@@ -64,14 +64,13 @@ const settings = z.strictObject({
   proposers: z
     .array(z.looseObject({ weight }))
     .min(1)
-    .describe('Proposers; each run draws one: a model, and the settings that belong to it'),
+    .describe('Proposers; each run draws one: a model and its settings'),
 });
 
 let layered: SchemaNode | undefined;
 
 /**
- * The settings kind of a collection's config. Its layers are parts of an experiment's config, in which any
- * number can be a range.
+ * Describes a collection's config. Its layers are parts of an experiment's config, in which any number can be a range.
  */
 export const collectionKind: SettingsKind<z.output<typeof settings>> = {
   schema: settings,
@@ -91,8 +90,8 @@ const range: SchemaNode = {
 };
 
 /**
- * @param own settings schema in which `experiment` and the items of lists such as `tasks` are layers
- * @param reserved keys that a layer can't set, with the alternative
+ * Adds the keys of an experiment's config to a schema's layers: `experiment` and the items of `layerLists`.
+ * @param reserved keys that a layer can't set, with the remedy
  */
 export function withLayers(own: SchemaNode, reserved: Reserved): SchemaNode {
   const { $schema: _, slurm: __, sweep: ___, ...keys } = partOf(experimentKind.json).properties ?? {};
@@ -117,7 +116,7 @@ export function withLayers(own: SchemaNode, reserved: Reserved): SchemaNode {
 /** Lists whose items are layers. */
 const layerLists = ['tasks', 'heldOut', 'proposers'] as const;
 
-/** Keys that a layer can't set, with the alternative. */
+/** Keys that a layer can't set, with the remedy. */
 export type Reserved = Readonly<Record<string, string>>;
 
 /** The schema of a part of `node`: nothing is required, and any number can be a range. */
@@ -157,7 +156,7 @@ interface Proposer {
 }
 
 export interface Collection {
-  /** Absolute. */
+  /** Absolute path of the directory. */
   readonly output: string;
   readonly runs: number;
   readonly seed: number;
@@ -165,7 +164,7 @@ export interface Collection {
   readonly experiment: Layer;
   readonly tasks: readonly Task[];
   readonly proposers: readonly Proposer[];
-  /** Maps problems in a run's config to the places in this file that the fields come from. */
+  /** Maps problems in a run's config to the places in the collection's file where the fields are set. */
   locate(error: UserError, task: number, proposer: number): UserError;
 }
 
@@ -185,10 +184,10 @@ export function isRange(value: unknown): value is Range {
 }
 
 /**
- * Loads a collection's config by its path or by the name of a bundled one. Relative paths become absolute:
- * those in the file are relative to it, those of an override to the working directory.
+ * Loads a collection's config by its path or by the name of a bundled one. Resolves relative paths: paths in the file
+ * against its directory, paths in overrides against the working directory.
  * @param overrides `key=value`, such as `runs=10`, `experiment.iterations=5` or `tasks.0.weight=2`
- * @param cwd working directory (default: that of the process)
+ * @param cwd working directory (default: the working directory of the process)
  * @throws UserError with the place, value, alternatives and remedy of every problem in the collection's own
  * settings; problems in the config of a run surface when that config is created
  */
@@ -220,7 +219,7 @@ export function loadCollection(file: string, overrides: readonly string[] = [], 
 export const layersOf = (tasks: z.output<typeof tasksSchema>): readonly Task[] =>
   tasks.map(({ accept, weight, vary, ...own }) => ({ weight, vary, accept, layer: own }));
 
-/** Problems of layers: reserved keys and empty ranges. */
+/** Problems in layers: reserved keys and invalid ranges. */
 export function layerProblems(
   content: Readonly<Record<string, unknown>>,
   where: Where,
@@ -237,7 +236,7 @@ export function layerProblems(
               {
                 ...where([...path, key], 'key'),
                 field: fieldName([...path, key]),
-                message: "is not a run's to say here",
+                message: "can't be set here",
                 remedy,
               },
             ],
@@ -256,8 +255,8 @@ const indices = (items: unknown, list: string) =>
   Array.isArray(items) ? items.map((_, i) => [list, i]) : [];
 
 const reserved: Reserved = {
-  seed: "each run has its own, derived from the collection's seed",
-  repeats: 'increase runs',
+  seed: "remove it: each run gets its own, derived from the collection's seed",
+  repeats: 'increase runs instead',
 };
 
 function emptyRanges(value: unknown, path: Path): readonly Path[] {
@@ -270,7 +269,7 @@ function emptyRanges(value: unknown, path: Path): readonly Path[] {
 export const locatedIn = (error: UserError, layers: readonly Path[], content: unknown, where: Where) =>
   new UserError(error.problems.map((problem) => located(problem, layers, content, where)));
 
-/** Locates a field in the topmost of those layers that define the longest part of its path. */
+/** Locates a field in the topmost of the layers that define the longest part of its path. */
 function located(problem: Problem, layers: readonly Path[], content: unknown, where: Where): Problem {
   if (problem.file !== undefined) return problem;
   const field = problem.field?.split('.') ?? [];

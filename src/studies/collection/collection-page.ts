@@ -21,12 +21,12 @@ import { pageHeader, tile } from '../../web/study.js';
 
 /** Content of `collection.json`. */
 export interface CollectionRecord {
-  /** Number of runs that are planned. */
+  /** Number of planned runs. */
   readonly runs: number;
   readonly settings: Readonly<Record<string, unknown>>;
 }
 
-/** @param inside the runs that exist */
+/** @param inside the items in the collection's directory */
 export function collectionPage(
   { runs: planned, settings }: CollectionRecord,
   { cost, name, status, tokens }: Item,
@@ -62,7 +62,7 @@ ${
     groups.map(({ interval, label, observed }) => ({ name: label, value: observed, interval })),
     { title: 'Mean of the best observed return' },
   )}
-<p class="note">The 95 % intervals are over runs. The best observed return of a run is the highest of many noisy means, so it is optimistic.</p>
+<p class="note">The 95 % intervals are over runs. A run’s best observed return is the highest of many noisy means, so it is too high on average.</p>
 ${groupTable(groups)}`
 }`,
       ],

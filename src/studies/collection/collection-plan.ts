@@ -1,4 +1,4 @@
-/** Creates the runs of a collection. Each is a pure function of the collection's config and the run's number. */
+/** Creates the runs of a collection. Each depends only on the collection's config and the run's index. */
 
 import { type Problem, UserError } from '../../base/errors.js';
 import { type Config, experimentKind } from '../../config/config.js';
@@ -13,7 +13,7 @@ import type { Plan } from '../plan.js';
 import { type Acceptance, paysToSearch } from './acceptance.js';
 import { type Collection, isRange, type Layer, type Range, type Task } from './collection-config.js';
 
-/** The items drawn for a run. */
+/** The task and the proposer drawn for a run. */
 export interface Draw {
   /** Index of the run, from 0. */
   readonly index: number;
@@ -21,14 +21,14 @@ export interface Draw {
   readonly task: number;
   /** Index of the proposer. */
   readonly proposer: number;
-  /** Directory below the output, such as `00012-survival`. */
+  /** Name of the run's directory, such as `00012-survival`. */
   readonly name: string;
 }
 
 /** Independent random streams, derived from the collection's seed and a run's index. */
 const streams = { choice: 0, ranges: 1, seeds: 2, draws: 3 } as const;
 
-/** Draws a run, regardless of the number of runs, so that a larger collection starts with the runs of a smaller one. */
+/** Draws a run. Doesn't use the number of runs, so a larger collection starts with the runs of a smaller one. */
 export function drawRun({ seed, tasks, proposers, experiment }: Collection, index: number): Draw {
   const random = createGenerator(seed, [index, streams.choice]);
   const [task, proposer] = [tasks, proposers].map((items) => random.categorical(shares(items))) as [
@@ -42,7 +42,7 @@ export function drawRun({ seed, tasks, proposers, experiment }: Collection, inde
 /**
  * The resolved config of a run. If `accept` has to draw tasks, the first call takes between a tenth of a
  * second and several seconds.
- * @throws UserError with the places in the collection's file
+ * @throws UserError with locations in the collection's file
  */
 export function configOfRun(collection: Collection, { index, task, proposer }: Draw): Config {
   const [seed, ownNumber] = deriveSeeds(collection.seed, [index, streams.seeds], 2) as [number, number];
@@ -75,7 +75,7 @@ export function drawsOf(collection: Collection): { readonly accepted: number; re
   return { accepted: draws.length, rejected: sum(draws.map(({ rejected }) => rejected)) };
 }
 
-/** Draws a task on which search pays off. @throws UserError if none of `mostDraws` tasks is acceptable */
+/** Draws tasks until search pays off on one. @throws UserError if it doesn't on any of `mostDraws` tasks */
 function acceptedDraw(
   collection: Collection,
   index: number,
@@ -100,7 +100,7 @@ function acceptedDraw(
   }
   throw new UserError({
     field: 'tasks.accept',
-    message: `search paid off on none of ${mostDraws} tasks drawn from ${configOf(0).environment.id}`,
+    message: `search didn't pay off on any of ${mostDraws} tasks drawn from ${configOf(0).environment.id}`,
     remedy: 'lower gain, or remove accept',
   });
 }
@@ -109,8 +109,8 @@ function acceptedDraw(
 const mostDraws = 1000;
 
 /**
- * Creates a config for each combination of task and proposer, with all ranges at either end.
- * @throws UserError with the problems of all of these configs, so that no run starts only to fail later
+ * Creates two configs for each combination of task and proposer: with all ranges at their lower and upper ends.
+ * @throws UserError with the first problems in these configs, so that no run starts only to fail later
  */
 export function checkCollection(collection: Collection): readonly (Draw & { config: Config })[] {
   const problems = new Map<string, Problem>();
@@ -156,9 +156,9 @@ interface Choice {
   readonly task: number;
   readonly proposer: number;
   readonly seed: number;
-  /** Draws a number from a range. */
+  /** Chooses a number from a range. */
   readonly number: (range: Range) => number;
-  /** Value of `environment.options.seed`, if it varies. */
+  /** Value of `environment.options.seed` if the task varies. */
   readonly taskSeed: number;
 }
 
@@ -233,7 +233,7 @@ function varied(content: Record<string, unknown>, { vary }: Task, seed: number):
   return { ...content, environment: { ...environment, options: { ...options, seed } } };
 }
 
-/** @throws UserError if `accept` is set for a task that isn't drawn */
+/** @throws UserError if `accept` is set for a task that doesn't vary with the seed, or with a module policy */
 function requireDrawn({ environment, policy }: Config, { vary }: Task, task: number): void {
   const seeded = /[?&]seed=/.test(environment.id);
   if (isSyntheticId(environment.id) && !seeded && vary !== 'nothing' && policy?.kind !== 'module') return;
@@ -245,7 +245,7 @@ function requireDrawn({ environment, policy }: Config, { vary }: Task, task: num
   });
 }
 
-/** Refuses more threads per run: runs are played in parallel, so their threads would only compete. */
+/** Refuses several threads per run: runs are played in parallel, so their threads would only compete. */
 function requireOneThread({ evaluation: { workers } }: Config): void {
   if (workers === 'auto' || workers === 1) return;
   throw new UserError({

@@ -19,13 +19,13 @@ import { type ModelsResult, modelsResult, proposalReader } from './models-result
 interface ModelsArguments extends ModelsRequest, PlayArguments {
   /** Directory of the comparison (default: one below `runsDir`, derived from the contestants). */
   readonly out?: string | undefined;
-  /** If true, shows recorded results without calling a model. */
+  /** If true, shows the recorded results and calls no model. */
   readonly replay: boolean;
   /** Whether to open the page in the browser at the end. */
   readonly open?: boolean | undefined;
 }
 
-/** The last line of JSON. */
+/** The last line that `--json` prints. */
 export interface ModelsSummary extends Omit<ModelsResult, 'status'> {
   /** Status of this command. */
   readonly status: PlayedStatus;
@@ -37,7 +37,7 @@ export interface ModelsSummary extends Omit<ModelsResult, 'status'> {
 
 /**
  * Requests the missing proposals of every contestant and prints the result. Returns the exit code.
- * @throws UserError if anything can't be played, before playing starts
+ * @throws UserError if a contestant or a history can't be used; no model has been called by then
  */
 export async function compareModels(args: ModelsArguments, context: CommandContext): Promise<number> {
   const models = planModels(args, context.cwd);
@@ -83,7 +83,7 @@ function requireRecorded(directory: string): void {
   });
 }
 
-/** Opens all contestants and recorded histories once before calling any model, so that errors surface early. */
+/** Assembles each contestant and recorded history before calling any model, so that errors surface early. */
 async function checkContestants(
   { contestants, histories }: ModelsPlan,
   { env }: CommandContext,

@@ -1,4 +1,4 @@
-/** The page of a comparison of models: improving proposals with intervals, then replies, effort and histories. */
+/** The page of a comparison of models: how often they improve, and their replies, effort and histories. */
 import { styleText } from 'node:util';
 import { pText, verdictCell, verdictRule } from '../../comparison/words.js';
 import { type Html, html } from '../../format/html.js';
@@ -45,7 +45,7 @@ const replyColumns: Columns = [
   number('repeats', ({ repeats, replies }) => (replies === 0 ? '' : `${repeats} of ${replies}`)),
 ];
 
-/** Adds a column per kind of history if both random and recorded histories are used. */
+/** Columns for improvements, with one per kind of history if both kinds are used. */
 const improvementColumns = ({ histories }: Pick<ModelsResult, 'histories'>): Columns => {
   const isMixed = new Set(histories.map(({ kind }) => kind)).size > 1;
   return [
@@ -106,7 +106,7 @@ const predicting = ({ contestants }: ModelsResult) =>
 
 const testedIn = ({ differences }: ModelsResult): number => differences.filter(({ p }) => p !== null).length;
 
-/** States in a sentence which models improve more often than every baseline; undefined without baselines. */
+/** Says which models improve more often than every baseline; undefined if none was compared with a baseline. */
 function conclusionOf({ contestants, differences }: ModelsResult): string | undefined {
   const named = (wanted: ContestantFigures['kind']) =>
     contestants.filter(({ kind }) => kind === wanted).map(({ label }) => label);
@@ -204,7 +204,7 @@ ${htmlTable(differences, differenceColumns, { tall: true })}`,
   };
 }
 
-/** Each contestant's share of improving proposals, next to the share of random search. */
+/** Each contestant's share of improving proposals, with a line at the share of random search. */
 function shares({ contestants }: ModelsResult): Html {
   const random = contestants.find(({ name, improved }) => name === 'baseline-random' && improved.of > 0);
   const share = ({ count, of }: Share) => (of === 0 ? null : count / of);

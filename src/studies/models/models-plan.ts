@@ -1,6 +1,6 @@
 /**
- * The plan of a comparison of models: each contestant makes a proposal from each history, as a run with a single
- * iteration, so contestants share the histories of each seed and the episodes on which proposals are evaluated.
+ * Plans a comparison of models. Each contestant makes one proposal from each history, as a run with a single iteration.
+ * All contestants get the same histories, and their proposals are evaluated on the same episodes.
  */
 import { createHash } from 'node:crypto';
 import { basename, extname, join, relative, resolve } from 'node:path';
@@ -19,7 +19,7 @@ import { overridesOf, type Setting, type SweptKey, settingsOf, sweptBy } from '.
 
 export type ContestantKind = 'model' | 'baseline';
 
-/** Evaluations of random policies from the warm-up, or of a recorded run. */
+/** `random`: policies of a random warm-up. `recorded`: policies of an earlier run, evaluated again. */
 export type HistoryKind = 'random' | 'recorded';
 
 export interface Contestant {
@@ -32,7 +32,7 @@ export interface Contestant {
 }
 
 export interface History {
-  /** Name of the history's directory below each contestant's. */
+  /** Name of the history's directory inside each contestant's directory. */
   readonly name: string;
   readonly kind: HistoryKind;
   readonly seed: number;
@@ -61,16 +61,16 @@ export interface ModelsRequest {
   readonly runsDir: string;
 }
 
-const oneProposal = 'each history gets one proposal; --histories says how many there are';
+const oneProposal = 'each history gets one proposal; set the number of histories with --histories';
 
 const reserved: Readonly<Record<string, string>> = {
   iterations: oneProposal,
   candidates: oneProposal,
   repeats: oneProposal,
-  'warmup.from': '--from RUN adds the history of a run',
+  'warmup.from': 'use --from RUN to add the history of a run',
 };
 
-/** Overrides for every run: it makes one proposal, evaluates it in full, and ends. */
+/** Overrides that make every run end after one proposal, which is evaluated in full. */
 const fixed: readonly string[] = [
   ...['iterations=1', 'candidates=1', 'repeats=1', 'confirmation.candidates=0', 'evaluation.racing='],
   ...[
@@ -143,8 +143,8 @@ function refuseOtherKeys(keys: readonly SweptKey[]): void {
 }
 
 /**
- * All combinations of values. If both `model.path` and `model.name` vary, each path and each name is a model
- * of its own.
+ * All combinations of values. If both `model.path` and `model.name` vary, each path and each name is a
+ * separate model.
  * @param written returns the config's model
  */
 function settingsFor(keys: readonly SweptKey[], written: () => ModelConfig): readonly Setting[] {
@@ -163,7 +163,7 @@ function settingsFor(keys: readonly SweptKey[], written: () => ModelConfig): rea
 interface Labelled {
   readonly setting: Setting;
   readonly config: Config;
-  /** The model's name; `others`: values of the keys that don't identify it. */
+  /** The model's name; `others` contains the values of varying keys that don't identify it. */
   readonly model: string;
   readonly others: string;
 }
@@ -184,8 +184,8 @@ function modelName(model: ModelConfig): string {
 }
 
 /**
- * Labels each contestant with the model's name, or with all of its values if the name isn't unique;
- * directories are named in the same way.
+ * Labels each contestant with the model's name and its other varying values, or with its setting's name if that label
+ * isn't unique; directories are named in the same way.
  */
 function distinctly(models: readonly Labelled[]): readonly Contestant[] {
   const labels = models.map(({ model, others }) => (others === '' ? model : `${model}, ${others}`));
@@ -216,7 +216,7 @@ function historiesOf(
   if (all.length === 0)
     throw new UserError({
       field: '--histories',
-      message: 'there are no histories to propose from',
+      message: 'there are no histories, so models have nothing to improve',
       value: histories,
       remedy: 'pass --histories 20 or --from RUN',
     });
@@ -262,7 +262,7 @@ export interface ModelRun extends PlanEntry {
   readonly repeat: number;
 }
 
-/** Runs ordered by history, so that an interrupted study still has complete pairs. */
+/** Orders runs by history, so that an interrupted comparison still has complete pairs. */
 function runsOf({ contestants, histories }: ModelsPlan): readonly ModelRun[] {
   return histories.flatMap(({ name: history, seed, warmup }, repeat) =>
     contestants.map(({ name: arm, config }) => ({

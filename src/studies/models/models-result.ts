@@ -19,22 +19,22 @@ import type { Contestant, ContestantKind, History, HistoryKind, ModelsPlan } fro
 interface ModelProposal {
   readonly contestant: string;
   readonly history: string;
-  /** Path of the proposal's run below the directory. */
+  /** Path of the proposal's run, relative to the comparison's directory. */
   readonly run: string;
   /** Number of replies, including corrections. */
   readonly replies: number;
   readonly accepted: boolean;
-  /** Replies that repeat parameters from the history, including those that `novelty` moved. */
+  /** Number of replies that repeat parameters from the history, even if `novelty` then changed them. */
   readonly repeats: number;
   /** Number of rejected replies by reason. */
   readonly failures: Readonly<Record<string, number>>;
-  /** Highest mean return of the history. */
+  /** Highest mean return in the history. */
   readonly best: number;
-  /** Mean return of the proposal on the episodes of the history; null if none was accepted. */
+  /** Mean return of the proposal on the episodes of the history; null if no reply was accepted. */
   readonly return: number | null;
   /** Share of the history's policies that the proposal beats; ties count half. */
   readonly beats: number | null;
-  /** The return predicted in the reply. */
+  /** The return that the reply predicted; null if it didn't predict one. */
   readonly predicted: number | null;
   readonly seconds: number;
   readonly promptTokens: number;
@@ -54,17 +54,17 @@ export interface ContestantFigures {
   readonly name: string;
   readonly label: string;
   readonly kind: ContestantKind;
-  /** Number of histories with a reply, whether or not it had a usable proposal. */
+  /** Number of histories for which the model replied, even if no reply was accepted. */
   readonly histories: number;
-  /** Number of proposals that were valid at once, and after a correction. */
+  /** Number of proposals that were valid at once, and number valid after corrections. */
   readonly valid: { readonly first: number; readonly corrected: number };
   readonly replies: number;
   readonly repeats: number;
   readonly failures: Readonly<Record<string, number>>;
-  /** Share of histories whose best evaluation the proposal beats; a missing proposal counts as a failure. */
+  /** Share of answered histories whose best return the proposal exceeds; rejected replies count as no improvement. */
   readonly improved: Share;
   readonly improvedBy: { readonly random: Share; readonly recorded: Share };
-  /** Mean share of the history's policies that a proposal beats; null without proposals. */
+  /** Mean share of the history's policies that a proposal beats; null if there are no proposals. */
   readonly beats: { readonly mean: number; readonly interval: Interval | null } | null;
   readonly predictions: PredictionFigures | null;
   /** Mean per history; null if unknown. */
@@ -134,7 +134,7 @@ function readProposal(
   const calls = [...lines];
   const replies = calls.filter(({ outcome }) => outcome.kind !== 'error');
   const accepted = replies.map(acceptedOutcome).find((outcome) => outcome !== undefined);
-  // A correction that might have succeeded was prevented by `limits.total`.
+  // True if `limits.total` prevented a correction that might have succeeded.
   const isCut =
     config.limits.total !== undefined &&
     calls.length <= config.corrections &&
@@ -298,8 +298,8 @@ function differencesOf(
 }
 
 /**
- * 95% interval of a difference between shares if all pairs have the same outcome and therefore no spread:
- * derived from the exact interval of the share of such pairs. Undefined if outcomes vary.
+ * 95% interval of a difference between shares if all pairs have the same outcome and therefore no spread. Derived from
+ * the exact interval of the share of such pairs. Undefined if outcomes vary.
  */
 function unvaryingInterval95(wins: number, losses: number, pairs: number): Interval | undefined {
   const [share] = shareInterval95(pairs, pairs);

@@ -16,7 +16,7 @@ interface Coefficient {
 }
 
 /**
- * Fits y ≈ X·b, assuming homoscedastic errors.
+ * Fits y ≈ X·b by least squares, assuming homoscedastic errors.
  * @param rows rows of X, with one number per coefficient
  * @returns undefined if the coefficients aren't determined or no degrees of freedom remain
  */
@@ -31,7 +31,7 @@ export function regression(
   for (let i = 0; i < n; i++)
     for (let j = 0; j < n; j++) products[i * n + j] = sum(rows.map((row) => row[i]! * row[j]!));
   const factor = cholesky(products, n);
-  // Such a pivot is only a rounding error: its column depends linearly on others.
+  // A pivot this small is a rounding error: its column depends linearly on others.
   const isSingular =
     factor === undefined || rows[0]!.some((_, i) => factor[i * n + i]! ** 2 < 1e-9 * products[i * n + i]!);
   if (isSingular) return undefined;
@@ -52,7 +52,7 @@ export function regression(
   };
 }
 
-/** A setting with its confirmed return for each seed, null where there is none. */
+/** A setting with its confirmed return for each seed; null if a seed has none. */
 export interface Measured extends Pick<Setting, 'name' | 'values'> {
   readonly confirmed: readonly (number | null)[];
 }
@@ -81,14 +81,14 @@ export interface Effect extends Difference {
   readonly against: string;
 }
 
-/** How much the effect of one key depends on the value of a second key. */
+/** How much the effect of the first key changes with the value of the second key. */
 export interface Interaction extends Difference {
   readonly keys: readonly [string, string];
   readonly of: readonly [string, string];
   readonly against: readonly [string, string];
 }
 
-/** The mean over seeds and all other keys if two keys have these values. */
+/** The mean over seeds and all other keys, given the values of two keys. */
 interface PairMean {
   readonly keys: readonly [string, string];
   readonly values: readonly [string, string];
@@ -172,7 +172,7 @@ export function gridEffects(
   };
 }
 
-/** Effects of listed settings relative to the first one, paired by seed. */
+/** Compares each listed setting with the first one, paired by seed. */
 export function listEffects(measured: readonly Measured[], range: Interval): Effects | undefined {
   const seeds = wholeSeeds(measured);
   const [first, ...others] = measured;
@@ -189,9 +189,9 @@ export function listEffects(measured: readonly Measured[], range: Interval): Eff
 }
 
 /**
- * Effects in drawn settings, estimated by least squares without interactions on the mean of each setting: of
- * a value relative to the first one of its list, and from the low to the high end of a range.
- * @returns undefined if there are too few settings
+ * Effects among drawn settings, estimated by least squares on each setting's mean, without interactions. Compares each
+ * value in a list with the first value, and the high end of a range with its low end.
+ * @returns undefined if too few settings are complete
  */
 export function drawnEffects(keys: readonly SweptKey[], measured: readonly Measured[]): Effects | undefined {
   const whole = measured.flatMap(({ confirmed, values }) => {

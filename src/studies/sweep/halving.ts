@@ -1,7 +1,7 @@
 /**
- * Successive halving over seeds: all settings run on a few seeds, and the better ones on ever more seeds
- * (Jamieson & Talwalkar 2016, "Non-stochastic best arm identification"). Settings that have almost
- * certainly lost are dropped early, as in a race.
+ * Successive halving over seeds: all settings run on a few seeds, and only the better ones continue on more seeds
+ * (Jamieson & Talwalkar 2016, "Non-stochastic best arm identification"). Settings that have almost certainly lost are
+ * dropped early, as in racing.
  */
 import { isLost } from '../../rollout/racing.js';
 import { differenceRange, type Interval } from '../../statistics/bootstrap.js';
@@ -25,7 +25,7 @@ export function roundsOf(
   }
 }
 
-/** Maximum number of runs, reached if no setting is dropped early. */
+/** Maximum number of runs, reached if no setting fails or loses early. */
 export function mostRuns(
   halving: Pick<Halving, 'first' | 'factor'>,
   settings: number,
@@ -47,14 +47,14 @@ export interface Contender {
   readonly confirmed: readonly (number | null)[];
 }
 
-/** Why a setting doesn't run on further seeds. */
+/** Reason why a setting doesn't run on more seeds. */
 export type Dropped = 'failed' | 'halved' | 'lost';
 
 /**
- * Which settings are dropped after a round, and why. The best 1/`factor` remain (the earlier wins ties), except
- * those that, judging by their differences from the best, will almost certainly not catch up with it over all seeds.
+ * Decides which settings are dropped after a round, and why. Keeps the best 1/`factor` (earlier ones win ties), except
+ * settings that, by their differences from the best one, almost certainly can't catch up with it over all seeds.
  * @param seeds total number of seeds in the sweep
- * @param range range of an episode's return; if unknown, nothing is dropped early
+ * @param range range of an episode's return; if it is infinite, no setting counts as lost
  */
 export function dropsAfter(
   contenders: readonly Contender[],

@@ -1,4 +1,4 @@
-/** Ranks the settings of a sweep, and says whether the best one is better than the next. */
+/** Ranks the settings of a sweep, and says whether the best one is significantly better than the next. */
 import { pText } from '../../comparison/words.js';
 import { formatInterval, formatNumber, formatReturn, formatSigned, plural } from '../../format/numbers.js';
 import { comparePairs, type PairedComparison } from '../../statistics/paired.js';
@@ -9,7 +9,7 @@ import type { SettingFigures } from './sweep-result.js';
 export const shownValue = (value: string | undefined): string =>
   value === 'null' ? '(none)' : (value ?? '');
 
-/** Drawn numbers have many digits, which would hide the rest of a name. */
+/** Rounds drawn numbers, because their many digits would obscure the rest of a name. */
 const rounded = (value: string): string =>
   /^-?\d*\.\d{4,}$/.test(value) ? formatNumber(Number(value), 3) : shownValue(value);
 
@@ -29,7 +29,7 @@ export function ranked(settings: readonly SettingFigures[]): readonly SettingFig
 interface Lead {
   readonly best: SettingFigures;
   readonly next: SettingFigures | undefined;
-  /** Best minus next; its verdict is corrected for all settings with as many seeds, among which it is the best. */
+  /** Best minus next. The verdict is corrected for comparing the best with all settings that have as many seeds. */
   readonly difference: PairedComparison | undefined;
 }
 
@@ -62,12 +62,12 @@ export function bestSentence(
   const { count, mean } = best.confirmed!;
   const first = `${settingName(best)} has the highest mean return, ${formatReturn(mean)} over ${plural(count, 'seed')}`;
   if (next === undefined || difference === undefined)
-    return { text: `${first}; nothing else is complete on as many seeds.`, mark: '' };
+    return { text: `${first}; no other setting is complete on as many seeds.`, mark: '' };
   const against = `the next, ${settingName(next)}`;
   const { adjusted, interval, verdict } = difference;
   if (verdict === 'too-few' || interval === null || adjusted === null)
     return {
-      text: `${first}. Whether it is better than ${against} (${formatReturn(next.confirmed!.mean)}), is open: a verdict needs ${fewestForVerdict} seeds.`,
+      text: `${first}. It isn’t known yet whether it is better than ${against} (${formatReturn(next.confirmed!.mean)}): a verdict needs ${fewestForVerdict} seeds.`,
       mark: 'too-few',
     };
   const measured = `(${formatSigned(difference.difference)}, 95 % interval ${formatInterval(interval, formatSigned)}, p ${pText(adjusted)})`;

@@ -74,11 +74,12 @@ const sourceOf = (value: unknown): string =>
     : JSON.stringify(value);
 
 const reserved: Readonly<Record<string, string>> = {
-  repeats: 'seed=1..10 gives every setting these seeds',
-  name: 'the settings are named after their values',
-  sweep: 'sweep.method, sweep.keys and the others are those of all settings',
-  slurm: 'slurm.tasks, slurm.time and the others are those of all runs',
-  'limits.total': 'it holds for all runs together; limits.calls and the others hold for each run',
+  repeats: 'set, for example, seed=1..10 to give every setting these seeds',
+  name: 'remove it: settings are named after their values',
+  sweep: 'set sweep.method, sweep.keys and similar keys once: they apply to all settings',
+  slurm: 'set slurm.tasks, slurm.time and similar keys once: they apply to all runs',
+  'limits.total':
+    'vary limits that apply to each run, such as limits.calls; limits.total applies to all runs together',
 };
 
 function refuseKeys(keys: readonly string[]): void {
@@ -96,7 +97,7 @@ function seedsOf(values: Values): readonly number[] {
   if (wrong >= 0)
     throw new UserError({
       field: 'seed',
-      message: 'must be a list of whole numbers of at least 0',
+      message: 'must be a list of non-negative whole numbers',
       ...(values.kind === 'list' && { value: values.items[wrong] }),
       remedy: 'write, for example, seed=1..10',
     });
@@ -105,7 +106,7 @@ function seedsOf(values: Values): readonly number[] {
 
 /**
  * All settings of a sweep, in the order in which they are played.
- * @throws UserError if the method and the values don't fit together
+ * @throws UserError if the method doesn't support the values, or there are too many settings
  */
 export function settingsOf(sweep: SweepConfig, keys: readonly SweptKey[]): readonly Setting[] {
   const samples = sweep.method === 'random' || sweep.method === 'halving' ? sweep.samples : undefined;
@@ -153,14 +154,14 @@ function inParallel(lists: Listed): readonly Readonly<Record<string, string>>[] 
     throw new UserError({
       field: 'sweep',
       message: `with sweep.method=list, all lists must have the same length, not ${lists.map(([key, items]) => `${items.length} (${key})`).join(', ')}`,
-      remedy: 'list as many values for each key, or set sweep.method=grid',
+      remedy: 'list the same number of values for each key, or set sweep.method=grid',
     });
   const [length = 1] = lengths;
   return Array.from({ length }, (_, i) => Object.fromEntries(lists.map(([key, items]) => [key, items[i]!])));
 }
 
 /**
- * Draws settings. Each depends only on the seed and its index, so a larger sweep starts with those of a smaller one.
+ * Draws settings. Each depends only on the seed and its index, so a larger sweep starts with a smaller one's settings.
  */
 function drawnSettings(
   keys: readonly SweptKey[],
@@ -222,8 +223,8 @@ export function overridesOf({ values }: Setting, fixed: readonly string[] = []):
 }
 
 /**
- * Example: `temperature-0.2_best-4`. Consists of the shortest unique suffix of each key and its value, plus a
- * hash if that loses information.
+ * Example: `temperature-0.2_best-4`. Joins the keys, shortened to their last part if that is unique, and their values;
+ * appends a hash if the name alone would be ambiguous.
  */
 function nameOf(values: Setting['values']): string {
   const keys = Object.keys(values);
@@ -245,7 +246,7 @@ function nameOf(values: Setting['values']): string {
 
 const longestName = 80;
 
-/** A setting for display: `model.temperature 0.2, memory.best 4`. */
+/** Formats a setting, e.g. as `model.temperature 0.2, memory.best 4`. */
 export const labelOf = ({ values }: Setting): string =>
   Object.entries(values)
     .map(([key, source]) => `${key} ${source}`)

@@ -1,4 +1,4 @@
-/** The effects of a sweep's keys on its page, and the interactions between two keys. */
+/** Part of a sweep's page: the effects of its keys, and the interactions between pairs of keys. */
 import { groupedBy } from '../../base/grouped.js';
 import { type Html, html } from '../../format/html.js';
 import { formatInterval, formatNumber, formatReturn, plural } from '../../format/numbers.js';
@@ -34,12 +34,12 @@ export function effectsView(result: SweepResult, keys: readonly ParallelKey[]): 
   return html`${levels.map((own, i) =>
     intervalRows(rows(own), { title: listed[i]!.key, range: [smallest(ends), largest(ends)] }),
   )}
-${listed.length > 0 && html`<p class="note">Mean confirmed return of all settings with a value, with its 95 % interval over ${effects?.over === 'seeds' ? 'seeds' : 'settings'}.</p>`}
+${listed.length > 0 && html`<p class="note">Mean confirmed return of the settings with each value, with 95 % intervals over ${effects?.over === 'seeds' ? 'seeds' : 'settings'}.</p>`}
 ${drawn.length > 0 && html`<div class="charts">${drawn.map((key) => drawnChart(key, measured))}</div>`}
 ${
   effects !== null && effects.main.length > 0
     ? html`<h3>Differences</h3><p class="note">${overText(effects)}</p>${htmlTable(effects.main, effectColumns)}`
-    : html`<p class="note">Differences need results of all settings with the same seed, or more drawn settings than values.</p>`
+    : html`<p class="note">Differences require a seed for which all settings are complete or, if settings are drawn, more settings than effects.</p>`
 }`;
 }
 
@@ -60,7 +60,7 @@ function levelsOf(
   }));
 }
 
-/** The settings by a key whose values were drawn from a range. */
+/** A chart of the settings' returns by a key whose values were drawn from a range. */
 function drawnChart({ key, kind }: ParallelKey, measured: readonly SettingFigures[]): Html {
   const settingsAt = [...groupedBy(measured, ({ values }) => values[key] ?? '').values()].toSorted(
     ([a], [b]) => Number(a!.values[key]) - Number(b!.values[key]),
@@ -95,7 +95,7 @@ function drawnChart({ key, kind }: ParallelKey, measured: readonly SettingFigure
   return chartFigure(chart);
 }
 
-/** A table of means for each pair of keys, coloured by the mean; one is open at a time. */
+/** A table of coloured means for each pair of keys; only one table is open at a time. */
 export function interactionsView({ interactions, pairs }: Effects): Html {
   const byKeys = [...groupedBy(pairs, ({ keys }) => keys.join(' × '))];
   const means = pairs.map(({ confirmed }) => confirmed.mean);
@@ -125,7 +125,7 @@ export function interactionsView({ interactions, pairs }: Effects): Html {
             html`<details name="pair" class="pair"${i === 0 && html` open=""`}><summary>${name}</summary>${table(own)}</details>`,
         )
   }
-<p class="note">Mean confirmed return by the values of two keys, with its 95 % interval; a stronger colour is a higher mean.</p>
+<p class="note">Mean confirmed return by the values of two keys, with 95 % intervals; stronger colours mean higher returns.</p>
 ${
   interactions.length > 0 &&
   html`<h3>Interactions</h3>

@@ -30,7 +30,7 @@ interface Amount {
   readonly most: number;
 }
 
-/** Totals over all runs. */
+/** Estimates for a run or for the whole sweep. */
 interface Forecast {
   readonly calls: Amount;
   readonly tokens: Amount;
@@ -109,7 +109,7 @@ async function forecastSweep(
   }
   const runs =
     how.method === 'halving' ? mostRuns(how, settings.length, seeds.length) : settings.length * seeds.length;
-  // It isn't known which settings halving will drop, so each counts as the mean of all.
+  // The settings that halving will drop are unknown, so every run counts as an average one.
   const each = runs / settings.length;
   const total = (of: (forecast: Forecast) => Amount) => times(one.map(of).reduce(plus, none), each);
   const isPriced = one.some(({ cost }) => cost !== undefined);
@@ -178,7 +178,7 @@ async function forecastOf(assembly: Assembly, said: Set<string>, context: Comman
   return run;
 }
 
-/** The share of a forecast that is still to be played. */
+/** The part of a forecast that remains to be played. */
 const leftOf = <F extends Forecast>(share: number, forecast: F): F => ({
   ...forecast,
   calls: times(forecast.calls, share),
@@ -247,7 +247,7 @@ function episodesOf(config: Config): number {
   return evaluations * evaluation.episodes + confirmed * confirmation.episodes;
 }
 
-/** Mean duration of calls in existing runs of these models. */
+/** Mean duration of calls in existing runs of these models; undefined if there were no calls. */
 function secondsPerCall(
   models: ReadonlySet<string>,
   root: string,
@@ -278,7 +278,7 @@ function linesOf(
 ): readonly string[] {
   const { calls, complete, cost, limit, modelSeconds, playSeconds, runs, tokens } = forecast;
   const shown = settings.slice(0, mostShown).map((setting) => `  ${setting.name}  ${labelOf(setting)}`);
-  const done = complete === 0 ? '' : `, ${formatCount(complete)} complete; what follows is of the others`;
+  const done = complete === 0 ? '' : `, ${formatCount(complete)} complete; the figures below exclude them`;
   const cores = threads === 1 ? ', in one thread' : `, on ${threads} cores`;
   const together = `${atOnce === 1 ? 'one run at a time' : `${atOnce} runs at once`}${threads < atOnce ? cores : ''}`;
   return [
@@ -292,19 +292,19 @@ function linesOf(
       ? []
       : [
           `tokens      ${span(tokens, formatCompact)}`,
-          `cost        ${cost ? span(cost, formatCost) : 'not known: model.price says what a token costs'}`,
+          `cost        ${cost ? span(cost, formatCost) : 'unknown: set model.price for an estimate'}`,
         ]),
     playSeconds === null
-      ? 'play        not known: a dry run imports no module but the environment’s, and rewards come from one'
+      ? 'play        unknown: rewards come from a module, which a dry run doesn’t import'
       : `play        ${span(playSeconds, formatSeconds)}, ${together}`,
     ...(calls.most === 0
       ? []
       : [
           modelSeconds === null
-            ? 'model       not known: no run of this model is here to tell how long it takes'
-            : `model       ${span(modelSeconds, formatSeconds)}, at ${perCall!.seconds.toFixed(1)} s a call as in ${plural(perCall!.calls, 'call')} so far`,
+            ? 'model       unknown: no earlier calls of these models to estimate from'
+            : `model       ${span(modelSeconds, formatSeconds)}, at ${perCall!.seconds.toFixed(1)} s per call, the mean of ${plural(perCall!.calls, 'earlier call')}`,
         ]),
-    ...(limit === undefined ? [] : [`limit       limits.${limit} ends the sweep before its last run`]),
+    ...(limit === undefined ? [] : [`limit       limits.${limit} is expected to end the sweep early`]),
   ];
 }
 

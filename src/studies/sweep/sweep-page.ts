@@ -59,7 +59,7 @@ export function sweepPage(result: SweepResult, shown: Shown): Page {
   };
 }
 
-/** Most distinct numbers that count as a list; earlier versions didn't record how values were drawn. */
+/** More distinct numbers than this count as drawn, in results of versions that didn't record how values were chosen. */
 const mostListed = 12;
 
 function keysOf({ keys, settings }: SweepResult): readonly ParallelKey[] {
@@ -97,7 +97,7 @@ ${
     })),
     {
       title: 'Mean confirmed return',
-      caption: `Mean confirmed return of each setting, with its 95 % interval over seeds.${rows.length > mostRanked ? ` The table of settings has ${rows.length - mostRanked} more.` : ''} The best of ${settings.length} on these same runs is partly luck: evaluate it on other seeds.`,
+      caption: `Mean confirmed return of each setting, with its 95 % interval over seeds.${rows.length > mostRanked ? ` The table of settings has ${rows.length - mostRanked} more.` : ''} The best of ${settings.length} is partly luck, because it was chosen by these same runs: evaluate it on other seeds.`,
     },
   )
 }
@@ -171,12 +171,12 @@ function readingOf({ effects, method, settings }: SweepResult): readonly string[
         ]
       : effects?.over === 'settings'
         ? [
-            'effects: least squares without interactions on the mean of each setting; for a range, from its low to its high end',
+            'effects: estimated by least squares on each setting’s mean, without interactions; for a range, from its low to its high end',
           ]
         : []),
     ...(method === 'halving'
       ? [
-          'halving: a setting with few seeds was dropped early; its mean covers only those seeds, by which it was also judged',
+          'halving: a setting with few seeds was dropped early; its mean covers only the seeds by which it was judged',
         ]
       : []),
     ...(settings.length > 1

@@ -36,7 +36,7 @@ export interface Sweep {
   readonly notes: readonly string[];
 }
 
-/** @throws UserError if a config can't be used, or its runs would not be comparable */
+/** @throws UserError if a config can't be used, or the runs wouldn't be comparable */
 export function loadPlannedSweep(file: string, overrides: readonly string[], cwd: string): Sweep {
   const isOfSection = (text: string) => /^sweep[.=]/.test(text);
   const how = loadSweep({ file, overrides, cwd }) ?? { method: 'grid', keys: {} };
@@ -77,8 +77,7 @@ function drawnFor<T>(keys: readonly SweptKey[], load: () => T): T {
   } catch (error) {
     if (!(error instanceof UserError)) throw error;
     const drawn = new Set(keys.flatMap(({ key, values }) => (values.kind === 'list' ? [] : [key])));
-    const remedy =
-      'to draw only whole numbers, list them: 1..9; a range such as this one also draws fractions';
+    const remedy = 'list whole numbers, such as 1..9: a range also draws fractions';
     throw new UserError(
       error.problems.map((problem) =>
         problem.field !== undefined && drawn.has(problem.field) ? { remedy, ...problem } : problem,
@@ -87,7 +86,7 @@ function drawnFor<T>(keys: readonly SweptKey[], load: () => T): T {
   }
 }
 
-/** Notes for settings that are the same experiment because a value is written in two ways or equals the default. */
+/** Notes on settings that are the same experiment, e.g. because a value is written in two ways or is the default. */
 function sameSettings(settings: readonly SweepSetting[]): readonly string[] {
   const first = new Map<string, string>();
   return settings.flatMap(({ config, name }) => {
@@ -161,7 +160,7 @@ export function sweepPlan(
   };
 }
 
-/** One hash per setting of everything that affects its results, except the seed. */
+/** For each setting, a hash of everything that affects its results, except limits and the seed. */
 const hashesOf = (settings: readonly Configured[]): ConfigHashes =>
   Object.fromEntries(
     settings.map(({ name, config }) => {
@@ -194,7 +193,7 @@ const judgedShape = z.object({
 
 interface Judged {
   readonly rounds: number;
-  /** Failures in these rounds. */
+  /** Failed runs of these rounds. */
   readonly failures: PlanEnd['failures'];
 }
 

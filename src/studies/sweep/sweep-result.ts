@@ -1,4 +1,4 @@
-/** The result of a sweep: its settings by confirmed return, and the effects of its keys. */
+/** The result of a sweep: the confirmed returns of its settings, and the effects of its keys. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { version } from '../../base/package.js';
@@ -19,9 +19,9 @@ import type { Sweep, SweepSetting } from './sweep-plan.js';
 interface ReadRun {
   /** True if the run reached its planned end. */
   readonly isDone: boolean;
-  /** Its name in the manifest: `CartPole-v1`, `module:my-env`. */
+  /** The environment's name in the manifest, e.g. `CartPole-v1` or `module:my-env`. */
   readonly environment: string;
-  /** Null if it did not. */
+  /** Mean confirmed return; null if the run didn't reach its planned end. */
   readonly confirmed: number | null;
   readonly observed: number | null;
   readonly usage: UsageTotals;
@@ -33,10 +33,10 @@ export interface SettingFigures {
   readonly values: Readonly<Record<string, string>>;
   /** Number of complete runs. */
   readonly runs: number;
-  /** Confirmed return for each seed, in order, null where there is none. */
+  /** Confirmed returns in the order of the seeds; null if a seed has none. */
   readonly returns: readonly (number | null)[];
   readonly confirmed: Summary | null;
-  /** Mean of the highest observed returns; too high on average, because they are selected on noise. */
+  /** Mean of the runs' highest observed returns; biased upwards, because each is the maximum of noisy means. */
   readonly observed: number | null;
   readonly usage: UsageTotals;
   /** Set if halving dropped the setting: after how many seeds, and why. */
@@ -55,11 +55,11 @@ export interface SweepResult {
   readonly name: string;
   readonly environment: string;
   readonly method: string;
-  /** How the values of each key were chosen; absent in earlier versions. */
+  /** How the values of each key were chosen; absent in results of earlier versions. */
   readonly keys?: readonly { readonly key: string; readonly kind: SweptKey['values']['kind'] }[];
   readonly seeds: readonly number[];
   readonly settings: readonly SettingFigures[];
-  /** The setting with the highest mean among those with the most seeds; selected on the same runs. */
+  /** Name of the setting with the highest mean among the settings with the most seeds; null if no run is complete. */
   readonly best: string | null;
   readonly effects: Effects | null;
   readonly usage: UsageTotals;
@@ -109,7 +109,7 @@ export function sweepResult(
   }: {
     readonly drops: Drops;
     readonly failures: SweepResult['failures'];
-    /** True if all runs required by the method have ended. */
+    /** True if all runs that the method requires are complete. */
     readonly isWhole: boolean;
     readonly now: Date;
     readonly read: ReadRuns;
@@ -159,7 +159,7 @@ export function sweepResult(
   };
 }
 
-/** The setting with the highest mean among those with the most seeds, because a high mean over few seeds may be luck. */
+/** Considers only the settings with the most seeds, because a high mean over few seeds may be luck. */
 function bestOf(settings: readonly SettingFigures[]): string | null {
   const most = largest([0, ...settings.map(({ confirmed }) => confirmed?.count ?? 0)]);
   if (most === 0) return null;

@@ -59,11 +59,11 @@ export function settingColumns(settings: readonly SettingFigures[]): readonly Co
     number('observed', ({ observed }) => observed, { format: formatReturn }),
     number(isPaid && 'calls', ({ usage }) => usage.calls),
     number(isPriced && 'cost', ({ usage }) => usage.cost, { format: formatCost }),
-    text(isHalved && 'left behind', droppedText),
+    text(isHalved && 'dropped', droppedText),
   ];
 }
 
-/** Number of differences in Holm's correction; effects and interactions are corrected separately. */
+/** Number of differences in Holm's correction: of effects or interactions, whichever are more; both have their own. */
 export const tested = (effects: Effects | null): number =>
   largest(
     [effects?.main ?? [], effects?.interactions ?? []].map((all) => all.filter(({ p }) => p !== null).length),
@@ -71,7 +71,7 @@ export const tested = (effects: Effects | null): number =>
 
 export const overText = ({ count, over }: Effects): string =>
   over === 'seeds'
-    ? `Over ${plural(count, 'seed')} under which all settings are complete.`
+    ? `Over ${plural(count, 'seed')} for which all settings are complete.`
     : `By least squares over ${plural(count, 'setting')}.`;
 
 /** Maximum number of settings shown on a terminal; the page shows all. */
@@ -83,7 +83,7 @@ export function sweepOnTerminal({ effects, settings }: SweepResult, width?: numb
   const left = rows.length - mostShown;
   const blocks = [
     terminalTable(rows.slice(0, mostShown), [...keyColumns(settings), ...settingColumns(settings)], width),
-    ...(left > 0 ? [`… and ${plural(left, 'setting')} more, on the page`] : []),
+    ...(left > 0 ? [`… and ${plural(left, 'more setting')} on the page`] : []),
   ];
   if (effects !== null && effects.main.length > 0) {
     blocks.push(
@@ -100,7 +100,7 @@ export function sweepOnTerminal({ effects, settings }: SweepResult, width?: numb
   const best = bestSentence(settings);
   if (best !== undefined && settings.length > 1)
     blocks.push(
-      `best        ${best.text} It is the best of ${settings.length} on these same runs, so it is optimistic.`,
+      `best        ${best.text} It was chosen from ${settings.length} settings by these same runs, so its mean is optimistic.`,
     );
   return blocks.join('\n\n');
 }

@@ -51,7 +51,7 @@ interface SweepArguments extends PlayArguments {
 
 /**
  * Plays the remaining runs of a sweep and prints the effects of its keys. Returns the exit code.
- * @throws UserError if anything can't be played, before playing starts
+ * @throws UserError if a setting can't be played; no run has started by then
  */
 export async function playSweep(args: SweepArguments, context: CommandContext): Promise<number> {
   const sweep = loadPlannedSweep(args.config, args.overrides, context.cwd);
@@ -75,7 +75,7 @@ export async function playSweep(args: SweepArguments, context: CommandContext): 
 
 interface Round {
   readonly settings: readonly SweepSetting[];
-  /** Number of seeds played before and after this round. */
+  /** Number of seeds already played before this round; `to`: number after it. */
   readonly from: number;
   readonly to: number;
 }
@@ -174,7 +174,7 @@ function isRead({ settings, seeds }: Sweep, path: string, read: ReadRuns): boole
   return read(setting, seed)?.isDone === true;
 }
 
-/** The settings that continue after a round; records in `drops` why the others don't. */
+/** The settings that continue after a round; records in `drops` why other settings don't. */
 function survivors(
   sweep: Sweep,
   settings: readonly SweepSetting[],
@@ -198,7 +198,7 @@ function write(result: SweepResult, directory: string): SweepResult {
   return result;
 }
 
-/** The last line of JSON. */
+/** The last line that `--json` prints. */
 export interface SweepSummary extends Omit<SweepResult, 'status'> {
   /** Status of this command. */
   readonly status: PlayedStatus;

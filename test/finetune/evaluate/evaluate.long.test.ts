@@ -471,7 +471,7 @@ describe('what is wrong is said before anything is played', () => {
     expect(await refusal({ base: undefined, tuned: 'elsewhere' })).toMatch(/org\/model[\s\S]*--base models/);
     expect(await refusal({ overrides: ['model.path=x'] })).toMatch(/model\.path: can't be overridden/);
     expect(await refusal({ overrides: ['seed=3'] })).toMatch(/use --seed/);
-    expect(await refusal({ overrides: ['confirmation.candidates=0'] })).toMatch(/selected on noise/);
+    expect(await refusal({ overrides: ['confirmation.candidates=0'] })).toMatch(/biased by selection/);
     expect(await refusal({ configs: [path('car.yaml'), path('car.yaml')] })).toMatch(
       /two configs have the same name/,
     );

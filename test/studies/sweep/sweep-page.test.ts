@@ -35,7 +35,7 @@ describe('the best setting', () => {
     });
     expect(bestSentence(gridResult(() => null).settings)).toBeUndefined();
     const alone = [figures('a', { x: '1' }, [1, 2]), figures('b', { x: '2' }, [null, null])];
-    expect(bestSentence(alone)?.text).toContain('nothing else is complete');
+    expect(bestSentence(alone)?.text).toContain('no other setting is complete');
   });
 
   it('is corrected for the number of settings that it is the best of', () => {
