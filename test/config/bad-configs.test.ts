@@ -317,9 +317,9 @@ describe('settings that contradict each other', () => {
   });
   it('a cap without what it caps', () => {
     expect(screen(`${valid}limits: {cost: 5}`)).toMatchInlineSnapshot(`
-      "my.yaml:3:16: limits.cost: needs model.price
+      "my.yaml:3:16: limits.cost: needs model.price, because no list price is known
         got: 5
-        remedy: add model.price: {input: …, output: …} (US dollars per million tokens), because its list price is not known, or use limits.tokens"
+        remedy: add model.price: {input: …, output: …} (US dollars per million tokens), or use limits.tokens"
     `);
   });
   it("a target that can't be held", () => {
@@ -556,9 +556,9 @@ describe('overrides', () => {
   });
   it('that contradict the file', () => {
     expect(screen(file, 'limits.cost=5')).toMatchInlineSnapshot(`
-      "override limits.cost=5: limits.cost: needs model.price
+      "override limits.cost=5: limits.cost: needs model.price, because no list price is known
         got: 5
-        remedy: add model.price: {input: …, output: …} (US dollars per million tokens), because its list price is not known, or use limits.tokens"
+        remedy: add model.price: {input: …, output: …} (US dollars per million tokens), or use limits.tokens"
     `);
   });
   it('into Object.prototype', () => {
