@@ -103,7 +103,7 @@ const sections: readonly (readonly [heading: string, commands: readonly (ListedC
       ],
       [
         'export <runs..>',
-        'Export runs, evaluations, episodes and calls as CSV or Parquet, or a program',
+        'Export runs, evaluations, episodes and calls as CSV or Parquet, or export a program',
         () => import('./commands/runs/export.js'),
       ],
     ],
@@ -147,7 +147,7 @@ const sections: readonly (readonly [heading: string, commands: readonly (ListedC
           ],
           [
             'pull <model>',
-            'Download a Hugging Face model into its cache',
+            'Download a model into the Hugging Face cache',
             () => import('./commands/models/pull.js'),
           ],
           [

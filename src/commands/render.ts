@@ -35,7 +35,8 @@ export const options = (y: Argv) =>
     })
     .option('out', {
       ...kinds.text,
-      describe: "File to write (default: in the run's animations/ directory; for a program, beside its file)",
+      describe:
+        "File to write (default: in the run's animations/ directory; for a program, in its directory)",
     })
     .option('fps', {
       ...kinds.number,
@@ -81,7 +82,7 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
   );
   if (figures.asRecorded === false) {
     context.note(
-      `warning: the evaluation recorded a return of ${formatReturn(figures.recorded!)} for this episode; since then, the environment's options or the policyloop version have changed`,
+      `warning: the evaluation recorded a return of ${formatReturn(figures.recorded!)} for this episode; the environment or policyloop may have changed since`,
     );
   }
   return 0;
