@@ -225,7 +225,7 @@ function misused(message: string): UserError {
   const { command, path } = named;
   if (command === undefined)
     return new UserError({ message, remedy: `run policyloop ${path} --help to list its commands` });
-  // A common slip: --iterations 50 for iterations=50.
+  // Users often write --iterations 50 instead of iterations=50.
   const option = /^unknown arguments?: ([^\s,]+)/.exec(message)?.[1];
   const word = option === undefined ? undefined : words.find((one) => one.startsWith(`--${option}`));
   if (word !== undefined && takesOverrides(command)) {

@@ -1,4 +1,4 @@
-/** All commands, including those of `finetune/`, the overview printed by `--help`, and shell completion. */
+/** All commands (including `finetune`), the overview printed by `--help`, and shell completion. */
 import yargs from 'yargs';
 import { finetuneCommands } from '../finetune/cli.js';
 import { type Arguments, common, type ListedCommand } from './base/command.js';

@@ -27,7 +27,7 @@ export const options = (y: Argv) =>
     })
     .option('usage', {
       ...kinds.text,
-      describe: 'Show model usage (tokens, cost, latency) instead: in the last day, week, month, or all',
+      describe: 'Show model usage (tokens, cost, latency) instead of runs: day, week, month or all',
     })
     .option('runs-dir', common.runsDir)
     .option('json', common.json)

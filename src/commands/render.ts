@@ -58,7 +58,6 @@ type Args = Arguments<typeof options>;
 /** The picture and the episode that it shows. */
 export type Output = PictureFigures;
 
-/** Draws an episode of one of the run's policies. */
 export async function execute(args: Args, context: CommandContext): Promise<number> {
   requireRange('--size', args.size, 64, 2048);
   requireRange('--max-frames', args.maxFrames, 2, 5000);

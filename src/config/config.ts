@@ -31,7 +31,9 @@ const text = z.string().min(1);
 const warmupSchema = z.strictObject({
   policies: count(0)
     .optional()
-    .describe('Random policies evaluated before the first proposal (default: 20, or none with `from`)'),
+    .describe(
+      'Number of random policies to evaluate before the first proposal (default: 20, or none with `from`)',
+    ),
   from: text
     .optional()
     .describe('Start from the replay buffer of this run directory')
@@ -156,7 +158,7 @@ export const configSchema = z.strictObject({
     .describe('Stop early at this mean return, or `{return, hold}`'),
   limits: limitsSchema
     .prefault({})
-    .describe('Limits; the run ends cleanly before a call that could exceed one'),
+    .describe('Limits; the run ends cleanly before a call that could exceed any of them'),
   warmup: z
     .union([count(0), warmupSchema])
     .prefault({})

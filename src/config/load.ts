@@ -61,8 +61,8 @@ export interface LoadConfigOptions {
 }
 
 /**
- * Reads a config, applies overrides and fills in defaults. Relative paths become absolute: those in the file
- * are relative to the file, those in overrides to the working directory.
+ * Reads a config, applies overrides and fills in defaults. Relative paths in the file are resolved against its
+ * folder, relative paths in overrides against the working directory.
  * @throws UserError listing problems in the file, each with its location and, if known, a remedy
  */
 export function loadConfig(options: LoadConfigOptions): LoadedConfig {
@@ -101,7 +101,7 @@ type Section = Pick<LoadConfigOptions, 'file' | 'overrides' | 'cwd'>;
 /**
  * Loads only the `sweep` section of a config; the rest may be incomplete without the sweep's values.
  * @param options overrides outside the section are ignored
- * @throws UserError with the location of each problem in the section
+ * @throws UserError with the locations of problems in the section
  */
 export const loadSweep = (options: Section): SweepConfig | undefined =>
   loadSection(sweepKind, 'sweep', options)?.sweep;
@@ -170,7 +170,7 @@ function importedContent(written: TheirConfig, source: SettingsSource, texts: re
     content: config,
     texts: others,
     depth: (path: Path) => depthAt(path, config),
-    // Environments name their options without the section, `environment.options`.
+    // Environments report problems with options without the prefix `environment.options`.
     place: (path: Path, aim: 'key' | 'value') =>
       placeOf(originOf(notes, path) ?? originOf(notes, ['environment', 'options', ...path])!, aim),
   };

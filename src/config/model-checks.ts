@@ -98,7 +98,7 @@ export function modelProblemsBeside(
   return modelProblems(alone, isFinal).map((problem) => problem && placedIn(problem, field));
 }
 
-/** Repeats the checks once list prices are filled in. @throws UserError if a cost limit applies to an unpriced model */
+/** Repeats the checks with list prices filled in. @throws UserError, e.g. if a model with a cost limit has no price */
 export function requirePrices(config: Config): void {
   const { critic, feedback, model } = config;
   if (model.provider === 'replayed') return;
@@ -296,7 +296,7 @@ function untrainable({ provider }: SingleModelConfig): Found {
   };
 }
 
-/** Training needs plain temperature sampling: no filters, and not greedy. */
+/** Training needs plain temperature sampling, without filters and at a temperature above 0. */
 function samplingProblems(model: LocalConfig): readonly Found[] {
   const filters = ['topP', 'topK', 'minP', 'repetitionPenalty'] as const;
   return [

@@ -67,7 +67,7 @@ export async function launchResumption(
   return launch(['resume', path, ...overrides], path, isBegun, outside);
 }
 
-/** Milliseconds to wait for a run to start, which takes long if it loads a large model. */
+/** Milliseconds to wait for a run to start; loading a large model takes long. */
 const longestStart = 60_000;
 
 /** @throws UserError with the output of the process if it fails before the run starts */

@@ -57,7 +57,7 @@ interface Pending extends Later {
   settle(answer?: FromHost): void;
 }
 
-/** If a call blocks this thread for more milliseconds, signals get their default handling and end the process. */
+/** Once a call has blocked this thread for this long (ms), signals get their default handling and end the process. */
 const patienceMs = 500;
 /** Milliseconds that user code has to return after its call is cancelled. */
 const afterAbortMs = 5000;

@@ -1,4 +1,4 @@
-/** Fields that requests for chats and for plain completions share. */
+/** Fields shared by chat requests and plain completion requests. */
 import { randomInt } from 'node:crypto';
 import { z } from 'zod';
 import type { GenerateOptions } from '../models/language-model.js';

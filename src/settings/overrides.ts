@@ -94,7 +94,7 @@ function nameOf(text: string, root: SchemaNode): string {
   return `override ${printable(isSecret === true ? `${key}=…` : text)}`;
 }
 
-/** The last override that set or created the field at `path`, of which the first `depth` keys are in the file. */
+/** The last override that set or created the field at `path`, whose first `depth` keys are in the file. */
 export function overrideOf(
   path: Path,
   depth: number,

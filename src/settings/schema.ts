@@ -20,7 +20,7 @@ export interface SchemaNode {
   readonly exclusiveMinimum?: number;
   readonly maximum?: number;
   readonly exclusiveMaximum?: number;
-  /** `uri`; or, for paths to make absolute, `path`, `name-or-path` (has a slash) or `name-or-module` (`./file.js`). */
+  /** `uri`; or a path to make absolute: `path`, `name-or-path` (if it has a slash), `name-or-module` (`./file.js`). */
   readonly format?: string;
   /** True for values that messages must not show. */
   readonly writeOnly?: boolean;
@@ -38,7 +38,7 @@ export interface SettingsKind<Output> {
   readonly json: SchemaNode;
   /** Example with one or two overrides, shown if an override is malformed. */
   readonly example: string;
-  /** By section: another field and the value that it must have; an override of that value removes the section. */
+  /** By section: another field and its required value; an override with a different value removes the section. */
   readonly bound?: Readonly<Record<string, readonly [path: string, value: string]>>;
   /** Expands the short forms of discriminators, after overrides are applied and before validation. */
   expand?(content: Record<string, unknown>): Record<string, unknown>;

@@ -1,4 +1,4 @@
-/** Loads settings of any kind: a file with `key=value` overrides, validated by a schema. Problems have locations. */
+/** Loads settings of any kind: a file with `key=value` overrides, validated by a schema, with locations of problems. */
 import { resolve } from 'node:path';
 import { type Problem, UserError } from '../base/errors.js';
 import { requireShortNames } from '../storage/regular-file.js';

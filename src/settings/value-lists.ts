@@ -122,11 +122,7 @@ function drawn(kind: 'uniform' | 'loguniform', parts: readonly string[], name: s
   const fits = low < high && Number.isFinite(high - low) && (kind === 'uniform' || low > 0);
   if (fits && more.length === 0) return { kind, low, high };
   const asks = kind === 'uniform' ? 'two numbers, the lower first' : 'two numbers above 0, the lower first';
-  throw wrong(
-    name,
-    `${kind} takes ${asks}`,
-    `write ${kind === 'uniform' ? 'uniform(0,1)' : 'loguniform(0.01,1)'}`,
-  );
+  throw wrong(name, `${kind} takes ${asks}`, `write, for example, ${kind}(0.01,1)`);
 }
 
 const wrong = (name: string, message: string, remedy: string) =>

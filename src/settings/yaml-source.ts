@@ -28,7 +28,7 @@ interface Place {
 export interface ConfigSource {
   readonly content: unknown;
   depth(path: Path): number;
-  /** The location of a field's key or value; if the file lacks the field, of the nearest enclosing one. */
+  /** The location of a field's key or value, or of the nearest enclosing field if the file lacks this one. */
   place(path: Path, aim: 'key' | 'value'): Place;
 }
 

@@ -108,7 +108,7 @@ export const warmUp: KeyImport = (draft, key, value) => {
   }
 };
 
-/** A budget that no history reaches, because their prompts include the whole buffer. */
+/** A token budget that no history reaches, because their prompts show the whole buffer. */
 export const wholeHistory: Fields = { 'memory.tokens': 10_000_000 };
 
 /**

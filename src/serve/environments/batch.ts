@@ -16,7 +16,7 @@ export interface BatchObserved {
   readonly rewards: readonly number[];
   readonly terminated: readonly boolean[];
   readonly truncated: readonly boolean[];
-  /** With `same-step`, if an episode ended: its last observation; null for episodes that continue. */
+  /** With `same-step`, if any episode ended: the last observation per environment; null if its episode continues. */
   readonly final_observations?: readonly (Observation | null)[];
 }
 
