@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-/** The command line: only this file reads argv and the environment, and sets the exit code. */
+/** The command line: parses the arguments, runs a command and sets the exit code. */
 import { fstatSync, writeFileSync } from 'node:fs';
 import process from 'node:process';
 import { createInterface, type Interface } from 'node:readline';
@@ -60,7 +60,7 @@ function writer(stream: NodeJS.WriteStream & { readonly fd: number }, name: stri
   };
 }
 
-/** Whether a descriptor is a file, so that writes are synchronous, unlike on a terminal or a pipe. */
+/** True for files and devices such as /dev/null, to which writes are synchronous, but not for terminals and pipes. */
 function isFile(descriptor: number): boolean {
   const stats = fstatSync(descriptor);
   return stats.isFile() || (stats.isCharacterDevice() && !isatty(descriptor));
@@ -103,7 +103,6 @@ function readLine(text: string): Promise<string | undefined> {
 function ask(text: string, withdrawn: AbortSignal): Promise<string | undefined> {
   const own = createInterface({ input: process.stdin, output: process.stderr });
   return new Promise((resolve) => {
-    // Always release the terminal.
     own.once('close', () => resolve(undefined));
     own.question(text, { signal: withdrawn }, (line) => {
       resolve(line);
@@ -146,7 +145,7 @@ async function execute<T>(command: Command<T>, args: Arguments<unknown, T>): Pro
   typed?.close();
 }
 
-/** Aborts pending work, and abandons what doesn't stop, such as a step of user code. */
+/** Aborts pending work, and exits if something doesn't stop in time, such as a step of user code. */
 function endNow(): void {
   finish.abort();
   abort.abort();
@@ -226,7 +225,7 @@ function misused(message: string): UserError {
   const { command, path } = named;
   if (command === undefined)
     return new UserError({ message, remedy: `run policyloop ${path} --help to list its commands` });
-  // A common slip: --iterations 50 for iterations=50.
+  // Users often write --iterations 50 instead of iterations=50.
   const option = /^unknown arguments?: ([^\s,]+)/.exec(message)?.[1];
   const word = option === undefined ? undefined : words.find((one) => one.startsWith(`--${option}`));
   if (word !== undefined && takesOverrides(command)) {
@@ -245,7 +244,7 @@ function misused(message: string): UserError {
 
 const both = (text: string) => ({ one: text, other: text });
 
-/** Replaces the most common messages of yargs; those with a count have two forms. */
+/** Replaces the most common messages of yargs; messages with a count have two forms. */
 const messages: Readonly<Record<string, string | { one: string; other: string }>> = {
   'Not enough non-option arguments: got %s, need at least %s': both('%s arguments given, at least %s needed'),
   'Too many non-option arguments: got %s, maximum of %s': both('%s arguments given, at most %s allowed'),

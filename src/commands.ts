@@ -1,4 +1,4 @@
-/** All commands, including those of `finetune/`, the overview printed by `--help`, and shell completion. */
+/** All commands (including `finetune`), the overview printed by `--help`, and shell completion. */
 import yargs from 'yargs';
 import { finetuneCommands } from '../finetune/cli.js';
 import { type Arguments, common, type ListedCommand } from './base/command.js';
@@ -103,7 +103,7 @@ const sections: readonly (readonly [heading: string, commands: readonly (ListedC
       ],
       [
         'export <runs..>',
-        'Export runs, evaluations, episodes and calls as CSV or Parquet, or a program',
+        'Export runs, evaluations, episodes and calls as CSV or Parquet, or export a program',
         () => import('./commands/runs/export.js'),
       ],
     ],
@@ -147,7 +147,7 @@ const sections: readonly (readonly [heading: string, commands: readonly (ListedC
           ],
           [
             'pull <model>',
-            'Download a Hugging Face model into its cache',
+            'Download a model into the Hugging Face cache',
             () => import('./commands/models/pull.js'),
           ],
           [

@@ -10,8 +10,8 @@ registerLearner(async () => (await import('../finetune/rl/adapt/learning.js')).l
  * Runs an experiment to its end, in a run directory that commands such as `list`, `show` and `report` can read.
  * @param config data, the path of a YAML file, or the name of a bundled config; paths in data are relative to the
  *   working directory
- * @returns the result; `status` is `failed` if the model never answered or was never accepted, or the environment failed
- * @throws UserError listing the problems of the config or the objects, before anything is written
+ * @returns the result; `status` is `failed` if the model or the environment failed, or no reply was accepted
+ * @throws UserError listing the problems of the config or of the objects passed in, before anything is written
  */
 export function run(config: RunConfig | string, options: RunOptions = {}): Promise<RunOutcome> {
   return runLibrary(config, options, {

@@ -52,7 +52,7 @@ export type OtherCheck = (
   context: CommandContext,
 ) => Promise<readonly Finding[] | undefined>;
 
-/** @param other tried first on every config @returns 0, or 2 if a config has errors (with `--strict`: or warnings) */
+/** @param other tried first on every config @returns 0, or 2 for errors (with `--strict`, also for warnings) */
 export async function execute(
   args: Args,
   context: CommandContext,

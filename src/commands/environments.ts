@@ -9,7 +9,7 @@ export const options = (y: Argv) =>
   y
     .positional('id', { type: 'string', describe: 'Environment id' })
     .option('json', common.json)
-    .example('$0 environments', 'all that work without a server')
+    .example('$0 environments', 'all environments that need no server')
     .example('$0 environments FrozenLake-v1', 'spaces, options, observation, actions and reward');
 
 type Args = Arguments<typeof options>;

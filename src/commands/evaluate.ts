@@ -26,7 +26,6 @@ type Args = Arguments<typeof options>;
 /** Returns of the policy on fresh seeds, with the interval of their mean. */
 export type Output = EvaluationFigures;
 
-/** Evaluates the best policy, by default on seeds that the run has not used. */
 export async function execute(args: Args, context: CommandContext): Promise<number> {
   requireCount('--episodes', args.episodes, 1);
   requireCount('--workers', args.workers, 1);

@@ -16,7 +16,7 @@ export const options = (y: Argv) =>
     })
     .positional('overrides', {
       ...common.overrides,
-      describe: 'key=value, with keys of either program',
+      describe: 'key=value, with keys of the original program or of policyloop',
     })
     .option('output', { ...kinds.text, alias: 'o', describe: 'File to write (default: standard output)' })
     .option('force', { ...kinds.flag, describe: 'Overwrite an existing file' })
@@ -38,7 +38,7 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
     throw new UserError({
       file,
       message: 'is already a policyloop config',
-      remedy: `run it: policyloop run ${args.config}`,
+      remedy: `run it with policyloop run ${args.config}`,
     });
   }
   const built = await buildImport(loaded, context.env);

@@ -23,11 +23,11 @@ export const options = (y: Argv) =>
     })
     .option('limit', {
       ...kinds.number,
-      describe: 'Maximum number to list: the newest, unless --sort is given',
+      describe: 'Maximum number of runs to list: the newest, unless --sort is given',
     })
     .option('usage', {
       ...kinds.text,
-      describe: 'Show tokens, cost and latency of the model calls instead: day, week, month or all',
+      describe: 'Show model usage (tokens, cost, latency) instead of runs: day, week, month or all',
     })
     .option('runs-dir', common.runsDir)
     .option('json', common.json)
@@ -35,7 +35,7 @@ export const options = (y: Argv) =>
     .example("$0 list environment='CartPole*' status=completed best=400..", 'filter by results')
     .example('$0 list tag=baseline --sort confirmed --limit 5', 'the best five with this tag')
     .example('$0 list --runs-dir buffers/controls-1a2b3c4d5e', 'the individual runs of policyloop controls')
-    .example('$0 list --usage week', 'what the last seven days cost, by model and purpose')
+    .example('$0 list --usage week', 'usage in the last seven days, by model and purpose')
     .example('$0 list --runs-dir elsewhere', 'runs and training runs in another directory');
 
 type Args = Arguments<typeof options>;

@@ -31,7 +31,7 @@ export async function execute(args: Args, context: CommandContext, load: LoadCom
   return 0;
 }
 
-/** @returns the absolute path. @throws UserError if it isn't a directory */
+/** Changes the working directory. @returns its absolute path. @throws UserError if that fails */
 function entered(project: string): string {
   try {
     process.chdir(project);

@@ -35,7 +35,8 @@ export const options = (y: Argv) =>
     })
     .option('out', {
       ...kinds.text,
-      describe: "File to write (default: in the run's animations/ directory; for a program, beside its file)",
+      describe:
+        "File to write (default: in the run's animations/ directory; for a program, in its directory)",
     })
     .option('fps', {
       ...kinds.number,
@@ -57,7 +58,6 @@ type Args = Arguments<typeof options>;
 /** The picture and the episode that it shows. */
 export type Output = PictureFigures;
 
-/** Draws an episode of one of the run's policies. */
 export async function execute(args: Args, context: CommandContext): Promise<number> {
   requireRange('--size', args.size, 64, 2048);
   requireRange('--max-frames', args.maxFrames, 2, 5000);
@@ -81,7 +81,7 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
   );
   if (figures.asRecorded === false) {
     context.note(
-      `warning: the evaluation recorded a return of ${formatReturn(figures.recorded!)} for this episode; since then, the environment's options or the policyloop version have changed`,
+      `warning: the evaluation recorded a return of ${formatReturn(figures.recorded!)} for this episode; the environment or policyloop may have changed since`,
     );
   }
   return 0;

@@ -54,7 +54,7 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
     throw new UserError({
       field: '--game',
       value: game,
-      message: 'only a play has games (see policyloop play)',
+      message: 'this run has no games; only runs of policyloop play do',
     });
   const { readShownRun } = await import('../runs/open-run.js');
   const { runFigures, runText } = await import('../report/run-text.js');

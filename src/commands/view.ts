@@ -22,7 +22,7 @@ export type Output = { readonly url: string };
 
 export const finishing = 'closing the view';
 
-/** Serves the view until Ctrl-C. @param pages pages of evaluations */
+/** Serves the view until Ctrl-C. @param pages renders the pages of fine-tuning evaluations */
 export async function execute(args: Args, context: CommandContext, pages: GivenPages): Promise<number> {
   const { openPage } = await import('../base/open-page.js');
   const { requirePort } = await import('../serve/http.js');

@@ -11,7 +11,7 @@ import { languageModelOf, membersOf } from './model.js';
 import { conflict, type Found, modelProblems, modelProblemsBeside, unused } from './model-checks.js';
 
 /**
- * Checks that involve several fields: settings that contradict each other or could never have an effect.
+ * Finds settings that contradict each other or have no effect.
  * Checks that need the environment run when the experiment is assembled.
  */
 export function checkConfig(config: Config): readonly Problem[] {
@@ -58,7 +58,7 @@ function policyProblems(policy: PolicyConfig | undefined): readonly Found[] {
 /** Baselines that propose programs. */
 const programSearches: readonly string[] = ['random', 'genetic'];
 
-/** Settings that need numeric parameters, and baselines that search something else. */
+/** Finds baselines that don't fit the kind of policy, and settings that programs don't support. */
 function programProblems({
   adapt,
   critic,
@@ -82,7 +82,7 @@ function programProblems({
     value: provider,
     message: isProgram
       ? 'searches numbers, but the policies are programs'
-      : 'searches programs, but the policies are numbers',
+      : 'searches programs, but the policies have numeric parameters',
     alternatives: isProgram ? programSearches : ['random', 'hill-climb', 'cma-es', 'gp'],
     remedy: isProgram
       ? 'choose another baseline, or a language model'
@@ -99,7 +99,7 @@ function programProblems({
         ([field, value, own]) =>
           value === own && {
             ...{ field, value },
-            message: 'asks for programs, but the policies are numbers',
+            message: 'asks for programs, but the policies have numeric parameters',
             remedy: 'set policy.kind to program, or choose another set',
           },
       ),
@@ -137,14 +137,14 @@ function programProblems({
       conflict(
         'critic.distance',
         'policy.kind: program',
-        'because programs have no distance',
+        'because no distance between programs is defined',
         critic.distance,
       ),
     screening !== undefined &&
       conflict('screening', 'policy.kind: program', 'because a Gaussian process needs numeric parameters'),
-    adapt !== undefined && conflict('adapt', 'policy.kind: program', 'which is not supported yet'),
+    adapt !== undefined && conflict('adapt', 'policy.kind: program', 'because this is not supported yet'),
     warmup.from !== undefined &&
-      conflict('warmup.from', 'policy.kind: program', 'which is not supported yet'),
+      conflict('warmup.from', 'policy.kind: program', 'because this is not supported yet'),
   ];
 }
 
@@ -155,7 +155,7 @@ function rangeProblem({ low, high, decimals }: BuiltInPolicyConfig): Found {
     return {
       field: 'policy',
       message: `values from ${low} to ${high} can't be told apart with ${decimals} decimals`,
-      remedy: 'use a smaller range',
+      remedy: 'use fewer decimals or a smaller range',
     };
   }
   return (
@@ -245,7 +245,7 @@ function memoryProblems({ critic, memory, record }: Config): readonly Found[] {
   ];
 }
 
-/** The models of the prompt set `compact` were trained on prompts without these parts. */
+/** Rejects prompts unlike those on which the models of the prompt set `compact` were trained. */
 function promptProblems({ demonstrations, feedback, prompts, proposal }: Config): readonly Found[] {
   const { conversation, layout, set } = prompts;
   const absent = {
@@ -394,12 +394,12 @@ function adaptConflicts(config: Config) {
   const { racing } = evaluation;
   const isFromParent = proposal?.form === 'delta' || proposal?.beam !== undefined;
   const conflicts: readonly (readonly [field: string, isSet: boolean, why: string])[] = [
-    ['model.format', 'format' in model && model.format === 'json', 'which trains no answers under a schema'],
+    ['model.format', 'format' in model && model.format === 'json', 'which can’t train on answers in JSON'],
     ['evaluation.racing', racing !== undefined, 'which compares candidates on the same episodes'],
     ['screening', screening !== undefined, 'which learns from every candidate in an iteration'],
     ['critic', critic !== undefined, 'because revisions and proposals answer different prompts'],
     ['feedback', feedback !== undefined, 'which learns from returns alone'],
-    ['proposal', isFromParent, 'which compares answers to the same prompt, given as parameters'],
+    ['proposal', isFromParent, 'which compares answers to the same prompt and reads them as parameters'],
     ['pipeline', (pipeline ?? 1) > 1, 'which updates the model before the next request'],
   ];
   return conflicts.map(([field, isSet, why]) => isSet && conflict(field, 'adapt', why));

@@ -31,7 +31,9 @@ const text = z.string().min(1);
 const warmupSchema = z.strictObject({
   policies: count(0)
     .optional()
-    .describe('Random policies evaluated before the first proposal (default: 20, or none with `from`)'),
+    .describe(
+      'Number of random policies to evaluate before the first proposal (default: 20, or none with `from`)',
+    ),
   from: text
     .optional()
     .describe('Start from the replay buffer of this run directory')
@@ -72,7 +74,7 @@ export const limitsSchema = z.strictObject({
     .describe(
       'A run without an accepted proposal ends after this many consecutive rejected replies, including corrections; 0: no limit (default: 10, or none with `adapt`, which learns from them)',
     ),
-  minutes: positive.optional().describe('Wall time; aborts a pending call'),
+  minutes: positive.optional().describe('Wall time; a call still pending at the limit is aborted'),
   perCall: z
     .strictObject({
       ...amounts,
@@ -106,7 +108,11 @@ export const configSchema = z.strictObject({
     .union([environmentSchema.shape.id, environmentSchema])
     .describe('Environment id, your own module (`./my-env.js`), or `{id, options}`')
     .meta({ examples: ['CartPole-v1'] }),
-  policy: policySchema.optional().describe('Default: `linear`, or `q-table` for discrete observations'),
+  policy: policySchema
+    .optional()
+    .describe(
+      'Kind and settings of the policies (default: `linear`, or `q-table` for discrete observations)',
+    ),
   model: modelSchema
     .describe('Source of proposals: a language model, a baseline, or a portfolio of both')
     .meta({ examples: [{ provider: 'ollama', name: 'qwen3:8b' }] }),
@@ -133,7 +139,7 @@ export const configSchema = z.strictObject({
   proposal: proposalSchema
     .optional()
     .describe("Form of proposals: parameters, or changes to a parent's parameters (default: parameters)"),
-  corrections: count(0).default(3).describe('Maximum number of corrections of a reply in the wrong format'),
+  corrections: count(0).default(3).describe('Maximum number of requests to correct the format of a reply'),
   novelty: noveltySchema
     .optional()
     .describe('How much proposals must differ from earlier ones (default: no exact repeats)'),
@@ -152,7 +158,7 @@ export const configSchema = z.strictObject({
     .describe('Stop early at this mean return, or `{return, hold}`'),
   limits: limitsSchema
     .prefault({})
-    .describe('Limits; the run ends cleanly before a call that could exceed one'),
+    .describe('Limits; the run ends cleanly before a call that could exceed any of them'),
   warmup: z
     .union([count(0), warmupSchema])
     .prefault({})
@@ -173,13 +179,9 @@ export const configSchema = z.strictObject({
     .enum(['none', 'first', 'all'])
     .default('first')
     .describe('Which episodes of an evaluation to record with their trajectories'),
-  render: renderSchema.prefault({}).describe('Additional pictures of episodes, besides those in the report'),
-  sweep: sweepSchema
-    .optional()
-    .describe('Variants of this config for `policyloop sweep`; not part of any single run'),
-  slurm: slurmSchema
-    .optional()
-    .describe('Resources to request from a cluster with `--slurm`; not part of any single run'),
+  render: renderSchema.prefault({}).describe('Pictures of episodes, in addition to the ones in the report'),
+  sweep: sweepSchema.optional().describe('Variants of this config to run with `policyloop sweep`'),
+  slurm: slurmSchema.optional().describe('Resources to request from a cluster with `--slurm`'),
 });
 
 export type ConfigInput = z.input<typeof configSchema>;
@@ -263,7 +265,7 @@ const withPolicies = (warmup: WarmupConfig) => ({
   policies: warmup.policies ?? (warmup.from === undefined ? 20 : 0),
 });
 
-/** The default sets describe parameters, so programs have their own; two programs have no distance to limit. */
+/** Replaces default prompt sets, which describe parameters, and the default distance, which programs don't have. */
 const withProgramPrompts = ({ critic, prompts }: Pick<ParsedConfig, 'critic' | 'prompts'>) => ({
   prompts: { ...prompts, set: prompts.set === 'semantic' ? 'programs' : prompts.set },
   critic: critic && {

@@ -8,7 +8,6 @@ import { schemasOf } from './model.js';
 
 const count = (minimum: number) => z.int().min(minimum);
 
-/** Default of `distance`. */
 export const defaultDistance = 0.25;
 
 export const criticSchema = z.strictObject({
@@ -30,7 +29,7 @@ export const criticSchema = z.strictObject({
     .enum(['statistics', 'median-episode', 'both'])
     .default('both')
     .describe('What the critic sees: `statistics` over all episodes, the `median-episode`, or `both`'),
-  rows: count(2).default(20).describe('Sampled steps of the median episode'),
+  rows: count(2).default(20).describe('Number of steps sampled from the median episode'),
   distance: z
     .number()
     .gt(0)

@@ -12,7 +12,7 @@ import { isForeignConfig } from './import/import-config.js';
 interface ConfigKind {
   readonly title: string;
   readonly command: string;
-  /** Folder of the bundled configs, in `configs/`. */
+  /** Folder of the bundled configs, relative to `configs/`. */
   readonly folder: string;
   /** Keys that every config of this kind has and that distinguish it from other kinds. */
   readonly required: readonly string[];
@@ -103,8 +103,8 @@ export interface OpenedConfig extends SettingsSource {
 
 /**
  * Reads a config by its path, or by the name of a bundled one (`quickstart`).
- * @throws UserError if it isn't found (suggests similar names), is a folder, can't be read, isn't YAML, or is
- * another kind of config
+ * @throws UserError if it isn't found (suggests similar names), is a folder, can't be read, isn't a YAML mapping,
+ * or is another kind of config
  */
 export function openConfig(
   kind: ConfigKindName,
@@ -128,8 +128,8 @@ export function openConfig(
 }
 
 /**
- * Whether a config is for reinforcement learning: a bundled one, or one with the keys of that kind.
- * @throws UserError if the config isn't found
+ * True for a bundled reinforcement-learning config, and for a file with the keys of one.
+ * @throws UserError if it can't be found or read
  */
 export function isLearningConfig(name: string, cwd: string): boolean {
   const { path, text, ready } = findConfig('experiment', name, cwd, readConfigFile);
@@ -140,7 +140,7 @@ export function isLearningConfig(name: string, cwd: string): boolean {
   return has('algorithm') || (has('objective') && !has('dataset'));
 }
 
-/** @returns the file, plus the kind for a bundled config */
+/** @returns the file; for a bundled config, also its kind */
 function findConfig(
   kind: ConfigKindName,
   name: string,

@@ -31,7 +31,7 @@ export interface LoadedConfig {
   readonly config: Config;
   /** Path of the file that was read. */
   readonly file: string;
-  /** Notes for the user: changes made by an import, and side effects of overrides. */
+  /** Notes for the user, e.g. on changes made by an import and side effects of overrides. */
   readonly notes: readonly string[];
   /** Present if the file is another program's config; its `config` is the equivalent in our format. */
   readonly imported?: ImportedConfig;
@@ -47,7 +47,7 @@ export interface LoadConfigOptions {
   readonly file: string;
   /** `key=value` with the value in YAML: `iterations=50`, `model.name=qwen3:8b`. */
   readonly overrides?: readonly string[];
-  /** Working directory for relative paths in overrides (default: the process's). */
+  /** Working directory for a relative `file` and for relative paths in overrides (default: the process's). */
   readonly cwd?: string;
   /**
    * Leaves relative paths unchanged, for configs of run directories: CLI runs store absolute paths, and library
@@ -61,9 +61,9 @@ export interface LoadConfigOptions {
 }
 
 /**
- * Reads a config, applies overrides and fills in defaults. Relative paths become absolute: those in the file
- * are relative to the file, those in overrides to the working directory.
- * @throws UserError with every problem in the file, each with its location, field, value, alternatives and remedy
+ * Reads a config, applies overrides and fills in defaults. Relative paths in the file are resolved against its
+ * folder, relative paths in overrides against the working directory.
+ * @throws UserError listing problems in the file, each with its location and, if known, a remedy
  */
 export function loadConfig(options: LoadConfigOptions): LoadedConfig {
   const { cwd = '', overrides = [] } = options;
@@ -101,7 +101,7 @@ type Section = Pick<LoadConfigOptions, 'file' | 'overrides' | 'cwd'>;
 /**
  * Loads only the `sweep` section of a config; the rest may be incomplete without the sweep's values.
  * @param options overrides outside the section are ignored
- * @throws UserError with the location of each problem in the section
+ * @throws UserError with the locations of problems in the section
  */
 export const loadSweep = (options: Section): SweepConfig | undefined =>
   loadSection(sweepKind, 'sweep', options)?.sweep;
@@ -132,7 +132,6 @@ function loadSection<Output>(kind: SettingsKind<Output>, name: string, options: 
   return absolute(parseSettings(kind, content, where), source.folder, options.cwd ?? '');
 }
 
-/** Rejects a config with a `sweep` section. @throws UserError always */
 function refuseSweep(where: Where): never {
   throw new UserError({
     ...where(['sweep'], 'key'),
@@ -151,7 +150,7 @@ function withModulesFolder(config: Config, folder: string | undefined): Config {
     : { ...config, environment: { ...environment, modules: resolve(folder) } };
 }
 
-/** The settings from another program's config. The location of a field is that of its original key. */
+/** Imports the settings of another program's config. The location of a field is the location of its original key. */
 function importedContent(written: TheirConfig, source: SettingsSource, texts: readonly string[]) {
   const { theirs, others } = applyTheirOverrides(written, texts);
   const placeOf = (key: string, aim: 'key' | 'value') => source.place(key.split('.'), aim);
@@ -171,7 +170,7 @@ function importedContent(written: TheirConfig, source: SettingsSource, texts: re
     content: config,
     texts: others,
     depth: (path: Path) => depthAt(path, config),
-    // Environments report options without the section that contains them.
+    // Environments report problems with options without the prefix `environment.options`.
     place: (path: Path, aim: 'key' | 'value') =>
       placeOf(originOf(notes, path) ?? originOf(notes, ['environment', 'options', ...path])!, aim),
   };
@@ -180,7 +179,7 @@ function importedContent(written: TheirConfig, source: SettingsSource, texts: re
 /**
  * Checks a config given as data and fills in its defaults.
  * @param cwd makes relative paths absolute; if omitted, they are unchanged
- * @throws UserError with every problem
+ * @throws UserError listing the problems
  */
 export function parseConfig(input: unknown, cwd?: string): Config {
   const config = validated(isMapping(input) ? withModules(input) : input);

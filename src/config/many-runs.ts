@@ -8,7 +8,7 @@ const keys = z
   .record(z.string().min(1), z.unknown())
   .default({})
   .describe(
-    'Values per key: a list, or a string as on the command line (`1..10`, `choice(4,8)`, `uniform(0,1)`); null omits the key. `seed` sets the seeds of every setting (default: those of `repeats`)',
+    'Values per key: a list, or a string as on the command line (`1..10`, `choice(4,8)`, `uniform(0,1)`); null omits the key. `seed` sets the seeds of every setting (default: the seeds of the repeats)',
   );
 
 const drawing = {

@@ -69,7 +69,7 @@ export function modelProblems(config: Config, isFinal = false): readonly Found[]
   ];
 }
 
-/** Renames the fields of a problem with a model to the model's place in the config. */
+/** Replaces `model.` in a problem with the model's actual place in the config, `field`. */
 export function placedIn<P extends Problem>(problem: P, field: string): P {
   const placed = (text: string) => text.replaceAll(/(?<![\w.])model\.(?=\w)/g, `${field}.`);
   const { remedy } = problem;
@@ -98,7 +98,7 @@ export function modelProblemsBeside(
   return modelProblems(alone, isFinal).map((problem) => problem && placedIn(problem, field));
 }
 
-/** @throws UserError if a cost limit applies to a model without a price. @param config of a run that is about to start */
+/** Repeats the checks with list prices filled in. @throws UserError, e.g. if a model with a cost limit has no price */
 export function requirePrices(config: Config): void {
   const { critic, feedback, model } = config;
   if (model.provider === 'replayed') return;
@@ -204,7 +204,7 @@ function contextProblem(model: SingleModelConfig): Found {
   );
 }
 
-/** Descriptions of models without a known price or deadline. */
+/** Descriptions, for messages, of models that have neither a price nor a timeout. */
 const unpricedModels: { readonly [Provider in SingleModelConfig['provider']]?: string } = {
   local: 'a local model',
   module: 'a model from a module',
@@ -235,9 +235,9 @@ function costProblems({ critic, feedback, model, limits }: SingleConfig, isFinal
         },
       lacksPrice && {
         ...at,
-        message: 'needs model.price',
+        message: 'needs model.price, because no list price is known',
         remedy:
-          'add model.price: {input: …, output: …} (US dollars per million tokens), because its list price is not known, or use limits.tokens',
+          'add model.price: {input: …, output: …} (US dollars per million tokens), or use limits.tokens',
       },
     ];
   });
@@ -264,7 +264,7 @@ function stoppingProblems({ model, limits, target, iterations }: SingleConfig): 
   ];
 }
 
-/** Checks that the rest of a config is compatible with `adapt`. */
+/** Checks that the model and the number of candidates allow `adapt`. */
 function adaptProblems({ adapt, candidates, model }: SingleConfig): readonly Found[] {
   if (adapt === undefined) return [];
   if (model.provider !== 'local') return [untrainable(model)];
@@ -296,7 +296,7 @@ function untrainable({ provider }: SingleModelConfig): Found {
   };
 }
 
-/** Training needs plain temperature sampling: no filters, and not greedy. */
+/** Training needs plain temperature sampling, without filters and at a temperature above 0. */
 function samplingProblems(model: LocalConfig): readonly Found[] {
   const filters = ['topP', 'topK', 'minP', 'repetitionPenalty'] as const;
   return [

@@ -60,7 +60,7 @@ const portfolioSchema = z.strictObject({
     .gt(0)
     .max(1)
     .optional()
-    .describe('For `bandit`: discount of past successes per iteration (default: 0.95)'),
+    .describe('For `bandit`: discount factor for past successes, per iteration (default: 0.95)'),
 });
 
 export const modelSchema = z.discriminatedUnion('provider', [

@@ -14,11 +14,11 @@ type Definitions = Readonly<Record<string, Schema>>;
 
 /**
  * The schema of a command's output and notes: an object, as the protocol requires, with the fields of the result but
- * not with what these contain. The complete schema is a file of the package.
- * @param kinds which of the alternatives the tool returns, by the names of their definitions (default: all)
+ * without their inner structure. The package contains the complete schema as a file.
+ * @param kinds names of the definitions that the tool can return (default: all)
  */
 export function answerSchema(command: string, kinds?: readonly string[]): Record<string, unknown> {
-  // The tool has a description of its own.
+  // The description is dropped, because the tool has its own.
   const {
     definitions = {},
     description,
@@ -32,7 +32,7 @@ export function answerSchema(command: string, kinds?: readonly string[]): Record
   };
 }
 
-/** The schema without details. @param isOpen whether to keep what the value contains */
+/** Shortens a schema. @param isOpen true to keep the fields or items of the value */
 function outlined(schema: Schema, definitions: Definitions, isOpen: boolean): Schema {
   const { $ref, $schema, additionalProperties, anyOf, items, properties, required, ...own } = schema;
   if ($ref !== undefined)

@@ -32,7 +32,7 @@ export const confinedId = z
     'must be a built-in environment',
   );
 
-/** Config sections that set budgets and control the search; the single keys follow below. */
+/** Config sections for budgets and the search, in which every key may be set; `keys` lists single keys. */
 const sections = /^(?:limits|warmup\.policies|confirmation|memory)(?:\.\w+)*$/;
 const keys = new Set(
   [

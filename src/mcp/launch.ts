@@ -49,7 +49,7 @@ export async function launchRun(
   }
 }
 
-/** Resumes a run in its own process; if the run is paused, its own process resumes. */
+/** Resumes a run in a new process; a paused run continues in the process that it already has. */
 export async function launchResumption(
   { overrides, run }: { readonly run: string; readonly overrides: readonly string[] },
   runsDir: string,
@@ -67,7 +67,7 @@ export async function launchResumption(
   return launch(['resume', path, ...overrides], path, isBegun, outside);
 }
 
-/** In milliseconds, because loading a model can be slow. */
+/** Milliseconds to wait for a run to start; loading a large model takes long. */
 const longestStart = 60_000;
 
 /** @throws UserError with the output of the process if it fails before the run starts */
@@ -80,7 +80,7 @@ async function launch(
   const folder = mkdtempSync(join(tmpdir(), 'policyloop-'));
   const log = join(folder, 'said');
   const said = openSync(log, 'w');
-  // If it used pipes, the run would end with this server.
+  // The process writes to a file, because with pipes, the run would end with this server.
   const child = spawn(
     process.execPath,
     // The words can't be options, because `confined.ts` rejects leading hyphens.

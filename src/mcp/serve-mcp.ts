@@ -24,7 +24,7 @@ export interface McpRequest {
   readonly allowRuns: boolean;
 }
 
-/** In bytes. The client's model reads the whole answer. */
+/** Maximum length of an answer in bytes; the client's model reads all of it. */
 const longestAnswer = 4 * 2 ** 20;
 
 /**

@@ -9,7 +9,7 @@ export interface Tool {
   readonly input: z.ZodObject;
   /** Arguments that the client can't set. */
   readonly fixed?: Readonly<Record<string, unknown>>;
-  /** The alternatives of the command's output that the tool returns (default: all). */
+  /** Definitions in the command's output schema that the tool can return (default: all). */
   readonly kinds?: readonly string[];
   /** Shortens the result of a call with these arguments. */
   readonly shorten?: (result: unknown, given: Readonly<Record<string, unknown>>) => unknown;
@@ -43,7 +43,7 @@ function inOneLine({ action, description, id, observation }: Environments[number
   return { id, observation, action, description: sentence };
 }
 
-/** Clients show the tools in this order. */
+/** The tools, in the order in which clients receive them. */
 export const tools: readonly Tool[] = [
   {
     ...{ name: 'list_runs', command: 'list', reads: true },

@@ -4,7 +4,7 @@ import type { Problem } from '../base/errors.js';
 
 export type ModuleKind = 'environment' | 'policy' | 'model' | 'reward' | 'helpers';
 
-/** Path of a user's file; or of one of policyloop's own modules, in `src` and without the extension. */
+/** Path of a user's file, or of one of policyloop's own modules, relative to `src` and without the extension. */
 type ModulePath = string | { readonly own: string };
 
 export type Request =
@@ -29,7 +29,7 @@ export type ToHost =
   /** Releases a function that is no longer used. */
   | { readonly kind: 'release'; readonly target: number };
 
-/** Plain data; a function, represented by its number; or an object whose members are either. */
+/** Plain data, a function (as its number), a promise, or an object with such members. */
 export type SentValue =
   | { readonly data: unknown }
   | { readonly function: number }
@@ -67,7 +67,7 @@ const { isView } = ArrayBuffer;
 const { apply } = Reflect;
 const sliceOf = (getPrototypeOf(Int8Array.prototype) as { slice: (...given: unknown[]) => unknown }).slice;
 
-/** Longer lists would make prompts and policies unusable and fill the memory. */
+/** Maximum number of items in a list; longer ones would fill the memory and make prompts and policies unusable. */
 export const longestList = 1_000_000;
 
 const deepest = 64;

@@ -46,7 +46,7 @@ interface Failure {
 
 type Answer = FromHost & { kind: 'answer' };
 
-/** What a call that returns a promise can also receive. */
+/** Additional options of calls that return promises. */
 interface Later {
   readonly signal?: AbortSignal;
   readonly onText?: (...given: readonly unknown[]) => void;
@@ -57,9 +57,9 @@ interface Pending extends Later {
   settle(answer?: FromHost): void;
 }
 
-/** If a call blocks this thread for longer, signals get their default handling and end the process. */
+/** Once a call has blocked this thread for this long (ms), signals get their default handling and end the process. */
 const patienceMs = 500;
-/** Time that user code has to return after its call is cancelled. */
+/** Milliseconds that user code has to return after its call is cancelled. */
 const afterAbortMs = 5000;
 const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
@@ -101,10 +101,10 @@ export class ModuleThread {
 
   /** Ends the thread, even during a call. */
   close(): void {
-    this.#end({ kind: 'died', message: 'it was closed' });
+    this.#end({ kind: 'died', message: 'its thread was closed' });
   }
 
-  /** @throws UserError from the module; EnvironmentError if it doesn't return in time */
+  /** @throws UserError from the module; EnvironmentError if it doesn't return in time or ends its thread */
   async load(request: Omit<Request & { kind: 'load' }, 'kind'>, setting: CallSetting) {
     const { value } = await this.#ask({ kind: 'load', ...request }, setting);
     const { target, ...module } = this.#decoded(value, '', setting) as {
@@ -149,7 +149,7 @@ export class ModuleThread {
     throw new EnvironmentError(kind, `${by}: ${message}`);
   }
 
-  /** @throws as `#answered` */
+  /** @throws like `#answered`; UserError if loading or creating fails */
   async #ask(request: Request, setting: CallSetting, more: Later = {}): Promise<Answer> {
     if (this.#failure !== undefined) return this.#answered(undefined, setting);
     const id = ++this.#requests;
@@ -176,7 +176,7 @@ export class ModuleThread {
     }
   }
 
-  /** Sends a request and blocks this thread until it is answered. @throws as `#answered` */
+  /** Sends a request and blocks this thread until it is answered. @throws like `#answered` */
   #askNow(request: Request, name: string, setting: CallSetting): Answer {
     if (this.#failure !== undefined) return this.#answered(undefined, setting);
     const id = ++this.#requests;
@@ -271,7 +271,7 @@ function withDefaultSignals<T>(wait: () => T): T {
 
 let shared: ModuleThread | undefined;
 
-/** The thread for all users' modules that this thread calls, started on first use. */
+/** The thread for all users' modules that this thread calls; started on first use, and again after it has ended. */
 export function moduleThread(): ModuleThread {
   if (shared === undefined || shared.ended) shared = new ModuleThread();
   return shared;

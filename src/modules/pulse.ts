@@ -8,7 +8,7 @@ let here = false;
 export const hostsModules = (): boolean => here;
 
 /**
- * Makes this thread run users' modules. Their output and unhandled rejections go to standard error, because
+ * Prepares this thread to run users' modules. Their output and unhandled rejections go to standard error, because
  * standard output is for results.
  * @param onUncaught receives an uncaught error before the thread ends
  */
@@ -42,7 +42,7 @@ export function stackOf(error: unknown): string {
   }
 }
 
-/** Reports in shared memory which user code a thread is running, so that another thread can watch it. */
+/** User code that a thread can run. Its index is reported in shared memory, so that another thread can watch it. */
 const calls = [
   'nothing',
   'the top level',
@@ -70,7 +70,7 @@ export function startPulse(shared: Int32Array): void {
   memory = shared;
 }
 
-/** Reports that a call starts. The number also counts calls, so that two calls of the same function differ. */
+/** Reports the start of a call. The number also counts calls, so that two calls of the same function differ. */
 export function enter(name: UserCall): void {
   if (memory === undefined) return;
   count = (count + calls.length) % (calls.length * 2 ** 26);

@@ -45,10 +45,10 @@ export const membersOf: Readonly<Record<ModuleKind, readonly string[] | undefine
 
 /**
  * Loads a module in the thread for users' modules; Node imports each file once per thread.
- * @param field config field that names it
+ * @param field config field that names the module, for errors
  * @param seconds time limit per call
- * @throws UserError naming the file and what its default export lacks; EnvironmentError if the module doesn't
- * return in time or ends the thread
+ * @throws UserError if the file is missing or its default export is incomplete; EnvironmentError if the module
+ * doesn't return in time or ends the thread
  */
 export async function loadModule(
   path: string,
@@ -87,7 +87,7 @@ function remedyOf(file: string, message: string): Pick<Problem, 'remedy'> {
 /** Like `loadModule`, but in this thread. */
 export async function importModule(path: string, kind: ModuleKind, field: string): Promise<UserModule> {
   const file = resolve(path);
-  const shape = `export default { name: '…', create(options) { return … } } (policyloop init ${kind} creates one)`;
+  const shape = `write export default { name: '…', create(options) { return … } }, or run policyloop init ${kind}`;
   if (!existsSync(file) || !statSync(file).isFile()) {
     throw new UserError({
       field,
@@ -164,7 +164,7 @@ function parseWith(schema: object, options: unknown, file: string, field: string
 
 const isSyntaxError = (error: unknown): boolean => isRecord(error) && error.name === 'SyntaxError';
 
-/** The file and the line of its syntax error, which stacks lack; `node --check` reports it without running the file. */
+/** The place of a file's syntax error, which stack traces lack; `node --check` reports it without running the file. */
 function syntaxErrorIn(file: string): Pick<Problem, 'file' | 'line' | 'column'> {
   const { stderr } = spawnSync(process.execPath, ['--check', file], { encoding: 'utf8', timeout: 10_000 });
   return thrownIn(file, { stack: stderr });

@@ -21,7 +21,7 @@ export type Endpoint = (request: AdmittedRequest) => Promise<string>;
  */
 export function createAdmission(most = 64) {
   let open = 0;
-  /** Refuse the requests whose bodies are being read, oldest first. */
+  /** Functions that refuse the requests whose bodies are still being read, oldest first. */
   const reading = new Set<(error: HttpError) => void>();
 
   async function bodyOf(request: IncomingMessage): Promise<unknown> {

@@ -1,4 +1,4 @@
-/** The form that a request wants its answer to have, as OpenAI's, vLLM's and llama.cpp's clients write it. */
+/** Reads the required form of an answer from a request, in the notations of OpenAI, vLLM and llama.cpp. */
 import { z } from 'zod';
 import type { TextForm } from '../models/language-model.js';
 import { badRequest } from './http.js';
@@ -17,7 +17,7 @@ export const formFields = {
   guided_regex: text,
   guided_choice: choices,
   guided_grammar: text,
-  /** llama.cpp. */
+  /** From llama.cpp's clients. */
   grammar: text,
 };
 const formSchema = z.object(formFields);
@@ -25,7 +25,7 @@ type FormRequest = z.output<typeof formSchema>;
 
 const anyObject: TextForm = { kind: 'json', schema: { type: 'object' } };
 
-/** @throws HttpError if the form is unknown, or if there are several */
+/** @throws HttpError if the form is unknown or invalid, or if there are several */
 export function requestedForm(request: FormRequest): TextForm | undefined {
   const { response_format: format, structured_outputs: structured } = request;
   const forms = [
@@ -70,6 +70,6 @@ function jsonForm(given: z.output<typeof schema>): TextForm | undefined {
   try {
     return { kind: 'json', schema: JSON.parse(given) as unknown };
   } catch {
-    throw badRequest('the JSON schema isn’t JSON', 'guided_json');
+    throw badRequest('the JSON schema isn’t valid JSON', 'guided_json');
   }
 }

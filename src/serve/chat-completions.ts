@@ -15,7 +15,7 @@ import {
 } from './service.js';
 import { type ReplyParts, ReplyReader } from './tool-calls.js';
 
-/** Handles requests to different models in turn. If a client disconnects, its request stops within one token. */
+/** Answers a chat. If the client disconnects, generation stops within one token. */
 export const chatEndpoint =
   (service: ModelService): Endpoint =>
   async ({ body, response, signal }) => {
@@ -76,7 +76,7 @@ function openStream(response: ServerResponse, head: ReplyHead, { calls, includeU
   };
 }
 
-/** What a client lacks; a call begins with its name, and its arguments follow. */
+/** The parts that haven't been sent yet; for a call, first its name, then its arguments. */
 function newParts(sent: ReplyParts, parts: ReplyParts): readonly ChoiceDelta[] {
   const content = parts.content.slice(sent.content.length);
   return [
@@ -152,7 +152,7 @@ interface ChoiceDelta {
   readonly finishReason?: Choice['finishReason'];
 }
 
-/** A stream chunk: the start of a choice, more text or more of a call, or its end. */
+/** A stream chunk: the start of a choice, more of its text or of a call, or its end. */
 function choiceChunk(head: ReplyHead, index: number, part: ChoiceDelta) {
   const { call, role, content, logprobs = null, finishReason = null } = part;
   const delta = {

@@ -1,4 +1,4 @@
-/** Parses a chat completion request. Rejects parameters that would change the answer but aren't supported. */
+/** Parses a chat completion request. Rejects known parameters that would change the answer but aren't supported. */
 import { z } from 'zod';
 import type { ChatMessage, GenerateOptions, LanguageModel, TextForm } from '../models/language-model.js';
 import { formFields, requestedForm } from './answer-form.js';
@@ -22,7 +22,7 @@ export interface ChatRequest {
   readonly stream: boolean;
   /** Whether the stream ends with token counts. */
   readonly includeUsage: boolean;
-  /** Set if the answer may contain calls of tools. */
+  /** Set if the answer may contain tool calls. */
   readonly calls?: RequestedCalls;
 }
 
@@ -102,8 +102,8 @@ type ToolRequest = Pick<z.output<typeof requestSchema>, 'tools' | 'tool_choice' 
 
 /**
  * The tools that the prompt describes, and the form of the answer: one or more calls if they are required; otherwise
- * text, or `form` if given, or calls. A format without a mark can't be told from text, so its calls are only
- * enforced if they are required.
+ * either calls or text, which must have `form` if given. If calls have no mark that distinguishes them from free
+ * text, their form can't be enforced next to it.
  */
 function readTools(
   { parallel_tool_calls: several, tool_choice: choice, tools: given }: ToolRequest,

@@ -98,12 +98,12 @@ function choiceOf(
 const textOf = (tokens: readonly PromptToken[]): string =>
   Buffer.from(tokens.flatMap(({ bytes }) => bytes)).toString('utf8');
 
-/** For each token: its text, its log-probability (null for the first token of a prompt), … */
+/** One entry per token. Log-probabilities are null for the first token of a prompt. */
 interface ChoiceLogprobs {
   readonly tokens: readonly string[];
   readonly token_logprobs: readonly (number | null)[];
   readonly top_logprobs: readonly (Readonly<Record<string, number>> | null)[];
-  /** The position of its first character in the text of all these tokens. */
+  /** Position of the token's first character in the concatenated text of all tokens. */
   readonly text_offset: readonly number[];
 }
 
@@ -114,7 +114,7 @@ function logprobsOf(tokens: readonly PromptToken[]): ChoiceLogprobs {
     tokens: tokens.map(tokenName),
     token_logprobs: tokens.map(({ logProbability }) => logProbability ?? null),
     top_logprobs: tokens.map(({ top }) =>
-      // The likeliest last: of tokens with the same text, it is the one that counts.
+      // The likeliest comes last, because the last of several tokens with the same text counts.
       top === undefined
         ? null
         : Object.fromEntries(top.toReversed().map((one) => [tokenName(one), one.logProbability])),

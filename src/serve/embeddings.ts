@@ -24,7 +24,7 @@ export const embeddingsEndpoint =
     const vectors = calls.map(([first]) => first?.embedding ?? []);
     const size = vectors[0]?.length;
     if ((request.dimensions ?? size) !== size)
-      throw badRequest(`dimensions: this model's embeddings have ${size}`, 'dimensions');
+      throw badRequest(`dimensions: must be ${size}, the length of this model's embeddings`, 'dimensions');
     const usage = usageOf(calls);
     const { prompt_tokens, total_tokens } = usage;
     const written = (vector: readonly number[]) =>

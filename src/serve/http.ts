@@ -19,7 +19,7 @@ export class HttpError extends Error {
   readonly status: number;
   readonly type: HttpErrorType;
   readonly param: string | undefined;
-  /** A fixed word for programs, such as `context_length_exceeded`. */
+  /** Error code for programs, such as `context_length_exceeded`. */
   readonly code: string | undefined;
   readonly headers: Readonly<Record<string, string>>;
 
@@ -51,7 +51,7 @@ export function badRequest(message: string, param?: string): HttpError {
   return new HttpError(400, 'invalid_request_error', message, param === undefined ? {} : { param });
 }
 
-/** Config fields in the model's messages, and the request fields that replace them for clients; words that clients search for. */
+/** Replacements for words in the model's messages: request fields, and a phrase that clients look for. */
 const inTermsOfRequests = [
   ['show less (memory.tokens)', 'shorten the prompt'],
   ['the context only holds', "this model's maximum context length is"],
@@ -78,12 +78,12 @@ export function httpErrorOf(error: unknown): HttpError {
   return new HttpError(500, 'server_error', forClient(messageOf(error)));
 }
 
-/** In bytes, far more than any prompt that fits into a context. */
+/** Maximum length of a body in bytes, far more than any prompt that fits into a context. */
 export const longestBody = 8 * 2 ** 20;
 
 /**
  * @param longest maximum length in bytes
- * @throws HttpError if the body is too long or isn't JSON
+ * @throws HttpError if the body isn't JSON, or is too long or too deeply nested
  */
 export async function readJsonBody(request: IncomingMessage, longest = longestBody): Promise<unknown> {
   // Browsers can send other content types to other origins without a preflight request.
@@ -148,7 +148,7 @@ const requestTimeout = 30_000;
  * Starts a server for programs on this machine.
  * @param respond handles a request; if it fails, only the connection of that request is closed
  * @param upgrade handles WebSockets; without it, upgrade requests are handled like others
- * @param connections maximum number at once
+ * @param connections maximum number of open connections
  * @throws UserError if the server can't listen on the address
  */
 export async function startHttp(
@@ -248,7 +248,7 @@ export function requireLocal(
   const { origin } = headers;
   if (origin !== undefined && !authorities.some((name) => origin === `http://${name}`))
     throw refused('Origin', origin);
-  // For a page's images, forms and scripts, browsers don't send an Origin, but the page's site.
+  // For images, scripts and GET forms, browsers don't send an Origin, but they report the site of the page.
   const site = headers['sec-fetch-site'] ?? 'none';
   if (site !== 'none' && site !== 'same-origin' && !anySite(path))
     throw refused('Sec-Fetch-Site', String(site));

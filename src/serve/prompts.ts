@@ -7,7 +7,7 @@ export type Prompt = string | readonly number[];
 /** Maximum number of prompts, and of choices, in one request. */
 export const mostPrompts = 2048;
 const ids = z.array(z.int().min(0)).min(1);
-/** One prompt or several, as texts or token ids. */
+/** One prompt or several, each as text or token ids. */
 export const promptsSchema = z
   .union(
     [
@@ -16,7 +16,7 @@ export const promptsSchema = z
       z.array(z.string()).min(1).max(mostPrompts),
       z.array(ids).min(1).max(mostPrompts),
     ],
-    `must be a text, a list of token ids, or a list of at most ${mostPrompts} of either`,
+    `must be a string, a list of token ids, or a list of at most ${mostPrompts} of either`,
   )
   .transform((prompts): readonly Prompt[] => prompts);
 

@@ -1,4 +1,4 @@
-/** Fields that requests for chats and for plain completions share. */
+/** Fields shared by chat requests and plain completion requests. */
 import { randomInt } from 'node:crypto';
 import { z } from 'zod';
 import type { GenerateOptions } from '../models/language-model.js';
@@ -17,13 +17,13 @@ const isNeutral = (value: unknown): boolean =>
 export const unsupported = z.unknown().refine(isNeutral, 'is not supported').optional();
 const penalty = z.number().min(-2).max(2).nullish();
 
-/** Maps any integer, including negative ones, to a seed with enough exact successors for all choices. */
+/** Maps any integer to a non-negative seed. Choices use consecutive seeds, which must all be exact integers. */
 function validSeed(seed: number): number {
   if (seed >= 0 && seed <= Number.MAX_SAFE_INTEGER - mostChoices) return seed;
   return ((seed % 2 ** 31) + 2 ** 31) % 2 ** 31;
 }
 
-/** The number is limited, because each stop string is searched for after every token. */
+/** Maximum number of stop strings, because each is searched for after every token. */
 const mostStops = 64;
 const stopText = z.string().min(1).max(1024);
 
@@ -56,7 +56,7 @@ export function parsedBody<T>(schema: z.ZodType<T>, body: unknown): T {
   throw badRequest(param === '' ? issue.message : `${param}: ${issue.message}`, param || undefined);
 }
 
-/** Without a seed, every answer is different. */
+/** Draws a random seed if the request has none. */
 export function samplingOptions(
   request: z.output<typeof samplingSchema>,
 ): Pick<GenerateOptions, 'seeds' | 'sampling' | 'stop' | 'logits'> {

@@ -1,4 +1,4 @@
-/** Handles `POST /v1/responses`, which reads and answers a chat in another notation. Nothing is stored. */
+/** Handles `POST /v1/responses`, another notation for chats. Nothing is stored. */
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import type { Endpoint } from './admission.js';
@@ -101,7 +101,7 @@ export const responsesEndpoint =
     return usageText(usage);
   };
 
-/** The same request, as chat completions have it. */
+/** Converts a request to the notation of chat completions. */
 function chatRequest({ input, instructions, text: form, ...request }: ResponsesRequest): object {
   const { format } = form ?? {};
   const { tool_choice: choice } = request;
@@ -115,12 +115,12 @@ function chatRequest({ input, instructions, text: form, ...request }: ResponsesR
       typeof choice === 'object' && choice !== null
         ? { type: choice.type, function: { name: choice.name } }
         : choice,
-    // Has a different meaning here, and reasoning isn't separate from the text.
+    // Not a field of this API, so it is ignored rather than rejected.
     reasoning_effort: undefined,
   };
 }
 
-/** A text and calls of the same turn are separate items here, but one message in a chat. */
+/** Text and calls of the same turn are separate items here, but one message in a chat. */
 function merged(messages: readonly Message[]): readonly Message[] {
   const turns: Message[] = [];
   for (const message of messages) {
@@ -189,7 +189,7 @@ type OutputItem = { readonly id: string } & (
   | { readonly arguments: string; readonly status: string }
 );
 
-/** Sends the events of a response; nothing before the first text. */
+/** Sends events, but none before the first text or the end, so that a failing request still gets its status. */
 function openEvents({ end, send: write }: ReturnType<typeof eventStream>, head: object) {
   let sequence = 0;
   const send = (type: string, more: object) => write({ type, sequence_number: sequence++, ...more }, type);

@@ -84,7 +84,7 @@ function bodyAt(path: string, model: ModelService['model']): object {
   return modelObject(namedModel(path.slice(modelPath.length), model), model);
 }
 
-/** Those properties of llama.cpp's server that exist here. */
+/** The properties of llama.cpp's server that this server also has. */
 const properties = ({ contextTokens, path, served, slots }: ModelService['model']) => ({
   default_generation_settings: { n_ctx: contextTokens },
   total_slots: slots,
@@ -112,7 +112,7 @@ function namedModel(written: string, { served }: ModelService['model']): ServedM
   return found;
 }
 
-/** As in vLLM, with an adapter's base as its `parent`; `meta` as in llama.cpp. */
+/** A model in vLLM's format, with an adapter's base as `parent`; `meta` follows llama.cpp. */
 function modelObject({ name }: ServedModel, model: ModelService['model']) {
   const { contextTokens, created, served, trainedTokens } = model;
   const base = served[0].name;
@@ -155,7 +155,7 @@ export interface Ready {
   readonly contextTokens: number;
 }
 
-/** Serves until the first signal; finishes pending requests until the second. */
+/** Serves until the first signal, then finishes pending requests, unless a second signal aborts them. */
 export async function serveModels(
   { settings, name, adapters, host, port }: ServedModels,
   { now, note, stop }: Pick<CommandContext, 'now' | 'note' | 'stop'>,

@@ -1,4 +1,4 @@
-/** What a server of models offers, and what its replies share. */
+/** The models of a server, and the parts common to its replies. */
 import { randomUUID } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
 import type { Completion, LanguageModel } from '../models/language-model.js';
@@ -19,7 +19,7 @@ export interface ModelService {
     readonly created: number;
     /** Directory or file of the base model. */
     readonly path: string;
-    /** Maximum number of tokens in prompt and answer together: of this server, and of the model. */
+    /** Maximum number of tokens in prompt and answer together; `trainedTokens` is the model's own maximum. */
     readonly contextTokens: number;
     readonly trainedTokens: number;
     /** Maximum number of requests per batch. */
@@ -47,7 +47,7 @@ export function unknownModel(name: string, served: readonly ServedModel[]): Http
   });
 }
 
-/** The fields with which each reply begins. */
+/** Fields common to all replies. */
 export const replyHead = (prefix: string, { name }: ServedModel, { model, now }: ModelService) => ({
   id: `${prefix}-${randomUUID()}`,
   created: Math.floor(now().getTime() / 1000),
@@ -56,7 +56,7 @@ export const replyHead = (prefix: string, { name }: ServedModel, { model, now }:
 });
 export type ReplyHead = ReturnType<typeof replyHead>;
 
-/** Token counts of calls, of which the first completion carries those of the whole call. */
+/** Sums the token counts of calls. The first completion of a call has the counts of the whole call. */
 export function usageOf(calls: readonly (readonly Completion[])[]) {
   const sum = (key: 'promptTokens' | 'cachedTokens' | 'completionTokens') =>
     calls.reduce((total, [first]) => total + (first?.usage[key] ?? 0), 0);

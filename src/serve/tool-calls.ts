@@ -1,4 +1,4 @@
-/** Calls of tools in a model's text, also while it is being written. */
+/** Finds tool calls in a model's text, even while it is being generated. */
 import { randomUUID } from 'node:crypto';
 import type { ToolCall, ToolFormat } from '../models/language-model.js';
 import { jsonIn } from '../storage/json-depth.js';
@@ -15,7 +15,7 @@ export interface ReplyParts {
   readonly calls: readonly ToolCall[];
 }
 
-/** Reads one answer as it grows. Content and arguments only get longer until the end, which decides whether a text was a call. */
+/** Reads one answer as it grows. Content and arguments only get longer until the end, which shows what was a call. */
 export class ReplyReader {
   readonly #requested: RequestedCalls | undefined;
   readonly #ids: string[] = [];
@@ -47,7 +47,7 @@ export class ReplyReader {
       .flatMap((part) => callIn(part, ended) ?? [])
       .filter(({ name }) => start >= 0 || names.includes(name))
       .map((call, i) => ({ id: this.#idOf(i), ...call }));
-    // What isn't a call after all is text.
+    // If nothing turned out to be a call, all of it is text.
     if (ended && calls.length === 0) return { content: text, calls };
     return { content: text.slice(0, Math.max(0, start)).trimEnd(), calls };
   }
@@ -60,14 +60,14 @@ export class ReplyReader {
   }
 }
 
-/** Whether the text is a call without a mark, which some models forget. */
+/** Whether the text may be a call without the mark, which some models omit. */
 function mayBeCall(text: string, ended: boolean): boolean {
   if (ended) return /^\s*[[{]/.test(text);
   const begun = text.replace(/\s/g, '').slice(0, 9);
   return ['{"name":', '[{"name":'].some((one) => one.startsWith(begun) || begun.startsWith(one));
 }
 
-/** Length of the end that isn't text if a mark follows: white space, and the beginning of the mark. */
+/** Length of the end that may belong to a mark, so it is held back: white space, and the beginning of the mark. */
 function heldBack(text: string, mark: string): number {
   if (mark === '') return 0;
   let begun = Math.min(mark.length - 1, text.length);
@@ -75,7 +75,7 @@ function heldBack(text: string, mark: string): number {
   return text.length - text.slice(0, text.length - begun).trimEnd().length;
 }
 
-/** The objects of a list, or the only one. */
+/** The JSON objects in a list, or the single object. */
 function listed(text: string): readonly string[] {
   const objects: string[] = [];
   for (let at = text.indexOf('{'); at >= 0; ) {
@@ -104,7 +104,7 @@ function callIn(text: string, ended: boolean): Omit<ToolCall, 'id'> | undefined 
   return { name: call.name, arguments: JSON.stringify(given) };
 }
 
-/** Where an object or list ends; undefined if it doesn't. */
+/** Index after the end of an object or list; undefined if it is incomplete. */
 function jsonEnd(text: string, start: number): number | undefined {
   let depth = 0;
   const part = /"(?:[^"\\]|\\.)*"?|[[{]|[\]}]/gs;

@@ -1,4 +1,4 @@
-/** Tools in requests, and the calls of tools in a model's text. */
+/** Tools in requests, and the form of their calls in an answer. */
 import { z } from 'zod';
 import type { TextForm, ToolDefinition, ToolFormat } from '../models/language-model.js';
 
@@ -46,7 +46,7 @@ export function callsForm(tools: readonly RequestedTool[], format: ToolFormat, s
   return before === '' ? marked : more('\n', marked);
 }
 
-/** Text, and perhaps calls after it. */
+/** Free text, optionally followed by calls. */
 export function freeText({ before }: ToolFormat, calls: TextForm): TextForm {
   const text: TextForm = { kind: 'free', without: [before.trim()] };
   return sequence(text, { kind: 'either', options: [literal(''), calls] });

@@ -22,7 +22,7 @@ export interface FieldProblem {
   /** Whether the key itself or its value is wrong. */
   readonly aim: 'key' | 'value';
   readonly problem: Problem;
-  /** For an unknown key, the field that was probably meant; it isn't also reported as missing. */
+  /** For an unknown key, the field that the user probably intended; it isn't also reported as missing. */
   readonly suggested?: string | undefined;
 }
 
@@ -30,7 +30,7 @@ type Issue = z.core.$ZodIssue;
 
 const problemsOnScreen = 6;
 
-/** Each unknown key is compared with all known ones, and only a few problems fit on a screen. */
+/** Maximum number of unknown keys to examine: each is compared with all known keys, and few fit on a screen. */
 const mostUnknownKeys = 100;
 
 /** Problems in file order, limited to what fits on a screen. */
@@ -70,8 +70,8 @@ function problemsOf(issue: Issue, path: Path, root: SchemaNode, content: unknown
       return branch.flatMap((inner) => problemsOf(inner, [...path, ...inner.path], root, content));
     }
   }
-  // A wrong discriminator matches no variant, so the path leads to no schema; the values of all variants are
-  // accepted.
+  // A wrong discriminator matches no variant, so the path leads to no schema; the message then lists
+  // the values of all variants.
   const discriminator =
     issue.code === 'invalid_union' && issue.discriminator !== undefined
       ? discriminatorNode(nodeAt(root, path.slice(0, -1), content) ?? {})

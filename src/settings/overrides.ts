@@ -38,7 +38,7 @@ type Kind = Pick<SettingsKind<unknown>, 'json' | 'example' | 'longForm' | 'expan
  * Applies `key=value` overrides, in order. A shorthand on the path (`warmup: 20` before `warmup.from=…`) is
  * expanded first. If an override selects another variant, fields from the file that this variant doesn't have
  * are removed, with a note.
- * @throws UserError naming each override that is malformed or doesn't refer to a field
+ * @throws UserError naming overrides that are malformed or don't refer to a field
  */
 export function applyOverrides(
   content: Record<string, unknown>,
@@ -72,7 +72,7 @@ export function parseOverride(
   const equals = text.indexOf('=');
   const path = text.slice(0, Math.max(0, equals)).trim().split('.');
   if (equals < 0 || path.some((key) => key === '')) {
-    return { file: name, message: 'overrides have the form key=value', remedy: `for example ${example}` };
+    return { file: name, message: "isn't of the form key=value", remedy: `write, for example, ${example}` };
   }
   const source = text.slice(equals + 1).trim();
   try {
@@ -81,7 +81,7 @@ export function parseOverride(
     if (!(error instanceof UserError)) throw error;
     const message = error.problems[0]?.message ?? error.message;
     const remedy = `put it in quotes: '${fieldName(path)}="…"'`;
-    return { file: name, message: `the value is ${message}`, remedy };
+    return { file: name, message: `the value can't be read: ${message}`, remedy };
   }
 }
 
@@ -89,12 +89,12 @@ function nameOf(text: string, root: SchemaNode): string {
   const [key = ''] = text.split('=', 1);
   const parts = key.trim().split('.');
   const node = parts.reduce<SchemaNode | undefined>((at, part) => at && declaredChild(at, part), root);
-  // A key of another program may contain a secret.
+  // The value of an unknown key, such as another program's, may be secret.
   const isSecret = node === undefined ? /key|token|secret|passw|auth|credential/i.test(key) : node.writeOnly;
   return `override ${printable(isSecret === true ? `${key}=…` : text)}`;
 }
 
-/** The last override that set or created the field at `path`, of which the first `depth` keys are in the file. */
+/** The last override that set or created the field at `path`, whose first `depth` keys are in the file. */
 export function overrideOf(
   path: Path,
   depth: number,
@@ -165,7 +165,7 @@ function dropForeignFields(
   });
 }
 
-/** Removes from `changed` those sections of the file that depend on a value changed by an override. */
+/** Removes from `changed` the file's sections that depend on a value changed by an override. */
 function dropBoundSections(
   content: Record<string, unknown>,
   changed: Record<string, unknown>,
@@ -230,7 +230,7 @@ function unknownPath(override: Override, depth: number, node: SchemaNode, holder
   const key = override.path[depth]!;
   const problem = { file: override.name, field: fieldName(override.path.slice(0, depth + 1)) };
   if (Array.isArray(holder)) {
-    return { ...problem, message: `no such item: the list has ${holder.length}, counted from 0` };
+    return { ...problem, message: `no such item: the list has length ${holder.length}; indices start at 0` };
   }
   const variant = variantFor(node, holder);
   const keys = (variant ? [variant] : variantsOf(node)).flatMap(keysOf).filter((name) => name !== '$schema');

@@ -20,7 +20,7 @@ export interface SchemaNode {
   readonly exclusiveMinimum?: number;
   readonly maximum?: number;
   readonly exclusiveMaximum?: number;
-  /** `uri`; or made absolute: `path`, `name-or-path` (if it has a slash), `name-or-module` (if like `./file.js`). */
+  /** `uri`; or a path to make absolute: `path`, `name-or-path` (if it has a slash), `name-or-module` (`./file.js`). */
   readonly format?: string;
   /** True for values that messages must not show. */
   readonly writeOnly?: boolean;
@@ -36,9 +36,9 @@ export interface SchemaNode {
 export interface SettingsKind<Output> {
   readonly schema: z.ZodType<Output>;
   readonly json: SchemaNode;
-  /** One or two overrides, shown as an example if one is malformed. */
+  /** Example with one or two overrides, shown if an override is malformed. */
   readonly example: string;
-  /** By section: path and value of another field that the section requires; otherwise, the section is removed. */
+  /** By section: another field and its required value; an override with a different value removes the section. */
   readonly bound?: Readonly<Record<string, readonly [path: string, value: string]>>;
   /** Expands the short forms of discriminators, after overrides are applied and before validation. */
   expand?(content: Record<string, unknown>): Record<string, unknown>;

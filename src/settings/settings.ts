@@ -1,4 +1,4 @@
-/** Settings of any kind: a file and `key=value` overrides, validated by a schema; every problem has its location. */
+/** Loads settings of any kind: a file with `key=value` overrides, validated by a schema, with locations of problems. */
 import { resolve } from 'node:path';
 import { type Problem, UserError } from '../base/errors.js';
 import { requireShortNames } from '../storage/regular-file.js';
@@ -25,7 +25,7 @@ export interface SettingsSource extends Pick<ConfigSource, 'depth' | 'place'> {
 export interface Settings extends Overridden {
   /** The location of a field: its place in the file, or the override that set it. */
   readonly where: Where;
-  /** Adds locations to problems with fields that are found later. */
+  /** Adds locations to problems that are found only after loading. */
   locate(error: UserError): UserError;
   /**
    * Makes relative paths absolute.
@@ -35,7 +35,7 @@ export interface Settings extends Overridden {
   absolute<T>(value: T, fileFolder: string | undefined, cwd: string): T;
 }
 
-/** Applies overrides to a file's content. @throws UserError naming each malformed override and each unknown key */
+/** Applies overrides to a file's content. @throws UserError naming malformed overrides and unknown keys */
 export function overlaid(
   kind: SettingsKind<unknown>,
   { content, depth, place }: SettingsSource,
@@ -69,7 +69,7 @@ function placed(problem: Problem, where: Where): Problem {
 
 /**
  * Validates settings by their schema and fills in defaults.
- * @throws UserError with every problem
+ * @throws UserError with as many problems as fit on a screen
  */
 export function parseSettings<Output>(
   kind: SettingsKind<Output>,

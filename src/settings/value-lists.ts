@@ -109,7 +109,7 @@ function numbersOf(part: string, name: string): readonly string[] {
       `${printable(part)}: ranges are for whole numbers`,
       'list the values, or use uniform(0,1)',
     );
-  if (from > to) throw wrong(name, `${printable(part)}: a range must ascend`, `${to}..${from}`);
+  if (from > to) throw wrong(name, `${printable(part)}: a range must ascend`, `use ${to}..${from}`);
   if (to - from >= mostValues)
     throw wrong(name, `${printable(part)}: a range can have at most ${mostValues} values`, 'list fewer');
   return Array.from({ length: to - from + 1 }, (_, i) => String(from + i));
@@ -122,7 +122,7 @@ function drawn(kind: 'uniform' | 'loguniform', parts: readonly string[], name: s
   const fits = low < high && Number.isFinite(high - low) && (kind === 'uniform' || low > 0);
   if (fits && more.length === 0) return { kind, low, high };
   const asks = kind === 'uniform' ? 'two numbers, the lower first' : 'two numbers above 0, the lower first';
-  throw wrong(name, `${kind} takes ${asks}`, kind === 'uniform' ? 'uniform(0,1)' : 'loguniform(0.0001,0.01)');
+  throw wrong(name, `${kind} takes ${asks}`, `write, for example, ${kind}(0.01,1)`);
 }
 
 const wrong = (name: string, message: string, remedy: string) =>

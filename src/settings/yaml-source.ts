@@ -28,11 +28,11 @@ interface Place {
 export interface ConfigSource {
   readonly content: unknown;
   depth(path: Path): number;
-  /** The location of a field's key or value; if the file lacks the field, that of the nearest enclosing one. */
+  /** The location of a field's key or value, or of the nearest enclosing field if the file lacks this one. */
   place(path: Path, aim: 'key' | 'value'): Place;
 }
 
-/** What PyYAML reads as something other than a string; other YAML 1.1 readers also convert `y`, `1e3` and `08`. */
+/** Scalars that PyYAML doesn't read as strings; other YAML 1.1 readers also convert `y`, `1e3` and `08`. */
 const pyYamlValues =
   /^(?:~|null|Null|NULL||yes|Yes|YES|no|No|NO|true|True|TRUE|false|False|FALSE|on|On|ON|off|Off|OFF|[-+]?0b[01_]+|[-+]?0[0-7_]+|[-+]?(?:0|[1-9][\d_]*)|[-+]?0x[\da-fA-F_]+|[-+]?[1-9][\d_]*(?::[0-5]?\d)+|[-+]?\d[\d_]*\.[\d_]*(?:[eE][-+]\d+)?|\.\d[\d_]*(?:[eE][-+]\d+)?|[-+]?\d[\d_]*(?::[0-5]?\d)+\.[\d_]*|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN))$/;
 
@@ -50,7 +50,7 @@ const pyYaml: ParseOptions & DocumentOptions & SchemaOptions = {
 /**
  * Parses YAML, of which JSON is a subset.
  * @param reader `pyyaml` for configs of Python programs: YAML 1.1, where `on` is true and 020 is 16
- * @throws UserError with every syntax error and duplicate key, by line and column
+ * @throws UserError with syntax errors and duplicate keys, by line and column, or if the text is too large
  */
 export function parseSource(text: string, file: string, reader: 'core' | 'pyyaml' = 'core'): ConfigSource {
   const lines = new LineCounter();
@@ -103,12 +103,12 @@ function parsed(text: string, file: string, options: Parameters<typeof parseDocu
 /** Maximum number of characters, far more than any config has. */
 const largestText = 256_000;
 
-/** Maximum number of keys in a mapping; the largest section has 40. */
+/** Maximum number of keys in a mapping, far more than any section has. */
 const mostKeys = 600;
 
 /**
- * Compares keys like `yaml` itself, which compares each key of a mapping with all earlier ones, which would
- * take minutes for tens of thousands.
+ * Compares keys as `yaml` does, but fails after too many comparisons: `yaml` compares each key with all earlier
+ * keys of the mapping, which would take minutes for tens of thousands.
  */
 function countedKeys() {
   const most = mostKeys ** 2 / 2;
@@ -156,7 +156,7 @@ function syntaxProblem(error: YAMLError, text: string): Problem {
     }
     case 'BLOCK_AS_IMPLICIT_KEY':
       return {
-        message: 'not valid YAML: a key and its value start inside a value',
+        message: 'not valid YAML: another key starts inside a value',
         remedy: 'indent all keys of a section equally; put a value that contains `: ` in quotes',
       };
   }

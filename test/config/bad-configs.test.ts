@@ -317,9 +317,9 @@ describe('settings that contradict each other', () => {
   });
   it('a cap without what it caps', () => {
     expect(screen(`${valid}limits: {cost: 5}`)).toMatchInlineSnapshot(`
-      "my.yaml:3:16: limits.cost: needs model.price
+      "my.yaml:3:16: limits.cost: needs model.price, because no list price is known
         got: 5
-        remedy: add model.price: {input: …, output: …} (US dollars per million tokens), because its list price is not known, or use limits.tokens"
+        remedy: add model.price: {input: …, output: …} (US dollars per million tokens), or use limits.tokens"
     `);
   });
   it("a target that can't be held", () => {
@@ -406,7 +406,7 @@ describe('files', () => {
   });
   it('a bad indent', () => {
     expect(screen('environment: CartPole-v1\n  model: x')).toMatchInlineSnapshot(`
-      "my.yaml:1:14: not valid YAML: a key and its value start inside a value
+      "my.yaml:1:14: not valid YAML: another key starts inside a value
         remedy: indent all keys of a section equally; put a value that contains \`: \` in quotes"
     `);
   });
@@ -480,14 +480,14 @@ describe('overrides', () => {
   const file = `${valid}policy: {kind: q-table, discretize: [{low: 0, high: 1, bins: 2}]}`;
   it('without a value', () => {
     expect(screen(file, 'iterations')).toMatchInlineSnapshot(`
-      "override iterations: overrides have the form key=value
-        remedy: for example iterations=50 or model.name=qwen3:8b"
+      "override iterations: isn't of the form key=value
+        remedy: write, for example, iterations=50 or model.name=qwen3:8b"
     `);
   });
   it('without a key', () => {
     expect(screen(file, '=3')).toMatchInlineSnapshot(`
-      "override =3: overrides have the form key=value
-        remedy: for example iterations=50 or model.name=qwen3:8b"
+      "override =3: isn't of the form key=value
+        remedy: write, for example, iterations=50 or model.name=qwen3:8b"
     `);
   });
   it('with an unknown key', () => {
@@ -511,12 +511,12 @@ describe('overrides', () => {
   });
   it('into an item that is not there', () => {
     expect(screen(file, 'policy.discretize.2.bins=4')).toMatchInlineSnapshot(
-      `"override policy.discretize.2.bins=4: policy.discretize.2: no such item: the list has 1, counted from 0"`,
+      `"override policy.discretize.2.bins=4: policy.discretize.2: no such item: the list has length 1; indices start at 0"`,
     );
   });
   it('with a broken value', () => {
     expect(screen(file, 'policy.low=[1')).toMatchInlineSnapshot(`
-      "override policy.low=[1: the value is not valid YAML: Flow sequence must end with a ]
+      "override policy.low=[1: the value can't be read: not valid YAML: Flow sequence must end with a ]
         remedy: put it in quotes: 'policy.low="…"'"
     `);
   });
@@ -556,9 +556,9 @@ describe('overrides', () => {
   });
   it('that contradict the file', () => {
     expect(screen(file, 'limits.cost=5')).toMatchInlineSnapshot(`
-      "override limits.cost=5: limits.cost: needs model.price
+      "override limits.cost=5: limits.cost: needs model.price, because no list price is known
         got: 5
-        remedy: add model.price: {input: …, output: …} (US dollars per million tokens), because its list price is not known, or use limits.tokens"
+        remedy: add model.price: {input: …, output: …} (US dollars per million tokens), or use limits.tokens"
     `);
   });
   it('into Object.prototype', () => {
@@ -570,8 +570,8 @@ describe('overrides', () => {
   });
   it('several at once', () => {
     expect(screen(file, 'iterations', 'memory.bset=3', 'seed=1')).toMatchInlineSnapshot(`
-      "override iterations: overrides have the form key=value
-        remedy: for example iterations=50 or model.name=qwen3:8b
+      "override iterations: isn't of the form key=value
+        remedy: write, for example, iterations=50 or model.name=qwen3:8b
       override memory.bset=3: memory.bset: unknown key
         one of: best, recent, order, tokens, digits, trajectories, rows, ofGroup, revisions
         remedy: did you mean \`best\`?"

@@ -17,7 +17,7 @@ export const options = (y: Argv) =>
     .option('quantization', { ...kinds.text, describe: 'Measure the quality lost with int8 or int4 weights' })
     .option('base', {
       ...kinds.text,
-      describe: 'Base model for an adapter (default: the one named in the adapter)',
+      describe: 'Base model for an adapter (default: the model named in the adapter)',
     })
     .option('ignore-keys', common.ignoreKeys)
     .option('json', common.json)
@@ -58,7 +58,7 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
   return explain(facts, modelRows, args.json, context);
 }
 
-/** Prints the summary. @returns the exit code, which shows whether there are problems */
+/** Prints the summary. @returns 0, or the exit code for failure if there are problems */
 function explain<Facts extends { readonly directory: string; readonly problems: readonly Problem[] }>(
   facts: Facts,
   rowsOf: (facts: Facts) => readonly (readonly [string, string])[],

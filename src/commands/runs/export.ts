@@ -34,7 +34,7 @@ export const options = (y: Argv) =>
     .example("$0 export 'cartpole-*' --format parquet --out tables", 'runs, evaluations, episodes and calls')
     .example(
       '$0 export program cartpole --language python',
-      'the best program of a run, as a file of its own',
+      'the best program of a run, as a stand-alone file',
     );
 
 type Args = Arguments<typeof options>;
@@ -42,7 +42,7 @@ type Args = Arguments<typeof options>;
 /** The files or, for tensorboard, the folders; for a program, its file. */
 export type Output = readonly ExportedTable[] | readonly ExportedCurves[] | ExportedProgram;
 
-/** Default directory. */
+/** Default of `--out` for tables and curves. */
 const tables = 'export';
 
 type Context = Pick<CommandContext, 'cwd' | 'print'>;

@@ -19,7 +19,6 @@ type Args = Arguments<typeof options>;
 /** The labels of each run. */
 export type Output = readonly ({ readonly run: string } & Labels)[];
 
-/** `policyloop note <run> [text]`. */
 export async function execute(args: Args, { cwd, print }: CommandContext): Promise<number> {
   const { findAll } = await import('../../runs/listing/names.js');
   const { changeLabels } = await import('../../runs/listing/listing.js');

@@ -14,7 +14,7 @@ export interface Bins {
   readonly bins: number;
 }
 
-/** Bounds of the observations: Gymnasium's if finite, otherwise the values at which episodes end, or typical ones. */
+/** Bounds of the observations: from Gymnasium, from the values at which episodes end, or typical values. */
 const observations: Readonly<Record<string, readonly Dimension[]>> = {
   CartPole: [
     { key: 'num_position_bins', low: -2.4, high: 2.4 },
@@ -50,7 +50,7 @@ const observations: Readonly<Record<string, readonly Dimension[]>> = {
   ],
 };
 
-/** Bound of the single action in environments with continuous actions. */
+/** Largest absolute value of the action, in environments with a single continuous action. */
 const actionBounds: Readonly<Record<string, number>> = {
   MountainCarContinuous: 1,
   Pendulum: 2,
@@ -90,7 +90,7 @@ export function binsOf(theirs: TheirConfig, dimensions: readonly Dimension[]): r
     if (typeof count === 'number' && Number.isInteger(count) && count >= 1) return { low, high, bins: count };
     throw new UserError({
       field: key ?? 'states',
-      message: 'must be a number of bins',
+      message: "isn't a valid number of bins",
       value: count,
       remedy: 'set it to a whole number of at least 1',
     });
@@ -109,7 +109,7 @@ export function binsOf(theirs: TheirConfig, dimensions: readonly Dimension[]): r
 
 /**
  * The action vectors of a table: `num_action_bins` values across the range, or the listed ones.
- * @throws UserError if the list isn't a list of numbers within the range
+ * @throws UserError unless there are at least two values, all of them numbers within the range
  */
 export function actionVectors(theirs: TheirConfig, id: string): readonly (readonly [number])[] {
   const bound = actionBounds[nameOf(id)]!;
@@ -125,7 +125,7 @@ export function actionVectors(theirs: TheirConfig, id: string): readonly (readon
   if (list.length >= 2 && list.every(isVector)) return list.map((value) => [value]);
   throw new UserError({
     field: count === undefined ? 'actions' : 'num_action_bins',
-    message: `a Q-table needs discrete actions, but those of ${id} are continuous, from ${-bound} to ${bound}`,
+    message: `a Q-table needs discrete actions, but the actions of ${id} are continuous, from ${-bound} to ${bound}`,
     value: count ?? written,
     remedy: 'set num_action_bins to at least 2, or list values within the range',
   });

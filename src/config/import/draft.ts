@@ -2,7 +2,7 @@ import { isMapping } from '../../settings/schema.js';
 
 export type TheirConfig = Readonly<Record<string, unknown>>;
 
-/** The outcome for one key. `key` and `to` are dotted paths in the imported config and in ours. */
+/** The result of importing one key. `key` is a dotted path in the imported config, `to` lists paths in ours. */
 export type ImportNote =
   /** Same meaning here; `to` is empty if the key has no effect or matches our behaviour anyway. */
   | { readonly kind: 'carried'; readonly key: string; readonly to: readonly string[] }
@@ -47,7 +47,7 @@ export function given(theirs: TheirConfig, key: string): unknown {
   return value === null || value === 'None' || value === '' ? undefined : value;
 }
 
-/** True for `true` and for its spellings as a string. */
+/** True for `true`, `'true'` and `'True'`. */
 export const isOn = (value: unknown): boolean => value === true || value === 'True' || value === 'true';
 
 /** Sets fields without a note; returns their paths. */

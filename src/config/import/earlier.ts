@@ -105,7 +105,7 @@ function policyFields(
     return { 'policy.kind': 'q-table', 'policy.form': holdsActions ? 'actions' : 'values' };
   }
   if (isNetwork(draft)) {
-    // Networks are imported with the fields of a linear policy.
+    // The import of `task` later changes the kind to `mlp`.
     return { 'policy.kind': 'linear' };
   }
   const bias = given(theirs, 'bias');
@@ -154,7 +154,7 @@ const history: KeyImport = (draft, key, value) => {
   const steps = showsTrajectories(draft)
     ? ', each with memory.rows sampled steps of its first episode'
     : ', as in the original';
-  return change(draft, key, `this many of the latest evaluations, all in the prompt${steps}`, {
+  return change(draft, key, `the prompt shows this many of the latest evaluations${steps}`, {
     'memory.recent': value,
   });
 };
@@ -163,7 +163,7 @@ const history: KeyImport = (draft, key, value) => {
 const searchStep: KeyImport = (draft, key, value) => {
   const stated = stepInTemplate(draft, value);
   if (isRandomSearch(draft)) {
-    const reason = 'takes steps from the best policy so far, with enough decimals for them';
+    const reason = 'takes steps of this size from the best policy so far; 4 decimals are enough for them';
     change(draft, key, reason, {
       'model.provider': 'hill-climb',
       'model.sigma': value,
@@ -211,7 +211,7 @@ const keys: Readonly<Record<string, KeyImport>> = {
   num_evaluation_episodes: evaluationEpisodes,
   num_training_rollouts: carried('evaluation.episodes'),
   warmup_episodes: firstPolicies,
-  warmup_dir: dropped('its files differ from those of a policyloop run, so new random policies are drawn'),
+  warmup_dir: dropped('policyloop can’t read its files, so new random policies are drawn'),
   norm: droppedIfOn('policyloop neither normalises observations nor squashes actions with a sigmoid'),
   best_5_q_tables: droppedIfOn('memory.best shows the best evaluations'),
   llm_1st_round_template_name: dropped('every iteration starts from a fresh prompt of the prompt set'),

@@ -37,7 +37,7 @@ function namedEnvironment(id: unknown): EnvironmentChoice {
   });
 }
 
-/** Our equivalent of their id; undefined if there is no built-in equivalent. */
+/** Our equivalent of their id; undefined if there is none. */
 function resolved(id: string): EnvironmentChoice | undefined {
   if (isRemoteId(id)) return { id };
   const replacement = replacementFor(id);
@@ -67,7 +67,7 @@ export function importOptions(draft: Draft, key: string, value: unknown): void {
       field: key,
       message: 'must map option names to values',
       value,
-      remedy: `for example ${key}: {is_slippery: true}`,
+      remedy: `write a mapping, for example ${key}: {is_slippery: true}`,
     });
   }
   const entries = Object.entries(value);
@@ -88,7 +88,7 @@ export function stepLimit(id: string): number | undefined {
   return infoOf(id)?.maxSteps;
 }
 
-/** Environments with a small number of states, which need a table. */
+/** True for environments with a small, finite set of states, which need a table. */
 export const observesStates = (id: string): boolean =>
   /^(FrozenLake|CliffWalking|Taxi|Blackjack|Nim|maze)/.test(id);
 

@@ -1,4 +1,4 @@
-/** Imports the grid-search, network, change and beam settings of LLM-RL-finetune configs. */
+/** Imports the settings of LLM-RL-finetune for grid search, networks, deltas, beams and imitation. */
 
 import { UserError } from '../../base/errors.js';
 import { carry, change, type Draft, drop, type Fields, given, isOn } from './draft.js';
@@ -45,7 +45,7 @@ export const beam: KeyImport = (draft, key, value) => {
   if (!isOn(value)) return carry(draft, key);
   const [width, each] = [widthOf(draft), given(draft.theirs, 'num_new_candidate') ?? 5];
   const candidates = typeof width === 'number' && typeof each === 'number' ? width * each : undefined;
-  const reason = `${String(each)} proposals per parent, each evaluated on evaluation.episodes; the first parents come from the warm-up (in the original, the untrained policy)`;
+  const reason = `${String(each)} proposals per parent, each evaluated on evaluation.episodes episodes; the first parents come from the warm-up (in the original, the untrained policy)`;
   return change(draft, key, reason, { 'proposal.beam': width, candidates });
 };
 
@@ -69,7 +69,7 @@ export const isImitation = (draft: Draft): boolean => /_imitation/.test(taskOf(d
 
 const isSecondAgent = (draft: Draft): boolean => taskOf(draft).endsWith('_imitation_v5');
 
-/** The parts of a template other than the steps. */
+/** What a template shows or states in addition to the steps. */
 interface Template {
   readonly returns: boolean;
   readonly range: boolean;
@@ -120,7 +120,7 @@ export const showsReturns = (draft: Draft): boolean =>
 export const demonstrationsDirectory: KeyImport = (draft, key, value) => {
   if (!isImitation(draft)) return drop(draft, key, 'its task shows no demonstrations');
   const digits = isSecondAgent(draft) ? 5 : 3;
-  const reason = `all steps of its episode_1.json with ${digits} digits, as in the original; relative paths start at the config file, not at the working directory`;
+  const reason = `all steps of its episode_1.json with ${digits} digits, as in the original; relative paths are resolved from the config file, not from the working directory`;
   return change(draft, key, reason, {
     'demonstrations.from': value,
     'demonstrations.episodes': 1,
@@ -137,12 +137,12 @@ export const template: KeyImport = (draft, key, value, reading) => {
   const { optimum, range: hasRange, returns } = templateOf(draft)!;
   const parts = [
     `our ${reading.prompts} prompt set replaces the Jinja templates; it shows the demonstrations and describes the policy`,
-    hasRange ? 'the range is the one it states' : 'it states no range, so it gets the −7 to 7 of the others',
+    hasRange ? 'the template states this range' : 'the template states no range, so −7 to 7 is used',
     optimum !== undefined &&
-      `it says that good parameters exceed ${optimum}; our prompts state this as the optimum`,
-    !returns && 'it shows no evaluations, and neither do our prompts',
+      `the template says that good parameters exceed ${optimum}; our prompts state this as the optimum`,
+    !returns && 'the template shows no evaluations, and neither do our prompts',
     isSecondAgent(draft) &&
-      'it shows errors to minimise (100 − return); our prompts show returns to maximise',
+      'the template shows errors to minimise (100 − return); our prompts show returns to maximise',
   ];
   const reason = parts.filter((part) => part !== false).join('; ');
   return change(draft, key, reason, {

@@ -86,7 +86,7 @@ export function applyTheirOverrides(
   return { theirs: changed, others };
 }
 
-/** The program that a config is for, recognised by its tasks or by which keys only this program has. */
+/** The program that a config is for, recognised by its task, or by the keys that only one program has. */
 function dialectOf(theirs: TheirConfig): Dialect {
   const task = given(theirs, 'task');
   if (isEarlier(theirs)) return earlier;
@@ -102,7 +102,7 @@ function unknownKey(key: string, { name, keys }: Dialect): string {
   return `unknown key of ${name}${suggestion === undefined ? '' : `; did you mean ${suggestion}?`}`;
 }
 
-/** The imported key that a field comes from: the one whose target path has the most leading keys in common. */
+/** The imported key whose target path shares the most leading keys with `path`; undefined if none shares any. */
 export function originOf(notes: readonly ImportNote[], path: readonly PropertyKey[]): string | undefined {
   let origin: string | undefined;
   let most = 0;

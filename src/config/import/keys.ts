@@ -17,7 +17,7 @@ export type KeyImport = (draft: Draft, key: string, value: unknown, reading: Rea
 
 export interface Dialect {
   readonly name: string;
-  /** Every documented key. */
+  /** Every key that the program documents. */
   readonly keys: Readonly<Record<string, KeyImport>>;
   /**
    * @param draft receives the fields that don't depend on individual keys
@@ -102,13 +102,13 @@ export const sharedKeys: Readonly<Record<string, KeyImport>> = {
 export const warmUp: KeyImport = (draft, key, value) => {
   if (value === 0) carry(draft, key, { 'warmup.policies': 0 });
   else {
-    change(draft, key, 'each is evaluated on all evaluation.episodes, like every candidate', {
+    change(draft, key, 'each of these policies is evaluated on as many episodes as a candidate', {
       'warmup.policies': value,
     });
   }
 };
 
-/** A budget that no history reaches, because their prompts include the whole buffer. */
+/** A token budget that no history reaches, because their prompts show the whole buffer. */
 export const wholeHistory: Fields = { 'memory.tokens': 10_000_000 };
 
 /**

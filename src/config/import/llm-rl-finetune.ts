@@ -109,7 +109,7 @@ export const projection: KeyImport = (draft, key, value, { policy }) => {
   if (policy === 'linear') return carry(draft, key, { 'policy.projection.rank': value });
   throw new UserError({
     field: key,
-    message: 'projects the values of a table, but policyloop projects only the weights of linear policies',
+    message: 'projects the values of a table, but policyloop can only project weights',
     value,
     remedy: `remove it with ${key}=; the model then proposes every entry of the table`,
   });
@@ -124,7 +124,7 @@ const showsBuffer = ({ theirs }: Draft): boolean => {
 const bufferSize: KeyImport = (draft, key, value, { environment: { id } }) => {
   if (!isOlder(draft)) {
     const reason =
-      'this many of the latest evaluations, all in the prompt, as in the original; it truncates no episodes';
+      'the prompt shows this many of the latest evaluations, as in the original; it truncates no episodes';
     change(draft, key, reason, { 'memory.recent': value, ...wholeHistory });
     return;
   }
@@ -140,7 +140,8 @@ const trajectories: KeyImport = (draft, key, value) => {
   if (!isOlder(draft))
     return drop(draft, key, 'not used in the original, where max_traj_length is the buffer size');
   if (!showsBuffer(draft)) return drop(draft, key, 'the replay buffer is not shown (use_replay_buffer)');
-  const reason = 'this many evaluations, each with memory.rows sampled steps of its first episode';
+  const reason =
+    'the prompt shows this many evaluations, each with memory.rows sampled steps of its first episode';
   change(draft, key, reason, { 'memory.recent': value, 'memory.trajectories': 'rows', ...wholeHistory });
 };
 

@@ -1,7 +1,7 @@
 import { UserError } from '../../base/errors.js';
 import { type Fields, given, type TheirConfig } from './draft.js';
 
-/** Our `model` fields, with a note for the user about the choice. */
+/** Our `model` fields, with a note for the user if the choice needs explaining. */
 export interface ModelChoice {
   readonly fields: Fields & { readonly provider: string };
   readonly reason?: string;
@@ -43,14 +43,14 @@ interface Service {
   readonly apiKeyEnv: string;
 }
 
-/** ai.google.dev/gemini-api/docs/openai */
+/** Documented at ai.google.dev/gemini-api/docs/openai. */
 const gemini: Service = {
   name: 'Gemini',
   baseUrl: 'https://generativelanguage.googleapis.com/v1beta/openai/',
   apiKeyEnv: 'GEMINI_API_KEY',
 };
 
-/** docs.claude.com/en/api/openai-sdk */
+/** Documented at docs.claude.com/en/api/openai-sdk. */
 const anthropic: Service = {
   name: 'Anthropic',
   baseUrl: 'https://api.anthropic.com/v1/',

@@ -61,7 +61,7 @@ const task: KeyImport = (draft, key, value, reading) => {
     change(
       draft,
       key,
-      `${name} isn't one of the paper's tasks, so it is read as a ${policy} policy with ${prompts} prompts`,
+      `${name} isn't one of the paper's tasks, so it is imported as a ${policy} policy with ${prompts} prompts`,
       fields,
     );
   } else if (name.endsWith('_with_feedback')) {
@@ -90,7 +90,7 @@ const actions: KeyImport = (draft, key, value, { environment }) => {
     drop(
       draft,
       key,
-      `follows from ${environment.id}${list.length > 0 ? '; a table has all of its actions' : ''}`,
+      `follows from ${environment.id}${list.length > 0 ? '; a table can use all of its actions' : ''}`,
     );
 };
 
@@ -121,7 +121,7 @@ const rank: KeyImport = (draft, key, value) => {
 };
 
 const history: KeyImport = (draft, key, value) =>
-  change(draft, key, 'this many of the latest evaluations, all in the prompt, as in the original', {
+  change(draft, key, 'the prompt shows this many of the latest evaluations, as in the original', {
     'memory.recent': value,
   });
 
@@ -158,7 +158,7 @@ const trajectories: KeyImport = (draft, key, value, reading) => {
     change(
       draft,
       key,
-      'memory.rows sampled steps of the first episode of each evaluation',
+      'the prompt shows memory.rows sampled steps of the first episode of each evaluation',
       trajectoryFields(draft, reading),
     );
 };
@@ -186,7 +186,7 @@ const summary: KeyImport = (draft, key, value, reading) => {
 function completionTokens({ theirs }: Draft): number {
   const [asked, context] = ['ollama_num_predict', 'ollama_num_ctx'].map((key) => given(theirs, key));
   const most = typeof context === 'number' ? Math.floor(context / 2) : Number.POSITIVE_INFINITY;
-  // To Ollama, negative numbers mean no limit.
+  // In Ollama, negative numbers mean no limit.
   const wanted = typeof asked === 'number' && asked > 0 ? asked : 4096;
   return Math.max(1, Math.min(wanted, most));
 }
@@ -225,14 +225,14 @@ const warmUpFolder: KeyImport = (draft, key) =>
   drop(
     draft,
     key,
-    "its files differ from those of a policyloop run, so new random policies are drawn; warmup.from loads a run's replay buffer",
+    "policyloop can't read its files, so new random policies are drawn; warmup.from loads a run's replay buffer",
   );
 
 /** Imported configs must not make a run wait for a person or call a second, paid model. */
 const noFeedback =
   'to request remarks, set feedback: {from: person, every: 10} or {from: vision, …} (docs/feedback.md)';
 
-/** Every key of the paper's code, followed by those added in forks. */
+/** Every key of the paper's code, then the keys added in forks. */
 const keys: Readonly<Record<string, KeyImport>> = {
   ...sharedKeys,
   task,

@@ -77,7 +77,7 @@ const grpoSchema = z.strictObject({
     .describe('Probability ratios of tokens, or their geometric mean over the completion (GSPO)'),
   clip: clipSchema,
   cap: z.number().positive().default(5).describe('Maximum ratio for cispo'),
-  localBatch: z.int().min(1).optional().describe('Completions per mean for bnpo (default: all)'),
+  localBatch: z.int().min(1).optional().describe('Completions averaged together for bnpo (default: all)'),
   kl: klSchema,
   entropy,
   importance: importanceSchema,

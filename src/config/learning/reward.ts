@@ -6,7 +6,7 @@ const invalid = (fallback: number) =>
   z
     .number()
     .default(fallback)
-    .describe('Reward of an invalid reply; at most that of the worst valid reply in its group');
+    .describe('Reward of an invalid reply, capped at the lowest reward of a valid reply in its group');
 const file = z.string().min(1).describe('Path of your own module').meta({ format: 'path' });
 
 const improvement = {
@@ -77,7 +77,7 @@ export function termsOf(reward: CandidateReward): readonly RewardTerm[] {
   return [{ ...term, weight: 1 }];
 }
 
-/** True if a candidate's reward depends on that candidate alone; ranks and improvements depend on others. */
+/** True if the reward contains no ranks and no improvements, which depend on other policies. */
 export const isAbsolute = (reward: CandidateReward): boolean =>
   termsOf(reward).every(({ kind }) => kind === 'return' || kind === 'format' || kind === 'module');
 

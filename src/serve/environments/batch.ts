@@ -10,13 +10,13 @@ import { invalid, seedSchema, tried } from './session.js';
 /** Maximum number of environments in a batch. */
 export const mostInBatch = 1024;
 
-/** What the environments return, in their order. */
+/** Results of all environments, in order. */
 export interface BatchObserved {
   readonly observations: readonly Observation[];
   readonly rewards: readonly number[];
   readonly terminated: readonly boolean[];
   readonly truncated: readonly boolean[];
-  /** With `same-step`, if an episode ended: its last observation; null for episodes that continue. */
+  /** With `same-step`, if any episode ended: the last observation per environment; null if its episode continues. */
   readonly final_observations?: readonly (Observation | null)[];
 }
 
@@ -49,7 +49,7 @@ export class Batch {
   /**
    * Starts an episode in each environment. The number of seeds sets the number of environments.
    * @param data `{seeds, autoreset?}`
-   * @throws Refusal
+   * @throws Refusal if the data is invalid, or an environment can't be created or reset
    */
   async reset(data: unknown): Promise<BatchObserved> {
     const { autoreset, seeds } = validated(resetSchema, data);
@@ -60,7 +60,7 @@ export class Batch {
       while (this.#environments.length < seeds.length) this.#environments.push(await this.#make());
     } catch (error) {
       const place = `environment ${this.#environments.length + 1} of ${seeds.length}`;
-      // Memory may be short.
+      // Release memory, which may have run out.
       this.close();
       throw new Refusal('EXECUTION_ERROR', `${place}: ${messageOf(error)}`);
     }
@@ -73,12 +73,12 @@ export class Batch {
   /**
    * Takes a step in each environment. If one action is rejected, no environment moves.
    * @param data `{actions}`
-   * @throws Refusal
+   * @throws Refusal if an action is invalid, a reset is needed, or an environment fails
    */
   step(data: unknown): BatchObserved {
     const { actions } = validated(stepSchema, data);
     const before = this.#checked(actions);
-    // If an environment fails, the others may have moved.
+    // If an environment fails, others may already have moved, so all need a reset.
     this.#ended = undefined;
     return tried(() => {
       const steps = this.#environments.map((environment, i) =>
@@ -112,7 +112,7 @@ export class Batch {
     return this.#environments[at]!.reset(seed);
   }
 
-  /** @returns whether each episode has ended. @throws Refusal */
+  /** @returns whether each episode has ended. @throws Refusal if an action is invalid, or a reset is needed */
   #checked(actions: readonly unknown[]): readonly boolean[] {
     const ended = this.#ended;
     if (ended === undefined) throw new Refusal('EXECUTION_ERROR', 'reset the environments first');

@@ -6,7 +6,7 @@ import type { Batch, BatchObserved } from './batch.js';
 import { faultList, Refusal, type RefusalCode, validated } from './refusal.js';
 import type { Observed, Session, SessionState } from './session.js';
 
-/** In bytes. */
+/** Maximum length of a message in bytes. */
 export const longestMessage = 2 ** 20;
 
 export interface ErrorAnswer {
@@ -45,7 +45,7 @@ export const batchTypes: readonly unknown[] = ['reset_batch', 'step_batch'];
 
 /**
  * @returns undefined if the client ends the session
- * @throws Refusal
+ * @throws Refusal if the message is invalid, or an environment fails
  */
 export async function answerTo(
   message: Readonly<Record<string, unknown>>,

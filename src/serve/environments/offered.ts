@@ -25,7 +25,7 @@ export interface OfferedEnvironment {
   readonly name: string;
   /** Starts a session with a new environment. @throws the errors of `makeEnvironment` */
   open(): Promise<OpenSession>;
-  /** Describes the environment; computed only once. @throws the errors of `open` */
+  /** Describes the environment; computed only once. @throws the errors of `makeEnvironment` */
   describe(): Promise<DescribedEnvironment>;
 }
 
@@ -33,7 +33,7 @@ export interface OfferedEnvironment {
  * @param written ids or `name=id`; empty for all built-in ones
  * @param options options of every environment, as in a config
  * @param cwd base of module paths
- * @throws UserError for a duplicate name or a remote environment, and as `makeEnvironment`
+ * @throws UserError for a duplicate name, a remote environment, or options without ids; errors of `makeEnvironment`
  */
 export async function offerEnvironments(
   written: readonly string[],

@@ -13,7 +13,7 @@ export interface OpenSession {
   /**
    * Answers one message at a time.
    * @returns undefined if the client ends the session
-   * @throws Refusal
+   * @throws Refusal if the message is invalid, or an environment fails
    */
   answer(message: Readonly<Record<string, unknown>>): Promise<Answer | undefined>;
   reset(data: unknown): Promise<Observed>;
@@ -22,7 +22,7 @@ export interface OpenSession {
   close(): void;
 }
 
-/** Milliseconds that an environment is given to close. */
+/** Milliseconds that an environment has to close. */
 const closingMs = 1000;
 
 /** Creates an environment that only this session uses. @throws the errors of `makeEnvironment` */

@@ -19,7 +19,7 @@ COMMAND = ("npx", "--no", "policyloop")
 
 
 class Copies:
-    """Copies of an environment in a process. The options are those of the environment, as in a config."""
+    """Copies of an environment in a process. The options are the environment's, as in a config."""
 
     def __init__(self, id, autoreset, command, options):
         words = [shutil.which(command[0]) or command[0], *command[1:], "serve", "--stdio", "--environments", id]

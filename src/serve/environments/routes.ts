@@ -48,7 +48,7 @@ const routes: Readonly<Record<string, Route>> = {
   },
 };
 
-const openApiRoute = get('This description', openApi);
+const openApiRoute = get('OpenAPI description', openApi);
 
 /**
  * As in OpenEnv, each request gets a new environment, so playing an episode requires a WebSocket.
@@ -198,7 +198,7 @@ function listOf(parts: readonly Schema[]): Schema {
   return { type: 'array', prefixItems: parts, minItems: length, maxItems: length };
 }
 
-/** JSON can't represent infinity. */
+/** Omits infinite bounds, which JSON can't represent. */
 function boundsOf({ high, low }: BoxSpace, at: number): Schema {
   return {
     type: 'number',

@@ -137,7 +137,7 @@ function refuseUpgrade(socket: Duplex, { body, remark, status }: Failure): strin
     'Content-Type: application/json',
     `Content-Length: ${Buffer.byteLength(text)}`,
   ];
-  // If a client never closes its side, the connection would stay open.
+  // Otherwise, the connection would stay open if the client never closes its side.
   socket.once('finish', () => socket.destroy());
   socket.end(`${head.join('\r\n')}\r\n\r\n${text}`);
   return `${status} ${remark}`;

@@ -6,7 +6,7 @@ import type { Action, Environment, Observation, Step } from '../../environments/
 import { invalidAction, isValidAction } from '../../environments/limited-environment.js';
 import { type Fault, Refusal, validated } from './refusal.js';
 
-/** What an environment returns; the reward is null after a reset. */
+/** Result of a reset or a step; the reward is null after a reset. */
 export interface Observed {
   readonly observation: Readonly<Record<string, unknown>>;
   readonly reward: number | null;
@@ -41,7 +41,7 @@ const actionSchema = z.strictObject({
   action: z.union([z.number(), z.array(z.number()), z.string().max(longestAction)], {
     error: 'must be a number, a list of numbers or a string',
   }),
-  // OpenEnv's Python client adds it to every action; ignored.
+  // Ignored; OpenEnv's Python client adds it to every action.
   metadata: z.record(z.string(), z.unknown()).optional(),
 });
 
@@ -68,7 +68,7 @@ export class Session {
   /**
    * Starts an episode. The seed determines the episode; without a seed, the random stream continues.
    * @param data `{seed?, episode_id?}`
-   * @throws Refusal
+   * @throws Refusal if the data is invalid, or the environment fails
    */
   reset(data: unknown): Observed {
     const { seed, episode_id } = validated(resetSchema, data);
@@ -82,7 +82,7 @@ export class Session {
   /**
    * Takes a step. A rejected action doesn't change the episode.
    * @param data `{action}`
-   * @throws Refusal
+   * @throws Refusal if the action is invalid, or the environment fails
    */
   step(data: unknown): Observed {
     const environment = this.#environment;

@@ -17,7 +17,7 @@ export interface SessionLimits {
 /** Maximum number of bytes of unread answers; beyond this, the connection is closed. */
 const mostUnread = 2 ** 20;
 
-/** Milliseconds that a client is given to close. */
+/** Milliseconds that a client has to close its side of a connection. */
 const closingMs = 1000;
 
 /** Close codes from RFC 6455 and its registry. */

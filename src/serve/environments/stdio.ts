@@ -1,6 +1,6 @@
 /**
- * Environments over standard input and output: one JSON object per line, answered in order. Messages are those
- * of OpenEnv's WebSockets, plus the name of a session, and those of batches.
+ * Environments over standard input and output: one JSON object per line, answered in order. Messages have the
+ * format of OpenEnv's WebSockets, plus the name of a session; there are additional messages for batches.
  */
 import { z } from 'zod';
 import { messageOf } from '../../base/errors.js';
@@ -19,7 +19,7 @@ import type { OpenSession } from './open-session.js';
 import { Refusal, validated } from './refusal.js';
 import { metadataOf, schemasOf } from './routes.js';
 
-/** Accepts null for a missing field, because some programs write it. */
+/** Accepts null for a missing field, because some programs send it. */
 const orNone = <S extends z.ZodType>(schema: S) => schema.nullish().transform((value) => value ?? undefined);
 
 const envelopeSchema = z.object({
@@ -152,7 +152,7 @@ function written(answer: LineAnswer, { id, session }: Envelope): string {
   });
 }
 
-/** The spaces too, because a JSON Schema has no data types. */
+/** Adds the spaces, because JSON Schemas don't contain their data types. */
 async function metadataWithSpaces(offered: OfferedEnvironment): Promise<object> {
   const described = await offered.describe();
   const {

@@ -49,7 +49,7 @@ describe('a config that shows demonstrations', () => {
 
   it('says what differs: errors, a range that is not told, evaluations that are not shown', () => {
     const key = 'llm_si_template_name';
-    expect(noteOn(theirs(''), key)).toMatch(/the range is the one it states/);
+    expect(noteOn(theirs(''), key)).toMatch(/the template states this range/);
     expect(noteOn(theirs(''), key)).not.toMatch(/errors/);
     expect(noteOn(theirs('_3'), key)).toMatch(/states no range/);
     expect(noteOn(theirs('_6', { task: `${task}_v5` }), key)).toMatch(/returns to maximise/);

@@ -283,7 +283,7 @@ llm_model_name: gpt-4o
 
   it('a task that the paper does not have', () => {
     const text = propsTable.replace('dist_state_llm_num_optim_semantics_with_feedback', 'reverse_rl');
-    expect(noteOn(text, 'task')).toContain('read as a q-table policy with semantic prompts');
+    expect(noteOn(text, 'task')).toContain('imported as a q-table policy with semantic prompts');
   });
 });
 
