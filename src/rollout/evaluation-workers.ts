@@ -129,8 +129,8 @@ export class EvaluationWorkers {
   }
 
   /**
-   * Plays one episode for each task, and returns them in this order. @throws EnvironmentError, ProgramFault or UserError
-   * if an environment, program or setting is to blame; if aborted, the signal's reason
+   * Plays one episode for each task, and returns the episodes in task order.
+   * @throws EnvironmentError, ProgramFault, UserError for an invalid setting, or the signal's reason
    */
   async play(
     policy: WorkerPolicy,

@@ -26,7 +26,7 @@ describe('charts of a training', () => {
     const charts = trainingCharts(rowsWith({ step, validation }), { ...words, unit: 'step' });
     expect(titles(charts)).toEqual(['Loss (nats per answer token)', 'Learning rate']);
     const [loss] = charts;
-    expect(series(loss!, 'training loss of each step').values).toEqual([4, 3, 2, 1]);
+    expect(series(loss!, 'training loss per step').values).toEqual([4, 3, 2, 1]);
     expect(series(loss!, 'training loss, mean').values).toEqual([4, 3.5, 3, 2.5]);
     expect(series(loss!, 'validation loss').values).toEqual([null, 2, null, 2.5]);
     expect(loss!.marks![0]!.marks).toEqual([{ x: 2, y: 2 }]);

@@ -1,4 +1,4 @@
-/** The app: in a file, it brings the page's charts, tables and prompts to life; served by `policyloop view`, it is the whole view. */
+/** The app. In a saved page, it draws charts, sorts tables and shows prompts; in `policyloop view`, it draws everything. */
 import { showView } from './app.js';
 import { followFile } from './markup/follow.js';
 import { activate, openTarget } from './markup/markup.js';

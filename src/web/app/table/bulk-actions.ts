@@ -9,12 +9,12 @@ import { usePost } from '../base/live.js';
 import { go, queryOf } from '../base/words.js';
 
 interface Props {
-  /** Names of items and ids of groups. */
+  /** Names of the selected items and ids of the selected groups. */
   readonly chosen: ReadonlySet<string>;
   readonly items: readonly Item[];
   readonly groups: readonly Group[];
   readonly state: TableState;
-  /** The directory whose runs are listed; undefined: everything. */
+  /** The directory whose runs are listed; if undefined, all items are. */
   readonly within?: string | undefined;
   readonly clear: () => void;
 }
@@ -22,7 +22,7 @@ interface Props {
 /** More names would make the address too long. */
 const mostNames = 100;
 
-/** Number of names that a question lists. */
+/** Maximum number of names to list when asking for confirmation. */
 const mostListed = 8;
 
 export function BulkActions({ chosen, clear, groups, items, state, within }: Props) {
