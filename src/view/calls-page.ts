@@ -33,7 +33,7 @@ import { patience, soFar, withSettings } from './run-data.js';
 const latestTime = 253_402_300_799_999;
 
 /**
- * The page for a query such as `span=week&until=1764000000000`, where `until` is in milliseconds. Optional parameters are
+ * The page for a query such as `span=week&until=1764000000000`, where `until` is in milliseconds. Optional parameters:
  * `by=purpose`, and `filter` as on the index page.
  */
 export async function callsOf({

@@ -1,4 +1,4 @@
-/** The app. In a saved page, it draws charts, sorts tables and shows prompts; in `policyloop view`, it draws everything. */
+/** The app. It makes saved pages interactive (charts, tables, prompts), and draws all pages of `policyloop view`. */
 import { showView } from './app.js';
 import { followFile } from './markup/follow.js';
 import { activate, openTarget } from './markup/markup.js';
