@@ -1,4 +1,4 @@
-/** `policyloop finetune evaluate`: runs the same experiments with the base and the tuned model, and compares them. */
+/** `policyloop finetune evaluate`: compares the base and the tuned model in the same experiments. */
 import type { Argv } from 'yargs';
 import { type Arguments, common, kinds, studyOptions } from '../../src/base/command.js';
 import { type CommandContext, requireCount } from '../../src/base/context.js';
@@ -40,7 +40,7 @@ export const options = (y: Argv) =>
       .option('repeats', {
         ...kinds.number,
         default: 10,
-        describe: 'Seeds per model and experiment; fewer than 6 give no verdict',
+        describe: 'Seeds per model and experiment; verdicts need at least 6',
       })
       .option('trained-on', {
         ...kinds.text,

@@ -85,7 +85,7 @@ export function evaluate(
   };
 }
 
-/** Depends only on the environment: another config of a trained environment doesn't count as transfer. */
+/** Compares environments, not configs: another config of a trained environment doesn't count as transfer. */
 function familiarityOf(environment: string, trainedOn: TrainedOn): Familiarity {
   if (trainedOn.kind === 'unknown') return 'unknown';
   return trainedOn.environments.includes(environment) ? 'trained' : 'transfer';
@@ -99,7 +99,7 @@ function inRepeats(runs: readonly EvaluatedRun[], arm: Arm['name'], repeats: num
   });
 }
 
-/** Means over the experiments, by seed, because runs with the same seed aren't independent; undefined if incomplete. */
+/** Means over the experiments, one per seed (runs with the same seed aren't independent); undefined if incomplete. */
 function bySeed(experiments: readonly (readonly (Measured | undefined)[])[], repeats: number) {
   return Array.from({ length: repeats }, (_, repeat): Measured | undefined => {
     const runs = experiments.flatMap((own) => own[repeat] ?? []);

@@ -80,7 +80,7 @@ export interface Evaluation {
   readonly runs: readonly EvaluatedRun[];
 }
 
-/** Number of tests of confirmed returns, for which verdicts are corrected together. */
+/** Number of tests of confirmed returns; their verdicts are corrected together. */
 export const testedIn = (results: readonly Pick<GroupResult, 'comparisons'>[]) =>
   results.flatMap(({ comparisons }) => comparisons).filter(({ metrics }) => metrics.confirmed?.p != null)
     .length;
@@ -122,6 +122,7 @@ export interface RunFigures extends Readonly<Record<Metric, number | null>> {
 }
 
 /**
+ * Reads the figures of a run:
  * - `validFirst`: fraction of answered proposals whose first answer had the right format, including repeats.
  * - `valid`: fraction of answered proposals that were usable in the end, after corrections.
  * - `improvementRate`: fraction of all requested proposals that beat all earlier evaluations.

@@ -109,7 +109,7 @@ export interface Queue {
   readonly seeds: number;
 }
 
-/** Slurm signals the script this many seconds before the time limit; one step and one checkpoint must fit into them. */
+/** Slurm signals the script this many seconds before the time limit; a step and a checkpoint must fit in that time. */
 const noticeSeconds = 120;
 
 /** CPU cores per GPU, for data loading. */

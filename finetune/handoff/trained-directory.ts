@@ -1,4 +1,4 @@
-/** Recognizes other trainers' output: finds the files of an adapter or a model, and checks adapters. */
+/** Recognises other trainers' output: finds the files of an adapter or a model, and checks adapters. */
 import { existsSync, lstatSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { z } from 'zod';

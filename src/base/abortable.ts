@@ -16,7 +16,7 @@ export function onAbort(signal: AbortSignal | undefined, act: () => void): () =>
   return () => signal.removeEventListener('abort', listener);
 }
 
-/** Waits for work, but no longer once the signal aborts, even if the work ignores it. @throws the signal's reason */
+/** Waits for work until the signal aborts, even if the work ignores the signal. @throws the signal's reason */
 export async function abortable<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (signal === undefined) return work;
   let endWait = () => {};

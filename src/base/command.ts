@@ -45,13 +45,13 @@ export const common = {
   run: {
     type: 'string',
     demandOption: true,
-    describe: 'Run: directory, name or its beginning, number in policyloop list, or latest',
+    describe: 'Run: a directory, a name or its beginning, a number in policyloop list, or latest',
   },
   playedRun: {
     type: 'string',
     demandOption: true,
     describe:
-      'Run: directory, name or its beginning, number in policyloop list, or latest; or a program in a .js file',
+      'Run: a directory, a name or its beginning, a number in policyloop list, or latest; or a program in a .js file',
   },
   programEnvironment: { ...text, describe: 'Environment of a program in a .js file' },
   runs: {
@@ -107,11 +107,10 @@ export const manyRuns = {
   json: common.jsonRuns,
 } as const;
 
-/** `manyRuns` and a seed. */
 export const studyOptions = <T>(y: Argv<T>) =>
   y.options({ seed: { ...number, describe: "First seed (default: the first config's)" }, ...manyRuns });
 
-/** Config file and overrides as positional arguments. */
+/** Declares a config file and overrides as positional arguments. */
 export const configArguments = <T>(y: Argv<T>, config: string, overrides: string) =>
   y
     .positional('config', { type: 'string', demandOption: true, describe: config })

@@ -43,7 +43,7 @@ export function hideSecrets(text: string, secrets: readonly string[], cut = fals
   let safe = text;
   // Longest first, because one secret may contain another.
   for (const secret of secrets.toSorted((a, b) => b.length - a.length)) {
-    // Shorter values occur in many words and numbers.
+    // Shorter values occur in many words and numbers, so don't hide them.
     if (secret.length < shortestSecret) continue;
     safe = safe.replaceAll(secret, hidden);
     for (let length = secret.length - 1; cut && length >= 4; length--) {

@@ -7,7 +7,7 @@ export interface DeclaredOptions {
   readonly array: readonly string[];
   readonly boolean: readonly string[];
   readonly default: Readonly<Record<string, unknown>>;
-  /** All options by name, including names without dashes. */
+  /** The keys are the names of all options and positional arguments. */
   readonly key: Readonly<Record<string, unknown>>;
 }
 

@@ -235,7 +235,6 @@ function changes<T>(values: readonly T[], equal: (a: T, b: T) => boolean): numbe
   return share(differs, Boolean);
 }
 
-/** Length of the longest run of equal values. */
 function longestRun<T>(values: readonly T[], equal: (a: T, b: T) => boolean): number {
   let [longest, length] = [0, 0];
   for (const [i, value] of values.entries()) {

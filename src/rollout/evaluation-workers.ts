@@ -1,4 +1,4 @@
-/** Threads that play episodes, with the same results as the main thread. They start only if that saves time. */
+/** Threads that play episodes, with the same results as the main thread. By default, they start only if useful. */
 
 import { availableParallelism } from 'node:os';
 import { basename } from 'node:path';
@@ -34,7 +34,6 @@ export interface WorkerJob extends WorkerPolicy {
   readonly tasks: readonly EpisodeTask[];
 }
 
-/** The observations of several episodes. */
 export type Observations = readonly (readonly Observation[])[];
 
 /** A thread and the player that `player.ts` creates in it. */

@@ -55,7 +55,7 @@ export function requireEntered({ headers, method, url = '' }: IncomingMessage, t
 }
 
 /**
- * Writes a file that redirects to a secret URL, which any user could see among the arguments of a browser.
+ * Writes a file that redirects to a secret URL. If a browser got the URL as an argument, other users could see it.
  * @returns its path (readable only by this user) and a function that removes it
  */
 export function addressFile(url: string): { readonly path: string; readonly remove: () => void } {

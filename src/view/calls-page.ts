@@ -113,7 +113,7 @@ function shownGroups({ at, groups }: UsageOverTime): readonly Group[] {
   return [...groups.slice(0, mostGroups), { name: `${others.length} others`, bars }];
 }
 
-/** Skips the first colour, grey, which only the other groups get. */
+/** The colour of a group. The first colour, grey, is reserved for all other groups together. */
 const colourOf = (i: number): Colour => `arm-${(i + 1) % 8}`;
 
 const formats = {

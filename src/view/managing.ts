@@ -25,7 +25,7 @@ export type Action = (request: IncomingMessage, site: Site) => Promise<{ readonl
 export const action =
   <T>(shape: z.ZodType<T>, perform: (asked: T, site: Site) => Promise<string>, longest = 2 ** 20): Action =>
   async (request, site) => {
-    // Browsers send an Origin header, other programs usually don't. The token has already been checked.
+    // Browsers send an Origin header, unlike most other programs. The token has already been checked.
     if (request.headers.origin === undefined)
       throw new HttpError(
         403,

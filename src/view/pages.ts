@@ -1,4 +1,4 @@
-/** Pages of items, by kind. */
+/** Chooses the page of an item by its kind. */
 import { basename, join } from 'node:path';
 import { messageOf } from '../base/errors.js';
 import { html, preformatted } from '../format/html.js';

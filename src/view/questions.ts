@@ -44,7 +44,7 @@ const answerShape = z.strictObject({
   remark: z.string().max(longestRemark, `a remark must have at most ${longestRemark} characters`).optional(),
 });
 
-/** Maximum size of an answer, in bytes; a character can have several. */
+/** Maximum size of an answer, in bytes; a character can take several. */
 const longestAnswer = 16 * 2 ** 10;
 
 /** How long to wait for the run to accept an answer, and how often to check, in milliseconds. */
@@ -72,7 +72,7 @@ export const answerQuestion = action(
   longestAnswer,
 );
 
-/** Cleans an answer like the run does: one line, without characters that affect the surrounding text. */
+/** Cleans an answer as the run does: one line, without characters that affect the surrounding text. */
 function cleaned(said: Said): Said {
   const typed = readTyped(typedText(said));
   if (typed.kind === 'said') return typed.said;

@@ -89,7 +89,7 @@ export const soFar = (page: Page, read: number, of: number): Page =>
         isPartial: true,
       };
 
-/** Adds the values of these keys to an item, as far as its config has them. */
+/** Adds the values of these keys to an item, except for keys that its config doesn't have. */
 export function withSettings(place: Place | undefined, item: Item, keys: readonly string[]): Item {
   const run = place && configuredRun(place);
   if (run === undefined) return item;

@@ -62,7 +62,7 @@ export async function startView(options: ViewOptions): Promise<RunningView> {
   const live = new Live(new Items(options.roots, options.registered), options.milliseconds);
   const site = { live, options, usage: new HourlyUsage(options.milliseconds) };
   let isClosed = false;
-  // Read configs first, for lists and groups, then curves. Ignore errors here; pages that meet them again report them.
+  // Read configs first, for lists and groups, then curves. Ignore errors here: if they recur, pages report them.
   const isTimeUp = () => isClosed;
   const readAll = async () =>
     readAhead(await readAhead(live.places(), { isTimeUp }), { areCurves: true, isTimeUp });

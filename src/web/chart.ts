@@ -57,7 +57,7 @@ export interface Chart {
   readonly y: Axis;
   /** Pixels; default: 320. */
   readonly height?: number;
-  /** Ascending; values may repeat if only points are drawn. */
+  /** x values, ascending. They may repeat if only points are drawn. */
   readonly at: readonly number[];
   readonly series: readonly Series[];
   readonly marks?: readonly Marks[];

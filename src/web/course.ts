@@ -2,7 +2,7 @@
 import type { CurvePoint } from './curve.js';
 import { type Growth, type MetricKind, metricKinds, type Row, type TrainingRows } from './messages.js';
 
-/** A list that joins neighbouring items when it gets too long; `count`: how many were joined into an item. */
+/** A list that joins neighbouring items when it gets too long; `count`: how many items were joined into one. */
 class Thinned<T extends { readonly count: number }, Point> {
   #all: T[] = [];
   #size = 1;

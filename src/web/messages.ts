@@ -14,7 +14,7 @@ export const itemStatuses = ['running', 'paused', 'crashed', 'interrupted', 'fai
 
 /** A run, a training run, or a directory of several runs. */
 export interface Item {
-  /** Path relative to the root directory, after the root's prefix. */
+  /** Path relative to a root directory, preceded by the root's prefix. */
   readonly name: string;
   readonly kind: ItemKind;
   readonly status: (typeof itemStatuses)[number];
@@ -56,7 +56,6 @@ export interface ConfigKeys {
   readonly different: readonly string[];
 }
 
-/** A mean over seeds. */
 export interface GroupMean {
   /** Number of seeds. */
   readonly count: number;

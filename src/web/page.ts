@@ -9,7 +9,7 @@ export interface Section {
   readonly content: Content;
 }
 
-/** Creates sections, except those without content. */
+/** Creates sections; omits those without content. */
 export const sectionsOf = (
   ...all: readonly (readonly [id: string, title: string, content: Content])[]
 ): readonly Section[] =>

@@ -35,19 +35,19 @@ const charted: readonly (readonly [
   ['step', 'kl', 'KL divergence (nats)'],
   ['step', 'turns', 'Episode length (turns)'],
   ['step', 'episodeSteps', 'Episode length (steps)'],
-  ['step', 'valid', 'Replies that could be used', 'share'],
+  ['step', 'valid', 'Usable replies', 'share'],
   ['step', 'replyTokens', 'Tokens per reply'],
   ['step', 'valueLoss', 'Value loss'],
-  ['step', 'explainedVariance', 'Variance of returns that the value head explains', 'share'],
+  ['step', 'explainedVariance', 'Variance of returns explained by the value head', 'share'],
   ['step', 'mismatch', 'KL between sampler and trainer (nats)'],
   ['step', 'clipShare', 'Clipped ratios', 'share'],
   ['step', 'learningRate', 'Learning rate'],
   ['step', 'gradientNorm', 'Gradient norm'],
   ['step', 'tokensPerSecond', 'Tokens per second', 'compact'],
-  ['step', 'rssBytes', 'Memory of the process', 'bytes'],
+  ['step', 'rssBytes', 'Memory use', 'bytes'],
 ];
 
-/** The main chart first; empty before the first step. */
+/** The charts of a training run, the main chart first; empty before the first step. */
 export function trainingCharts(all: TrainingRows, words: TrainingWords): readonly Chart[] {
   const [step, validation, evaluation] = [
     numbered(all.step),
@@ -96,7 +96,7 @@ const bestMark = (label: string, { step = 0 }: Row, y: number): NonNullable<Char
   { label, draw: 'diamond', colour: '--good', marks: [{ x: step, y }] },
 ];
 
-const hint = 'Point at the chart for values; drag to zoom, double-click to reset.';
+const hint = 'Hover over the chart for values; drag to zoom, double-click to reset.';
 
 const xAxis = ({ unit }: TrainingWords): Axis => ({
   title: unit === 'step' ? 'Step' : 'Update',

@@ -48,7 +48,7 @@ describe('charts of a training', () => {
     expect(returns!.series.find(({ draw }) => draw === 'points')).toMatchObject({
       ...{ values: [0, 1, 1], low: [-0.1, 0.9, 0.9], high: [0.1, 1.1, 1.1] },
     });
-    expect(series(rewards!, 'mean of each')).toMatchObject({ low: [0.3, 1], high: [0.7, 1] });
+    expect(series(rewards!, 'mean per')).toMatchObject({ low: [0.3, 1], high: [0.7, 1] });
     expect(rewards!.bands?.label).toContain('within groups');
     expect(titles(rest)).toEqual([
       ...['Groups without signal: all returns equal', 'Entropy (nats per token or action)', 'Gradient norm'],

@@ -25,7 +25,6 @@ const keys = [
   ['?', 'show shortcuts'],
 ];
 
-/** Keyboard shortcuts of all pages. */
 const shortcuts: Readonly<Record<string, (event: KeyboardEvent) => void>> = {
   '/': (event) => {
     event.preventDefault();

@@ -48,7 +48,7 @@ const byKey = new Map(fields.map((field) => [field.key, field]));
 /** True for keys whose values the server sends only on request. */
 export const isAsked = (key: string): boolean => key === 'evaluations' || fieldOf(key).kind === 'setting';
 
-/** The field with this key. A key that isn't a field's is a config key, such as `model.temperature`. */
+/** The field with this key. Any other key is a config key, such as `model.temperature`. */
 export function fieldOf(key: string): Field {
   const own = byKey.get(aliases[key] ?? key);
   if (own !== undefined) return own;

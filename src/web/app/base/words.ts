@@ -1,4 +1,4 @@
-/** Formats units and returns as in reports; addresses and navigation. */
+/** Units, returns, addresses and navigation. */
 import { formatReturn, missing } from '../../../format/numbers.js';
 import type { Item } from '../../messages.js';
 

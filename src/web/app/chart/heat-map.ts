@@ -1,4 +1,4 @@
-/** Shows the value in the parameter heat map under the pointer, or selected with the arrow keys. */
+/** Shows the value of the heat map's cell that is under the pointer or selected with the arrow keys. */
 interface Heat {
   readonly names: readonly string[];
   readonly evaluations: readonly string[];

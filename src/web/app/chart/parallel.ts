@@ -51,7 +51,7 @@ ${axes.map(
 ${ticks.map(([at, text]) => html`<text x=${x(i) + 6} y=${y(at) + 4}>${shortened(text, leastGap)}</text>`)}</g>`,
 )}
 </svg></div>
-<p class="readout" aria-live="polite">${line ? html`${line.note} <a ref=${note} href=${line.href}>${line.link}</a>` : 'Each line is a run, coloured by its result. Point at a line or use the arrow keys to see its values; click to open the run.'}</p>`;
+<p class="readout" aria-live="polite">${line ? html`${line.note} <a ref=${note} href=${line.href}>${line.link}</a>` : 'Each line is a run, coloured by its result. Hover over a line or use the arrow keys to see its values; click to open the run.'}</p>`;
 }
 
 /** Width of a character of the labels, in pixels. */

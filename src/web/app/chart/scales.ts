@@ -16,7 +16,7 @@ export type Values = readonly (number | null)[];
 
 export type Ends = [low: number, high: number];
 
-/** Formats a number, very large and very small ones in scientific notation, such as `2.5e−7`. */
+/** Formats a number; uses scientific notation, such as `2.5e−7`, for very large and very small ones. */
 function formatPlain(value: number, digits = 6): string {
   const size = Math.abs(value);
   if (size === 0 || (size >= 1e-4 && size < 1e12)) return formatNumber(value, digits);

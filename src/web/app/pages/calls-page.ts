@@ -10,7 +10,7 @@ export function CallsPage({ query }: { readonly query: URLSearchParams }) {
   const span = query.get('span') ?? 'week';
   const by = query.get('by') ?? 'model';
   const filter = query.get('filter') ?? '';
-  // The period ends when the page was opened, and stays fixed while the user changes the options.
+  // The period ends at the time when the page was opened, even after the user has changed an option.
   const [until] = useState(() => Date.now());
   const { page, problem } = usePage(`/api/calls${queryOf({ span, by, until, filter })}`);
   const change = (changed: object) => go(`/calls${queryOf({ span, by, filter, ...changed })}`, true);

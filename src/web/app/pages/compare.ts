@@ -9,7 +9,7 @@ export function ComparePage({ query }: { readonly query: URLSearchParams }) {
   const { page, problem, refresh } = usePage(`/api/compare?${query}`);
   useLive('?all', { items: ({ whole }) => whole || refresh() });
   const [a, b, ...more] = query.getAll('of');
-  /** Changes an option, which is part of the URL. */
+  /** Changes an option; options are part of the URL. */
   const change = (key: string, value: string) => {
     const next = new URLSearchParams(query);
     if (value === '') next.delete(key);

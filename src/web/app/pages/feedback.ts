@@ -5,7 +5,6 @@ import { html, submitted } from '../base/html.js';
 import { useAnswer, usePost } from '../base/live.js';
 import { queryOf } from '../base/words.js';
 
-/** A run's open question. */
 export function useQuestion(name: string) {
   const { answer, refresh } = useAnswer<ShownQuestion>(`/api/question${queryOf({ of: name })}`);
   return { question: answer?.open ?? null, refreshQuestion: refresh };

@@ -94,7 +94,7 @@ const columnsOf = (keys: readonly string[] = []): readonly string[] => [
   ...['status', ...keys, 'seed', 'progress', 'observed', 'confirmed', 'started'],
 ];
 
-/** Replaces the section with a study's runs, or adds one, for the live table. */
+/** Replaces the section of a study's runs by an empty one for the live table, or adds one. */
 function withItems(sections: Page['sections']): Page['sections'] {
   const items = { id: 'items', title: 'Runs', html: '' };
   const at = sections.findIndex(({ id }) => id === 'runs' || id === 'repeats');

@@ -64,7 +64,7 @@ ${ask('tag', 'Tag')} ${ask('remove', 'Remove')}
 ${
   asked === 'tag' &&
   names.length > 0 &&
-  html`<form class="question" onSubmit=${tag}><label>Tags of ${what} <input type="text" name="tags" placeholder="e.g. baseline" autocomplete="off" /></label> <button type="submit" name="change" value="add">Add</button> <button type="submit" name="change" value="remove">Remove</button> ${cancel}</form>`
+  html`<form class="question" onSubmit=${tag}><label>Tags for ${what} <input type="text" name="tags" placeholder="e.g. baseline" autocomplete="off" /></label> <button type="submit" name="change" value="add">Add</button> <button type="submit" name="change" value="remove">Remove</button> ${cancel}</form>`
 }
 ${
   asked === 'remove' &&

@@ -1,4 +1,3 @@
-/** Rows of the table of items. */
 import { formatCompact, formatCost, formatDuration, formatNumber, missing } from '../../../format/numbers.js';
 import { type GroupFigures, type Item, isHolder } from '../../messages.js';
 import { fieldOf, type Value } from '../../table/fields.js';
