@@ -161,7 +161,7 @@ function metricTable({ arms, runs }: Evaluation, experiment: ExperimentResult): 
   );
 }
 
-/** What a table row shows: a metric, the interquartile mean of the confirmed return, or the effort per run. */
+/** Content of a table row: a metric, the interquartile mean of the confirmed return, or the effort per run. */
 type Measure = Metric | 'iqm' | 'effort';
 
 const measureNames: Readonly<Record<Measure, string>> = {

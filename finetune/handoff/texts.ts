@@ -100,7 +100,7 @@ export function instructions(job: TrlJob, facts: FolderFacts): string {
 }
 
 export interface Queue {
-  /** Job name; letters, digits and `_.-`. */
+  /** Job name, of letters, digits and `_.-`. */
   readonly name: string;
   readonly time: string;
   readonly partition: string | undefined;

@@ -16,7 +16,7 @@ import {
   type StoredExample,
 } from '../dataset/read-dataset.js';
 
-/** What rows contain: messages, which TRL renders and tokenises itself, or the token ids used in serving. */
+/** Content of the rows: messages, which TRL renders and tokenises itself, or the token ids used in serving. */
 export type RowKind = 'messages' | 'tokens';
 
 /** Numbers of answers whose tokens in TRL are the same as in serving, longer or different. */
@@ -25,9 +25,9 @@ export interface TokenCheck {
   /** TRL's tokens are the same, plus some that the template adds after an answer, often a line break. */
   readonly longer: number;
   readonly different: number;
-  /** Tokens of the longest example. */
+  /** Number of tokens in the longest example. */
   readonly longest: number;
-  /** Context of the model, in tokens. */
+  /** Context size of the model, in tokens. */
   readonly contextTokens: number;
 }
 

@@ -10,7 +10,7 @@ export interface TrlJob {
   /** Name of the base model on the other machine: a path there, or a name on the Hub. */
   readonly base: string;
   readonly machines: Machines;
-  /** Tokens of the longest example; undefined if unknown, in which case there is no limit. */
+  /** Number of tokens in the longest example; undefined if unknown: then lengths aren't limited. */
   readonly longest: number | undefined;
   readonly validates: boolean;
 }
@@ -121,7 +121,7 @@ function optimizer({ optimizer: { kind } }: TrainConfig): string {
   });
 }
 
-/** One device; one copy per device; optimizer and gradients sharded (DeepSpeed ZeRO-2); everything sharded (FSDP2). */
+/** One device; one copy per device; optimiser and gradients sharded (DeepSpeed ZeRO-2); everything sharded (FSDP2). */
 type Strategy = 'single_gpu' | 'multi_gpu' | 'zero2' | 'fsdp2';
 
 export interface Machines {

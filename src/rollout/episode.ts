@@ -8,7 +8,7 @@ export interface Episode {
   /** Number of steps. */
   readonly length: number;
   readonly terminated: boolean;
-  /** Cut off by the environment's time limit or by `maxSteps`. */
+  /** True if the environment's time limit or `maxSteps` ended the episode. */
   readonly truncated: boolean;
 }
 

@@ -190,7 +190,7 @@ async function play(
   signal: AbortSignal | undefined,
 ): Promise<readonly PlayedEpisode[]> {
   const program = programsOf(family)?.program(parameters).source;
-  // In the main thread, a module's policies are only proxies that call another thread.
+  // In the main thread, a module's policies are only proxies that call another thread, so play in the workers.
   if (!isRemote(environment) && workers?.isNeeded)
     return workers.play({ parameters, program }, tasks, signal);
   await family.prepare?.();

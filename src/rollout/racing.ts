@@ -72,7 +72,7 @@ export function isLost({ confidence, episodes, highest, total }: Race, returns: 
   let capitals: readonly number[] = stakes.map(() => 1);
   let peak = 1;
   for (const [i, value] of returns.entries()) {
-    // A return above the bound proves that the bound is wrong.
+    // A return above the bound proves that the bound is wrong, so continue.
     if (value > highest) return false;
     const needed = (total - sum) / (episodes - i);
     if (needed < highest) {

@@ -110,7 +110,7 @@ export function markRoots(roots: readonly Root[]): () => void {
   return () => {
     clearInterval(timer);
     for (const release of marks.values()) release();
-    // Fails if the directory contains runs.
+    // Fails, as intended, if the directory contains runs.
     for (const { path } of made) succeeds(() => rmdirSync(path));
   };
 }

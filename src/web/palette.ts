@@ -65,7 +65,7 @@ export function cellClass(value: number, scale: number): string {
   return level === 0 ? '' : `${value < 0 ? 'neg' : 'pos'}-${level}`;
 }
 
-/** Colours of the arms' lines. */
+/** Colours of the lines of the arms, `arm-0` first. */
 const arms = [
   'var(--point)',
   'var(--accent)',

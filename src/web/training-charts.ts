@@ -6,7 +6,7 @@ import type { MetricKind, Row, TrainingRows } from './messages.js';
 /** Texts and settings that the metrics don't contain. */
 export interface TrainingWords {
   readonly unit: 'step' | 'update';
-  /** What evaluations measure, such as `held-out mean return`. */
+  /** Name of the quantity that evaluations measure, such as `held-out mean return`. */
   readonly measured: string;
   /** Title of the reward chart. */
   readonly rewards: string;
