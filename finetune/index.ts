@@ -17,7 +17,7 @@ export type {
 } from './rl/trained-agent.js';
 
 /**
- * Opens a model that acts and learns by PPO, for use in your own loop:
+ * Opens a model that acts in your own loop and learns by PPO:
  *
  *     const action = await agent.act(observation);
  *     agent.assignReward(reward);

@@ -21,7 +21,7 @@ export const options = (y: Argv) =>
 
 type Args = Arguments<typeof options>;
 
-/** One line per run, then the summary; with Slurm, the progress of the jobs. */
+/** A line per run, then the summary; with Slurm, the progress of the jobs. */
 export type Output = BulkRunLine | CollectionSummary | PlanProgress;
 
 export const finishing =

@@ -52,7 +52,7 @@ export const options = (y: Argv) =>
     })
     .option('history', {
       ...kinds.number,
-      describe: 'Previous turns shown in a prompt (demonstrations; default: as played)',
+      describe: 'Previous turns to show in a prompt (demonstrations; default: as in the play)',
     })
     .option('winners', {
       ...kinds.number,
@@ -65,7 +65,7 @@ export const options = (y: Argv) =>
     })
     .option('rescore', {
       ...kinds.number,
-      describe: 'Fresh episodes per candidate for choosing among the best (best-of-group)',
+      describe: 'Fresh episodes to play per candidate when choosing among the best (best-of-group)',
     })
     .option('augment', {
       ...kinds.number,
@@ -75,7 +75,7 @@ export const options = (y: Argv) =>
     .option('warp', { type: 'boolean', describe: "Rescale the returns in each copy's prompts" })
     .option('context', {
       ...kinds.number,
-      describe: 'Context of the model to train, in tokens; longer examples raise an alarm',
+      describe: 'Context size of the model to train, in tokens; longer examples raise an alarm',
     })
     .option('runs-dir', common.runsDir)
     .option('json', common.json)
@@ -93,7 +93,7 @@ type Args = Arguments<typeof options>;
 /** The dataset's manifest. */
 export type Output = { readonly out: string } & DatasetManifest;
 
-/** `policyloop finetune dataset <runs..>`. Returns exit code 1 if there is nothing to train on. */
+/** Makes a training dataset from runs. @returns exit code 1 if there is nothing to train on */
 export async function execute(args: Args, context: CommandContext): Promise<number> {
   const { recipe, format, samples, winners, augment, context: window } = args;
   requireCount('--seed', args.seed, 0);
@@ -111,7 +111,11 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
   requireCount('--history', args.history, 0);
   const { bestShare } = args;
   if (bestShare !== undefined && !(bestShare > 0 && bestShare <= 1))
-    throw new UserError({ field: '--best-share', value: bestShare, message: 'must be in (0, 1]' });
+    throw new UserError({
+      field: '--best-share',
+      value: bestShare,
+      message: 'must be above 0 and at most 1',
+    });
   const { findRuns } = await import('../../src/runs/listing/names.js');
   const { buildDataset } = await import('../dataset/dataset.js');
   const { requireExportable } = await import('../dataset/export-rows.js');

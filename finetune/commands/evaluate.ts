@@ -1,4 +1,4 @@
-/** `policyloop finetune evaluate`: runs the same experiments with base and tuned model, and compares the results. */
+/** `policyloop finetune evaluate`: compares the base and the tuned model in the same experiments. */
 import type { Argv } from 'yargs';
 import { type Arguments, common, kinds, studyOptions } from '../../src/base/command.js';
 import { type CommandContext, requireCount } from '../../src/base/context.js';
@@ -23,7 +23,7 @@ export const options = (y: Argv) =>
       })
       .option('base', {
         ...kinds.text,
-        describe: 'Model to compare with (default: the base model of the tuned one)',
+        describe: "Model to compare with (default: the tuned model's base)",
       })
       .option('configs', {
         ...kinds.text,
@@ -40,7 +40,7 @@ export const options = (y: Argv) =>
       .option('repeats', {
         ...kinds.number,
         default: 10,
-        describe: 'Seeds per model and experiment; fewer than 6 give no verdict',
+        describe: 'Seeds per model and experiment; verdicts need at least 6',
       })
       .option('trained-on', {
         ...kinds.text,

@@ -11,7 +11,11 @@ import type { TrlTrainer } from '../handoff/trl-settings.js';
 
 export const options = (y: Argv) =>
   y
-    .positional('trainer', { choices: ['trl'] as const, demandOption: true, describe: 'Trainer' })
+    .positional('trainer', {
+      choices: ['trl'] as const,
+      demandOption: true,
+      describe: 'Trainer to export for',
+    })
     .positional('config', {
       type: 'string',
       demandOption: true,
@@ -25,13 +29,13 @@ export const options = (y: Argv) =>
     .option('out', { ...kinds.text, demandOption: true, describe: 'New directory to export to' })
     .option('base', {
       ...kinds.text,
-      describe: 'Base model on the other machine: a path or a hub name (default: as in the config)',
+      describe: "Base model on the other machine: a path or a Hub name (default: the config's model)",
     })
     .option('rows', {
       choices: ['messages', 'tokens'] as const,
       default: 'messages' as const,
       requiresArg: true,
-      describe: 'Content of the rows: messages that TRL renders, or token ids as in serving',
+      describe: 'Content of the rows: messages that TRL renders, or the token ids used in serving',
     })
     .option('gpus', { ...kinds.number, default: 1, describe: 'Devices per node' })
     .option('nodes', { ...kinds.number, default: 1, describe: 'Number of nodes' })
@@ -44,7 +48,7 @@ export const options = (y: Argv) =>
     .option('seeds', {
       ...kinds.number,
       default: 1,
-      describe: 'Number of training runs with consecutive seeds, as a job array',
+      describe: 'Training runs with consecutive seeds, as a job array',
     })
     .option('time', { ...kinds.text, default: '4:00:00', describe: 'Time limit of each Slurm job' })
     .option('partition', { ...kinds.text, describe: 'Slurm partition' })
@@ -62,7 +66,7 @@ export interface Output {
   readonly out: string;
   readonly trainer: TrlTrainer;
   readonly examples: FolderFacts['examples'];
-  /** How many answers have the same tokens as in serving; null if the base model's files aren't available. */
+  /** Comparison of TRL's tokens with those in serving; null if the base model's files aren't available. */
   readonly tokens: TokenCheck | null;
   readonly warnings: readonly string[];
   readonly files: readonly string[];

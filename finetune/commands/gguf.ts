@@ -33,7 +33,7 @@ export const options = (y: Argv) =>
       choices: ['f32', 'f16', 'bf16', 'q8_0'] as const,
       default: 'f16' as const,
       requiresArg: true,
-      describe: 'Format of the matrices; if the base is a GGUF file, only of the changed ones',
+      describe: 'Format of the matrices (if the base is a GGUF file, only of the changed matrices)',
     })
     .option('quiet', common.quiet)
     .option('json', common.json)

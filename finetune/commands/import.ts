@@ -27,7 +27,7 @@ export const options = (y: Argv) =>
 
 type Args = Arguments<typeof options>;
 
-/** What was imported, and how to use it in a config. */
+/** The imported adapter or model; `model` is the config section that uses it. */
 export interface Output {
   readonly kind: 'adapter' | 'model';
   readonly outcome: TrlOutcome;

@@ -20,7 +20,7 @@ export const options = (y: Argv) =>
       choices: ['stored', 'float32'] as const,
       default: 'stored' as const,
       requiresArg: true,
-      describe: 'Dtype of the changed matrices',
+      describe: 'Data type of the changed matrices',
     })
     .option('quiet', common.quiet)
     .option('json', common.json)
@@ -33,7 +33,7 @@ export type Output = { readonly out: string; readonly base: string; readonly dty
 
 export const finishing = 'stopping';
 
-/** Rounding errors above this fraction of the adapter's change are reported. */
+/** Fraction of the adapter's change above which the rounding error is reported. */
 const notableRounding = 0.05;
 
 export async function execute(args: Args, context: CommandContext): Promise<number> {

@@ -72,7 +72,7 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
   return 0;
 }
 
-/** The Modelfile's name without its ending; else the name of the adapter's directory, or of its parent if that is generic. */
+/** `NAME` of `NAME.Modelfile`, else the name of the adapter's directory or, if that is `adapter`, of its parent. */
 function modelName(out: string, adapter: string): string {
   const name = /^(.+)\.Modelfile$/.exec(basename(out))?.[1] ?? basename(adapter);
   return name === 'adapter' ? basename(dirname(adapter)) : name;

@@ -17,7 +17,7 @@ export const options = (y: Argv) =>
       'key=value, e.g. updates=20 reward.shuffle=true output=tuned-2',
     ).option('dry-run', {
       ...kinds.flag,
-      describe: 'Run a trial update, forecast memory, tokens and time, and stop',
+      describe: 'Run a trial update, forecast memory, tokens and time, then stop',
     }),
   )
     .example('$0 finetune rl rl/bandit output=tuned/bandit', 'takes a minute: which of eight arms pays best?')

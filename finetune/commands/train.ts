@@ -14,7 +14,7 @@ export const options = (y: Argv) =>
       'key=value, e.g. epochs=1 method.rank=16 output=tuned-2',
     ).option('finish', {
       ...kinds.flag,
-      describe: 'Write the result from the checkpoint, without further steps',
+      describe: 'Write the result from the checkpoint, without further training',
     }),
   )
     .example('$0 finetune train tune.yaml', 'trains, or resumes an interrupted run')

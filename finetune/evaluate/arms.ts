@@ -16,7 +16,7 @@ export interface Arm {
   readonly name: ArmName;
   readonly label: string;
   readonly provider: ModelConfig['provider'];
-  /** `key=value` overrides that replace a config's model. */
+  /** `key=value` overrides that make a config use this arm. */
   readonly overrides: readonly string[];
   /** Hash of the weights; null if they aren't local files. */
   readonly hash: string | null;
@@ -44,7 +44,7 @@ export type TrainedOn =
  * @param base a directory (model, adapter, training run), `ollama:NAME`, `openai:NAME` or a baseline; if undefined,
  * the model that `tuned` was trained from
  * @param wanted baselines, e.g. `random`, or with settings `hill-climb:sigma=2`
- * @throws UserError if a directory contains no model or adapter, or the base can't be determined
+ * @throws UserError if a directory contains no model or adapter, or the base is unknown or has the same weights
  */
 export function openArms(
   base: string | undefined,
@@ -65,7 +65,7 @@ export function openArms(
   return { arms: [...models, ...baselineArms(wanted)], notes: otherBaseNotes(first, tunedArm) };
 }
 
-/** Chat template variables with which the tuned model was trained; the prompts of both models use them. */
+/** Chat template variables that the tuned model was trained with; both models get the same ones. */
 const templateOf = ({ local }: Arm) =>
   local === undefined ? {} : trainedVariables(local.adapter ?? local.model);
 
@@ -106,7 +106,7 @@ function baselineArms(specs: readonly string[]): readonly Arm[] {
   });
 }
 
-/** Parses a baseline, optionally with settings that override its defaults: `cma-es:sigma=2:population=8`. */
+/** Parses a baseline, which can have settings that override its defaults: `cma-es:sigma=2:population=8`. */
 function armOf(field: string, spec: string): Arm {
   const [name, ...settings] = spec.split(':');
   const arm = baselineArm(requireBaseline(field, name!));
@@ -184,7 +184,7 @@ function requireProposer(directory: string, name: Arm['name']): void {
   });
 }
 
-/** A label includes the parent directory if the last path component is generic, as in `tuned/adapter`. */
+/** Names of the directories; a generic name is preceded by its parent's, as in `tuned/adapter`. */
 function labelOf({ model, adapter }: LocalWeights): string {
   const name = (path: string) =>
     ['adapter', 'model', 'merged'].includes(basename(path))
@@ -213,7 +213,7 @@ function weightsIn(directory: string, field: string): string {
   });
 }
 
-/** The base model named by an adapter, else the base arm's model. */
+/** The base model that an adapter names or, if it isn't found, the model of the base arm. */
 function modelOfAdapter(adapter: string, base: Arm | undefined, cwd: string): string {
   try {
     return findBase(adapter, undefined, cwd, 'set the model that it was trained on: --base models/…');

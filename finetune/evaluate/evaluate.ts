@@ -67,7 +67,7 @@ export function evaluate(
   const groups = (['all', 'trained', 'transfer'] as const).flatMap((group) => {
     const members = measured.filter(({ familiarity }) => group === 'all' || familiarity === group);
     if (members.length === 0) return [];
-    // A group that contains all experiments reuses their differences, so that they aren't tested twice.
+    // A group of all experiments reuses the differences of `all`, so that they aren't tested twice.
     return [{ group, ...(members.length === measured.length ? all : together(members)) }];
   });
   return {
@@ -85,13 +85,13 @@ export function evaluate(
   };
 }
 
-/** Classifies by environment: another config of a trained environment doesn't count as transfer. */
+/** Compares environments, not configs: another config of a trained environment doesn't count as transfer. */
 function familiarityOf(environment: string, trainedOn: TrainedOn): Familiarity {
   if (trainedOn.kind === 'unknown') return 'unknown';
   return trainedOn.environments.includes(environment) ? 'trained' : 'transfer';
 }
 
-/** Figures by repeat, so that arms can be paired; undefined for incomplete runs. */
+/** An arm's figures for each repeat, so that arms can be paired; undefined for incomplete runs. */
 function inRepeats(runs: readonly EvaluatedRun[], arm: Arm['name'], repeats: number) {
   return Array.from({ length: repeats }, (_, repeat) => {
     const figures = runs.find((run) => run.arm === arm && run.repeat === repeat)?.figures;
@@ -99,7 +99,7 @@ function inRepeats(runs: readonly EvaluatedRun[], arm: Arm['name'], repeats: num
   });
 }
 
-/** Mean over the experiments; undefined if a run is incomplete. Each seed is one observation, because runs share it. */
+/** Means over the experiments, one per seed (runs with the same seed aren't independent); undefined if incomplete. */
 function bySeed(experiments: readonly (readonly (Measured | undefined)[])[], repeats: number) {
   return Array.from({ length: repeats }, (_, repeat): Measured | undefined => {
     const runs = experiments.flatMap((own) => own[repeat] ?? []);
@@ -111,7 +111,7 @@ function bySeed(experiments: readonly (readonly (Measured | undefined)[])[], rep
   });
 }
 
-/** JSON has no infinities. */
+/** Null for infinity, which JSON can't represent. */
 const finiteOrNull = (value: number) => (Number.isFinite(value) ? value : null);
 
 function rangeOf(runs: readonly EvaluatedRun[]): readonly [number, number] | null {
@@ -119,7 +119,7 @@ function rangeOf(runs: readonly EvaluatedRun[]): readonly [number, number] | nul
   return returns.length === 0 ? null : [smallest(returns), largest(returns)];
 }
 
-/** Rescales the confirmed return to the experiment's range, [0, 1]; 0.5 if all runs had the same return. */
+/** Rescales the confirmed return from the experiment's range to [0, 1]; 0.5 if all runs had the same return. */
 function normalised(run: RunFigures, range: readonly [number, number] | null): Measured {
   if (run.confirmed === null || range === null) return { ...run, confirmed: null };
   const [low, high] = range;
@@ -159,7 +159,7 @@ function compared(
   };
 }
 
-/** Adds verdicts to the differences; per metric, they are corrected for the tests of all results together. */
+/** Adds verdicts to the differences. For each metric, they are corrected for multiple tests across all results. */
 function judged<R extends { readonly comparisons: readonly ArmDifference<PairedDifference>[] }>(
   results: readonly R[],
 ) {

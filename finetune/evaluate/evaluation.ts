@@ -1,4 +1,4 @@
-/** Types of `evaluation.json`, the result of an evaluation. */
+/** The result of an evaluation (`evaluation.json`), and the figures of its runs. */
 import { loggedProposals, onlyProposals } from '../../src/report/data/proposals.js';
 import { bestByIteration } from '../../src/report/group-report.js';
 import { openLogs } from '../../src/runs/reader.js';
@@ -10,7 +10,7 @@ import type { ArmName, TrainedOn } from './arms.js';
 export interface EvaluatedRun {
   readonly experiment: string;
   readonly arm: ArmName;
-  /** Zero-based. */
+  /** 0-based. */
   readonly repeat: number;
   /** Path relative to the evaluation's directory. */
   readonly path: string;
@@ -18,7 +18,7 @@ export interface EvaluatedRun {
   readonly figures: RunFigures | null;
 }
 
-/** Says whether the tuned model was trained in an environment. */
+/** Whether the tuned model was trained in an environment; `transfer`: it wasn't. */
 export type Familiarity = 'trained' | 'transfer' | 'unknown';
 
 export type ArmSummaries = Readonly<Record<Metric, Summary | null>>;
@@ -29,14 +29,14 @@ export interface ArmDifference<D> {
   readonly metrics: Readonly<Record<Metric, D | null>>;
 }
 
-/** A comparison of two arms; those of the tuned model come first. */
+/** A comparison of two arms. Comparisons with the tuned model come first in a list. */
 export type ArmComparison = ArmDifference<PairedComparison>;
 
 export interface ExperimentResult {
   readonly name: string;
   readonly environment: string;
   readonly familiarity: Familiarity;
-  /** Lowest and highest confirmed returns of all runs; normalized returns map them to 0 and 1. */
+  /** Lowest and highest confirmed return of all runs; normalised returns map them to 0 and 1. */
   readonly range: readonly [number, number] | null;
   /** Range of possible episode returns; null if unbounded or unknown. */
   readonly returns: readonly [low: number | null, high: number | null];
@@ -44,7 +44,7 @@ export interface ExperimentResult {
   readonly comparisons: readonly ArmComparison[];
 }
 
-/** Compares one value per seed: the mean over the experiments. `confirmed` is the normalized return. */
+/** Compares arms by one value per seed, the mean over the experiments; `confirmed` is the normalised return. */
 export interface GroupResult {
   readonly group: 'all' | 'trained' | 'transfer';
   readonly experiments: readonly string[];
@@ -65,7 +65,7 @@ export interface Evaluation {
   readonly version: 1;
   readonly kind: 'evaluation';
   readonly policyloop: string;
-  /** `incomplete` while runs are missing. */
+  /** `incomplete` until all runs have completed. */
   readonly status: 'completed' | 'incomplete';
   readonly arms: readonly {
     readonly name: ArmName;
@@ -80,12 +80,12 @@ export interface Evaluation {
   readonly runs: readonly EvaluatedRun[];
 }
 
-/** Number of differences in confirmed return that are corrected together for multiple tests. */
+/** Number of tests of confirmed returns; their verdicts are corrected together. */
 export const testedIn = (results: readonly Pick<GroupResult, 'comparisons'>[]) =>
   results.flatMap(({ comparisons }) => comparisons).filter(({ metrics }) => metrics.confirmed?.p != null)
     .length;
 
-/** The metrics for comparing arms: one number per run, or null if the run has none. */
+/** The metrics by which arms are compared; each has one value per run, or null. */
 export const metrics = {
   confirmed: 'confirmed return',
   improvementRate: 'improvement rate',
@@ -97,7 +97,7 @@ export type Metric = keyof typeof metrics;
 export interface RunFigures extends Readonly<Record<Metric, number | null>> {
   readonly environment: string;
   readonly status: RunSummary['status'];
-  /** True if the run has ended. A run without accepted proposals counts, because that is its model's result. */
+  /** True if the run is complete, or failed without an accepted proposal, because that is its model's result. */
   readonly isOver: boolean;
   /** Reason for the status, as text. */
   readonly reason: string;
@@ -112,16 +112,17 @@ export interface RunFigures extends Readonly<Record<Metric, number | null>> {
   readonly answered: number;
   /** Number of candidates that beat all earlier evaluations. */
   readonly improvements: number;
-  /** Number of first answers that were valid but repeated earlier parameters. */
+  /** Number of first answers that were valid, but repeated an earlier policy. */
   readonly repeated: number;
   readonly evaluations: number;
   readonly tokens: number;
   readonly activeMs: number;
-  /** Highest score up to each iteration, starting with iteration 0. */
+  /** Highest score so far after each iteration, starting with iteration 0. */
   readonly curve: readonly number[];
 }
 
 /**
+ * Reads the figures of a run:
  * - `validFirst`: fraction of answered proposals whose first answer had the right format, including repeats.
  * - `valid`: fraction of answered proposals that were usable in the end, after corrections.
  * - `improvementRate`: fraction of all requested proposals that beat all earlier evaluations.

@@ -131,7 +131,7 @@ ${armCurves(curves)}
 ${metricTable(evaluation, experiment)}`;
 }
 
-/** A table with one row per metric: the value for each model, and the tuned model's differences from the others. */
+/** A table with one row per metric: each model's value, and the difference between the tuned model and each other. */
 function metricTable({ arms, runs }: Evaluation, experiment: ExperimentResult): Html {
   const comparisons = experiment.comparisons.filter(({ of }) => of === 'tuned');
   const own = runs.filter((run) => run.experiment === experiment.name);
@@ -161,7 +161,7 @@ function metricTable({ arms, runs }: Evaluation, experiment: ExperimentResult): 
   );
 }
 
-/** A table row: a metric, the interquartile mean of the confirmed return, or the effort per run. */
+/** Content of a table row: a metric, the interquartile mean of the confirmed return, or the effort per run. */
 type Measure = Metric | 'iqm' | 'effort';
 
 const measureNames: Readonly<Record<Measure, string>> = {
@@ -249,7 +249,7 @@ function reading({ seeds, experiments }: Evaluation): readonly Content[] {
   ];
 }
 
-/** The differences tuned − base in normalised returns or, for one experiment, the returns of all models. */
+/** Plots tuned − base in normalised returns or, for a single experiment, the returns of all models. */
 function resultPlot({ experiments, groups }: Evaluation): Html | undefined {
   const [only] = experiments;
   if (only === undefined) return undefined;
@@ -271,7 +271,7 @@ function resultPlot({ experiments, groups }: Evaluation): Html | undefined {
   return intervalRows(rows, {
     title: 'Tuned − base, normalised return, with 95 % interval',
     caption:
-      'Right of the dashed line, the tuned model is better. A bar that crosses the line shows no evidence of a difference. The verdicts below are corrected for multiple comparisons.',
+      'To the right of the dashed line, the tuned model is better. A bar that crosses the line shows no evidence of a difference. The verdicts below are corrected for multiple comparisons.',
     format: formatSigned,
     line: 0,
   });

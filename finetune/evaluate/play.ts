@@ -34,7 +34,7 @@ interface EvaluationRequest extends PlayArguments {
   readonly repeats: number;
   /** Environment ids separated by commas, or `none`. */
   readonly trainedOn?: string | undefined;
-  /** Directory of the evaluation. Default: a directory in `runsDir` named after the plan. */
+  /** Directory of the evaluation. Default: a directory in `runsDir`, named after the hash of the plan. */
   readonly out?: string | undefined;
   readonly runsDir: string;
   readonly slurm?: boolean | undefined;
@@ -43,7 +43,7 @@ interface EvaluationRequest extends PlayArguments {
 
 const files = { result: resultFiles.evaluation, page: 'index.html' } as const;
 
-/** Plays the remaining runs of an evaluation and prints the results. Returns the exit code. */
+/** Plays the remaining runs of an evaluation and prints the results. @returns the exit code */
 export async function playEvaluation(args: EvaluationRequest, context: CommandContext): Promise<number> {
   const stated = args.trainedOn === undefined ? undefined : await environmentsIn(args.trainedOn);
   const { arms, notes } = openArms(args.base, args.tuned, args.control, context.cwd);
@@ -83,7 +83,7 @@ export async function playEvaluation(args: EvaluationRequest, context: CommandCo
   return exitCodeOf(played.status);
 }
 
-/** Assembles every run once, to find problems in configs and models before the first run. */
+/** Assembles each config once, to find problems in configs and models before the first run. */
 async function requireAssembling({ experiments }: EvaluationPlan, context: CommandContext): Promise<void> {
   for (const { configs } of experiments)
     for (const config of Object.values(configs)) await closeEnvironment(await assemble(config, context.env));
@@ -146,7 +146,7 @@ const reserved: Readonly<Record<string, string>> = {
   repeats: 'use --repeats',
 };
 
-/** Hash of everything that affects the results except the number of repeats. */
+/** Hash of everything that affects the results, except the number of repeats. */
 function planHash({ arms, experiments, seeds }: EvaluationPlan): string {
   const content = [arms.map(({ name, hash }) => [name, hash]), experiments, seeds[0]];
   return createHash('sha256').update(JSON.stringify(content)).digest('hex');

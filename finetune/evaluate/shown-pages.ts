@@ -1,4 +1,4 @@
-/** The current pages of evaluations, rendered from the files in their directories. */
+/** Renders the pages of evaluations from the current files in their directories. */
 import { join } from 'node:path';
 import { readOwnJson } from '../../src/storage/files.js';
 import { resultFiles } from '../../src/studies/plan.js';

@@ -27,7 +27,7 @@ interface ComparedIn {
   readonly comparison: ArmComparison;
 }
 
-/** Comparisons in each experiment, followed by the groups' comparisons. */
+/** The comparisons of each experiment, then those of the groups. */
 export function comparedIn({ experiments, groups }: Evaluation): readonly ComparedIn[] {
   const pooled = experiments.length > 1 ? groups : [];
   return [
@@ -132,7 +132,7 @@ export interface Conclusion {
   readonly text: string;
 }
 
-/** The main conclusion, followed by those for trained and for new environments. */
+/** The main conclusion, then one each for trained and for new environments. */
 export function conclusions({ experiments, groups }: Evaluation): readonly Conclusion[] {
   const [only] = experiments;
   const all = groups.find(({ group }) => group === 'all');
@@ -161,7 +161,7 @@ const scopes: Readonly<Record<GroupResult['group'], (group: GroupResult) => stri
   transfer: ({ experiments }) => `transfer to new environments (${plural(experiments.length, 'experiment')})`,
 };
 
-/** Caveats that weaken the comparison, per model. */
+/** Reasons to be careful with the comparison, by model. */
 export function cautions({ arms, runs }: Evaluation): readonly string[] {
   return arms.flatMap(({ name }) => {
     const complete = runs.flatMap(({ arm, figures }) =>

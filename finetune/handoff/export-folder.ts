@@ -1,4 +1,4 @@
-/** Exports a folder for training with TRL on another machine, for models too large for this one. */
+/** Exports a folder for training with TRL on another machine, for models that are too large for this one. */
 import { chmodSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { UserError } from '../../src/base/errors.js';
@@ -49,7 +49,7 @@ interface ExportedFolder extends Pick<FolderFacts, 'examples' | 'tokens' | 'warn
   readonly lineage: HandOver;
 }
 
-/** @throws UserError if the directory isn't new or empty, or TRL can't train this; writes nothing in that case */
+/** @throws UserError, before writing anything, if the directory isn't new or empty, or TRL can't train this */
 export function exportFolder(job: FolderExport, out: string): ExportedFolder {
   const { config, machines, rows, queue } = job;
   requireNewDirectory(out);
@@ -58,7 +58,7 @@ export function exportFolder(job: FolderExport, out: string): ExportedFolder {
   if (trainer === 'dpo' && rows === 'tokens') {
     throw new UserError({
       field: '--rows',
-      message: 'for DPO, TRL accepts only messages',
+      message: 'TRL accepts only messages for DPO',
       value: rows,
       alternatives: ['messages'],
     });
@@ -86,7 +86,7 @@ export function exportFolder(job: FolderExport, out: string): ExportedFolder {
     longest: tokens?.longest,
     validates: validation.length > 0,
   };
-  // Build everything that may fail before writing any file.
+  // Do everything that can fail before writing any file.
   const texts = folderTexts(trlJob, { rows, tokens, examples, seeds: queue.seeds, warnings }, queue);
   const lineage = handOver(config, trainer, rows, name, warnings);
   const contents = { ...texts, [handOverFile]: `${JSON.stringify(lineage, null, 2)}\n` };
@@ -108,10 +108,10 @@ function writeTexts(folder: string, contents: Readonly<Record<string, string>>):
   }
 }
 
-/** Drops examples with weights of 0 or less, because TRL would imitate them. */
+/** Drops examples with a weight of 0 or less. TRL ignores weights, so it would imitate them. */
 const learnable = (examples: readonly StoredExample[]) => examples.filter(({ weight }) => weight > 0);
 
-/** Opens the base model's tokenizer; it may be missing only if `base` names the model on the other machine. */
+/** Opens the base model's tokenizer. It may be missing if the rows are messages and `base` is given. */
 function openBase({ config, base, rows }: FolderExport): BaseTexts | undefined {
   const needed = existsSync(config.model) || base === undefined || rows === 'tokens';
   return needed ? openBaseTexts(config.model, config.template, config.ignoreKeys) : undefined;

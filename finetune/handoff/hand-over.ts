@@ -1,4 +1,4 @@
-/** `lineage.json` of an exported folder: records what the trained model is made from, and stays with it. */
+/** `lineage.json` of an exported folder records config, base and dataset; it is copied along with the trained model. */
 import { existsSync, lstatSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { z } from 'zod';
@@ -21,7 +21,7 @@ const schema = z.looseObject({
   /** Config of `finetune train`, with absolute paths. */
   config: z.looseObject({ output: z.string(), method: z.looseObject({ kind: z.string() }) }),
   base: z.looseObject({
-    /** Directory of the base when it was exported. */
+    /** Directory of the base at the time of the export. */
     path: z.string(),
     /** Name on the training machine. */
     name: z.string(),
@@ -58,7 +58,7 @@ export function handOver(
   };
 }
 
-/** In bytes. The file is untrusted, so its size is limited; real files are far smaller. */
+/** Maximum size in bytes, because the file is untrusted. Real files are far smaller. */
 const longest = 16 * 2 ** 20;
 
 /** Searches the directory and the two above it. @throws UserError if lineage.json is damaged */
@@ -76,7 +76,7 @@ export function findHandOver(directory: string): HandOver | undefined {
     }
     const parsed = schema.safeParse(content);
     if (parsed.success) return parsed.data;
-    // Ignore a file of this name in a parent directory: it may be unrelated.
+    // A file of this name in a parent directory may be unrelated, so ignore it.
     if (place !== directory) continue;
     const issue = parsed.error.issues[0]!;
     throw damaged(file, `${issue.path.join('.') || 'content'}: ${issue.message}`);

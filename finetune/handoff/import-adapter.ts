@@ -39,7 +39,7 @@ const chunkBytes = 1 << 22;
 
 /**
  * Copies only the required files. The new directory appears only when it is complete.
- * @throws UserError for links, damaged weights, or a wrong base; or the reason of `hooks.signal`
+ * @throws UserError for links, damaged weights or a wrong base; the reason of `hooks.signal` if it aborts
  */
 export async function importTrained(job: Import, hooks: WriteHooks = {}): Promise<Imported> {
   const { kind, directory: from, files } = job.trained;
@@ -87,13 +87,13 @@ function baseOf({ trained, base }: Import, handOver: HandOver | undefined): stri
   });
 }
 
-/** Output directory as named by lineage.json, which is untrusted, so the path must be inside the working directory. */
+/** The output directory that lineage.json names. It must be in the working directory, because the file is untrusted. */
 function defaultOutput({ cwd, trained }: Import, handOver: HandOver | undefined): string {
   const { directory, kind } = trained;
   if (handOver === undefined) {
     throw new UserError({
       field: '--out',
-      message: 'is required without a lineage.json',
+      message: 'is required, because there is no lineage.json',
       remedy: 'set it, e.g. --out tuned/adapter',
     });
   }
@@ -108,7 +108,7 @@ function defaultOutput({ cwd, trained }: Import, handOver: HandOver | undefined)
   });
 }
 
-/** Size of a regular file. @throws UserError for anything else */
+/** Size of a regular file, in bytes. @throws UserError for anything else */
 function plainSize(directory: string, name: string): number {
   const file = path.join(directory, name);
   const stat = lstatSync(file);
@@ -137,7 +137,7 @@ function* contents(file: string, hash: ReturnType<typeof createHash>): Generator
   }
 }
 
-/** Replaces the base model's name on the other machine with its local path. */
+/** Replaces the base model's name, which was valid on the other machine, with its local path. */
 function nameBase(directory: string, base: string): void {
   const file = path.join(directory, 'adapter_config.json');
   const config = readJson(file) as Record<string, unknown>;
@@ -181,7 +181,7 @@ function lineageOf(
   });
   return {
     ...lineage,
-    /** Fields that the lineage of `finetune train` lacks. */
+    /** Fields that `finetune train` doesn't record. */
     imported: {
       trainer: handOver === undefined ? null : `trl ${handOver.trainer}`,
       rows: handOver?.rows ?? null,

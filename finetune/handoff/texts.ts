@@ -18,7 +18,7 @@ handlebars.registerHelper({
 /**
  * Fills a template from `templates/`. Values are inserted unescaped; for untrusted text, templates use the helpers
  * `word` (shell) and `code` (Markdown).
- * @throws UserError for a value with a line break; Error if `values` lacks a value that the template uses
+ * @throws UserError if a value contains a line break; Error if `values` lacks one that the template uses
  */
 export function fillTemplate(name: string, values: object): string {
   const source = packageText(`finetune/handoff/templates/${name}.hbs`);
@@ -35,7 +35,7 @@ const exponent: ScalarTag = {
   stringify: ({ value }) => String(value).replace('e', '.0e'),
 };
 
-/** YAML for readers of version 1.1, such as PyYAML: quotes strings, and adds a decimal point before exponents. */
+/** Writes YAML 1.1, which PyYAML reads: quotes strings, and adds a decimal point before exponents. */
 export function yamlText(mapping: object): string {
   const document = new Document(mapping, { version: '1.1', customTags: (tags) => [exponent, ...tags] });
   visit(document, {
@@ -50,14 +50,14 @@ export function yamlText(mapping: object): string {
     flowCollectionPadding: false,
     lineWidth: 0,
   });
-  // Escape characters that PyYAML rejects as unprintable; they occur only in quoted strings.
+  // Escape characters that PyYAML rejects as unprintable. They can occur only in quoted strings.
   return text.replaceAll(
     /[\u007f-\u009f\u2028\u2029\ufeff\ufffe\uffff]/g,
     (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
   );
 }
 
-/** Package versions with which exports were tested; the next major versions are excluded. */
+/** Package versions that exports were tested with; `requirements.txt` excludes the next major versions. */
 const tested = Object.entries({
   torch: '2.13',
   transformers: '5.18',
@@ -100,7 +100,7 @@ export function instructions(job: TrlJob, facts: FolderFacts): string {
 }
 
 export interface Queue {
-  /** Job name; letters, digits and `_.-`. */
+  /** Job name, of letters, digits and `_.-`. */
   readonly name: string;
   readonly time: string;
   readonly partition: string | undefined;
@@ -109,15 +109,15 @@ export interface Queue {
   readonly seeds: number;
 }
 
-/** Slurm signals the script this many seconds before the time limit: enough for one step and its checkpoint. */
+/** Slurm signals the script this many seconds before the time limit; a step and a checkpoint must fit in that time. */
 const noticeSeconds = 120;
 
 /** CPU cores per GPU, for data loading. */
 const coresPerGpu = 8;
 
 /**
- * Slurm signals the job before its time is up; it requeues itself if there is a new checkpoint. Otherwise, a run that
- * can't reach a checkpoint within the time limit would restart forever.
+ * The job script. Before the time limit, Slurm signals the job, which then saves a checkpoint and requeues itself. It
+ * fails if there is no new checkpoint, because it would otherwise restart forever.
  * @throws UserError for values that can't be used in an `#SBATCH` line
  */
 export function slurmScript(trainer: TrlTrainer, machines: Machines, queue: Queue, seed: number): string {
@@ -136,12 +136,12 @@ export function slurmScript(trainer: TrlTrainer, machines: Machines, queue: Queu
   });
 }
 
-/** Validates a value for an `#SBATCH --option=value` line, where quoting doesn't help. */
+/** Validates a value for an `#SBATCH --option=value` line, where quoting has no effect. */
 function sbatchValue(option: string, value: string): string {
   if (/^[\w.:,@+-]+$/.test(value) && !value.startsWith('-')) return value;
   throw new UserError({
     field: option,
-    message: 'must be one word of letters, digits and _ . : , @ + -',
+    message: 'must contain only letters, digits and _ . : , @ + -, and not begin with -',
     value,
   });
 }

@@ -1,4 +1,4 @@
-/** Recognizes other trainers' output: finds the files of an adapter or a model, and checks adapters. */
+/** Recognises other trainers' output: finds the files of an adapter or a model, and checks adapters. */
 import { existsSync, lstatSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { z } from 'zod';
@@ -34,7 +34,7 @@ const companions = [
   'chat_template.json',
 ];
 
-/** @throws UserError if neither the directory nor its `output` has an adapter or a model */
+/** @throws UserError if neither the directory nor its `output` contains a complete adapter or model */
 export function findTrained(directory: string): TrainedDirectory {
   if (!existsSync(directory)) {
     throw new UserError({ field: 'directory', message: 'there is no such directory', value: directory });
@@ -104,13 +104,16 @@ function weightFiles(directory: string): readonly string[] {
   });
 }
 
-/** @throws UserError for an adapter that changes nothing; `openAdapter` detects other problems */
+/** @throws UserError if an adapter changes nothing; `openAdapter` detects other problems */
 export function checkTrained({ directory, modules, decomposed }: Adapter): void {
   const changed = [...modules.values()].some(({ b }) =>
     toFloat32(readTensorBytes(b), b.dtype).some((value) => value !== 0),
   );
   if (changed || decomposed) return;
-  throw new UserError({ file: directory, message: 'all B factors of this adapter are 0: it is untrained' });
+  throw new UserError({
+    file: directory,
+    message: 'all B factors of this adapter are 0, so it is untrained',
+  });
 }
 
 export interface TrlOutcome {
@@ -137,7 +140,7 @@ const stateSchema = z.looseObject({
     .default([]),
 });
 
-/** Reads `finished.json` and `trainer_state.json`; if the latter is missing, reads the newest checkpoint's. */
+/** Reads `finished.json` and `trainer_state.json`, or the newest checkpoint's if the latter is missing. */
 export function readOutcome(directory: string): TrlOutcome {
   const finished = parsed(finishedSchema, path.join(directory, 'finished.json'));
   const state = parsed(stateSchema, path.join(directory, stateFile(directory)));
@@ -164,7 +167,7 @@ function stateFile(directory: string): string {
   return newest === undefined ? own : path.join(newest, own);
 }
 
-/** In bytes. The file is untrusted, so its size is limited; real files are far smaller. */
+/** Maximum size in bytes, because the file is untrusted. Real files are far smaller. */
 const longest = 64 * 2 ** 20;
 
 /** Returns undefined for unreadable files, because they are only informative. */

@@ -16,18 +16,18 @@ import {
   type StoredExample,
 } from '../dataset/read-dataset.js';
 
-/** Rows contain messages, which TRL renders and tokenizes itself, or the token ids used in serving. */
+/** Content of the rows: messages, which TRL renders and tokenises itself, or the token ids used in serving. */
 export type RowKind = 'messages' | 'tokens';
 
-/** Counts answers by how TRL's tokens compare with those in serving. */
+/** Numbers of answers whose tokens in TRL are the same as in serving, longer or different. */
 export interface TokenCheck {
   readonly same: number;
   /** TRL's tokens are the same, plus some that the template adds after an answer, often a line break. */
   readonly longer: number;
   readonly different: number;
-  /** Tokens of the longest example. */
+  /** Number of tokens in the longest example. */
   readonly longest: number;
-  /** Context of the model, in tokens. */
+  /** Context size of the model, in tokens. */
   readonly contextTokens: number;
 }
 
@@ -78,7 +78,7 @@ export function messageRows(
   }));
 }
 
-/** Rows of tokens, `{input_ids, completion_mask}`; the tokens are those that `finetune train` reads. */
+/** Rows `{input_ids, completion_mask}`, with the same tokens as in `finetune train`. */
 export function tokenRows(examples: readonly StoredAnswer[], base: BaseTexts): readonly object[] {
   return examples.map((example) => {
     const { promptIds, completionIds } = served(base, example.prompt, example.completion);
@@ -93,7 +93,7 @@ function served({ tokenizer, end }: BaseTexts, messages: StoredAnswer['prompt'],
   return renderExample(tokenizer, end, { messages, completion, weight: 1 });
 }
 
-/** Compares the tokens of every answer, including both answers of a pair. */
+/** Compares the tokens of all answers, including both answers of each pair. */
 export function checkTokens(examples: readonly StoredExample[], base: BaseTexts, rows: RowKind): TokenCheck {
   const count = { same: 0, longer: 0, different: 0 };
   let longest = 0;
@@ -121,7 +121,7 @@ function comparison(
   ours: readonly number[],
   theirs: readonly number[],
 ): 'same' | 'longer' | 'different' {
-  // If a message spells out a control token, serving keeps it as text, but Transformers turns it into the token.
+  // If a message contains the text of a control token, serving encodes it as text, but Transformers as the token.
   const spelled = [...messages.map(({ content }) => content), answer].some((text) =>
     control.some((token) => text.includes(token)),
   );

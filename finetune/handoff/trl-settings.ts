@@ -1,4 +1,4 @@
-/** Translates a training config to settings of `trl sft --config` and `trl dpo --config`. */
+/** Translates a training config into settings for `trl sft --config` and `trl dpo --config`. */
 import { UserError } from '../../src/base/errors.js';
 import type { TrainConfig } from '../train/train-config.js';
 
@@ -10,12 +10,12 @@ export interface TrlJob {
   /** Name of the base model on the other machine: a path there, or a name on the Hub. */
   readonly base: string;
   readonly machines: Machines;
-  /** Tokens of the longest example; undefined if unknown, in which case there is no limit. */
+  /** Number of tokens in the longest example; undefined if unknown: then lengths aren't limited. */
   readonly longest: number | undefined;
   readonly validates: boolean;
 }
 
-/** Names in the exported folder. */
+/** Paths in the exported folder. */
 export const places = { data: 'data', accelerate: 'accelerate.yaml', output: 'output' } as const;
 
 /** @throws UserError for settings that TRL's commands don't support */
@@ -28,7 +28,7 @@ export function trlSettings(job: TrlJob): object {
     dataset_train_split: 'train',
     dataset_test_split: 'validation',
     output_dir: places.output,
-    // Nothing may be truncated, because an answer without its end would teach the model not to stop.
+    // Truncate nothing, because an answer without its end would teach the model not to stop.
     max_length: job.longest ?? null,
     ...(trainer === 'sft'
       ? { completion_only_loss: true, packing: false }
@@ -65,7 +65,7 @@ export function trlSettings(job: TrlJob): object {
 function weights({ method }: TrainConfig): object {
   switch (method.kind) {
     case 'lora': {
-      // TRL treats a list of one as a regular expression, which would match no module. PEFT ignores duplicates.
+      // TRL treats a single name as a regular expression, which would match no module. PEFT ignores duplicates.
       const modules = method.modules.length === 1 ? [...method.modules, ...method.modules] : method.modules;
       return {
         dtype: 'bfloat16',
@@ -89,7 +89,7 @@ function weights({ method }: TrainConfig): object {
   }
 }
 
-/** Transformers' names and arguments for the schedules. */
+/** The schedule's name and arguments in Transformers. */
 function schedule({ schedule: kind, learningRate, learningRateFloor }: TrainConfig): object {
   switch (kind) {
     case 'constant':
@@ -121,7 +121,7 @@ function optimizer({ optimizer: { kind } }: TrainConfig): string {
   });
 }
 
-/** One device; one copy per device; optimizer and gradients sharded (DeepSpeed ZeRO-2); everything sharded (FSDP2). */
+/** One device; one copy per device; optimiser and gradients sharded (DeepSpeed ZeRO-2); everything sharded (FSDP2). */
 type Strategy = 'single_gpu' | 'multi_gpu' | 'zero2' | 'fsdp2';
 
 export interface Machines {
@@ -133,7 +133,7 @@ export interface Machines {
 
 export const processesOf = ({ nodes, gpusPerNode }: Machines): number => nodes * gpusPerNode;
 
-/** Batches per update. @throws UserError if `batchExamples` can't be divided evenly among the devices */
+/** Passes per update. @throws UserError if they don't add up to `batchExamples`, or `single_gpu` has several devices */
 export function accumulation(machines: Machines, batchExamples: number): number {
   const processes = processesOf(machines);
   if (machines.strategy === 'single_gpu' && processes > 1) {
@@ -154,7 +154,7 @@ export function accumulation(machines: Machines, batchExamples: number): number 
   });
 }
 
-/** `accelerate.yaml`. Settings that differ between nodes go on the command line. */
+/** Content of `accelerate.yaml`. Settings that differ between nodes are passed on the command line. */
 export function accelerateConfig(machines: Machines): object {
   return {
     compute_environment: 'LOCAL_MACHINE',
@@ -178,7 +178,7 @@ const distributions: Readonly<Record<Strategy, object>> = {
   zero2: {
     distributed_type: 'DEEPSPEED',
     deepspeed_config: {
-      // srun starts one launcher per node.
+      // srun already starts one launcher per node.
       deepspeed_multinode_launcher: 'standard',
       offload_optimizer_device: 'none',
       offload_param_device: 'none',

@@ -1,4 +1,4 @@
-/** Selects the environment variables of child processes: what they need to run, but no API keys. */
+/** Selects the environment variables of child processes: the ones that they need to run, without API keys. */
 
 const names =
   'PATH HOME USER LOGNAME SHELL LANG LANGUAGE TZ TERM TMPDIR TEMP TMP VIRTUAL_ENV DISPLAY WAYLAND_DISPLAY XAUTHORITY ' +
@@ -6,7 +6,7 @@ const names =
   'NODE_OPTIONS JAVA_HOME SYSTEMROOT SYSTEMDRIVE WINDIR COMSPEC PATHEXT APPDATA LOCALAPPDATA USERPROFILE PROGRAMDATA ' +
   'PROGRAMFILES NUMBER_OF_PROCESSORS PROCESSOR_ARCHITECTURE';
 
-/** Prefixes for locales, loaders, Python, graphics, accelerators, and libraries for numerics and environments. */
+/** Prefixes for locales, loaders, Python, graphics, accelerators, numerical libraries and environments. */
 const prefixes =
   'LC_ LD_ DYLD_ XDG_ PYTHON CONDA PYENV CUDA NVIDIA NCCL ROCR_ ROCM HIP_ OMP_ MKL_ OPENBLAS_ KMP_ NUMEXPR_ ORT_ TORCH ' +
   'TF_ JAX_ XLA_ MUJOCO PYOPENGL EGL_ LIBGL_ MESA_ SDL_ GYM ALE_';

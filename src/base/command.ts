@@ -8,16 +8,16 @@ type Unchanging<V> = V extends readonly (infer E)[] ? readonly E[] : V;
 
 type Declared<Options> = Options extends (y: never) => Argv<infer T> ? T : never;
 
-/** The arguments that `options` declares: `--run-dir` becomes `runDir`; without a default, they are optional. */
+/** The arguments that `options` declares: `--run-dir` becomes `runDir`. Those that may be undefined are optional. */
 export type Arguments<Options, T = Declared<Options>> = {
   readonly [K in keyof T as undefined extends T[K] ? never : CamelCase<K>]: Unchanging<T[K]>;
 } & {
   readonly [K in keyof T as undefined extends T[K] ? CamelCase<K> : never]?: Unchanging<T[K]>;
 };
 
-/** Exported by each file in `commands/`. `cli.ts` loads only the file of the command used, so `--help` is fast. */
+/** Exported by each file in `commands/`. `cli.ts` loads only the command that runs, so `--help` is fast. */
 export interface Command<T> {
-  /** Declares arguments, options and examples; the type of `execute`'s first argument follows from it. */
+  /** Declares arguments, options and examples; determines the type of the arguments of `execute`. */
   options(y: Argv): Argv<T>;
   /** @returns the exit code */
   execute(args: Arguments<unknown, T>, context: CommandContext): number | Promise<number>;
@@ -45,13 +45,13 @@ export const common = {
   run: {
     type: 'string',
     demandOption: true,
-    describe: 'Run: directory, name or its beginning, number in policyloop list, or latest',
+    describe: 'Run: a directory, a name or its beginning, a number in policyloop list, or latest',
   },
   playedRun: {
     type: 'string',
     demandOption: true,
     describe:
-      'Run: directory, name or its beginning, number in policyloop list, or latest; or a program in a .js file',
+      'Run: a directory, a name or its beginning, a number in policyloop list, or latest; or a program in a .js file',
   },
   programEnvironment: { ...text, describe: 'Environment of a program in a .js file' },
   runs: {
@@ -83,7 +83,7 @@ export const common = {
   },
   jobs: { ...number, describe: 'Runs in parallel (default: 1)' },
   slurm: { type: 'boolean', describe: 'Submit the runs to Slurm; later, report their progress and results' },
-  part: { ...text, describe: 'Do only one part of the runs: 0/4, 1/4, …; other processes do the rest' },
+  part: { ...text, describe: 'Do only this part of the runs (0/4, 1/4, …); other processes do the rest' },
   wait: { ...number, default: 10, describe: 'Seconds to wait for completion' },
   open: { type: 'boolean', describe: 'Open the page in the browser' },
   quiet: { ...flag, describe: 'Hide progress' },
@@ -92,7 +92,6 @@ export const common = {
     ...text,
     describe: "Unknown keys in a model's or adapter's config to ignore: a,b",
   },
-  /** For commands that take a while. */
   jsonLines: { ...flag, describe: 'Print events as JSON lines; the last line is the result' },
   jsonRuns: { ...flag, describe: 'Print a JSON line per run; the last line is the result' },
 } as const;
@@ -108,17 +107,15 @@ export const manyRuns = {
   json: common.jsonRuns,
 } as const;
 
-/** `manyRuns` and a seed. */
 export const studyOptions = <T>(y: Argv<T>) =>
   y.options({ seed: { ...number, describe: "First seed (default: the first config's)" }, ...manyRuns });
 
-/** Config file and overrides as positional arguments. */
+/** Declares a config file and overrides as positional arguments. */
 export const configArguments = <T>(y: Argv<T>, config: string, overrides: string) =>
   y
     .positional('config', { type: 'string', demandOption: true, describe: config })
     .positional('overrides', { ...common.overrides, describe: overrides });
 
-/** Options of training commands. */
 export const trainingOptions = <T>(y: Argv<T>) =>
   y
     .option('slurm', {

@@ -1,7 +1,7 @@
 import { relative } from 'node:path';
 import { FailedWork, UserError } from './errors.js';
 
-/** How a command reaches the outside world. Only `cli.ts` creates one from the real process. */
+/** A command's access to the outside world. Only `cli.ts` creates one from the real process. */
 export interface CommandContext {
   readonly print: (text: string) => void;
   /** Prints progress and warnings. */
@@ -20,7 +20,7 @@ export interface CommandContext {
   readonly milliseconds: () => number;
   /** Prompts for a line of input; undefined at the end of input. Absent if no user is there to answer. */
   readonly readLine?: ((text: string) => Promise<string | undefined>) | undefined;
-  /** Asks a question on the stream of `note`; keys work normally again once it is answered or withdrawn. */
+  /** Asks a question on the stream of `note`; undefined if `withdrawn` aborts or the input ends. */
   readonly ask?: ((text: string, withdrawn: AbortSignal) => Promise<string | undefined>) | undefined;
   /** `finish` is aborted by the first Ctrl-C, `abort` by the second. */
   readonly stop: { readonly finish: AbortSignal; readonly abort: AbortSignal };
@@ -29,7 +29,7 @@ export interface CommandContext {
 /** Exit codes of the CLI; 0 is success. */
 export const exitCodes = { failure: 1, usage: 2, interrupted: 130 } as const;
 
-/** Exit code of a command with runs: 0 if all completed or were handed over to other processes. */
+/** Exit code for a status; 0 if the work is completed, or left to other processes. */
 export function exitCodeOf(status: string): number {
   if (status === 'completed' || status === 'elsewhere') return 0;
   return status === 'interrupted' ? exitCodes.interrupted : exitCodes.failure;

@@ -1,13 +1,13 @@
-/** Finds a secret that a server repeats in another form: in pieces, encoded, reversed or in capitals. */
+/** Hides secrets that a server repeats in another form: in pieces, encoded, reversed or in capitals. */
 
 /** A secret with fewer letters and digits could be an ordinary word. */
 const fewest = 12;
 
-/** Keeps only the letters and digits of a text, with their positions. */
+/** The letters and digits in a text, and their positions. */
 function bare(text: string): { readonly letters: string; readonly places: readonly number[] } {
   const places: number[] = [];
   let letters = '';
-  // Removes the escape prefix of `\x41`, `\u0041`, `0x41` and `&#x41;`, so that only the digits count.
+  // Blank out the prefixes of `\x41`, `\u0041`, `0x41` and `&#x41;`, so that only the digits remain.
   const digits = text.replaceAll(/\\x|\\u00|0x(?=[\da-f]{2}\b)|&#x?/gi, (found) => ' '.repeat(found.length));
   for (let at = 0; at < digits.length; at++) {
     const code = digits.charCodeAt(at) | 0x20;
@@ -25,14 +25,14 @@ const isMixed = (text: string) => (/\d/.test(text) && /[a-z]/i.test(text)) || /[
 const windows = (text: string, size: number): readonly string[] =>
   Array.from({ length: Math.max(0, text.length - size + 1) }, (_, at) => text.slice(at, at + size));
 
-/** The forms of a secret, each with the length from which its pieces are unlikely to occur in other text. */
+/** The forms of a secret; pieces of a form with at least `size` characters are unlikely to occur in other text. */
 function formsOf(secret: string): readonly (readonly [form: string, size: number])[] {
   return [secret, [...secret].reverse().join('')].flatMap((text) => [
     [text, 8] as const,
     [encodeURIComponent(text), 8] as const,
     [Buffer.from(text).toString('hex'), 16] as const,
     [Buffer.from(text).join(' '), 13] as const,
-    // The bytes before a secret shift its base64 by up to two bytes.
+    // The base64 of a secret depends on the number of bytes before it, modulo 3.
     ...[0, 1, 2].map((shift) => {
       const encoded = Buffer.from('\0'.repeat(shift) + text).toString('base64');
       return [encoded.slice(shift && shift + 1), 11] as const;
@@ -43,7 +43,7 @@ function formsOf(secret: string): readonly (readonly [form: string, size: number
 /** Pieces are indexed by a prefix of this length. */
 const startLength = 5;
 
-/** Pieces by prefix. Pieces of only letters or only digits are longer, because they could be words or numbers. */
+/** Pieces by prefix. Pieces that could be words or numbers must be longer. */
 function piecesOf(secret: string): ReadonlyMap<string, ReadonlySet<string>> {
   const pieces = new Map<string, Set<string>>();
   for (const [form, size] of formsOf(secret)) {
@@ -59,7 +59,7 @@ function piecesOf(secret: string): ReadonlyMap<string, ReadonlySet<string>> {
 
 const known = new Map<string, ReadonlyMap<string, ReadonlySet<string>>>();
 
-/** Hides a secret in any of its forms; hides the whole text if it contains too many short pieces. */
+/** Hides a secret in any of its forms; hides the whole text if many short pieces of the secret remain. */
 export function hideDisguised(text: string, secret: string, hidden: string): string {
   const own = bare(secret).letters;
   if (own.length < fewest) return text;

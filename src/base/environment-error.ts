@@ -7,8 +7,8 @@ import { harmlessLines } from './terminal-text.js';
 export type EnvironmentFailure = 'raised' | 'timeout' | 'invalid' | 'died' | 'protocol';
 
 /**
- * Failure of an external environment or a user's module. The message fits on one screen and includes the last
- * output of that program.
+ * Failure of an external environment or a user's module. If a process failed, the message includes the last lines of
+ * its output.
  */
 export class EnvironmentError extends Error {
   override readonly name = 'EnvironmentError';

@@ -11,7 +11,7 @@ export function redact(text: string, secrets: readonly string[]): string {
   return redactAddresses(hideSecrets(text, secrets, true)).replaceAll(/\b(sk|gsk|hf)[-_][\w-]{8,}/g, hidden);
 }
 
-/** Values that follow a secret's name and `=`, common key formats, and credentials in URLs without a scheme. */
+/** Values after a secret's name and `=` or `:`, common key formats, and credentials in URLs without a scheme. */
 const exposed = [
   /(?<=(?:api[_-]?key|secret|passw(?:or)?d|access[_-]?token|auth[_-]?token|authorization)=)(?!…)[^\s"'`&]+/gi,
   /(?<=[{,]\s*['"]?\w*(?:api[_-]?key|secret|passw(?:or)?d|token)['"]?:\s*)[^\s,}]+/gi,
@@ -19,7 +19,7 @@ const exposed = [
   /(?<![^\s"'`=(,])[^\s:@/"'`=(,]+:[^\s@/"'`]+(?=@[\w[])/g,
 ];
 
-/** Hides user names, passwords and query values in URLs, and keys anywhere else. */
+/** Hides user names, passwords and query values in URLs, and secrets that `exposed` matches. */
 export function redactAddresses(text: string): string {
   const safe = text
     // A password can contain spaces.
@@ -37,14 +37,13 @@ export function redactAddresses(text: string): string {
 
 /**
  * Hides secrets, including those in the forms that `disguises.ts` finds.
- * @param cut whether the text may be truncated within a secret; then its beginning before an ellipsis is also
- * hidden
+ * @param cut true if `…` may replace the end of a secret; then a beginning of at least 4 characters is hidden, too
  */
 export function hideSecrets(text: string, secrets: readonly string[], cut = false): string {
   let safe = text;
   // Longest first, because one secret may contain another.
   for (const secret of secrets.toSorted((a, b) => b.length - a.length)) {
-    // Shorter values occur in many words and numbers.
+    // Shorter values occur in many words and numbers, so don't hide them.
     if (secret.length < shortestSecret) continue;
     safe = safe.replaceAll(secret, hidden);
     for (let length = secret.length - 1; cut && length >= 4; length--) {
@@ -55,7 +54,7 @@ export function hideSecrets(text: string, secrets: readonly string[], cut = fals
   return safe;
 }
 
-/** Values of environment variables whose names look like secrets; no command prints these values. */
+/** Values of at least 16 characters of environment variables whose names suggest a secret. */
 export const secretsIn = (env: Readonly<Record<string, string | undefined>>): readonly string[] =>
   Object.entries(env).flatMap(([name, value = '']) =>
     /(KEY|TOKEN|SECRET|PASSWORD)S?$/i.test(name) && value.length >= 16 ? [value] : [],
@@ -79,13 +78,13 @@ export interface Problem {
   readonly remedy?: string;
 }
 
-/** A misconfiguration or misuse. The CLI prints it on one screen without a stack trace and exits with 2. */
+/** A misconfiguration or misuse. The CLI prints it without a stack trace and exits with 2. */
 export class UserError extends Error {
   override readonly name = 'UserError';
   readonly problems: readonly Problem[];
 
   constructor(problems: Problem | readonly Problem[]) {
-    // The invalid value may be a secret.
+    // The invalid value may contain a secret.
     const list = (isList(problems) ? problems : [problems]).map((problem) =>
       mapText(problem, redactAddresses),
     );
@@ -94,7 +93,7 @@ export class UserError extends Error {
   }
 }
 
-/** Work that failed although the command line was correct: the CLI exits with 1. */
+/** Work that failed although the command was used correctly; the CLI exits with 1. */
 export class FailedWork extends UserError {}
 
 /** Applies a change to every string in plain data. */
@@ -144,7 +143,7 @@ function shorten(text: string, limit = 160): string {
   return text.length <= limit ? text : `${text.slice(0, limit - 1)}…`;
 }
 
-/** The nearest alternative by edit distance (a prefix counts as near), or undefined if none is near. */
+/** The alternative with the smallest edit distance, or one that begins with `name`; undefined if none is similar. */
 export function nearest(name: string, alternatives: readonly string[]): string | undefined {
   const wanted = name.toLowerCase();
   let best: string | undefined;

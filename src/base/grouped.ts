@@ -1,4 +1,4 @@
-/** Items by key, in the order of the first item with each key. */
+/** Groups items by key. The keys are in order of first appearance. */
 export function groupedBy<T, K>(items: Iterable<T>, keyOf: (item: T) => K): ReadonlyMap<K, readonly T[]> {
   const groups = new Map<K, T[]>();
   for (const item of items) {

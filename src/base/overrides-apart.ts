@@ -7,7 +7,7 @@ export interface DeclaredOptions {
   readonly array: readonly string[];
   readonly boolean: readonly string[];
   readonly default: Readonly<Record<string, unknown>>;
-  /** All options by name, including names without dashes. */
+  /** The keys are the names of all options and positional arguments. */
   readonly key: Readonly<Record<string, unknown>>;
 }
 
@@ -23,7 +23,7 @@ export function withoutOverrides(given: readonly string[]): {
 }
 
 /**
- * Moves overrides to the front, so no option takes them as values: `--control random iterations=50` becomes
+ * Moves overrides before the options, so that no option takes them as values: `--control random iterations=50` becomes
  * `iterations=50 --control random`. An option with a single value keeps it: `--out a=b` is a file.
  */
 export function overridesApart(
@@ -50,7 +50,7 @@ export function overridesApart(
   ];
 }
 
-/** Number of the following arguments that belong to an option. */
+/** How many of the following arguments are values of an option. */
 function valuesOf(
   option: string,
   next: string | undefined,

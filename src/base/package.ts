@@ -37,7 +37,7 @@ export function version(): string {
   return manifest.version;
 }
 
-/** Git commit of the checkout; undefined in an installed package. */
+/** Git commit of the checkout, abbreviated; undefined in an installed package, or without Git. */
 export function commit(): string | undefined {
   if (!existsSync(join(packageRoot(), '.git'))) return undefined;
   try {

@@ -1,4 +1,4 @@
-/** Matches names against patterns. Pages of `policyloop view` also load this file, so it has no imports. */
+/** Matches names against patterns. Pages of `policyloop view` also load this file, so it must not import anything. */
 
 /**
  * Whether a name matches a pattern with `*` (any characters) and `?` (one). Takes at most `pattern.length` ×

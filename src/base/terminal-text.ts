@@ -8,7 +8,7 @@ const unsafe = /(?![\n\t])\p{Cc}|[\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\u
 
 const shown = (character: string) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
 
-/** Keeps line breaks and tabs. JSON keeps its meaning, because unsafe characters occur only inside its strings. */
+/** Escapes unsafe characters. JSON stays equivalent, because they can occur only inside its strings. */
 export function harmless(text: string): string {
   return text.replaceAll('\r\n', '\n').replaceAll(unsafe, shown);
 }
@@ -19,8 +19,8 @@ export const harmlessLines = (text: string): string => harmless(text).replaceAll
 /** Like `harmless`, but on one line. */
 export const harmlessLine = (text: string): string => harmless(text.trim()).replaceAll(/\s*\n\s*/g, ' ');
 
-/** The styles that policyloop uses: bold, dim, red, green, yellow, and their resets. */
 const escapeCharacter = '\u001b';
+/** The styles that policyloop uses: bold, dim, red, green, yellow, and their resets. */
 const styles = new RegExp(`(${escapeCharacter}\\[(?:0|1|2|22|31|32|33|39)m)`);
 
 /** Makes text safe for a stream; keeps policyloop's styles only if `isStyled`. */

@@ -1,6 +1,6 @@
 import { createContext, Script } from 'node:vm';
 
-/** Thrown if work takes too long, such as a backtracking pattern or an endless loop. */
+/** Thrown when work exceeds its time limit. */
 export class TimeLimitError extends Error {
   override readonly name = 'TimeLimitError';
 }
@@ -9,8 +9,8 @@ const context = createContext({ work: undefined as unknown });
 const call = new Script('work()');
 
 /**
- * Runs work with a time limit, even for regular expressions and loops that never yield. Interrupted work may
- * leave data half changed.
+ * Runs work with a time limit that can interrupt even regular expressions and endless loops. Interrupted work may
+ * leave data in an inconsistent state.
  * @throws TimeLimitError
  */
 export function withinTime<T>(seconds: number, work: () => T): T {

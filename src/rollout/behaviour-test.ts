@@ -6,12 +6,12 @@ import type { EpisodeRecord } from './episode.js';
 import { actionsOn, type EvaluationSetting, evaluate } from './evaluation.js';
 import { vectorKey } from './replay-buffer.js';
 
-/** Number of recorded observations on which programs are compared, at most. */
+/** Maximum number of recorded observations on which programs are compared. */
 const mostObservations = 1000;
 
 /**
- * Compares programs by the actions that they choose: first on the observations of the warm-up's recorded episodes, which
- * is quick, then while they play. Only both together show that they are alike, because the warm-up visits few states.
+ * Compares programs by the actions that they choose: first on observations recorded during the warm-up, which is quick,
+ * then while they play. Programs must agree in both tests, because the warm-up visits few states.
  */
 export class BehaviourTest {
   readonly #setting: EvaluationSetting;
@@ -20,7 +20,7 @@ export class BehaviourTest {
   readonly #actions = new Map<string, Promise<string | undefined>>();
   readonly #played = new Map<string, Promise<string>>();
 
-  /** @param recorded episodes of a resumed run */
+  /** @param recorded episodes that a resumed run has already recorded */
   constructor(setting: EvaluationSetting, recorded: Iterable<EpisodeRecord>) {
     this.#setting = setting;
     for (const episode of recorded) {
@@ -29,7 +29,7 @@ export class BehaviourTest {
     }
   }
 
-  /** Adds episodes; only those of the warm-up count, so that the test stays the same. */
+  /** Adds episodes of the warm-up; ignores later ones, so that the test stays the same. */
   observe(episodes: readonly EpisodeRecord[]): void {
     for (const { iteration, observations } of episodes) {
       const left = mostObservations - this.#observations;
@@ -39,7 +39,7 @@ export class BehaviourTest {
     }
   }
 
-  /** The program's actions on the observations; undefined if there are none. @throws ProgramFault */
+  /** The program's actions on the warm-up's observations, as JSON; undefined if there are none. @throws ProgramFault */
   actions(parameters: ParameterVector): Promise<string | undefined> {
     const key = vectorKey(parameters);
     const actions = this.#actions.get(key) ?? this.#chosen(parameters);
@@ -47,7 +47,7 @@ export class BehaviourTest {
     return actions;
   }
 
-  /** A digest of the program's actions in the episodes of these seeds. @throws ProgramFault */
+  /** A hash of the actions that the program takes in episodes with these seeds. @throws ProgramFault */
   playing(parameters: ParameterVector, seeds: readonly number[]): Promise<string> {
     const key = `${vectorKey(parameters)} ${seeds}`;
     const played = this.#played.get(key) ?? this.#digest(parameters, seeds);

@@ -1,4 +1,4 @@
-/** Describes a policy's behaviour in the episodes of an evaluation: endings, effort, streaks and states visited. */
+/** Summarises how a policy behaves in an evaluation's episodes: endings, actions, streaks and states visited. */
 import type { Action, Observation, Space } from '../environments/environment.js';
 import { largest, mean, quantile, smallest, sum } from '../statistics/descriptive.js';
 import type { EpisodeRecord } from './episode.js';
@@ -116,7 +116,7 @@ function occurrences(values: readonly (number | string)[]): readonly Occurrence[
     .sort((a, b) => b.times - a.times || (a.value < b.value ? -1 : 1));
 }
 
-/** Formats a value for a prompt if its space isn't a box: a number, a tuple, or the start of a text on one line. */
+/** Formats a value for a prompt: a number, a vector, or the beginning of a text, on one line. */
 function nameOf(value: Observation | Action): number | string {
   if (typeof value === 'number') return value;
   if (isVector(value)) return `[${value.join(', ')}]`;
@@ -124,7 +124,7 @@ function nameOf(value: Observation | Action): number | string {
   return `"${line.length > mostCharacters ? `${line.slice(0, mostCharacters)}…` : line}"`;
 }
 
-/** The actions whose shares are listed: the first ones of a discrete space, otherwise the most frequent ones. */
+/** The actions to list with their shares: the first ones of a discrete space, otherwise the most frequent ones. */
 function listedActions(episodes: readonly SeenEpisode[], space: Space): readonly (number | string)[] {
   if (space.kind === 'box') return [];
   if (space.kind === 'discrete')
@@ -134,7 +134,7 @@ function listedActions(episodes: readonly SeenEpisode[], space: Space): readonly
     .map(({ value }) => value);
 }
 
-/** The figures of one episode. Their names and order are the same for all episodes of a task. */
+/** The figures of one episode, by name; names and order are the same for all episodes of a task. */
 function figuresOf(
   episode: SeenEpisode,
   spaces: Spaces,
@@ -152,7 +152,7 @@ function figuresOf(
 
 type Named = readonly (readonly [name: string, value: number])[];
 
-/** Figures on actions: their shares or sizes, how often they change, and the longest streak of the same action. */
+/** Shares or sizes of actions, how often the action changes, and the longest streak of the same action. */
 function actionFigures(
   actions: readonly Action[],
   space: Space,
@@ -235,7 +235,6 @@ function changes<T>(values: readonly T[], equal: (a: T, b: T) => boolean): numbe
   return share(differs, Boolean);
 }
 
-/** Length of the longest run of equal values. */
 function longestRun<T>(values: readonly T[], equal: (a: T, b: T) => boolean): number {
   let [longest, length] = [0, 0];
   for (const [i, value] of values.entries()) {

@@ -8,11 +8,11 @@ export interface Episode {
   /** Number of steps. */
   readonly length: number;
   readonly terminated: boolean;
-  /** Cut off by the environment's time limit or by `maxSteps`. */
+  /** True if the environment's time limit or `maxSteps` ended the episode. */
   readonly truncated: boolean;
 }
 
-/** The recorded columns of an episode; `observations` has one more item than the others. */
+/** An episode's recorded steps, as columns; `observations` also contains the final observation. */
 export interface Trajectory {
   readonly observations: Observation[];
   readonly actions: Action[];
@@ -84,7 +84,7 @@ export function playEpisode(
   return rollout(environment, policy, { seed, maxSteps, ...(record && { record: emptyTrajectory() }) });
 }
 
-/** Plays one seeded episode; fills `record` if given. @param options `onState` gets the episode so far at each state */
+/** Plays one seeded episode; fills `record` if given. Calls `onState` with the totals after the reset and each step. */
 export function rollout(
   environment: Environment,
   policy: Policy,
@@ -107,7 +107,7 @@ export function rollout(
   return episode.result();
 }
 
-/** The actions of a policy on the observations of recorded episodes. */
+/** The actions that a policy chooses for the observations of recorded episodes. */
 export const actionsOf = (
   policy: Policy,
   episodes: readonly (readonly Observation[])[],
@@ -117,13 +117,13 @@ export const actionsOf = (
     return observations.map((observation) => act(observation));
   });
 
-/** The recorded trajectory of one episode, by columns: a line of `episodes.jsonl`. */
+/** The recorded trajectory of one episode, as columns: a line of `episodes.jsonl`. */
 export interface EpisodeRecord {
   readonly iteration: number;
   readonly candidate: number;
   readonly episode: number;
   readonly seed: number;
-  /** observations[t] is what the policy saw before actions[t]; the last one has no action. */
+  /** The policy chose `actions[t]` for `observations[t]`; the final observation has no action. */
   readonly observations: readonly Observation[];
   readonly actions: readonly Action[];
   readonly rewards: readonly number[];

@@ -1,4 +1,4 @@
-/** Threads that play episodes, with the same results as the main thread. They start only if that saves time. */
+/** Threads that play episodes, with the same results as the main thread. By default, they start only if useful. */
 
 import { availableParallelism } from 'node:os';
 import { basename } from 'node:path';
@@ -23,7 +23,7 @@ export interface WorkerSetting {
   readonly maxSteps: number;
 }
 
-/** A policy as threads receive it. */
+/** A policy in the form that is sent to threads. */
 export interface WorkerPolicy {
   readonly parameters: ParameterVector;
   /** Source of the program, if policies are programs. */
@@ -34,7 +34,6 @@ export interface WorkerJob extends WorkerPolicy {
   readonly tasks: readonly EpisodeTask[];
 }
 
-/** The observations of several episodes. */
 export type Observations = readonly (readonly Observation[])[];
 
 /** A thread and the player that `player.ts` creates in it. */
@@ -45,7 +44,7 @@ interface Player {
     actions(policy: WorkerPolicy, episodes: Observations): Promise<readonly (readonly Action[])[]>;
     close(): Promise<void>;
   }>;
-  /** True after the first job, whose time includes starting the thread. */
+  /** True after the first job, which isn't timed because it includes starting the thread. */
   isWarm: boolean;
 }
 
@@ -53,12 +52,12 @@ interface Player {
 const closingMs = 1000;
 /** Time to start a worker with the slowest environment (bench/workers.ts). Workers start after this much play time. */
 const startMs = 600;
-/** Playing a shorter episode here is as fast as sending it to a worker. */
+/** Shorter episodes are played in this thread: sending them to a worker takes as long as playing them. */
 const shortestEpisodeMs = 0.5;
 
 /**
  * @param count number of threads; `auto`: one per core, once playing in this thread has taken as long as starting them
- * @returns undefined for a single thread, unless user modules are involved: they need a thread, which can be stopped
+ * @returns undefined for a single thread, unless user modules or programs need a thread that can be stopped
  */
 export function createWorkers(setting: WorkerSetting, count: number | 'auto'): EvaluationWorkers | undefined {
   const threads = count === 'auto' ? availableParallelism() : count;
@@ -74,7 +73,7 @@ export class EvaluationWorkers {
   readonly #setting: WorkerSetting;
   readonly #onlyIfFaster: boolean;
   readonly #call: CallSetting;
-  /** True if user modules or programs are involved; these must not run in this thread. */
+  /** True if there are user modules or programs, which must not run in this thread. */
   readonly isNeeded: boolean;
   readonly #hasModules: boolean;
   readonly #hasPrograms: boolean;
@@ -83,7 +82,7 @@ export class EvaluationWorkers {
   #spentMs = 0;
   #played = 0;
 
-  /** @param modules paths of the user modules involved */
+  /** @param modules paths of the user modules that the threads load */
   constructor(
     setting: WorkerSetting,
     threads: number,
@@ -106,13 +105,13 @@ export class EvaluationWorkers {
     return this.#players.length;
   }
 
-  /** For evaluations that run in parallel: limits each to one thread, or to none if threads aren't needed. */
+  /** For evaluations that run in parallel: limits this one to a single thread; undefined if it needs no thread. */
   alone(): EvaluationWorkers | undefined {
     this.#threads = 1;
     return this.isNeeded ? this : undefined;
   }
 
-  /** Records the time a thread took to play a number of episodes. */
+  /** Records how long episodes took, from which `wanted` estimates whether threads save time. */
   count(ms: number, episodes = 1): void {
     this.#spentMs += ms;
     this.#played += episodes;
@@ -128,7 +127,10 @@ export class EvaluationWorkers {
     return episodes > 1 && this.#spentMs >= startMs && this.#spentMs / this.#played >= shortestEpisodeMs;
   }
 
-  /** Plays one episode for each task; returns the episodes in task order. */
+  /**
+   * Plays one episode for each task, and returns the episodes in task order.
+   * @throws EnvironmentError, ProgramFault, UserError for an invalid setting, or the signal's reason
+   */
   async play(
     policy: WorkerPolicy,
     tasks: readonly EpisodeTask[],
@@ -165,7 +167,7 @@ export class EvaluationWorkers {
     return results;
   }
 
-  /** The actions of a policy on recorded observations, for each episode. @throws like `play` */
+  /** The actions that a policy chooses for recorded observations, by episode. @throws like `play` */
   async actions(policy: WorkerPolicy, episodes: Observations): Promise<readonly (readonly Action[])[]> {
     const players = this.#running(1);
     try {
@@ -176,7 +178,7 @@ export class EvaluationWorkers {
     }
   }
 
-  /** At least this many threads. If one with user modules has failed, the run ends; any other is restarted. */
+  /** At least this many threads. Replaces failed ones, unless they run user modules: then the run must end. */
   #running(threads: number): Player[] {
     const players = this.#players.filter(({ thread }) => this.#hasModules || !thread.ended);
     while (players.length < threads) players.push(this.#start());
@@ -211,7 +213,6 @@ export class EvaluationWorkers {
     return { thread, made, isWarm: false };
   }
 
-  /** @throws UserError for an invalid setting; EnvironmentError if the environment or its thread fails */
   async #playIn({ made }: Player, job: WorkerJob): Promise<readonly PlayedEpisode[]> {
     const episodes = await this.#asked(async () => (await made).play(job));
     if (episodes.length === job.tasks.length && episodes.every(isWhole)) return episodes;
@@ -236,7 +237,7 @@ export class EvaluationWorkers {
   }
 }
 
-/** Validates an episode: user modules may have tampered with the thread's built-ins. */
+/** False if an episode is malformed, because user modules may have tampered with the thread's built-ins. */
 const isWhole = ({ length, return: total, terminated, truncated }: PlayedEpisode): boolean =>
   Number.isInteger(length) &&
   typeof total === 'number' &&

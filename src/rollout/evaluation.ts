@@ -27,7 +27,7 @@ import type { EvaluationWorkers, Observations } from './evaluation-workers.js';
 import { isLost, type Race } from './racing.js';
 import type { BufferEntry } from './replay-buffer.js';
 
-/** Maximum time that steps block the event loop, and thus signals; a single step can't be interrupted. */
+/** Maximum time for which steps block the event loop, and thus signals, unless a single step takes longer. */
 const longestTurnMs = 50;
 
 /** Maximum number of steps between clock reads; a read costs about as much as a step of the fastest environments. */
@@ -87,28 +87,28 @@ export interface Evaluation {
   readonly lengths: readonly number[];
   /** Mean return. */
   readonly score: number;
-  /** Trajectories of the recorded episodes, by columns. */
+  /** Trajectories of the recorded episodes. */
   readonly episodes: readonly Omit<EpisodeRecord, 'iteration' | 'candidate'>[];
   /** Number of planned episodes, if the evaluation was cut short. */
   readonly planned?: number;
 }
 
-/** Everything that an evaluation needs besides the parameters. */
+/** Everything that an evaluation needs besides parameters and seeds. */
 export interface EvaluationSetting {
   readonly environment: Environment | RemoteEnvironment;
   readonly family: PolicyFamily;
-  /** Maximum number of steps per episode, on top of the environment's own limit. */
+  /** Maximum number of steps per episode; the environment's own limit also applies. */
   readonly maxSteps: number;
   readonly record: 'none' | 'first' | 'all';
-  /** Threads that play some of the episodes if that saves time; without them, the main thread plays all. */
+  /** Threads for user modules and programs, and for any episodes if that saves time; the main thread plays the rest. */
   readonly workers?: EvaluationWorkers | undefined;
 }
 
 /**
  * Plays one episode per seed, in order. The result doesn't depend on which thread plays an episode.
  * @param race ends the evaluation early if it is lost; checked after each block of episodes
- * @throws EnvironmentError if a remote environment fails, or if a return is NaN or too large; if aborted, the
- * signal's reason
+ * @throws EnvironmentError if an environment or user module fails, or a return is NaN or too large; ProgramFault if a
+ * program fails; the signal's reason if aborted
  */
 export async function evaluate(
   setting: EvaluationSetting,
@@ -190,7 +190,7 @@ async function play(
   signal: AbortSignal | undefined,
 ): Promise<readonly PlayedEpisode[]> {
   const program = programsOf(family)?.program(parameters).source;
-  // In the main thread, a module's policies are only proxies that call another thread.
+  // In the main thread, a module's policies are only proxies that call another thread, so play in the workers.
   if (!isRemote(environment) && workers?.isNeeded)
     return workers.play({ parameters, program }, tasks, signal);
   await family.prepare?.();
@@ -210,7 +210,7 @@ async function play(
   return played;
 }
 
-/** The actions of a policy on recorded observations, for each episode. @throws ProgramFault */
+/** The actions that a policy chooses for recorded observations, by episode. @throws ProgramFault */
 export async function actionsOn(
   { family, workers }: Pick<EvaluationSetting, 'family' | 'workers'>,
   parameters: ParameterVector,
@@ -222,7 +222,7 @@ export async function actionsOn(
   return actionsOf(family.build(parameters), episodes);
 }
 
-/** Plays many episodes at a time, with the same results as `rollout`. @throws EnvironmentError once an episode fails */
+/** Plays many episodes at a time, with the same results as `rollout`. @throws EnvironmentError if one fails */
 async function playRemotely(
   environment: RemoteEnvironment,
   policy: Policy,
@@ -254,7 +254,7 @@ async function playRemotely(
   return played;
 }
 
-/** Steps episodes together. @param tasks at most one per slot of the batch */
+/** Plays episodes in lockstep. @param tasks at most one per slot of the batch */
 async function playBatch(
   batch: EpisodeBatch,
   policy: Policy,

@@ -1,4 +1,4 @@
-/** Module that plays episodes in the threads of `evaluation-workers.ts`. */
+/** The module that the threads of `evaluation-workers.ts` load to play episodes. */
 import { openPolicyFamily } from '../policies/families.js';
 import type { PolicyFamily } from '../policies/policy.js';
 import { programsOf } from '../policies/policy.js';

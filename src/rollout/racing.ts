@@ -9,7 +9,7 @@ import type { BufferEntry } from './replay-buffer.js';
 import type { EvaluationConfig } from './settings.js';
 
 export interface Racing {
-  /** In [0.5, 1]. Of the evaluations that would reach the incumbent, at most a share of 1 − confidence is cut short. */
+  /** In [0.5, 1]; an evaluation that would match the incumbent is cut short with probability at most 1 − confidence. */
   readonly confidence: number;
   readonly block: number;
   readonly highest: number;
@@ -23,7 +23,7 @@ export interface Race extends Racing {
   readonly total: number;
 }
 
-/** The settings of `evaluation.racing`, if set. @throws UserError if no upper bound on an episode's return is known */
+/** Settings from `evaluation.racing`; undefined if absent. @throws UserError if no upper bound on returns is known */
 export function racingOf(
   {
     environment: { id, options },
@@ -57,22 +57,22 @@ export function raceAgainst(
   return { ...racing, highest, episodes, total: mean(returns) * episodes };
 }
 
-/** Bet sizes of the test: the share of the capital that a return at the upper bound loses; see `isLost`. */
+/** Bet sizes of the test in `isLost`: the share of the capital that is lost if a return equals the upper bound. */
 const stakes = [0.5, 1] as const;
 
 /**
  * Whether the evaluation can stop after these episodes because the incumbent is out of reach, either
- * certainly or at the given confidence. Never true while the mean is above the incumbent's. The test is
- * described in docs/decisions/07-racing.md (Waudby-Smith & Ramdas 2024, section 5; Ville 1939). It assumes no lower bound
- * and no distribution, only that the episodes are in random order.
- * @param returns of the episodes played so far, in order
+ * certainly or at the given confidence. Always false while the mean is at least the incumbent's. The test is
+ * described in docs/decisions/07-racing.md (Waudby-Smith & Ramdas 2024, section 5; Ville 1939). It assumes only
+ * the upper bound and that the episodes are in random order.
+ * @param returns returns of the episodes played so far, in order
  */
 export function isLost({ confidence, episodes, highest, total }: Race, returns: readonly number[]): boolean {
   let sum = 0;
   let capitals: readonly number[] = stakes.map(() => 1);
   let peak = 1;
   for (const [i, value] of returns.entries()) {
-    // A return above the bound proves that the bound is wrong.
+    // A return above the bound proves that the bound is wrong, so continue.
     if (value > highest) return false;
     const needed = (total - sum) / (episodes - i);
     if (needed < highest) {

@@ -20,7 +20,7 @@ export interface Feedback {
 }
 
 /**
- * One evaluated candidate: a line of `evaluations.jsonl`. Contains no clock time, so the same seed gives the
+ * One evaluated candidate: a line of `evaluations.jsonl`. Contains no timestamps, so the same seed gives the
  * same bytes.
  */
 export interface BufferEntry {
@@ -36,7 +36,7 @@ export interface BufferEntry {
   readonly parameters: ParameterVector;
   /** Source of the program with the constants of `parameters`, if policies are programs. */
   readonly program?: string;
-  /** True if a search over the constants of a program proposed it (`policy.tune`). */
+  /** True if it was proposed by tuning the constants of a program (`policy.tune`). */
   readonly tuned?: true;
   /** Undiscounted return of each episode. */
   readonly returns: readonly number[];
@@ -44,7 +44,7 @@ export interface BufferEntry {
   readonly lengths: readonly number[];
   /** Mean of `returns`. */
   readonly score: number;
-  /** Number of planned episodes, if racing (`evaluation.racing`) cut the evaluation short; it is never the best. */
+  /** Number of planned episodes, if racing (`evaluation.racing`) cut the evaluation short. */
   readonly planned?: number;
   /** Present if feedback was requested and given. */
   readonly feedback?: Feedback;
@@ -59,7 +59,7 @@ export interface RacingTotals {
   readonly episodes: number;
   /** Planned episodes that were not played. */
   readonly saved: number;
-  /** Estimated steps of the saved episodes, from the mean length of the evaluation's played episodes. */
+  /** Estimated number of steps saved, based on the mean length of each evaluation's played episodes. */
   readonly savedSteps: number;
 }
 
@@ -120,7 +120,7 @@ export function bestEntry(entries: readonly BufferEntry[]): BufferEntry | undefi
   return best;
 }
 
-/** The best `count` distinct entries, best first; earlier ones win ties. Excludes evaluations that were cut short. */
+/** The best `count` entries with distinct parameters, best first; earlier ones win ties. Excludes those cut short. */
 export function bestEntries(entries: readonly BufferEntry[], count: number): readonly BufferEntry[] {
   const ranked = entries.filter(({ planned }) => planned === undefined).toSorted((a, b) => b.score - a.score);
   const best = new Map<string, BufferEntry>();

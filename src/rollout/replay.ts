@@ -8,7 +8,7 @@ import type { EvaluationSetting } from './evaluation.js';
 /** A replayed episode with its drawn frames. */
 export interface Replay extends Episode, Pick<Animation, 'moments' | 'pace'> {}
 
-/** Replays and draws an episode. Plays it twice, because its length sets the pace. @throws UserError */
+/** Replays and draws an episode. Plays it twice, because its length determines the frame rate. @throws UserError */
 export function replay(
   {
     environment,

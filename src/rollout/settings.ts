@@ -10,13 +10,13 @@ const racingSchema = z.strictObject({
     .max(1)
     .default(0.95)
     .describe(
-      'At most a share of 1 − confidence of the promising evaluations is cut short; 1: only those that can no longer reach the best',
+      'Minimum probability of completing an evaluation that would match the best; 1: cut short only evaluations that can no longer match it',
     ),
-  block: count(1).default(5).describe('Episodes between checks, and thus the minimum number of episodes'),
+  block: count(1).default(5).describe('Episodes between checks; at least this many are played'),
   highest: z
     .number()
     .optional()
-    .describe('Upper bound on the return of an episode (default: the known bound of the environment)'),
+    .describe("Upper bound on an episode's return (default: the environment's, if known)"),
 });
 
 export const evaluationSchema = z.strictObject({
@@ -45,7 +45,7 @@ export const evaluationSchema = z.strictObject({
   racing: racingSchema
     .optional()
     .describe(
-      'Cut an evaluation short once it is unlikely to reach the best so far (default: play all episodes)',
+      'Cut an evaluation short once it is unlikely to match the best so far (default: play all episodes)',
     ),
 });
 

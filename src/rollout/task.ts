@@ -12,7 +12,7 @@ import {
 import { watched } from '../modules/pulse.js';
 import { loadModule, thrownIn } from '../modules/user-module.js';
 
-/** A step as a reward function sees it. */
+/** The step that a reward function is called with. */
 export interface Transition extends Step {
   /** The observation before the step. */
   readonly before: Observation;
@@ -27,7 +27,7 @@ export async function makeTask(source: EnvironmentSource, reward: string | undef
   return reward === undefined ? environment : withRewards(environment, await loadReward(reward));
 }
 
-/** Opens an environment with a module's rewards. @throws like `openEnvironment`; its steps throw EnvironmentError */
+/** Opens an environment, with the rewards of a module if `reward` is its path. @throws like `openEnvironment` */
 export async function openTask(
   source: EnvironmentSource,
   reward: string | undefined,

@@ -1,4 +1,4 @@
-/** Admits only browsers that opened the printed address, because other users of the machine can also reach the port. */
+/** Admits only browsers that opened the printed URL, because other users of the machine can also reach the port. */
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import type { IncomingMessage } from 'node:http';
@@ -16,7 +16,7 @@ function isSame(a: string, b: string): boolean {
 /** Value of the Authorization header that pages send. A cookie would also be sent to other ports of the host. */
 export const authorizationOf = (token: string): string => `Bearer ${token}`;
 
-/** Key that gives access to a single address; for frames and pictures, which can't send headers. */
+/** Key that gives access to a single address, for requests that can't send headers, such as those for pictures. */
 const keyOf = (token: string, address: string): string =>
   createHmac('sha256', token).update(address).digest('base64url');
 
@@ -25,7 +25,7 @@ const withKey = (address: string, token: string, and = '&'): string =>
 
 export const admitted = (address: string, token: string): string => withKey(address, token);
 
-/** Adds keys to the addresses of frames, pictures and saved pages. Only attributes match: quotes in text are escaped. */
+/** Adds keys to the addresses of frames, pictures and saved pages. Text can't match, because its quotes are escaped. */
 export const admittedMarkup = (markup: string, token: string): string =>
   markup.replaceAll(
     /\b(src|href)="(\/(?:api|saved)\/[^"]*)"/g,
@@ -55,7 +55,7 @@ export function requireEntered({ headers, method, url = '' }: IncomingMessage, t
 }
 
 /**
- * Writes a file that redirects to an address, because every user of the machine can see a program's arguments.
+ * Writes a file that redirects to a secret URL. If a browser got the URL as an argument, other users could see it.
  * @returns its path (readable only by this user) and a function that removes it
  */
 export function addressFile(url: string): { readonly path: string; readonly remove: () => void } {

@@ -1,21 +1,21 @@
-/** Files for the browser: the shell of all pages, and the app. */
+/** Files for the browser: the HTML shell of all pages, and the app's script and style sheet. */
 import { html, render } from '../format/html.js';
 import { appScript, appStyle, icon } from '../web/page.js';
 
-/** A body with its type, and its Content-Security-Policy unless it is `contentPolicy`. */
+/** A response body with its content type; `policy`: its Content-Security-Policy (default: `contentPolicy`). */
 export interface Served {
   readonly type: string;
   readonly body: string | Buffer | (() => string | Buffer);
   readonly policy?: string;
 }
 
-/** Reads a file once, because anyone can request it. */
+/** Reads a file only once, because anyone can request it, even without the token. */
 function once(read: () => string): () => Buffer {
   let body: Buffer | undefined;
   return () => (body ??= Buffer.from(read()));
 }
 
-/** Assets by address. No other files are served. */
+/** Assets by address. They are served without a token. */
 export const assets: Readonly<Record<string, Served>> = {
   '/assets/app.js': { type: 'text/javascript; charset=utf-8', body: once(appScript) },
   '/assets/app.css': { type: 'text/css; charset=utf-8', body: once(appStyle) },
@@ -34,7 +34,7 @@ export const contentPolicy = [
   "frame-ancestors 'none'",
 ].join('; ');
 
-/** Policy for saved pages, which may come from anywhere: they can't run scripts or load anything. */
+/** Policy for saved pages, which can come from anyone: they can't run scripts or load anything. */
 export const savedPolicy = [
   'sandbox',
   "default-src 'none'",
@@ -43,7 +43,7 @@ export const savedPolicy = [
   "frame-ancestors 'self'",
 ].join('; ');
 
-/** Policy for pictures: only their own styles. */
+/** Policy for pictures: allows only their inline styles. */
 export const picturePolicy = "sandbox; default-src 'none'; style-src 'unsafe-inline'";
 
 /** The HTML shell of all pages. Served to anyone, so it contains nothing about the runs. */

@@ -1,4 +1,4 @@
-/** The page of model calls over time: tokens, cost, latency and failures, by model or purpose. */
+/** The page that shows model calls over time: tokens, cost, latency and failures, by model or purpose. */
 import { type Html, html } from '../format/html.js';
 import {
   formatCompact,
@@ -33,8 +33,8 @@ import { patience, soFar, withSettings } from './run-data.js';
 const latestTime = 253_402_300_799_999;
 
 /**
- * The page for `span=week&until=1764000000000`, where `until` is in milliseconds, optionally with `by=purpose` and the
- * `filter` of the index.
+ * The page for a query such as `span=week&until=1764000000000`, where `until` is in milliseconds. Optional parameters:
+ * `by=purpose`, and `filter` as on the index page.
  */
 export async function callsOf({
   live,
@@ -61,7 +61,7 @@ export async function callsOf({
   return soFar(callsPage(usageOver(hours, span, until, by), read), read, sources.length);
 }
 
-/** @param runs number of runs that were added up */
+/** @param runs number of runs that `usage` covers */
 export function callsPage(usage: UsageOverTime, runs: number): Page {
   const { rows, span, total } = usage;
   const title = `Calls, ${spanNames[span]}`;
@@ -74,7 +74,7 @@ export function callsPage(usage: UsageOverTime, runs: number): Page {
         'totals',
         'Totals',
         isEmpty
-          ? html`<p class="empty">No calls in this time.</p>`
+          ? html`<p class="empty">No calls in this period.</p>`
           : html`${tiles(total)}
 ${htmlTable(rows, usageColumns)}
 <p class="note">${costNoteOf(total)} Latencies include retries; percentiles are exact within 3 %.</p>`,
@@ -86,7 +86,7 @@ ${htmlTable(rows, usageColumns)}
       ],
       ['failures', 'Failures', total.failures.size > 0 && failuresOf(usage)],
     ),
-    footer: html`<p>Calls of language models in ${plural(runs, 'run')}. Replays and baselines are left out. Days and hours are in UTC.</p>`,
+    footer: html`<p>Language-model calls in ${plural(runs, 'run')}, without replays and baselines. Days and hours are in UTC.</p>`,
   };
 }
 
@@ -101,7 +101,7 @@ ${!Number.isNaN(median) && tile('Median latency', formatDuration(median), `95 % 
 </dl>`;
 }
 
-/** Groups with colours of their own; all others share the last colour. */
+/** Maximum number of groups with their own colour; all others share one. */
 const mostGroups = 7;
 
 type Group = UsageOverTime['groups'][number];
@@ -113,7 +113,7 @@ function shownGroups({ at, groups }: UsageOverTime): readonly Group[] {
   return [...groups.slice(0, mostGroups), { name: `${others.length} others`, bars }];
 }
 
-/** The first colour, grey, is for the rest. */
+/** The colour of a group. The first colour, grey, is reserved for all other groups together. */
 const colourOf = (i: number): Colour => `arm-${(i + 1) % 8}`;
 
 const formats = {
@@ -127,7 +127,7 @@ function chartsOf(usage: UsageOverTime): readonly Chart[] {
   const { at, step, total } = usage;
   const groups = shownGroups(usage);
   const sums = at.map((_, i) => sumOf(groups.map(({ bars }) => bars[i]!)));
-  /** Values of each group: a sum, or the latency of this share of the calls. */
+  /** Values of each group. @param of a sum, or a share p in [0, 1] for the p-quantile of the latency */
   const byGroup = (of: 'cachedShare' | 'calls' | 'cost' | 'tokens' | number): readonly Drawn[] =>
     groups.map(({ bars, name }) => {
       const values = bars.map((sum) => (typeof of === 'number' ? sum.latency(of) : sum[of]));
@@ -174,7 +174,7 @@ function chartsOf(usage: UsageOverTime): readonly Chart[] {
   return charts.filter((one) => one !== false);
 }
 
-/** Most labels that fit below a chart on a phone. */
+/** Maximum number of labels that fit below a chart on a phone. */
 const mostTicks = 6;
 
 function timeAxis({ at, step }: UsageOverTime): Axis {
@@ -198,10 +198,10 @@ function timeText(start: number, step: number): string {
   return step <= 86_400_000 ? shown : `${shown} to ${text(start + step - 1)}`;
 }
 
-/** Kinds of failure with their numbers, the most frequent first. */
+/** Kinds of failure and how often each occurred, most frequent first. */
 const kindsOf = ({ failures }: UsageSum) => [...failures].toSorted(([, a], [, b]) => b - a);
 
-/** How often each kind of failure occurred, also in attempts that were repeated. */
+/** Table of failures by kind and group, including failed attempts that were retried. */
 function failuresOf({ groups, total }: UsageOverTime): Html {
   const counts = groups.map(({ bars, name }) => ({ name, failures: sumOf(bars).failures }));
   return html`${htmlTable(kindsOf(total), [
@@ -213,5 +213,5 @@ function failuresOf({ groups, total }: UsageOverTime): Html {
           .slice(0, mostGroups)
           .map(({ failures, name }) => number<[string, number]>(name, ([kind]) => failures.get(kind) ?? 0))),
   ])}
-<p class="note">Includes failed attempts of calls that were answered later.</p>`;
+<p class="note">Includes failed attempts at calls that succeeded later.</p>`;
 }

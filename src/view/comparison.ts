@@ -27,7 +27,7 @@ import {
 } from './run-data.js';
 import { pageAddress } from './shown-run.js';
 
-/** The runs, directories and patterns that the address names (`of`); everything if it names none. */
+/** The items that the query's `of` selects by name, directory or pattern; all items if there is no `of`. */
 function namedPlaces(places: readonly Place[], query: URLSearchParams): readonly Place[] {
   const names = query.getAll('of');
   if (names.length === 0) return places;
@@ -41,7 +41,7 @@ function namedPlaces(places: readonly Place[], query: URLSearchParams): readonly
   return [...new Set(named)];
 }
 
-/** The items that a filter accepts, in groups. */
+/** Groups the items that match the query's filter. */
 function filteredGroups(places: readonly Place[], query: URLSearchParams): readonly Group[] {
   const { by, filter } = stateOf(query);
   const { keys } = configKeys(places);
@@ -52,7 +52,7 @@ function filteredGroups(places: readonly Place[], query: URLSearchParams): reado
   return groupsOf(items.filter(accepts), by);
 }
 
-/** The statistics of each group, by its id. */
+/** The statistics of the groups, by group id. */
 export function groupFigures(
   places: readonly Place[],
   query: URLSearchParams,
@@ -81,7 +81,7 @@ function groupMean(
   return found ? { count: found.count, mean: found.mean, interval: found.meanInterval } : null;
 }
 
-/** The named runs that a filter accepts, or the groups of them that the address names (`group`). */
+/** The items that the query selects (`of`) and its filter accepts; if it has `group`, only those in these groups. */
 function chosenPlaces(places: readonly Place[], query: URLSearchParams): readonly Place[] {
   const named = namedPlaces(places, query);
   const ids = query.getAll('group');
@@ -91,7 +91,7 @@ function chosenPlaces(places: readonly Place[], query: URLSearchParams): readonl
   return named.filter(({ item }) => kept.has(item.name));
 }
 
-/** Groups named in the address: `run` for single runs, `config` for everything but the seed, or keys. */
+/** Keys to group by. If the query has none: `run` for a few runs, otherwise `config` (everything but the seed). */
 function groupingOf(query: URLSearchParams, chosen: readonly Place[]): readonly string[] {
   const { by } = stateOf(query);
   if (by.length > 0) return by;
@@ -99,8 +99,8 @@ function groupingOf(query: URLSearchParams, chosen: readonly Place[]): readonly 
 }
 
 /**
- * Compares the runs whose curves are read before the time is up.
- * @throws HttpError if the address is invalid or there is nothing to compare
+ * Compares the runs whose curves can be read in time.
+ * @throws HttpError if the query is invalid; UserError if there is nothing to compare
  */
 export async function comparedPage(
   places: readonly Place[],
@@ -118,11 +118,8 @@ export async function comparedPage(
   const named = (path: string) => itemOf({ path }).name;
   const runs = inOrder(chosen, by).flatMap((place) => configuredRun(place) ?? []);
   if (isByRun && runs.length > mostCompared)
-    throw badRequest(
-      `at most ${mostCompared} single runs fit into one comparison; group them by a key`,
-      'by',
-    );
-  // Single runs are shown, not tested: all of them.
+    throw badRequest(`at most ${mostCompared} single runs can be compared; group them by a key`, 'by');
+  // Single runs are shown without tests, so unfinished ones are kept.
   const { kept, leftOut } = isByRun
     ? { kept: runs, leftOut: [] }
     : selected(runs, query.has('unfinished'), named);
@@ -150,7 +147,7 @@ export async function comparedPage(
   return soFar(page, chosen.length, wanted.length);
 }
 
-/** Runs by the values of the keys, so that their groups are in order. */
+/** Sorts runs by the values of the keys, and thus their groups. */
 function inOrder(places: readonly Place[], by: readonly string[]): readonly Place[] {
   if (by.join() === 'run' || by.join() === 'config') return places;
   const values = new Map(
@@ -164,7 +161,7 @@ function inOrder(places: readonly Place[], by: readonly string[]): readonly Plac
   return places.toSorted(order);
 }
 
-/** Values of keys that aren't in a config. */
+/** Values of the keys that aren't part of a config, such as `run` or `status`. */
 const valuesOf = (item: Item, by: readonly string[]): readonly (readonly [string, string])[] =>
   by.flatMap((key) => {
     if (key === 'run') return [[key, item.name] as const];

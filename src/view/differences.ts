@@ -21,7 +21,7 @@ export interface Wanted {
   readonly place: Place;
   /** Default: the iteration of the run's best evaluation. */
   readonly iteration?: number | undefined;
-  /** Numbered from 1. Default: the iteration's best candidate. */
+  /** 1-based. Default: the iteration's best candidate. */
   readonly candidate?: number | undefined;
 }
 
@@ -31,7 +31,7 @@ interface Side extends RunFrame {
   readonly iteration: number;
   readonly candidate: number;
   readonly entry: BufferEntry | undefined;
-  /** The last one first. */
+  /** Latest first. */
   readonly calls: readonly CallRecord[];
 }
 
@@ -44,7 +44,7 @@ export async function differencesPage(a: Wanted, b: Wanted): Promise<Page> {
     header: pageHeader({
       kicker: 'comparison',
       title: html`${linkTo(left)} <span class="by">and</span> ${linkTo(right)}`,
-      state: html`<del>Left only</del> and <ins>right only</ins> are marked.`,
+      state: html`Text <del>only on the left</del> or <ins>only on the right</ins> is marked.`,
     }),
     sections: sectionsOf(
       ['figures', 'Results', figures(left, right)],

@@ -1,4 +1,4 @@
-/** Items in a directory of runs, for the index. */
+/** Finds the runs, training runs and directories of runs that the view lists. */
 import { type Dirent, existsSync, lstatSync, readdirSync, type Stats } from 'node:fs';
 import { basename, join } from 'node:path';
 import { UserError } from '../base/errors.js';
@@ -13,11 +13,11 @@ import { readOwnJson } from '../storage/files.js';
 import { isLocked } from '../storage/lock.js';
 import type { Item, ItemKind } from '../web/messages.js';
 
-/** A directory, and the prefix of the names in it. */
+/** A directory to scan. The names of the items in it begin with `prefix`. */
 export interface Root {
   readonly path: string;
   readonly prefix: string;
-  /** Name of the directory itself, if it is an item; default: the prefix and its last part. */
+  /** Name of the item if the directory itself is one; default: the prefix and the directory's name. */
   readonly name?: string;
 }
 
@@ -34,7 +34,7 @@ export interface Changes {
 }
 
 interface Known extends Place {
-  /** Changes whenever the files that the item was read from change. */
+  /** Changes whenever one of the item's files changes. */
   readonly version: string;
 }
 
@@ -131,7 +131,7 @@ function knownOf(sight: Sight, before: Known | undefined): Known | undefined {
   if (kind === 'training' && !isTraining(path)) return undefined;
   const files = { run: [runFiles.manifest], training: [trainingFiles.about, trainingFiles.metrics] }[kind];
   const version = versionOf([...files, labelsFile].map((file) => join(path, file)));
-  // The files don't show whether the process is still running.
+  // Only the lock shows whether the process is still running.
   const lock = { run: runFiles.lock, training: trainingFiles.lock }[kind];
   const isLive = before?.item.status === 'running' || before?.item.status === 'paused';
   if (before?.version === version && (!isLive || isLocked(join(path, lock)))) return before;
@@ -219,16 +219,16 @@ function holderItem({ name, names, path, within }: Sight): Item {
   return { ...unknown, name, within, kind, of: planned, status: isRunning ? 'running' : 'completed' };
 }
 
-/** What a plan's record says, which may be anything. */
+/** Fields of a plan's record; the file may contain anything. */
 interface PlanRecord {
   readonly kind?: unknown;
-  /** The planned runs, or their number. */
+  /** The planned runs, or how many there are. */
   readonly runs?: unknown;
 }
 
 const studyKinds = ['evaluation', 'sweep', 'models'] as const;
 
-/** Adds up the runs in each directory of runs. */
+/** Fills in the totals of directories from the runs in them. */
 function addUp(found: Map<string, Known>): void {
   const leaves = [...found.values()].flatMap(({ item }) => (isHolder(item) ? [] : item));
   const inside = groupedBy(
@@ -242,7 +242,7 @@ function addUp(found: Map<string, Known>): void {
   }
 }
 
-/** Names of the directories that an item is in. */
+/** Names of all directories that contain an item. */
 const foldersOf = ({ name }: Item) => [...name.matchAll(/\//g)].map(({ index }) => name.slice(0, index));
 
 const holderKinds: readonly ItemKind[] = [
@@ -256,7 +256,7 @@ const holderKinds: readonly ItemKind[] = [
 
 export const isHolder = ({ kind }: Item): boolean => holderKinds.includes(kind);
 
-/** Whether an item is in the directory of another. */
+/** Whether an item is inside the directory of another item. */
 export const isBelow = ({ name }: Pick<Item, 'name'>, holder: Pick<Item, 'name'>): boolean =>
   name.startsWith(`${holder.name}/`);
 

@@ -1,4 +1,4 @@
-/** Sends file changes to watching pages as server-sent events. */
+/** Sends changes of items to the open pages, as server-sent events. */
 import type { ServerResponse } from 'node:http';
 import type { Item, Update } from '../web/messages.js';
 import type { Items, Place } from './items.js';
@@ -9,7 +9,7 @@ import { type Subject, subjectOf } from './subject.js';
 const lookEvery = 250;
 const leastBetweenScans = 1000;
 
-/** Maximum share of the time to spend on scans. */
+/** Maximum share of time to spend on scans. */
 const scanShare = 0.1;
 
 /** Maximum number of unsent bytes. If there are more, the connection is closed, and the page reconnects. */
@@ -20,7 +20,7 @@ const silence = 15_000;
 
 export const mostWatchers = 64;
 
-/** Maximum number of runs and training runs per page, and of keys of their configs. */
+/** Maximum number of items that a page can watch, and of config keys whose values it can request. */
 export const mostWatched = 16;
 export const mostKeys = 50;
 
@@ -29,13 +29,13 @@ interface Watcher {
   readonly names: ReadonlySet<string>;
   /** True if the page receives all items, not just those it watches. */
   readonly all: boolean;
-  /** Keys of configs whose values the page shows. */
+  /** Config keys whose values the page shows. */
   readonly keys: readonly string[];
 }
 
 interface Watched {
   readonly subject: Subject;
-  /** Path of the item; if it changes, a new subject is needed. */
+  /** Path of the item. If the item moves, it needs a new subject. */
   readonly path: string;
 }
 
@@ -71,12 +71,12 @@ export class Live {
     return this.#items.all();
   }
 
-  /** The runs in a directory of several runs, as of the last scan. */
+  /** The items inside a directory, as of the last scan. */
   inside(name: string): readonly Item[] {
     return this.#items.all().flatMap(({ item }) => (item.name.startsWith(`${name}/`) ? [item] : []));
   }
 
-  /** Shows a change that a page has made. */
+  /** Scans immediately, so that pages show a change that was just made. */
   refresh(): void {
     this.#scan();
   }
@@ -144,7 +144,7 @@ export class Live {
       if (watcher.names.has(name)) send(watcher, 'update', { of: name, ...update });
   }
 
-  /** Watched names whose directories are new or have moved. */
+  /** Names of watched items that have just appeared or moved. */
   #awaited(): readonly string[] {
     const names = new Set([...this.#watchers].flatMap((watcher) => [...watcher.names]));
     return [...names].filter((name) => {

@@ -1,4 +1,4 @@
-/** What pages ask for: to tag and remove items, like `policyloop tag` and `policyloop remove`. */
+/** Tags and removes items on a page's request, like `policyloop tag` and `policyloop remove`. */
 import type { IncomingMessage } from 'node:http';
 import { z } from 'zod';
 import { plural } from '../format/numbers.js';
@@ -7,7 +7,7 @@ import { moveToTrash, requireIdle } from '../runs/listing/trash.js';
 import { badRequest, HttpError, readJsonBody } from '../serve/http.js';
 import { isBelow, isHolder, type Place, type Root } from './items.js';
 
-/** What actions need of the view. */
+/** The parts of the view that actions use. */
 export interface Site {
   readonly live: { places(): readonly Place[]; refresh(): void };
   readonly options: { readonly roots: readonly Root[] };
@@ -15,17 +15,17 @@ export interface Site {
   placeOf(name: string): Place;
 }
 
-/** Performs what a page's request asks for. @returns the outcome, for people */
+/** Performs a page's request. @returns the outcome, as text for the user */
 export type Action = (request: IncomingMessage, site: Site) => Promise<{ readonly text: string }>;
 
 /**
- * An action whose request has this shape.
- * @param longest maximum size of the request's body, in bytes; by default, enough for the names of thousands of runs
+ * Creates an action that validates its request against a schema.
+ * @param longest maximum size of the request's body, in bytes; the default is enough for the names of thousands of runs
  */
 export const action =
   <T>(shape: z.ZodType<T>, perform: (asked: T, site: Site) => Promise<string>, longest = 2 ** 20): Action =>
   async (request, site) => {
-    // Browsers send the page's origin. The token has already been checked.
+    // Browsers send an Origin header, unlike most other programs. The token has already been checked.
     if (request.headers.origin === undefined)
       throw new HttpError(
         403,
@@ -40,7 +40,7 @@ export const action =
 const names = z.array(z.string()).min(1, 'select at least one run').max(10_000);
 const tags = z.array(z.string()).max(100).default([]);
 
-/** Tags runs and training runs; a directory of runs stands for its runs. @throws UserError for an invalid tag */
+/** Tags runs and training runs, including all those in selected directories. @throws UserError for an invalid tag */
 export const tagItems = action(
   z.strictObject({ of: names, add: tags, remove: tags }),
   async ({ add, of, remove }, { live, placeOf }) => {
@@ -63,7 +63,7 @@ export const tagItems = action(
 
 /**
  * Moves items to the trash of their directory.
- * @throws UserError if a process writes to one of them; then none is moved
+ * @throws UserError if a process writes to one, HttpError if one is the directory shown; then none is moved
  */
 export const removeItems = action(
   z.strictObject({ of: names }),
@@ -74,7 +74,7 @@ export const removeItems = action(
         throw badRequest(`${item.name} is the directory that this view shows`, 'of');
       requireIdle(path);
     }
-    // A directory takes its runs along.
+    // Moving a directory also moves the runs in it.
     const outermost = places.filter(({ item }) => !places.some((other) => isBelow(item, other.item)));
     for (const { path } of outermost) {
       const root = options.roots.find((one) => path.startsWith(`${one.path}/`))?.path ?? path;

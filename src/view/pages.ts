@@ -1,4 +1,4 @@
-/** Pages of items, by kind. */
+/** Chooses the page of an item by its kind. */
 import { basename, join } from 'node:path';
 import { messageOf } from '../base/errors.js';
 import { html, preformatted } from '../format/html.js';
@@ -23,7 +23,7 @@ import { pageHeader, type Shown } from '../web/study.js';
 import { type Place, savedPage } from './items.js';
 import { shownRunPage } from './shown-run.js';
 
-/** Pages of directories that other modules write; undefined if the directory isn't recognised. */
+/** Pages that other modules build; undefined if they don't recognise the directory. */
 export interface GivenPages {
   readonly evaluation: (path: string, shown: Shown) => Page | undefined;
 }
@@ -64,7 +64,7 @@ export async function pageOf(place: Place, inside: readonly Item[], given: Given
 const addressOf = (page: 'of' | 'saved', name: string): string =>
   `/${page}/${name.split('/').map(encodeURIComponent).join('/')}`;
 
-/** The page of a study's recorded result; without one, its plan. */
+/** The page of a study's result or, if there is none, of its plan. */
 function studyPage({ item, path }: Place, recorded: () => Page | undefined): Page {
   const { done, environment, kind, model, name, of, status } = item;
   let state = 'no result yet';
@@ -72,7 +72,7 @@ function studyPage({ item, path }: Place, recorded: () => Page | undefined): Pag
     const page = recorded();
     if (page !== undefined) return page;
   } catch (error) {
-    // The file may contain anything.
+    // The file may contain anything, so any error can occur.
     state = `can't show the recorded result: ${messageOf(error)}`;
   }
   const plan = readOwnText(join(path, kind === 'collection' ? collectionFile : planFile));
@@ -85,7 +85,7 @@ function studyPage({ item, path }: Place, recorded: () => Page | undefined): Pag
       state: `${formatCount(done)} of ${plural(of, 'run')} complete; ${state}`,
     }),
     sections: sectionsOf(['runs', 'Runs', ''], ['plan', 'Plan', preformatted(plan.slice(0, 200_000))]),
-    // An earlier version may have written a page.
+    // Earlier versions of policyloop saved a page.
     footer:
       savedPage(path) !== undefined &&
       html`<a href="${addressOf('saved', name)}" target="_blank">Open the saved page</a> (scripts are disabled)`,

@@ -1,4 +1,4 @@
-/** Answers and commands that a page sends to runs. */
+/** Passes answers and commands from pages to runs. */
 import { lstatSync, mkdirSync, rmdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -44,7 +44,7 @@ const answerShape = z.strictObject({
   remark: z.string().max(longestRemark, `a remark must have at most ${longestRemark} characters`).optional(),
 });
 
-/** Maximum size of an answer, in bytes; a character may take several. */
+/** Maximum size of an answer, in bytes; a character can take several. */
 const longestAnswer = 16 * 2 ** 10;
 
 /** How long to wait for the run to accept an answer, and how often to check, in milliseconds. */
@@ -86,13 +86,13 @@ const notOpen = () =>
     'this question is closed: it was answered, or the run has ended',
   );
 
-/** Milliseconds between attempts to mark a directory that may be created later. */
+/** Milliseconds between attempts to mark directories that don't exist yet. */
 const markEvery = 2000;
 
 /**
  * Marks directories as viewed, so that their runs may ask questions without a terminal. Creates a missing runs
  * directory, because a run looks for the mark first.
- * @returns a function that removes the marks, and directories that stayed empty
+ * @returns a function that removes the marks, and the directories it created if they are still empty
  */
 export function markRoots(roots: readonly Root[]): () => void {
   const marks = new Map<string, () => void>();
@@ -110,12 +110,12 @@ export function markRoots(roots: readonly Root[]): () => void {
   return () => {
     clearInterval(timer);
     for (const release of marks.values()) release();
-    // Fails if the directory contains runs.
+    // Fails, as intended, if the directory contains runs.
     for (const { path } of made) succeeds(() => rmdirSync(path));
   };
 }
 
-/** Whether a change of the file system succeeds. */
+/** True if `change` returns a value without throwing; `mkdirSync` returns undefined for an existing directory. */
 function succeeds(change: () => unknown): boolean {
   try {
     return change() !== undefined;
@@ -130,7 +130,7 @@ const requestShape = z.discriminatedUnion('action', [
   z.strictObject({ of: z.string(), action: z.literal('set'), overrides: z.array(z.string()).min(1).max(50) }),
 ]);
 
-/** Seconds to wait for the run's process. */
+/** Seconds to wait for the run's process to respond. */
 const patience = 3;
 
 /** Pauses, resumes, stops or changes a run. @throws UserError if it isn't running, or a setting can't be changed */

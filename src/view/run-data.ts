@@ -1,4 +1,4 @@
-/** Configs and curves of runs, read on request and remembered while their files are unchanged. */
+/** Reads configs and curves of runs on request, and caches them while their files are unchanged. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { UserError } from '../base/errors.js';
 import {
@@ -18,7 +18,7 @@ import type { Page } from '../web/page.js';
 import { fields, isAsked } from '../web/table/fields.js';
 import type { Place } from './items.js';
 
-/** Remembers what was read of a run; undefined if it can't be read. */
+/** Caches the results of `read` by key; undefined if the run can't be read. */
 function remembered<K extends object, V>(read: (key: K) => V): (key: K) => V | undefined {
   const known = new WeakMap<K, { readonly value: V | undefined }>();
   return (key) => {
@@ -58,11 +58,11 @@ export const comparedRun = (run: ConfiguredRun): ComparedRun | undefined => comp
 /** How long a page waits for runs to be read, in milliseconds; then it shows those that have been read. */
 export const patience = 300;
 
-/** Number of configs read before other requests get their turn; each curve takes about as long as these. */
+/** Number of configs to read before yielding to other requests; reading one curve takes about as long. */
 const readAtOnce = 20;
 
 /**
- * Reads configs, and curves on request, without keeping other pages waiting.
+ * Reads configs, and curves if `areCurves`, yielding to other requests in between.
  * @returns the places that were read before the time was up
  */
 export async function readAhead(
@@ -79,17 +79,17 @@ export async function readAhead(
   return places;
 }
 
-/** The page of what has been read so far. */
+/** Marks a page as partial if it shows only `read` of `of` runs. */
 export const soFar = (page: Page, read: number, of: number): Page =>
   read === of
     ? page
     : {
         ...page,
-        header: html`${page.header}<p class="state" role="status">So far, ${formatCount(read)} of ${plural(of, 'run')} are read; this page updates itself.</p>`,
+        header: html`${page.header}<p class="state" role="status">${formatCount(read)} of ${plural(of, 'run')} read so far; this page updates itself.</p>`,
         isPartial: true,
       };
 
-/** The item with the values of these keys, where it has any. */
+/** Adds the values of these keys to an item, except for keys that its config doesn't have. */
 export function withSettings(place: Place | undefined, item: Item, keys: readonly string[]): Item {
   const run = place && configuredRun(place);
   if (run === undefined) return item;
@@ -102,7 +102,7 @@ export function withSettings(place: Place | undefined, item: Item, keys: readonl
   return { ...item, settings: Object.fromEntries(values) };
 }
 
-/** All config keys of these runs, and those of them whose values differ. */
+/** The config keys of these runs, and which of them have different values. */
 export function configKeys(places: readonly Place[]): ConfigKeys {
   const values = new Map<string, Set<string>>();
   let runs = 0;

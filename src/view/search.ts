@@ -7,7 +7,7 @@ import type { Place } from './items.js';
 const mostHits = 200;
 const around = 80; // characters
 
-/** Maximum number of lines remembered per run, to report repeated lines only once. */
+/** Maximum number of lines to remember per run, in order to report repeated lines only once. */
 const mostKnown = 10_000;
 
 /** Number of calls searched between pauses for other requests. */

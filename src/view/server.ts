@@ -1,4 +1,4 @@
-/** The live view: pages of runs and training runs, for browsers on this machine. */
+/** The server of the live view, which shows runs and training runs to browsers on this machine. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { messageOf, UserError } from '../base/errors.js';
 import { harmlessLine } from '../base/terminal-text.js';
@@ -33,7 +33,7 @@ import { subjectOf } from './subject.js';
 
 export interface ViewOptions extends Address {
   readonly roots: readonly Root[];
-  /** Returns directories of training runs, which may be below the roots or anywhere else; new ones may appear. */
+  /** Returns the directories of registered training runs, which can be anywhere. Called on every scan. */
   readonly registered?: () => readonly Root[];
   /** Name of the directory that is shown. */
   readonly place: string;
@@ -62,7 +62,7 @@ export async function startView(options: ViewOptions): Promise<RunningView> {
   const live = new Live(new Items(options.roots, options.registered), options.milliseconds);
   const site = { live, options, usage: new HourlyUsage(options.milliseconds) };
   let isClosed = false;
-  // Lists and groups come first, then comparisons. If a curve can't be read, the comparison says so.
+  // Read configs first, for lists and groups, then curves. Ignore errors here: if they recur, pages report them.
   const isTimeUp = () => isClosed;
   const readAll = async () =>
     readAhead(await readAhead(live.places(), { isTimeUp }), { areCurves: true, isTimeUp });
@@ -119,7 +119,7 @@ async function answer(
   for (const [name, value] of Object.entries(common)) response.setHeader(name, value);
   const query = new URLSearchParams((request.url ?? '').split('#', 1)[0]!.split('?').slice(1).join('?'));
   const isRead = ['GET', 'HEAD'].includes(request.method ?? '');
-  // Any site may link to a page: without the token, the page shows nothing.
+  // Other sites may link to pages, because pages show nothing without the token.
   const path = requireLocal(request, port, (target) => isRead && isPage(target));
   if (isRead && isPage(path)) return send(response, shell);
   const asset = assets[path];
@@ -210,7 +210,7 @@ function decoded(path: string): string {
   }
 }
 
-/** Finds an item. Names are never used as paths: only known items are found. */
+/** Finds an item by name. Names are never used as paths. @throws HttpError if it is unknown or can't be read */
 function placeOf({ live }: Site, name: string): Place {
   const place = live.find(name);
   if (place === undefined) throw notFound(`run ${name} not found`);
@@ -250,7 +250,7 @@ function send(response: ServerResponse, { body, policy = contentPolicy, type }: 
   response.writeHead(200, { 'content-type': type }).end(typeof body === 'function' ? body() : body);
 }
 
-/** A page with its sections as escaped markup. */
+/** A page as JSON, with its content as markup. */
 function pageJson({ footer, header, isPartial, keys, sections, title }: Page, token: string) {
   const markup = (content: Content) => admittedMarkup(render(content), token);
   const shown = sections.map(({ content, ...rest }) => ({ ...rest, html: markup(content) }));

@@ -1,4 +1,4 @@
-/** Pages of runs. They never run code or programs that a run refers to, because it may come from someone else. */
+/** Pages of runs. They never execute a run's modules or programs, because the run may come from someone else. */
 
 import { UserError } from '../base/errors.js';
 import { drawBounded, drawEpisode, isDrawnFromConfig, openDrawable } from '../experiment/animations.js';
@@ -48,12 +48,12 @@ export async function shownRunPage(name: string, path: string): Promise<Page> {
 
 interface Animated {
   readonly entry: BufferEntry;
-  /** What is animated, in front of the policy's place. */
+  /** Beginning of the alternative text; the policy's iteration and candidate follow. */
   readonly alt: string;
   readonly title: Html;
 }
 
-/** Animations that the browser asks for; undefined if none can be drawn. */
+/** Animations, which the browser requests when they come into view; undefined if none can be drawn. */
 function animations(name: string, shown: readonly Animated[], config: RunFrame['config']): Html | undefined {
   if (shown.length === 0 || !isDrawnFromConfig(config)) return undefined;
   const asText = apart(shown.flatMap(({ entry: { returns, score } }) => [score, ...returns]));
@@ -175,7 +175,7 @@ const width = 480; // pixels
  * The animation of an episode, as an SVG document.
  * @param candidate 1-based
  * @param episode 1-based, within its evaluation
- * @throws UserError if the policy is unknown, or if drawing would run the run's own code
+ * @throws UserError if the policy or episode doesn't exist, or if drawing would execute the run's own code
  */
 export async function episodeSvg(
   path: string,

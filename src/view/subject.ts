@@ -83,7 +83,7 @@ class FilesSubject implements Subject {
   }
 }
 
-/** What the logs of an item have shown so far. */
+/** Follows the logs of an item. */
 interface Course {
   /** Reads what was appended. @returns whether a log was truncated or replaced */
   read(): boolean;
@@ -92,7 +92,7 @@ interface Course {
   whole(): readonly Update[];
 }
 
-/** Watches the files of an item, and follows its course. */
+/** Watches the files of an item, including its curve or metrics. */
 class CourseSubject implements Subject {
   readonly #files: FilesSubject;
   readonly #open: () => Course;

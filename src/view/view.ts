@@ -13,7 +13,7 @@ import type { GivenPages } from './pages.js';
 import { markRoots } from './questions.js';
 import { startView } from './server.js';
 
-/** The given directory; by default, the runs and training runs of the working directory. */
+/** The given directory; by default, the runs and training runs in the working directory. */
 function rootsOf(directory: string | undefined, cwd: string): readonly Root[] {
   if (directory === undefined)
     return [
@@ -32,7 +32,7 @@ export async function view(
     readonly host: LoopbackHost;
     readonly port: number;
     readonly pages: GivenPages;
-    /** Whether to write a file that opens the view. */
+    /** Whether to write a file that redirects a browser to the view. */
     readonly isOpened: boolean;
   },
   { cwd, milliseconds, note, stop }: Pick<CommandContext, 'cwd' | 'milliseconds' | 'note' | 'stop'>,

@@ -2,11 +2,11 @@
 import type { CurvePoint } from './curve.js';
 import { type Growth, type MetricKind, metricKinds, type Row, type TrainingRows } from './messages.js';
 
-/** A list whose neighbours are joined when there are too many; `count`: how many were joined. */
+/** A list that joins neighbouring items when it gets too long; `count`: how many items were joined into one. */
 class Thinned<T extends { readonly count: number }, Point> {
   #all: T[] = [];
   #size = 1;
-  /** The first that changed since the last call to `growth`. */
+  /** Index of the first item that changed since the last call to `growth`. */
   #changed = 0;
   readonly #most: number;
   readonly #joined: (a: T, b: T) => T;
@@ -58,7 +58,7 @@ const joinedStretch = (a: Stretch, b: Stretch): Stretch => ({
   count: a.count + b.count,
 });
 
-/** A run's evaluations; for a long run, the lowest and highest of each stretch. */
+/** A run's evaluations; for a long run, only the lowest and highest of each stretch. */
 export class Curve extends Thinned<Stretch, CurvePoint> {
   #best = Number.NEGATIVE_INFINITY;
   /** Number of evaluations. */
@@ -84,7 +84,7 @@ const flat = (stretches: readonly Stretch[]) =>
 const isBefore = (a: CurvePoint, b: CurvePoint) =>
   a.iteration < b.iteration || (a.iteration === b.iteration && a.candidate < b.candidate);
 
-/** Maximum number of metrics, because a malicious file may have any number. */
+/** Maximum number of metrics, because a malicious file can contain any number. */
 const mostFigures = 40;
 
 interface Mean {
@@ -92,7 +92,7 @@ interface Mean {
   readonly count: number;
 }
 
-/** Lines of metrics; for a long training run, the mean of each stretch. */
+/** Rows of metrics; for a long training run, the mean of each stretch. */
 export class Figures extends Thinned<Mean, Row> {
   readonly #names = new Set<string>();
 

@@ -2,16 +2,16 @@
 import { formatNumber } from '../format/numbers.js';
 import type { Chart } from './chart.js';
 
-/** An evaluation; `best`: highest score so far; `low`, `high`: extreme returns of its episodes. */
+/** An evaluation; `best`: highest score so far; `low`, `high`: lowest and highest return of its episodes. */
 export interface CurvePoint {
   readonly iteration: number;
-  /** 0-based; in iteration 0, the warm-up, the number of the policy. */
+  /** 0-based index within the iteration (for iteration 0, within the warm-up). */
   readonly candidate: number;
   readonly score: number;
   readonly low: number;
   readonly high: number;
   readonly best: number;
-  /** Ends of a narrower interval over the episodes, if known. */
+  /** Ends of a narrower interval of the returns, such as quartiles, if known. */
   readonly inner?: readonly [number, number];
 }
 
@@ -21,7 +21,7 @@ export interface Course {
   readonly points: readonly CurvePoint[];
   /** Proposals without a result. */
   readonly lost: readonly Place[];
-  /** Number of evaluations, of which the points of a long run are the extremes. */
+  /** Number of evaluations. For a long run, `points` contains only the extremes. */
   readonly evaluations: number;
   readonly confirmed?: {
     readonly mean: number;
@@ -36,7 +36,7 @@ export interface Course {
   readonly hint?: string;
 }
 
-/** Gives a candidate's position on the axis of iterations, spread within its iteration. */
+/** Places candidates on the iteration axis; those of one iteration are spread evenly. */
 function placeIn({ lost, points }: Course): (place: Place) => number {
   const widths = { warmup: 1, proposals: 1 };
   for (const { candidate, iteration } of [...points, ...lost]) {
@@ -67,7 +67,7 @@ export function curveChart(course: Course): Chart {
     at: order.map(({ x }) => x),
     series: [
       {
-        label: evaluations > points.length ? 'evaluations (the extremes)' : 'evaluation',
+        label: evaluations > points.length ? 'evaluations (extremes only)' : 'evaluation',
         draw: 'points',
         outliers: 'low',
         colour: '--point',

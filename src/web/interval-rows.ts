@@ -6,12 +6,12 @@ import { percent, ticksWithin } from './ticks.js';
 
 export interface IntervalRow {
   readonly name: Content;
-  /** Null if there is no estimate yet; the text says so. */
+  /** Null if there is no estimate yet; the row then reads `no result`. */
   readonly value: number | null;
   readonly interval: readonly [number, number] | null;
-  /** After the interval, such as the number of pairs. */
+  /** Shown after the interval, such as the number of pairs. */
   readonly detail?: string;
-  /** Not the subject, such as a baseline. */
+  /** True for rows that only provide context, such as a baseline. */
   readonly isMuted?: boolean;
 }
 
@@ -19,11 +19,11 @@ interface Options {
   readonly title: string;
   readonly caption?: Content;
   readonly format?: NumberFormat;
-  /** How values on the axis are written. */
+  /** Format of the labels on the axis. */
   readonly formatTick?: NumberFormat;
   /** Value of the dashed line, such as 0. */
   readonly line?: number | undefined;
-  /** Values that the axis includes. */
+  /** Values that the axis must include. */
   readonly range?: readonly [number, number];
 }
 

@@ -14,7 +14,7 @@ export const itemStatuses = ['running', 'paused', 'crashed', 'interrupted', 'fai
 
 /** A run, a training run, or a directory of several runs. */
 export interface Item {
-  /** Path below the root directory. */
+  /** Path relative to a root directory, preceded by the root's prefix. */
   readonly name: string;
   readonly kind: ItemKind;
   readonly status: (typeof itemStatuses)[number];
@@ -25,9 +25,9 @@ export interface Item {
   readonly of: number;
   /** Highest observed mean return; for a training run, the best held-out return. */
   readonly observed: number | null;
-  /** The final figure of a training run, and what it is, such as `validation loss at step 24`. */
+  /** The best measurement of a training run; `of` describes it, for example `validation loss at step 24`. */
   readonly final?: { readonly value: string; readonly of: string };
-  /** What a training run counts in `done`. */
+  /** Unit of `done` for a training run. */
   readonly unit?: 'step' | 'update';
   /** Mean return on unseen episodes; for a play, over its games. */
   readonly confirmed: number | null;
@@ -45,18 +45,17 @@ export interface Item {
   readonly within: string | null;
   /** Why the item can't be read, or has no result. */
   readonly fault?: string;
-  /** Values that the page asked for, by key: of the item's config, and `evaluations`. */
+  /** Values that the page requested, by config key; `evaluations` can be a key, too. */
   readonly settings?: Readonly<Record<string, string>>;
 }
 
 /** The config keys of all runs. */
 export interface ConfigKeys {
   readonly keys: readonly string[];
-  /** Those whose values differ between runs. */
+  /** Keys whose values differ between runs. */
   readonly different: readonly string[];
 }
 
-/** The mean over seeds. */
 export interface GroupMean {
   /** Number of seeds. */
   readonly count: number;
@@ -86,7 +85,7 @@ export const metricKinds = ['step', 'validation', 'evaluation'] as const;
 
 export type MetricKind = (typeof metricKinds)[number];
 
-/** Metrics of a training run. */
+/** Metrics of a training run, by kind. */
 export type TrainingRows = Readonly<Record<MetricKind, readonly Row[]>>;
 
 /** The run's open question to a person, if there is one. */
@@ -104,7 +103,7 @@ export interface ShownQuestion {
 
 export type Update =
   | { readonly kind: 'curve'; readonly evaluations: number; readonly points: Growth<PointRow> }
-  /** The latest proposals without a result: iteration and candidate. */
+  /** Iteration and candidate of the latest proposals without a result. */
   | { readonly kind: 'lost'; readonly places: readonly (readonly [number, number])[] }
   | { readonly kind: 'metrics'; readonly of: MetricKind; readonly rows: Growth<Row> }
   /** The page has changed. */

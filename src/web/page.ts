@@ -9,7 +9,7 @@ export interface Section {
   readonly content: Content;
 }
 
-/** Sections with their ids and titles; those without content are left out. */
+/** Creates sections; omits those without content. */
 export const sectionsOf = (
   ...all: readonly (readonly [id: string, title: string, content: Content])[]
 ): readonly Section[] =>
@@ -28,7 +28,7 @@ interface Following {
 /** Reload interval of a page that shows work in progress, in seconds. */
 const reloadEvery = 10;
 
-/** The content of a page, for a file or, section by section, for the live view. */
+/** The content of a page, which is saved to a file or shown section by section in the live view. */
 export interface Page {
   readonly title: string;
   readonly header: Html;
@@ -38,7 +38,7 @@ export interface Page {
   readonly keys?: readonly string[];
   /** Present only while the work is in progress; the page then reloads itself. */
   readonly following?: Following | undefined;
-  /** True while more runs are being read for it; the live view asks again. */
+  /** True while more runs are being read for it; the live view then requests it again. */
   readonly isPartial?: boolean;
 }
 
@@ -47,12 +47,12 @@ export const appStyle = (): string => `${packageText('dist/web/app.css')}\n${pal
 
 export const appScript = (): string => packageText('dist/web/app.js');
 
-/** The icon of all pages: a curve that climbs. */
+/** The icon of all pages: a rising curve. */
 export const icon: Html = html`<link rel="icon" href="${"data:image/svg+xml,%3Csvg%20xmlns='http://www.w3.org/2000/svg'%20viewBox='0%200%2016%2016'%3E%3Crect%20width='16'%20height='16'%20rx='3'%20fill='%233d6fd1'/%3E%3Cpath%20d='M3%2012h3V9h3V6h4V3'%20fill='none'%20stroke='%23fff'%20stroke-width='2'/%3E%3C/svg%3E"}">`;
 
 /**
- * Renders a page as a single file. Its Content-Security-Policy allows only this style and this script, by their
- * hashes, and embedded images: the page sends no requests, and no text in it can run as code.
+ * Renders a page as a single file. Its Content-Security-Policy allows only embedded images and, by hash, this style and
+ * this script. So the page sends no requests, and no text in it can run as code.
  */
 export function page(options: Page): string {
   const { following } = options;
@@ -105,7 +105,7 @@ function followLine({ silence, written }: Following): Html {
   return html`<p class="follow"><label class="scripted"><input type="checkbox" id="follow" data-every="${reloadEvery}" checked> reload this page every ${reloadEvery} s</label> <span id="written" data-time="${written}" data-silence="${Math.ceil(silence)}">written at ${written.slice(11, 19)} UTC</span></p>`;
 }
 
-/** The Content-Security-Policy source that allows only this text. */
+/** The source expression of a Content-Security-Policy that allows exactly this text. */
 function hashSource(text: string): string {
   return `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
 }

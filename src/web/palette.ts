@@ -16,7 +16,7 @@ const positive = [217, 84, 33] as const;
 const negative = [38, 110, 224] as const;
 const sequential = [22, 148, 110] as const;
 
-/** Distinguishable with common forms of colour blindness (Paul Tol's bright scheme, plus his orange). */
+/** Distinguishable with the common forms of colour blindness (Paul Tol's bright scheme, plus his orange). */
 const categorical = [
   [68, 119, 170],
   [238, 102, 119],
@@ -28,7 +28,7 @@ const categorical = [
   [150, 150, 150],
 ] as const;
 
-/** Maximum number of choices shown as colours; more are shown as numbers. */
+/** Maximum number of choices to show as colours; if there are more, they are shown as numbers. */
 export const maxCategories = categorical.length;
 
 export const categoricalPalette: readonly Rgba[] = categorical.map(([r, g, b]) => [r, g, b, 255]);
@@ -59,13 +59,13 @@ export function sequentialIndex(share: number): number {
 
 const cellLevels = 10;
 
-/** CSS class of a table cell in one of 21 shades. */
+/** CSS class that gives a table cell one of 21 shades; values of magnitude `scale` or more get the strongest. */
 export function cellClass(value: number, scale: number): string {
   const level = scale > 0 ? Math.round(Math.min(1, Math.abs(value) / scale) * cellLevels) : 0;
   return level === 0 ? '' : `${value < 0 ? 'neg' : 'pos'}-${level}`;
 }
 
-/** Colours of the arms' lines. */
+/** Colours of the lines of the arms, `arm-0` first. */
 const arms = [
   'var(--point)',
   'var(--accent)',

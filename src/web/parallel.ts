@@ -6,7 +6,7 @@ import { logTicks, tickStep, ticksWithin } from './ticks.js';
 
 interface ParallelAxis {
   readonly title: string;
-  /** Labels at positions from 0, the lower end, to 1. */
+  /** Labels and their positions, from 0 (bottom) to 1 (top). */
   readonly ticks: readonly (readonly [at: number, label: string])[];
 }
 
@@ -15,18 +15,18 @@ export interface ParallelLine {
   readonly group: number;
   /** A position from 0 to 1 on each axis; the last one is the result and decides the colour. */
   readonly at: readonly number[];
-  /** The line below the plot while this line is highlighted. */
+  /** Text below the plot while this line is highlighted. */
   readonly note: string;
-  /** Address of the run, and what the link to it says. */
+  /** Address of the run, and the text of the link to it. */
   readonly href: string;
   readonly link: string;
 }
 
 export interface Parallel {
-  /** The plot in words, for screen readers. */
+  /** Describes the plot, for screen readers. */
   readonly label: string;
   readonly axes: readonly ParallelAxis[];
-  /** Ascending by result. */
+  /** In ascending order of the result. */
   readonly lines: readonly ParallelLine[];
 }
 
@@ -81,7 +81,7 @@ export function parallelPlot(
   };
 }
 
-/** A range that contains the values and ends at round ones. */
+/** A range with round ends that contains the values. */
 function roundRange(values: readonly number[], count: number): readonly [low: number, high: number] {
   const finite = values.filter(Number.isFinite);
   const [least, most] = finite.length === 0 ? [0, 1] : [smallest(finite), largest(finite)];
@@ -90,7 +90,7 @@ function roundRange(values: readonly number[], count: number): readonly [low: nu
   return [Math.floor((least - room) / step + 1e-9) * step, Math.ceil((most + room) / step - 1e-9) * step];
 }
 
-/** The largest distance between lines with the same value of a list, as a share of the axis. */
+/** Maximum distance between lines with the same value of a list, as a share of the axis. */
 const spread = 0.12;
 
 function keyAxis({ kind }: ParallelKey, values: readonly string[]) {
@@ -101,7 +101,7 @@ function keyAxis({ kind }: ParallelKey, values: readonly string[]) {
     const room = Math.min(spread, 0.5 / items.length);
     return {
       ticks: items.map((item, i) => [inside(place(i), room), item === 'null' ? '(none)' : item] as const),
-      // Lines with the same value are spread by their results, so that they can be told apart.
+      // Lines with the same value are spread by their results to make them distinguishable.
       at: (value: string, share: number) => inside(place(items.indexOf(value)), room) + (share - 0.5) * room,
     };
   }
@@ -118,16 +118,16 @@ function keyAxis({ kind }: ParallelKey, values: readonly string[]) {
   };
 }
 
-/** Leaves room for the lines of the first and the last value. */
+/** Leaves room for the spread of the lines with the first and the last value. */
 const inside = (place: number, room: number) => room / 2 + place * (1 - room);
 
-/** Numbers by size, other values as they come. */
+/** Sorts the items if all are numbers; otherwise keeps their order. */
 export function inOrder(items: readonly string[]): readonly string[] {
   return items.every((item) => item !== '' && Number.isFinite(Number(item)))
     ? items.toSorted((a, b) => Number(a) - Number(b))
     : items;
 }
 
-/** The place of the plot in a page. Without JavaScript, it shows the plot in words. */
+/** The element in which the app draws the plot. Without JavaScript, it shows only the description. */
 export const parallelFigure = (parallel: Parallel): Html =>
   html`<figure class="parallel" data-parallel>${embedJson(undefined, parallel)}<p class="note">${parallel.label}</p></figure>`;

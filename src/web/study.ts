@@ -4,22 +4,22 @@ import { formatInterval, formatReturn, formatTime } from '../format/numbers.js';
 import { runFiles } from '../runs/reader.js';
 import type { Item } from './messages.js';
 
-/** Where a study's page is shown. */
+/** The parts of a study's page that depend on where it is shown. */
 export interface Shown {
   /** Address of a run's page; `run` is its path below the study's directory. */
   readonly linkOf: (run: string) => string;
-  /** The current status, if it is known better than what was recorded. */
+  /** The current status, if it can differ from the recorded one. */
   readonly status?: Item['status'];
 }
 
-/** Turns a path below the page into a relative link; encoding keeps it from being anything else, such as a script. */
+/** Turns a path below the page into a relative link; encoding ensures that it can't become a `javascript:` link. */
 export const relativeLink = (path: string): string =>
   `./${path.split('/').map(encodeURIComponent).join('/')}`;
 
-/** In a file in the study's directory. */
+/** For a file in the study's directory. */
 export const inFile: Shown = { linkOf: (run) => relativeLink(`${run}/${runFiles.report}`) };
 
-/** The header of a page; facts without a value are left out. */
+/** The header of a page, without the facts that have no value. */
 export function pageHeader({
   facts = [],
   kicker,
@@ -44,17 +44,17 @@ ${facts.length > 0 && factList(facts)}${verdict}
 </header>`;
 }
 
-/** Names and values, without those that have no value. */
+/** Lists names and values, except names without a value. */
 export const factList = (facts: readonly (readonly [name: string, value: Content])[]): Html =>
   html`<dl class="facts">${facts.map(([name, value]) => isShown(value) && html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>`;
 
 const isShown = (value: Content) => value !== undefined && value !== null && value !== false;
 
-/** A figure with its name above and a note below. */
+/** Shows a value with its name above and a note below. */
 export const tile = (name: string, value: Content, note: Content, className = ''): Html =>
   html`<div class="tile ${className}"><dt>${name}</dt><dd class="value">${value}</dd><dd class="note">${note}</dd></div>`;
 
-/** The main result of a page, with its 95 % interval. @param over what the interval is over, such as `over 5 games` */
+/** The main result of a page, with its 95 % interval. @param over the sample, such as `over 5 games` */
 export const resultTile = (
   name: string,
   value: number | null | undefined,
@@ -68,13 +68,13 @@ export const resultTile = (
     typeof value === 'number' ? 'confirmed' : '',
   );
 
-/** Problems; undefined if there are none. */
+/** A list of warnings; undefined if there are none. */
 export const warningList = (lines: readonly Content[]): Html | undefined =>
   lines.length === 0
     ? undefined
     : html`<ul class="warnings">${lines.map((line) => html`<li>${line}</li>`)}</ul>`;
 
-/** Runs that failed; undefined if none did. */
+/** A list of failed runs; undefined if none failed. */
 export const failureList = (failures: readonly { readonly run: string; readonly message: string }[]) =>
   warningList(failures.map(({ message, run }) => `${run}: ${message}`));
 
@@ -85,9 +85,9 @@ export const howToRead = 'How to read this';
 export const readingList = (lines: readonly Content[]): Html =>
   html`<ul>${lines.map((line) => html`<li>${line}.</li>`)}</ul>`;
 
-/** @param time of the data that is shown, ISO 8601 */
+/** @param time when the data was recorded, ISO 8601 */
 export const writtenBy = (policyloop: string, time?: string): Html =>
   html`<p>${time !== undefined && `State as of ${formatTime(time)}. `}Written by policyloop ${policyloop}.</p>`;
 
-/** A verdict in a box at the start of a page. @param mark `higher`, `lower` or `too-few`: its colour */
+/** A verdict in a box at the start of a page. @param mark determines its colour: `higher`, `lower` or `too-few` */
 export const verdictBox = (text: Content, mark = ''): Html => html`<p class="verdict ${mark}">${text}</p>`;

@@ -1,27 +1,27 @@
-/** The charts of a training run: the same in files and in the live view, from the same rows of metrics. */
+/** The charts of a training run, which saved pages and the live view draw from the same rows of metrics. */
 import { formatCount, formatNumber, formatReturn } from '../format/numbers.js';
 import type { Axis, Chart, Series } from './chart.js';
 import type { MetricKind, Row, TrainingRows } from './messages.js';
 
-/** What rows don't say. */
+/** Texts and settings that the metrics don't contain. */
 export interface TrainingWords {
   readonly unit: 'step' | 'update';
-  /** What evaluations measure, such as `held-out mean return`. */
+  /** Name of the quantity that evaluations measure, such as `held-out mean return`. */
   readonly measured: string;
-  /** Title of the rewards in training. */
+  /** Title of the reward chart. */
   readonly rewards: string;
-  /** Longer gradients are clipped. */
+  /** Gradients with a larger norm are clipped. */
   readonly maxGradientNorm?: number | undefined;
 }
 
-/** Smoothed loss after `count` steps: the mean over the latest of them. Used in terminal, page and charts. */
+/** Smoothed loss after `count` steps: the mean over the latest 5 %, but at least 10 and at most 100 of them. */
 export function trainingLoss(losses: readonly number[], count = losses.length): number {
   const reach = Math.max(10, Math.min(100, Math.round(count / 20)));
   const latest = losses.slice(Math.max(0, count - reach), count);
   return latest.reduce((sum, loss) => sum + loss, 0) / latest.length;
 }
 
-/** Small charts of one metric, in order; those without values are left out. */
+/** Small charts of one metric each, in order; a chart without values is omitted. */
 const charted: readonly (readonly [
   of: 'step' | 'evaluation',
   name: string,
@@ -35,19 +35,19 @@ const charted: readonly (readonly [
   ['step', 'kl', 'KL divergence (nats)'],
   ['step', 'turns', 'Episode length (turns)'],
   ['step', 'episodeSteps', 'Episode length (steps)'],
-  ['step', 'valid', 'Replies that could be used', 'share'],
+  ['step', 'valid', 'Usable replies', 'share'],
   ['step', 'replyTokens', 'Tokens per reply'],
   ['step', 'valueLoss', 'Value loss'],
-  ['step', 'explainedVariance', 'Variance of returns that the value head explains', 'share'],
+  ['step', 'explainedVariance', 'Variance of returns explained by the value head', 'share'],
   ['step', 'mismatch', 'KL between sampler and trainer (nats)'],
   ['step', 'clipShare', 'Clipped ratios', 'share'],
   ['step', 'learningRate', 'Learning rate'],
   ['step', 'gradientNorm', 'Gradient norm'],
   ['step', 'tokensPerSecond', 'Tokens per second', 'compact'],
-  ['step', 'rssBytes', 'Memory of the process', 'bytes'],
+  ['step', 'rssBytes', 'Memory use', 'bytes'],
 ];
 
-/** The main chart first; empty before the first step. */
+/** The charts of a training run, the main chart first; empty before the first step. */
 export function trainingCharts(all: TrainingRows, words: TrainingWords): readonly Chart[] {
   const [step, validation, evaluation] = [
     numbered(all.step),
@@ -71,7 +71,7 @@ export function trainingCharts(all: TrainingRows, words: TrainingWords): readonl
 
 const numbered = (rows: readonly Row[]) => rows.filter(({ step }) => step !== undefined);
 
-/** Adds the mean length of an update's episodes, where rows have totals. */
+/** Adds the mean episode length of each update, computed from running totals if the rows have them. */
 const withEpisodeSteps = (rows: readonly Row[]): readonly Row[] =>
   rows.map((row, i) => {
     const { episodes = 0, steps = 0 } = rows[i - 1] ?? {};
@@ -79,7 +79,7 @@ const withEpisodeSteps = (rows: readonly Row[]): readonly Row[] =>
     return length > 0 && Number.isFinite(length) ? { ...row, episodeSteps: length } : row;
   });
 
-/** The steps of these rows, and how to get a metric's values at them. */
+/** The steps of these rows, ascending, and a function that returns a metric's value at each of them. */
 function stepsOf(...rows: readonly (readonly Row[])[]) {
   const at = [...new Set(rows.flat().map(({ step = 0 }) => step))].sort((a, b) => a - b);
   const valuesOf = (own: readonly Row[], value: (row: Row) => number | undefined) => {
@@ -96,14 +96,14 @@ const bestMark = (label: string, { step = 0 }: Row, y: number): NonNullable<Char
   { label, draw: 'diamond', colour: '--good', marks: [{ x: step, y }] },
 ];
 
-const hint = 'Point at the chart for values; drag to zoom, double-click to reset.';
+const hint = 'Hover over the chart for values; drag to zoom, double-click to reset.';
 
 const xAxis = ({ unit }: TrainingWords): Axis => ({
   title: unit === 'step' ? 'Step' : 'Update',
   kind: 'whole',
 });
 
-/** A metric of each step, in the background, and its mean over the latest. */
+/** A metric at each step, in the background, and its moving average. */
 function smoothed(
   name: string,
   rows: readonly Row[],
@@ -135,7 +135,7 @@ function lossChart({ step, validation }: TrainingRows, words: TrainingWords): Ch
     y: { title: 'Loss (nats per answer token)' },
     at: steps.at,
     series: [
-      { ...each, label: 'training loss of each step', outliers: 'high' },
+      { ...each, label: 'training loss per step', outliers: 'high' },
       { ...mean, label: `training loss, ${smoothText(words)}` },
       ...heldOut(
         'validation loss',
@@ -147,7 +147,7 @@ function lossChart({ step, validation }: TrainingRows, words: TrainingWords): Ch
   };
 }
 
-/** A line, and points unless there are many. */
+/** A line and, if there are at most 60 values, points. */
 function heldOut(
   label: string,
   values: Series['values'],
@@ -182,7 +182,7 @@ function returnChart({ evaluation }: TrainingRows, words: TrainingWords): Chart 
   };
 }
 
-/** Rewards in training, with their spread within the groups. */
+/** Rewards during training, with their standard deviation within groups. */
 function rewardChart({ step }: TrainingRows, words: TrainingWords): Chart {
   const rows = step.filter(({ reward }) => reward !== undefined);
   const steps = stepsOf(rows);
@@ -196,7 +196,7 @@ function rewardChart({ step }: TrainingRows, words: TrainingWords): Chart {
     at: steps.at,
     ...(hasSpread && { bands: { label: '± standard deviation within groups' } }),
     series: [
-      { ...each, label: 'mean of each update', ...(hasSpread && { low: end(-1), high: end(1) }) },
+      { ...each, label: 'mean per update', ...(hasSpread && { low: end(-1), high: end(1) }) },
       { ...mean, label: smoothText(words) },
     ],
     hint,
@@ -225,12 +225,12 @@ function smallChart(
 
 const capitalised = (words: string) => words.charAt(0).toUpperCase() + words.slice(1);
 
-/** The data in a page as a file. */
+/** The data that a saved page contains. */
 export interface TrainingInFile extends Readonly<Record<MetricKind, PackedRows>> {
   readonly words: TrainingWords;
 }
 
-/** Rows by column, with six digits. */
+/** Rows stored by column, with values rounded to six significant digits. */
 export interface PackedRows {
   readonly columns: Readonly<Record<string, readonly (number | null)[]>>;
   readonly count: number;

@@ -71,7 +71,7 @@ it('takes the filter of the index, and spans and groups', async () => {
   const page = await answer('&span=day&by=purpose');
   expect(page.sections[1]!.html).toContain('Hour (UTC)');
   expect(page.sections[1]!.html).toContain('"proposals"');
-  expect(totalsOf(await answer('&filter=nothing-like-this'))).toContain('No calls in this time');
+  expect(totalsOf(await answer('&filter=nothing-like-this'))).toContain('No calls in this period');
 });
 
 it('sees what was appended', async () => {

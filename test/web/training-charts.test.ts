@@ -26,7 +26,7 @@ describe('charts of a training', () => {
     const charts = trainingCharts(rowsWith({ step, validation }), { ...words, unit: 'step' });
     expect(titles(charts)).toEqual(['Loss (nats per answer token)', 'Learning rate']);
     const [loss] = charts;
-    expect(series(loss!, 'training loss of each step').values).toEqual([4, 3, 2, 1]);
+    expect(series(loss!, 'training loss per step').values).toEqual([4, 3, 2, 1]);
     expect(series(loss!, 'training loss, mean').values).toEqual([4, 3.5, 3, 2.5]);
     expect(series(loss!, 'validation loss').values).toEqual([null, 2, null, 2.5]);
     expect(loss!.marks![0]!.marks).toEqual([{ x: 2, y: 2 }]);
@@ -48,7 +48,7 @@ describe('charts of a training', () => {
     expect(returns!.series.find(({ draw }) => draw === 'points')).toMatchObject({
       ...{ values: [0, 1, 1], low: [-0.1, 0.9, 0.9], high: [0.1, 1.1, 1.1] },
     });
-    expect(series(rewards!, 'mean of each')).toMatchObject({ low: [0.3, 1], high: [0.7, 1] });
+    expect(series(rewards!, 'mean per')).toMatchObject({ low: [0.3, 1], high: [0.7, 1] });
     expect(rewards!.bands?.label).toContain('within groups');
     expect(titles(rest)).toEqual([
       ...['Groups without signal: all returns equal', 'Entropy (nats per token or action)', 'Gradient norm'],

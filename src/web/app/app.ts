@@ -25,7 +25,6 @@ const keys = [
   ['?', 'show shortcuts'],
 ];
 
-/** What keys do on every page. */
 const shortcuts: Readonly<Record<string, (event: KeyboardEvent) => void>> = {
   '/': (event) => {
     event.preventDefault();
@@ -80,7 +79,7 @@ function moveRow(by: number) {
   rows[at < 0 ? 0 : Math.max(0, Math.min(rows.length - 1, at + by))]?.focus();
 }
 
-/** Shows the live view: pages of a server that runs on this machine. */
+/** Shows the live view, whose server runs on this machine. */
 export function showView() {
   enter();
   followLinks();

@@ -1,4 +1,4 @@
-/** The app: in a file, it brings the page's charts, tables and prompts to life; served by `policyloop view`, it is the whole view. */
+/** The app. It makes saved pages interactive (charts, tables, prompts), and draws all pages of `policyloop view`. */
 import { showView } from './app.js';
 import { followFile } from './markup/follow.js';
 import { activate, openTarget } from './markup/markup.js';

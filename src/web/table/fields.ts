@@ -1,4 +1,4 @@
-/** Fields of an item by which lists of items can be shown, filtered, sorted and grouped. */
+/** Fields of items, which lists show as columns and use to filter, sort and group. */
 import { type Item, itemKinds, itemStatuses } from '../messages.js';
 
 export type Value = string | number | null;
@@ -18,7 +18,7 @@ const text = (key: string, of: Field['of'], values?: readonly string[]): Field =
 });
 const number = (key: string, of: Field['of']): Field => ({ key, title: key, kind: 'number', of });
 
-/** Fields that every item has; other keys are those of its config. */
+/** Fields that every item has; all other keys are config keys. */
 export const fields: readonly Field[] = [
   text('name', ({ name }) => name),
   text('kind', ({ kind }) => kind, itemKinds),
@@ -40,22 +40,22 @@ export const fields: readonly Field[] = [
   { key: 'started', title: 'started (UTC)', kind: 'time', of: ({ started }) => started },
 ];
 
-/** Other names of fields: those of `policyloop list`, and of earlier addresses. */
+/** Other names of fields, in `policyloop list` and in the URLs of earlier versions. */
 const aliases: Readonly<Record<string, string>> = { best: 'observed', done: 'progress', tags: 'tag' };
 
 const byKey = new Map(fields.map((field) => [field.key, field]));
 
-/** Keys that the server sends only on request. */
+/** True for keys whose values the server sends only on request. */
 export const isAsked = (key: string): boolean => key === 'evaluations' || fieldOf(key).kind === 'setting';
 
-/** The field of a key; a key that isn't a field is a key of the config, such as `model.temperature`. */
+/** The field with this key. Any other key is a config key, such as `model.temperature`. */
 export function fieldOf(key: string): Field {
   const own = byKey.get(aliases[key] ?? key);
   if (own !== undefined) return own;
   return { key, title: key, kind: 'setting', of: ({ settings }) => settingOf(settings, key) };
 }
 
-/** Numbers sort and group as numbers. */
+/** The value as a number if possible, so that it is sorted and grouped as one. */
 function settingOf(settings: Item['settings'], key: string): Value {
   const value = settings && Object.hasOwn(settings, key) ? settings[key] : undefined;
   return numeric(value) ?? value ?? null;
@@ -67,14 +67,14 @@ function numeric(value: string | undefined): number | null {
   return Number.isFinite(number) ? number : null;
 }
 
-/** Numbers first, then texts; missing values last. */
+/** Orders numbers before texts, and missing values last. @param sign -1 for descending order of numbers and texts */
 export function compareValues(a: Value, b: Value, sign = 1): number {
   if (a === null || b === null) return a === b ? 0 : a === null ? 1 : -1;
   if (typeof a !== typeof b) return typeof a === 'number' ? -1 : 1;
   return a === b ? 0 : sign * (a < b ? -1 : 1);
 }
 
-/** @param sort a key, after a minus for descending order */
+/** @param sort a key; a leading `-` means descending order */
 export function sorted(items: readonly Item[], sort: string): readonly Item[] {
   const isDown = sort.startsWith('-');
   const { of } = fieldOf(isDown ? sort.slice(1) : sort);

@@ -1,4 +1,4 @@
-/** Filters of the list: words, and `key=value` with patterns and ranges. */
+/** Filters for lists: words, and `key=value` with patterns and ranges. */
 import { distance } from 'fastest-levenshtein';
 import { matches } from '../../base/pattern.js';
 import type { Item } from '../messages.js';
@@ -6,13 +6,13 @@ import { type Field, fieldOf, fields, isAsked } from './fields.js';
 
 export interface Filter {
   readonly accepts: (item: Item) => boolean;
-  /** What is wrong with its parts, which are ignored, and what is allowed. */
+  /** Messages about invalid parts, which are ignored. */
   readonly problems: readonly string[];
-  /** Keys that the server must send. */
+  /** Keys whose values the server must send. */
   readonly asked: readonly string[];
 }
 
-/** @param configKeys keys that the configs have; undefined while they are unknown */
+/** @param configKeys keys in the configs; undefined until they are loaded */
 export function parseFilter(text: string, configKeys?: readonly string[]): Filter {
   const tests: ((item: Item) => boolean)[] = [];
   const problems: string[] = [];
@@ -30,7 +30,7 @@ export function parseFilter(text: string, configKeys?: readonly string[]): Filte
 
 type Test = { readonly accepts: (item: Item) => boolean; readonly key?: string };
 
-/** A test, or what is wrong. */
+/** A test, or an error message. */
 function testOf(part: string, configKeys: readonly string[] | undefined): Test | string {
   const [, key = '', sign, value = ''] = /^([\w.-]*?)(!=|[<>]=?|={1,2})(.*)$/s.exec(part) ?? [];
   if (sign === undefined) return { accepts: wordTest(part) };
@@ -52,7 +52,7 @@ function wordTest(word: string): Test['accepts'] {
     );
 }
 
-/** @param name the key as it was written */
+/** @param name the key as the user typed it */
 function valueTest(field: Field, name: string, value: string): Test['accepts'] | string {
   const { key, kind, of, values } = field;
   const range = rangeOf(value);
@@ -67,7 +67,7 @@ function valueTest(field: Field, name: string, value: string): Test['accepts'] |
       const [first, last] = range;
       return (item) => {
         const own = of(item);
-        // An upper end includes every time that begins with it.
+        // An upper end such as 2026-01 includes every time that begins with it.
         return own !== null && own >= first && (last === '' || own <= `${last}\uffff`);
       };
     }
@@ -107,11 +107,11 @@ function textTest(of: Field['of'], pattern: string): Test['accepts'] {
   };
 }
 
-/** Fields, config keys and sections of the config; while the configs' keys are unknown, any key. */
+/** True for fields, config keys and config sections; true for any key until the config keys are loaded. */
 export const isKnown = ({ key, kind }: Field, configKeys: readonly string[] | undefined): boolean =>
   kind !== 'setting' || (configKeys?.some((one) => one === key || one.startsWith(`${key}.`)) ?? true);
 
-/** What is wrong with a key that nothing has. */
+/** The error message for an unknown key. */
 export function unknownKey(key: string, configKeys: readonly string[]): string {
   const known = fields.map((field) => field.key);
   const nearest = [...known, ...configKeys].find(

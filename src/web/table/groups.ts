@@ -3,16 +3,15 @@ import { type GroupFigures, type Item, isHolder } from '../messages.js';
 import { compareValues, type Field, fieldOf, type Value } from './fields.js';
 
 export interface Group {
-  /** Identifies the group in addresses: its environment and values, as JSON. */
+  /** Identifies the group in URLs: its environment and values, as JSON. */
   readonly id: string;
   /** Returns of different environments can't be compared, so they never share a group. */
   readonly environment: string | null;
-  /** One per key. */
   readonly values: readonly Value[];
   readonly items: readonly Item[];
 }
 
-/** Directories of runs are left out, because their runs are in the groups. */
+/** Groups items by these keys. Leaves out directories of runs, because their runs are grouped. */
 export function groupsOf(items: readonly Item[], by: readonly string[]): readonly Group[] {
   const keys = by.map(fieldOf);
   const groups = new Map<string, Group & { readonly items: Item[] }>();
@@ -28,11 +27,11 @@ export function groupsOf(items: readonly Item[], by: readonly string[]): readonl
   return [...groups.values()];
 }
 
-/** Like `0.7`, or with several keys `model.temperature 0.7, policy.kind linear`. */
+/** A title such as `0.7`, or `model.temperature 0.7, policy.kind linear` for several keys. */
 export const groupTitle = ({ values }: Pick<Group, 'values'>, by: readonly string[]): string =>
   values.map((value, i) => `${by.length > 1 ? `${by[i]} ` : ''}${value ?? '–'}`).join(', ');
 
-/** What a group shows of a field: the mean of numbers, or the value that all items share. */
+/** A field's value for a group: the mean of numbers, the earliest start, or the value that all items share. */
 export function groupValue(items: readonly Item[], { key, kind, of }: Field): Value {
   const values = items.map(of).filter((value) => value !== null);
   const [first = null] = values;
@@ -45,12 +44,12 @@ export function groupValue(items: readonly Item[], { key, kind, of }: Field): Va
   return different === 1 ? first : `${different} values`;
 }
 
-/** The mean of a return that the server computed, or of what is known until then. */
+/** The mean return that the server computed; until it arrives, and for other fields, `groupValue`. */
 export const groupMean = (group: Group, key: string, figures: GroupFigures | undefined): Value =>
   (key === 'observed' || key === 'confirmed' ? figures?.[key]?.mean : undefined) ??
   groupValue(group.items, fieldOf(key));
 
-/** @param sort a key, after a minus for descending order; `name`: by the values of the keys */
+/** @param sort a key, or `name` for the values of the keys; a leading `-` means descending order */
 export function sortedGroups(
   groups: readonly Group[],
   sort: string,

@@ -1,10 +1,10 @@
-/** What the address says about the list: filter, order, columns and grouping. */
+/** The state of a list, which is part of the URL: filter, order, columns and grouping. */
 import { fieldOf, isAsked } from './fields.js';
 import { isKnown, unknownKey } from './filter.js';
 
 export interface TableState {
   readonly filter: string;
-  /** A key, after a minus for descending order. */
+  /** A key; a leading `-` means descending order. */
   readonly sort: string;
   /** Keys of the columns after the name. */
   readonly columns: readonly string[];
@@ -12,7 +12,7 @@ export interface TableState {
   readonly by: readonly string[];
 }
 
-/** Maximum number of single runs in a comparison; groups have no maximum. */
+/** Maximum number of single runs in a comparison. There is no limit for groups. */
 export const mostCompared = 16;
 
 const initialColumns: readonly string[] = [
@@ -30,7 +30,7 @@ const listOf = (text: string): readonly string[] => [
   ),
 ];
 
-/** @param usual columns if the query names none */
+/** @param usual columns to show if the query names none */
 export function stateOf(query: URLSearchParams, usual = initialColumns): TableState {
   const [columns, by] = [query.get('columns'), query.get('by')];
   return {
@@ -41,7 +41,7 @@ export function stateOf(query: URLSearchParams, usual = initialColumns): TableSt
   };
 }
 
-/** The query without what is as usual. */
+/** The parts of the state that differ from the defaults, as a query. */
 export function queryOfState({ by, columns, filter, sort }: TableState): Readonly<Record<string, string>> {
   return {
     ...(filter !== initial.filter && { filter }),
@@ -51,11 +51,11 @@ export function queryOfState({ by, columns, filter, sort }: TableState): Readonl
   };
 }
 
-/** Keys that the server must send with the items. */
+/** Keys whose values the server must send with the items. */
 export const askedBy = ({ by, columns, sort }: TableState, filtered: readonly string[]): readonly string[] =>
   [...new Set([...by, ...columns, ...filtered, sort.replace(/^-/, '')])].filter(isAsked).toSorted();
 
-/** What is wrong with keys of columns and groups. */
+/** Error messages for unknown keys. */
 export const unknownKeys = (
   keys: readonly string[],
   configKeys: readonly string[] | undefined,

@@ -3,12 +3,12 @@ import { h } from 'preact';
 
 export const html = htm.bind(h);
 
-/** An event of a text field or a box. */
+/** An event of a text field or checkbox. */
 export interface InputEvent {
   readonly currentTarget: HTMLInputElement;
 }
 
-/** Handles a form's fields, by name, including the one of the button that was pressed. */
+/** Handles the submission of a form. `field` returns a value by name, including the value of the button pressed. */
 export const submitted =
   (handle: (field: (name: string) => string) => void) =>
   (event: SubmitEvent & { readonly currentTarget: HTMLFormElement }): void => {

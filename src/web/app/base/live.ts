@@ -1,4 +1,4 @@
-/** What the server says and is told. Hidden pages make no requests. */
+/** Communication with the server. Hidden pages receive no events. */
 import { createContext } from 'preact';
 import { useContext, useEffect, useRef, useState } from 'preact/hooks';
 import type { Growth, Item, Update } from '../../messages.js';
@@ -12,16 +12,16 @@ interface Listener {
   readonly update?: (update: Update) => void;
 }
 
-/** `refused`: the view has ended, or another one now runs at this address. */
+/** `refused`: the server rejects the connection, for example because another view now runs at this address. */
 export type LinkState = 'live' | 'lost' | 'refused';
 
-/** Is told whether news arrives. */
+/** Called whenever the state of the connection changes. */
 export const OnLinkState = createContext<(state: LinkState) => void>(() => undefined);
 
-/** Stored for this origin, so pages on other ports can't read it, unlike a cookie. */
+/** Key in local storage, which pages on other ports can't read, unlike cookies. */
 const tokenKey = 'policyloop view';
 
-/** Keeps the token of the address that `policyloop view` printed, and removes it from the address. */
+/** Moves the token from the URL that `policyloop view` printed to local storage. */
 export function enter(): void {
   const entered = new URL(location.href);
   const token = entered.searchParams.get('token');
@@ -34,12 +34,12 @@ export function enter(): void {
 
 const token = () => localStorage.getItem(tokenKey) ?? '';
 
-/** Milliseconds until a refused page tries again. */
+/** Milliseconds until a refused connection is retried. */
 const refusedPause = 3000;
 
 /**
  * Receives server-sent events while the component is mounted.
- * @param watched the query: `of` with the names of items, or `all`; `key` with config keys whose values they bring along
+ * @param watched query string: `of` with names of items, or `all`; `key` with config keys whose values to include
  */
 export function useLive(watched: string, listener: Listener): void {
   const onState = useContext(OnLinkState);
@@ -94,13 +94,13 @@ async function ask<T>(address: string, body?: object): Promise<T> {
   throw new Error(answer.error?.message ?? `the server replied with status ${response.status}`);
 }
 
-/** Minimum pause between requests for the same, in milliseconds; slow ones are followed by longer pauses. */
+/** Minimum pause between requests for the same answer, in milliseconds; longer after slow requests. */
 const leastPause = 1500;
 
 /**
- * Asks the server, and again when the answer is stale.
- * @param address undefined: nothing is asked yet
- * @param basis what the answer depends on, if an answer stays until the next one comes
+ * Requests an answer from the server, and another one whenever `refresh` is called.
+ * @param address if undefined, nothing is requested yet
+ * @param basis what the answer depends on; if given, an answer stays visible until the next one arrives
  */
 export function useAnswer<T>(address: string | undefined, basis?: string) {
   const [answer, setAnswer] = useState<T | undefined>(undefined);
@@ -141,11 +141,11 @@ export function useAnswer<T>(address: string | undefined, basis?: string) {
   return { answer, problem, refresh: () => void refresh() };
 }
 
-/** Sends requests; `said` is the answer to the last one, or what went wrong. */
+/** Sends requests; `said` is the answer to the last one, or its error message. */
 export function usePost() {
   const [said, setSaid] = useState('');
   const [isSending, setSending] = useState(false);
-  /** Whether the server did as it was told. */
+  /** True if the request succeeded. */
   const send = async (address: string, body: object): Promise<boolean> => {
     setSending(true);
     setSaid('sending …');

@@ -1,4 +1,4 @@
-/** Words, addresses and navigation. Numbers are formatted as in reports. */
+/** Units, returns, addresses and navigation. */
 import { formatReturn, missing } from '../../../format/numbers.js';
 import type { Item } from '../../messages.js';
 
@@ -10,7 +10,7 @@ export const shownReturn = (value: number | null | undefined): string =>
 
 type Query = Readonly<Record<string, string | number | readonly string[] | undefined>>;
 
-/** Like `?q=pole&of=run-1&of=run-2`, without what is empty. */
+/** A query string such as `?q=pole&of=run-1&of=run-2`, without empty values. */
 export function queryOf(query: Query): string {
   const pairs = Object.entries(query).flatMap(([key, value = '']) =>
     [value].flat().map((one) => [key, String(one)]),
@@ -36,7 +36,7 @@ export function currentAddress(): Address {
   return { page: (pathname.slice(1) || 'index') as Address['page'], name: '', query };
 }
 
-/** Shows a page of the view without reloading. @param replace replaces the history entry */
+/** Shows a page of the view without reloading. @param replace whether to replace the history entry */
 export function go(address: string, replace = false): void {
   history[replace ? 'replaceState' : 'pushState'](null, '', address);
   dispatchEvent(new PopStateEvent('popstate'));

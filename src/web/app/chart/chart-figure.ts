@@ -1,4 +1,4 @@
-/** Draws a chart with uPlot: follows its container's width and the page's colours; its legend hides and shows series. */
+/** Draws a chart with uPlot. Adapts it to the container's width and the colour scheme; the legend toggles series. */
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import uPlot from 'uplot';
 import { formatInterval } from '../../../format/numbers.js';
@@ -11,7 +11,7 @@ import { type Ends, textOf, ticksOf, tickTexts, type Values, xRange, yRange } fr
 
 type Hidden = Drawn['hidden'];
 
-/** Boxes of the legend: series and marks by label, then the one of the bands. */
+/** Entries of the legend: one per label of series and marks, then one for the bands. */
 function partsOf({ bands, marks = [], series }: Chart) {
   const parts = [...series, ...marks];
   return [
@@ -26,7 +26,7 @@ export function ChartFigure({ chart }: { readonly chart: Chart }) {
   const [hidden, setHidden] = useState<Hidden>(
     () => new Set(partsOf(chart).flatMap(({ isHidden, label }) => (isHidden ? [label] : []))),
   );
-  /** -1 before the first. */
+  /** Index of the last point under the pointer; -1 if there was none yet. */
   const [last, onPoint] = useState(-1);
   const latest = useRef({ chart, hidden, onPoint });
   latest.current = { chart, hidden, onPoint };
@@ -56,7 +56,7 @@ export function ChartFigure({ chart }: { readonly chart: Chart }) {
       plot.current?.setSize({ width, height: latest.current.chart.height ?? 320 });
     });
     observer.observe(box);
-    // The condition of the style sheet for dark colours: not on paper.
+    // The style sheet's condition for dark colours, which excludes paper.
     const scheme = matchMedia('screen and (prefers-color-scheme: dark)');
     scheme.addEventListener('change', make);
     return () => {
@@ -120,12 +120,12 @@ interface ToggleProps {
   readonly onChange: (isOn: boolean) => void;
 }
 
-/** A box that shows or hides part of a chart, labelled with the mark used there. */
+/** A checkbox that shows or hides part of a chart, with a sample of its mark. */
 function Toggle({ label, mark, isOn, onChange }: ToggleProps) {
   return html`<li><label><input type="checkbox" checked=${isOn} onChange=${({ currentTarget }: InputEvent) => onChange(currentTarget.checked)} /> ${mark && html`<span class=${`key draw-${mark.draw}${mark.isDashed ? ' dashed' : ''}`} style=${{ '--key': colourIn(mark.colour) }}></span>`}${label}</label></li>`;
 }
 
-/** Values by series, with bars stacked on those after them, which are drawn later. */
+/** Values by series. Bars are stacked: each includes the later ones, which are drawn over it. */
 function dataOf({ at, series }: Chart, hidden: Hidden): uPlot.AlignedData {
   let below = at.map(() => 0);
   const drawn = series.toReversed().map((one): Values => {
@@ -137,7 +137,7 @@ function dataOf({ at, series }: Chart, hidden: Hidden): uPlot.AlignedData {
   return [at, ...drawn.toReversed()] as unknown as uPlot.AlignedData;
 }
 
-/** Like `Iteration 7: cost 3, tokens 12`. */
+/** The values at an index, such as `Iteration 7: cost 3, tokens 12`. */
 function valuesAt({ at, bands, series, x, y }: Chart, hidden: Hidden, index: number): string {
   const own = series.flatMap(({ draw, high, label, low, values }) => {
     const value = hidden.has(label) ? null : values[index];
@@ -166,13 +166,13 @@ function optionsOf(latest: Latest, width: number): uPlot.Options {
     grid: { stroke: grid!, width: 1 },
     values: (_, ticks) => tickTexts(axis, ticks),
     ...(axis.scale !== 'log' && {
-      // Any increment that is large enough: the ticks below are chosen without it.
+      // uPlot requires a sufficiently large increment, which `splits` then ignores.
       incrs: [Number.MAX_VALUE],
       splits: ({ height, width }, index, low, high) =>
         ticksOf(axis, [low, high], index === 0 ? width : height, room),
     }),
   });
-  /** The ends of the x in view. */
+  /** The visible range of x. */
   let view: Ends = [-Infinity, Infinity];
   const edges = edgeMarks(chart).length;
   const lastTick = textOf(chart.x, Math.round(chart.at.at(-1) ?? 0)).length;
@@ -224,7 +224,7 @@ function optionsOf(latest: Latest, width: number): uPlot.Options {
         (plot) =>
           plot.over.addEventListener('click', (event) => {
             const { idx } = plot.cursor;
-            // A finger points; the line below has the link.
+            // A touch only selects a point; the text below then has the link.
             if (typeof idx !== 'number' || (event as PointerEvent).pointerType === 'touch') return;
             const link = latest.current.chart.links?.[nearest(plot, latest.current, idx)];
             if (link) follow(link);

@@ -1,11 +1,11 @@
-/** What uPlot doesn't draw itself: bands, whiskers, marks, levels and shades. */
+/** Draws what uPlot doesn't: bands, whiskers, marks, levels and shades. */
 import type uPlot from 'uplot';
 import type { Chart, Series } from '../../chart.js';
 import { colourOf, type Drawn } from './drawn.js';
 
 type Line = readonly [fromX: number, fromY: number, toX: number, toY: number];
 
-/** The plot's canvas and places in it, in its pixels; `px`: a pixel of the page. */
+/** The plot's canvas, with positions in canvas pixels; `px`: canvas pixels per CSS pixel. */
 function canvasOf(plot: uPlot) {
   const { bbox, ctx } = plot;
   const px = devicePixelRatio;
@@ -22,7 +22,7 @@ function canvasOf(plot: uPlot) {
       }
       ctx.stroke();
     },
-    /** @param corners in pixels of the page, from a place */
+    /** @param corners offsets from (x, y), in CSS pixels */
     fill(x: number, y: number, corners: readonly (readonly [number, number])[]) {
       ctx.beginPath();
       for (const [right, down] of corners) ctx.lineTo(x + right * px, y + down * px);
@@ -36,13 +36,13 @@ type Canvas = ReturnType<typeof canvasOf>;
 const shown = ({ chart, hidden }: Drawn): readonly Series[] =>
   chart.series.filter(({ label }) => !hidden.has(label));
 
-/** Indices of the x that are in view, and one more on each side. */
+/** Indices of the visible x values, and one more on each side. */
 function visible(plot: uPlot, { at }: Chart): readonly number[] {
   const { max = Infinity, min = -Infinity } = plot.scales.x ?? {};
   return [...at.keys()].filter((i) => (at[i + 1] ?? Infinity) >= min! && (at[i - 1] ?? -Infinity) <= max!);
 }
 
-/** Draws below the series; what stands at the left or right edge of the plot stays whole. */
+/** Draws below the series, up to 3 pixels beyond the left and right edges, so that whiskers there aren't cut off. */
 export function drawBelow(plot: uPlot, drawn: Drawn): void {
   const canvas = canvasOf(plot);
   const { bottom, ctx, left, px, right, top, x } = canvas;
@@ -79,7 +79,7 @@ function drawBand(
   ctx.fill();
 }
 
-/** Whiskers of more points would cover everything. */
+/** Maximum number of points with whiskers; more whiskers would cover everything. */
 const mostWhiskers = 1500;
 
 function drawWhiskers(
@@ -104,7 +104,7 @@ function drawWhiskers(
   }
 }
 
-/** Marks right of the plot. */
+/** Marks to the right of the plot. */
 export const edgeMarks = ({ marks = [] }: Chart) =>
   marks.flatMap((own) => own.marks).filter(({ x }) => x === undefined);
 
@@ -112,7 +112,7 @@ const cross = 3.5;
 const diamond = [[0, -6] as const, [6, 0] as const, [0, 6] as const, [-6, 0] as const];
 const triangle = [[-5, 8] as const, [5, 8] as const, [0, 0] as const];
 
-/** Draws over the series: levels, marks, and triangles at the edge for points beyond it. */
+/** Draws over the series: levels, marks, and triangles at the edge in place of points beyond it. */
 export function drawAbove(plot: uPlot, drawn: Drawn): void {
   const canvas = canvasOf(plot);
   const { bottom, ctx, fill, left, px, right, stroke, top, x, y } = canvas;
@@ -125,7 +125,7 @@ export function drawAbove(plot: uPlot, drawn: Drawn): void {
   ctx.setLineDash([]);
   ctx.lineWidth = 1.5 * px;
   const edges = edgeMarks(drawn.chart);
-  // The space that the options leave right of the plot.
+  // The space to the right of the plot, which `padding` in the options leaves free.
   const room = (plot.width - 12) * px - right;
   for (const { colour, draw, label, marks: own } of marks) {
     if (drawn.hidden.has(label)) continue;

@@ -1,16 +1,16 @@
 import type { Chart, Colour } from '../../chart.js';
 
-/** What the drawing needs of the latest props; `hidden`: labels of hidden parts. */
+/** A chart to draw; `hidden`: labels of its hidden parts. */
 export interface Drawn {
   readonly chart: Chart;
   readonly hidden: ReadonlySet<string>;
 }
 
-/** A colour of the style sheet, as CSS. */
+/** The CSS expression for a colour of the style sheet. */
 export const colourIn = (colour: Colour): string =>
   `var(${colour.startsWith('arm-') ? `--${colour}` : colour})`;
 
-/** A colour of the style sheet, as a canvas needs it. */
+/** The computed value of a colour, because a canvas can't use CSS properties. */
 export function colourOf(colour: Colour): string {
   const probe = document.createElement('i');
   probe.style.color = colourIn(colour);

@@ -1,4 +1,4 @@
-/** Names the cell of the parameter heat map under the pointer, or that the arrow keys move to. */
+/** Shows the value of the heat map's cell that is under the pointer or selected with the arrow keys. */
 interface Heat {
   readonly names: readonly string[];
   readonly evaluations: readonly string[];

@@ -5,7 +5,7 @@ import { html } from '../base/html.js';
 import { itemAddress } from '../base/words.js';
 import { ChartFigure } from './chart-figure.js';
 
-/** What the server has sent of a run's curve. */
+/** The part of a run's curve that the server has sent so far. */
 export interface LiveCourse {
   points: PointRow[];
   lost: (readonly [iteration: number, candidate: number])[];
@@ -21,7 +21,7 @@ const pointOf = ([iteration, candidate, score, low, high, best]: PointRow): Curv
 interface Props {
   readonly name: string;
   readonly course: LiveCourse;
-  /** Changes whenever the course has changed. */
+  /** Must change whenever `course` is modified, so that the chart is drawn again. */
   readonly version: number;
   readonly confirmed: number | null;
   readonly ci95: readonly [number, number] | null;

@@ -1,4 +1,4 @@
-/** Draws parallel coordinates: the nearest line to the pointer is highlighted; a click opens its run. */
+/** Draws parallel coordinates. Highlights the line nearest to the pointer; a click opens its run. */
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { Parallel, ParallelLine } from '../../parallel.js';
 import { html } from '../base/html.js';
@@ -6,7 +6,7 @@ import { html } from '../base/html.js';
 const height = 320;
 const top = 34;
 const bottom = 12;
-/** Pixels for the labels of the first and the last axis. */
+/** Margins in pixels, for the labels of the first and the last axis. */
 const [left, right] = [36, 64];
 const leastGap = 96;
 
@@ -51,19 +51,19 @@ ${axes.map(
 ${ticks.map(([at, text]) => html`<text x=${x(i) + 6} y=${y(at) + 4}>${shortened(text, leastGap)}</text>`)}</g>`,
 )}
 </svg></div>
-<p class="readout" aria-live="polite">${line ? html`${line.note} <a ref=${note} href=${line.href}>${line.link}</a>` : 'Each line is a run, coloured by its result. Point at one for its values, or move with the arrow keys; click to open it.'}</p>`;
+<p class="readout" aria-live="polite">${line ? html`${line.note} <a ref=${note} href=${line.href}>${line.link}</a>` : 'Each line is a run, coloured by its result. Hover over a line or use the arrow keys to see its values; click to open the run.'}</p>`;
 }
 
-/** Pixels per character of the labels. */
+/** Width of a character of the labels, in pixels. */
 const character = 6.6;
 
-/** Keeps the end of a name, such as `…temperature`, which says more than its beginning. */
+/** Shortens a name to its end, such as `…temperature`, which is more specific than its beginning. */
 function shortened(text: string, room: number): string {
   const most = Math.max(6, Math.floor(room / character));
   return text.length <= most ? text : `…${text.slice(1 - most)}`;
 }
 
-/** Pixels to the farthest line that a pointer chooses. */
+/** Maximum distance in pixels between the pointer and the line that it selects. */
 const reach = 24;
 
 function nearest(

@@ -1,4 +1,4 @@
-/** The axes of a chart: their ranges, and the texts at their ticks. */
+/** The axes of a chart: ranges, ticks and their labels. */
 import {
   apart,
   formatBytes,
@@ -16,7 +16,7 @@ export type Values = readonly (number | null)[];
 
 export type Ends = [low: number, high: number];
 
-/** Very large and very small numbers with as few digits as possible, like `2.5e−7`. */
+/** Formats a number; uses scientific notation, such as `2.5e−7`, for very large and very small ones. */
 function formatPlain(value: number, digits = 6): string {
   const size = Math.abs(value);
   if (size === 0 || (size >= 1e-4 && size < 1e12)) return formatNumber(value, digits);
@@ -37,13 +37,13 @@ const texts: Readonly<Record<NonNullable<Axis['kind']>, (value: number) => strin
 export const textOf = ({ kind = 'number', ticks }: Axis, value: number): string =>
   ticks?.find(([at]) => at === value)?.[1] ?? texts[kind](value);
 
-/** The texts of an axis's ticks, which differ from each other. */
+/** Labels of an axis's ticks, with enough digits to tell them apart. */
 export function tickTexts(axis: Axis, ticks: readonly (number | null)[]): string[] {
   const text = axis.kind === undefined ? apart(ticks, formatPlain) : (value: number) => textOf(axis, value);
   return ticks.map((tick) => (tick === null ? '' : axis.ticks ? textOf(axis, tick) : text(tick)));
 }
 
-/** @param size of the axis in pixels */
+/** @param size length of the axis, in pixels @param room minimum distance between ticks, in pixels */
 export function ticksOf(axis: Axis, [low, high]: Ends, size: number, room: number): number[] {
   if (axis.ticks) return axis.ticks.map(([at]) => at);
   const count = Math.max(2, size / room);
@@ -52,14 +52,14 @@ export function ticksOf(axis: Axis, [low, high]: Ends, size: number, room: numbe
 }
 
 export function xRange({ at, marks = [], series, x }: Chart, low: number, high: number): Ends {
-  // Narrower than the data: zoomed in.
+  // A range that is narrower than the data means that the user has zoomed in.
   if (low > (at[0] ?? low) || high < (at.at(-1) ?? high)) return [low, high];
   const marked = marks.flatMap((own) => own.marks.flatMap((mark) => mark.x ?? []));
   const [first, last] = endsOf([at[0] ?? 0, at.at(-1) ?? 1, ...marked]);
-  // A logarithmic axis that reaches 0 would never end.
+  // A logarithmic axis can't reach 0.
   if (x.scale === 'log') return [x.from ?? first / 1.1, x.to ?? last * 1.1];
   const distance = (last - first) / Math.max(1, at.length - 1) || 1;
-  // A bar is as wide as the distance between two; points of a scatter plot keep off the edges.
+  // Leave room for half a bar at each end, and keep the points of a scatter plot off the edges.
   const room = series.some(({ draw }) => draw === 'bars')
     ? 0.5 * distance
     : x.kind !== 'whole' && series[0]?.draw === 'points'
@@ -69,7 +69,7 @@ export function xRange({ at, marks = [], series, x }: Chart, low: number, high: 
   return to > from ? [from, to] : [from - 0.5 * distance, from + 0.5 * distance];
 }
 
-/** Beyond this, ranges would overflow. */
+/** Larger values would make ranges overflow. */
 const most = 1e300;
 
 const endsOf = (values: readonly number[]): Ends =>
@@ -78,7 +78,7 @@ const endsOf = (values: readonly number[]): Ends =>
     [Infinity, -Infinity],
   );
 
-/** The range of what is shown between two x, with intervals, levels and marks. */
+/** The range of y that contains everything shown between two x: values, intervals, levels and marks. */
 export function yRange({ chart, hidden }: Drawn, [from, to]: Ends): Ends {
   const { at, bands, levels = [], marks = [], series, y } = chart;
   const isShown = ({ label }: { readonly label: string }) => !hidden.has(label);
@@ -117,7 +117,7 @@ export function yRange({ chart, hidden }: Drawn, [from, to]: Ends): Ends {
   return [bottom, Math.max(y.to ?? largest, bottom + 1e-9 * (Math.abs(bottom) || 1))];
 }
 
-/** Omits outliers, which would flatten the rest: more than three interquartile ranges away (Tukey's outer fence). */
+/** Limits a range to Tukey's outer fence (3 interquartile ranges), because outliers would flatten the rest. */
 function fenced(values: readonly number[], [low, high]: Ends, side: 'low' | 'high' | undefined): Ends {
   if (side === undefined || values.length < 20) return [low, high];
   const ascending = values.toSorted((a, b) => a - b);

@@ -9,7 +9,7 @@ import { ChartFigure } from './chart-figure.js';
 interface Props {
   readonly rows: TrainingRows;
   readonly words: TrainingWords;
-  /** Changes whenever the rows have changed. */
+  /** Must change whenever `rows` are modified, so that the charts are drawn again. */
   readonly version: number;
 }
 

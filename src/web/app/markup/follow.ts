@@ -19,7 +19,7 @@ export function followFile(): void {
   update();
   setInterval(update, 1000);
   setInterval(() => {
-    // Don't reload while text is selected or a section is open, because that would be lost.
+    // Don't reload while text is selected or a section is open, because both would be lost.
     const isRead = getSelection()?.isCollapsed === false || document.querySelector('main details[open]');
     if (box.checked && !isRead) location.reload();
   }, 1000 * Number(box.dataset.every));

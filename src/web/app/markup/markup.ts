@@ -1,6 +1,6 @@
 /**
- * What markup from the server or a file does in the browser: draws charts, sorts tables, unpacks prompts, shows the values
- * of heat maps. Inserts text only as text nodes.
+ * Makes markup from the server or a file interactive: draws charts, sorts tables, unpacks prompts, shows the values of
+ * heat maps. Inserts text only as text nodes.
  */
 
 import { type ComponentChild, render } from 'preact';
@@ -19,7 +19,7 @@ import { makeSortable } from './sortable.js';
 export const jsonIn = <T>(block: Element | null | undefined): T | null =>
   JSON.parse(block?.textContent ?? 'null') as T | null;
 
-/** Brings newly inserted markup to life. */
+/** Makes newly inserted markup interactive. */
 export function activate(root: ParentNode): void {
   draw<Chart>(root, '[data-chart]', (chart) => html`<${ChartFigure} chart=${chart} />`);
   draw<Parallel>(root, '[data-parallel]', (parallel) => html`<${ParallelPlot} parallel=${parallel} />`);
@@ -34,7 +34,7 @@ export function activate(root: ParentNode): void {
   activateHeatMap(root);
 }
 
-/** Draws the data in figures in place of their description in words. */
+/** Replaces the descriptions of figures with drawings of their data. */
 function draw<Data>(root: ParentNode, selector: string, drawn: (data: Data) => ComponentChild): void {
   for (const figure of root.querySelectorAll<HTMLElement>(selector)) {
     const data = jsonIn<Data>(figure.querySelector('script'));
@@ -45,7 +45,7 @@ function draw<Data>(root: ParentNode, selector: string, drawn: (data: Data) => C
   }
 }
 
-/** Opens the log entry that the address names, and scrolls to its section. */
+/** Scrolls to the element that the URL's fragment names, and opens it if it is a log entry. */
 export function openTarget(): void {
   const entry = document.getElementById(decodeURIComponent(location.hash.slice(1)));
   if (entry === null) return;

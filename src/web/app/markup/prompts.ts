@@ -21,7 +21,7 @@ function promptsIn(block: Element): readonly Prompt[] {
 
 const linesIn = (prompt: Prompt) => prompt.flatMap(({ content }) => content.split('\n'));
 
-/** Shows a prompt, with the lines highlighted that the previous prompt on the page lacks. */
+/** Shows a prompt, and highlights the lines that the previous prompt on the page doesn't contain. */
 export function showPrompt(box: HTMLElement, block: Element | null): void {
   if (block === null) return;
   const call = Number(box.dataset.call);
@@ -31,7 +31,7 @@ export function showPrompt(box: HTMLElement, block: Element | null): void {
   const place = document.createElement('div');
   box.append(place);
   render(
-    html`${linesIn(prompt).some(isNew) && html`<p class="muted">Highlighted: lines that are not in the previous prompt on this page.</p>`}
+    html`${linesIn(prompt).some(isNew) && html`<p class="muted">Lines that are not in the previous prompt on this page are highlighted.</p>`}
 ${prompt.map(
   ({ content, role }) =>
     html`<h4>${role}</h4><pre tabindex="0">${content.split('\n').map((line, i, lines) => {

@@ -1,4 +1,4 @@
-/** Sorts a table by a click on a column's header: descending, ascending, then as it was. */
+/** Sorts a table when a column header is clicked: descending, then ascending, then in its original order. */
 import { missing } from '../../../format/numbers.js';
 import { compareValues, type Value } from '../../table/fields.js';
 
@@ -15,7 +15,7 @@ function sortedBy(row: HTMLTableRowElement, column: number): Value {
 export function makeSortable(table: HTMLTableElement): void {
   const body = table.tBodies[0];
   const heads = [...(table.tHead?.rows[0]?.cells ?? [])];
-  // Cells that span rows or repeat the row above belong to their neighbours.
+  // Rows with cells that span rows or repeat the row above must stay together.
   if (body === undefined || body.rows.length < 3 || table.dataset.fixed !== undefined) return;
   const original = [...body.rows];
   heads.forEach((head, column) => {

@@ -9,12 +9,12 @@ export function ComparePage({ query }: { readonly query: URLSearchParams }) {
   const { page, problem, refresh } = usePage(`/api/compare?${query}`);
   useLive('?all', { items: ({ whole }) => whole || refresh() });
   const [a, b, ...more] = query.getAll('of');
-  /** Grouping and options are part of the address. */
+  /** Changes an option; options are part of the URL. */
   const change = (key: string, value: string) => {
     const next = new URLSearchParams(query);
     if (value === '') next.delete(key);
     else next.set(key, value);
-    // The groups of other keys have other ids.
+    // Group ids depend on the keys.
     if (key === 'by') next.delete('group');
     go(`/compare?${next}`, true);
   };
@@ -24,8 +24,8 @@ export function ComparePage({ query }: { readonly query: URLSearchParams }) {
 <form class="filter-form" aria-label="How to compare" onSubmit=${(event: Event) => event.preventDefault()}>
 <${KeysField} id="by" by=${query.get('by') ?? ''} placeholder="run, config or keys" help="by-help" apply=${(by: string) => change('by', by)} />
 ${box('normalise', 'Normalise returns')} ${box('unfinished', 'Include unfinished runs')}
-<p class="note" id="by-help"><code>run</code>: each run alone; <code>config</code>: runs that differ only in their seed; or keys, such as <code>model.temperature</code> or <code>model, memory.best</code>.</p>
+<p class="note" id="by-help"><code>run</code>: each run on its own; <code>config</code>: runs that differ only in their seed; or keys, such as <code>model.temperature</code> or <code>model, memory.best</code>.</p>
 </form>
-${a !== undefined && b !== undefined && more.length === 0 && html`<p><a href=${`/diff${queryOf({ a, b })}`}>Compare the configs and the best iterations (prompts, replies, parameters)</a></p>`}
+${a !== undefined && b !== undefined && more.length === 0 && html`<p><a href=${`/diff${queryOf({ a, b })}`}>Compare configs and best iterations (prompts, replies, parameters)</a></p>`}
 <//>`;
 }

@@ -1,11 +1,10 @@
-/** What a person tells a run: answers to its questions, and control of it. */
+/** Controls that answer a run's question, or pause, stop and change the run. */
 import { useState } from 'preact/hooks';
 import type { Item, ShownQuestion } from '../../messages.js';
 import { html, submitted } from '../base/html.js';
 import { useAnswer, usePost } from '../base/live.js';
 import { queryOf } from '../base/words.js';
 
-/** A run's open question. */
 export function useQuestion(name: string) {
   const { answer, refresh } = useAnswer<ShownQuestion>(`/api/question${queryOf({ of: name })}`);
   return { question: answer?.open ?? null, refreshQuestion: refresh };
@@ -42,7 +41,7 @@ ${rest.length > 0 && html`<p class="told">${rest.join('\n')}</p>`}
 <fieldset><legend>Rating</legend>${rating(1, 'bad')}${[2, 3, 4].map((value) => rating(value))}${rating(5, 'good')}</fieldset>
 <label class="remark">Remark <textarea name="remark" rows="3" maxlength=${question.longestRemark} placeholder="What went well or badly, and when"></textarea></label>
 <p><button type="submit" disabled=${isSending}>Send</button> <button type="button" disabled=${isSending} onClick=${() => answer({})}>Skip</button> <span role="status">${advice || said}</span></p>
-<p class="note">The run is waiting. Later prompts show your feedback below this evaluation.</p>
+<p class="note">The run is waiting. Later prompts include your feedback on this evaluation.</p>
 </form>
 </div>
 </section>`;

@@ -13,9 +13,9 @@ interface Props {
   readonly query: URLSearchParams;
   /** Address of the page without its query. */
   readonly path: string;
-  /** The directory whose runs are listed; undefined: everything. */
+  /** The directory whose runs are listed; if undefined, all items are. */
   readonly within?: string;
-  /** Columns unless the query names others. */
+  /** Columns to show if the query names none. */
   readonly columns?: readonly string[];
   /** Shown if there are no items at all. */
   readonly empty?: ComponentChildren;

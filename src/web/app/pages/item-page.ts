@@ -62,7 +62,7 @@ function WholePage({ name, query }: Props) {
       setVersion((last) => last + 1);
     },
   });
-  // Markup is parsed once for each version of the page, not with each live update.
+  // Parse the markup once per version of the page, not on each live update.
   const target = useMemo(() => dataIn<Chart>(page, 'curve')?.levels?.[0]?.y, [page]);
   const words = useMemo(() => dataIn<TrainingInFile>(page, 'course')?.words, [page]);
   useEffect(() => {
@@ -89,19 +89,19 @@ ${page && isLive && question && html`<${Question} key=${question.question} name=
 <//>`;
 }
 
-/** With columns for the keys that differ between the runs. */
+/** Columns of a study's table, including the keys that differ between its runs. */
 const columnsOf = (keys: readonly string[] = []): readonly string[] => [
   ...['status', ...keys, 'seed', 'progress', 'observed', 'confirmed', 'started'],
 ];
 
-/** The table of a study's runs is live. */
+/** Replaces the section of a study's runs by an empty one for the live table, or adds one. */
 function withItems(sections: Page['sections']): Page['sections'] {
   const items = { id: 'items', title: 'Runs', html: '' };
   const at = sections.findIndex(({ id }) => id === 'runs' || id === 'repeats');
   return at < 0 ? [...sections, items] : sections.toSpliced(at, 1, items);
 }
 
-/** The first block of JSON in a section's markup. */
+/** Parses the first block of JSON in a section's figures. */
 function dataIn<T>(page: Page | undefined, id: string): T | null {
   const markup = page?.sections.find((section) => section.id === id)?.html ?? '';
   return jsonIn<T>(new DOMParser().parseFromString(markup, 'text/html').querySelector('figure script'));
@@ -109,7 +109,7 @@ function dataIn<T>(page: Page | undefined, id: string): T | null {
 
 function LiveLine({ item }: { readonly item: Item }) {
   const { done, kind, name, of } = item;
-  return html`<div class="live-line" role="region" aria-label="State of the work">
+  return html`<div class="live-line" role="region" aria-label="Progress">
 <span><b>${done}</b> of ${of} ${unitOf(item)}</span>
 <progress aria-label="progress" value=${done} max=${of || 1}></progress>
 ${kind === 'run' && html`<${IterationForm} name=${name} /> <a href=${`/search${queryOf({ of: name })}`}>Search prompts and replies</a>`}
@@ -130,7 +130,7 @@ function IterationPage({ iteration, name }: { readonly name: string; readonly it
   const { page, problem, refresh } = usePage(`/api/page${queryOf({ of: name, iteration })}`);
   useLive(queryOf({ of: name }), {
     items: ({ changed }) => setItem((last) => changed.find((one) => one.name === name) ?? last),
-    // Only the last iterations can still change.
+    // Earlier iterations can no longer change.
     update: ({ kind }) => {
       if (kind === 'stale' && item !== undefined && iteration >= item.done) refresh();
     },

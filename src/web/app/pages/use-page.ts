@@ -6,7 +6,7 @@ import { useAnswer } from '../base/live.js';
 import { openTarget } from '../markup/markup.js';
 import { Markup } from '../markup/sections.js';
 
-/** A page with its content as escaped markup. */
+/** A page, with its content as markup. */
 export interface Page {
   readonly title: string;
   readonly header: string;
@@ -19,8 +19,8 @@ export interface Page {
 }
 
 /**
- * Loads a page. Once it is shown, scrolls to the section that the address names.
- * @param parts number of other parts of the page that are shown
+ * Loads a page. Once it is shown, scrolls to the section that the URL's fragment names.
+ * @param parts number of other parts shown; when it changes, the section has moved, so the page scrolls again
  */
 export function usePage(address: string, parts = 0) {
   const { answer: page, problem, refresh } = useAnswer<Page>(address);
@@ -38,9 +38,9 @@ export function usePage(address: string, parts = 0) {
 interface Props {
   readonly page: Page | undefined;
   readonly problem: string;
-  /** Shown instead of the page until it comes. */
+  /** Shown until the page arrives. */
   readonly loading: string;
-  /** What stands in place of a section's markup. */
+  /** Returns content to show instead of a section's markup, if there is any. */
   readonly live?: (section: string) => ComponentChildren;
   /** Controls below the header. */
   readonly children?: ComponentChildren;

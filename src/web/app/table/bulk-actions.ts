@@ -9,12 +9,12 @@ import { usePost } from '../base/live.js';
 import { go, queryOf } from '../base/words.js';
 
 interface Props {
-  /** Names of items and ids of groups. */
+  /** Names of the selected items and ids of the selected groups. */
   readonly chosen: ReadonlySet<string>;
   readonly items: readonly Item[];
   readonly groups: readonly Group[];
   readonly state: TableState;
-  /** The directory whose runs are listed; undefined: everything. */
+  /** The directory whose runs are listed; if undefined, all items are. */
   readonly within?: string | undefined;
   readonly clear: () => void;
 }
@@ -22,7 +22,7 @@ interface Props {
 /** More names would make the address too long. */
 const mostNames = 100;
 
-/** Number of names that a question lists. */
+/** Maximum number of names to list when asking for confirmation. */
 const mostListed = 8;
 
 export function BulkActions({ chosen, clear, groups, items, state, within }: Props) {
@@ -64,7 +64,7 @@ ${ask('tag', 'Tag')} ${ask('remove', 'Remove')}
 ${
   asked === 'tag' &&
   names.length > 0 &&
-  html`<form class="question" onSubmit=${tag}><label>Tags of ${what} <input type="text" name="tags" placeholder="e.g. baseline" autocomplete="off" /></label> <button type="submit" name="change" value="add">Add</button> <button type="submit" name="change" value="remove">Remove</button> ${cancel}</form>`
+  html`<form class="question" onSubmit=${tag}><label>Tags for ${what} <input type="text" name="tags" placeholder="e.g. baseline" autocomplete="off" /></label> <button type="submit" name="change" value="add">Add</button> <button type="submit" name="change" value="remove">Remove</button> ${cancel}</form>`
 }
 ${
   asked === 'remove' &&

@@ -1,4 +1,3 @@
-/** Rows of the table of items. */
 import { formatCompact, formatCost, formatDuration, formatNumber, missing } from '../../../format/numbers.js';
 import { type GroupFigures, type Item, isHolder } from '../../messages.js';
 import { fieldOf, type Value } from '../../table/fields.js';
@@ -62,7 +61,7 @@ interface RowProps {
 
 interface ItemRowProps extends RowProps {
   readonly item: Item;
-  /** Whether the row belongs to a group above. */
+  /** True if the row belongs to the group above it. */
   readonly isInside: boolean;
   readonly isGrouped: boolean;
   readonly within?: string | undefined;
@@ -70,7 +69,7 @@ interface ItemRowProps extends RowProps {
 
 export function ItemRow({ columns, isChosen, isGrouped, isInside, item, toggle, within }: ItemRowProps) {
   const { fault, kind, name, note, tags } = item;
-  // On the page of a sweep, its name in every row would only take space.
+  // On a sweep's own page, repeating its name in every row would only waste space.
   const shortName =
     within !== undefined && name.startsWith(`${within}/`) ? name.slice(within.length + 1) : name;
   return html`<tr class=${`${isChosen ? 'chosen' : ''}${isInside ? ' inside' : ''}`}>
@@ -111,7 +110,7 @@ ${columns.map((key) => html`<td key=${key} class=${classOf(key)} data-label=${fi
 </tr>`;
 }
 
-/** Like `5 completed, 1 failed`. */
+/** Number of items per status, such as `5 completed, 1 failed`. */
 function statusCounts(items: readonly Item[]): string {
   const counts = new Map<string, number>();
   for (const { status } of items) counts.set(status, (counts.get(status) ?? 0) + 1);

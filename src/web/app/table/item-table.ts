@@ -1,4 +1,4 @@
-/** A table of items or of their groups; what it shows is part of the page's address. */
+/** A table of items or of groups of items. Its filter, order, columns and grouping are part of the URL. */
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { ConfigKeys, GroupFigures, Item } from '../../messages.js';
 import { fieldOf, sorted } from '../../table/fields.js';
@@ -30,13 +30,13 @@ interface Props {
 export function ItemTable({ filter, items, known, loadKeys, path, state, within }: Props) {
   const { by, sort } = state;
   const isGrouped = by.length > 0;
-  // The first column of groups already shows these.
+  // The first column already shows the keys that define the groups.
   const columns = state.columns.filter((key) => !by.includes(key));
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
   const [open, setOpen] = useState<ReadonlySet<string>>(new Set());
   const [most, setMost] = useState(rowsAtOnce);
   const end = useRef<HTMLElement | null>(null);
-  // Without a filter, the runs of a sweep or of repeats share a row.
+  // Without a filter, the runs of a sweep or of repeats share a single row.
   const shown = useMemo(
     () =>
       items.filter(
@@ -47,7 +47,7 @@ export function ItemTable({ filter, items, known, loadKeys, path, state, within 
     [items, filter, isGrouped, within],
   );
   const groups = useMemo(() => (isGrouped ? groupsOf(shown, by) : []), [shown, by]);
-  // The server computes the statistics of the groups; only these affect them.
+  // The server computes the statistics of the groups. They change only if one of these values does.
   const results = groups.map((group) => group.items.map((item) => [item.name, item.status, item.confirmed]));
   const isSound = filter.problems.length === 0;
   const address = `/api/groups${queryOf({ by: by.join(','), filter: state.filter, of: within })}`;
@@ -65,7 +65,7 @@ export function ItemTable({ filter, items, known, loadKeys, path, state, within 
   const change = (changes: Partial<TableState>) =>
     go(`${path}${queryOf(queryOfState({ ...state, ...changes }))}`, true);
   useEffect(() => setMost(rowsAtOnce), [state]);
-  // Before anything can be chosen.
+  // Clear the selection before the user can select anything else.
   useLayoutEffect(() => setChosen(new Set()), [by]);
   useEffect(() => {
     const observer = new IntersectionObserver(
@@ -102,7 +102,7 @@ ${columns.map((key) => html`<${Heading} key=${key} title=${fieldOf(key).title} s
 </table></div>
 ${count > most && html`<p ref=${end} class="note">Scroll for ${count - most} more</p>`}
 ${count === 0 && html`<p class="empty">No runs match the filter.</p>`}
-${isGrouped && html`<p class="note">Observed and confirmed: mean over seeds with its 95 % interval, of complete runs, as in <code>policyloop compare</code>. Other numbers: mean of all runs in the group.</p>`}`;
+${isGrouped && html`<p class="note">Observed and confirmed: mean over the seeds of complete runs, with its 95 % interval, as in <code>policyloop compare</code>. Other numbers: mean of all runs in the group.</p>`}`;
 }
 
 interface HeadingProps {

@@ -8,17 +8,17 @@ interface Props {
   readonly placeholder: string;
   /** Id of the text that explains the field. */
   readonly help?: string;
-  /** Keys that the field completes. */
+  /** Keys to suggest. */
   readonly known?: readonly string[];
   readonly onFocus?: () => void;
   readonly apply: (text: string) => void;
 }
 
-/** A field for the keys to group by, as wide as its text. */
+/** A text field for the keys to group by, at least as wide as its text. */
 export function KeysField({ apply, by, help, id, known = [], onFocus, placeholder }: Props) {
   const [text, setText] = useState(by);
   useEffect(() => setText(by), [by]);
-  // A datalist completes the last of several keys.
+  // A suggestion replaces the whole text, so it must repeat the keys before the last one.
   const before = text.includes(',') ? `${text.slice(0, text.lastIndexOf(',') + 1)} ` : '';
   return html`<label>Group by <input id=${id} type="text" list=${`${id}-keys`} size=${Math.max(24, text.length + 4)} value=${text} placeholder=${placeholder} aria-describedby=${help} autocomplete="off" spellcheck=${false}
   onFocus=${onFocus} onInput=${({ currentTarget }: InputEvent) => setText(currentTarget.value)} onChange=${({ currentTarget }: InputEvent) => apply(currentTarget.value.trim())} /></label>

@@ -18,7 +18,7 @@ interface Props {
   readonly change: (changes: Partial<TableState>) => void;
 }
 
-/** Keys to group by that aren't config keys. */
+/** Fields to suggest for grouping, in addition to config keys. */
 const groupable = ['model', 'environment', 'status', 'kind', 'tag'];
 
 export function TableControls({ change, groups, items, known, loadKeys, problems, shown, state }: Props) {
