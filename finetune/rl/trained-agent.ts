@@ -176,7 +176,7 @@ export class TrainedAgent<A extends Action = Action> {
   /**
    * Another agent of the same model, with its own episodes: a player of a parallel game, or another role in the same one.
    * Agents that act at the same time share forward passes, and their episodes form common batches.
-   * @param functions default: the same
+   * @param functions default: this agent's functions
    */
   another(): TrainedAgent<A>;
   another<B extends Action>(functions: AgentFunctions<B>): TrainedAgent<B>;

@@ -44,10 +44,10 @@ const policySchema = z.discriminatedUnion('kind', [
 
 const ppoSchema = z.strictObject({
   kind: z.literal('ppo').describe('Proximal policy optimization'),
-  clip: positive.default(0.2).describe('Probability ratios are clipped to 1 ± this'),
+  clip: positive.default(0.2).describe('Clip probability ratios to 1 ± this'),
   valueClip: positive
     .optional()
-    .describe('Maximum change of a value estimate per update (default: no limit)'),
+    .describe('Clip value estimates to ± this around the previous ones (default: no clipping)'),
   epochs: count(1).default(10).describe('Passes over a batch'),
   minibatchSteps: count(1).default(64).describe('Environment steps per optimizer step'),
   entropy: z.number().min(0).default(0).describe('Weight of the entropy bonus'),
@@ -94,7 +94,7 @@ const settings = z.strictObject({
   logDeviation: z
     .number()
     .default(0)
-    .describe('Log of the initial standard deviations of continuous actions'),
+    .describe('Natural logarithm of the initial standard deviation of continuous actions'),
   value: z
     .strictObject({ hidden, activation })
     .prefault({})
