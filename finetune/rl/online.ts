@@ -145,7 +145,7 @@ export async function playAndLearn(
   return { kind: 'step', step: number + 1, totalSteps: updates, samplingSeconds, ...learned };
 }
 
-/** Updates `state` in place; `permutation` is the seed for shuffling returns. @throws UserError if it diverges */
+/** Updates `state` in place; `permutation` is the seed for shuffling returns. @throws UserError if training diverges */
 export async function learnFrom(
   {
     objective,

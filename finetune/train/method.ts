@@ -46,7 +46,7 @@ export function methodOf(settings: MethodSettings): Method {
   };
 }
 
-/** Command-line settings that use the result with the model and quantization of the training. */
+/** Command-line settings that load the result with the model and quantization used in training. */
 export function servedAs(method: MethodSettings, model: string, result: string): string {
   if (method.kind !== 'lora') return shellWord(`model.path=${result}`);
   const quantization = method.quantization === 'none' ? [] : [`model.quantization=${method.quantization}`];

@@ -37,7 +37,7 @@ export function layOut<E extends TokenSequence>(
   examples: readonly E[],
   { packing, batchTokens }: PackingSettings,
 ): readonly Part<E>[] {
-  // Attention needs padding, but little of it if the families have similar sizes.
+  // Sort families by size, so that attention needs little padding within a part.
   const alike = familiesOf(examples, packing, batchTokens).toSorted(
     (a, b) => a.length - b.length || familyLength(a) - familyLength(b),
   );
@@ -132,7 +132,7 @@ export interface OrderSettings extends PackingSettings {
   readonly batchExamples: number;
 }
 
-/** Indices of examples that stay together, and the length of the longest in tokens. */
+/** Indices of examples to keep together, and the length in tokens of the longest one. */
 interface Unit {
   readonly examples: readonly number[];
   readonly length: number;
@@ -166,7 +166,7 @@ function unitsBy(
   return packing === 'pairs' ? pairsOf(examples) : examples.map((example) => [example]);
 }
 
-/** Every example occurs once per epoch, `batchExamples` per step. A unit may be split between steps. */
+/** Returns the example indices of each step. Each example occurs once per epoch; a unit may be split between steps. */
 export function planEpoch(
   units: readonly Unit[],
   settings: OrderSettings,

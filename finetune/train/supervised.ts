@@ -54,7 +54,7 @@ export interface TrainingRun {
   readonly checkpoint: string;
 }
 
-/** Excludes `batchTokens` and `checkpointEvery`: they don't change results, so a resumed run may change them. */
+/** SHA-256 of inputs and settings, except `batchTokens` and `checkpointEvery`, which a resumed run may change. */
 export function trainingIdentity(run: TrainingRun): string {
   const { config, trainable, parameters, training, validation, settings } = run;
   const hash = createHash('sha256');
@@ -89,7 +89,7 @@ export interface Learned {
   inputs(parts: readonly Part[]): InputsOf<TokenExample>;
 }
 
-/** Objective and inputs. For DPO, the reference model first reads all pairs. @throws UserError if memory runs out */
+/** Prepares objective and inputs. DPO first runs the initial model on all pairs. @throws UserError if memory runs out */
 export async function learned(
   run: TrainingRun,
   examples: readonly (readonly TokenExample[])[],

@@ -126,10 +126,10 @@ export function likelihood(temperature: number, head?: Head): Objective {
   };
 }
 
-/** Log-ratios are clipped at this value: larger ones exceed any cap, and their squared exponential could overflow. */
+/** Upper limit of log-ratios. Larger ones exceed any cap anyway, and squares of their exponentials could overflow. */
 const largestLog = 40;
 
-/** π_old / π_sampler per token or sequence, as a constant. Ratios above the cap become 0 (mask) or the cap. */
+/** Constant π_old / π_sampler per token or sequence. Ratios above the cap become 0 (mask) or the cap (truncate). */
 function importanceWeights(
   tokens: TokenValues,
   old: Value,
