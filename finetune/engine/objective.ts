@@ -1,4 +1,4 @@
-/** What training minimizes: a scalar computed from the log-probabilities of a batch's targets. */
+/** The loss that training minimizes: a scalar computed from the log-probabilities of a batch's targets. */
 import type { GraphBuilder, Precision, Value } from '../../src/models/local/graph/graph.js';
 import type { DecoderConfig } from '../../src/models/local/weights/decoder-config.js';
 import type { ParameterShape } from './trainable.js';

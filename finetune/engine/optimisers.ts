@@ -6,7 +6,7 @@ export const schedules = ['constant', 'linear', 'cosine'] as const;
 
 export interface Schedule {
   readonly kind: (typeof schedules)[number];
-  /** Steps over which the rate rises from 0. */
+  /** Number of steps over which the rate rises to its peak. */
   readonly warmupSteps: number;
   /** Total number of steps; `linear` and `cosine` reach the floor after the last one. */
   readonly totalSteps: number;
@@ -136,7 +136,7 @@ export async function openMuon(settings: MuonSettings, threads: number): Promise
 /** Coefficients of a·x + b·x³ + c·x⁵, which pushes singular values in (0, 1] towards 1. */
 const [a, b, c] = [3.4445, -4.775, 2.0315];
 
-/** Maps x [R, C] to y with singular values near 1, by way of the smaller Gram matrix. */
+/** Maps x [R, C] to y with singular values near 1, using the smaller Gram matrix. */
 function orthogonalizer(tall: boolean) {
   const g = new GraphBuilder();
   const input = g.input('x', 'float32', ['R', 'C']);

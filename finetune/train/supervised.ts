@@ -89,7 +89,7 @@ export interface Learned {
   inputs(parts: readonly Part[]): InputsOf<TokenExample>;
 }
 
-/** Prepares objective and inputs. DPO first runs the initial model on all pairs. @throws UserError if memory runs out */
+/** Prepares objective and inputs; for DPO, runs the initial model on all pairs. @throws UserError if memory runs out */
 export async function learned(
   run: TrainingRun,
   examples: readonly (readonly TokenExample[])[],
