@@ -18,7 +18,7 @@ export interface SplitRun {
   readonly keys: readonly string[];
 }
 
-/** Parses `none`, a fraction or comma-separated names. @throws UserError if a number isn't in (0, 1) or a name is empty */
+/** Parses `none`, a fraction or comma-separated names. @throws UserError for an empty name or a number outside (0, 1) */
 export function parseValidation(text: string): ValidationPlan {
   const trimmed = text.trim();
   if (trimmed === 'none') return { kind: 'none' };
