@@ -36,11 +36,7 @@ export function parseValidation(text: string): ValidationPlan {
 
 const validationProblem = {
   field: '--validation',
-  alternatives: [
-    'none',
-    'a fraction of the runs, e.g. 0.1',
-    'names of environments or runs, e.g. Pendulum-v1',
-  ],
+  alternatives: ['none', 'a fraction of runs, e.g. 0.1', 'names of environments or runs, e.g. Pendulum-v1'],
 } satisfies Partial<Problem>;
 
 /** @throws UserError for a name that matches no run or environment */

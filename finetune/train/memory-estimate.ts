@@ -179,7 +179,7 @@ function remedyOf(
     { bytes: activations + logits, text: reading },
     {
       bytes: parameters,
-      text: frozen ? 'lower method.rank, or list fewer method.modules' : 'train with method lora',
+      text: frozen ? 'lower method.rank or drop modules' : 'train with method lora',
     },
     {
       bytes: weights.mapped + weights.copied,

@@ -190,8 +190,7 @@ export const trainConfigSchema = settings
     ({ observationWeight, packing }) => observationWeight === undefined || packing === 'conversations',
     {
       path: ['observationWeight'],
-      message:
-        'requires packing=conversations, because other examples don’t contain the text between answers',
+      message: 'requires packing=conversations: other examples don’t contain the text between answers',
     },
   )
   .refine(({ method, objective }) => method.kind !== 'scratch' || objective.kind !== 'dpo', {
