@@ -23,7 +23,7 @@ interface Evaluated {
   readonly score: number;
 }
 
-/** Where an example comes from. The inherited fields describe the completion (in a pair, the chosen one). */
+/** Where an example comes from. Inherited fields describe the completion's evaluation (in a pair, the chosen one's). */
 export interface Lineage extends Evaluated {
   readonly run: string;
   readonly environment: string;
@@ -69,7 +69,7 @@ export interface Preference extends Prompted {
 
 export type Example = Imitation | Preference;
 
-/** The answers of an example: one, or the two of a pair. */
+/** The answers of an example: one, or two for a pair. */
 export function completionsOf(
   example: Pick<Imitation, 'kind' | 'completion'> | Pick<Preference, 'kind' | 'chosen' | 'rejected'>,
 ): readonly string[] {

@@ -139,7 +139,7 @@ function checkedRow<T>(
   throw new UserError({ ...problem, field: issue.path.join('.'), message });
 }
 
-/** An example as read from a file. Its `lineage` isn't checked; null if missing. */
+/** An example as read from a file; its `lineage` isn't checked and may be null. */
 type Stored<T extends Imitation | Preference> = Omit<T, 'lineage'> & { readonly lineage: unknown };
 export type StoredAnswer = Stored<Imitation>;
 export type StoredExample = StoredAnswer | Stored<Preference>;

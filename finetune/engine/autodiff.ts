@@ -10,7 +10,7 @@ interface Known {
   readonly constants?: readonly Value[];
   /** Values that are cheap to compute; the backward pass recomputes them, so they aren't kept. */
   readonly cheap?: ReadonlySet<Value>;
-  /** Inverses of gather indices, to gather gradients, not scatter them. Gradients they omit must be 0 or unused. */
+  /** Inverses of gather indices, to gather gradients, not scatter them. Omitted gradients must be 0 or unused. */
   readonly inverses?: ReadonlyMap<Value, Value>;
 }
 

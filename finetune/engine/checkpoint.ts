@@ -36,7 +36,7 @@ export function keepBest(state: TrainingState, loss: number, ties: boolean): boo
   return isBest;
 }
 
-/** The parameters of the best evaluation, or the last ones if there was none. */
+/** The parameters of the best evaluation; without evaluations, the last parameters. */
 export const bestParameters = ({ best, parameters }: TrainingState): readonly Parameter[] =>
   best === undefined
     ? parameters

@@ -74,7 +74,7 @@ export function adamWStep(
 
 /**
  * Muon (Jordan et al. 2024, https://kellerjordan.github.io/posts/muon): five Newton–Schulz steps bring the singular
- * values of the momentum close to 1. Steps are scaled to the size of AdamW's (Liu et al. 2025, arXiv
+ * values of the momentum close to 1. Steps are scaled to the size of AdamW's steps (Liu et al. 2025, arXiv
  * 2502.16982), so both share a learning rate and a weight decay.
  */
 export interface MuonSettings {

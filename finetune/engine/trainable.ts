@@ -99,7 +99,7 @@ export const dropoutInputs = { rows: 'dropout_rows', columns: 'dropout_columns' 
 /** A prime less than 2³¹, so that products of two residues fit into int64. */
 export const dropoutModulus = 2 ** 31 - 1;
 
-/** The decoder's parameters, with the trained ones as graph inputs; `dropping` turns dropout on. */
+/** The decoder's parameters; trained parameters are graph inputs. `dropping` enables dropout. */
 export function trainedSource(
   g: GraphBuilder,
   config: DecoderConfig,

@@ -142,6 +142,6 @@ export function describedForecast(found: Forecast, played: string): string {
     `memory      about ${formatBytes(found.memory)} at the peak of an update, ${formatBytes(found.free)} free${found.memory > found.free ? ` (may not be enough): ${found.remedy}` : ''}`,
     `${played.padEnd(12)}${formatCompact(found.episodes)}, including evaluations`,
     `tokens      about ${formatCompact(found.sampledTokens)} to sample, at most ${formatCompact(found.mostSampledTokens)}`,
-    `time        about ${formatDuration(1000 * found.seconds)} at the speed of ${found.tried} ${played} in a trial update`,
+    `time        about ${formatDuration(1000 * found.seconds)} (from ${found.tried} ${played} in a trial update)`,
   ].join('\n');
 }

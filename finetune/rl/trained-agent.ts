@@ -40,7 +40,7 @@ export interface AgentTraining
       | 'threads'
     >
   > {
-  /** Directory of the model; `package:models/tiny-bytes` is a small one for `method: {kind: 'scratch'}`. */
+  /** Directory of the model; `package:models/tiny-bytes` is a small model for `method: {kind: 'scratch'}`. */
   readonly model: string;
   /** Episodes per update. Default: 16. */
   readonly batch?: number;

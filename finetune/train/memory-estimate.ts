@@ -51,7 +51,7 @@ const processBytes = 180e6;
 /** Ratio of peak memory to kept values; it exceeds 1 because the runtime's allocator leaves gaps. */
 const activationFactor = 1.33;
 
-/** Arrays of a layer's widest size that exist at once while its backward pass recomputes values. */
+/** Number of arrays of a layer's largest size that exist at once while its backward pass recomputes values. */
 const workCopies = 6;
 
 /** Number of arrays as large as the logits that exist at once: shifted logits, exponentials, gradients. */

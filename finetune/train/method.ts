@@ -29,7 +29,7 @@ export type Method =
       /** Data type for products with frozen weights. Default: float32. */
       readonly compute?: 'float32' | 'int8';
     }
-  /** Trains all weights, starting from the stored ones. */
+  /** Trains all weights, starting from the stored weights. */
   | { readonly kind: 'full' }
   /** Trains all weights from random values; the model directory needs only config, tokenizer and chat template. */
   | { readonly kind: 'scratch' };

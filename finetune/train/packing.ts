@@ -25,14 +25,14 @@ interface PackingSettings {
    * - `pairs`, for preferences: every two consecutive examples are the answers to one prompt.
    */
   readonly packing: (typeof packings)[number] | 'pairs';
-  /** Maximum number of tokens read at once, including attention padding. A single example is always read whole. */
+  /** Maximum number of tokens read at once, including attention padding. A single example is never split. */
   readonly batchTokens: number;
 }
 
 /** Families that are read together. */
 export type Part<E extends TokenSequence = TokenExample> = readonly Family<E>[];
 
-/** Splits a step's examples into parts, each example into exactly one. Deterministic. */
+/** Distributes a step's examples over parts. Deterministic. */
 export function layOut<E extends TokenSequence>(
   examples: readonly E[],
   { packing, batchTokens }: PackingSettings,
@@ -44,7 +44,7 @@ export function layOut<E extends TokenSequence>(
   return filled(alike, (part, family) => placesOf([...part, family]) <= batchTokens);
 }
 
-/** Tokens in a part, including attention padding. */
+/** Number of tokens in a part, including attention padding. */
 export function placesOf(part: Part<TokenSequence>): number {
   const { families, promptTokens, answers, answerTokens } = blockSizes(part);
   return families * (promptTokens - 1 + answers * (answerTokens - 1));

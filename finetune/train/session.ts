@@ -77,7 +77,7 @@ export interface TrainingJob<E extends LoggedEvent, T extends Trained>
 /** Fields that the last line of `--json` output has for every kind of training. */
 export interface SessionSummary {
   readonly ended: Trained['ended'];
-  /** Completed steps or updates. */
+  /** Number of completed steps or updates. */
   readonly step: number;
   /** Directory of the adapter, model or policy. */
   readonly result: string | null;
@@ -160,7 +160,7 @@ const aboutAtStart = (
   given: { readonly command: string; readonly folder: string },
 ): TrainingAbout => ({
   ...{ method, base: { model }, dataset, outcome: { ended: 'running', step: 0 }, ...given },
-  // Equals the config as the file stores it.
+  // Convert to JSON and back, so that this equals the config in the file.
   config: JSON.parse(JSON.stringify(config)) as TrainingAbout['config'],
 });
 

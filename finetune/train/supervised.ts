@@ -48,7 +48,7 @@ export interface TrainingRun {
   readonly validation: readonly TokenExample[];
   readonly settings: TrainingSettings;
   readonly device: string;
-  /** CPU threads. Their number affects the order of summation, and so the last bits of the results. */
+  /** CPU threads. Their number affects the order of summation, and thus the last bits of the results. */
   readonly threads: number;
   /** Path of the checkpoint; training resumes from it if it exists. */
   readonly checkpoint: string;

@@ -16,7 +16,7 @@ import { overlaid, parseSettings, type Settings } from '../../src/settings/setti
 import { schedules } from '../engine/optimisers.js';
 import { packings } from './packing.js';
 
-/** A whole number. */
+/** Schema of a whole number. */
 export const count = (minimum: number) => z.int().min(minimum);
 export const positive = z.number().positive();
 export const fraction = z.number().min(0).max(1);
@@ -150,7 +150,7 @@ const settings = z.strictObject({
     .number()
     .min(0)
     .default(0.01)
-    .describe('Decoupled weight decay of matrices; norms and biases have none'),
+    .describe('Decoupled weight decay of matrices; norms and biases don’t decay'),
   betas: shared.betas,
   maxGradientNorm: shared.maxGradientNorm,
   batchExamples: count(1).default(8).describe('Examples (for dpo, pairs) per step'),
@@ -170,9 +170,11 @@ const settings = z.strictObject({
   samples: count(0)
     .default(sampleCount)
     .describe(
-      'Held-out prompts that the model answers at each validation, for the page; 0 saves time and memory',
+      'Held-out prompts that the model answers at validations, for the page; 0 saves time and memory',
     ),
-  patience: count(1).optional().describe('Validations without improvement after which training stops early'),
+  patience: count(1)
+    .optional()
+    .describe('Number of validations without improvement after which training stops early'),
   checkpointEvery: shared.checkpointEvery(50, 'Steps'),
   template: shared.template,
   ignoreKeys: shared.ignoreKeys,

@@ -77,7 +77,7 @@ export type MetricOf<Kind extends Metric['kind']> = Extract<Metric, { readonly k
 
 export interface TrainingHooks {
   onEvent?(event: TrainingEvent): void;
-  /** Awaited before a validation is reported. @param number its number, from 1 */
+  /** Awaited before a validation is reported. @param number the validation's number, from 1 */
   onValidation?(step: number, number: number, parameters: readonly Parameter[]): Promise<void>;
   /** Checked after every step; if true, the run writes a checkpoint and ends. */
   stop?(): boolean;

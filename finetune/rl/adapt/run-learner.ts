@@ -240,7 +240,7 @@ function episodeOfAnswer(
   return episodeOf({ turns: [{ reply, reward, valid: kind === 'evaluated' }], truncated: false });
 }
 
-/** Number of states to keep. Iterations are logged late, so a resumed run may have to go back two updates. */
+/** Number of states to keep: an iteration is logged only after the next begins, so resuming may go back two updates. */
 const kept = 3;
 
 const stateFile = /^after-(\d+)\.safetensors$/;
