@@ -1,4 +1,4 @@
-/** Estimates the peak memory of training. The factors are fitted to measured peaks (docs/log), accurate to 20 %. */
+/** Estimates the peak memory of training. The factors are fitted to measured peaks (docs/log), accurate to within 20 %. */
 import { readFileSync } from 'node:fs';
 import { totalmem } from 'node:os';
 import process from 'node:process';
@@ -177,10 +177,7 @@ function remedyOf(
       : `shorten the examples (one has ${batch.tokens} tokens and can't be split)`;
   const remedies = [
     { bytes: activations + logits, text: reading },
-    {
-      bytes: parameters,
-      text: frozen ? 'lower method.rank or drop modules' : 'train with method lora',
-    },
+    { bytes: parameters, text: frozen ? 'lower method.rank or drop modules' : 'train with method lora' },
     {
       bytes: weights.mapped + weights.copied,
       text:

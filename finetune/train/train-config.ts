@@ -172,9 +172,7 @@ const settings = z.strictObject({
     .describe(
       'Held-out prompts that the model answers at validations, for the page; 0 saves time and memory',
     ),
-  patience: count(1)
-    .optional()
-    .describe('Number of validations without improvement after which training stops early'),
+  patience: count(1).optional().describe('Validations without improvement before training stops early'),
   checkpointEvery: shared.checkpointEvery(50, 'Steps'),
   template: shared.template,
   ignoreKeys: shared.ignoreKeys,

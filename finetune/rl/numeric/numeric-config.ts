@@ -82,9 +82,7 @@ const settings = z.strictObject({
   seed: count(0).default(0).describe('Seed for initial weights, starting states and actions'),
   updates: count(1).default(100).describe('Number of updates; each plays a batch and learns from it'),
   maxEpisodes: count(1).optional().describe('Maximum number of training episodes'),
-  batchSteps: count(1)
-    .default(15_000)
-    .describe('Steps per batch; episodes in progress are played to the end'),
+  batchSteps: count(1).default(15_000).describe('Steps per batch; episodes in progress are completed'),
   batchEpisodes: count(1).optional().describe('Maximum number of episodes per batch'),
   environments: count(1).default(5).describe('Episodes to play in parallel'),
   discount: fraction.default(0.995).describe('γ: discount factor per step'),
