@@ -24,9 +24,9 @@ export interface Checked {
   readonly heldOut: boolean;
   readonly made: number;
   readonly lengths: ReadonlyMap<Example, ExampleLength>;
-  /** Context of the model to train, in tokens; undefined skips the check. */
+  /** Context length of the model to train, in tokens; undefined skips the check. */
   readonly context?: number | undefined;
-  /** Names of runs whose prompt templates have changed or are missing. */
+  /** Names of runs whose prompt templates have changed since the run or are missing. */
   readonly changedTemplates: readonly string[];
 }
 
@@ -50,8 +50,8 @@ const noPositiveSignal: Check = ({ recipe, train, made }) => {
     message:
       recipe === 'preference'
         ? 'no two answers to a prompt differ in score'
-        : 'no training example improves on the best so far',
-    remedy: 'add runs that improve (of models or baselines), or use --recipe hindsight',
+        : 'no training example beats the best earlier score',
+    remedy: 'add runs of models or baselines that improve, or use --recipe hindsight',
   };
 };
 
@@ -75,7 +75,7 @@ const tooLong: Check = ({ train, validation, lengths, context }) => {
   return {
     kind: 'too-long',
     message: `${long.length} of ${train.length + validation.length} examples are longer than the context of ${context} tokens`,
-    remedy: 'train with a longer context, or use runs with a smaller memory.tokens or memory.best',
+    remedy: 'train a model with a longer context, or use runs with a smaller memory.tokens or memory.best',
   };
 };
 
@@ -100,7 +100,7 @@ const emptySplit: Check = ({ train, validation, heldOut }) => {
   const [cause, remedy] =
     validation.length === 0
       ? ['', 'use another recipe']
-      : ['everything is held out for validation: ', 'hold out less with --validation'];
+      : ['all examples are held out for validation: ', 'hold out fewer runs with --validation'];
   return {
     kind: 'empty-split',
     message: `${cause}nothing is left to train on`,
@@ -114,7 +114,7 @@ const leakage: Check = ({ train, validation }) => {
   if (leaked.length === 0) return undefined;
   return {
     kind: 'leakage',
-    message: `${leaked.length} of ${validation.length} validation examples share a prompt with the training split`,
+    message: `${leaked.length} of ${validation.length} validation examples share a prompt with a training example`,
     remedy: 'hold out all runs of a seed together, e.g. with --validation 0.1',
   };
 };
@@ -124,7 +124,7 @@ const templatesChanged: Check = ({ changedTemplates }) => {
   const [first, ...others] = changedTemplates;
   return {
     kind: 'templates-changed',
-    message: `the prompt templates of ${first}${others.length > 0 ? ` and ${others.length} more` : ''} have changed since the run: a trained model would be served different prompts`,
+    message: `the prompt templates of ${first}${others.length > 0 ? ` and ${others.length} more` : ''} have changed since the run, so a trained model would receive different prompts in use`,
     remedy: 'restore the templates, or exclude these runs',
   };
 };

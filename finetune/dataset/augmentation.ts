@@ -1,6 +1,6 @@
 /**
  * Augmentation by symmetries of policy classes: returns don't change if observations are reordered or negated,
- * or actions renamed, so an evaluation of some parameters also holds for the transformed ones.
+ * or actions renamed, so an evaluation of a parameter vector also holds for its transformed copy.
  */
 import { UserError } from '../../src/base/errors.js';
 import { Prompter } from '../../src/experiment/prompter.js';
@@ -11,7 +11,7 @@ import { largest, smallest } from '../../src/statistics/descriptive.js';
 import { promptHash } from './example.js';
 import type { SourceRun, Step } from './source-run.js';
 
-/** The value at this position is the one at position `from`, times `sign`. */
+/** Takes the value at position `from`, times `sign`. */
 export interface Moved {
   readonly from: number;
   readonly sign: 1 | -1;
@@ -94,10 +94,10 @@ function transformedTable(
   return states.map((state) => called.get(parameters[state]!)!);
 }
 
-/** Adding 0 turns −0 into 0: they print the same but aren't the same value. */
+/** Adds 0 to turn −0 into 0, because the two print the same but aren't the same value. */
 const signed = (sign: number, value: number): number => sign * value + 0;
 
-/** Prompt sets that don't mention the environment, so they stay correct after a symmetry transformation. */
+/** Prompt sets that don't mention the environment, so their prompts stay correct after a transformation. */
 const silentSets = ['numeric', 'compact'];
 
 /**
@@ -136,7 +136,7 @@ export function drawScale(entries: readonly Pick<BufferEntry, 'score'>[], random
   };
 }
 
-/** Transforms all parameters and renders the prompts again. Drops replies: their reasons describe the original. */
+/** Transforms all parameters and renders the prompts again. Drops replies, whose reasons describe the original. */
 export function transformedRun(run: SourceRun, symmetry: Symmetry, scale: Scale = identity): SourceRun {
   requireSilentPrompts(run);
   const images = new Map<BufferEntry, BufferEntry>(
@@ -200,7 +200,7 @@ function requireSilentPrompts({ name, config: { demonstrations, prompts, memory 
   const refuse = (field: string, value: unknown, message: string, alternatives: readonly string[]) => {
     throw new UserError({
       field: '--augment',
-      message: `${message}: ${name} has ${field}`,
+      message: `${message}: ${name} uses ${field}`,
       value,
       alternatives,
       remedy: 'exclude such runs, or omit --augment',

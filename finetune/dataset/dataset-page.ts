@@ -20,7 +20,7 @@ import type { Distribution } from './token-statistics.js';
 /** Maximum number of samples shown per split, evenly spaced. */
 const samplesShown = 20;
 
-/** Text from the runs is escaped. */
+/** Escapes all text from the runs. */
 export function renderDatasetPage(dataset: Dataset, manifest: DatasetManifest): string {
   const { recipe, sources } = dataset;
   const alarms = manifest.alarms.map(
@@ -128,7 +128,7 @@ ${factList([
 
 function comparison({ incumbent, rejected }: Lineage): Content {
   if (rejected !== undefined) return `against ${formatReturn(rejected.score)}`;
-  return incumbent === undefined ? 'with no earlier evaluation' : `(best before: ${formatReturn(incumbent)})`;
+  return incumbent === undefined ? '(no earlier evaluation)' : `(best before: ${formatReturn(incumbent)})`;
 }
 
 function answers(example: Example): Content {

@@ -38,17 +38,17 @@ import {
 export interface DatasetOptions extends GroupTargets, Omit<DemonstrationOptions, 'samples' | 'seed'> {
   readonly recipe: Recipe;
   readonly validation: ValidationPlan;
-  /** Seed for drawing held-out runs, hindsight prompts and the copies' symmetries. */
+  /** Seed for drawing held-out runs, `samples`, and the copies' symmetries and scales. */
   readonly seed: number;
   /** Prompts drawn per run (`hindsight`; default: its iterations), or steps per play (`demonstrations`; default: all). */
   readonly samples?: number | undefined;
   /** Transformed copies per training run. Default: 0. */
   readonly augment?: number | undefined;
-  /** If true, each copy's prompts show returns on a monotone scale of its own. Default: false. */
+  /** If true, the prompts of each copy show returns on a different monotone scale. Default: false. */
   readonly warp?: boolean | undefined;
-  /** Number of fresh episodes for choosing among the finalists of `best-of-group`. Default: none. */
+  /** Number of fresh episodes per finalist, to choose the winners of `best-of-group`. Default: none. */
   readonly rescore?: number | undefined;
-  /** Context of the model to train, in tokens. Default: lengths aren't checked. */
+  /** Context length of the model to train, in tokens. Default: lengths aren't checked. */
   readonly context?: number | undefined;
 }
 
@@ -80,7 +80,7 @@ interface DatasetSummary extends GroupTargets, Omit<DemonstrationOptions, 'sampl
   readonly augment: number;
   /** Set if the copies' prompts show returns on other scales. */
   readonly warp?: true;
-  /** Number of episodes in each finalist's re-evaluation; undefined if there was none. */
+  /** Number of episodes in each finalist's re-evaluation; undefined if finalists weren't re-evaluated. */
   readonly rescore?: number | undefined;
   readonly sources: readonly Source[];
   /** Number of duplicates removed. */
@@ -115,7 +115,7 @@ export interface NamedRun {
   readonly name: string;
 }
 
-/** @throws UserError for a damaged run, or a name in `validation` that matches nothing */
+/** @throws UserError for a damaged run, an unsuitable recipe, or a name in `validation` that matches nothing */
 export async function buildDataset(
   runs: readonly NamedRun[],
   options: DatasetOptions,
@@ -173,7 +173,7 @@ function requireRecipe(recipe: Recipe, { family, name }: SourceRun): void {
   if (isProgram && !programRecipes.some((one) => one === recipe))
     throw new UserError({
       ...problem,
-      message: `doesn't support programs, the policies of ${name}`,
+      message: `doesn't support programs, but the policies of ${name} are programs`,
       alternatives: programRecipes,
     });
   if (!isProgram && recipe === 'repair')
@@ -274,7 +274,7 @@ function examplesOf(
   }
 }
 
-/** Keys of a run: its seed, `warmup.from` and prompts. Runs that share a key are dependent. */
+/** Keys of a run: its path, seed, `warmup.from` and prompts. Runs that share a key are dependent. */
 function dependencies(
   { path, manifest, config }: SourceRun,
   examples: readonly Example[],

@@ -1,4 +1,4 @@
-/** Makes imitation examples from well-played games: a prompt with the observation, and the action as its answer. */
+/** Makes imitation examples from well-played games: a prompt with the observation, and the player's reply to it. */
 import { join } from 'node:path';
 import { openAgent, type PromptedAgent } from '../../src/agents/prompts/prompted-agent.js';
 import { type Exchange, messagesOf } from '../../src/agents/speaker.js';
@@ -19,13 +19,13 @@ import { type SplitRun, type ValidationPlan, validationRuns } from './split.js';
 
 /** Selects the games and steps to imitate, and the number of turns that prompts show. */
 export interface DemonstrationOptions {
-  /** Lowest return of the games to imitate. */
+  /** Minimum return of the games to imitate. */
   readonly minReturn?: number | undefined;
   /** Fraction of each play's games to imitate, best first; in (0, 1]. */
   readonly bestShare?: number | undefined;
   /** Number of previous turns in a prompt. Default: as in the play. */
   readonly history?: number | undefined;
-  /** Steps to draw from each play. Default: all. */
+  /** Number of steps to draw from each play. Default: all. */
   readonly samples?: number | undefined;
   readonly seed: number;
 }
@@ -73,7 +73,7 @@ const noPlay: Problem = {
   remedy: 'create one: policyloop play agents/cooking player=expert',
 };
 
-/** Makes one example per step, with its action as the answer. Skips replies that named no action. */
+/** Makes one example per step, with the reply as the answer. Skips replies without a valid action. */
 export function demonstrations(play: PlayedGames, options: DemonstrationOptions): readonly Imitation[] {
   const steps = play.games.flatMap((game) => stepsOf(play, game, options));
   if (options.samples === undefined || options.samples >= steps.length) return steps;
@@ -138,7 +138,7 @@ function replyFor({ action, words }: GameTurn, act: PlayConfig['policy']['act'])
 
 export const gameName = (run: string, episode: number): string => `${run}, game ${episode}`;
 
-/** Chooses held-out games; identical games stay together. @throws UserError for a name that matches nothing */
+/** Chooses held-out games, keeping games with equal starts or turns together. @throws UserError for an unknown name */
 export function heldOutGames(
   plays: readonly PlayedGames[],
   plan: ValidationPlan,

@@ -10,20 +10,20 @@ export const proposalRecipes = [
   'hindsight',
 ] as const;
 
-/** The recipes for runs whose policies are programs; only these have `repair`. */
+/** Recipes for runs whose policies are programs. `repair` works only for these runs. */
 export const programRecipes = ['improvement', 'best-of-group', 'repair'] as const;
 
 export const recipes = [...proposalRecipes, 'repair', 'demonstrations'] as const;
 export type Recipe = (typeof proposalRecipes)[number] | 'repair' | 'demonstrations';
 
-/** Identifies an evaluation, with its score; for a demonstration, the turn, the game and the game's return. */
+/** Identifies an evaluation and gives its score; for a demonstration, the turn, the game and the game's return. */
 interface Evaluated {
   readonly iteration: number;
   readonly candidate: number;
   readonly score: number;
 }
 
-/** Where an example comes from. The evaluation is that of the completion (in a pair, of the chosen one). */
+/** Where an example comes from. Inherited fields describe the completion's evaluation (in a pair, the chosen one's). */
 export interface Lineage extends Evaluated {
   readonly run: string;
   readonly environment: string;
@@ -36,9 +36,9 @@ export interface Lineage extends Evaluated {
   readonly prompt: string;
   /** One-based iteration of the prompt; for a demonstration, the turn. */
   readonly promptIteration: number;
-  /** Number of evaluations that the prompt is based on; for a demonstration, the turns it shows. */
+  /** Number of evaluations that the prompt is based on; for a demonstration, number of turns that it shows. */
   readonly history: number;
-  /** Best score among these evaluations; missing if there are none. */
+  /** Best score among the evaluations that the prompt is based on; missing if there are none. */
   readonly incumbent?: number;
   /** Prompt tokens as counted by the model that received the prompt; missing if it didn't count them. */
   readonly promptTokens?: number;
@@ -50,7 +50,7 @@ export interface Lineage extends Evaluated {
 
 interface Prompted {
   readonly prompt: readonly ChatMessage[];
-  /** Weight of the example in the loss; positive. */
+  /** Positive weight of the example in the loss. */
   readonly weight: number;
   readonly lineage: Lineage;
 }
@@ -69,7 +69,7 @@ export interface Preference extends Prompted {
 
 export type Example = Imitation | Preference;
 
-/** The answers of an example: one, or the two of a pair. */
+/** The answers of an example: one, or two for a pair. */
 export function completionsOf(
   example: Pick<Imitation, 'kind' | 'completion'> | Pick<Preference, 'kind' | 'chosen' | 'rejected'>,
 ): readonly string[] {
@@ -94,7 +94,7 @@ export function withoutDuplicates(examples: readonly Example[]): readonly Exampl
   return [...first.values()];
 }
 
-/** Formats in which a dataset's rows can be written. */
+/** Formats in which `finetune dataset` can write rows. */
 export const rowFormats = [
   'jsonl',
   'parquet',

@@ -91,7 +91,7 @@ export function requireExportable(recipe: Recipe, format: RowFormat): void {
   throw new UserError({
     field: '--format',
     message: isPaired(format)
-      ? `this format is for pairs of answers; the recipe ${recipe} makes single ones`
+      ? `this format is for pairs of answers; the recipe ${recipe} makes single answers`
       : 'this format is for single answers; the recipe preference makes pairs',
     value: format,
     alternatives: rowFormats.filter((other) => isOwn(other) || isPaired(other) !== isPaired(format)),
@@ -134,11 +134,11 @@ function withoutRepeats(rows: readonly Row[]): readonly Row[] {
   return [...first.values()];
 }
 
-// Rows for OpenAI's fine-tuning API and compatible ones.
+// Rows for OpenAI's fine-tuning API and compatible APIs.
 
 const answer = (content: string): ChatMessage => ({ role: 'assistant', content });
 
-/** Supervised fine-tuning. Earlier answers of a conversation get weight 0, so only the last is learned. */
+/** Row for supervised fine-tuning. Earlier answers get weight 0, so that only the last answer is learned. */
 function openaiSftRow({ prompt, completion }: Pick<Imitation, 'prompt' | 'completion'>) {
   const earlier = prompt.map(({ role, content }) =>
     role === 'assistant' ? { role, content, weight: 0 } : { role, content },
@@ -154,7 +154,7 @@ function openaiDpoRow({ prompt, chosen, rejected }: Pick<Preference, 'prompt' | 
   };
 }
 
-/** `SFTTrainer`, with separate prompt and completion so that only the completion contributes to the loss. */
+/** Row for `SFTTrainer`; prompt and completion are separate, so only the completion contributes to the loss. */
 export function trlSftRow({ prompt, completion }: Pick<Imitation, 'prompt' | 'completion'>) {
   return { prompt, completion: [answer(completion)] };
 }
@@ -163,7 +163,7 @@ export function trlDpoRow({ prompt, chosen, rejected }: Pick<Preference, 'prompt
   return { prompt, chosen: [answer(chosen)], rejected: [answer(rejected)] };
 }
 
-/** `KTOTrainer`: both answers of a pair, each with its own label. */
+/** Rows for `KTOTrainer`: both answers of a pair, each with its own label. */
 function trlKtoRows({ prompt, chosen, rejected }: Preference) {
   return [
     { prompt, completion: [answer(chosen)], label: true },
@@ -178,7 +178,7 @@ type Column =
 /** Columns by name, in order. A `?` at the end of a name marks an optional column. */
 type Columns = Readonly<Record<string, Column>>;
 
-/** Rows encoded at a time, to limit memory. */
+/** Number of rows encoded at a time, to limit memory. */
 const rowGroup = 1000;
 
 /** Writes rows to a Parquet file. Replaces an existing file. */
@@ -208,7 +208,7 @@ const flatTypes: Readonly<Record<string, Partial<SchemaElement>>> = {
   boolean: { type: 'BOOLEAN' },
 };
 
-/** Schema element of a column, followed by those of its fields. */
+/** Schema element of a column, followed by the schema elements of its fields. */
 function schemaOf(key: string, column: Column): readonly SchemaElement[] {
   const name = key.replace(/\?$/, '');
   const repetition_type = name === key ? 'REQUIRED' : 'OPTIONAL';

@@ -101,11 +101,11 @@ export function trainingLineage({ method, model, dataset, config, outcome }: Tra
 
 /** Maintains `training.json` in the output directory during training. */
 export interface TrainingState {
-  /** Call this only after the checkpoint has been accepted: a refused run must not change any files. */
+  /** Call this only after the checkpoint has been accepted, because a refused run must not change any files. */
   begin(): void;
   /**
    * @param dataset replaces the dataset given at the start
-   * @param use command-line settings that use the result
+   * @param use command-line settings to use the result
    */
   end(outcome: Training['outcome'], dataset?: DatasetLineage, use?: string): TrainingLineage;
   /** Records the failure if `begin` was called. */
@@ -197,7 +197,7 @@ export function trainedEnvironments({ base, dataset }: TrainingLineage): readonl
 const wholeBytes = 64 * 2 ** 20;
 const sampleBytes = 2 ** 20;
 
-/** SHA-256 of the weight files' names, sizes and contents; of files above 64 MiB, only the first and last MiB. */
+/** SHA-256 of the model files' names, sizes and contents; for files above 64 MiB, only of the first and last MiB. */
 export function contentHash(model: string): string {
   const hash = createHash('sha256');
   for (const path of weightFiles(model).toSorted()) {

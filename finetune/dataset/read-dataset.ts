@@ -34,7 +34,7 @@ export function endOfAnswer(directory: string, config: DecoderConfig, tokenizer:
   return end;
 }
 
-/** Encodes the prompt as when the model is used, and the answer as the model would write it, with `end` at its end. */
+/** Encodes the prompt as when the model is used, and the answer as the model would write it, followed by `end`. */
 export function renderExample(
   tokenizer: ChatTokenizer,
   end: number,
@@ -79,7 +79,7 @@ export function readConversations(dataset: string, split: Split): readonly Conve
   }).map(({ completion, ...row }) => conversation(row, completion));
 }
 
-/** Chosen answers first. @throws UserError if the file doesn't exist, or a row isn't a pair */
+/** Reads pairs, chosen answers first. @throws UserError if the file doesn't exist, or a row isn't a pair */
 export function readComparisons(dataset: string, split: Split): readonly Conversation[] {
   return readRows(dataset, split, pairSchema, {
     message: "this row isn't a pair of answers",
@@ -139,7 +139,7 @@ function checkedRow<T>(
   throw new UserError({ ...problem, field: issue.path.join('.'), message });
 }
 
-/** An example as read from a file: its `lineage` isn't checked, and is null if missing. */
+/** An example as read from a file; its `lineage` isn't checked and may be null. */
 type Stored<T extends Imitation | Preference> = Omit<T, 'lineage'> & { readonly lineage: unknown };
 export type StoredAnswer = Stored<Imitation>;
 export type StoredExample = StoredAnswer | Stored<Preference>;

@@ -47,13 +47,13 @@ export function imitate(
 }
 
 export interface GroupTargets {
-  /** How many of the best candidates to imitate; each must beat the best so far and makes one example. Default: 1. */
+  /** How many of the best candidates to imitate, if they beat the best earlier score. Default: 1. */
   readonly winners?: number | undefined;
-  /** How many iterations ahead to look for candidates; winners are chosen for each number. Default: [0]. */
+  /** How many iterations ahead to look for candidates; each number has its own winners. Default: [0]. */
   readonly lookAhead?: readonly number[] | undefined;
 }
 
-/** Imitates each iteration's winner if it beats the best so far, judged by re-evaluated returns if available. */
+/** Imitates each iteration's winners if they beat the best so far, judged by re-evaluated returns if available. */
 export function bestOfGroup(
   run: SourceRun,
   { winners = 1, lookAhead = [0] }: GroupTargets = {},
@@ -76,10 +76,10 @@ export function bestOfGroup(
   });
 }
 
-/** Number of candidates per iteration to re-evaluate. */
+/** Maximum number of candidates per iteration to re-evaluate, unless there are more winners. */
 const finalistCount = 4;
 
-/** The best candidates that beat the score before step `first`, from that step up to `further` iterations later. */
+/** The best candidates of step `first` and the next `further` iterations that beat the best score before that step. */
 function finalists({ steps }: SourceRun, first: number, further: number, count: number): readonly Proposed[] {
   const step = steps[first]!;
   const last = step.iteration + further;
@@ -111,7 +111,7 @@ function winner({ proposals }: Step): Proposed {
 
 /**
  * Pairs the winner of an iteration with each candidate that scored lower. A single candidate is paired with the next
- * iteration's first: scores depend only on the parameters, not on the prompt.
+ * iteration's first candidate, because scores depend only on the parameters, not on the prompt.
  */
 export function preference(run: SourceRun): readonly Preference[] {
   return run.steps.flatMap((step, i) =>
@@ -151,7 +151,7 @@ function pair(run: SourceRun, step: Step, better: Proposed, worse: Proposed): Pr
 
 const place = ({ entry: { iteration, candidate, score } }: Proposed) => ({ iteration, candidate, score });
 
-/** Largest weight before scaling to mean 1, as in Peng et al. 2019. */
+/** Largest weight before weights are scaled to mean 1, as in Peng et al. 2019. */
 const largestWeight = 20;
 
 /**

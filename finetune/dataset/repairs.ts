@@ -5,7 +5,7 @@ import { type Imitation, promptHash } from './example.js';
 import { imitate } from './recipes.js';
 import { placeKey, type SourceRun } from './source-run.js';
 
-/** Imitates every accepted program that corrects a failed one. The prompt contains that program and its error. */
+/** Imitates every accepted program that corrects a failed one. The prompt contains the failed program and its error. */
 export function repair(run: SourceRun): readonly Imitation[] {
   const failures = new Map<string, string>();
   const examples: Imitation[] = [];
@@ -17,7 +17,7 @@ export function repair(run: SourceRun): readonly Imitation[] {
     const repaired = failures.get(callId({ ...call, attempt: call.attempt - 1 }));
     if (call.outcome.kind !== 'accepted' || repaired === undefined) continue;
     const step = steps.get(call.iteration);
-    // A program may have failed in the evaluation.
+    // There is no proposal if the program failed during its evaluation.
     const proposed = step?.proposals.find(({ entry }) => placeKey(entry) === placeKey(call));
     if (step === undefined || proposed === undefined) continue;
     const prompt = call.messages;

@@ -22,7 +22,7 @@ import { readDemonstrations, runFiles } from '../../src/runs/reader.js';
 import { type Lineage, promptHash, type Recipe, sha256 } from './example.js';
 import { fileHash } from './lineage.js';
 
-/** In characters. Longer reasons are dropped: prompts ask for at most three sentences. */
+/** In characters. Longer reasons are dropped, because prompts ask for at most three sentences. */
 const longestReason = 600;
 
 /** Formats an answer from which these parameters are parsed. Drops the reason if it would change the result. */
@@ -60,7 +60,7 @@ export interface Step {
   readonly promptTokens?: number | undefined;
   /** Number of evaluations that the prompt could show, without those still in flight (`pipeline`). */
   readonly history: number;
-  /** The best of these evaluations; the prompt also presents it as the best. */
+  /** The best of these evaluations, which the prompt also presents as the best. */
   readonly incumbent: BufferEntry | undefined;
   /** Ordered by candidate; never empty. */
   readonly proposals: readonly Proposed[];
@@ -195,7 +195,7 @@ function stepsOf(
   return steps;
 }
 
-/** Each candidate's first call, and accepted corrections. Only an iteration's first call keeps its prompt. */
+/** Yields each candidate's first call, and accepted corrections. Only an iteration's first call keeps its prompt. */
 function* stepCalls(calls: Iterable<CallRecord>): Generator<CallRecord, void> {
   let iteration = -1;
   for (const call of calls) {

@@ -1,4 +1,4 @@
-/** Splits the data into training and validation by whole runs, never by rows. */
+/** Splits the data into training and validation by whole runs or games, never by rows. */
 import { append } from '../../src/base/append.js';
 import { type Problem, UserError } from '../../src/base/errors.js';
 import { matches } from '../../src/base/pattern.js';
@@ -18,7 +18,7 @@ export interface SplitRun {
   readonly keys: readonly string[];
 }
 
-/** `none`, a fraction, or names separated by commas. @throws UserError for a number outside (0, 1) */
+/** Parses `none`, a fraction or comma-separated names. @throws UserError for an empty name or a number outside (0, 1) */
 export function parseValidation(text: string): ValidationPlan {
   const trimmed = text.trim();
   if (trimmed === 'none') return { kind: 'none' };
@@ -36,7 +36,7 @@ export function parseValidation(text: string): ValidationPlan {
 
 const validationProblem = {
   field: '--validation',
-  alternatives: ['none', 'a share of the runs, e.g. 0.1', 'names of environments or runs, e.g. Pendulum-v1'],
+  alternatives: ['none', 'a fraction of runs, e.g. 0.1', 'names of environments or runs, e.g. Pendulum-v1'],
 } satisfies Partial<Problem>;
 
 /** @throws UserError for a name that matches no run or environment */

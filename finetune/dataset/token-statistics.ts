@@ -3,14 +3,14 @@ import { estimateTokens } from '../../src/prompting/token-estimate.js';
 import { largest, mean } from '../../src/statistics/descriptive.js';
 import { completionsOf, type Example } from './example.js';
 
-/** Length in tokens, without those that a chat template adds. */
+/** Length in tokens, without the tokens that a chat template adds. */
 export interface ExampleLength {
   readonly prompt: number;
   /** For a pair, the longer answer. */
   readonly completion: number;
 }
 
-/** Estimates lengths without a tokenizer; the estimates are rather too high. Measures each distinct prompt once. */
+/** Estimates lengths without a tokenizer; the estimates tend to be too high. Measures each distinct prompt once. */
 export function measureLengths(examples: readonly Example[]): ReadonlyMap<Example, ExampleLength> {
   const prompts = new Map<string, number>();
   const promptLength = ({ prompt, lineage }: Example): number => {
@@ -57,7 +57,7 @@ export interface SplitStatistics {
   /** This and the next three are undefined if there are no examples. */
   readonly promptTokens?: Distribution | undefined;
   readonly completionTokens?: Distribution | undefined;
-  /** Number of evaluations the prompts are based on. */
+  /** Number of evaluations that each prompt is based on. */
   readonly history?: Distribution | undefined;
   readonly weight?: Distribution | undefined;
 }

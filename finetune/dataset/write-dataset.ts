@@ -33,7 +33,7 @@ export function requireNewDirectory(path: string): void {
     field: '--out',
     message: isFolder ? 'this directory is not empty' : 'this is a file, not a directory',
     value: path,
-    remedy: 'choose a new or an empty directory',
+    remedy: 'choose a new or empty directory',
   });
 }
 
@@ -74,7 +74,7 @@ function writeFiles(dataset: Dataset, format: RowFormat, path: string): DatasetM
   return manifest;
 }
 
-/** Writes JSON Lines row by row, because a file can be longer than the longest string. */
+/** Writes JSON Lines row by row, because a file can exceed the maximum length of a string. */
 export function writeRows(path: string, rows: readonly object[]): WrittenFile {
   const hash = createHash('sha256');
   const file = openSync(path, 'w');

@@ -10,7 +10,7 @@ interface Known {
   readonly constants?: readonly Value[];
   /** Values that are cheap to compute; the backward pass recomputes them, so they aren't kept. */
   readonly cheap?: ReadonlySet<Value>;
-  /** Inverses of gather indices, to gather instead of scattering. Other positions must have gradient 0 or be unused. */
+  /** Inverses of gather indices, to gather gradients, not scatter them. Omitted gradients must be 0 or unused. */
   readonly inverses?: ReadonlyMap<Value, Value>;
 }
 
@@ -128,7 +128,7 @@ function recomputation(
 ): (value: Value, after: Value) => Value {
   const producers = new Map(nodes.flatMap((node) => node.outputs.map((name) => [name, node] as const)));
   const known = new Map<Value, Value>();
-  /** Make it depend on the gradient, so that the runtime can't compute it early or merge it with the forward pass. */
+  /** Makes a value depend on the gradient, so the runtime can't compute it early or merge it with the forward pass. */
   const late = (value: Value, after: Value): Value => {
     const size = g.op('Slice', [g.op('Shape', [after]), g.integers([0]), g.integers([1])]);
     const zero = g.op('Mul', [size, g.integers([0])]);

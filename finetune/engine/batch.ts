@@ -14,7 +14,7 @@ export interface TokenSequence {
 export interface TokenExample extends TokenSequence {
   /** Weight of each completion token in the loss. */
   readonly weight: number;
-  /** Factors of `weight`, one per completion token. Default: 1. */
+  /** Factors that multiply `weight`, one per completion token. Default: 1. */
   readonly factors?: readonly number[] | undefined;
 }
 
@@ -72,7 +72,7 @@ export function blockSizes(
 /** Position given to empty slots. It is later than any query, so the causal mask always hides them. */
 const beyondAnyContext = 2 ** 30;
 
-/** Packs families into one batch. Each example is read as if it were the only one. */
+/** Packs families into one batch, in which each example sees only its own prompt and itself. */
 export function makeBatch<E extends TokenSequence>(
   families: readonly Family<E>[],
   inputsOf: InputsOf<E>,
@@ -136,7 +136,7 @@ export function makeBatch<E extends TokenSequence>(
   };
 }
 
-/** Maps slots to tokens and back, for the prompts or for the completions. */
+/** Maps slots of an attention block to tokens and back, for either the prompts or the completions. */
 class Block {
   readonly places: Int32Array;
   readonly positions: Int32Array;

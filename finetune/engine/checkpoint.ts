@@ -7,7 +7,7 @@ import { type Moments, zeroMoments } from './optimisers.js';
 import { tensorOf, writeSafetensors } from './safetensors-writer.js';
 import type { Numbers, Parameter } from './training-session.js';
 
-/** A validation loss and the step after which it was measured. */
+/** A loss from an evaluation, and the step after which it was measured. */
 export type StepLoss = { readonly step: number; readonly loss: number };
 
 export interface TrainingState {
@@ -15,7 +15,7 @@ export interface TrainingState {
   /** In the order of `parameters`. */
   readonly moments: readonly Moments[];
   step: number;
-  /** The lowest validation loss so far, with the parameter values at that step, in the order of `parameters`. */
+  /** The lowest loss in an evaluation so far, with the parameter values at that step, in the order of `parameters`. */
   best: (StepLoss & { readonly values: readonly Numbers[] }) | undefined;
   evaluationsWithoutGain: number;
   /** Serialized extra state that resuming needs, such as the runs in flight. */
@@ -36,7 +36,7 @@ export function keepBest(state: TrainingState, loss: number, ties: boolean): boo
   return isBest;
 }
 
-/** The parameters of the best evaluation, or the last ones if there was none. */
+/** The parameters of the best evaluation; without evaluations, the last parameters. */
 export const bestParameters = ({ best, parameters }: TrainingState): readonly Parameter[] =>
   best === undefined
     ? parameters
@@ -77,7 +77,7 @@ export function writeCheckpoint(file: string, state: TrainingState, owner: Check
   );
 }
 
-/** @throws UserError if the checkpoint belongs to another training run */
+/** Returns undefined if there is no checkpoint. @throws UserError if it belongs to another training run */
 export function readCheckpoint(
   file: string,
   parameters: readonly Parameter[],

@@ -1,4 +1,4 @@
-/** Draws initial parameter values, and writes adapter directories that PEFT and vLLM can load. */
+/** Provides initial parameter values, and writes adapter directories that PEFT and vLLM can load. */
 import { mkdirSync } from 'node:fs';
 import path from 'node:path';
 import { z } from 'zod';

@@ -15,7 +15,7 @@ interface Int8Matrix {
   readonly scales: StoredTensor;
 }
 
-/** Keyed by the name of the tensor that each replaces. */
+/** Int8 matrices by the name of the tensor that they replace. */
 export type Int8Weights = ReadonlyMap<string, Int8Matrix>;
 
 /** Maximum number of weights held in float32 at once; a wide head is processed in parts. */
@@ -114,7 +114,7 @@ function exactPart(
 }
 
 /**
- * Width of the largest rotation block. R spreads outliers over neighbouring columns before rounding, as in QuaRot
+ * Width of the largest rotation block. R spreads outliers over neighboring columns before rounding, as in QuaRot
  * (Ashkboos et al. 2024, arXiv 2404.00456): x·Wᵀ = (x·R)·(W·R)ᵀ. Each block of R is a diagonal of signs times a
  * Hadamard matrix.
  */

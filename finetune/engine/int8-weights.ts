@@ -17,7 +17,7 @@ import {
 import { type Int8Weights, spreadRows } from './int8-product.js';
 import { type TensorToWrite, tensorOf, writeSafetensors } from './safetensors-writer.js';
 
-/** Increase this when a change of the code gives the same weights different codes. */
+/** Increase this if the same weights get different codes after a change to this file. */
 const formatVersion = 2;
 
 /** @param quantized weights to use instead of the model's, for matrices that are already quantized */
@@ -67,7 +67,7 @@ function encoded(tensor: StoredTensor, packed: PackedMatrix | undefined): readon
       spreadRows(values, columns);
       const rounded = quantizeRows(values, columns, { bits: 8, block: columns });
       scales.set(rounded.scales, row);
-      // Converts unsigned codes, centred on 128, to signed ones.
+      // Converts unsigned codes, centered on 128, to signed codes.
       yield rounded.codes.map((code) => code ^ 0x80);
     }
   }

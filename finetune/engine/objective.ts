@@ -1,4 +1,4 @@
-/** What training minimizes: a scalar computed from the log-probabilities of a batch's targets. */
+/** The loss that training minimizes: a scalar computed from the log-probabilities of a batch's targets. */
 import type { GraphBuilder, Precision, Value } from '../../src/models/local/graph/graph.js';
 import type { DecoderConfig } from '../../src/models/local/weights/decoder-config.js';
 import type { ParameterShape } from './trainable.js';
@@ -30,7 +30,7 @@ export interface TokenValues {
   readonly hidden: Value;
   /** Entropy in nats of the distribution that each target is drawn from: [C]. */
   entropy(): Value;
-  /** One number per target, from `Batch.inputs`: [C]. The graph gets only the inputs that are requested. */
+  /** One number per target, from `Batch.inputs`: [C]. The graph has only the inputs that the objective requests. */
   input(name: string): Value;
   /** Index of the example or family that each target belongs to: int64 [C], each less than C. */
   groups(of: 'sequences' | 'families'): Value;

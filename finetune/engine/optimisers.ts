@@ -6,7 +6,7 @@ export const schedules = ['constant', 'linear', 'cosine'] as const;
 
 export interface Schedule {
   readonly kind: (typeof schedules)[number];
-  /** Steps over which the rate rises from 0. */
+  /** Number of steps over which the rate rises to its peak. */
   readonly warmupSteps: number;
   /** Total number of steps; `linear` and `cosine` reach the floor after the last one. */
   readonly totalSteps: number;
@@ -74,7 +74,7 @@ export function adamWStep(
 
 /**
  * Muon (Jordan et al. 2024, https://kellerjordan.github.io/posts/muon): five Newton–Schulz steps bring the singular
- * values of the momentum close to 1. Steps are scaled to the size of AdamW's (Liu et al. 2025, arXiv
+ * values of the momentum close to 1. Steps are scaled to the size of AdamW's steps (Liu et al. 2025, arXiv
  * 2502.16982), so both share a learning rate and a weight decay.
  */
 export interface MuonSettings {
@@ -136,7 +136,7 @@ export async function openMuon(settings: MuonSettings, threads: number): Promise
 /** Coefficients of a·x + b·x³ + c·x⁵, which pushes singular values in (0, 1] towards 1. */
 const [a, b, c] = [3.4445, -4.775, 2.0315];
 
-/** Maps x [R, C] to y with singular values near 1, by way of the smaller Gram matrix. */
+/** Maps x [R, C] to y with singular values near 1, using the smaller Gram matrix. */
 function orthogonalizer(tall: boolean) {
   const g = new GraphBuilder();
   const input = g.input('x', 'float32', ['R', 'C']);

@@ -1,4 +1,4 @@
-/** Samples with the parameters in training. They are inputs of the inference graph, so updates need no reload. */
+/** Samples with the parameters being trained. They are inputs of the inference graph, so updates need no reload. */
 import { type Conversation, messagesOf, type Reply, type Speaker } from '../../src/agents/speaker.js';
 import { UserError } from '../../src/base/errors.js';
 import { groupedBy } from '../../src/base/grouped.js';
@@ -33,7 +33,7 @@ interface Prompt {
 }
 
 export interface Sampler extends Speaker<SampledReply> {
-  /** Call this after changing parameters: it drops values cached for the old ones. Ignores those not in the model. */
+  /** Call this after each update; it drops values cached for old parameters. Ignores parameters not in the model. */
   refresh(parameters: readonly Parameter[]): void;
   answer(prompts: readonly Prompt[]): Promise<readonly SampledReply[]>;
   close(): Promise<void>;
@@ -148,7 +148,7 @@ export async function openSampler(settings: SamplerSettings): Promise<Sampler> {
 interface Asked {
   readonly ids: readonly number[];
   readonly seed: number;
-  /** Identifies the answer's form; the same for equal constraints. */
+  /** Identifies the constraint on the answer, to group equal ones. */
   readonly form: string;
   readonly constraint?: Constraint | undefined;
 }
@@ -169,7 +169,7 @@ function remembered(tokenizer: ChatTokenizer): Encode {
   };
 }
 
-/** The prompt of a conversation. If it shows the whole conversation, sampled ids are kept instead of re-encoded. */
+/** The token ids of a conversation's prompt. If it shows the whole conversation, reuses sampled ids. */
 function promptOf(
   tokenizer: ChatTokenizer,
   encode: Encode,
@@ -190,7 +190,7 @@ function roomFor(prompt: readonly number[], { config, maxTokens }: SamplerSettin
   if (room >= 1) return Math.min(maxTokens, room);
   throw new UserError({
     field: 'agent.history',
-    message: `a conversation has ${prompt.length} tokens, more than the context of ${config.contextTokens}`,
+    message: `a conversation has ${prompt.length} tokens, which leaves no room for a reply in the context of ${config.contextTokens}`,
     remedy: 'lower agent.history or agent.maxTurns',
   });
 }

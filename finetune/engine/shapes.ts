@@ -7,7 +7,7 @@ import type {
   OnnxValue,
 } from '../../src/models/local/graph/onnx-writer.js';
 
-/** Composite operator that multiplies by 8-bit weights. Inputs: x [N, in], codes int8 [out, in], scales [out]. */
+/** A composite operator that multiplies by int8 weights. Inputs: x [N, in], codes int8 [out, in], scales [out]. */
 export const int8Product = 'Int8Product';
 
 /** A whole number times symbols, e.g. 2·B·S. */

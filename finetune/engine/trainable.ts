@@ -17,7 +17,7 @@ import { type Int8Weights, int8Parameters } from './int8-product.js';
 export interface LoraSettings extends LoraScaling {
   /** Probability that an input of A is set to 0 during training, in [0, 1). */
   readonly dropout: number;
-  /** The last components of the paths of the modules to adapt. */
+  /** Names of the modules to adapt: the last components of their paths, e.g. `q_proj`. */
   readonly modules: readonly string[];
 }
 
@@ -48,7 +48,7 @@ export function elementCount(shape: readonly number[]): number {
   return shape.reduce((count, size) => count * size, 1);
 }
 
-/** @throws UserError if the model has layers whose operators have no gradient */
+/** @throws UserError if the model has stateful layers, because their operators have no gradient */
 export function requireGradients({ architecture, layers }: DecoderConfig): void {
   const found = layers.find(({ recurrence }) => recurrence !== undefined)?.recurrence;
   if (found === undefined) return;
@@ -61,7 +61,7 @@ export function requireGradients({ architecture, layers }: DecoderConfig): void 
   });
 }
 
-/** The trained parameters, in a fixed order: `<module>.lora_A.weight`, `<module>.lora_B.weight`, … or the model's. */
+/** The trained parameters in a fixed order: the model's, or `<module>.lora_A.weight`, `<module>.lora_B.weight`, … */
 export function trainedParameters(config: DecoderConfig, trainable: Trainable): ParameterShape[] {
   requireGradients(config);
   if (trainable.kind === 'all') return decoderTensors(config);
@@ -99,7 +99,7 @@ export const dropoutInputs = { rows: 'dropout_rows', columns: 'dropout_columns' 
 /** A prime less than 2³¹, so that products of two residues fit into int64. */
 export const dropoutModulus = 2 ** 31 - 1;
 
-/** The decoder's parameters, with the trained ones as graph inputs; `dropping` turns dropout on. */
+/** The decoder's parameters; trained parameters are graph inputs. `dropping` enables dropout. */
 export function trainedSource(
   g: GraphBuilder,
   config: DecoderConfig,
@@ -143,8 +143,8 @@ export function inputParameters(g: GraphBuilder, inputs: ReadonlyMap<string, Val
 }
 
 /**
- * Dropout (Srivastava et al. 2014), reproducible from a seed: uses two vectors of random numbers in [1, p), p prime.
- * Element (i, j) of module k is kept if rows[i]·columns[j]·m_k mod p < (1 − rate)·p.
+ * Dropout (Srivastava et al. 2014), reproducible from a seed. With two vectors of random numbers in [1, p), p prime,
+ * it keeps element (i, j) of module k if rows[i]·columns[j]·m_k mod p < (1 − rate)·p.
  */
 function emitDropout(
   g: GraphBuilder,

@@ -19,7 +19,7 @@ export interface TrainingGraphSettings {
   readonly objective: Objective;
   /** float64 is used in gradient tests. */
   readonly precision: Precision;
-  /** `evaluate` computes the loss only, without dropout. */
+  /** `evaluate` computes no gradients and uses no dropout. */
   readonly purpose: 'train' | 'evaluate';
   readonly device?: string;
 }
@@ -60,7 +60,7 @@ export function buildTrainingGraph(settings: TrainingGraphSettings): BuiltGraph 
   const cache = config.layers.map(() => []);
   const decoder = buildDecoder(build, { ids, positions, blocks, cache, ...longest(g, config) });
   for (const value of decoder.stream) kept.add(value);
-  // Only on the CPU are values recomputed; a GPU keeps them all in its own memory.
+  // Recompute values only on the CPU; a GPU keeps them all in its own memory.
   const cheap = g.shaders ? new Set<Value>() : droppedValues(g.describe('layers').nodes, kept);
   const hidden = headInput(build, decoder.hidden, selected);
   const logits = tempered(g, headLogits(build, hidden), objective, precision);

@@ -11,7 +11,7 @@ export interface Parameter extends ParameterShape {
   readonly values: Numbers;
 }
 
-/** Concatenated sequences and the targets that the loss is computed on. */
+/** Concatenated sequences, and the targets from which the loss is computed. */
 export interface Batch {
   /** Token ids [N]. The last token belongs to no sequence; it pads the blocks. */
   readonly ids: Int32Array;
@@ -61,7 +61,7 @@ interface StepResult {
   readonly gradients: Gradients;
 }
 
-/** `device` is an ONNX Runtime provider. Tests in float64 disable `optimize`, because fused operators round. */
+/** `device` is an ONNX Runtime provider. Tests in float64 disable `optimize`: fused operators round differently. */
 interface SessionSettings {
   readonly device: string;
   readonly threads: number;
@@ -146,7 +146,7 @@ export async function orOutOfMemory<T>(doing: string, work: () => T | Promise<T>
   }
 }
 
-/** @param inputs names of the graph's inputs: only those that the objective requested */
+/** @param inputs names of the graph's inputs; values for other inputs are omitted */
 function batchFeeds(
   batch: Batch,
   precision: Precision,
@@ -216,13 +216,13 @@ export function accumulate(sum: Gradients | undefined, part: Gradients): Gradien
 }
 
 /**
- * CPUs without VNNI (before Zen 4 and Ice Lake) add two products in 16 bits, which can overflow.
- * @throws UserError if products of 8-bit numbers aren't exact
+ * Checks int8 products. CPUs without VNNI (before Zen 4 and Ice Lake) add two products in 16 bits, which can overflow.
+ * @throws UserError if the products aren't exact, or the device isn't the CPU
  */
 export async function requireInt8(device: string): Promise<void> {
   const refuse = (message: string, field: string, value: string) =>
     new UserError({ field, value, message, remedy: 'set method.compute to float32' });
-  if (device !== 'cpu') throw refuse('int8 products need the CPU', 'device', device);
+  if (device !== 'cpu') throw refuse('int8 products run only on the CPU', 'device', device);
   const width = 64;
   const g = new GraphBuilder();
   const a = g.input('a', 'uint8', [1, width]);

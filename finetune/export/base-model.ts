@@ -27,9 +27,9 @@ export function openBase(
   return { model: base, adapter: openAdapter(adapter, readDecoderConfig(base, ignoredKeys), ignoredKeys) };
 }
 
-const otherBase = 'set the directory of the base model: --model models/…';
+const otherBase = 'give the directory of the base model: --model models/…';
 
-/** Path of an adapter's base (directory or GGUF file), found as in `openBase` but not opened. */
+/** Path of an adapter's base (a directory or a GGUF file), found as in `openBase` but not opened. */
 export function findBase(
   adapter: string,
   model: string | undefined,

@@ -21,7 +21,7 @@ import { adapterChanges, encodeFloats, mergedRows, requireHalves, type WeightCha
 import { makeModelDirectory, modelFiles, stateFloat32 } from './model-directory.js';
 import { type MergeHooks, makeRoom, storedBytes, writeParts } from './writing.js';
 
-/** `stored` rounds changed matrices to the model's dtype (quantized blocks to float16); `float32` is exact. */
+/** `stored` rounds changed matrices to the model's dtype (quantized blocks to float16); `float32` stores float32. */
 type MergedDtype = 'stored' | 'float32';
 
 export interface Merged {
@@ -33,9 +33,9 @@ export interface Merged {
 }
 
 /**
- * Copies the model, except for the matrices that the adapter changes, which are computed in float64. The directory
- * appears only when it is complete.
- * @param output must not exist, or be empty
+ * Copies the model, and computes the matrices that the adapter changes in float64. The directory appears only when it
+ * is complete.
+ * @param output a directory that is empty or doesn't exist yet
  * @throws UserError if the adapter doesn't fit the model, or the disk is full; or the reason of `hooks.signal`
  */
 export async function mergeAdapter(
@@ -58,7 +58,7 @@ export async function mergeAdapter(
   const changes = adapterChanges(adapter, weights);
   const rounding: Rounding = { squaredError: 0, squaredChange: 0 };
   const files = modelFiles(model);
-  // Some directories have a second copy of the weights in another layout; it would remain unmerged, so leave it out.
+  // Omit a second copy of the weights in another layout, which some directories have: it would remain unmerged.
   const used = new Set([...weights.values()].map(({ file }) => file));
   const weightFiles = files
     .filter((name) => name.endsWith('.safetensors') && used.has(realpathSync(path.join(model, name))))
@@ -88,7 +88,7 @@ interface Rounding {
   squaredChange: number;
 }
 
-/** One weight file with its tensors in the original order. */
+/** A weight file with the adapter merged and the tensors in their original order. */
 function mergedFile(
   file: string,
   changes: ReadonlyMap<string, WeightChange>,
@@ -144,7 +144,7 @@ function squaredDistance(values: Float32Array, bytes: Uint8Array, dtype: string)
   return sum;
 }
 
-/** Class names in Transformers by `model_type`, for programs that need them. */
+/** Class names in Transformers by `model_type`, for programs that read `architectures` in config.json. */
 const classes: Readonly<Record<string, string>> = {
   llama: 'LlamaForCausalLM',
   qwen2: 'Qwen2ForCausalLM',

@@ -71,10 +71,10 @@ function halfMagnitude(bits: number, value: number): number {
   return sumBits[0]! - 0x3f00_0000;
 }
 
-/** Numbers that share a scale in llama.cpp's Q8_0. */
+/** How many numbers share a scale in llama.cpp's Q8_0. */
 export const q8Block = 32;
 
-/** llama.cpp's Q8_0, in float32: per 32 numbers a float16 scale (largest/127) and int8, halves away from 0. */
+/** Q8_0 as in llama.cpp, in float32: per block a float16 scale (largest/127) and 32 int8; halves round away from 0. */
 export function encodeQ8(values: Float32Array): Uint8Array {
   const blocks = values.length / q8Block;
   const scales = new Float32Array(blocks);
@@ -148,7 +148,7 @@ function changeOf(
 
 /**
  * Adds the change in float64. A vector counts as one row.
- * @param multiple the number of rows in all blocks but the last is a multiple of this
+ * @param multiple the number of rows in each block, except the last, is a multiple of this
  * @returns blocks of `values` [rows, columns], each with the sum of squares of its change
  * @throws UserError if the change isn't finite, e.g. when DoRA scales a row of zeros
  */

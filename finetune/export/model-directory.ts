@@ -7,7 +7,7 @@ import { readJson } from '../../src/storage/files.js';
 import { tensorOf, writeSafetensors } from '../engine/safetensors-writer.js';
 import type { Parameter } from '../engine/training-session.js';
 
-/** Creates a directory that appears only when `write` is done. @throws UserError if the directory isn't empty or is being written */
+/** Creates a directory that appears only when `write` ends. @throws UserError if it isn't empty or is being written */
 export async function makeModelDirectory<T>(
   directory: string,
   write: (partial: string) => Promise<T> | T,
@@ -49,7 +49,7 @@ export function modelFiles(model: string): string[] {
     .map(({ name }) => name);
 }
 
-/** Sets the dtype in config.json to float32 if it specifies another. */
+/** Changes the dtype in config.json to float32 if it specifies another dtype. */
 export function stateFloat32(directory: string): void {
   const file = path.join(directory, 'config.json');
   const config = readJson(file) as Record<string, unknown>;

@@ -1,4 +1,4 @@
-/** Writes large files in parts, so that other work can run and Ctrl-C can stop it. */
+/** Writes large files in parts, so that other work can run and Ctrl-C can stop the writing. */
 import { mkdirSync, statfsSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import path from 'node:path';

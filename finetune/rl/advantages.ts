@@ -11,7 +11,7 @@ export type Group = readonly number[];
 /**
  * Rewards minus their group's mean (GRPO, arXiv 2402.03300), divided by the group's standard deviation + 1e-4
  * (`group`), by the whole batch's (`batch`), or not at all (`none`; Dr. GRPO, 2503.20783). Equal rewards give exactly
- * 0. Answers without a reward get 0 and don't count in the means.
+ * 0. Answers without a reward get advantage 0 and are otherwise ignored.
  */
 export function groupAdvantages(
   groups: readonly Group[],
@@ -55,7 +55,7 @@ export function discountedReturns(rewards: readonly number[], discount: number):
   return returns;
 }
 
-/** For each step of an episode: its reward, and the value of the state before it. */
+/** The rewards of an episode's steps, and the values of the states before them. */
 export interface Episode {
   readonly rewards: readonly number[];
   readonly values: readonly number[];
@@ -103,7 +103,7 @@ export function tokenAdvantages(
   return { advantages: spread(advantages), returns: spread(returns) };
 }
 
-/** log π − log π_ref of each trained token, 0 for the others; the sum estimates the KL divergence. */
+/** log π − log π_ref for trained tokens, 0 for the others; the sum estimates the KL divergence. */
 export function logRatios(
   logp: ArrayLike<number>,
   reference: ArrayLike<number>,
@@ -114,7 +114,7 @@ export function logRatios(
 
 const judged = (group: Group): Group => group.filter((reward) => !Number.isNaN(reward));
 
-/** The mean as the sum of two numbers: subtracting them one after the other maps equal values to exactly 0. */
+/** Returns the mean as a sum of two numbers; subtracting one after the other turns equal values into exactly 0. */
 function centreOf(values: readonly number[]): { readonly first: number; readonly rest: number } {
   const first = values[0] ?? 0;
   return { first, rest: values.length === 0 ? 0 : mean(values.map((value) => value - first)) };

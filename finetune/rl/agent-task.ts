@@ -25,7 +25,7 @@ export interface AgentSettings {
 
 const mostAtOnce = 4096;
 
-/** @throws UserError for an unknown or remote environment, or one whose actions can't be expressed in words */
+/** @throws UserError for an unknown or remote environment, or one that doesn't suit the agent's settings */
 export async function openAgentTask(
   { environment: { id, options }, prompts, act, ...playing }: AgentSettings,
   episodes: number,
@@ -33,7 +33,7 @@ export async function openAgentTask(
   if (isRemoteId(id))
     throw new UserError({
       ...{ field: 'environment', value: id },
-      message: 'this environment runs in another program; models can learn only in built-in ones',
+      message: 'this environment runs in another program, where models can’t learn',
       remedy:
         'play it with policyloop play and imitate the games (finetune dataset --recipe demonstrations), or use text:cooking',
     });

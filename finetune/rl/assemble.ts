@@ -36,7 +36,7 @@ export interface PlannedLearning {
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 
-/** @throws UserError if the model can't be read, or the output already contains another model */
+/** @throws UserError if the model can't be read or trained, or the output already contains another model */
 export function planLearning(config: LearningConfig, env: PlannedLearning['env'] = {}): PlannedLearning {
   const decoder = readDecoderConfig(config.model, config.ignoreKeys);
   requireGradients(decoder);
@@ -137,7 +137,7 @@ function samplerParts(config: LearningConfig, decoder: DecoderConfig) {
 const isConstrained = (config: LearningConfig): boolean =>
   isProposer(config) ? config.answers.format === 'constrained' : config.agent.act === 'constrained';
 
-/** Parameters that give the initial model: the initial weights, or an adapter whose B matrices are 0. */
+/** Parameters of the initial model: the initial weights, or an adapter whose B matrices are 0. */
 function referenceOf(parameters: readonly Parameter[], trainable: Trainable): readonly Parameter[] {
   return parameters.map(({ name, shape, values }) => ({
     name,
@@ -173,7 +173,7 @@ function settingsOf(config: LearningConfig): OnlineSettings {
   };
 }
 
-/** The settings that affect learning, with hashes of the model and of the user's modules. */
+/** The settings that affect learning, with hashes of the model and the user's modules. */
 function identityParts(config: LearningConfig): unknown {
   const {
     $schema: _,

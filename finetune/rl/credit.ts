@@ -26,14 +26,14 @@ export interface CreditSettings {
   readonly scale: (typeof advantageScales)[number];
   readonly invalid: number;
   readonly assignment?: Assignment | undefined;
-  /** Discount factor per turn; not used by the assignment `return`, whose returns are given. */
+  /** Discount factor per turn. Ignored by the assignment `return`, because the given returns are already discounted. */
   readonly gamma?: number | undefined;
 }
 
 /**
- * Computes the advantages of all sequences: PPO per token, from its value head; other objectives by comparing a group.
+ * Computes the advantages of all sequences. PPO uses its value head; other objectives compare the episodes of a group.
  * @param returns the return of each episode, by group
- * @param read adds the values computed before the update to a sequence
+ * @param read adds to a sequence the values computed before the update
  */
 export function credited(
   groups: readonly Group[],
@@ -70,7 +70,7 @@ export function credited(
 
 type Lists = readonly (readonly number[])[];
 
-/** Advantages from comparing the numbers of each list with each other. */
+/** Computes advantages within each list. */
 const comparedBy = ({ objective, scale }: CreditSettings, lists: Lists): Lists =>
   objective.kind === 'rloo' ? leaveOneOut(lists) : groupAdvantages(lists, scale);
 
@@ -98,7 +98,7 @@ function stepAdvantages(
   return steps;
 }
 
-/** The sequences of an episode, with the advantage of each turn at its tokens. */
+/** The sequences of an episode; each token gets the advantage of its turn. */
 function withAdvantages(
   episode: Episode,
   read: (sequence: SampledSequence) => ReadSequence,
@@ -221,7 +221,7 @@ function turnCredits(
   return Array.from({ length: longest }, (_, turn) => credits.map((own) => own[turn] ?? Number.NaN));
 }
 
-/** Repeats each turn's number for every token of that turn, over an episode's completions. */
+/** Expands one number per turn to one number per token of the episode's completions. */
 function perToken({ ends }: Pick<Episode, 'ends'>, ofTurn: (turn: number) => number): readonly number[] {
   return ends.flatMap((end, turn) =>
     Array<number>(end - (turn === 0 ? -1 : ends[turn - 1]!)).fill(ofTurn(turn)),
@@ -234,7 +234,7 @@ export interface RewardSettings {
   readonly shuffle: boolean;
 }
 
-/** Return of each episode by group: Σ γᵗ·reward(t), plus `invalid` for each invalid reply. */
+/** Return of each episode by group: Σ γᵗ·reward(t), plus `invalid` per invalid reply; `shuffle` permutes each group. */
 export function returnsOf(
   groups: readonly Group[],
   { gamma, invalid, shuffle }: RewardSettings,

@@ -1,4 +1,4 @@
-/** Events of reinforcement learning, for console, log and page. */
+/** Events of reinforcement learning for the console, the log and the page. */
 import { mean } from '../../src/statistics/descriptive.js';
 import type { ControlledTraining, Timed } from '../train/record.js';
 import type { Improvement } from './improvement.js';
@@ -10,7 +10,7 @@ export interface RlAlarm {
   readonly remedy: string;
 }
 
-/** Mean return of an evaluation, and the update after which it was measured. */
+/** Result of an evaluation, and the update after which it was measured. */
 export interface Evaluated {
   readonly step: number;
   readonly meanReward: number;
@@ -25,7 +25,7 @@ export interface Evaluated {
 export type RlEvent =
   | {
       readonly kind: 'start';
-      /** Completed updates: 0, or the checkpoint's. */
+      /** Number of completed updates; more than 0 if training resumes from a checkpoint. */
       readonly step: number;
       readonly totalSteps: number;
       /** Episodes per update. */
@@ -36,7 +36,7 @@ export type RlEvent =
     }
   | ({
       readonly kind: 'step';
-      /** One-based. */
+      /** Numbered from 1. */
       readonly step: number;
       readonly totalSteps: number;
       /** Mean return of the update's episodes. */
@@ -116,7 +116,7 @@ const watches: readonly Watch[] = [
       const teaches = compares && meanOf(now, 'flat') < 0.5;
       if (solved || teaches || first < 0.1 || last > 0.05 * first) return undefined;
       return {
-        message: `the entropy of the replies fell from ${first.toFixed(2)} to ${last.toPrecision(2)} nats per token: the model no longer explores, although better returns occurred`,
+        message: `the entropy of the replies fell from ${first.toFixed(2)} to ${last.toPrecision(2)} nats per token: the model no longer explores, although higher returns have occurred`,
         remedy:
           'lower the learning rate, raise objective.clip.high or objective.entropy, or stop if the task is solved',
       };
@@ -140,7 +140,7 @@ const watches: readonly Watch[] = [
       if (last > 0.5 * first) return undefined;
       if (first === 0)
         return {
-          message: 'no reply could be parsed so far',
+          message: 'no reply can be parsed',
           remedy: 'raise maxTokens, or start from a model that knows the format (finetune train)',
         };
       return {

@@ -1,4 +1,4 @@
-/** Forecasts a training run: estimates memory, derives tokens from the config and measures time in trial updates. */
+/** Forecasts a training run: estimates its memory, and extrapolates its tokens and duration from trial updates. */
 import { UserError } from '../../src/base/errors.js';
 import { formatBytes, formatCompact, formatDuration } from '../../src/format/numbers.js';
 import { deriveSeeds } from '../../src/random/generator.js';
@@ -12,24 +12,24 @@ import { playAndLearn } from './online.js';
 import { answeringOf, evaluationSize, turnsOf } from './rl-config.js';
 
 export interface Forecast {
-  /** Peak memory of an update, in bytes. */
+  /** Estimated peak memory of an update, in bytes. */
   readonly memory: number;
   readonly free: number;
-  /** Upper limit of sampled tokens, including evaluations. */
+  /** Upper limit on the number of sampled tokens, including evaluations. */
   readonly mostSampledTokens: number;
   /** Expected number of sampled tokens, extrapolated from the trial. */
   readonly sampledTokens: number;
   readonly episodes: number;
   readonly seconds: number;
-  /** Number of episodes in the trial: those of a whole update, or fewer if that would take too long. */
+  /** Number of episodes in the trial: as many as in an update, or fewer if that would take too long. */
   readonly tried: number;
   readonly remedy: string;
 }
 
-/** Number of episodes played first, to estimate the memory and duration of a whole update. */
+/** Maximum number of episodes played first, to estimate the memory and duration of a whole update. */
 const tried = 16;
 
-/** A whole update is tried if it is expected to take at most this many seconds. */
+/** Try a whole update only if it is expected to take at most this many seconds. */
 const longestTrial = 30;
 
 interface Tried {
@@ -136,12 +136,12 @@ function memoryOf(
   return estimateMemory({ config: decoder, trainable, training, sessions: 1, settings });
 }
 
-/** @param played what the trial counts: an agent's episodes or a proposer's answers */
+/** @param played unit of the counts: `episodes` for an agent, `answers` for a proposer */
 export function describedForecast(found: Forecast, played: string): string {
   return [
     `memory      about ${formatBytes(found.memory)} at the peak of an update, ${formatBytes(found.free)} free${found.memory > found.free ? ` (may not be enough): ${found.remedy}` : ''}`,
     `${played.padEnd(12)}${formatCompact(found.episodes)}, including evaluations`,
     `tokens      about ${formatCompact(found.sampledTokens)} to sample, at most ${formatCompact(found.mostSampledTokens)}`,
-    `time        about ${formatDuration(1000 * found.seconds)} at the speed of ${found.tried} ${played} in a trial update`,
+    `time        about ${formatDuration(1000 * found.seconds)} (from ${found.tried} ${played} in a trial update)`,
   ].join('\n');
 }

@@ -1,4 +1,4 @@
-/** One update: optimizer steps on the episodes that were just played. */
+/** Performs one update: optimizer steps on the episodes that were just played. */
 import type { ObjectiveSettings } from '../../src/config/learning/objective.js';
 import { createGenerator, deriveSeeds, shuffled } from '../../src/random/generator.js';
 import { exampleLength } from '../engine/batch.js';
@@ -67,13 +67,12 @@ export const readsReference = (settings: ObjectiveSettings): boolean =>
 export const stepsOf = ({ epochs, minibatches }: Pick<ImprovementSettings, 'epochs' | 'minibatches'>) =>
   epochs * minibatches;
 
-/** Statistics of an update; means are over trained tokens. */
+/** Statistics of an update's first step, except as noted; means are over trained tokens. */
 export interface Improvement {
-  /** Loss of the first step. */
   readonly loss: number;
   readonly gradientNorm: number;
   readonly learningRate: number;
-  /** In nats. */
+  /** Nats per token. */
   readonly entropy: number;
   /** KL divergence between the sampler's and the trainer's policy before the update; 0 if they agree. */
   readonly mismatch: number;
@@ -85,7 +84,7 @@ export interface Improvement {
   readonly explainedVariance?: number;
   /** Fraction of tokens with a clipped ratio in the last step. */
   readonly clipShare: number;
-  /** Tokens processed: all completions with their prompts. */
+  /** Number of tokens in all sequences of the update, including prompts. */
   readonly tokens: number;
 }
 
@@ -145,7 +144,7 @@ function minibatch(
 
 const packingOf = (batchTokens: number) => ({ packing: 'rows', batchTokens }) as const;
 
-/** Returns a function that adds the values computed before the update; without a reading session it adds none. */
+/** Returns a function that adds to a sequence the values computed before the update, if there is a reading session. */
 export async function readBefore(
   { reading }: Sessions,
   parameters: readonly Parameter[],

@@ -52,9 +52,9 @@ export interface OnlineLearning {
 
 export interface OnlineHooks {
   onEvent?(event: RlEvent): void;
-  /** Called before the event of the evaluation. */
+  /** Receives the samples of some evaluations, each time before the evaluation's event. */
   onSamples?(step: number, samples: readonly Sample[]): void;
-  /** What evaluations measure; recorded. Default: mean return. */
+  /** What evaluations measure; recorded in the start event. Default: mean return. */
   readonly measured?: string | undefined;
   /** A monotonic clock in milliseconds. */
   milliseconds?(): number;
@@ -81,7 +81,7 @@ export interface OnlineOutcome {
 /** First spawn keys of the random streams. */
 const streams = { starts: 10, samples: 11, permutation: 12, heldOutStarts: 13, heldOutSamples: 14 } as const;
 
-/** Resumes from the checkpoint. @throws UserError if training diverges, or the checkpoint belongs to another run */
+/** Resumes from a checkpoint. @throws UserError if training diverges, or the checkpoint belongs to another run */
 export async function learnOnline(run: OnlineLearning, hooks: OnlineHooks = {}): Promise<OnlineOutcome> {
   const { settings } = run;
   const perUpdate = stepsOf(settings.improvement);
@@ -145,7 +145,7 @@ export async function playAndLearn(
   return { kind: 'step', step: number + 1, totalSteps: updates, samplingSeconds, ...learned };
 }
 
-/** Updates `state` in place; `permutation` is the seed for shuffling returns. @throws UserError on divergence */
+/** Updates `state` in place; `permutation` is the seed for shuffling returns. @throws UserError if training diverges */
 export async function learnFrom(
   {
     objective,

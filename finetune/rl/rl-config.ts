@@ -25,7 +25,7 @@ const agentSchema = z
       .enum(ways)
       .default('text')
       .describe(
-        'Read the last action mentioned, or a JSON object `{"action": …}`; `constrained` allows only valid actions',
+        '`text` reads the last action mentioned, `json` reads `{"action": …}`, `constrained` allows only valid actions',
       ),
     fallback: z
       .enum(fallbacks)
@@ -101,7 +101,7 @@ export type RlConfig = Omit<Written, 'environment'> & {
   readonly environment: { readonly id: string; readonly options: Readonly<Record<string, unknown>> };
 };
 
-/** The config as written, before defaults. */
+/** The config as written, before defaults are applied. */
 export type RlInput = z.input<typeof settings>;
 
 export const rlKind: SettingsKind<Written> = {
@@ -140,7 +140,7 @@ export const answeringOf = (config: LearningConfig): Pick<RlConfig['agent'], 'ma
 export const evaluationSize = (config: LearningConfig): number =>
   isProposer(config) ? config.evaluation.runs : config.evaluation.episodes;
 
-/** `most`: replies per episode. `evaluated`: episodes per unit of `evaluationSize` (a run, for proposers). */
+/** `most`: maximum replies per episode. `evaluated`: 1 for an agent; mean answers per held-out run for a proposer. */
 export function turnsOf(config: LearningConfig): { readonly most: number; readonly evaluated: number } {
   if (!isProposer(config)) return { most: config.agent.maxTurns, evaluated: 1 };
   return { most: 1, evaluated: mean(heldOutRuns(config).map(({ iterations }) => iterations)) };
@@ -163,7 +163,7 @@ export function placeOf(config: LearningConfig): string {
   return ids.length > 3 ? `${ids.slice(0, 2).join(', ')} and ${ids.length - 2} more` : ids.join(', ');
 }
 
-/** Command-line arguments to use the trained model with the settings of training. */
+/** Command-line arguments that use the trained model with its training settings. */
 export function usedAs(config: LearningConfig, model: string, result: string): string {
   const words = ['model.provider=local', servedAs(config.method, model, result)];
   if (!isProposer(config)) {

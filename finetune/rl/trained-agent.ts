@@ -40,7 +40,7 @@ export interface AgentTraining
       | 'threads'
     >
   > {
-  /** Directory of the model; `package:models/tiny-bytes` is a small one for `method: {kind: 'scratch'}`. */
+  /** Directory of the model; `package:models/tiny-bytes` is a small model for `method: {kind: 'scratch'}`. */
   readonly model: string;
   /** Episodes per update. Default: 16. */
   readonly batch?: number;
@@ -176,7 +176,7 @@ export class TrainedAgent<A extends Action = Action> {
   /**
    * Another agent of the same model, with its own episodes: a player of a parallel game, or another role in the same one.
    * Agents that act at the same time share forward passes, and their episodes form common batches.
-   * @param functions default: the same
+   * @param functions default: this agent's functions
    */
   another(): TrainedAgent<A>;
   another<B extends Action>(functions: AgentFunctions<B>): TrainedAgent<B>;

@@ -1,4 +1,4 @@
-/** Estimates the peak memory of training. The factors are fitted to measured peaks (docs/log), within 20 %. */
+/** Estimates the peak memory of training. The factors are fitted to measured peaks (docs/log), accurate to within 20 %. */
 import { readFileSync } from 'node:fs';
 import { totalmem } from 'node:os';
 import process from 'node:process';
@@ -16,7 +16,7 @@ export interface MemoryEstimate {
   readonly weights: { readonly mapped: number; readonly copied: number };
   /** Trained values, their gradients, the optimizer's moments and the best values so far. */
   readonly parameters: number;
-  /** Values of the largest batch that the forward pass keeps for the backward pass. */
+  /** Values that the forward pass of the largest batch keeps for the backward pass. */
   readonly activations: number;
   /** Logits of the largest batch's trained tokens. */
   readonly logits: number;
@@ -45,19 +45,19 @@ export interface EstimatedTraining {
   readonly settings: OrderSettings;
 }
 
-/** Node.js and ONNX Runtime with a graph loaded. */
+/** Bytes used by Node.js and ONNX Runtime with a loaded graph. */
 const processBytes = 180e6;
 
 /** Ratio of peak memory to kept values; it exceeds 1 because the runtime's allocator leaves gaps. */
 const activationFactor = 1.33;
 
-/** While a layer's backward pass recomputes values, this many as large as its widest one exist at once. */
+/** Number of arrays of a layer's largest size that exist at once while its backward pass recomputes values. */
 const workCopies = 6;
 
 /** Number of arrays as large as the logits that exist at once: shifted logits, exponentials, gradients. */
 const logitCopies = 4.5;
 
-/** Bytes of the float32 matrix in a product with quantized weights, forward and backward. */
+/** Bytes of the float32 matrices that products with quantized weights need, forward and backward. */
 const dequantizedBytes = 130e6;
 
 /** Copies of each parameter: values, gradients, gradient sums over the parts of a step, and two moments. */
@@ -173,11 +173,11 @@ function remedyOf(
   const frozen = trainable.kind === 'adapter';
   const reading =
     batch.examples > 1
-      ? `lower batchTokens (${batch.tokens} tokens are read at once)`
-      : `shorten the examples (one has ${batch.tokens} tokens and is read whole)`;
+      ? `lower batchTokens (${batch.tokens} tokens are processed at once)`
+      : `shorten the examples (one has ${batch.tokens} tokens and can't be split)`;
   const remedies = [
     { bytes: activations + logits, text: reading },
-    { bytes: parameters, text: frozen ? 'lower method.rank or method.modules' : 'train with method lora' },
+    { bytes: parameters, text: frozen ? 'lower method.rank or drop modules' : 'train with method lora' },
     {
       bytes: weights.mapped + weights.copied,
       text:

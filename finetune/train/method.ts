@@ -29,7 +29,7 @@ export type Method =
       /** Data type for products with frozen weights. Default: float32. */
       readonly compute?: 'float32' | 'int8';
     }
-  /** Trains all weights, starting from the stored ones. */
+  /** Trains all weights, starting from the stored weights. */
   | { readonly kind: 'full' }
   /** Trains all weights from random values; the model directory needs only config, tokenizer and chat template. */
   | { readonly kind: 'scratch' };
@@ -46,7 +46,7 @@ export function methodOf(settings: MethodSettings): Method {
   };
 }
 
-/** Command-line settings that use the result with the model and quantization of the training. */
+/** Command-line settings that load the result with the model and quantization used in training. */
 export function servedAs(method: MethodSettings, model: string, result: string): string {
   if (method.kind !== 'lora') return shellWord(`model.path=${result}`);
   const quantization = method.quantization === 'none' ? [] : [`model.quantization=${method.quantization}`];

@@ -20,7 +20,7 @@ export interface HandedTraining {
 export const withoutSlurm = (overrides: readonly string[]): readonly string[] =>
   overrides.filter((text) => !isOfSlurm(text));
 
-/** Trains, submits to Slurm, or reports the task. @throws UserError if Slurm is missing or refuses it */
+/** Trains here; with `slurm`, submits or reports the task. @throws UserError if Slurm is missing or refuses the task */
 export async function onSlurm<T extends TrainingArguments & { readonly slurm?: boolean | undefined }>(
   args: T,
   context: CommandContext,

@@ -3,7 +3,7 @@ import { recentSteps, secondsLeftOf } from '../../src/runs/training/trainings.js
 import { trainingLoss } from '../../src/web/training-charts.js';
 import type { Metric } from './trainer.js';
 
-/** Approximate share of a step's time that its forward pass takes; predicts validations until one has been timed. */
+/** Approximate share of a step's time taken by its forward pass. Predicts a validation's time until one is measured. */
 const forwardShare = 0.4;
 
 /** Steps between validations and between checkpoints. */
@@ -12,7 +12,7 @@ export interface Intervals {
   readonly checkpointEvery: number;
 }
 
-/** All figures are undefined before the first step. */
+/** All values are undefined before the first step. */
 interface Pace {
   readonly loss: number | undefined;
   readonly tokensPerSecond: number | undefined;
@@ -46,7 +46,7 @@ export function paceOf(metrics: readonly Metric[], { evaluateEvery, checkpointEv
   return { loss, tokensPerSecond, secondsLeft };
 }
 
-/** Counts how often something happens after step `after` if it happens every `every` steps and after the last. */
+/** Counts how often something happens after step `after` if it happens every `every` steps and at the last step. */
 function occasions(after: number, totalSteps: number, every: number): number {
   if (after >= totalSteps) return 0;
   const regular = Math.floor(totalSteps / every) - Math.floor(after / every);

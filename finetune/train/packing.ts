@@ -26,26 +26,26 @@ interface PackingSettings {
    * - `pairs`, for preferences: every two consecutive examples are the answers to one prompt.
    */
   readonly packing: (typeof packings)[number] | 'pairs';
-  /** Maximum number of tokens read at once, including attention padding. A single example is always read whole. */
+  /** Maximum number of tokens read at once, including attention padding. A single example is never split. */
   readonly batchTokens: number;
 }
 
 /** Families that are read together. */
 export type Part<E extends TokenSequence = TokenExample> = readonly Family<E>[];
 
-/** Splits a step's examples into parts, each example into exactly one. Deterministic. */
+/** Distributes a step's examples over parts. Deterministic. */
 export function layOut<E extends TokenSequence>(
   examples: readonly E[],
   { packing, batchTokens }: PackingSettings,
 ): readonly Part<E>[] {
-  // Attention needs padding, but little of it if the families have similar sizes.
+  // Sort families by size, so that attention needs little padding within a part.
   const alike = familiesOf(examples, packing, batchTokens).toSorted(
     (a, b) => a.length - b.length || familyLength(a) - familyLength(b),
   );
   return filled(alike, (part, family) => placesOf([...part, family]) <= batchTokens);
 }
 
-/** Tokens in a part, including attention padding. */
+/** Number of tokens in a part, including attention padding. */
 export function placesOf(part: Part<TokenSequence>): number {
   const { families, promptTokens, answers, answerTokens } = blockSizes(part);
   return families * (promptTokens - 1 + answers * (answerTokens - 1));
@@ -148,7 +148,7 @@ export interface OrderSettings extends PackingSettings {
   readonly batchExamples: number;
 }
 
-/** Indices of examples that stay together, and the length of the longest in tokens. */
+/** Indices of examples to keep together, and the length in tokens of the longest one. */
 interface Unit {
   readonly examples: readonly number[];
   readonly length: number;
@@ -182,7 +182,7 @@ function unitsBy(
   return packing === 'pairs' ? pairsOf(examples) : examples.map((example) => [example]);
 }
 
-/** Every example occurs once per epoch, `batchExamples` per step. A unit may be split between steps. */
+/** Returns the example indices of each step. Each example occurs once per epoch; a unit may be split between steps. */
 export function planEpoch(
   units: readonly Unit[],
   settings: OrderSettings,

@@ -64,7 +64,7 @@ export function createMeter(meters: {
   };
 }
 
-/** How a training run is shown. */
+/** Settings of a training run's record. */
 export interface Recording<M> {
   /** The content of `training.json` at the start. */
   readonly about: TrainingAbout;
@@ -77,8 +77,8 @@ export interface Recording<M> {
 const pageEvery = 5;
 
 /**
- * Writes metrics and the page. Nothing is modified until training starts. Metrics of later steps than the starting
- * one are then removed, because those steps are repeated, so `metrics.jsonl` has each step once, in order.
+ * Writes metrics and the page. Modifies nothing until training starts; then removes the metrics of steps after the
+ * starting step, because training repeats them.
  */
 export class TrainingRecord<M extends Timed<LoggedEvent>> {
   readonly #output: string;
@@ -105,7 +105,7 @@ export class TrainingRecord<M extends Timed<LoggedEvent>> {
     return this.#metrics;
   }
 
-  /** The metrics as any reader of the file sees them. */
+  /** The metrics as a reader of `metrics.jsonl` sees them. */
   get read(): readonly TrainingMetric[] {
     return this.#read;
   }
@@ -121,14 +121,14 @@ export class TrainingRecord<M extends Timed<LoggedEvent>> {
     this.#writePage(this.#recording.about);
   }
 
-  /** Call this before adding the evaluation at which the model said this. */
+  /** Call this before adding the evaluation that the samples belong to. */
   addSamples(step: number, samples: readonly Sample[]): void {
     this.#samples.append(samples.map((sample) => ({ step, ...sample })));
   }
 
   /**
    * Writes the final page and closes the files. A run that never started gets no page.
-   * @param changes what is new in `training.json`
+   * @param changes fields of `training.json` that have changed
    */
   async end(changes: Partial<TrainingAbout>): Promise<void> {
     this.#writePage({ ...this.#recording.about, ...changes }, false);
@@ -167,7 +167,7 @@ export class TrainingRecord<M extends Timed<LoggedEvent>> {
   }
 }
 
-/** The lines of earlier sessions up to this step; removes later ones from the file. */
+/** Returns the lines of earlier sessions up to this step; removes later lines from the file. */
 function keptUntil<T extends { readonly step: number }>(path: string, step: number): T[] {
   const logged = readJsonLines<T>(path, { repair: true }) ?? [];
   const repeated = step === 0 ? 0 : logged.findIndex((line) => line.step > step);

@@ -5,10 +5,10 @@ import { openSampler, type Sampler, type SamplerSettings } from '../engine/sampl
 import type { Parameter } from '../engine/training-session.js';
 import type { TrainingSettings } from './supervised.js';
 
-/** Maximum tokens per answer, which bounds the time. */
+/** Maximum tokens per answer, to limit the time. */
 const mostTokens = 128;
 
-/** Chooses evenly spaced held-out prompts; of pairs, those with the chosen answers. */
+/** Chooses evenly spaced held-out prompts; for pairs, together with the chosen answer. */
 export function chosenSamples(
   conversations: readonly Conversation[],
   { dpo }: TrainingSettings,
@@ -26,7 +26,7 @@ type Speaking = Pick<
   readonly conversations: readonly Conversation[];
 };
 
-/** Answers with the most probable tokens, so that a resumed run says the same. Loads the model at the first call. */
+/** Answers with the most probable tokens, so resumed runs give the same answers. Loads the model at the first call. */
 export function openSamples({ conversations, ...model }: Speaking) {
   let opened: Promise<Sampler> | undefined;
   return {

@@ -1,4 +1,4 @@
-/** Runs any kind of training in its output directory, with lock, record, progress, requests, lineage and result. */
+/** Runs any kind of training in its output directory: lock, record, progress, commands, lineage and result. */
 
 import { mkdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -31,14 +31,14 @@ export interface TrainingArguments {
   readonly config: string;
   readonly overrides: readonly string[];
   readonly quiet: boolean;
-  /** Open the run's page in a browser when training starts. */
+  /** If true, opens the run's page in a browser when training starts. */
   readonly open?: boolean | undefined;
   readonly json: boolean;
 }
 
 export interface Trained {
   readonly ended: 'complete' | 'early' | 'interrupted';
-  /** Completed steps or updates. */
+  /** Number of completed steps or updates. */
   readonly step: number;
   /** The best evaluation; returns count as negative losses. */
   readonly lowest: StepLoss | undefined;
@@ -48,7 +48,7 @@ export interface Trained {
 
 export interface SessionHooks<E> {
   onEvent(event: E): void;
-  /** Called before the event of the evaluation. */
+  /** Receives an evaluation's samples before the evaluation's event. */
   onSamples(step: number, samples: readonly Sample[]): void;
   /** Checked after every step; if true, the run writes a checkpoint and ends. */
   stop(): boolean;
@@ -67,17 +67,17 @@ export interface TrainingJob<E extends LoggedEvent, T extends Trained>
   train(hooks: SessionHooks<E>, metrics: () => readonly Timed<E>[]): Promise<T>;
   /** Returns the dataset if it is known only at the end. */
   dataset?(trained: T): DatasetLineage;
-  /** Fields of the last `--json` line that only this kind of training has. */
+  /** Additional fields of the last `--json` line for this kind of training. */
   summary(trained: T): object;
   more?(trained: T): readonly string[];
   /** Command-line settings to use the result. */
   use?(result: string): string;
 }
 
-/** Fields of the summary (the last line of `--json` output) of every kind of training. */
+/** Fields that the last line of `--json` output has for every kind of training. */
 export interface SessionSummary {
   readonly ended: Trained['ended'];
-  /** Completed steps or updates. */
+  /** Number of completed steps or updates. */
   readonly step: number;
   /** Directory of the adapter, model or policy. */
   readonly result: string | null;
@@ -160,7 +160,7 @@ const aboutAtStart = (
   given: { readonly command: string; readonly folder: string },
 ): TrainingAbout => ({
   ...{ method, base: { model }, dataset, outcome: { ended: 'running', step: 0 }, ...given },
-  // As in the file.
+  // Convert to JSON and back, so that this equals the config in the file.
   config: JSON.parse(JSON.stringify(config)) as TrainingAbout['config'],
 });
 

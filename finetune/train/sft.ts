@@ -30,7 +30,7 @@ export interface FineTuning {
   readonly settings: TrainingSettings;
   /** Chat template variables; use the same ones when serving. */
   readonly template: Readonly<Record<string, unknown>>;
-  /** Directory of the result and of `checkpoint.safetensors`, from which training resumes. */
+  /** Directory for the result and `checkpoint.safetensors`, from which training resumes. */
   readonly output: string;
   readonly ignoredKeys?: readonly string[] | undefined;
   readonly device: LocalConfig['device'];
@@ -46,7 +46,7 @@ export interface FineTuned extends TrainingOutcome {
 
 export interface FineTuningHooks extends Omit<TrainingHooks, 'onValidation'> {
   onSamples?(step: number, samples: readonly Sample[]): void;
-  /** Called before training starts, with the estimated memory. */
+  /** Called with the memory estimate before training starts. */
   onMemory?(estimate: MemoryEstimate): void;
 }
 

@@ -48,13 +48,13 @@ export interface TrainingRun {
   readonly validation: readonly TokenExample[];
   readonly settings: TrainingSettings;
   readonly device: string;
-  /** CPU threads. Their number affects the order of summation, and so the last bits of the results. */
+  /** CPU threads. Their number affects the order of summation, and thus the last bits of the results. */
   readonly threads: number;
   /** Path of the checkpoint; training resumes from it if it exists. */
   readonly checkpoint: string;
 }
 
-/** Excludes `batchTokens` and `checkpointEvery`: they don't change results, so a resumed run may change them. */
+/** SHA-256 of inputs and settings, except `batchTokens` and `checkpointEvery`, which a resumed run may change. */
 export function trainingIdentity(run: TrainingRun): string {
   const { config, trainable, parameters, training, validation, settings } = run;
   const hash = createHash('sha256');
@@ -89,7 +89,7 @@ export interface Learned {
   inputs(parts: readonly Part[]): InputsOf<TokenExample>;
 }
 
-/** Objective and inputs. For DPO, the reference model first reads all pairs. @throws UserError if memory runs out */
+/** Prepares objective and inputs; for DPO, runs the initial model on all pairs. @throws UserError if memory runs out */
 export async function learned(
   run: TrainingRun,
   examples: readonly (readonly TokenExample[])[],

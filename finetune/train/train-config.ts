@@ -16,7 +16,7 @@ import { overlaid, parseSettings, type Settings } from '../../src/settings/setti
 import { schedules } from '../engine/optimisers.js';
 import { packings } from './packing.js';
 
-/** A whole number. */
+/** Schema of a whole number. */
 export const count = (minimum: number) => z.int().min(minimum);
 export const positive = z.number().positive();
 export const fraction = z.number().min(0).max(1);
@@ -72,7 +72,7 @@ const loraSettings = (defaults: Parameters<typeof loraShape>[0]) =>
       .enum(['float32', 'int8'])
       .default('float32')
       .describe(
-        'Precision of products with frozen weights; int8 (CPU) halves the time for long texts and rounds like QLoRA',
+        'Precision of products with frozen weights; int8 (CPU only) halves the time for long texts, at the cost of rounding',
       ),
   });
 
@@ -93,7 +93,7 @@ const trainingMethod = z.discriminatedUnion('kind', [
   ...wholeModel,
 ]);
 
-/** Methods for reinforcement learning. Without dropout, because the trained policy must be the one that sampled. */
+/** Methods for reinforcement learning. They have no dropout, because the trained policy must equal the sampler's. */
 export const rlMethod = z.discriminatedUnion('kind', [loraSettings(sampledLora), ...wholeModel]);
 
 export type MethodSettings = z.output<typeof trainingMethod> | z.output<typeof rlMethod>;
@@ -134,10 +134,10 @@ const settings = z.strictObject({
   objective: objectiveSchema
     .prefault({ kind: 'sft' })
     .describe(
-      'Learn the answers (sft), or prefer the better answer of a pair (dpo; needs the recipe preference)',
+      'Learn the answers (sft), or prefer the better answer of a pair (dpo; needs a dataset with the recipe preference)',
     ),
   method: trainingMethod.prefault({ kind: 'lora' }).describe('What to train'),
-  seed: count(0).default(0).describe('Seed for the order of examples, the initial adapter and dropout'),
+  seed: count(0).default(0).describe('Seed for the order of examples, initial values and dropout'),
   epochs: count(1).default(3).describe('Passes over the examples'),
   learningRate: shared.learningRate(2e-4),
   schedule: shared.schedule('cosine'),
@@ -150,7 +150,7 @@ const settings = z.strictObject({
     .number()
     .min(0)
     .default(0.01)
-    .describe('Decoupled weight decay of matrices; norms and biases have none'),
+    .describe('Decoupled weight decay of matrices; norms and biases don’t decay'),
   betas: shared.betas,
   maxGradientNorm: shared.maxGradientNorm,
   batchExamples: count(1).default(8).describe('Examples (for dpo, pairs) per step'),
@@ -170,9 +170,9 @@ const settings = z.strictObject({
   samples: count(0)
     .default(sampleCount)
     .describe(
-      'Held-out prompts that the model answers at each validation, for the page; 0 saves time and memory',
+      'Held-out prompts that the model answers at validations, for the page; 0 saves time and memory',
     ),
-  patience: count(1).optional().describe('Validations without improvement after which training stops early'),
+  patience: count(1).optional().describe('Validations without improvement before training stops early'),
   checkpointEvery: shared.checkpointEvery(50, 'Steps'),
   template: shared.template,
   ignoreKeys: shared.ignoreKeys,
@@ -190,7 +190,7 @@ export const trainConfigSchema = settings
     ({ observationWeight, packing }) => observationWeight === undefined || packing === 'conversations',
     {
       path: ['observationWeight'],
-      message: 'requires packing=conversations: only then is the text between answers part of an example',
+      message: 'requires packing=conversations: other examples don’t contain the text between answers',
     },
   )
   .refine(({ method, objective }) => method.kind !== 'scratch' || objective.kind !== 'dpo', {

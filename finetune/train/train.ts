@@ -87,7 +87,7 @@ export function trainingScalars(metric: Metric): Scalars {
   }
 }
 
-/** Only warns if too little memory is free, because other programs may exit and the system may reclaim some. */
+/** Only warns if too little memory is free, because other programs may exit or the system may reclaim memory. */
 function showMemory(
   estimate: MemoryEstimate,
   { json, quiet }: TrainingArguments,
@@ -113,7 +113,7 @@ function show(progress: Progress, metric: Metric, metrics: readonly Metric[], co
       const speed = tokensPerSecond === undefined ? [] : [`${formatCompact(tokensPerSecond)} tok/s`];
       progress.update(step, [
         ...(loss === undefined ? [] : [{ text: `loss ${formatLoss(loss)}` }]),
-        // Shown instead of the speed, so that the line fits into 80 columns.
+        // Replaces the speed, so that the line fits into 80 columns.
         ...(isValidated && start !== undefined && start.validation.examples > 0 ? ['validating'] : speed),
         formatBytes(rssBytes),
         ...timeLeft(secondsLeft),

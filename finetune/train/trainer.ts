@@ -37,17 +37,17 @@ import {
 import { DivergenceWatch, type TrainingAlarm } from './training-alarms.js';
 import { lossAndGradients, openObjective, readParts, update } from './training-step.js';
 
-/** Counts for the usable examples of a split: those with a nonzero weight and an answer. */
+/** Counts over the usable examples of a split, which have a nonzero weight and an answer. */
 interface ReadSplit {
   readonly examples: number;
-  /** Total tokens of the examples. */
+  /** Total number of tokens in the examples. */
   readonly tokens: number;
 }
 
 export type TrainingEvent =
   | {
       readonly kind: 'start';
-      /** Completed steps: 0, or the checkpoint's. */
+      /** Number of completed steps; more than 0 if training resumes from a checkpoint. */
       readonly step: number;
       readonly totalSteps: number;
       readonly training: ReadSplit;
@@ -57,14 +57,14 @@ export type TrainingEvent =
     }
   | {
       readonly kind: 'step';
-      /** One-based. */
+      /** Numbered from 1. */
       readonly step: number;
       readonly totalSteps: number;
       /** Loss on the step's examples before the update. */
       readonly loss: number;
       readonly gradientNorm: number;
       readonly learningRate: number;
-      /** Total tokens of the examples, without padding; a shared prompt counts once per example. */
+      /** Total number of tokens in the examples, without padding; a shared prompt counts once per example. */
       readonly tokens: number;
     }
   | { readonly kind: 'validation'; readonly step: number; readonly loss: number; readonly best: boolean }
@@ -77,13 +77,13 @@ export type MetricOf<Kind extends Metric['kind']> = Extract<Metric, { readonly k
 
 export interface TrainingHooks {
   onEvent?(event: TrainingEvent): void;
-  /** Awaited before a validation is reported. @param number its number, from 1 */
+  /** Awaited before a validation is reported. @param number the validation's number, from 1 */
   onValidation?(step: number, number: number, parameters: readonly Parameter[]): Promise<void>;
   /** Checked after every step; if true, the run writes a checkpoint and ends. */
   stop?(): boolean;
   /** Awaited after every step, before `stop` is checked. */
   rest?(): Promise<void>;
-  /** If true, no further steps are taken, and the result comes from the checkpoint. */
+  /** If true, takes no further steps; the result comes from the checkpoint. */
   readonly finish?: boolean;
 }
 
@@ -226,7 +226,7 @@ function exhausted(state: TrainingState, { patience }: TrainingSettings): boolea
   return patience !== undefined && state.evaluationsWithoutGain >= patience;
 }
 
-/** @throws FailedWork if any of the values isn't finite */
+/** @throws FailedWork if a value isn't finite */
 export function refuseNonFinite(step: number, found: Readonly<Record<string, number>>): void {
   if (Object.values(found).every(Number.isFinite)) return;
   const values = Object.entries(found).map(([name, value]) => `the ${name} is ${value}`);
@@ -234,7 +234,7 @@ export function refuseNonFinite(step: number, found: Readonly<Record<string, num
     field: 'learningRate',
     message: `training has diverged: in step ${step} ${values.join(' and ')}`,
     remedy:
-      'lower the learning rate, warm up longer or clip gradients; and choose another output, because the checkpoint is tied to its settings',
+      'lower the learning rate, warm up longer or clip gradients, and choose another output, because the checkpoint requires its old settings',
   });
 }
 

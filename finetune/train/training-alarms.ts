@@ -10,10 +10,10 @@ export interface TrainingAlarm {
   readonly remedy: string;
 }
 
-/** Number of conversations to check. Rendering takes time, and a template treats all conversations alike. */
+/** Maximum number of conversations to check: rendering takes time, and a template treats all conversations alike. */
 const checked = 100;
 
-/** Checks that training sees the same tokens as serving: prompts of the recorded length, unchanged answers. */
+/** Checks that training sees the same tokens as serving: prompts have their recorded length, answers are unchanged. */
 export function templateAlarms(
   model: string,
   tokenizer: ChatTokenizer,
@@ -35,13 +35,13 @@ export function templateAlarms(
   if (other[0] !== undefined)
     alarms.push({
       alarm: 'other-prompts',
-      message: `${other.length} of ${served.length} prompts served to ${name} now have a different number of tokens, e.g. ${other[0].now} instead of ${other[0].before}: training would see other prompts than serving`,
+      message: `${other.length} of ${served.length} prompts served to ${name} now have a different number of tokens, e.g. ${other[0].now} instead of ${other[0].before}, so training would use different prompts`,
       remedy: 'set `template` to the runs’ model.template, and use the same tokenizer',
     });
   if (changed.length > 0)
     alarms.push({
       alarm: 'answers-changed',
-      message: `the chat template changes ${changed.length} of ${some.length} answers, so the prompt of a format correction would show answers that differ from those trained`,
+      message: `the chat template changes ${changed.length} of ${some.length} answers, so in format corrections the model would see answers that differ from its training data`,
       remedy: 'use a chat template that keeps earlier answers unchanged, or set its variables in `template`',
     });
   return alarms;
@@ -49,7 +49,7 @@ export function templateAlarms(
 
 /** The alarm is raised after this many consecutive increases of the validation loss. */
 const risesToAlarm = 3;
-/** A rise counts as noise unless the loss exceeds the lowest one by more than this fraction. */
+/** A rise counts as noise unless the loss exceeds the lowest loss by more than this fraction. */
 const noise = 0.01;
 
 /** Detects a validation loss that rises while the training loss falls. Raises at most one alarm per rise. */
@@ -88,7 +88,7 @@ export class DivergenceWatch {
       alarm: 'validation-diverging',
       message: `the validation loss has risen ${rises} times in a row, from ${first.validation.toFixed(4)} to ${loss.toFixed(4)}, while the training loss fell from ${first.training.toFixed(4)} to ${training.toFixed(4)}: the model is overfitting`,
       remedy:
-        'stop it (the result keeps the weights with the lowest validation loss), then add runs, lower epochs or learningRate, or set `patience`',
+        'stop it and write the weights with the lowest validation loss (--finish); then add runs, lower epochs or learningRate, or set `patience`',
     };
   }
 }

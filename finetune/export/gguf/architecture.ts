@@ -1,4 +1,4 @@
-/** Describes a decoder's architecture as llama.cpp metadata; refuses those that llama.cpp would compute differently. */
+/** Describes a decoder as llama.cpp metadata; refuses architectures that llama.cpp would compute differently. */
 import { UserError } from '../../../src/base/errors.js';
 import type { DecoderConfig, LayerConfig } from '../../../src/models/local/weights/decoder-config.js';
 import type { Rope } from '../../../src/models/local/weights/rope.js';
@@ -34,7 +34,7 @@ export function architectureKeys(config: DecoderConfig): GgufMetadata {
 /** Architectures for which llama.cpp implements sliding windows. */
 const windowed = new Set(['gemma2', 'gemma3', 'olmo2']);
 
-/** Context in tokens. If llama.cpp lacks a model's sliding windows, the context is limited to one window. */
+/** Context length in tokens. If llama.cpp lacks a model's sliding windows, the context is limited to one window. */
 export function contextOf(config: DecoderConfig): number {
   const { layers, contextTokens } = config;
   if (windowed.has(ggufArchitecture(config))) return contextTokens;
@@ -81,7 +81,7 @@ function scalingKeys(rope: Rope, config: DecoderConfig, architecture: string): O
       return {};
     case 'yarn': {
       if (!rope.truncate) throw refused(config, 'yarn with truncate: false');
-      // llama.cpp multiplies the stated factor of cosines and sines by its own default.
+      // llama.cpp multiplies the stored factor for cosines and sines by its own default factor.
       const usual = rope.factor <= 1 ? 1 : 0.1 * Math.log(rope.factor) + 1;
       return {
         [key('type')]: string('yarn'),
@@ -113,7 +113,7 @@ function plain(config: DecoderConfig): Own {
   return {};
 }
 
-/** Checks that layers follow the pattern that llama.cpp hard-codes for the architecture. */
+/** @throws UserError if the layers don't follow the pattern that llama.cpp hard-codes for the architecture */
 function requireLayers(
   config: DecoderConfig,
   expected: (layer: number) => { readonly [K in keyof LayerConfig]?: LayerConfig[K] | undefined },
@@ -133,7 +133,7 @@ function requireGemmaScale(config: DecoderConfig, layersOfLargest: number): void
     throw refused(config, `query_pre_attn_scalar other than ${width}`);
 }
 
-/** Pattern in which every n-th layer has no window. */
+/** The layer pattern in which every n-th layer has no window. */
 const windowsBut = (n: number, window: number | undefined) => (layer: number) => ({
   window: (layer + 1) % n === 0 ? undefined : window,
 });
@@ -186,7 +186,7 @@ const own: Readonly<Record<string, (config: DecoderConfig) => Own>> = {
     requireLayers(
       config,
       (layer) => (layer % 4 === 3 ? {} : { rope: local as Rope }),
-      'rotary embeddings with another base or a scaling in windowed layers',
+      'rotary embeddings with a different base or with scaling in windowed layers',
     );
     return { 'attention.sliding_window': uint32(window) };
   },
@@ -196,7 +196,7 @@ const own: Readonly<Record<string, (config: DecoderConfig) => Own>> = {
     requireLayers(
       config,
       (layer) => ({ rope: (layer + 1) % 4 === 0 ? undefined : rope }),
-      'rotary embeddings in layers other than three of every four',
+      'rotary embeddings in layers other than the first three of every four',
     );
     return {};
   },
@@ -215,7 +215,7 @@ const own: Readonly<Record<string, (config: DecoderConfig) => Own>> = {
     if (queryGrowth === undefined) return {};
     const rope = layers[0]!.rope!;
     if (rope.scaling !== 'yarn' || rope.originalContext !== queryGrowth.context)
-      throw refused(config, 'query scaling with another original context than yarn');
+      throw refused(config, 'query scaling whose original context differs from yarn’s');
     return { 'attention.temperature_scale': float32(queryGrowth.beta) };
   },
   gpt2: () => ({}),
@@ -242,7 +242,7 @@ const own: Readonly<Record<string, (config: DecoderConfig) => Own>> = {
     );
     if (linear?.kind !== 'gated delta') throw refused(config, 'models with attention in every layer');
     const { kernel, keyHeads, keyDim, valueHeads, valueDim } = linear;
-    if (keyDim !== valueDim) throw refused(config, 'value heads of another width than key heads');
+    if (keyDim !== valueDim) throw refused(config, 'value heads and key heads of different widths');
     // The rotated pairs cycle through a position's three axes, which are equal for text.
     const pairs = config.rotaryWidth / 2;
     const sections = [...[0, 1, 2].map((axis) => Math.ceil((pairs - axis) / 3)), 0];

@@ -1,8 +1,8 @@
-/** GGUF version 3, little-endian: counts, metadata, tensor descriptions, tensors aligned to 32 bytes. */
+/** Writes GGUF version 3, little-endian: counts, metadata, tensor descriptions, tensors aligned to 32 bytes. */
 import { append } from '../../../src/base/append.js';
 import { blockType } from '../../../src/models/local/weights/gguf-blocks.js';
 
-/** In file order; encode values with `ggufValue`. */
+/** Entries in the order of the file; encode values with `ggufValue`. */
 export type GgufMetadata = readonly (readonly [key: string, value: Buffer])[];
 
 export type GgufTensorType = 'F32' | 'F16' | 'BF16' | 'Q8_0';

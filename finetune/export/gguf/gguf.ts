@@ -28,7 +28,7 @@ export interface WrittenGguf {
   readonly tensors: number;
   /** Context length written to the file, in tokens. */
   readonly contextTokens: number;
-  /** The model's own context, if it is longer because llama.cpp lacks its sliding windows. */
+  /** The model's own context length, if the file's is shorter because llama.cpp lacks the model's sliding windows. */
   readonly cappedFrom?: number;
 }
 
@@ -91,7 +91,7 @@ function exported(
   };
 }
 
-/** GGUF's `general.file_type`, by the type of the matrices. */
+/** GGUF's `general.file_type` for each type of the matrices. */
 const fileTypes: Readonly<Record<GgufTensorType, number>> = { F32: 0, F16: 1, Q8_0: 7, BF16: 32 };
 
 /** Keys that no longer apply to the new file: file type, alignment and split information. */

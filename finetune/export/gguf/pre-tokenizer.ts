@@ -26,7 +26,7 @@ type Merge = readonly [left: string, right: string];
  * - Keys and numbers with a decimal are user-defined tokens, which llama.cpp extracts first, longest first.
  * - The rest is split at spaces, commas and periods by the pattern of `bloom`, and merges build integers and
  *   words. Merges also build longer strings that contain one of these, such as `101`. Those aren't tokens, so
- *   they fall apart into bytes.
+ *   llama.cpp splits them into bytes.
  * Merged strings that aren't tokens must not contain a space, because llama.cpp loses it when it splits them
  * into bytes. Three things therefore differ: positive numbers above the grid (` 7.2` contains the token ` 7`),
  * integers with five or more digits, and a vocabulary word after a space, as in prose.
@@ -84,7 +84,7 @@ function closures(words: readonly string[]): Merge[] {
 /**
  * Returns scores by token: from `tokenizer.model` if it exists, else derived from the order of the merges.
  * @param vocabulary without added tokens, which are never merged
- * @throws UserError if no scores can express that order
+ * @throws UserError if no scores can express the order of the merges
  */
 export function sentencePieceScores(
   directory: string,
@@ -131,7 +131,7 @@ function inexpressible(directory: string, reason: string): UserError {
     file: path.join(directory, 'tokenizer.json'),
     field: 'model.merges',
     message: `SentencePiece’s scores can’t express the order of these merges: ${reason}`,
-    remedy: 'add the model’s tokenizer.model to the directory; the scores are read from it',
+    remedy: 'add the model’s tokenizer.model to the directory; the export reads the scores from it',
   });
 }
 
@@ -151,7 +151,7 @@ function readPieces(file: string): Map<string, number> {
   return scores;
 }
 
-/** The fields of a protobuf message, by number; with their bytes if they are fixed-size or length-delimited. */
+/** Yields the fields of a protobuf message: their numbers, and the bytes of fixed-size or length-delimited fields. */
 function* protobufFields(buffer: Buffer, file: string): Generator<{ number: number; bytes?: Buffer }> {
   let at = 0;
   const varint = (): number => {

@@ -51,7 +51,7 @@ export function ggufArchitecture({ architecture }: DecoderConfig): string {
   });
 }
 
-/** Vectors stay float32. Q8_0 needs rows divisible by 32; others become F16. @throws UserError for misshapen weights */
+/** Vectors stay float32. Q8_0 needs widths divisible by 32, else F16 is used. @throws UserError for wrong shapes */
 export function fileTensors(
   config: DecoderConfig,
   weights: StoredTensors,
@@ -110,7 +110,7 @@ export function encode(values: Float32Array, type: GgufTensorType, name: string)
 }
 
 interface FileForm {
-  /** Rows can be converted in multiples of this number. */
+  /** The number of rows to convert at a time must be a multiple of this. */
   readonly rows: number;
   /** Converts rows of `columns` numbers to llama.cpp's order and values. */
   change(values: Float32Array, columns: number): Float32Array;
@@ -120,7 +120,7 @@ const unchanged: FileForm = { rows: 1, change: (values) => values };
 
 /**
  * Hugging Face rotates element i of a head's first half with element i of its second half. Some of llama.cpp's
- * architectures pair neighbours, so the rows of queries and keys are reordered.
+ * architectures pair neighboring elements, so the rows of queries and keys are reordered.
  */
 export function fileForm(config: DecoderConfig, name: string): FileForm {
   const { interleaved, wholeNorms } = ggufFamilies[ggufArchitecture(config)]!;
@@ -186,7 +186,7 @@ function takenInTurn(values: Float32Array, groups: number, inGroup: number): Flo
   return result;
 }
 
-/** Moves the first half of each head's rows to even positions, and the second half to odd ones. */
+/** Moves the first half of each head's rows to even positions, and the second half to odd positions. */
 function interleaveHalves(values: Float32Array, headDim: number, columns: number): Float32Array {
   const result = new Float32Array(values.length);
   const half = headDim / 2;
@@ -198,7 +198,7 @@ function interleaveHalves(values: Float32Array, headDim: number, columns: number
   return result;
 }
 
-/** Tensors with divisors of the rotary frequencies: those of Llama 3.1, or both lists of longrope. */
+/** Tensors with divisors for the rotary frequencies: one for Llama 3.1, two for longrope. */
 function ropeTensors({ layers, rotaryWidth }: DecoderConfig): GgufTensor[] {
   const rope = layers.find((layer) => layer.rope !== undefined)?.rope;
   if (rope?.scaling === 'longrope')

@@ -101,7 +101,7 @@ function byteLevelModel({ model, normalizer, pre_tokenizer }: Tokenizer, tokens:
       file,
       field: 'normalizer',
       value: normalizer.type,
-      message: 'llama.cpp can’t normalise text like this tokenizer',
+      message: 'llama.cpp can’t normalize text like this tokenizer',
       alternatives: ['NFC', 'none'],
     });
   const pre = preTokenizerName(pre_tokenizer, model.ignore_merges, file);
@@ -142,7 +142,7 @@ function sentencePieceModel(directory: string, tokenizer: Tokenizer, tokens: Tok
     ['tokenizer.ggml.model', ggufValue.string('llama')],
     ['tokenizer.ggml.pre', ggufValue.string('default')],
     ...tokenLists(tokens),
-    // The score of a token that no merge produces is never used; llama.cpp's converter writes the same one.
+    // The score of a token that no merge produces is never used; llama.cpp's converter writes the same score.
     ['tokenizer.ggml.scores', ggufValue.float32s(tokens.map((token) => scores.get(token.text) ?? -1000))],
     ['tokenizer.ggml.add_space_prefix', ggufValue.bool(addsSpace(tokenizer))],
   ] satisfies GgufMetadata;
@@ -160,7 +160,7 @@ function pairs(merges: Tokenizer['model']['merges']): [string, string][] {
   );
 }
 
-/** True if every text gets a leading space. With `prepend_scheme: first`, only a leading control token does. */
+/** True if every text gets a leading space. With `prepend_scheme: first`, none does after a leading control token. */
 function addsSpace({ normalizer, pre_tokenizer }: Tokenizer): boolean {
   const normalizers = z
     .looseObject({ normalizers: z.array(stepSchema).default([]) })

@@ -47,7 +47,7 @@ export function ggufModelfile(
           '# chat_template, and write the correct one here: https://docs.ollama.com/modelfile#template'
         : `# Derived from the model's own template\nTEMPLATE """${template}"""`,
       ...ends.map((end) => `PARAMETER stop ${JSON.stringify(end)}`),
-      '# Sample like policyloop; by default, Ollama penalises repetition, which harms numbers',
+      '# Sample like policyloop; by default, Ollama penalizes repetition, which distorts numbers',
       `PARAMETER temperature ${temperature ?? 1}`,
       `PARAMETER top_p ${topP ?? 1}`,
       `PARAMETER top_k ${topK ?? 0}`,
@@ -62,7 +62,7 @@ export function ggufModelfile(
 /**
  * Returns a Modelfile that adds the adapter to a model that Ollama already has.
  * @param place path to the adapter's GGUF file; Ollama rejects PEFT's files and ignores use_rslora
- * @throws UserError if Ollama doesn't support adapters for this architecture, or of this kind
+ * @throws UserError if Ollama doesn't support this kind of adapter, or adapters for this architecture
  */
 export function adapterModelfile(
   { model, adapter }: AdaptedModel,
@@ -85,7 +85,7 @@ export function adapterModelfile(
       message: "Ollama doesn't support DoRA adapters",
       remedy: `merge base and adapter: policyloop finetune gguf ${adapter.directory} --out tuned.gguf`,
     });
-  // Three quotes would start a text that ends only at the next three.
+  // Three quotes would start a string that ends only at the next three quotes.
   if (from.trim() === '' || from.includes('"'))
     throw new UserError({ field: '--from', value: from, message: "isn't a model name" });
   requireOneLine({ '--model': path.basename(model), '--from': from, '--out': place });
@@ -99,7 +99,7 @@ export function adapterModelfile(
 
 const lines = (parts: readonly string[]) => `${parts.join('\n')}\n`;
 
-/** Adds `./` to relative paths, so Ollama doesn't take them for model names. */
+/** Adds `./` to relative paths, so that Ollama doesn't mistake them for model names. */
 function dotted(file: string): string {
   return path.isAbsolute(file) || file.startsWith('.') ? file : `./${file}`;
 }

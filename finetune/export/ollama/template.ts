@@ -2,7 +2,7 @@
 import type { ChatMessage } from '../../../src/models/language-model.js';
 import type { ChatTemplate } from '../../../src/models/local/tokens/chat-template.js';
 
-/** The texts that a template puts around messages. A conversation is [system] user (assistant user)*. */
+/** The text that a template puts around messages. A conversation is [system] user (assistant user)*. */
 interface ChatFormat {
   readonly system: SystemFormat;
   /** Text at the start if there is no system message. */

@@ -151,7 +151,7 @@ export class RunLearner implements Learner {
           read,
           { objective: objectiveOf(config.adapt), scale, invalid: 0 },
         );
-    // Sequences in which the constraint left no choice have no tokens to train.
+    // If the answer format forced every token of a sequence, there is nothing to train.
     return sampled.filter(({ trained }) => trained?.includes(true) !== false);
   }
 
@@ -206,12 +206,12 @@ interface RewardedGroup {
 interface Rewarding {
   readonly terms: readonly OpenedTerm[];
   readonly environment: string;
-  /** If set, permutes the rewards within each group with this seed. */
+  /** Seed for permuting the rewards within each group; undefined leaves them in place. */
   readonly shuffle: number | undefined;
   readonly encode: (messages: readonly ChatMessage[]) => readonly number[];
 }
 
-/** Groups the answers by prompt, with rewards. Skips prompts with a single answer, which can't be compared. */
+/** Computes the rewards of the answers to each prompt. Skips prompts with a single answer, which can't be compared. */
 export function rewardedGroups(
   { history, prompts }: ObservedIteration,
   { encode, environment, shuffle, terms }: Rewarding,
@@ -240,7 +240,7 @@ function episodeOfAnswer(
   return episodeOf({ turns: [{ reply, reward, valid: kind === 'evaluated' }], truncated: false });
 }
 
-/** States to keep: an iteration is recorded after the next has begun, so a resumed run may lack two updates. */
+/** Number of states to keep: an iteration is logged only after the next begins, so resuming may go back two updates. */
 const kept = 3;
 
 const stateFile = /^after-(\d+)\.safetensors$/;
@@ -252,7 +252,7 @@ export class LearnerStates {
     this.#folder = join(run, 'learning');
   }
 
-  /** Number of threads used by earlier updates; undefined before the first. */
+  /** Number of threads used by the latest update; undefined if no usable state is stored. */
   get threads(): number | undefined {
     const [last] = this.#iterations();
     return last === undefined ? undefined : orNothing(() => checkpointThreads(this.#file(last)));
@@ -264,7 +264,7 @@ export class LearnerStates {
     for (const old of this.#iterations().slice(kept)) rmSync(this.#file(old));
   }
 
-  /** The latest usable state at or before iteration `completed`. Removes later states and temporary files. */
+  /** The latest usable state up to iteration `completed`; removes later or unusable states, and temporary files. */
   restore(
     completed: number,
     parameters: readonly Parameter[],
@@ -292,7 +292,7 @@ export class LearnerStates {
   #file = (iteration: number) => join(this.#folder, `after-${iteration}.safetensors`);
 }
 
-/** A state damaged by a system crash counts as missing; it is recomputed from the log. */
+/** Treats a state that can't be read, e.g. after a system crash, as missing; it is recomputed from the log. */
 function orNothing<T>(read: () => T): T | undefined {
   try {
     return read();

@@ -13,7 +13,7 @@ export async function checkLearning(
   try {
     if (!isLearningConfig(file, context.cwd)) return undefined;
   } catch (error) {
-    // The check of experiments reports unreadable configs.
+    // The check for experiments will report the unreadable config.
     if (error instanceof UserError) return undefined;
     throw error;
   }

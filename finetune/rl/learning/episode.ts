@@ -25,11 +25,11 @@ interface Measured {
   readonly values: readonly number[];
   readonly policyReturn?: number | undefined;
   readonly bestReturn?: number | undefined;
-  /** The first episodes. */
+  /** Prompts and replies of the first few episodes or runs. */
   readonly samples: readonly Sample[];
 }
 
-/** A baseline search with the same number of episodes. */
+/** Result of a baseline search that played as many episodes as the model. */
 export interface Baseline {
   readonly label: string;
   readonly bestReturn: number;
@@ -39,17 +39,17 @@ export interface Baseline {
 /** Tokens of consecutive turns, each continuing the previous one. The environment's tokens aren't trained. */
 export interface SampledSequence extends TokenSequence {
   readonly trained: readonly boolean[];
-  /** One per completion token, at the sampling temperature; 0 for the environment's tokens. */
+  /** Log-probability per completion token, at the sampling temperature; 0 for the environment's tokens. */
   readonly samplerLogp: readonly number[];
 }
 
 export interface Episode {
-  /** The message of each turn, which shows the current state; empty for answers of a proposer. */
+  /** The environment's message in each turn, which shows the current state; empty for answers of a proposer. */
   readonly states: readonly string[];
   readonly sequences: readonly SampledSequence[];
   readonly rewards: readonly number[];
   readonly valid: readonly boolean[];
-  /** Per turn, the index of its last trained token within all completions together; −1 if there is none. */
+  /** Per turn, the index of the last trained token so far, within all completions together; −1 if there is none. */
   readonly ends: readonly number[];
   /** True if a limit cut the episode off, so more reward might have followed. */
   readonly truncated: boolean;
@@ -144,7 +144,7 @@ class Completion {
   }
 }
 
-/** The tokens that a prompt adds to a sequence; undefined if it doesn't start with that sequence. */
+/** The tokens that a prompt adds to a sequence; undefined if the prompt doesn't start with the sequence. */
 function continuation(
   { promptIds, ids }: Pick<Completion, 'promptIds' | 'ids'>,
   prompt: readonly number[],

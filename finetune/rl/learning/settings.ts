@@ -23,13 +23,13 @@ export const learningSettings = z.strictObject({
   method: rlMethod.prefault({ kind: 'lora' }).describe('What to train'),
   seed: count(0).default(0).describe('Seed for starting states, sampling and initial weights'),
   updates: count(1).default(100).describe('Number of updates; each plays episodes and learns from them'),
-  epochs: count(1).default(1).describe('Passes over the same episodes'),
+  epochs: count(1).default(1).describe("Passes over an update's episodes"),
   minibatches: count(1).default(1).describe('Minibatches per epoch, with one optimizer step each'),
   advantages: z
     .enum(advantageScales)
     .default('group')
     .describe(
-      'Divide advantages by the standard deviation of the group, of the batch, or not at all (grpo, reinforce)',
+      "Divide advantages by the group's or the batch's standard deviation, or not at all (grpo, reinforce)",
     ),
   limits: limitsSchema,
   learningRate: shared.learningRate(1e-5),

@@ -11,7 +11,7 @@ export interface NumericBaseline {
   readonly name: BaselineName;
   /** Name shown in tables. */
   readonly label: string;
-  /** Number of episodes the search played. */
+  /** Number of episodes that the search played. */
   readonly episodes: number;
   /** Returns of the search's best policy on the seeds of the final evaluation. */
   readonly returns: readonly number[];

@@ -1,4 +1,4 @@
-/** The learner holds the policy, the value function and the normalization, and updates them. */
+/** The learner: holds and updates the policy, the value function and the normalization. */
 import type { EnvironmentSpec } from '../../../src/environments/environment.js';
 import { createGenerator, deriveSeeds } from '../../../src/random/generator.js';
 import { zeroMoments } from '../../engine/optimisers.js';
@@ -29,7 +29,7 @@ import type { NumericConfig } from './numeric-config.js';
 const streams = { policy: 20, value: 21, order: 22, numbers: 23 } as const;
 
 export interface LearnerState extends PpoState {
-  /** Moments of the training observations. */
+  /** Mean and squared deviations of the training observations. */
   readonly observed: RunningMoments;
   /** Number of completed updates, and of the episodes and steps played for them. */
   updates: number;
@@ -60,7 +60,7 @@ export interface Learner {
   close(): Promise<void>;
 }
 
-/** @throws UserError if the environment's actions have no matching head, or the decoder can't be read */
+/** @throws UserError if the environment's observations or actions aren't supported, or the decoder can't be read */
 export function openLearner(config: NumericConfig, environment: EnvironmentSpec): Learner {
   const inputs = rowWidth(environment);
   const head = createHead(environment, config.logDeviation);

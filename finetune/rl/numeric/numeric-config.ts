@@ -44,10 +44,10 @@ const policySchema = z.discriminatedUnion('kind', [
 
 const ppoSchema = z.strictObject({
   kind: z.literal('ppo').describe('Proximal policy optimization'),
-  clip: positive.default(0.2).describe('Probability ratios are clipped to 1 ± this'),
+  clip: positive.default(0.2).describe('Clip probability ratios to 1 ± this'),
   valueClip: positive
     .optional()
-    .describe('Maximum change of a value estimate per update (default: no limit)'),
+    .describe('Clip value estimates to ± this around the previous ones (default: no clipping)'),
   epochs: count(1).default(10).describe('Passes over a batch'),
   minibatchSteps: count(1).default(64).describe('Environment steps per optimizer step'),
   entropy: z.number().min(0).default(0).describe('Weight of the entropy bonus'),
@@ -82,7 +82,7 @@ const settings = z.strictObject({
   seed: count(0).default(0).describe('Seed for initial weights, starting states and actions'),
   updates: count(1).default(100).describe('Number of updates; each plays a batch and learns from it'),
   maxEpisodes: count(1).optional().describe('Maximum number of training episodes'),
-  batchSteps: count(1).default(15_000).describe('Steps per batch; episodes in progress are finished'),
+  batchSteps: count(1).default(15_000).describe('Steps per batch; episodes in progress are completed'),
   batchEpisodes: count(1).optional().describe('Maximum number of episodes per batch'),
   environments: count(1).default(5).describe('Episodes to play in parallel'),
   discount: fraction.default(0.995).describe('γ: discount factor per step'),
@@ -94,7 +94,7 @@ const settings = z.strictObject({
   logDeviation: z
     .number()
     .default(0)
-    .describe('Log of the initial standard deviations of continuous actions'),
+    .describe('Natural logarithm of the initial standard deviation of continuous actions'),
   value: z
     .strictObject({ hidden, activation })
     .prefault({})

@@ -38,7 +38,7 @@ import {
 
 /** Last line of `--json` output. */
 export interface NumericSummary extends SessionSummary {
-  /** Number of training episodes and of their steps. */
+  /** Number of training episodes; `steps` is the number of steps in them. */
   readonly episodes: number;
   readonly steps: number;
   /** Mean return of the best policy on held-out episodes that were used for nothing else; null if interrupted. */
@@ -108,7 +108,7 @@ function describedForecast(
     `parameters  ${formatCount(parameters)}`,
     `memory      about ${formatBytes(memory)}, ${formatBytes(free)} free`,
     `episodes    about ${formatCompact(episodes)} with ${formatCompact(steps)} steps in total, plus evaluations${longer ? `; at most ${formatCompact(longer.steps)} steps if episodes get longer` : ''}`,
-    `time        about ${formatDuration(1000 * seconds)} at the speed of a trial update${longer ? `, at most ${formatDuration(1000 * longer.seconds)}` : ''}, plus the baselines`,
+    `time        about ${formatDuration(1000 * seconds)} (from a trial update)${longer ? `, at most ${formatDuration(1000 * longer.seconds)}` : ''}, plus the baselines`,
   ].join('\n');
 }
 
@@ -139,7 +139,7 @@ function show(progress: Progress, metric: NumericMetric, metrics: readonly Numer
 }
 
 export interface NumericForecast {
-  /** Number of parameters of policy and value function. */
+  /** Number of parameters of the policy and the value function. */
   readonly parameters: number;
   /** Environment steps in all updates, if episodes are as long as in the trial. */
   readonly steps: number;
@@ -153,7 +153,7 @@ export interface NumericForecast {
   readonly memory: number;
 }
 
-/** Steps in the trial, unless a batch is shorter. */
+/** Minimum number of steps in the trial, unless a batch is shorter. */
 const triedSteps = 2000;
 
 /** `milliseconds` is a monotonic clock; `memory` returns the memory of the process in bytes. */

@@ -21,7 +21,7 @@ import {
 } from './numeric-files.js';
 
 export type NumericEvent =
-  /** `step`: updates completed so far. In all events, `episodes` and `steps` are totals over all updates so far. */
+  /** `step`: number of completed updates. In the event `step`, `episodes` and `steps` are totals so far. */
   | { readonly kind: 'start'; readonly step: number; readonly totalSteps: number }
   | ({
       readonly kind: 'step';
@@ -38,7 +38,7 @@ export type NumericEvent =
       readonly best: boolean;
     }
   | { readonly kind: 'checkpoint'; readonly step: number }
-  /** `episodes`: number of training episodes. `returns`: on final starts that were used for nothing else. */
+  /** `episodes`: number of training episodes. `returns`: of final episodes, whose starts were used for nothing else. */
   | {
       readonly kind: 'final';
       readonly step: number;
@@ -73,7 +73,7 @@ export interface NumericOutcome {
 /** First spawn keys of the random streams. */
 const streams = { starts: 10, heldOut: 13 } as const;
 
-/** Resumes from the checkpoint. @throws UserError if the policy doesn't suit the environment, or the settings changed */
+/** Resumes from a checkpoint. @throws UserError if the policy doesn't suit the environment, or the settings changed */
 export async function trainNumeric(config: NumericConfig, hooks: NumericHooks = {}): Promise<NumericOutcome> {
   return withTraining(config, hooks, trainOn);
 }

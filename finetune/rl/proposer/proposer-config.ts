@@ -1,4 +1,4 @@
-/** Config for training a proposer, whose prompts come from iterations of runs. */
+/** Config for training a proposer: a model that answers the prompts of optimization runs. */
 import { z } from 'zod';
 import { type Problem, UserError } from '../../../src/base/errors.js';
 import { type Config, modulesOf } from '../../../src/config/config.js';
@@ -30,9 +30,9 @@ const proposerSettings = learningSettings.extend({
   experiment: layerSchema
     .default({})
     .describe(
-      "Settings shared by all runs: part of an experiment's config; the next run begins after `iterations`",
+      "Settings shared by all runs, as in an experiment's config; after `iterations`, the next run begins",
     ),
-  tasks: tasksSchema.describe('Drawn once per run and merged into `experiment`'),
+  tasks: tasksSchema.describe('One task is drawn for each run and merged into `experiment`'),
   heldOut: tasksSchema
     .optional()
     .describe('Tasks for evaluation (default: `tasks`, with seeds that training never uses)'),
@@ -46,7 +46,7 @@ const proposerSettings = learningSettings.extend({
         .enum(['text', 'constrained'])
         .default('text')
         .describe(
-          '`constrained` masks tokens that would break the answer format; forced tokens teach nothing',
+          '`constrained` masks tokens that would break the answer format; forced tokens aren’t trained',
         ),
     })
     .prefault({})
@@ -94,7 +94,7 @@ const reserved: Reserved = {
   corrections: 'a reply that can’t be parsed earns reward.invalid',
   target: 'a run ends after its iterations',
   limits: 'set limits at the top level',
-  confirmation: 'nothing is confirmed: evaluations are held out',
+  confirmation: 'nothing is confirmed, because evaluations use held-out runs',
   render: 'nothing is rendered',
   record: 'nothing is recorded',
 };

@@ -123,7 +123,7 @@ class RunsInFlight {
     return this.#slots.slice(0, count);
   }
 
-  /** Starts the next run. Shortens the first runs by different amounts, so that later ones differ in iteration. */
+  /** Starts the next run. Shortens the first runs by different amounts, so that runs in flight differ in iteration. */
   async #begin(place: number, first: boolean): Promise<Slot> {
     const number = this.#next++;
     const config = configOf(this.#plan, number);
@@ -161,7 +161,7 @@ interface Outcome {
   readonly best: number | undefined;
   readonly scores: readonly number[];
   readonly reward: number;
-  /** The last reply. */
+  /** The last prompt with its reply. */
   readonly sample: Sample;
 }
 

@@ -110,7 +110,7 @@ async function opened(term: RewardTerm): Promise<OpenedTerm> {
   return { ...term, give: checked(file, made as RewardModule) };
 }
 
-/** Wraps a reward function: if it throws or doesn't return finite numbers, the error names its file. */
+/** Wraps a reward function and checks its results, so that errors name the file. */
 function checked(file: string, give: RewardModule): RewardModule {
   return (group) => {
     let rewards: unknown;

@@ -29,7 +29,7 @@ export interface RunInFlight {
   readonly state: RunState;
   prompt(): readonly ChatMessage[];
   readonly grammar: AnswerGrammar;
-  /** Evaluates the answers to that prompt, except parameters that were evaluated before. */
+  /** Evaluates the answers to the current prompt; reuses earlier evaluations of the same parameters. */
   judge(
     replies: readonly Pick<SampledReply, 'text' | 'ended'>[],
     constrained: boolean,
@@ -38,7 +38,7 @@ export interface RunInFlight {
   evaluate(
     parameters: ParameterVector,
   ): Promise<{ readonly score: number; readonly returns: readonly number[] }>;
-  /** Completes the iteration: adds the group's best new evaluations to the memory (`memory.ofGroup`; default: all). */
+  /** Ends the iteration: remembers the best of the first `memory.ofGroup` new evaluations (default: of all). */
   advance(group: CandidateGroup): Promise<void>;
   close(): Promise<void>;
 }
@@ -49,7 +49,7 @@ const noModel: LanguageModel = {
   generate: () => Promise.reject(new Error('the sampler supplies the answers')),
 };
 
-/** @throws UserError for an unknown environment, or policies or prompts that don't fit it */
+/** @throws UserError for an unknown environment, or policies or prompts that don't suit it */
 export async function openRun(
   config: Config,
   env: Readonly<Record<string, string | undefined>>,

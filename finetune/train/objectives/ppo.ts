@@ -55,7 +55,7 @@ export function ppo(settings: PpoSettings, { temperature, reused }: PolicyContex
   };
 }
 
-/** Value estimated before each target: [C]. */
+/** Estimated value of the state before each target token: [C]. */
 function valuesOf({ g, hidden, parameter }: TokenValues): Value {
   const column = g.op('Gemm', [hidden, parameter(valueHead.weight), parameter(valueHead.bias)], {
     transB: 1,

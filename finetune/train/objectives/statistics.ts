@@ -7,12 +7,12 @@ import type { PerToken, Sampled } from './sampled.js';
 /** Means over the trained tokens of an update. Optional fields are missing if their inputs weren't given. */
 export interface PolicyStatistics {
   readonly tokens: number;
-  /** In nats. */
+  /** Nats per token. */
   readonly entropy: number;
   /** Fraction of tokens with ratio < 1 − low and A < 0; `clippedHigh`: ratio > 1 + high (or cap) and A > 0. */
   readonly clippedLow: number;
   readonly clippedHigh: number;
-  /** KL(π_old ‖ π), then KL(π ‖ π_ref) and KL(π_sampler ‖ π_old): k3 estimates in nats. */
+  /** KL(π_old ‖ π). `referenceKl` is KL(π ‖ π_ref), `samplerKl` KL(π_sampler ‖ π_old). All are k3 estimates in nats. */
   readonly kl: number;
   readonly referenceKl?: number;
   readonly samplerKl?: number;

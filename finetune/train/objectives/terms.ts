@@ -42,7 +42,7 @@ export function groupSum(tokens: TokenValues, groups: Value, values: Value): Val
   return g.op('GatherElements', [sums, groups], { axis: 0 });
 }
 
-/** Log-probabilities under the policy before the update; the current ones if batches aren't reused. */
+/** Log-probabilities before the update; if batches aren't reused, these are the current log-probabilities. */
 export function oldLogp({ logp, input, detached }: TokenValues, reused: boolean): Value {
   return reused ? input('old_logp') : detached(logp);
 }
@@ -126,10 +126,10 @@ export function likelihood(temperature: number, head?: Head): Objective {
   };
 }
 
-/** Log-ratios are clipped at this value: larger ones exceed any cap, and their squared exponential could overflow. */
+/** Upper limit of log-ratios. Larger ones exceed any cap anyway, and squares of their exponentials could overflow. */
 const largestLog = 40;
 
-/** π_old / π_sampler per token or sequence, as a constant. Ratios above the cap become 0 (mask) or the cap. */
+/** Constant π_old / π_sampler per token or sequence. Ratios above the cap become 0 (mask) or the cap (truncate). */
 function importanceWeights(
   tokens: TokenValues,
   old: Value,

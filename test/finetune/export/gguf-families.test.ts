@@ -76,7 +76,7 @@ describe('what llama.cpp would compute otherwise', () => {
       },
       /smollm3 doesn’t support rotary embeddings in layers/,
     ],
-    ['qwen35', {}, /qwen35 doesn’t support value heads of another width than key heads/],
+    ['qwen35', {}, /qwen35 doesn’t support value heads and key heads of different widths/],
     ['lfm2-untied', {}, /lfm2 doesn’t support conv_bias/],
     ['granite4', {}, /can’t be exported to GGUF/],
     ['ministral', {}, /can’t be exported to GGUF/],

@@ -1,4 +1,4 @@
-/** Plays episodes with a policy, many in parallel, so one network evaluation covers a step of all of them. */
+/** Plays many episodes in parallel, so that each evaluation of the network chooses an action in all of them. */
 import { UserError } from '../../../../src/base/errors.js';
 import {
   dimensionsOf,
@@ -121,7 +121,7 @@ async function chosenActions(
   });
 }
 
-/** Normalized observations are clipped to ± this value, as in the public TRPO implementation. */
+/** Normalized observations are clipped to ± this value, as in Kostrikov's pytorch-trpo. */
 const bound = 5;
 
 /** Welford's running mean and sum of squared deviations (1962). */
@@ -165,7 +165,7 @@ export function rowWidth({ id, observationSpace: space }: EnvironmentSpec): numb
   return space.kind === 'discrete' ? space.n : dimensionsOf(space);
 }
 
-/** Converts an observation to a row of numbers; discrete ones are one-hot encoded. */
+/** Converts an observation to a row of numbers; discrete observations are one-hot encoded. */
 export function rowOf(observation: Observation, space: Space): Row {
   if (space.kind !== 'discrete') return Float64Array.from(observation as readonly number[]);
   const row = new Float64Array(space.n);

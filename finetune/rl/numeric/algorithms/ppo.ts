@@ -11,7 +11,7 @@ import { valueLoss } from './values.js';
 export interface PpoSettings {
   /** ε: ratios are clipped to 1 ± ε. */
   readonly clip: number;
-  /** Maximum change of a value estimate in one update; undefined for no limit. */
+  /** In the loss, value estimates are clipped to ± this around their previous values; undefined disables clipping. */
   readonly valueClip?: number | undefined;
   readonly epochs: number;
   readonly minibatchSteps: number;
@@ -122,7 +122,7 @@ export function ppoStep(
 
 export type PpoUpdate = Omit<PpoLoss, 'gradient' | 'valueGradient'> & { readonly gradientNorm: number };
 
-/** Runs all epochs, in an order that the seed determines. Returns means over the last epoch. */
+/** Runs all epochs; `seed` determines the order of the steps. Returns means over the last epoch. */
 export async function ppoUpdate(
   networks: Networks,
   state: PpoState,

@@ -9,14 +9,14 @@ import type { Batch } from './values.js';
 export interface TrpoSettings {
   /** δ, in nats. */
   readonly maxKl: number;
-  /** This multiple of the identity is added to the Fisher matrix. */
+  /** Added to the diagonal of the Fisher matrix. */
   readonly damping: number;
   readonly conjugateGradientSteps: number;
   /** Maximum number of step halvings in the line search. */
   readonly backtracks: number;
 }
 
-/** Fraction of the expected gain that a step must reach, as in the public TRPO implementation. */
+/** Fraction of the expected gain that a step must exceed, as in Kostrikov's pytorch-trpo. */
 const acceptedGain = 0.1;
 /** Factor by which a step may exceed δ, as in OpenAI Baselines. */
 const klTolerance = 1.5;
@@ -32,7 +32,7 @@ export interface TrpoUpdate {
   readonly gradientNorm: number;
 }
 
-/** v ↦ Jᵀ·M·J·v + damping·v, with M the Fisher matrix of the head on the batch. */
+/** v ↦ Jᵀ·M·J·v + damping·v, where M is the head's Fisher matrix on the batch. */
 export function fisherProduct(
   policy: NumericPolicy,
   theta: Float64Array,

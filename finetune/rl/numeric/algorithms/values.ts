@@ -21,7 +21,7 @@ export interface Batch {
 interface Discounts {
   /** γ */
   readonly discount: number;
-  /** λ of GAE; called τ in the public TRPO implementation. */
+  /** λ of GAE; called τ in Kostrikov's pytorch-trpo. */
   readonly lambda: number;
 }
 
@@ -72,7 +72,7 @@ interface LbfgsFit {
   readonly l2: number;
 }
 
-/** Minimizes mean (V(s) − target)² + l2·Σ θ², as the public TRPO implementation does. */
+/** Minimizes mean (V(s) − target)² + l2·Σ θ², as Kostrikov's pytorch-trpo does. */
 export async function fitByLbfgs(
   network: NumericNetwork,
   theta: Float64Array,
@@ -106,8 +106,7 @@ interface ValueTargets {
 
 /**
  * Computes ½·mean squared error and its gradient. With a clip, each step contributes the larger of two squared
- * errors: that of its value, and that of its value clipped to ± clip around the previous value (as in OpenAI
- * Baselines).
+ * errors: with its value, and with its value clipped to ± clip around the previous value (as in OpenAI Baselines).
  */
 export async function valueLoss(
   network: NumericNetwork,

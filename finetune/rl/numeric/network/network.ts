@@ -109,7 +109,7 @@ async function openSession(
     intraOpNumThreads: threads,
     logSeverityLevel: 3,
     enableMemPattern: false,
-    // At float64, avoid fused operators: they round differently from those they replace.
+    // In float64, avoid fused operators, because they round differently from the operators they replace.
     graphOptimizationLevel: definition.precision === 'float64' ? 'basic' : 'all',
     ...(folder !== undefined && {
       extra: { session: { model_external_initializers_file_folder_path: folder } },
@@ -178,7 +178,7 @@ export interface Layers {
   readonly activation: 'tanh' | 'relu';
 }
 
-/** Larger batches no longer fit into the CPU caches. */
+/** Maximum rows per batch; larger batches don't fit into the CPU's caches. */
 const rowsAtOnce = 2048;
 
 export function mlpDefinition(layers: Layers): NetworkDefinition {

@@ -62,7 +62,7 @@ export function createHead({ id, actionSpace }: EnvironmentSpec, logDeviation: n
   }
 }
 
-/** A change or gradient with respect to the outputs [N × outputs] and the head's own parameters. */
+/** A change of the outputs [N × outputs] and of the head's own parameters, or a gradient with respect to them. */
 export interface HeadSlope {
   readonly outputs: Float64Array;
   readonly own: Float64Array;

@@ -21,9 +21,9 @@ import type { NetworkDefinition, Row } from './network.js';
 import { emitLayers, initialLayers, joined, type Layers, layerShapes } from './network.js';
 
 export type Reading =
-  /** As text, separated by spaces. */
+  /** The numbers as text, separated by spaces. */
   | { readonly kind: 'text'; readonly decimals: number }
-  /** As one vector for each number: the number times a learned vector, plus another learned vector. */
+  /** One vector per number: the number times a learned vector, plus another learned vector. */
   | { readonly kind: 'embeddings' };
 
 export interface Decoder {
