@@ -17,7 +17,9 @@ import { readReferenceTraining, relativeDistance } from '../reference-training.j
 const random = createGenerator(6);
 const someIds = (length: number) => Array.from({ length }, () => random.integers(0, 250));
 
-/** Strangers of different lengths, and prompts with several answers, one of them the token of the end alone. */
+const system = someIds(30);
+
+/** Strangers of different lengths, prompts with several answers (one the end token alone), and prompts that begin alike. */
 const examples: readonly TokenExample[] = [
   { promptIds: someIds(23), completionIds: someIds(9), weight: 1 },
   { promptIds: someIds(4), completionIds: someIds(3), weight: -0.5 },
@@ -25,6 +27,12 @@ const examples: readonly TokenExample[] = [
     [5, 1, 8].map((answer) => ({ promptIds, completionIds: someIds(answer), weight: 1 / answer })),
   ),
   { promptIds: someIds(1), completionIds: someIds(6), weight: 2 },
+  ...[3, 7, 0].map((more) => ({
+    promptIds: [...system, ...someIds(more)],
+    completionIds: someIds(4),
+    trained: [false, true, true, false],
+    weight: 0.5,
+  })),
 ];
 
 const tokensOf = (parts: readonly Part[]) =>
@@ -58,6 +66,27 @@ describe('packing', () => {
         },
       ),
     );
+  });
+
+  it('reads the beginning that prompts share once, and nothing after the last trained token', () => {
+    const turns = [5, 8, 8].map((length) => ({
+      promptIds: [...system, ...someIds(length)],
+      completionIds: someIds(4),
+      trained: [true, false, false, false],
+      weight: 1,
+    }));
+    const [part, ...others] = layOut(turns, { packing: 'rows', batchTokens: 1000 });
+    expect(others).toHaveLength(0);
+    expect(part!.map(familyLength)).toEqual([30 + 5 + 8 + 8]);
+    const [first, second] = [system, someIds(40)].map((beginning) =>
+      [4, 6].map((more) => ({
+        promptIds: [...beginning, ...someIds(more)],
+        completionIds: someIds(1),
+        weight: 1,
+      })),
+    );
+    const apart = layOut([...first!, ...second!], { packing: 'rows', batchTokens: 1000 });
+    expect(apart.flat().map(familyLength).toSorted()).toEqual([30 + 4 + 6, 40 + 4 + 6]);
   });
 
   it('reads a prompt once for its answers, and pads attention only', () => {
