@@ -116,7 +116,7 @@ it('goes on with what is there: more repeats, tasks and controls', async () => {
   // A table of fewer leaves the others alone.
   expect((await play({ out: 'more', configs: [pole], controls: 'random' })).last().rows).toHaveLength(1);
   await expect(play({ out: 'more', iterations: 5 })).rejects.toThrow(
-    /--out: contains runs of .* another budget/,
+    /--out: contains runs of .* different budget/,
   );
   await expect(play({ out: 'more', seed: 1 })).rejects.toThrow(/--out: contains runs of/);
 });

@@ -135,7 +135,7 @@ describe('what is wrong with a collection is said with its place', () => {
     ['an unknown key', 'runs: 6', 'runs: 6\nrun: 5', [/yaml:4:1: run: unknown key/, /did you mean `runs`/]],
     ['a weight', 'weight: 2', 'weight: -2', [/yaml:14:15: tasks\.0\.weight/, /got: -2/]],
     ['no proposers', /proposers:(.*\n)*/, '', [/proposers: missing/]],
-    ['a seed of a run', 'candidates: 4', 'seed: 4', [/experiment\.seed/, /remedy: each run has its own/]],
+    ['a seed of a run', 'candidates: 4', 'seed: 4', [/experiment\.seed/, /each run gets its own/]],
     [
       'an empty range',
       '{ from: 2, to: 5 }',

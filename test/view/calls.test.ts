@@ -81,7 +81,7 @@ it('sees what was appended', async () => {
 });
 
 it.each([
-  ['&span=year', 422, 'unknown span'],
+  ['&span=year', 422, 'unknown time span'],
   ['&until=soon', 400, 'until'],
   ['&filter=best%3Dx', 400, 'filter'],
 ])('refuses %s', async (query, status, message) => {

@@ -132,7 +132,7 @@ describe('a maze', () => {
     [['+-+', '|S|'], /don't form a maze/],
     [[], /don't form a maze/],
     [['+-+-+', '|S G|', '+-+'], /differ in length/],
-    [['+-+-+', '|S.G|', '+-+-+'], /has a character "\."/],
+    [['+-+-+', '|S.G|', '+-+-+'], /invalid character "\."/],
     [['+-+-+', '|S|G|', '+-+-+'], /no path leads/],
     [['+-+-+', '|S  |', '+-+-+'], /exactly one cell with G/],
     [['+-+-+', '|SG |', '+-+-+'], /exactly one cell with G/],

@@ -156,6 +156,6 @@ describe('demonstrations', { timeout: 60_000 }, () => {
 
   it('refuses what are no games', async () => {
     await expect(made(['buffers/example-cartpole'])).rejects.toThrow("agent's play");
-    await expect(made([expert], { recipe: 'improvement' })).rejects.toThrow("an agent's play");
+    await expect(made([expert], { recipe: 'improvement' })).rejects.toThrow('a play of an agent');
   });
 });

@@ -88,7 +88,7 @@ it('training all weights needs their gradients and moments too', () => {
 });
 
 it('the remedy names what takes most', () => {
-  expect(estimate(adapter(), 8, 512, 64).remedy).toMatch(/^lower batchTokens \(4096 tokens are read/);
+  expect(estimate(adapter(), 8, 512, 64).remedy).toMatch(/^lower batchTokens \(4096 tokens are processed/);
   expect(estimate(adapter(), 1, 2048, 64).remedy).toMatch(/^shorten the examples/);
   expect(estimate(adapter(), 1, 32, 4).remedy).toMatch(/^set method\.quantization to int4/);
   expect(estimate({ kind: 'all' }, 1, 64, 4).remedy).toMatch(/^train with method lora/);
