@@ -139,7 +139,7 @@ export const verdictRule = (tested: number): readonly string[] =>
         `verdicts: higher or lower if the 95 % interval of the difference excludes 0 and p < 0.05${tested > 1 ? `, with Holm’s correction for the ${tested} differences that were tested` : ''}`,
       ];
 
-/** Explanations below every table. */
+/** Explanations of the columns of comparison tables. */
 export const reading = {
   confirmed:
     'confirmed: mean return of each run’s chosen policy on episodes that were used neither to propose nor to choose it; 95 % intervals over runs: bootstrap, or Student’s t for the mean of fewer than ten runs',

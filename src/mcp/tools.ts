@@ -55,7 +55,7 @@ export const tools: readonly Tool[] = [
         .optional()
         .describe('key=value: environment, model, status, tag, name, best, confirmed; best=400.. is a range'),
       sort: z.string().max(50).optional().describe('Sort key; the highest or newest come first'),
-      limit: count.default(20).describe('Number of runs; without sort, the newest'),
+      limit: count.default(20).describe('Maximum number of runs; the newest, unless sort is set'),
     }),
   },
   {

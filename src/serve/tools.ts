@@ -26,7 +26,7 @@ export const definitionOf = ({
 const literal = (text: string): TextForm => ({ kind: 'literal', text });
 const sequence = (...parts: readonly TextForm[]): TextForm => ({ kind: 'sequence', parts });
 
-/** @param several whether the model may call more than one tool */
+/** @param several whether the model may make more than one call */
 export function callsForm(tools: readonly RequestedTool[], format: ToolFormat, several: boolean): TextForm {
   const { after, argumentsKey, before, isList } = format;
   const call: TextForm = {

@@ -147,7 +147,7 @@ export async function comparedPage(
   return soFar(page, chosen.length, wanted.length);
 }
 
-/** Sorts runs by the values of the keys, and thus their groups. */
+/** Sorts runs by the values of the keys, which also orders their groups. */
 function inOrder(places: readonly Place[], by: readonly string[]): readonly Place[] {
   if (by.join() === 'run' || by.join() === 'config') return places;
   const values = new Map(

@@ -97,7 +97,7 @@ function usageOf({ done, prompt_eval_count, eval_count }: Response, reply: Reply
 /** Allowance for end tokens, which are counted with the answer. */
 const endTokens = 2;
 
-/** Ollama counts thoughts with the answer, so split the count by text length. `uncounted`: thought tokens left out. */
+/** Ollama counts thoughts with the answer; splits its count by length. `uncounted`: thought tokens that it left out. */
 function withReasoning(usage: Usage, { text, reasoning }: Reply, uncounted: number): Usage {
   if (reasoning === undefined) return usage;
   const { completionTokens, unreported } = usage;

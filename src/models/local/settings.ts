@@ -16,7 +16,7 @@ export const embeddedModel = `${scheme}models/tiny-improver`;
 
 export const isPackaged = (path: string): boolean => path.startsWith(scheme);
 
-/** The directory of a model, an adapter or a training's result. @throws UserError if a package or store lacks it */
+/** Directory of a model, an adapter or the result of a training run. @throws UserError if the package or store lacks it */
 export function modelDirectory(path: string, cwd?: string, field = 'model.path'): string {
   if (isReference(path)) return storedModelPath(path);
   if (!isPackaged(path)) return resultIn(cwd === undefined ? path : resolve(cwd, path));

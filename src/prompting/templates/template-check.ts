@@ -72,7 +72,7 @@ interface Place {
 
 /** Maximum nesting of blocks and partials; the built-in sets reach 6. */
 export const deepest = 50;
-/** Maximum number of statements; each level of partials included twice doubles it. The built-in sets have 500. */
+/** Maximum number of statements. Partials count once per inclusion. The built-in sets have about 500. */
 const mostStatements = 50_000;
 
 function at({ file }: Place, node: Node, problem: Problem): Problem {

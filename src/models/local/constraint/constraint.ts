@@ -160,7 +160,7 @@ function holding(characters: string, { bytes }: ConstraintVocabulary): readonly 
 interface Costs {
   /** Number of tokens that always suffices for the answer alone. */
   readonly answer: number;
-  /** Number of tokens that always suffices to finish the answer from free text, with each value written in full. */
+  /** Upper bound on the tokens needed to finish the answer from free text, even if each value has its maximum length. */
   readonly start: number;
   /** Number of tokens that always suffices to finish the answer from a state within it. */
   from(state: AnswerState): number;

@@ -1,4 +1,4 @@
-/** Families in which only some layers use attention and the others carry a state. */
+/** Families that don't follow Llama's layout: GPT-2, and those that mix attention with recurrent layers. */
 import { type DecoderConfig, llamaModules } from '../weights/decoder-config.js';
 import { unsupported } from '../weights/rope.js';
 import type { Family, HfConfig } from './config-schema.js';

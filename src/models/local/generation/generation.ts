@@ -32,9 +32,9 @@ function chunkLength(config: DecoderConfig, position: number): number {
 const batchBytes = 2 ** 29;
 
 /**
- * Generates answers. A prompt is prefilled once for all its candidates and cached for later calls. Calls are
- * processed one by one, or up to `most` at a time: then each step decodes one token of each, and requests join
- * and leave between steps.
+ * Generates answers. A prompt is prefilled once for all its candidates and cached for later requests. Requests are
+ * processed one by one, or up to `most` at a time: then each step decodes one token per candidate, and requests
+ * join and leave between steps.
  */
 export class TextGenerator {
   readonly #session: DecoderSession;

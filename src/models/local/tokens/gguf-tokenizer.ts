@@ -52,7 +52,7 @@ export function ggufTokenizerJson(gguf: GgufFile): Record<string, unknown> {
     value: model ?? null,
     message: model === undefined ? 'this file has no tokenizer' : 'this kind of tokenizer is not supported',
     alternatives: ['gpt2', 'llama', 'gemma4'],
-    remedy: 'use a complete file of the model, or serve it with llama-server or Ollama',
+    remedy: 'use a complete GGUF file, including the tokenizer, or serve it with llama-server or Ollama',
   });
 }
 
@@ -192,5 +192,5 @@ const missing = ({ file, metadata }: GgufFile, name: string, what: string) =>
     file,
     field: `tokenizer.ggml.${name}`,
     message: metadata.has(`tokenizer.ggml.${name}`) ? `is not ${what}` : `is missing: ${what} is needed`,
-    remedy: 'use a complete file of the model',
+    remedy: 'use a complete GGUF file, including the tokenizer',
   });

@@ -105,7 +105,7 @@ function refuseChangedBase({ init_lora_weights: given }: Fields, file: string): 
     field: 'init_lora_weights',
     value: given,
     message:
-      'this adapter doesn’t fit the weights of its base, from which its initial product was subtracted',
+      'this adapter was trained on changed base weights (its initial product was subtracted), so it doesn’t fit the original base',
     alternatives: ['true', 'false', ...plainBeginnings.slice(0, 4)],
     remedy:
       'convert it to a plain LoRA with PEFT (save_pretrained with path_initial_model_for_weight_conversion), ' +
