@@ -89,6 +89,7 @@ export async function openSampler(settings: SamplerSettings): Promise<Sampler> {
         sampling: { ...plainSampling, temperature },
         logProbabilities: false,
         sampledLogProbabilities: true,
+        readTogether: true,
         ...(constraint && { constraint }),
       };
     });

@@ -9,6 +9,7 @@ import { buildGraph } from '../../../src/models/local/generation/engine.js';
 import { TextGenerator } from '../../../src/models/local/generation/generation.js';
 import type { Generation } from '../../../src/models/local/generation/protocol.js';
 import { openTokenizer } from '../../../src/models/local/tokens/tokenizer.js';
+import { stateShapes } from '../../../src/models/local/weights/decoder-config.js';
 import { openWeights } from '../../../src/models/local/weights/gguf-tensors.js';
 import type { Quantization } from '../../../src/models/local/weights/quantization.js';
 import { answerGrammar } from '../../../src/prompting/notation/grammar.js';
@@ -129,6 +130,12 @@ describe.each([
     const beside = await together(model.generator(8), requests);
     expect(Math.max(...model.runs.map(({ rows }) => rows))).toBeGreaterThan(5);
     expectSame(beside, apart);
+    model.runs.length = 0;
+    const asked = requests.map((request) => ({ ...request, readTogether: true }));
+    expectSame(await together(model.generator(8), asked), apart);
+    expect(model.runs.some(({ rows, tokens }) => rows > 3 && tokens > 1)).toBe(
+      stateShapes(readDecoderConfig(path)).length === 0,
+    );
     expect(beside.map(({ promptTokens, cachedTokens }) => [promptTokens, cachedTokens])).toEqual(
       apart.map(({ promptTokens, cachedTokens }) => [promptTokens, cachedTokens]),
     );

@@ -20,6 +20,9 @@ export class AbortedError extends Error {
 const longestChunk = 256;
 const shortestChunk = 32;
 
+/** Maximum number of unread tokens of a prompt that is read together with others. */
+const shortPrompt = 64;
+
 /** Maximum number of float32 attention scores at a time (64 MB); late in a long prompt, chunks become shorter. */
 const scoresAtOnce = 2 ** 24;
 
@@ -47,9 +50,10 @@ export class TextGenerator {
   readonly #none: TokenCache;
   readonly #rows: CandidateRows;
   /** Cache of the texts being scored; created when first needed. */
-  #scored: TokenCache | undefined;
+  #scratch: TokenCache | undefined;
   readonly #waiting = new TurnQueue<AdapterInputs, Work>();
-  #entering: Begun | undefined;
+  /** Requests whose prompts are being read, in order. */
+  #entering: Begun[] = [];
   /** Number of requests that have joined since the last time there were no rows. */
   #joined = 0;
   #working = false;
@@ -94,9 +98,12 @@ export class TextGenerator {
     this.#working = true;
     for (;;) {
       await this.#dropAborted();
-      const next = this.#entering === undefined ? this.#next() : undefined;
+      const next = this.#takesMore() ? this.#next() : undefined;
+      const [first, ...others] = this.#entering;
       if (next !== undefined) await this.#begin(next);
-      else if (this.#entering !== undefined) await this.#prefill(this.#entering);
+      else if (others.length > 0 && this.#entering.every(isShort))
+        await this.#prefillTogether(this.#entering);
+      else if (first !== undefined) await this.#prefill(first);
       else if (this.#rows.all.length > 0) await this.#step();
       else break;
     }
@@ -105,16 +112,17 @@ export class TextGenerator {
 
   /** The next request that can join the current ones. A request for another adapter waits for at most one batch. */
   #next(): Work | undefined {
-    const [row] = this.#rows.all;
-    if (row === undefined) {
+    const works = this.#begun();
+    const [begun] = works;
+    if (begun === undefined) {
       const first = this.#waiting.take();
       this.#joined = 1;
       this.#rows.begin(this.#most > 1 && first !== undefined && this.#fits(first));
       return first;
     }
-    const { adapter } = row.work.request;
+    const { adapter } = begun.request;
     const work = this.#waiting.first(adapter);
-    const places = this.#rows.several ? this.#most - new Set(this.#rows.all.map((one) => one.work)).size : 0;
+    const places = this.#rows.several ? this.#most - works.length : 0;
     const isTurn = this.#joined < this.#most || !this.#waiting.othersThan(adapter);
     if (work === undefined || places < 1 || !isTurn || !this.#fits(work)) return undefined;
     this.#joined++;
@@ -123,11 +131,24 @@ export class TextGenerator {
 
   /** Whether the batch would stay within its memory even if all answers reach their maximum length. */
   #fits({ request }: Work): boolean {
-    const rows = this.#rows.all.length + request.seeds.length;
-    const lengths = [request, ...this.#rows.all.map(({ work }) => work.request)].map(
+    const entering = this.#entering.map((one) => one.request.seeds.length);
+    const rows = [request.seeds.length, ...entering].reduce((sum, one) => sum + one, this.#rows.all.length);
+    const lengths = [request, ...this.#begun().map((one) => one.request)].map(
       ({ prompt, maxTokens }) => prompt.length + maxTokens,
     );
     return rows * largest([this.#rows.capacity, ...lengths]) <= this.#tokens;
+  }
+
+  /** The requests being read or decoded. */
+  #begun(): readonly Begun[] {
+    return [...new Set([...this.#entering, ...this.#rows.all.map(({ work }) => work)])];
+  }
+
+  /** Whether another prompt may be read, at once or together with those that are waiting to be read. */
+  #takesMore(): boolean {
+    const unread = (this.#entering.length + 1) * largest([1, ...this.#entering.map(unreadTokens)]);
+    const together = this.#rows.several && !this.#carries && this.#entering.every(isShort);
+    return this.#entering.length === 0 || (together && unread <= longestChunk);
   }
 
   async #begin(work: Work): Promise<void> {
@@ -139,7 +160,7 @@ export class TextGenerator {
       const reusable = echo || embedding ? [] : prompt.slice(0, -1);
       const held = await this.#prompts.of({ adapter, conversation, system, long }, reusable);
       const reading = new PromptReading(work.request, this.#bytes);
-      this.#entering = { ...work, held, cachedTokens: held.cache.length, candidates: [], reading };
+      this.#entering.push({ ...work, held, cachedTokens: held.cache.length, candidates: [], reading });
     } catch (error) {
       work.reject(error);
     }
@@ -176,27 +197,67 @@ export class TextGenerator {
       if (maxTokens === 0) this.#answerNothing(work);
       else await (request.texts === undefined ? this.#join : this.#score).call(this, work, logits);
     } catch (error) {
-      this.#entering = undefined;
+      this.#leave(work);
       work.reject(error);
     }
   }
 
-  #answerNothing({ cachedTokens, reading, request, resolve }: Begun): void {
+  /** Reads the rest of several prompts in one pass; shorter ones are padded. */
+  async #prefillTogether(works: readonly Begun[]): Promise<void> {
+    this.#scratch ??= this.#session.newCache();
+    const own = this.#scratch;
+    try {
+      own.reset(0);
+      own.join!(await Promise.all(works.map(({ held }) => held.cache.entries(0))), 1);
+      const [{ request }] = works as [Begun, ...Begun[]];
+      const position = [...own.lengths];
+      const unread = works.map(unreadTokens);
+      const longest = largest(unread);
+      const output = await this.#session.forward({
+        ids: works.flatMap(({ request: { prompt } }, row) => {
+          const rest = prompt.slice(position[row]);
+          return [...rest, ...Array<number>(longest - rest.length).fill(rest.at(-1)!)];
+        }),
+        ...{ rows: works.length, position, adapter: request.adapter, prompt: this.#none, own },
+        sequenceTokens: works.map(({ request: { maxTokens, prompt } }) => prompt.length + maxTokens),
+        logitsOf: unread.map((tokens, row) => row * longest + tokens - 1),
+      });
+      await own.append(output.entries);
+      for (const [row, work] of works.entries()) {
+        const { held, request: asked } = work;
+        await held.cache.append(await own.entries(row, position[row], asked.prompt.length));
+        held.tokens = asked.prompt;
+        const { vocabulary } = this.#config;
+        await this.#join(work, output.logits.subarray(row * vocabulary, (row + 1) * vocabulary));
+      }
+    } catch (error) {
+      for (const work of this.#entering) work.reject(error);
+      this.#entering = [];
+    }
+  }
+
+  #leave(work: Begun): void {
+    this.#entering = this.#entering.filter((one) => one !== work);
+  }
+
+  #answerNothing(work: Begun): void {
+    const { cachedTokens, reading, request, resolve } = work;
     const answers = request.seeds.map(() => ({
       text: '',
       ids: [],
       tokens: [],
       finishReason: 'length' as const,
     }));
-    this.#entering = undefined;
+    this.#leave(work);
     resolve({ answers, promptTokens: request.prompt.length, cachedTokens, ...reading.result });
   }
 
   /** @param logits after the last token of the prompt */
-  async #score({ cachedTokens, held, hooks, request, resolve }: Begun, logits: Float32Array): Promise<void> {
+  async #score(work: Begun, logits: Float32Array): Promise<void> {
+    const { cachedTokens, held, hooks, request, resolve } = work;
     const { adapter, maxTokens, prompt } = request;
-    this.#scored ??= this.#session.newCache();
-    const own = this.#scored;
+    this.#scratch ??= this.#session.newCache();
+    const own = this.#scratch;
     const scores = await scoreTexts({
       ...{ first: logits.slice(), texts: request.texts!, vocabulary: this.#config.vocabulary },
       run: async (ids, rows, logitsOf) => {
@@ -210,7 +271,7 @@ export class TextGenerator {
         return output.logits;
       },
     });
-    this.#entering = undefined;
+    this.#leave(work);
     resolve({ answers: [], scores, promptTokens: prompt.length, cachedTokens });
   }
 
@@ -227,7 +288,7 @@ export class TextGenerator {
       work,
       candidates.filter((candidate) => !candidate.finished),
     );
-    this.#entering = undefined;
+    this.#leave(work);
     resolveFinished([work]);
   }
 
@@ -244,15 +305,19 @@ export class TextGenerator {
   }
 
   async #dropAborted(): Promise<void> {
-    const asked = new Set<Begun>(this.#rows.all.map(({ work }) => work));
-    if (this.#entering !== undefined) asked.add(this.#entering);
-    const aborted = new Set([...asked].filter(({ hooks }) => hooks.aborted()));
+    const aborted = new Set(this.#begun().filter(({ hooks }) => hooks.aborted()));
     if (aborted.size === 0) return;
     for (const work of aborted) work.reject(new AbortedError());
-    if (this.#entering !== undefined && aborted.has(this.#entering)) this.#entering = undefined;
+    this.#entering = this.#entering.filter((work) => !aborted.has(work));
     await this.#rows.keep(({ work }) => !aborted.has(work));
   }
 }
+
+const unreadTokens = ({ held, request }: Begun): number => request.prompt.length - held.cache.length;
+
+/** Whether a request lets others be read in the same pass, and the rest of its prompt is short. */
+const isShort = (work: Begun): boolean =>
+  work.request.readTogether === true && unreadTokens(work) <= shortPrompt;
 
 function resolveFinished(works: readonly Begun[]): void {
   for (const { candidates, reading, request, cachedTokens, resolve } of new Set(works))

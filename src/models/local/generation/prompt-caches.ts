@@ -65,7 +65,8 @@ export class PromptCaches {
       .reduceRight((best, one) => (one.common > best.common ? one : best), { held: alike.at(-1), common: 0 });
     const held =
       found.held === undefined ||
-      (several && found.common < Math.min(found.held.asked, found.held.tokens.length))
+      (several &&
+        (isUnread(found.held) || found.common < Math.min(found.held.asked, found.held.tokens.length)))
         ? await this.#copy(kind, found.held, found.common)
         : this.#cut(found.held, found.held.kind.long === kind.long ? found.common : 0);
     held.kind = kind;
@@ -113,6 +114,9 @@ export class PromptCaches {
     return oldest;
   }
 }
+
+/** True while another request reads the prompt, or if it was aborted before the end. */
+const isUnread = ({ asked, tokens }: KindPrompt): boolean => tokens.length < asked;
 
 function commonPrefix(a: readonly number[], b: readonly number[]): number {
   const limit = Math.min(a.length, b.length);
