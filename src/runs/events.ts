@@ -22,7 +22,7 @@ export interface GameTurn {
 
 /** A game: a line of `episodes.jsonl`. Its calls have the same iteration and candidate. */
 export interface GameRecord {
-  /** Index of the batch of games that were played concurrently. */
+  /** 1-based index of the batch of games that were played concurrently. */
   readonly iteration: number;
   readonly candidate: number;
   /** 0-based index of the game. */
