@@ -291,7 +291,7 @@ it.each<readonly [string, Settings, RegExp]>([
   [
     'random programs that write text',
     { environment: 'text:cooking' },
-    /^environment: has text.*[\s\S]*warmup to 0/,
+    /^environment: has text.*[\s\S]*warmup=0/,
   ],
 ])('%s is refused on one screen', async (_, given, message) => {
   const refusal = async () => assemble(parseConfig({ ...config, ...given }), {});
