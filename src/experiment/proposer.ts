@@ -305,7 +305,7 @@ function filledInAs<Model extends { readonly provider: string }>(
 ): Model {
   if (was === undefined || was.provider !== model.provider) return model;
   if (isLocal(was) && isLocal(model)) return { ...stated(was, samplingKeys), ...model };
-  return 'price' in was && was.price !== undefined ? { price: was.price, ...model } : model;
+  return 'price' in was && was.price !== undefined ? { ...model, price: was.price, ...model } : model;
 }
 
 /** The keys of a section that have a value. */

@@ -100,7 +100,7 @@ export interface PlayFigures {
   /** Null if the environment has no score. */
   readonly meanScore: number | null;
   readonly scoreCi95: readonly [number, number] | null;
-  /** Mean of the games' maximum scores; null if they are unknown. */
+  /** Mean of the games' maximum scores; null if unknown. */
   readonly maxScore: number | null;
   /** Shares of games won and lost; null if the environment doesn't report them. */
   readonly won: number | null;

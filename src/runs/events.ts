@@ -22,7 +22,7 @@ export interface GameTurn {
 
 /** A game: a line of `episodes.jsonl`. Its calls have the same iteration and candidate. */
 export interface GameRecord {
-  /** 1-based index of the batch of games that were played concurrently. */
+  /** 1-based index of the batch of concurrent games. */
   readonly iteration: number;
   readonly candidate: number;
   /** 0-based index of the game. */
@@ -227,7 +227,7 @@ export type RunEvent =
       /** The update of the model; absent if it isn't trained. */
       readonly adapted?: Adaptation;
       readonly usage: UsageTotals;
-      /** How much of each limit has been used. */
+      /** How much of each limit is used. */
       readonly caps?: readonly Cap[];
     }
   | { readonly kind: 'warning'; readonly message: string }
@@ -263,7 +263,7 @@ export type RunEvent =
       readonly confirmed?: Confirmation;
       readonly racing?: RacingTotals;
       readonly usage: UsageTotals;
-      /** How much of each limit has been used. */
+      /** How much of each limit is used. */
       readonly caps?: readonly Cap[];
     };
 

@@ -60,7 +60,7 @@ export interface Manifest {
   /** Savings from racing, set when the run ends. */
   readonly racing?: RacingTotals;
   readonly usage: UsageTotals;
-  /** How much of each limit has been used. */
+  /** How much of each limit is used. */
   readonly caps?: readonly Cap[];
   /** Only for games of an agent (`policyloop play`): `iterations` then counts games. */
   readonly play?: PlaySummary;

@@ -72,12 +72,12 @@ export interface RunResult {
   readonly iterations: number;
   /** The highest observed mean return, biased upwards because it was selected on noise; see `confirmed`. */
   readonly best: NonNullable<Manifest['best']> | null;
-  /** The chosen candidate, measured on fresh seeds; null if that hasn't been done. */
+  /** The chosen candidate on fresh seeds; null if not measured. */
   readonly confirmed: Confirmation | null;
   /** Savings from racing, over the whole run. */
   readonly racing?: RacingTotals;
   readonly usage: UsageTotals;
-  /** How much of each limit has been used. */
+  /** How much of each limit is used. */
   readonly caps?: readonly Cap[];
   readonly report: string;
 }

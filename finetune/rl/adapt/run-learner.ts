@@ -264,14 +264,14 @@ export class LearnerStates {
     for (const old of this.#iterations().slice(kept)) rmSync(this.#file(old));
   }
 
-  /** The latest usable state up to iteration `completed`; removes later or unusable states, and temporary files. */
+  /** The latest usable state up to iteration `completed`; removes later or unusable states, and unfinished files. */
   restore(
     completed: number,
     parameters: readonly Parameter[],
     identity: string,
   ): { readonly iteration: number; readonly state: TrainingState } | undefined {
     if (!existsSync(this.#folder)) return undefined;
-    for (const name of readdirSync(this.#folder)) if (name.endsWith('.tmp')) rmSync(join(this.#folder, name));
+    for (const name of readdirSync(this.#folder)) if (!stateFile.test(name)) rmSync(join(this.#folder, name));
     for (const iteration of this.#iterations()) {
       const file = this.#file(iteration);
       const state =
@@ -285,7 +285,8 @@ export class LearnerStates {
   #iterations(): readonly number[] {
     if (!existsSync(this.#folder)) return [];
     return readdirSync(this.#folder)
-      .flatMap((name) => Number(stateFile.exec(name)?.[1] ?? []))
+      .flatMap((name) => stateFile.exec(name)?.[1] ?? [])
+      .map(Number)
       .toSorted((a, b) => b - a);
   }
 

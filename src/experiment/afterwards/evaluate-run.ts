@@ -52,7 +52,7 @@ export interface EvaluationFigures {
   /** Mean episode length, in steps. */
   readonly meanLength: number;
   readonly parameters: ParameterVector;
-  /** Source code, if the policy is a program; `parameters` then holds its structure and constants. */
+  /** A program's source; `parameters` then holds its structure and constants. */
   readonly program?: string;
   readonly returns: readonly number[];
 }

@@ -23,7 +23,7 @@ import { isTraining, trainingFiles } from '../training-files.js';
 import { findPlayed } from './names.js';
 
 export interface Steered {
-  /** Path of the run, training run or plan. */
+  /** Path of the run, training or plan. */
   readonly run: string;
   readonly action: Controlled['action'];
   /** `asked`: not executed yet, because an iteration is in flight; `ended`: the run ended before executing it. */

@@ -17,13 +17,13 @@ export interface RecordedTraining {
   readonly path: string;
   /** `crashed`: the training run didn't end, but no process holds it. */
   readonly status: 'running' | 'paused' | 'crashed' | 'interrupted' | 'failed' | 'completed';
-  /** Why the run failed, or that it ended before its last step; null otherwise. */
+  /** Why the run failed or ended before its last step; null otherwise. */
   readonly note: string | null;
-  /** Path of the trained model, or the kind of a numeric policy; null if it was never recorded. */
+  /** Path of the trained model, or the kind of a numeric policy; null if not recorded. */
   readonly model: string | null;
   /** `lora`, `full`, `scratch`, or the method of a numeric policy. */
   readonly method: string | null;
-  /** Quantization of the model with which an adapter must be served; null if there is none. */
+  /** Quantization with which an adapter must be served; null if there is none. */
   readonly quantization: string | null;
   /** `sft`, `dpo`, `grpo`, `ppo`, … */
   readonly objective: string | null;
@@ -51,11 +51,11 @@ export interface RecordedTraining {
   readonly started: string | null;
   /** Directory of the adapter, model or policy. */
   readonly result: string | null;
-  /** The command that started it and can resume it; null for runs of earlier versions. */
+  /** Command that starts and resumes it; null for earlier versions. */
   readonly command: string | null;
   /** Working directory of that command. */
   readonly folder: string | null;
-  /** Command-line settings that use the result; null for a numeric policy, or a run of an earlier version. */
+  /** Command-line settings that use the result; null for numeric policies and earlier versions. */
   readonly use: string | null;
 }
 

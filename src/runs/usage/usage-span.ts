@@ -153,7 +153,7 @@ export const usageColumns: readonly Column<UsageRow>[] = [
   number('cost', ({ sum }) => costOf(sum), { strong: true }),
 ];
 
-/** A row in a form for programs: unformatted numbers, and null if unknown. */
+/** A row with unformatted numbers; null if unknown. */
 export interface UsageFigures {
   readonly model: string;
   /** `all` for the sum of a model. */
@@ -169,7 +169,7 @@ export interface UsageFigures {
   readonly cost: number | null;
   /** Calls without a known price, which `cost` leaves out. */
   readonly unpricedCalls: number;
-  /** Number of failures by kind, including those of attempts that were retried. */
+  /** Number of failures by kind, including retried attempts. */
   readonly failures: Readonly<Record<string, number>>;
 }
 

@@ -84,8 +84,8 @@ describe('a run that trains its model and is killed', { timeout: 240_000 }, () =
 
   it.each([
     ['before the first state is written', /after-2/, 'before'],
-    ['while the second state is written', /writeSync learning\/after-4/, 'torn'],
-    ['while the adapter is written', /writeSync adapter\/adapter_model/, 'torn'],
+    ['while the second state is written', /writeFileSync learning\/after-4/, 'torn'],
+    ['while the adapter is written', /writeFileSync adapter\/adapter_model/, 'torn'],
   ])('%s goes on to the same bits', async (_, at, kind) => {
     const matching = changes.filter((change) => at.test(change));
     const number = Number(matching.at(-1)!.split(' ')[0]);
