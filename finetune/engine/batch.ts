@@ -1,3 +1,4 @@
+import { commonPrefix } from '../../src/models/local/generation/prompt-caches.js';
 import { largest } from '../../src/statistics/descriptive.js';
 import type { Batch, BatchBlocks } from './training-session.js';
 
@@ -18,7 +19,7 @@ export interface TokenExample extends TokenSequence {
   readonly factors?: readonly number[] | undefined;
 }
 
-/** Examples read together; the model reads the beginning that all their prompts share only once. */
+/** Examples read together; the model reads the common prefix of their prompts only once. */
 export type Family<E extends TokenSequence = TokenExample> = readonly E[];
 
 /** An example's values for the objective's inputs, by name: one number for all tokens, or one per completion token. */
@@ -41,13 +42,13 @@ export function familyLength(family: Family<TokenSequence>): number {
   return family.reduce((sum, example) => sum + readLength(example) - shared, shared);
 }
 
-/** Number of ids at the beginning that all prompts of the family share. */
+/** Length of the common prefix of the family's prompts. */
 export function sharedLength([first, ...others]: Family<TokenSequence>): number {
   const { promptIds } = first!;
-  return others.reduce((shared, other) => {
-    const different = promptIds.findIndex((id, i) => i >= shared || other.promptIds[i] !== id);
-    return different < 0 ? shared : different;
-  }, promptIds.length);
+  return others.reduce(
+    (shared, other) => Math.min(shared, commonPrefix(promptIds, other.promptIds)),
+    promptIds.length,
+  );
 }
 
 /** Number of tokens of an example that the model reads; its last trained token is only predicted. */

@@ -20,7 +20,7 @@ export const packings = ['none', 'rows', 'prompts', 'conversations'] as const;
 interface PackingSettings {
   /**
    * - `none`: each example reads its own prompt.
-   * - `rows`: examples of a step share one copy of their prompt, or of its beginning (`sharedBeginnings`).
+   * - `rows`: examples of a step share one copy of their prompt, or of a common prefix (`sharedPrefixes`).
    * - `prompts`: like `rows`; in addition, examples with the same prompt are put into the same step.
    * - `conversations`: examples that continue one another are joined (`joinedExamples`).
    * - `pairs`, for preferences: every two consecutive examples are the answers to one prompt.
@@ -62,7 +62,7 @@ function familiesOf<E extends TokenSequence>(
     case 'pairs':
       return pairsOf(examples);
     default:
-      return sharedBeginnings(sharedPrompts(examples)).flatMap((family) => divided(family, batchTokens));
+      return sharedPrefixes(sharedPrompts(examples)).flatMap((family) => divided(family, batchTokens));
   }
 }
 
@@ -93,13 +93,13 @@ function sharedPrompts<E extends TokenSequence>(examples: readonly E[]): readonl
 /** Families are joined only if that leaves at most this share of their tokens, because attention pads joined families. */
 const mostLeft = 0.8;
 
-/** Joins families whose prompts begin alike, for example with the same system message. */
-function sharedBeginnings<E extends TokenSequence>(families: readonly Family<E>[]): readonly Family<E>[] {
+/** Joins families whose prompts have a long common prefix, for example the same system message. */
+function sharedPrefixes<E extends TokenSequence>(families: readonly Family<E>[]): readonly Family<E>[] {
   if (families.length <= 1) return families;
   const joined = families.flat();
   const shared = sharedLength(joined);
   const parts = [...groupedBy(families, ([first]) => first!.promptIds[shared]).values()].flatMap(
-    sharedBeginnings,
+    sharedPrefixes,
   );
   const tokens = parts.reduce((sum, part) => sum + familyLength(part), 0);
   return familyLength(joined) <= mostLeft * tokens ? [joined] : parts;

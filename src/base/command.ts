@@ -45,13 +45,13 @@ export const common = {
   run: {
     type: 'string',
     demandOption: true,
-    describe: 'Run: a directory, a name or its beginning, a number in policyloop list, or latest',
+    describe: 'Run: a directory, a name or its first letters, a number from policyloop list, or latest',
   },
   playedRun: {
     type: 'string',
     demandOption: true,
     describe:
-      'Run: a directory, a name or its beginning, a number in policyloop list, or latest; or a program in a .js file',
+      'Run: a directory, a name or its first letters, a number from policyloop list, or latest; or a program in a .js file',
   },
   programEnvironment: { ...text, describe: 'Environment of a program in a .js file' },
   runs: {

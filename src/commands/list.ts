@@ -27,7 +27,8 @@ export const options = (y: Argv) =>
     })
     .option('usage', {
       ...kinds.text,
-      describe: 'Show model usage (tokens, cost, latency) instead of runs: day, week, month or all',
+      describe:
+        'Show model usage (tokens, cost, latency) of the last day, week or month, or of all time, instead of runs',
     })
     .option('runs-dir', common.runsDir)
     .option('json', common.json)

@@ -73,7 +73,7 @@ function buildLinear(values: ParameterVector, shape: LinearShape): Policy {
   return (observation) => firstLargest(outputsFor(observation as readonly number[], sums)) + firstAction;
 }
 
-/** Draws initial weights, e.g. for a range of ±6 from Normal(0, 3) with a bias, and from Uniform(−3, 3) without. */
+/** Draws initial weights. For a range of ±6: Normal(0, 3) with a bias, Uniform(−3, 3) without. */
 function initialLinear(spec: ParameterSpec, bias: boolean, random: RandomGenerator): ParameterVector {
   const centre = (spec.low + spec.high) / 2;
   const spread = (spec.high - spec.low) / 4;

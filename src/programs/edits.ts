@@ -33,8 +33,8 @@ const closing = /^>{5,9} ?REPLACE$/;
  * to the parent. All blocks refer to the unchanged parent. Trailing whitespace is ignored. If a block isn't found, it
  * is searched for again without regard to indentation, and its new lines are indented to match. Text between blocks is
  * ignored.
- * @throws ProgramFault that names the block and why it doesn't apply (if it isn't found, also the most similar lines
- * of the parent and their line number); also if there is no block, or the result equals the parent
+ * @throws ProgramFault if there is no block, a block doesn't apply, or the result equals the parent. It names the block
+ * and the reason; if the block isn't found, it quotes the most similar lines of the parent with their number.
  */
 export function applyEdits(parent: string, reply: string): string {
   const lines = parent.split(/\r?\n/).map((line) => line.trimEnd());

@@ -135,7 +135,7 @@ function createLevel(
   };
 }
 
-/** A number coprime to `all`, near its golden section: its multiples visit each point once, far apart at the start. */
+/** A number coprime to `all`, near 0.618·`all`. Its multiples visit each point once; the first ones are far apart. */
 function spreadStride(all: bigint): bigint {
   let stride = (all * 618_034n) / 1_000_000n || 1n;
   while (greatestCommonDivisor(stride, all) !== 1n) stride++;

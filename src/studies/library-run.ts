@@ -61,7 +61,7 @@ export async function runLibrary(
   if (config.repeats > 1) {
     throw new UserError({
       field: 'repeats',
-      message: 'run() can only play a single run',
+      message: 'run() supports only one repeat',
       value: config.repeats,
       remedy: 'remove repeats, and call run() once per seed',
     });

@@ -36,7 +36,7 @@ const policySchema = z.discriminatedUnion('kind', [
     trained: z
       .enum(['all', 'head'])
       .default('all')
-      .describe('Train the decoder as well, or only the perceptron'),
+      .describe('What to train: decoder and perceptron (`all`), or only the perceptron (`head`)'),
     hidden,
     activation,
   }),

@@ -106,7 +106,8 @@ type Node = Readonly<Record<string, unknown>>;
 
 /**
  * The tables that a query reads, from its syntax tree.
- * @throws UserError for anything but one SELECT, and for unknown tables or table functions
+ * @throws UserError for anything but one SELECT, for unknown tables, and for table functions other than
+ * `harmlessFunctions`
  */
 async function tablesIn(sql: string, connection: DuckDBConnection): Promise<ReadonlySet<TableName>> {
   const read = await connection.runAndReadAll('SELECT json_serialize_sql($1::VARCHAR)', [sql]);

@@ -19,7 +19,7 @@ const someIds = (length: number) => Array.from({ length }, () => random.integers
 
 const system = someIds(30);
 
-/** Strangers of different lengths, prompts with several answers (one the end token alone), and prompts that begin alike. */
+/** Strangers of different lengths, prompts with several answers (one the end token alone), and prompts with a common prefix. */
 const examples: readonly TokenExample[] = [
   { promptIds: someIds(23), completionIds: someIds(9), weight: 1 },
   { promptIds: someIds(4), completionIds: someIds(3), weight: -0.5 },
@@ -68,7 +68,7 @@ describe('packing', () => {
     );
   });
 
-  it('reads the beginning that prompts share once, and nothing after the last trained token', () => {
+  it('reads the common prefix of prompts once, and nothing after the last trained token', () => {
     const turns = [5, 8, 8].map((length) => ({
       promptIds: [...system, ...someIds(length)],
       completionIds: someIds(4),
@@ -78,9 +78,9 @@ describe('packing', () => {
     const [part, ...others] = layOut(turns, { packing: 'rows', batchTokens: 1000 });
     expect(others).toHaveLength(0);
     expect(part!.map(familyLength)).toEqual([30 + 5 + 8 + 8]);
-    const [first, second] = [system, someIds(40)].map((beginning) =>
+    const [first, second] = [system, someIds(40)].map((prefix) =>
       [4, 6].map((more) => ({
-        promptIds: [...beginning, ...someIds(more)],
+        promptIds: [...prefix, ...someIds(more)],
         completionIds: someIds(1),
         weight: 1,
       })),

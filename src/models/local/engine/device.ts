@@ -160,7 +160,7 @@ const noAdapter = `no graphics card with a ${
 /** Paths that exist if an NVIDIA driver is installed, on Linux or on Linux in Windows. */
 const driverPlaces = ['/proc/driver/nvidia/version', '/dev/dxg'];
 
-/** The first requirement of CUDA that is missing; undefined if none is. */
+/** Says which requirement of CUDA is missing; undefined if none is. */
 export function cudaLack(
   folder = runtimeFolder(),
   places: readonly string[] = driverPlaces,

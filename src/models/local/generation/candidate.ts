@@ -27,7 +27,7 @@ export interface GenerationRequest
   readonly system?: string | undefined;
   readonly sampling: Sampling;
   readonly sampledLogProbabilities?: boolean;
-  /** Whether prompts of several requests may be read in one pass, which is faster. The last bits then depend on the others. */
+  /** Allows reading this prompt in one pass with others: faster, but the last bits of its logits depend on them. */
   readonly readTogether?: boolean;
   readonly eosTokens: ReadonlySet<number>;
   /** With a constraint, stop strings take effect only once its answer is complete. */

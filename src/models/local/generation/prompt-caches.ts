@@ -118,7 +118,8 @@ export class PromptCaches {
 /** True while another request reads the prompt, or if it was aborted before the end. */
 const isUnread = ({ asked, tokens }: KindPrompt): boolean => tokens.length < asked;
 
-function commonPrefix(a: readonly number[], b: readonly number[]): number {
+/** Number of ids at the start that both sequences share. */
+export function commonPrefix(a: readonly number[], b: readonly number[]): number {
   const limit = Math.min(a.length, b.length);
   let length = 0;
   while (length < limit && a[length] === b[length]) length++;
