@@ -1,46 +1,76 @@
 /**
- * `node dist/bench/reinforcement.js [directory] [turns] [model]`: cost of a GRPO update on one thread, for models of one
- * million and 30 million parameters with random weights (written to the directory): 4 groups of 8 completions of at most
- * 64 tokens, all weights, one step. Alternates with TRL if POLICYLOOP_PYTHON has it; reports minima of processor time.
+ * `node dist/bench/reinforcement.js [--model PATH] [--turns 5] [--directory DIRECTORY]`: the cost of a GRPO update on one
+ * thread, 4 groups of 8 completions. With --model, the update trains a LoRA adapter on that model, a directory or a GGUF
+ * file, in float32 and in int8. Without, it trains all weights of models of one million and 30 million parameters with
+ * random weights, which are written to the directory. TRL does the same if POLICYLOOP_PYTHON has it. All take turns; the
+ * table shows the best turn of each, by processor time.
  */
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import process from 'node:process';
+import { parseArgs } from 'node:util';
 import { writeRandomModel } from '../scripts/random-model.js';
 import { packageRoot } from '../src/base/package.js';
 import { terminalTable } from '../src/format/table.js';
 import { Contender } from './contender.js';
-import type { RlStepTime } from './rl-step.js';
+import type { RlStepTime, RlTask } from './rl-step.js';
 
-const folder = process.argv[2] ?? join(tmpdir(), 'policyloop-bench-rl-models');
-const turns = Number(process.argv[3] ?? 5);
-const only = process.argv[4] as (typeof sizes)[number]['shape'] | undefined;
+const { values: given } = parseArgs({
+  options: {
+    model: { type: 'string' },
+    turns: { type: 'string', default: '5' },
+    directory: { type: 'string', default: join(tmpdir(), 'policyloop-bench-rl-models') },
+  },
+});
 const python = process.env.POLICYLOOP_PYTHON ?? 'python3';
-const sizes = [
-  { shape: 'llama-1m', aim: 3 },
-  { shape: 'llama-30m', aim: 1 },
-] as const;
-const settings = ['1', '4', '8', '64'];
-
-mkdirSync(folder, { recursive: true });
-const prompts = join(folder, 'prompts.json');
 const words = 'the car is at 0.31 and moves at 1.2; name one of left, right and none, and say why';
-writeFileSync(prompts, JSON.stringify(['a', 'b', 'c', 'd'].map((name) => `Task ${name}: ${words}.`)));
+const prompts = ['a', 'b', 'c', 'd'].map((name) => `Task ${name}: ${words}.`);
 
-async function measure(shape: (typeof sizes)[number]['shape']): Promise<Map<string, readonly RlStepTime[]>> {
-  const directory = join(folder, shape);
-  if (!existsSync(join(directory, 'model.safetensors'))) writeRandomModel(shape, directory, 'F32');
+type Method = RlTask['method'];
+
+interface Comparison {
+  readonly model: string;
+  readonly completion: number;
+  /** Our methods, each compared with TRL. */
+  readonly methods: Readonly<Record<string, Method>>;
+}
+
+function ofRandomWeights(shape: 'llama-1m' | 'llama-30m'): Comparison {
+  const model = join(given.directory, shape);
+  if (!existsSync(join(model, 'model.safetensors'))) writeRandomModel(shape, model, 'F32');
+  return { model, completion: 64, methods: { policyloop: { kind: 'full' } } };
+}
+
+const lora = (compute: 'float32' | 'int8'): Method => ({ kind: 'lora', compute });
+const comparisons =
+  given.model === undefined
+    ? [ofRandomWeights('llama-1m'), ofRandomWeights('llama-30m')]
+    : [
+        {
+          model: given.model,
+          completion: 32,
+          methods: { policyloop: lora('float32'), 'policyloop, int8': lora('int8') },
+        },
+      ];
+
+async function measure({
+  model,
+  completion,
+  methods,
+}: Comparison): Promise<Map<string, readonly RlStepTime[]>> {
+  const task = (method: Method) =>
+    JSON.stringify({ model, method, threads: 1, groupSize: 8, completion, prompts } satisfies RlTask);
   const ours = join(import.meta.dirname, 'rl-step.js');
   const trl = join(packageRoot(), 'bench', 'trl-grpo.py');
-  const given = [directory, ...settings, prompts];
-  const contenders = [
-    ['policyloop', new Contender<RlStepTime>(process.execPath, [ours, ...given])],
-    ['TRL', new Contender<RlStepTime>(python, [trl, ...given])],
-  ] as const;
+  const contenders = Object.entries(methods).map(
+    ([name, method]) => [name, new Contender<RlStepTime>(process.execPath, [ours, task(method)])] as const,
+  );
+  const [first = lora('float32')] = Object.values(methods);
+  contenders.push(['TRL', new Contender<RlStepTime>(python, [trl, task(first)])]);
   const times = new Map<string, RlStepTime[]>();
   // The first turn warms up.
-  for (let turn = 0; turn <= turns; turn++)
+  for (let turn = 0; turn <= Number(given.turns); turn++)
     for (const [name, contender] of contenders) {
       const time = await contender.ask('step');
       if (time !== undefined && turn > 0) times.set(name, [...(times.get(name) ?? []), time]);
@@ -50,32 +80,39 @@ async function measure(shape: (typeof sizes)[number]['shape']): Promise<Map<stri
 }
 
 const best = (times: readonly RlStepTime[], of: (time: RlStepTime) => number) => Math.max(...times.map(of));
+const sampling = (times: readonly RlStepTime[]) =>
+  best(times, (time) => time.sampledTokens / time.samplingSeconds);
+const updating = (times: readonly RlStepTime[]) =>
+  best(times, (time) => time.trainedTokens / time.updateSeconds);
+
 const rows: (readonly string[])[] = [];
-for (const { shape, aim } of sizes.filter((one) => [one.shape, undefined].includes(only))) {
-  const measured = await measure(shape);
-  const speed = (name: string) => best(measured.get(name) ?? [], (time) => time.sampledTokens / time.seconds);
-  for (const [name, times] of measured) {
-    const rest = ({ samplingSeconds, seconds, updateSeconds }: RlStepTime) =>
-      (100 * (seconds - samplingSeconds - updateSeconds)) / seconds;
+for (const comparison of comparisons) {
+  const name = basename(comparison.model);
+  const measured = await measure(comparison);
+  const reference = measured.get('TRL');
+  if (reference === undefined) process.stderr.write(`${name}: ${python} has no trl, or no peft\n`);
+  for (const [contender, times] of measured) {
+    const share = (of: typeof sampling) =>
+      reference === undefined || contender === 'TRL' ? '' : `${(of(times) / of(reference)).toFixed(2)} ×`;
     rows.push([
-      shape,
       name,
-      best(times, (time) => time.sampledTokens / time.samplingSeconds).toFixed(0),
-      best(times, (time) => time.trainedTokens / time.updateSeconds).toFixed(0),
-      `${Math.min(...times.map(rest)).toFixed(1)} %`,
-      `${Math.min(...times.map(({ seconds }) => 1000 * seconds)).toFixed(0)} ms`,
-      name === 'TRL' ? '' : `${(speed(name) / speed('TRL')).toFixed(2)} × TRL (aim ≥ ${aim})`,
+      contender,
+      sampling(times).toFixed(0),
+      share(sampling),
+      updating(times).toFixed(0),
+      share(updating),
+      `${(1 / best(times, ({ seconds }) => 1 / seconds)).toFixed(2)} s`,
+      best(times, ({ peakGB }) => peakGB).toFixed(1),
     ]);
   }
-  if (!measured.has('TRL')) process.stderr.write(`${shape}: ${python} has no trl\n`);
 }
-const titles = ['model', 'by', 'sampled tokens/s', 'updated tokens/s', 'neither', 'update', ''];
+const titles = ['model', 'by', 'sampled tokens/s', '÷ TRL', 'updated tokens/s', '÷ TRL', 'an update', 'GB'];
 process.stdout.write(
   `${terminalTable(
     rows,
     titles.map((title, i) => ({
       title,
-      kind: i > 1 && i < 6 ? ('number' as const) : ('text' as const),
+      kind: i > 1 ? ('number' as const) : ('text' as const),
       cell: (row: readonly string[]) => row[i],
     })),
   )}\n`,

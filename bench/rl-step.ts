@@ -1,9 +1,8 @@
 /**
- * `node dist/bench/rl-step.js <directory> <threads> <groups> <group size> <completion tokens> <prompts.json>`: for each
- * line on standard input one update of GRPO on all weights: groups of completions are sampled, one step is made. Answers
- * with one JSON object a line.
+ * `node dist/bench/rl-step.js <task>`, where the task is a JSON object: for each line on standard input, makes one update of
+ * GRPO, which samples groups of completions and takes one optimizer step. Prints one JSON object per update.
  */
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import process from 'node:process';
@@ -16,9 +15,8 @@ import { rlKind } from '../finetune/rl/rl-config.js';
 import { deriveSeeds } from '../src/random/generator.js';
 import { parseSettings } from '../src/settings/settings.js';
 
-/** A process's reply after each update. */
 export interface RlStepTime {
-  /** Processor time of all threads, as below: other work on the machine disturbs it less. */
+  /** Processor time of all threads, like the other times: other work on the machine disturbs it less. */
   readonly seconds: number;
   readonly samplingSeconds: number;
   /** Time for reading, gradients and the optimizer. */
@@ -26,16 +24,31 @@ export interface RlStepTime {
   readonly sampledTokens: number;
   /** Prompts included. */
   readonly trainedTokens: number;
+  /** Peak resident memory of the process so far, in GB. */
+  readonly peakGB: number;
 }
 
-const [directory = '', threads = 1, groups = 4, size = 8, completion = 64] = process.argv
-  .slice(2, 7)
-  .map((text, i) => (i === 0 ? text : Number(text))) as [string, ...number[]];
-const prompts = JSON.parse(readFileSync(process.argv[7]!, 'utf8')) as readonly string[];
+/** One update, given to each contender as JSON. */
+export interface RlTask {
+  /** Model directory, or a GGUF file. */
+  readonly model: string;
+  readonly method:
+    | { readonly kind: 'full' }
+    | { readonly kind: 'lora'; readonly compute: 'float32' | 'int8' };
+  readonly threads: number;
+  readonly groupSize: number;
+  /** Maximum tokens per completion. */
+  readonly completion: number;
+  /** One prompt per group. */
+  readonly prompts: readonly string[];
+}
+
+const { model, method, threads, groupSize, completion, prompts } = JSON.parse(process.argv[2]!) as RlTask;
+const groups = prompts.length;
 
 const config = parseSettings(rlKind, {
-  ...{ model: directory, method: { kind: 'full' }, environment: 'bandit', objective: { kind: 'grpo' } },
-  ...{ updates: 1e6, groups, groupSize: size, learningRate: 1e-6, threads, checkpointEvery: 1e6 },
+  ...{ model, method, environment: 'bandit', objective: { kind: 'grpo' } },
+  ...{ updates: 1e6, groups, groupSize, learningRate: 1e-6, threads, checkpointEvery: 1e6 },
   ...{ agent: { maxTokens: completion }, evaluation: { every: 1e6, episodes: 1 }, batchTokens: 4096 },
 });
 const output = mkdtempSync(join(tmpdir(), 'policyloop-bench-rl-'));
@@ -56,15 +69,15 @@ function episodeOf({ ids, logp, promptIds }: SampledReply): Episode {
 }
 
 async function sample(sampler: Sampler, seed: number): Promise<readonly (readonly Episode[])[]> {
-  const seeds = deriveSeeds(seed, [], groups * size);
+  const seeds = deriveSeeds(seed, [], groups * groupSize);
   const replies = await sampler.reply(
     seeds.map((own, game) => ({
       ...{ system: '', before: [], whole: true, choices: undefined, turn: 0 },
-      ...{ message: prompts[Math.floor(game / size)]!, seed: own, game },
+      ...{ message: prompts[Math.floor(game / groupSize)]!, seed: own, game },
     })),
   );
   const played = replies.map(episodeOf);
-  return prompts.slice(0, groups).map((_, group) => played.slice(group * size, (group + 1) * size));
+  return prompts.map((_, group) => played.slice(group * groupSize, (group + 1) * groupSize));
 }
 
 const asked = createInterface({ input: process.stdin })[Symbol.asyncIterator]();
@@ -113,6 +126,7 @@ await learnOnline(
       const answer: RlStepTime = {
         seconds: clock() - began,
         ...{ samplingSeconds, updateSeconds: updating, trainedTokens, sampledTokens: event.sampledTokens },
+        peakGB: process.resourceUsage().maxRSS / 1e6,
       };
       process.stdout.write(`${JSON.stringify(answer)}\n`);
     },

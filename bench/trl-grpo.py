@@ -1,10 +1,11 @@
-"""Updates of TRL's GRPO, one for each line on standard input; answers with one JSON object a line.
+"""Updates of TRL's GRPO, one for each line on standard input; prints one JSON object per update.
 
-trl-grpo.py <model directory> <threads> <groups> <group size> <completion tokens> <prompts.json>
-Exits with 3 where torch, transformers or trl are missing.
+trl-grpo.py <task>, a JSON object as in rl-step.ts. method lora trains a PEFT adapter on all linear layers, and a GGUF file
+is read by Transformers, in float32. Exits with 3 if a package is missing.
 """
 import json
 import os
+import resource
 import sys
 import tempfile
 import time
@@ -14,19 +15,28 @@ try:
     import pyarrow
     import torch
     from datasets import Dataset
-    from transformers import AutoModelForCausalLM, AutoTokenizer, TrainerCallback
+    from transformers import AutoModelForCausalLM, AutoTokenizer, GgufConfig, TrainerCallback
     from trl import GRPOConfig, GRPOTrainer
 except ImportError:
     sys.exit(3)
 
-directory, threads, groups, size, completion = sys.argv[1], *map(int, sys.argv[2:6])
-with open(sys.argv[6]) as opened:
-    prompts = json.load(opened)[:groups]
-torch.set_num_threads(threads)
-tokenizer = AutoTokenizer.from_pretrained(directory)
+task = json.loads(sys.argv[1])
+prompts, size = task["prompts"], task["groupSize"]
+torch.set_num_threads(task["threads"])
+source, quantized = {}, {}
+directory = task["model"]
+if directory.endswith(".gguf"):
+    directory, source["gguf_file"] = os.path.split(directory)
+    quantized["quantization_config"] = GgufConfig(dequantize=True)
+tokenizer = AutoTokenizer.from_pretrained(directory, **source)
 if tokenizer.pad_token is None:
     tokenizer.pad_token = tokenizer.eos_token
-model = AutoModelForCausalLM.from_pretrained(directory, dtype=torch.float32)
+model = AutoModelForCausalLM.from_pretrained(directory, dtype=torch.float32, **source, **quantized)
+adapter = None
+if task["method"]["kind"] == "lora":
+    from peft import LoraConfig
+
+    adapter = LoraConfig(r=16, lora_alpha=32, target_modules="all-linear", task_type="CAUSAL_LM")
 rows = [[{"role": "user", "content": text}] for text in prompts] * 64
 seen = {}
 
@@ -49,6 +59,7 @@ class Asked(TrainerCallback):
             "updateSeconds": seen["training"],
             "sampledTokens": seen["sampled"],
             "trainedTokens": seen["sampled"] + seen["prompt"],
+            "peakGB": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6,
         }
         print(json.dumps(answer), file=answers, flush=True)
 
@@ -68,7 +79,7 @@ class Timed(GRPOTrainer):
         return loss
 
 
-# The trainer prints as it goes.
+# The trainer prints to standard output, too.
 answers = os.fdopen(os.dup(1), "w")
 sys.stdout = sys.stderr
 with tempfile.TemporaryDirectory() as folder:
@@ -76,14 +87,15 @@ with tempfile.TemporaryDirectory() as folder:
         model=model,
         processing_class=tokenizer,
         reward_funcs=even,
+        peft_config=adapter,
         args=GRPOConfig(
             output_dir=folder,
             use_cpu=True,
             bf16=False,
             gradient_checkpointing=False,
-            per_device_train_batch_size=groups * size,
+            per_device_train_batch_size=len(prompts) * size,
             num_generations=size,
-            max_completion_length=completion,
+            max_completion_length=task["completion"],
             learning_rate=1e-6,
             lr_scheduler_type="constant",
             max_steps=1_000_000,
