@@ -10,6 +10,7 @@ import {
 import type { DecoderConfig } from '../../src/models/local/weights/decoder-config.js';
 import { longSequences } from '../../src/models/local/weights/rope.js';
 import { droppedValues, gradients, keepingProducts } from './autodiff.js';
+import { modelOfHiddenShapes } from './hidden-shapes.js';
 import type { Objective, TokenValues } from './objective.js';
 import { type ParameterShape, type Trainable, trainedParameters, trainedSource } from './trainable.js';
 
@@ -79,7 +80,8 @@ export function buildTrainingGraph(settings: TrainingGraphSettings): BuiltGraph 
   g.output('loss', loss, precision, []);
   g.output('logp', logp, precision, ['C']);
   for (const [name, value] of Object.entries(outputs)) g.output(name, value, precision, ['C']);
-  return g.build(purpose);
+  const built = g.build(purpose);
+  return g.shaders ? built : { ...built, model: modelOfHiddenShapes(built.graph, ids) };
 }
 
 /** Adds the inputs that describe the attention blocks; also returns the inverse of each gather. */

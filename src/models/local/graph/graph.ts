@@ -30,6 +30,8 @@ interface Composite {
   readonly node: OnnxNode;
 }
 
+const arithmeticOfSizes: ReadonlySet<string> = new Set(['Slice', 'Concat', 'Mul', 'Add']);
+
 /** A graph that a session can load: the model's bytes, and the folder of its external data. */
 export interface BuiltGraph {
   readonly model: Uint8Array;
@@ -46,6 +48,9 @@ export class GraphBuilder {
   readonly #inline = new Map<string, OnnxInitializer>();
   readonly #external = new Map<string, { readonly type: ElementType; readonly tensor: StoredTensor }>();
   readonly #composites: Composite[] = [];
+  readonly #integers = new Set<Value>();
+  /** Results of integer operators, by operator and inputs. */
+  #computed = new Map<string, Value>();
   #count = 0;
   /** True if the graph runs as shaders. */
   readonly shaders: boolean;
@@ -67,7 +72,20 @@ export class GraphBuilder {
 
   /** Adds an ONNX operator with one result. An input of '' omits an optional input. */
   op(op: string, inputs: readonly Value[], attributes: Readonly<Record<string, AttributeInput>> = {}): Value {
-    return this.split(op, inputs, 1, attributes)[0]!;
+    if (!this.#givesIntegers(op, inputs)) return this.split(op, inputs, 1, attributes)[0]!;
+    const key = `${op}(${inputs})`;
+    const known = this.#computed.get(key);
+    if (known !== undefined) return known;
+    const value = this.split(op, inputs, 1, attributes)[0]!;
+    this.#integers.add(value);
+    this.#computed.set(key, value);
+    return value;
+  }
+
+  /** Whether the result is a size computed from sizes. Each is computed once: loading takes time quadratic in the nodes. */
+  #givesIntegers(op: string, inputs: readonly Value[]): boolean {
+    if (op === 'Shape') return true;
+    return arithmeticOfSizes.has(op) && inputs.every((name) => this.#integers.has(name));
   }
 
   split(
@@ -97,7 +115,10 @@ export class GraphBuilder {
     emit: () => Value,
   ): Value {
     const start = this.#nodes.length;
+    const outside = new Map(this.#computed);
     const output = emit();
+    // In an outline, only the composite's output exists.
+    this.#computed = outside;
     const node = { op, domain: '', inputs, outputs: [output], attributes: typedAttributes(attributes) };
     this.#composites.push({ start, end: this.#nodes.length, node });
     return output;
@@ -120,7 +141,10 @@ export class GraphBuilder {
 
   /** A constant of whole numbers (int64, the type of shapes and indices). Equal constants are stored once. */
   integers(values: readonly number[], shape: readonly number[] = [values.length]): Value {
-    return this.#constant('int64', new Uint8Array(BigInt64Array.from(values, BigInt).buffer), shape, values);
+    const bytes = new Uint8Array(BigInt64Array.from(values, BigInt).buffer);
+    const name = this.#constant('int64', bytes, shape, values);
+    this.#integers.add(name);
+    return name;
   }
 
   int32s(values: readonly number[], shape: readonly number[] = [values.length]): Value {

@@ -74,11 +74,12 @@ export interface OnnxGraph {
 const opset = 17;
 const irVersion = 9;
 
-export function writeOnnxModel(graph: OnnxGraph): Uint8Array {
+/** @param declared whether the inputs declare their shapes */
+export function writeOnnxModel(graph: OnnxGraph, declared = true): Uint8Array {
   return Buffer.concat([
     integer(1, irVersion),
     text(2, 'policyloop'),
-    nested(7, Buffer.concat(graphFields(graph))),
+    nested(7, Buffer.concat(graphFields(graph, declared))),
     nested(8, text(1, ''), integer(2, opset)),
     nested(8, text(1, 'com.microsoft'), integer(2, 1)),
   ]);
@@ -86,12 +87,12 @@ export function writeOnnxModel(graph: OnnxGraph): Uint8Array {
 
 type Fields = readonly Uint8Array[];
 
-const graphFields = (graph: OnnxGraph): Fields => [
+const graphFields = (graph: OnnxGraph, declared: boolean): Fields => [
   ...graph.nodes.map((node, index) => nested(1, ...nodeFields(node, index))),
   text(2, graph.name),
   ...graph.initializers.map((initializer) => nested(5, ...tensorFields(initializer))),
-  ...graph.inputs.map((value) => nested(11, ...valueInfoFields(value))),
-  ...graph.outputs.map((value) => nested(12, ...valueInfoFields(value))),
+  ...graph.inputs.map((value) => nested(11, ...valueInfoFields(value, declared))),
+  ...graph.outputs.map((value) => nested(12, ...valueInfoFields(value, declared))),
 ];
 
 const nodeFields = (node: OnnxNode, index: number): Fields => [
@@ -134,11 +135,12 @@ const tensorFields = ({ name, type, shape, data }: OnnxInitializer): Fields => [
 
 const entry = (key: string, value: string) => nested(13, text(1, key), text(2, value));
 
-function valueInfoFields({ name, type, shape }: OnnxValue): Fields {
+function valueInfoFields({ name, type, shape }: OnnxValue, declared: boolean): Fields {
   const dimensions = shape.map((dimension) =>
     nested(1, typeof dimension === 'number' ? integer(1, dimension) : text(2, dimension)),
   );
-  const tensorType = nested(1, integer(1, elementTypeNumbers[type]), nested(2, ...dimensions));
+  const known = declared ? [nested(2, ...dimensions)] : [];
+  const tensorType = nested(1, integer(1, elementTypeNumbers[type]), ...known);
   return [text(1, name), nested(2, tensorType)];
 }
 
