@@ -39,7 +39,7 @@ export function fittedLine(
   const short = figures.map((figure) =>
     typeof figure === 'string' ? figure : (figure.short ?? figure.text),
   );
-  // Variants that drop the last 1, 2, … optional figures.
+  // Variants that drop the last 1, 2, … figures that are strings.
   const loose = figures.flatMap((figure, i) => (typeof figure === 'string' ? i : [])).toReversed();
   const fewer = loose.map((_, i) => short.filter((_, at) => !loose.slice(0, i + 1).includes(at)));
   const least = fewer.at(-1) ?? short;
