@@ -60,7 +60,7 @@ function conclusion(found: GroupDifference): string {
   return verdictSentence({ ...found, difference, verdict }, 'confirmed return');
 }
 
-/** Summarises all differences in words, for the terminal and the page; undefined if there are none. */
+/** Summarises all differences in a few sentences; undefined if there are none. */
 export function conclusionOf(tasks: readonly TaskComparison[]): string | undefined {
   const all = tasks.flatMap(({ name, differences }) => differences.map((found) => ({ task: name, found })));
   if (all.length < 2) return all[0] && conclusion(all[0].found);
@@ -89,7 +89,7 @@ export function conclusionOf(tasks: readonly TaskComparison[]): string | undefin
 const shownEvident = 8;
 
 /**
- * A verdict as a sentence, worded the same in every command and on every page.
+ * Puts a verdict into words.
  * @param quantity what differs, e.g. `confirmed return`
  */
 export function verdictSentence(

@@ -2,7 +2,7 @@
 
 export const missing = '–';
 
-/** A number with about `digits` significant digits, thin spaces between thousands, and a true minus sign. */
+/** A number with about `digits` significant digits, thin spaces between thousands from 10 000, and a true minus sign. */
 export function formatNumber(value: number | undefined, digits = 4): string {
   if (value === undefined || Number.isNaN(value)) return missing;
   if (!Number.isFinite(value)) return value > 0 ? '∞' : '−∞';
@@ -18,7 +18,7 @@ export function formatNumber(value: number | undefined, digits = 4): string {
 /** Formats a number for people, with about `digits` significant digits; the default depends on the kind of number. */
 export type NumberFormat = (value: number, digits?: number) => string;
 
-/** A return or score with four significant digits; trailing zeros are kept so that columns line up. */
+/** A return or score with about `digits` significant digits; keeps trailing zeros, so that columns line up. */
 export function formatReturn(value: number | undefined, digits = 4): string {
   if (value === undefined || !Number.isFinite(value)) return formatNumber(value);
   const size = Math.abs(value);

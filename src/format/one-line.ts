@@ -29,5 +29,5 @@ export function shellWord(text: string): string {
   return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 }
 
-/** The beginning of a text, at most 200 characters in one line. */
+/** Start of the text, on one line of at most 200 characters. */
 export const excerpt = (text: string): string => text.slice(0, 400).replace(/\s+/g, ' ').trim().slice(0, 200);

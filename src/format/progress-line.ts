@@ -3,7 +3,7 @@ import stringWidth from 'string-width';
 import { formatDuration } from './numbers.js';
 import { shortened } from './width.js';
 
-/** Text next to a bar. A narrow terminal drops strings; of other figures, it shows the short form, if any. */
+/** Text next to a bar. On a narrow terminal, figures with a short form use it first; then strings are dropped. */
 export type Figure = string | { readonly text: string; readonly short?: string };
 
 export const textOf = (figure: Figure): string => (typeof figure === 'string' ? figure : figure.text);
@@ -23,7 +23,7 @@ const barWidth = 12;
 
 /**
  * Fits the line into `width` columns. If it is too long, it first drops the elapsed time, then shortens
- * figures, then drops optional figures starting with the last, then the bar, then the label.
+ * figures, then drops figures that are strings, starting with the last, then the bar, then the label.
  */
 export function fittedLine(
   { share, label, count, figures, elapsed, left }: ProgressLine,
@@ -39,7 +39,7 @@ export function fittedLine(
   const short = figures.map((figure) =>
     typeof figure === 'string' ? figure : (figure.short ?? figure.text),
   );
-  // Variants that drop the last 1, 2, … optional figures.
+  // Variants that drop the last 1, 2, … figures that are strings.
   const loose = figures.flatMap((figure, i) => (typeof figure === 'string' ? i : [])).toReversed();
   const fewer = loose.map((_, i) => short.filter((_, at) => !loose.slice(0, i + 1).includes(at)));
   const least = fewer.at(-1) ?? short;
@@ -71,7 +71,7 @@ export class TimeLeft {
     this.#recent = [...this.#recent, { at, value }].slice(-recentUpdates - 1);
   }
 
-  /** Example: `3 min 20 s left`; undefined before any progress, and if less than half a second is left. */
+  /** Example: `3 min 20 s left`; undefined without recent progress, or if less than half a second is left. */
   text(now: number, total: number): string | undefined {
     const [first, last] = [this.#recent[0]!, this.#recent.at(-1)!];
     const done = last.value - first.value;

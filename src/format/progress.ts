@@ -21,7 +21,7 @@ interface Work {
   readonly total: number;
   /** Amount done at the start; default 0. */
   readonly value?: number;
-  /** Seconds between lines if there is no bar (default 10). The last value is always printed. */
+  /** Minimum seconds between lines if there is no bar (default 10). The last value is always printed. */
   readonly lineEvery?: number;
   /** Shows the elapsed and remaining time; default true. Set to false if the figures include them. */
   readonly timed?: boolean;
@@ -47,7 +47,7 @@ export interface Progress {
    * there would otherwise be no output for ten seconds.
    */
   pause(text: string, forMs: number): void;
-  /** Restores the terminal; further calls have no effect. */
+  /** Removes the bar and restores the terminal; safe to call more than once. */
   close(): void;
 }
 

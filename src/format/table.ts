@@ -210,7 +210,7 @@ function cellText(cell: Cell, format: (value: number) => string): string {
 const intervalOf = (cell: Cell) =>
   typeof cell === 'object' && cell !== null && 'value' in cell ? cell.interval : null;
 
-/** Per column: true if its cell, and every grouped column before it, equals the row above. */
+/** Per column: true if it is grouped and, in it and all grouped columns before it, the row repeats the row above. */
 function repetitions<Row>(
   columns: readonly Shown<Row>[],
   rows: readonly Row[],
@@ -241,7 +241,8 @@ function csvCells(cell: Cell, isEstimate: boolean): readonly (string | number | 
 const formula = /^(?:[\t\r\n]|[\s\p{Cf}\p{Cc}]*[=+\-@＝＋－＠])/u;
 
 /**
- * Marks text that a spreadsheet would interpret as a formula: https://owasp.org/www-community/attacks/CSV_Injection
+ * Puts an apostrophe before text that spreadsheets would run as a formula:
+ * https://owasp.org/www-community/attacks/CSV_Injection
  */
 function csvText(value: string | number | null | undefined): string {
   if (value === null || value === undefined) return '';

@@ -15,7 +15,7 @@ export interface TextTable {
 
 const gap = 2;
 
-/** Minimum width to which a text column is shrunk. */
+/** Text columns shrink to this width; only the first shrinks further, if the table still doesn't fit. */
 const narrowest = 14;
 
 /**
@@ -70,7 +70,7 @@ function shrunk(
   const spare = (c: number) => widths[c]! - least[c]!;
   while (sum(block, widths) > width) {
     const widest = block.reduce((a, b) => (spare(b) > spare(a) ? b : a));
-    // If no other column can shrink, shrink the first one.
+    // If no column can shrink further, shrink the first one below its minimum.
     const chosen = spare(widest) > 0 ? widest : block[0]!;
     if (widths[chosen]! <= 1) break;
     widths[chosen]!--;

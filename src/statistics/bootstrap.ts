@@ -28,9 +28,9 @@ const leastSpread = 0.1;
 
 /**
  * 95% interval of the mean: mean ± q·s/√n. With ten or more values, q is the 0.95 quantile of |t| over resamples
- * (the symmetric studentised bootstrap, Hall 1988). With fewer values, or if one in twenty resamples is
- * nearly constant (most runs reached the same return), q comes from Student's t. Both ends equal the mean for
- * fewer than two values or if all are equal. Deterministic.
+ * (the symmetric studentised bootstrap, Hall 1988). With fewer values, or if at least one in twenty
+ * resamples is nearly constant (most runs reached the same return), q comes from Student's t. Both ends equal the
+ * mean for fewer than two values or if all are equal. Deterministic.
  */
 export const bootstrapMean95 = (values: readonly number[]): Interval =>
   remembered('mean', [values], () => studentisedMean95(values));

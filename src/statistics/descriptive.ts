@@ -30,7 +30,7 @@ export function firstLargest(values: readonly number[]): number {
   return best;
 }
 
-/** Sample standard deviation (n − 1); 0 for fewer than two values. @param centre their mean */
+/** Sample standard deviation (n − 1); 0 for fewer than two values. @param centre their mean, if already known */
 export function standardDeviation(values: readonly number[], centre = mean(values)): number {
   if (values.length < 2) return 0;
   let total = 0;

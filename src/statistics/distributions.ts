@@ -4,7 +4,7 @@ import { mean, standardDeviation } from './descriptive.js';
 
 const require = createRequire(import.meta.url);
 
-/** Cached quantiles by degrees of freedom: few values occur, and computing one takes longer than the resampling. */
+/** Caches quantiles by degrees of freedom, because computing one is slow and few degrees occur. */
 const quantiles = new Map<number, number>();
 
 /** The 0.975 quantile of Student's t distribution, for any positive degrees of freedom. */

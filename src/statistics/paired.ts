@@ -63,13 +63,13 @@ export function summarizeMean(
   return { count: values.length, mean: centre, meanInterval };
 }
 
-/** A pair that differs by less than this share of the largest value is a tie, to ignore rounding errors in sums. */
+/** A pair is a tie if its difference is at most this share of the largest absolute value: sums have rounding errors. */
 const roundingShare = 1e-10;
 
 /**
  * Compares `a` with `b`, where a[i] and b[i] form a pair; undefined if there are no pairs.
  * @param a values, with null for a missing value; pairs with a missing value are skipped
- * @param within range of possible values; clips the intervals of means to the possible differences
+ * @param within range of possible values; clips the interval of the mean difference
  * @throws RangeError if `a` and `b` differ in length
  */
 export function comparePairs(
@@ -97,7 +97,7 @@ export const pairedMeans = (
 
 type Pairs = readonly (readonly [number, number])[];
 
-/** The complete pairs; makes values equal that differ only by rounding errors. */
+/** Pairs without missing values. Values that differ only by rounding errors become equal. */
 function pairsOf(a: readonly (number | null)[], b: readonly (number | null)[]): Pairs {
   if (a.length !== b.length) throw new RangeError(`can't pair ${a.length} values with ${b.length}`);
   const both = a.flatMap((value, i): Pairs => {

@@ -1,4 +1,4 @@
-/** Student's t tests of a difference of means, Holm's correction for multiple tests, and verdicts. */
+/** Welch's and Student's t tests, the sign test, Holm's correction for multiple tests, and verdicts. */
 import type { Interval } from './bootstrap.js';
 import { largest, mean, standardDeviation } from './descriptive.js';
 import { studentQuantile975, studentTwoSided } from './distributions.js';
@@ -99,9 +99,8 @@ export interface Judged {
 }
 
 /**
- * The one rule for differences of means, used on every page and in every command: `higher` or `lower` if the
- * 95% interval excludes 0 and p < 0.05 after Holm's correction over all differences that are tested together;
- * otherwise `no-evidence`, or `too-few` below `fewestForVerdict` values. Explained in `docs/comparing.md`.
+ * Judges differences: `higher` or `lower` if the 95% interval excludes 0 and p < 0.05 after Holm's correction;
+ * otherwise `no-evidence`, or `too-few` if a difference has no p-value or no interval. See `docs/comparing.md`.
  * @param together all differences tested in the same table
  */
 export function verdicts<T extends Tested>(together: readonly T[]): readonly (T & Judged)[] {
