@@ -64,7 +64,7 @@ export interface OnlineHooks {
   stop?(): boolean;
   /** Awaited after every update, before `stop` is checked. */
   rest?(): Promise<void>;
-  /** Checked after every update; if true, the run ends early with a result. */
+  /** Checked when a run resumes and after every update; if true, the run ends early with a result. */
   isSpent?(): boolean;
 }
 
@@ -103,7 +103,8 @@ export async function learnOnline(run: OnlineLearning, hooks: OnlineHooks = {}):
       hooks.onEvent?.({ kind: 'baseline', step: 0, ...baseline });
     last = await evaluate(run, state, hooks);
   }
-  while (done() < settings.updates) {
+  const spentBefore = done() > 0 && hooks.isSpent?.() === true;
+  while (done() < settings.updates && !spentBefore) {
     const step = await playAndLearn(run, state, done(), hooks);
     hooks.onEvent?.(step);
     for (const alarm of watch.step(step)) hooks.onEvent?.({ kind: 'alarm', step: step.step, ...alarm });
@@ -121,7 +122,8 @@ export async function learnOnline(run: OnlineLearning, hooks: OnlineHooks = {}):
     if (isLast) return outcome(state, done() < settings.updates ? 'early' : 'complete', last, perUpdate);
     if (interrupted) return outcome(state, 'interrupted', last, perUpdate);
   }
-  return outcome(state, 'complete', last ?? (await evaluate(run, state, hooks)), perUpdate);
+  last ??= await evaluate(run, state, hooks);
+  return outcome(state, done() < settings.updates ? 'early' : 'complete', last, perUpdate);
 }
 
 export async function playAndLearn(

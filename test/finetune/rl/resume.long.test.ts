@@ -80,3 +80,12 @@ it('ends with its result when a limit is reached', async () => {
     { kind: 'checkpoint', step: 2 },
   ]);
 });
+
+it('resumes without another update if its limit was reached before', async () => {
+  const folder = temporaryDirectory();
+  await learnt(tinyConfig({ ...written, updates: 2 }, folder), { stop: () => true });
+  const { ended, step } = await learnt(tinyConfig({ ...written, updates: 2 }, folder), {
+    isSpent: () => true,
+  });
+  expect({ ended, step }).toEqual({ ended: 'early', step: 1 });
+});
