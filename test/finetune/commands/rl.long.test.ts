@@ -58,9 +58,9 @@ describe('policyloop finetune rl', () => {
     );
   });
 
-  it.each(['blackjack-text', 'cartpole-text'])(
+  it.each([['blackjack-text'], ['cartpole-text'], ['cartpole-lora', 'model=package:models/tiny-improver']])(
     'runs the ready config %s from any directory',
-    async (config) => {
+    async (config, ...overrides) => {
       const folder = temporaryDirectory();
       const { last } = await learn(
         folder,
@@ -71,6 +71,7 @@ describe('policyloop finetune rl', () => {
           'evaluation={every: 1, episodes: 4}',
           'agent.maxTurns=8',
           'output=out',
+          ...overrides,
         ],
         { config },
       );
