@@ -17,7 +17,7 @@ function frequencies(settings: Partial<Sampling>, mask?: TokenMask, draws = 20_0
   const random = createGenerator(3);
   const counts = logits().fill(0);
   for (let i = 0; i < draws; i++) {
-    const id = sampleToken(logits(), { ...plain, ...settings }, random, new Set([0]), mask);
+    const { id } = sampleToken(logits(), { ...plain, ...settings }, random, new Set([0]), mask);
     counts[id] = counts[id]! + 1;
   }
   return [...counts].map((count) => count / draws);
@@ -80,7 +80,7 @@ test('top-p equals its definition on any logits', () => {
           held += all[id]!;
           return needed;
         });
-        const id = sampleToken(
+        const { id } = sampleToken(
           Float32Array.from(values),
           { ...plain, topP },
           createGenerator(seed),
@@ -147,6 +147,21 @@ test('top-k reads a vocabulary of 150,000 a few times, it does not sort it', () 
   });
   sampleToken(counted, { ...plain, topK: 20 }, createGenerator(1), new Set());
   expect(reads).toBeLessThan(8 * values.length);
+});
+
+test('a token comes with the log-probability with which it was drawn', () => {
+  const random = createGenerator(5);
+  for (const [settings, mask, kept] of [
+    [{ temperature: 0.7 }, undefined, [0, 1, 2, 3, 4]],
+    [{}, { kind: 'only', ids: Int32Array.of(1, 3) }, [1, 3]],
+    [{}, { kind: 'except', ids: Int32Array.of(0) }, [1, 2, 3, 4]],
+    [{ topK: 2 }, undefined, [0, 4]],
+  ] as const)
+    for (let i = 0; i < 20; i++) {
+      const drawn = sampleToken(logits(), { ...plain, ...settings }, random, new Set(), mask);
+      const share = shares('temperature' in settings ? settings.temperature : 1, kept)[drawn.id]!;
+      expect(drawn.logProbability).toBeCloseTo(Math.log(share), 6);
+    }
 });
 
 test('log-probabilities are those of the softmax', () => {

@@ -6,6 +6,12 @@ export type TokenMask =
   | { readonly kind: 'only'; readonly ids: Int32Array }
   | { readonly kind: 'except'; readonly ids: Int32Array };
 
+interface SampledToken {
+  readonly id: number;
+  /** Log-probability with which the token was drawn; 0 if greedy. */
+  readonly logProbability: number;
+}
+
 /** Samples a token and modifies `logits`. Draws one random number, or none if greedy. */
 export function sampleToken(
   logits: Float32Array,
@@ -13,13 +19,13 @@ export function sampleToken(
   random: RandomGenerator,
   occurred: ReadonlySet<number>,
   mask?: TokenMask,
-): number {
+): SampledToken {
   const { temperature, topK, topP, minP, repetitionPenalty } = settings;
   if (repetitionPenalty !== 1) penalise(logits, occurred, repetitionPenalty);
   if (mask?.kind === 'except') for (const id of mask.ids) logits[id] = Number.NEGATIVE_INFINITY;
   let ids = mask?.kind === 'only' ? mask.ids : undefined;
   const best = argmax(logits, ids);
-  if (temperature === 0) return best;
+  if (temperature === 0) return { id: best, logProbability: 0 };
   if (topK > 0 && topK < (ids ?? logits).length) ids = likeliest(logits, ids, topK);
   let weights = softmaxWeights(logits, ids, temperature, logits[best]!);
   if (topP < 1) {
@@ -28,12 +34,32 @@ export function sampleToken(
   }
   // The most likely token has weight 1.
   if (minP > 0) for (let i = 0; i < weights.length; i++) if (weights[i]! < minP) weights[i] = 0;
-  let rest = random.random() * total(weights);
+  const whole = total(weights);
+  const drawn = (id: number) => ({
+    id,
+    logProbability: logits[id]! / temperature - (logits[best]! / temperature + Math.log(whole)),
+  });
+  let rest = random.random() * whole;
   for (let i = 0; i < weights.length; i++) {
     rest -= weights[i]!;
-    if (rest < 0) return ids === undefined ? i : ids[i]!;
+    if (rest < 0) return drawn(ids === undefined ? i : ids[i]!);
   }
-  return best;
+  return drawn(best);
+}
+
+/** Whether a token is drawn from all tokens, or all that the mask allows, by their logits and the temperature alone. */
+export function isUnfiltered(
+  { temperature, topK, topP, minP, repetitionPenalty }: Sampling,
+  mask: TokenMask | undefined,
+): boolean {
+  return (
+    temperature > 0 &&
+    topK === 0 &&
+    topP === 1 &&
+    minP === 0 &&
+    repetitionPenalty === 1 &&
+    mask?.kind !== 'except'
+  );
 }
 
 /** Natural log-probability of a token at temperature 1, unfiltered; normalised over `ids` if they are given. */

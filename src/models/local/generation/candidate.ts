@@ -1,7 +1,13 @@
 import { createGenerator, type RandomGenerator } from '../../../random/generator.js';
 import type { CompletionToken, Sampling } from '../../language-model.js';
 import type { Constraint, ConstraintState } from '../constraint/constraint.js';
-import { changeLogits, logProbability, sampleToken, type TokenMask } from '../constraint/sampling.js';
+import {
+  changeLogits,
+  isUnfiltered,
+  logProbability,
+  sampleToken,
+  type TokenMask,
+} from '../constraint/sampling.js';
 import type { AdapterInputs } from '../engine/adapter-inputs.js';
 import { StopStrings, TextStream, type TokenBytes } from '../tokens/token-text.js';
 import type { GeneratedAnswer, GenerateJob } from './protocol.js';
@@ -101,16 +107,25 @@ export class Candidate {
 
   /** Chooses the next token from its logits, which it modifies, and adds any forced tokens after it. */
   take(logits: Float32Array): void {
-    const { logProbabilities, sampledLogProbabilities, sampling } = this.#request;
-    const raw = logProbabilities || sampledLogProbabilities ? logits.slice() : undefined;
-    if (this.#request.logits !== undefined) changeLogits(logits, this.#request.logits, this.#counts);
-    const id = sampleToken(logits, sampling, this.#random, this.#occurred, this.#mask);
+    const { logProbabilities, sampledLogProbabilities, sampling, logits: changes } = this.#request;
+    const unfiltered = changes === undefined && isUnfiltered(sampling, this.#mask);
+    const raw = logProbabilities || (sampledLogProbabilities && !unfiltered) ? logits.slice() : undefined;
+    if (changes !== undefined) changeLogits(logits, changes, this.#counts);
+    const { id, logProbability: drawn } = sampleToken(
+      logits,
+      sampling,
+      this.#random,
+      this.#occurred,
+      this.#mask,
+    );
     if (raw !== undefined && logProbabilities) this.score(raw, id);
-    if (raw !== undefined && sampledLogProbabilities) {
+    if (sampledLogProbabilities) {
       const { temperature } = sampling;
-      const tempered = temperature === 1 ? raw : raw.map((logit) => logit / temperature);
       const allowed = this.#mask?.kind === 'only' ? this.#mask.ids : undefined;
-      this.#sampledLogProbabilities.push(logProbability(tempered, id, allowed));
+      const tempered = temperature === 1 ? raw : raw?.map((logit) => logit / temperature);
+      this.#sampledLogProbabilities.push(
+        tempered === undefined ? drawn : logProbability(tempered, id, allowed),
+      );
       this.#allowed.push(allowed === undefined ? null : [...allowed]);
     }
     this.#add(id);
