@@ -36,7 +36,8 @@ export type Output =
   | NumericForecast
   | HandedTraining;
 
-export const finishing = 'writing a checkpoint; the same command resumes from it';
+export const finishing =
+  'finishing this update, then writing a checkpoint from which the same command resumes (Ctrl-C again stops at once)';
 
 export async function execute(args: Args, context: CommandContext): Promise<number> {
   const { rlKind } = await import('../rl/kinds/kind.js');

@@ -4,7 +4,7 @@ import type { Batch, BatchBlocks } from './training-session.js';
 
 export interface TokenSequence {
   readonly promptIds: readonly number[];
-  /** Includes the end-of-sequence token. */
+  /** Includes the end-of-sequence token, unless the completion was cut off. */
   readonly completionIds: readonly number[];
   /** Marks the completion tokens to train on; the others are context only. Default: all. */
   readonly trained?: readonly boolean[] | undefined;
