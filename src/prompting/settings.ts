@@ -54,11 +54,11 @@ export const demonstrationsSchema = z.strictObject({
 
 export const proposalSchema = z.strictObject({
   form: about(
-    '`absolute`: proposals are parameters. `delta`: proposals are changes to the parameters of a parent, which is the latest evaluation or one chosen by `beam`',
+    '`absolute`: proposals are parameters. `delta`: proposals are changes to the parameters of a parent, which is the best evaluation of the latest iteration or one chosen by `beam`',
     z.enum(['absolute', 'delta']).default('absolute'),
   ),
   beam: about(
-    'Number K of best evaluations used as parents: candidate c of an iteration starts from the parent of rank c mod K, in its own prompt (default: no parents; with `delta`, the latest evaluation)',
+    'Number K of best evaluations used as parents: candidate c of an iteration starts from the parent of rank c mod K, in its own prompt (default: no parents; with `delta`, the best evaluation of the latest iteration)',
     count(1).optional(),
   ),
 });
@@ -75,7 +75,7 @@ export const memorySchema = z.strictObject({
     count(1).optional(),
   ),
   digits: about(
-    'Minimum number of significant digits for scores below 1; other scores have two decimals, or more if needed to distinguish them (default: 3)',
+    'Minimum number of significant digits of scores, which have at least two decimals, and more if needed to distinguish them (default: 3)',
     z.int().min(1).max(12).optional(),
   ),
   trajectories: about(

@@ -8,7 +8,10 @@ export function estimatePromptTokens(messages: readonly Pick<ChatMessage, 'conte
   return messages.reduce((sum, { content }) => sum + estimateTokens(content) + messageTokens, 0);
 }
 
-/** Estimates tokens, on the high side: one per 4 letters, per space before a digit, and per other character. */
+/**
+ * Estimates tokens, on the high side: one per 4 letters (a to z) in a row, per space before a digit, and per character
+ * that is neither such a letter nor a space.
+ */
 export function estimateTokens(text: string): number {
   let tokens = 0;
   let letters = 0;

@@ -34,23 +34,23 @@ export function logMean(logarithms: readonly number[]): number {
 export interface Landscape {
   readonly spec: ParameterSpec;
   readonly grid: ValueGrid;
-  /** The best points so far; points near them are sampled. */
+  /** The best points so far, around which to sample. */
   readonly best: readonly ParameterVector[];
-  /** Keys of evaluated points, which aren't proposed again. */
+  /** Keys of points to avoid: evaluated, or already chosen for the same group. */
   readonly seen: ReadonlySet<string>;
   worth(parameters: ParameterVector): number;
 }
 
-/** Numbers of samples: uniform over the box; per best point and step size; per best point, with redrawn entries. */
+/** Numbers of samples: uniform; per best point and step size; per best point, with redrawn entries. */
 const [everywhere, perStep, redrawn] = [600, 100, 150];
-/** Standard deviations of steps, as a share of half the box: around the best points, and in each refinement round. */
+/** Standard deviations of steps, as a share of half the range: around the best points, and in each refinement round. */
 const steps = [0.05, 0.15, 0.4];
 const finerSteps = [0.1, 0.05, 0.03];
 const redrawProbability = 0.3;
 /** Number of points kept for refinement, and number of neighbours sampled per point and round. */
 const [kept, neighbours] = [10, 40];
 
-/** The unseen sampled point with the highest worth; any point if all have been seen. */
+/** Returns the unseen sample with the highest worth; a random point if all samples have been seen. */
 export function maximise(landscape: Landscape, random: RandomGenerator): ParameterVector {
   const { best, grid, spec } = landscape;
   const anywhere = () => drawPoint(grid, spec.count, random);
@@ -116,7 +116,7 @@ interface Valued {
   readonly worth: number;
 }
 
-/** The distinct unseen points with the highest worth; earlier ones win ties. */
+/** The `kept` best of the known points and the distinct unseen ones; earlier ones win ties. */
 function highest(
   { seen, worth }: Landscape,
   points: readonly ParameterVector[],

@@ -32,7 +32,10 @@ export interface Baseline {
   ) => Promise<readonly ParameterVector[]>;
 }
 
-/** Folds the history into a cached state. A call processes only new entries, or starts over if earlier ones changed. */
+/**
+ * Folds the history into a cached state. A call processes only new entries; it starts over if the parameters, the
+ * warm-up or earlier entries changed.
+ */
 export function foldHistory<S>(
   start: (task: Task) => S,
   add: (state: S, evaluated: Evaluated, index: number) => void,

@@ -1,4 +1,4 @@
-/** Baselines to compare a language model with: search algorithms that see only parameters and returns. */
+/** Search algorithms: baselines to compare a language model with, and teachers that generate training data. */
 import type { z } from 'zod';
 import { UserError } from '../base/errors.js';
 import type { Baseline } from './baseline.js';

@@ -27,7 +27,7 @@ export type Apart = 'distance' | 'equality';
 
 /** Added to the diagonal of the covariance matrix so that duplicate points don't make it singular. */
 const jitter = 1e-6;
-/** Added to the amplitude, because the amplitude is 0 if all targets are equal. */
+/** Added to the amplitude, so that its logarithm stays finite if all targets are 0. */
 const leastAmplitude = 1e-9;
 
 /** Normal priors on log hyperparameters; length scales grow with √d (C. Hvarfner et al., ICML 2024). */
@@ -144,7 +144,7 @@ export function negativeLogPosterior(
 
 /** Posterior distribution of the function, given the observations. */
 export interface Posterior {
-  /** The highest posterior mean at any observed point. */
+  /** The highest posterior mean at any observed or believed point. */
   readonly highest: number;
   /** Mean and variance of the function at a point, excluding noise. */
   at(point: Float64Array): { readonly mean: number; readonly variance: number };

@@ -45,7 +45,7 @@ export function createGp(): Baseline {
   };
 }
 
-/** Creates a function that fits processes to a task's returns; the list is empty while all returns are equal. */
+/** Creates a function that fits processes to a task's returns; none if all returns are equal or were at the last fit. */
 function createBelief(): (task: Task) => Promise<readonly Posterior[]> {
   let last: { readonly key: string; readonly fits: readonly Hyperparameters[] } | undefined;
   const fitOf = async (task: Task, count: number) => {
@@ -187,7 +187,7 @@ export type Screening = <Proposal extends { readonly parameters: ParameterVector
 ) => Promise<readonly Proposal[]>;
 
 /**
- * Selects `count` proposals greedily, as if earlier picks had returned their expected results; the first wins ties. A
+ * Selects up to `count` proposals greedily, as if earlier picks had returned their expected results; the first wins ties. A
  * pure function, so a resumed run selects the same proposals.
  */
 export function createScreening(count: number): Screening {

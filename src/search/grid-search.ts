@@ -9,7 +9,7 @@ import type { GridConfig } from './settings.js';
 /** Maximum number of points in the default first grid, unless two values per parameter already exceed it. */
 const mostPoints = 1000;
 
-/** After this many evaluated points in a row, the grid counts as exhausted, and random points follow. */
+/** After skipping this many evaluated points in a row, proposes a random point instead. */
 const mostSkipped = 10_000;
 
 /**
@@ -135,7 +135,10 @@ function createLevel(
   };
 }
 
-/** A number coprime to `all`, near 0.618·`all`. Its multiples visit each point once; the first ones are far apart. */
+/**
+ * A number near 0.618·`all` and coprime to it, so that its multiples modulo `all` visit every point once and the first
+ * ones are far apart.
+ */
 function spreadStride(all: bigint): bigint {
   let stride = (all * 618_034n) / 1_000_000n || 1n;
   while (greatestCommonDivisor(stride, all) !== 1n) stride++;

@@ -53,7 +53,7 @@ export function isTable({ kind, choices }: ParameterSpec): boolean {
   return kind === 'integer' || choices !== undefined;
 }
 
-/** Redraws one random entry, and each other entry with probability `further` / length. */
+/** Changes one random entry, and each other entry with probability `further` / length. */
 export function mutate(
   parameters: ParameterVector,
   grid: ValueGrid,
@@ -66,7 +66,7 @@ export function mutate(
   );
 }
 
-/** Draws any other value, uniformly. */
+/** Draws one of the other values uniformly; returns `value` if it is the only one. */
 export function drawOther(value: number, grid: ValueGrid, random: RandomGenerator): number {
   if (grid.size === 1) return value;
   const shift = random.integers(1, grid.size);
@@ -118,7 +118,10 @@ export function nearestTried<T extends Tried>(
 /** Number of steps to try, each slightly longer than the last, and of random points to try after them. */
 const mostSteps = 50;
 
-/** Takes growing steps until all tried parameters are `least` or more away; otherwise, returns the farthest point. */
+/**
+ * Tries steps of growing length, then random points, and returns the first that is at least `least` away from all tried
+ * parameters; the farthest if none is.
+ */
 export function movedAway(
   parameters: ParameterVector,
   tried: readonly Tried[],

@@ -27,7 +27,7 @@ export interface SwitchedRun {
   readonly entries: readonly Placed[];
 }
 
-/** Assigns a member to each candidate of an iteration, based on the results of earlier iterations. */
+/** Assigns a member to each candidate of an iteration. Some rules use the results of earlier iterations. */
 export type Switch = (iteration: number, run: SwitchedRun) => readonly number[];
 
 export function createSwitch(rule: SwitchRule, members: number): Switch {

@@ -30,7 +30,7 @@ const share = { kind: 'float', low: 0, high: 1, decimals: 3 } as const satisfies
  * Proposes constants, each within its range and in steps of about a thousandth of the range. The result depends only on
  * the evaluations and the generator.
  * @param constants at least one
- * @param evaluations at least one, all of the same structure, oldest first. The search starts from the best evaluation
+ * @param evaluations at least one, all of the same structure, oldest first. CMA-ES starts from the best evaluation
  * that precedes the trailing tuned ones. Values outside their ranges are clamped.
  */
 export async function tunedConstants(

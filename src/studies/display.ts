@@ -162,7 +162,7 @@ class RunsDisplay<Entry extends PlanEntry> implements PlanDisplay<Entry> {
     } else if (end.kind !== 'failed') {
       this.#showRun(entry);
     }
-    // Otherwise, the last line already reports that everything is done.
+    // The line of the last run already shows that all runs have ended.
     if (isBulk(plan) || this.#ended < plan.entries.length) this.#update([entry.path]);
   }
 

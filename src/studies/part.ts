@@ -95,7 +95,6 @@ export class PartBudget {
     });
   }
 
-  /** Publishes this part's usage, so that the other parts can read it. */
   publish(): void {
     writeUse(this.#directory, this.#part, { ...this.#own, activeMs: this.#activeMs() });
   }

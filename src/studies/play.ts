@@ -49,7 +49,7 @@ export interface Played<Entry extends PlanEntry = PlanEntry> {
   /** Number of evaluations that this command made. */
   readonly evaluations: number;
   readonly seconds: number;
-  /** Number of concurrent runs at the end. */
+  /** Maximum number of concurrent runs, as last set. */
   readonly jobs: number;
   readonly failures: readonly PlanFailure<Entry>[];
   /** The plan-wide limit that was reached. */
@@ -158,7 +158,7 @@ async function playPart<Entry extends PlanEntry>(
   return played;
 }
 
-/** Minimum milliseconds between writes of unfinished results, and maximum share of the time spent on writing. */
+/** Limits on writing results before a repeat has ended: minimum milliseconds between writes, maximum share of the time. */
 const leastBetweenWrites = 1000;
 const writeShare = 0.05;
 

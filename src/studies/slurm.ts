@@ -138,8 +138,8 @@ async function asked(program: string, args: readonly string[]): Promise<string> 
 
 /**
  * Plays a plan on a cluster. If tasks of the plan are queued or running, prints their progress; otherwise submits the
- * remaining runs. If the last job reported that all of them failed or a shared limit was reached, first returns that
- * report; the next command then submits the runs again.
+ * remaining runs. If the last job reported that all of them failed or were skipped, or that a shared limit was reached,
+ * first returns that report; the next command then submits the runs again.
  * @param words arguments of each task's command, including the directory but not the program
  * @param again the command that reports progress (default: the same command)
  */

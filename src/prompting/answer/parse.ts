@@ -21,7 +21,7 @@ export type ParseFailure =
   | { kind: 'too-far'; distance: number; most: number }
   /** The program can't be used: syntax error, exception, invalid action, exceeded limit, or an edit that doesn't apply. */
   | ({ kind: 'program' } & ProgramFailure)
-  /** Feedback was requested, but the reply contains neither a rating nor a remark. */
+  /** Feedback was requested, but the reply contains neither a rating nor a remark, or an invalid rating. */
   | { kind: 'no-feedback' }
   /** The reply ends before the answer is complete, usually because of the token limit. */
   | { kind: 'truncated' }

@@ -42,7 +42,7 @@ export function readEdits(
 const areEdits = (text: string) => /^\s*<{5,}/m.test(text);
 
 /**
- * The program that a reply proposes, even if it can't be used; undefined if it has none.
+ * The program that a reply proposes, even if it can't be used; undefined if it has none or its edits don't apply.
  * @param parent the source that edits change, if edits were requested
  */
 export function proposedSource(reply: string, parent: string | undefined): string | undefined {
@@ -98,7 +98,7 @@ const editBlock = /^[ \t]*<{5,}.*?(?:^[ \t]*>{5,}[^\n]*$|(?![\s\S]))/gms;
 
 /** The code block in the original reply: removing thinking also changes code that looks like a tag (`a[result]`). */
 function asWritten(reply: string, source: string): string {
-  // Try every fence as a start instead of pairing fences, because thinking may contain an unpaired one.
+  // Try each of the last 20 fences as a start instead of pairing them, because thinking may contain an unpaired one.
   const starts = [...reply.matchAll(/^[ \t]*(?:```|~~~)/gm)].slice(-20);
   const blocks = starts.map(({ index }) => {
     const [[, , code = ''] = []] = reply.slice(index).matchAll(codeBlock);

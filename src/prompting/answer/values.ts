@@ -55,7 +55,7 @@ export function scoreAt(text: string): number | null | undefined {
 /** The predicted score in the text after a set, such as `Expected return: 95` or `"score": 24`. */
 export const predictionIn = (text: string): number | undefined => numberOf(prediction.exec(text)?.[1]);
 
-/** Parses the value at `at`. `next`: start of the next key or, for the last value, end of the line. */
+/** Parses the value at `at`. `next`: start of the next key or, for the last value on a line, the end of the line. */
 export function valueAt(text: string, at: number, next: number, isLast: boolean): Value & { end: number } {
   leading.lastIndex = at;
   const found = leading.exec(text);

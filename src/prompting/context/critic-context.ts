@@ -68,13 +68,13 @@ export function statisticsContext(behaviour: Behaviour): StatisticsContext {
       last: lastText(ending.last),
     })),
     figures: figures
-      // A statistic that is 0 in every episode carries no information.
+      // Omit statistics whose median and quartiles are 0: they say little.
       .filter(({ high, low, median }) => low !== 0 || median !== 0 || high !== 0)
       .map(({ name, ...values }) => ({ name, value: spread(values) })),
   };
 }
 
-/** The median and the interquartile range. */
+/** The median, followed by the quartiles if they differ. */
 const spread = ({ high, low, median }: Quartiles) =>
   low === high ? short(median) : `${short(median)} (${short(low)} to ${short(high)})`;
 

@@ -8,7 +8,7 @@ import type { ParseFailure } from '../answer/parse.js';
 import { count, flag, list, object, text } from './fields.js';
 import { failureSchema, taskContextSchema } from './prompt-context.js';
 
-/** Maximum length of a remark in characters; remarks appear in every later prompt. */
+/** Maximum length of a remark in characters, because remarks take up space in later prompts. */
 export const longestRemark = 500;
 
 /** The content of feedback, whatever its source. If both fields are absent, the question was skipped. */

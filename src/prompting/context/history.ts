@@ -42,7 +42,7 @@ export function remembered<Entry extends Remembered>(
   return held;
 }
 
-/** Removes the worse of each pair of original and revision. */
+/** Removes the worse of each pair of original and revision; the revision if tied. */
 function withoutWorse<Entry extends Remembered>(entries: readonly Entry[]): readonly Entry[] {
   const dropped = new Set<Entry>();
   for (const [i, entry] of entries.entries()) {
@@ -55,7 +55,7 @@ function withoutWorse<Entry extends Remembered>(entries: readonly Entry[]): read
   return dropped.size === 0 ? entries : entries.filter((entry) => !dropped.has(entry));
 }
 
-/** Of programs that differ only in their constants, keeps the best. */
+/** Of programs that differ only in their constants, keeps the best; the earliest if tied. */
 export function withoutVariants(entries: readonly BufferEntry[]): readonly BufferEntry[] {
   const best = new Map<number | undefined, BufferEntry>();
   for (const entry of entries) {
@@ -290,7 +290,10 @@ export function rankHistory(
   return { best: [...highest].map(ranked), others: others.map(ranked) };
 }
 
-/** The parents, best first: the `beam` best evaluations or, with `form: delta`, the best one of the last iteration. */
+/**
+ * The parents, best first: the `beam` best evaluations or, with `form: delta`, the best one of the last iteration (the
+ * last one of the warm-up before the first iteration).
+ */
 export function parentsOf(
   proposal: ProposalConfig | undefined,
   held: readonly BufferEntry[],

@@ -17,7 +17,7 @@ const mostDecimals = 20;
 /** The format used by earlier versions. */
 export const twoDecimals: ScoreText = (score) => formatValue(score, 2);
 
-/** Two decimals, as in `131.35`; below 1, as many as needed for `digits` significant digits, as in `0.000123`. */
+/** Two decimals, as in `131.35`, or more if `digits` significant digits need them, as in `0.000123`. */
 export const scoreText = (score: number, digits: number): string => written(score, decimalsOf(score, digits));
 
 /** Formats scores that are all known in advance; `digits` is `memory.digits`, undefined in runs of earlier versions. */

@@ -70,7 +70,7 @@ export interface Scope {
   readonly parent: Scope | undefined;
   /** True if `@index`, `@first` and `@last` are defined. */
   readonly inLoop: boolean;
-  /** Optional paths, below `shape` or `@root`, known to be present because an enclosing `#if` checks them. */
+  /** Optional paths, below `shape` or `@root`, known to be present because an enclosing `#if` or `#unless` checks them. */
   readonly present: ReadonlySet<string>;
   readonly blockParams: ReadonlyMap<string, Shape>;
 }

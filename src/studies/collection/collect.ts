@@ -65,7 +65,7 @@ export async function collect(args: CollectArguments, context: CommandContext): 
   return exitCodeOf(played.status);
 }
 
-/** Assembles each task and each proposer once before any run starts, so that errors surface early. */
+/** Assembles each task and each proposer at least once before any run starts, so that errors surface early. */
 async function checkAssemblies(collection: Collection, context: CommandContext): Promise<void> {
   const seen = new Set<string>();
   for (const { task, proposer, config } of checkCollection(collection)) {

@@ -9,7 +9,7 @@ import type { SettingFigures } from './sweep-result.js';
 export const shownValue = (value: string | undefined): string =>
   value === 'null' ? '(none)' : (value ?? '');
 
-/** Rounds drawn numbers, because their many digits would obscure the rest of a name. */
+/** Rounds numbers with four or more decimals, such as drawn ones, which would obscure the rest of a name. */
 const rounded = (value: string): string =>
   /^-?\d*\.\d{4,}$/.test(value) ? formatNumber(Number(value), 3) : shownValue(value);
 

@@ -52,7 +52,7 @@ export interface SweepForecast {
   readonly settings: number;
   readonly seeds: number;
   readonly runs: number;
-  /** Number of runs that are already complete; the other figures exclude them. */
+  /** Number of runs that are already complete; the estimates exclude them. */
   readonly complete: number;
   readonly calls: Amount;
   readonly tokens: Amount;

@@ -50,7 +50,7 @@ export interface SweepResult {
   readonly policyloop: string;
   /** Time of writing, ISO 8601. */
   readonly date: string;
-  /** `incomplete` until all runs are complete. */
+  /** `incomplete` if a run that the method requires is missing or failed. */
   readonly status: 'completed' | 'incomplete';
   readonly name: string;
   readonly environment: string;
