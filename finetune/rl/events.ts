@@ -163,7 +163,7 @@ const watches: readonly Watch[] = [
       if (last >= 16 && last >= 3 * first)
         return {
           message: lengths,
-          remedy: "lower maxTokens, or set objective.variant=dr_grpo, which gives all tokens equal weight",
+          remedy: 'lower maxTokens, or set objective.variant=dr_grpo, which gives all tokens equal weight',
         };
       return undefined;
     },
