@@ -15,7 +15,7 @@ import {
   type Step,
 } from './source-run.js';
 
-/** Imitates every proposal that beats the best evaluation that its prompt could show. */
+/** Imitates every proposal that scored higher than the best evaluation its prompt could show. */
 export function improvement(run: SourceRun): readonly Imitation[] {
   return run.steps.flatMap((step) =>
     step.proposals
