@@ -124,7 +124,7 @@ const templatesChanged: Check = ({ changedTemplates }) => {
   const [first, ...others] = changedTemplates;
   return {
     kind: 'templates-changed',
-    message: `the prompt templates of ${first}${others.length > 0 ? ` and ${others.length} more` : ''} have changed since the run, so a trained model would receive different prompts in use`,
+    message: `the prompt templates of ${first}${others.length > 0 ? ` and ${others.length} more` : ''} have changed since the run or are missing, so a trained model would receive different prompts in use`,
     remedy: 'restore the templates, or exclude these runs',
   };
 };

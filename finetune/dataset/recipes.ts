@@ -15,7 +15,7 @@ import {
   type Step,
 } from './source-run.js';
 
-/** Imitates every proposal that scored higher than the best evaluation so far. */
+/** Imitates every proposal that scored higher than the best evaluation its prompt could show. */
 export function improvement(run: SourceRun): readonly Imitation[] {
   return run.steps.flatMap((step) =>
     step.proposals
@@ -24,7 +24,7 @@ export function improvement(run: SourceRun): readonly Imitation[] {
   );
 }
 
-/** True if a proposal scored higher than everything before its iteration; false if there was nothing before. */
+/** True if a proposal beats the best evaluation that its prompt could show; false if there was none. */
 function improves({ entry }: Proposed, { incumbent }: Step): boolean {
   return incumbent !== undefined && entry.score > incumbent.score;
 }

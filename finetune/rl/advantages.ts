@@ -2,7 +2,7 @@
 import type { advantageScales } from '../../src/config/learning/objective.js';
 import { mean, standardDeviation } from '../../src/statistics/descriptive.js';
 
-/** Added to divisors to avoid division by 0, as in TRL. */
+/** Added to standard deviations to avoid division by 0, as in TRL. */
 const epsilon = 1e-4;
 
 /** Rewards of the answers to one prompt; NaN for answers that couldn't be judged. */
@@ -33,7 +33,7 @@ export function leaveOneOut(groups: readonly Group[]): readonly (readonly number
   });
 }
 
-/** True if all rewards are equal, so there is nothing to learn. */
+/** True if all rewards except NaN are equal, so comparing them teaches nothing. */
 export function isFlat(group: Group): boolean {
   const rewards = judged(group);
   return rewards.every((reward) => reward === rewards[0]);

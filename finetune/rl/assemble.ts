@@ -173,7 +173,7 @@ function settingsOf(config: LearningConfig): OnlineSettings {
   };
 }
 
-/** The settings that affect learning, with hashes of the model and the user's modules. */
+/** The settings that affect learning, with hashes of the model and of a proposer's user modules. */
 function identityParts(config: LearningConfig): unknown {
   const {
     $schema: _,

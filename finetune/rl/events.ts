@@ -116,7 +116,7 @@ const watches: readonly Watch[] = [
       const teaches = compares && meanOf(now, 'flat') < 0.5;
       if (solved || teaches || first < 0.1 || last > 0.05 * first) return undefined;
       return {
-        message: `the entropy of the replies fell from ${first.toFixed(2)} to ${last.toPrecision(2)} nats per token: the model no longer explores, although higher returns have occurred`,
+        message: `the entropy of the replies fell from ${first.toFixed(2)} to ${last.toPrecision(2)} nats per token: the model no longer explores`,
         remedy:
           'lower the learning rate, raise objective.clip.high or objective.entropy, or stop if the task is solved',
       };
@@ -158,12 +158,12 @@ const watches: readonly Watch[] = [
         return {
           message: lengths,
           remedy:
-            'set objective.variant=dr_grpo, which weights long and short replies equally, or lower the learning rate',
+            'set objective.variant=dr_grpo, which gives all tokens equal weight, or lower the learning rate',
         };
       if (last >= 16 && last >= 3 * first)
         return {
           message: lengths,
-          remedy: "lower maxTokens, or set objective.variant=dr_grpo, which doesn't reward length",
+          remedy: 'lower maxTokens, or set objective.variant=dr_grpo, which gives all tokens equal weight',
         };
       return undefined;
     },

@@ -15,7 +15,7 @@ export interface Forecast {
   /** Estimated peak memory of an update, in bytes. */
   readonly memory: number;
   readonly free: number;
-  /** Upper limit on the number of sampled tokens, including evaluations. */
+  /** Estimated maximum number of sampled tokens, including evaluations. */
   readonly mostSampledTokens: number;
   /** Expected number of sampled tokens, extrapolated from the trial. */
   readonly sampledTokens: number;

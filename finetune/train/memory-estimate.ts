@@ -12,11 +12,11 @@ import { epochParts, type OrderSettings, unitsOf, usableExamples } from './packi
 
 /** All sizes in bytes. */
 export interface MemoryEstimate {
-  /** Frozen weights. Those stored in the precision of the computation are memory-mapped; the system can evict them. */
+  /** Frozen weights. The system can evict mapped weights from memory, but not copied ones. */
   readonly weights: { readonly mapped: number; readonly copied: number };
   /** Trained values, their gradients, the optimizer's moments and the best values so far. */
   readonly parameters: number;
-  /** Values that the forward pass of the largest batch keeps for the backward pass. */
+  /** Values that the largest batch's forward pass keeps for the backward pass, plus temporary arrays. */
   readonly activations: number;
   /** Logits of the largest batch's trained tokens. */
   readonly logits: number;
@@ -40,7 +40,7 @@ export interface EstimatedTraining {
   readonly config: DecoderConfig;
   readonly trainable: Trainable;
   readonly training: readonly TokenExample[];
-  /** Copies of the model: for training, for validation, and for samples. */
+  /** Number of model copies: one each for training, validation and samples, as needed. */
   readonly sessions: number;
   readonly settings: OrderSettings;
 }

@@ -114,7 +114,7 @@ export async function writeResult(
   return directory;
 }
 
-/** @throws UserError if the output already has a model and no checkpoint shows that this training run wrote it */
+/** @throws UserError if the result would overwrite the model to train, or any model in an output without a checkpoint */
 export function refuseOtherModel({ method, model, output }: MethodJob, checkpoint: string): void {
   const directory = path.join(output, 'model');
   if (method.kind === 'lora' || !existsSync(directory) || readdirSync(directory).length === 0) return;

@@ -156,7 +156,7 @@ interface Training {
   readonly keep: () => void;
 }
 
-/** Trains from the state's step to the last one, or until stopped. */
+/** Trains from the state's step until the last step, early stopping or an interruption. */
 async function makeSteps(
   { run: { settings }, goal, training, validation, totalSteps, state, sessions, keep }: Training,
   hooks: TrainingHooks,

@@ -252,7 +252,7 @@ export class LearnerStates {
     this.#folder = join(run, 'learning');
   }
 
-  /** Number of threads used by the latest update; undefined if no usable state is stored. */
+  /** Number of threads used by the latest update; undefined if its state is missing or unreadable. */
   get threads(): number | undefined {
     const [last] = this.#iterations();
     return last === undefined ? undefined : orNothing(() => checkpointThreads(this.#file(last)));

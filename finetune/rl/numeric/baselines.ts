@@ -1,4 +1,4 @@
-/** Runs baseline searches over simple policies, with as many episodes as the training run. */
+/** Runs baseline searches over simple policies, with about as many episodes as the training run. */
 import type { Environment } from '../../../src/environments/environment.js';
 import { createPolicyFamily } from '../../../src/policies/families.js';
 import { linearSchema, qTableSchema } from '../../../src/policies/settings.js';

@@ -53,7 +53,7 @@ export type NumericMetric = Timed<NumericEvent>;
 export interface NumericHooks {
   onEvent?(event: NumericEvent): void;
   note?(text: string): void;
-  /** Checked at every environment step; if true, the run writes a checkpoint and ends. */
+  /** Checked at every environment step and before each baseline; if true, the run writes a checkpoint and ends. */
   stop?(): boolean;
   /** Awaited before each update. */
   rest?(): Promise<void>;

@@ -10,7 +10,7 @@ export type PerToken = ArrayLike<number>;
 export interface Sampled extends TokenSequence {
   /** Advantages: one number for all tokens, or one per token. */
   readonly advantages: number | PerToken;
-  /** Log-probabilities before the update, at the sampling temperature. Required if batches are reused. */
+  /** Log-probabilities before the update, at the sampling temperature. Required if an update takes several steps. */
   readonly oldLogp?: PerToken | undefined;
   /** Log-probabilities reported by the sampler. Required for importance weights. */
   readonly samplerLogp?: PerToken | undefined;
@@ -37,7 +37,7 @@ export interface PolicyContext {
   /** Sampling temperature; divides the logits. */
   readonly temperature: number;
   readonly constrained?: boolean;
-  /** True if completions are used for several updates; if false, the ratio is exactly 1 and `oldLogp` isn't needed. */
+  /** True if an update takes several steps; if false, the ratio is exactly 1 and `oldLogp` isn't needed. */
   readonly reused: boolean;
   /** Maximum length of a completion; `dr_grpo` divides by this constant. */
   readonly maxCompletionTokens: number;

@@ -42,7 +42,7 @@ export function groupSum(tokens: TokenValues, groups: Value, values: Value): Val
   return g.op('GatherElements', [sums, groups], { axis: 0 });
 }
 
-/** Log-probabilities before the update; if batches aren't reused, these are the current log-probabilities. */
+/** Log-probabilities before the update. Unless completions are reused, these are the current log-probabilities. */
 export function oldLogp({ logp, input, detached }: TokenValues, reused: boolean): Value {
   return reused ? input('old_logp') : detached(logp);
 }
