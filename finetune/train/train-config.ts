@@ -42,7 +42,7 @@ export const shared = {
     .tuple([decayRate, decayRate])
     .default([0.9, 0.999])
     .describe("Decay rates of AdamW's two averages"),
-  maxGradientNorm: positive.default(1).describe('Maximum gradient norm; longer gradients are scaled down'),
+  maxGradientNorm: positive.default(1).describe('Maximum gradient norm; larger gradients are scaled down'),
   batchTokens: count(1)
     .default(2048)
     .describe('Tokens read at once, including padding; lower this to save memory'),

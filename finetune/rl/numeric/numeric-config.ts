@@ -54,7 +54,7 @@ const ppoSchema = z.strictObject({
   valueFactor: positive.default(0.5).describe('Weight of the value loss'),
   maxGradientNorm: positive
     .default(0.5)
-    .describe('Maximum gradient norm of each network; longer gradients are scaled down'),
+    .describe('Maximum gradient norm of each network; larger gradients are scaled down'),
   learningRate: positive.default(3e-4).describe('Initial learning rate of Adam'),
   decay: z.boolean().default(true).describe('Lower the learning rate linearly to 0'),
 });
