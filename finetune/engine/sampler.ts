@@ -47,9 +47,10 @@ export interface SamplerSettings {
   readonly device: string;
   readonly threads: number;
   readonly temperature: number;
-  /** Maximum tokens per reply; error messages name `lengthField`, the config field that sets it. */
+  /** Maximum tokens per reply. */
   readonly maxTokens: number;
-  readonly lengthField: string;
+  /** Config fields that determine the length of replies and of prompts; error messages name them. */
+  readonly fields: { readonly reply: string; readonly prompt: string };
   /** If true, replies in a conversation are constrained to its choices. */
   readonly constrained: boolean;
 }
@@ -77,7 +78,7 @@ export async function openSampler(settings: SamplerSettings): Promise<Sampler> {
       const maxTokens = roomFor(prompt, settings);
       if (constraint !== undefined && maxTokens < constraint.answerTokens)
         throw new UserError({
-          field: settings.lengthField,
+          field: settings.fields.reply,
           value: maxTokens,
           message: `must be at least ${constraint.answerTokens}`,
         });
@@ -186,12 +187,12 @@ function promptOf(
 }
 
 /** @throws UserError if the prompt leaves no room for a reply */
-function roomFor(prompt: readonly number[], { config, maxTokens }: SamplerSettings): number {
+function roomFor(prompt: readonly number[], { config, fields, maxTokens }: SamplerSettings): number {
   const room = config.contextTokens - prompt.length;
   if (room >= 1) return Math.min(maxTokens, room);
   throw new UserError({
-    field: 'agent.history',
-    message: `a conversation has ${prompt.length} tokens, which leaves no room for a reply in the context of ${config.contextTokens}`,
-    remedy: 'lower agent.history or agent.maxTurns',
+    field: fields.prompt,
+    message: `a prompt has ${prompt.length} tokens, which leaves no room for a reply in the context of ${config.contextTokens}`,
+    remedy: `lower ${fields.prompt}, or use a model with a longer context`,
   });
 }

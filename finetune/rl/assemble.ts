@@ -23,7 +23,7 @@ import type { RlTask } from './learning/episode.js';
 import { identityOf, type OnlineLearning, type OnlineSettings } from './online.js';
 import { modulePaths } from './proposer/proposer-config.js';
 import { openProposerTask } from './proposer/proposer-task.js';
-import { answeringOf, evaluationSize, isProposer, type LearningConfig } from './rl-config.js';
+import { answeringOf, evaluationSize, isProposer, type LearningConfig, promptField } from './rl-config.js';
 
 /** The parts that can be determined before anything large is loaded. */
 export interface PlannedLearning {
@@ -129,7 +129,10 @@ function samplerParts(config: LearningConfig, decoder: DecoderConfig) {
     eosTokens: endTokens(decoder, readGenerationDefaults(model), tokenizer),
     temperature,
     maxTokens,
-    lengthField: isProposer(config) ? 'answers.maxTokens' : 'agent.maxTokens',
+    fields: {
+      reply: isProposer(config) ? 'answers.maxTokens' : 'agent.maxTokens',
+      prompt: promptField(config),
+    },
     constrained: isConstrained(config),
   };
 }

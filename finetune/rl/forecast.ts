@@ -9,7 +9,7 @@ import { estimateMemory, type MemoryEstimate, machineMemory } from '../train/mem
 import { type OpenedLearning, openLearning, type PlannedLearning } from './assemble.js';
 import type { Group } from './learning/episode.js';
 import { playAndLearn } from './online.js';
-import { answeringOf, evaluationSize, turnsOf } from './rl-config.js';
+import { answeringOf, evaluationSize, promptField, turnsOf } from './rl-config.js';
 
 export interface Forecast {
   /** Estimated peak memory of an update, in bytes. */
@@ -119,10 +119,10 @@ function memoryOf(
   const longest = largest(sequences.map(exampleLength));
   if (longest > decoder.contextTokens)
     throw new UserError({
-      field: 'agent.history',
+      field: promptField(config),
       value: longest,
-      message: `an episode exceeds the context of ${decoder.contextTokens} tokens`,
-      remedy: 'lower agent.history',
+      message: `a prompt and its reply exceed the context of ${decoder.contextTokens} tokens`,
+      remedy: `lower ${promptField(config)}`,
     });
   const wanted = config.groups * config.groupSize;
   const copies = Math.ceil(wanted / played.flat().length);

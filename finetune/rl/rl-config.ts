@@ -136,6 +136,10 @@ export function loadLearningConfig(...source: ConfigSource): LearningConfig {
 export const answeringOf = (config: LearningConfig): Pick<RlConfig['agent'], 'maxTokens' | 'temperature'> =>
   isProposer(config) ? config.answers : config.agent;
 
+/** Config field that determines how long prompts are. */
+export const promptField = (config: LearningConfig): string =>
+  isProposer(config) ? 'experiment.memory' : 'agent.history';
+
 /** Number of episodes in an evaluation (for proposers: number of runs). */
 export const evaluationSize = (config: LearningConfig): number =>
   isProposer(config) ? config.evaluation.runs : config.evaluation.episodes;

@@ -85,7 +85,7 @@ describe('templates that multiply', () => {
         Array.from({ length: 40 }, (_, i) => [`p${i}`, i < 39 ? `{{> p${i + 1}}}{{> p${i + 1}}}` : 'x']),
       ),
       '{{> p0}}',
-      /include each other too often/,
+      /at most \d+ statements, counting its partials/,
     ],
     [
       'a long chain of partials',

@@ -91,7 +91,7 @@ function* checkProgram(program: hbs.AST.Program | undefined, outer: Place): Prob
     if (++place.checked.statements > mostStatements)
       throw new UserError(
         at(place, statement, {
-          message: `the partials include each other too often: more than ${mostStatements} statements`,
+          message: `a template may have at most ${mostStatements} statements, counting its partials each time they are included`,
         }),
       );
     yield* checkStatement(statement, place);
