@@ -126,7 +126,7 @@ test('top-k draws what it draws from a sorted vocabulary, ties and masked tokens
             createGenerator(seed),
             new Set(),
             among,
-          );
+          ).id;
         const expected = draw({}, { kind: 'only', ids: Int32Array.from(kept) });
         expect(draw({ topK }, chosen.length === 0 ? undefined : mask)).toBe(expected);
       },
