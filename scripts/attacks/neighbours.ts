@@ -72,10 +72,11 @@ export const floods: Readonly<Record<string, Start>> = {
         chat(unit.repeat(Math.floor(long / Buffer.byteLength(unit)))),
       ),
     ),
+  // Long answers, so that no place becomes free before the last request arrives.
   '80 requests': (url) =>
     requests(
       url,
-      Array.from({ length: 80 }, (_, i) => ({ ...chat(`Count to ${i}.`), max_tokens: 32 })),
+      Array.from({ length: 80 }, (_, i) => ({ ...chat(`Count to ${i}.`), max_tokens: 128 })),
     ),
 };
 
