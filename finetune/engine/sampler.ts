@@ -193,6 +193,6 @@ function roomFor(prompt: readonly number[], { config, fields, maxTokens }: Sampl
   throw new UserError({
     field: fields.prompt,
     message: `a prompt has ${prompt.length} tokens, which leaves no room for a reply in the context of ${config.contextTokens}`,
-    remedy: `lower ${fields.prompt}, or use a model with a longer context`,
+    remedy: `reduce ${fields.prompt}, or use a model with a longer context`,
   });
 }

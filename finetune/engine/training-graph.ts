@@ -7,7 +7,6 @@ import {
   type Precision,
   type Value,
 } from '../../src/models/local/graph/graph.js';
-import { hideShapes } from '../../src/models/local/graph/hidden-shapes.js';
 import type { DecoderConfig } from '../../src/models/local/weights/decoder-config.js';
 import { longSequences } from '../../src/models/local/weights/rope.js';
 import { droppedValues, gradients, keepingProducts } from './autodiff.js';
@@ -80,8 +79,7 @@ export function buildTrainingGraph(settings: TrainingGraphSettings): BuiltGraph 
   g.output('loss', loss, precision, []);
   g.output('logp', logp, precision, ['C']);
   for (const [name, value] of Object.entries(outputs)) g.output(name, value, precision, ['C']);
-  const built = g.build(purpose);
-  return g.shaders ? built : hideShapes(built, ids);
+  return g.build(purpose, ids);
 }
 
 /** Adds the inputs that describe the attention blocks; also returns the inverse of each gather. */

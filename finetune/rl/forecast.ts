@@ -122,7 +122,7 @@ function memoryOf(
       field: promptField(config),
       value: longest,
       message: `a prompt and its reply exceed the context of ${decoder.contextTokens} tokens`,
-      remedy: `lower ${promptField(config)}`,
+      remedy: `reduce ${promptField(config)}`,
     });
   const wanted = config.groups * config.groupSize;
   const copies = Math.ceil(wanted / played.flat().length);

@@ -187,8 +187,8 @@ export type Screening = <Proposal extends { readonly parameters: ParameterVector
 ) => Promise<readonly Proposal[]>;
 
 /**
- * Selects up to `count` proposals greedily, as if earlier picks had returned their expected results; the first wins ties. A
- * pure function, so a resumed run selects the same proposals.
+ * Selects up to `count` proposals greedily, as if earlier picks had returned their expected results; the first wins
+ * ties. A pure function, so a resumed run selects the same proposals.
  */
 export function createScreening(count: number): Screening {
   const believed = createBelief();

@@ -39,8 +39,8 @@ export const randomPrograms: ProgramSearch = ({ environment, isKnown }, random) 
 
 /**
  * Steady-state genetic programming with tournaments: J. R. Koza, “Genetic Programming” (1992). The population consists
- * of the best evaluations; of equal returns, the shorter source counts as better, then the earlier evaluation. Programs
- * that aren't from the grammar can't be parents: if one wins a tournament, a random program is proposed.
+ * of the best evaluations. If returns are equal, the shorter source wins, then the earlier evaluation. Programs that
+ * aren't from the grammar can't be parents: if one wins a tournament, a random program is proposed.
  */
 export const geneticPrograms =
   ({ population, tournament }: Omit<GeneticConfig, 'provider'>): ProgramSearch =>

@@ -55,7 +55,7 @@ function withoutWorse<Entry extends Remembered>(entries: readonly Entry[]): read
   return dropped.size === 0 ? entries : entries.filter((entry) => !dropped.has(entry));
 }
 
-/** Of programs that differ only in their constants, keeps the best; the earliest if tied. */
+/** Keeps the best of the programs that differ only in their constants (the earliest if tied). */
 export function withoutVariants(entries: readonly BufferEntry[]): readonly BufferEntry[] {
   const best = new Map<number | undefined, BufferEntry>();
   for (const entry of entries) {

@@ -13,7 +13,7 @@ export interface AnswerForm {
 /** Parameters on the first line and a reason below; used if the format isn't enforced. */
 export const freeForm: AnswerForm = { notation: 'labels', whole: false, reason: 'last' };
 
-/** Chooses the form of answers: by default, JSON if it is enforced. Enforced local answers omit the reason, to save time. */
+/** Chooses the form of answers: by default, JSON if it is enforced. If enforced, local models omit the reason to save time. */
 export function answerFormOf(
   model: { readonly format?: string; readonly provider?: string } | undefined,
   { answer, set }: { readonly answer?: 'json' | 'labels' | undefined; readonly set: string },

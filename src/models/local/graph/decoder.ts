@@ -29,7 +29,6 @@ import {
 } from './attention.js';
 import { type Blocks, emitBlocks } from './blocks.js';
 import { type BuiltGraph, GraphBuilder, type Value } from './graph.js';
-import { hideShapes } from './hidden-shapes.js';
 import { capped, type DecoderBuild, normalised, type ParameterSource, scaledBy } from './parameters.js';
 import { recurrent } from './recurrence.js';
 import { emitRotation, type Rotation } from './rotation.js';
@@ -219,6 +218,5 @@ export function buildInferenceGraph(
   emitEntries(g, [...decoder.keys, ...decoder.values], [config.kvHeads, 'B', 'S', config.headDim]);
   for (const [i, size] of stateShapes(config).entries())
     g.output(`new_state.${i}`, decoder.states[i]!, 'float32', ['B', ...size]);
-  const built = g.build('decode');
-  return g.shaders ? built : hideShapes(built, ids);
+  return g.build('decode', ids);
 }

@@ -1,6 +1,7 @@
 import path from 'node:path';
 import { append } from '../../../base/append.js';
 import type { StoredTensor } from '../weights/safetensors.js';
+import { modelWithoutShapes } from './hidden-shapes.js';
 import {
   type Attribute,
   type ElementType,
@@ -48,8 +49,9 @@ export class GraphBuilder {
   readonly #inline = new Map<string, OnnxInitializer>();
   readonly #external = new Map<string, { readonly type: ElementType; readonly tensor: StoredTensor }>();
   readonly #composites: Composite[] = [];
+  /** Integer constants, and sizes computed from shapes. */
   readonly #integers = new Set<Value>();
-  /** Results of integer operators, by operator and inputs. */
+  /** Sizes by the operator, inputs and attributes that compute them. */
   #computed = new Map<string, Value>();
   #count = 0;
   /** True if the graph runs as shaders. */
@@ -73,7 +75,7 @@ export class GraphBuilder {
   /** Adds an ONNX operator with one result. An input of '' omits an optional input. */
   op(op: string, inputs: readonly Value[], attributes: Readonly<Record<string, AttributeInput>> = {}): Value {
     if (!this.#givesIntegers(op, inputs)) return this.split(op, inputs, 1, attributes)[0]!;
-    const key = `${op}(${inputs})`;
+    const key = `${op}(${inputs})${JSON.stringify(attributes)}`;
     const known = this.#computed.get(key);
     if (known !== undefined) return known;
     const value = this.split(op, inputs, 1, attributes)[0]!;
@@ -82,7 +84,7 @@ export class GraphBuilder {
     return value;
   }
 
-  /** Whether the result is a size computed from sizes. Each is computed once: loading takes time quadratic in the nodes. */
+  /** Whether the result is a size computed from sizes. The graph computes each size once, because fewer nodes load faster. */
   #givesIntegers(op: string, inputs: readonly Value[]): boolean {
     if (op === 'Shape') return true;
     return arithmeticOfSizes.has(op) && inputs.every((name) => this.#integers.has(name));
@@ -208,9 +210,12 @@ export class GraphBuilder {
     };
   }
 
-  build(name: string): BuiltGraph {
+  /** @param input a graph input with at least one dimension; if given, the model loads faster on the CPU */
+  build(name: string, input?: Value): BuiltGraph {
     const graph = this.describe(name);
-    return { model: writeOnnxModel(graph), folder: this.#folder, graph };
+    const model =
+      input === undefined || this.shaders ? writeOnnxModel(graph) : modelWithoutShapes(graph, input);
+    return { model, folder: this.#folder, graph };
   }
 
   get #folder(): string | undefined {

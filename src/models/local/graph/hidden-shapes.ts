@@ -1,18 +1,19 @@
 /**
- * Hides the shapes of a graph's values from ONNX Runtime. When it loads a graph, its memory planner compares each value of
- * known rank with all values that were freed before. For a model with 30 layers, this takes seconds, and for its training
- * graph half a minute. Without the planner, the arena reuses the memory.
+ * Hides the shapes of values from ONNX Runtime. When it loads a model, its memory planner compares each value of known
+ * rank with all values freed before. For a model with 30 layers, this takes seconds, and for its training graph half a
+ * minute. It gains nothing, because the memory arena reuses freed memory anyway.
  */
-import type { BuiltGraph, Value } from './graph.js';
-import { type OnnxInitializer, type OnnxNode, writeOnnxModel } from './onnx-writer.js';
+import { type OnnxGraph, type OnnxInitializer, type OnnxNode, writeOnnxModel } from './onnx-writer.js';
+
+/** Maximum number of dimensions in ONNX models of ours. */
+const mostDimensions = 8;
 
 /**
- * The same graph, whose model declares no shapes of inputs and whose reshapes have targets of unknown length, computed in
- * each run.
+ * Writes the model without the shapes of its inputs. The targets of reshapes are sliced when the model runs, so that the
+ * runtime doesn't know their length.
  * @param input name of an input with at least one dimension
  */
-export function hideShapes(built: BuiltGraph, input: Value): BuiltGraph {
-  const { graph } = built;
+export function modelWithoutShapes(graph: OnnxGraph, input: string): Uint8Array {
   const constants = new Set(
     graph.initializers.filter(({ data }) => data.kind === 'inline').map(({ name }) => name),
   );
@@ -27,11 +28,14 @@ export function hideShapes(built: BuiltGraph, input: Value): BuiltGraph {
   const end = [
     node('Shape', [input], 'hidden.shape'),
     node('ReduceMax', ['hidden.shape'], 'hidden.size'),
-    node('Add', ['hidden.size', 'hidden.rank'], 'hidden.end'),
+    node('Add', ['hidden.size', 'hidden.most'], 'hidden.end'),
   ];
-  const initializers = [...graph.initializers, integer('hidden.start', 0), integer('hidden.rank', 8)];
-  const hidden = { ...graph, initializers, nodes: [...end, ...slices.values(), ...nodes] };
-  return { ...built, model: writeOnnxModel(hidden, false) };
+  const initializers = [
+    ...graph.initializers,
+    integer('hidden.start', 0),
+    integer('hidden.most', mostDimensions),
+  ];
+  return writeOnnxModel({ ...graph, initializers, nodes: [...end, ...slices.values(), ...nodes] }, false);
 }
 
 const node = (op: string, inputs: readonly string[], output: string): OnnxNode => ({
