@@ -32,7 +32,7 @@ export const options = (y: Argv) =>
     })
     .option('runs-dir', common.runsDir)
     .option('json', common.json)
-    .example('$0 list', 'runs in buffers/ and training runs in tuned/; the runs of a sweep share a line')
+    .example('$0 list', 'runs in buffers/ and all training runs; the runs of a sweep share a line')
     .example("$0 list environment='CartPole*' status=completed best=400..", 'filter by results')
     .example('$0 list tag=baseline --sort confirmed --limit 5', 'the best five with this tag')
     .example('$0 list --runs-dir buffers/controls-1a2b3c4d5e', 'the individual runs of policyloop controls')

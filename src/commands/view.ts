@@ -7,12 +7,12 @@ export const options = (y: Argv) =>
   y
     .positional('dir', {
       type: 'string',
-      describe: 'Directory of runs and training runs (default: buffers/ and tuned/)',
+      describe: 'Directory of runs and training runs (default: those of the working directory)',
     })
     .option('port', { ...kinds.number, default: 7600, describe: 'Port; 0 for any free one' })
     .option('open', { ...kinds.flag, describe: 'Open the view in a browser' })
     .option('json', common.json)
-    .example('$0 view', 'runs in buffers/ and training runs in tuned/, live in a browser')
+    .example('$0 view', 'all runs and training runs of the working directory, live in a browser')
     .example('$0 view elsewhere --port 0', 'another directory, on any free port');
 
 type Args = Arguments<typeof options>;

@@ -51,7 +51,7 @@ export function badRequest(message: string, param?: string): HttpError {
   return new HttpError(400, 'invalid_request_error', message, param === undefined ? {} : { param });
 }
 
-/** Replacements for words in the model's messages: request fields, and a phrase that clients look for. */
+/** Words of the model's messages and their replacements: request fields, and a phrase that clients look for. */
 const inTermsOfRequests = [
   ['show less (memory.tokens)', 'shorten the prompt'],
   ['the context only holds', "this model's maximum context length is"],

@@ -28,7 +28,7 @@ export interface ModelService {
     readonly fingerprint: string;
   };
   readonly now: () => Date;
-  /** Called with one line for each answered request. */
+  /** Called with one line for each request, even if it fails. */
   readonly note: (line: string) => void;
 }
 
