@@ -244,13 +244,13 @@ export function controlTokens(
   answers: readonly string[],
   ordinary: readonly string[],
 ): ControlTokens {
-  const isBaseline = new Set(control);
+  const isControl = new Set(control);
   const token = anyOf([...control, ...ordinary].sort((a, b) => b.length - a.length));
   const headsOf = (tokens: readonly string[]) => new RegExp(`(?=${anyOf(tokens).source})(.)`, 'gsu');
   const heads = headsOf(control);
   const headsInAnswers = headsOf(control.filter((one) => !answers.includes(one)));
   const strays = new RegExp(`[${breaker}${marker}]`, 'gu');
-  const spelled = (found: string) => (isBaseline.has(found) ? marker + found : found);
+  const spelled = (found: string) => (isControl.has(found) ? marker + found : found);
   return {
     shield: (content, isAnswer) =>
       content.replace(strays, '\u{FFFD}').replace(isAnswer ? headsInAnswers : heads, `$1${breaker}`),

@@ -128,12 +128,12 @@ function openEncoder(directory: string, template?: ChatTemplate) {
   const special = json.added_tokens.filter((token) => token.special);
   const contents = json.added_tokens.map((token) => token.content);
   const written = template === undefined ? [] : writtenTokens(contents, template);
-  const isBaseline = new Set([...special.map((token) => token.content), ...written]);
-  const own = json.added_tokens.filter((token) => !token.special && isBaseline.has(token.content));
+  const isControl = new Set([...special.map((token) => token.content), ...written]);
+  const own = json.added_tokens.filter((token) => !token.special && isControl.has(token.content));
   const control = controlTokens(
-    [...isBaseline],
+    [...isControl],
     own.map((token) => token.content).filter((one) => template?.sought.some((text) => text.includes(one))),
-    contents.filter((content) => !isBaseline.has(content)),
+    contents.filter((content) => !isControl.has(content)),
   );
   const tokenizer = markedTokenizer(json, control, file);
   const strip = stripper(json, control);
