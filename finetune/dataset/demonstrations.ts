@@ -1,6 +1,7 @@
 /** Makes imitation examples from well-played games: a prompt with the observation, and the player's reply to it. */
 import { join } from 'node:path';
 import { openAgent, type PromptedAgent } from '../../src/agents/prompts/prompted-agent.js';
+import { readingOf } from '../../src/agents/reading.js';
 import { type Exchange, messagesOf } from '../../src/agents/speaker.js';
 import { type Problem, UserError } from '../../src/base/errors.js';
 import { makeEnvironment } from '../../src/environments/catalogue/open.js';
@@ -50,11 +51,17 @@ export async function readPlay(
   if (manifest.play === undefined) throw new UserError({ ...noPlay, value: path });
   const file = requireConfig(join(path, runFiles.config));
   const { config } = loadPlayConfig(file, [], '', true);
+  if (config.policy.act === 'tool')
+    throw new UserError({
+      ...{ file, field: 'policy.act', value: 'tool' },
+      message: "examples can't contain tool calls",
+      remedy: 'play with policy.act=json',
+    });
   const { id, options } = config.environment;
   const agent = openAgent({
     environment: manifest.spec === undefined ? await makeEnvironment(id, options) : { ...manifest.spec, id },
     ...{ options, maxSteps: config.maxSteps, prompts: config.policy.prompts },
-    ...{ reading: config.policy.act === 'json' ? 'json' : 'text', field: 'policy.prompts' },
+    ...{ reading: readingOf(config.policy.act), field: 'policy.prompts' },
   });
   const episodes = join(path, runFiles.episodes);
   const all = readJsonLines<GameRecord>(episodes, { repair: false }) ?? [];

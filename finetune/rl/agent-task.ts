@@ -1,7 +1,7 @@
 /** The task of an agent: the model plays groups of episodes in an environment. */
 import { type Game, type GameSetting, localArena, playGames } from '../../src/agents/player.js';
 import { openAgent } from '../../src/agents/prompts/prompted-agent.js';
-import type { ways } from '../../src/agents/reading.js';
+import { readingOf, type ways } from '../../src/agents/reading.js';
 import type { Fallback } from '../../src/agents/settings.js';
 import { UserError } from '../../src/base/errors.js';
 import { isRemoteId, makeEnvironment } from '../../src/environments/catalogue/open.js';
@@ -44,7 +44,7 @@ export async function openAgentTask(
   const arena = localArena(environments);
   const { fallback, maxTurns } = playing;
   const agent = openAgent({
-    ...{ environment: first!, options, prompts, reading: act === 'json' ? 'json' : 'text' },
+    ...{ environment: first!, options, prompts, reading: readingOf(act) },
     ...{ maxSteps: maxTurns, field: 'agent.prompts' },
   });
   if (act === 'constrained' && !isListed(first!))

@@ -1,7 +1,9 @@
 /** Uses a language model as a policy: shows it observations and turns its replies into actions. */
 import { short } from '../environments/catalogue/facts.js';
 import type { Action, EnvironmentSpec, Observation, Space, TextInfo } from '../environments/environment.js';
+import type { ToolDefinition } from '../models/language-model.js';
 import { type Choice, listedChoices, type Reading, readAction } from './reading.js';
+import { toolOf } from './tool-turns.js';
 
 export interface Moment {
   readonly choices?: readonly Choice[] | undefined;
@@ -21,27 +23,37 @@ export interface Agent {
   /** The currently possible actions; by default the members of the space, or a text world's admissible commands. */
   choices?(info?: TextInfo): readonly Choice[] | undefined;
   askAgain?(choices?: readonly Choice[]): string;
+  /** Set if the model acts by calling a tool. */
+  readonly tools?: readonly ToolDefinition[];
 }
+
+/** An agent with everything but tools, which only some have. */
+export type CompleteAgent = Required<Omit<Agent, 'tools'>> & Pick<Agent, 'tools'>;
 
 /** An agent for any environment: shows observations without a template, and takes the last action in a reply. */
 export function genericAgent(
   { observationSpace, actionSpace }: EnvironmentSpec,
   reading: Reading = 'text',
-): Required<Agent> {
+): CompleteAgent {
   const choices = (info?: TextInfo) => listedChoices(actionSpace, undefined, info);
+  const reply = replyRequest(actionSpace, reading);
   return {
-    systemPrompt(objective) {
-      const json = reading === 'json' ? 'Reply with JSON: {"action": …}.' : '';
-      const words = actionSpace.kind === 'text' ? '' : `Reply with ${actionWords(actionSpace)}.`;
-      const reply = [words, json].filter((text) => text !== '').join(' ');
-      return [objective ?? '', reply].filter((text) => text !== '').join('\n');
-    },
+    systemPrompt: (objective) => [objective ?? '', reply].filter((text) => text !== '').join('\n'),
     formatObservation: (observation) =>
       observationSpace.kind === 'text' ? String(observation) : `Observation: ${shown(observation)}`,
     extractAction: (reply, now = choices()) => readAction(reply, actionSpace, now, reading),
     choices,
     askAgain: defaultAskAgain,
+    ...(reading === 'tool' && { tools: [toolOf(actionSpace, choices())] }),
   };
+}
+
+function replyRequest(space: Space, reading: Reading): string {
+  const action = space.kind === 'text' ? 'your action' : actionWords(space);
+  if (reading === 'tool') return `Call the tool act with ${action}.`;
+  const words = space.kind === 'text' ? '' : `Reply with ${action}.`;
+  const json = reading === 'json' ? 'Reply with JSON: {"action": …}.' : '';
+  return [words, json].filter((text) => text !== '').join(' ');
 }
 
 export function defaultAskAgain(choices?: readonly Choice[]): string {

@@ -9,7 +9,7 @@ const thinking = names(
 );
 /** Elements whose content is the answer; their names become labels. */
 const answers = names('answer final final_answer solution response output result params parameters proposal');
-const formatting = names('b i em strong code pre p br div span center li ul ol u');
+const formatting = names('b i em strong code pre p br div span center li ul ol u tool_call tool_calls');
 /** Placeholders in format examples, such as `<number>`, which have no end tag. */
 const placeholders = names('number integer value reason why explanation');
 /** Names of chat-template tags. */

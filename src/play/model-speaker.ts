@@ -4,6 +4,7 @@
 import type { Agent } from '../agents/agent.js';
 import { chosenOf, type ScoredChoice, scoredChoices } from '../agents/scored.js';
 import { type Conversation, messagesOf, type Reply, type Speaker } from '../agents/speaker.js';
+import { withCalls } from '../agents/tool-turns.js';
 import { type AskingRequest, askRound, finalError } from '../experiment/budget/ask-round.js';
 import { RunStopped } from '../experiment/stopping.js';
 import { type LanguageModel, ModelError } from '../models/language-model.js';
@@ -43,7 +44,7 @@ export function modelSpeaker(settings: ModelSpeakerSettings): Speaker<ModelReply
   const asking = {
     ...settings,
     iteration: wave,
-    model: { id: model.id, rate: model.rate, generate: model.generate.bind(model) },
+    model: { id: model.id, rate: model.rate, generate: generating(settings) },
   };
   let silent = 0;
   return {
@@ -82,6 +83,12 @@ export function modelSpeaker(settings: ModelSpeakerSettings): Speaker<ModelReply
       return calls.map((call, i) => ({ text: textOf(call!, conversations[i]!), call: call! }));
     },
   };
+}
+
+/** Records contain calls of tools as text, as the model wrote them; prompts contain them in the template's form. */
+function generating({ agent: { tools }, model }: ModelSpeakerSettings): LanguageModel['generate'] {
+  if (tools === undefined) return model.generate.bind(model);
+  return (messages, options) => model.generate(withCalls(messages), { ...options, tools });
 }
 
 /** The options that restrict a call to the possible actions. */

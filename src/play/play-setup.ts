@@ -3,6 +3,7 @@ import { basename, join } from 'node:path';
 import type { Agent } from '../agents/agent.js';
 import { type Arena, localArena, remoteArena } from '../agents/player.js';
 import { openAgent, type PromptedAgent } from '../agents/prompts/prompted-agent.js';
+import { readingOf } from '../agents/reading.js';
 import { UserError } from '../base/errors.js';
 import { commit, version } from '../base/package.js';
 import { isBuiltInId, isRemoteId, makeEnvironment, openEnvironment } from '../environments/catalogue/open.js';
@@ -60,7 +61,7 @@ export async function setUpPlay(
     await requirePlayer(player, arena, starts[0]!);
     const agent = openAgent({
       ...{ environment: arena, options, maxSteps, prompts: policy.prompts },
-      ...{ reading: policy.act === 'json' ? 'json' : 'text', field: 'policy.prompts' },
+      ...{ reading: readingOf(policy.act), field: 'policy.prompts' },
     });
     const model = player === 'model' ? (own ?? (await openModel(config, env))) : undefined;
     if (model !== undefined) await requireWays(config, arena, agent, model, starts[0]!);
@@ -153,26 +154,30 @@ async function requireWays(
 ): Promise<void> {
   await batch.reset([seed]);
   const isListed = (agent.choices?.(batch.info?.(0))?.length ?? 0) > 0;
-  if (act === 'scored' || act === 'constrained') {
-    const alternatives = ['text', 'json'];
-    if (!model.scoresTexts)
-      throw new UserError({
-        ...{ field: 'policy.act', value: act, alternatives },
-        message: `${model.id} ${act === 'scored' ? "can't compute log-probabilities of" : "can't restrict replies to"} given texts`,
-        remedy: 'choose another value, or a model with provider: local',
-      });
-    if (!isListed)
-      throw new UserError({
-        ...{ field: 'policy.act', value: act, alternatives },
-        message: `the actions of ${id} can't be listed`,
-      });
-  }
+  const alternatives = ['text', 'json'];
+  if (act !== 'text' && act !== 'json' && !model.scoresTexts)
+    throw new UserError({
+      ...{ field: 'policy.act', value: act, alternatives },
+      message: `${model.id} ${onlyLocal[act]}`,
+      remedy: 'choose another value, or a model with provider: local',
+    });
+  if ((act === 'scored' || act === 'constrained') && !isListed)
+    throw new UserError({
+      ...{ field: 'policy.act', value: act, alternatives },
+      message: `the actions of ${id} can't be listed`,
+    });
   if (['random', 'first'].includes(fallback) && !isListed)
     throw new UserError({
       ...{ field: 'policy.fallback', value: fallback, alternatives: ['ask-again', 'end'] },
       message: `the actions of ${id} can't be listed`,
     });
 }
+
+const onlyLocal = {
+  scored: "can't compute log-probabilities of given texts",
+  constrained: "can't restrict replies to given texts",
+  tool: "can't act by tool calls, which only local models support",
+} as const;
 
 const modulesOf = ({ environment, model, player }: PlayConfig): readonly string[] => [
   ...(isProgram(player) ? [player] : []),

@@ -13,11 +13,12 @@ import { environmentDescription } from '../../prompting/templates/description.js
 import { loadTemplates } from '../../prompting/templates/rendering.js';
 import { fileOfSet, isFolder } from '../../prompting/templates/template-files.js';
 import { shapeOfData, shapeOfSchema, withField } from '../../prompting/templates/template-scope.js';
-import { type Agent, genericAgent, shown } from '../agent.js';
+import { type CompleteAgent, genericAgent, shown } from '../agent.js';
 import { type Choice, listedChoices, type Reading, readAction } from '../reading.js';
+import { toolOf } from '../tool-turns.js';
 import { type EnvironmentView, environmentSets, viewOf } from './views.js';
 
-export interface PromptedAgent extends Required<Agent> {
+export interface PromptedAgent extends CompleteAgent {
   /** SHA-256 of the set's templates; empty for `plain`. */
   readonly hash: string;
 }
@@ -44,7 +45,7 @@ export function openAgent(given: AgentOptions): PromptedAgent {
   const templates = openTemplates(set, given, view);
   const { actionSpace, observationSpace, maxSteps = Number.POSITIVE_INFINITY } = environment;
   const stepLimit = Math.min(maxSteps, given.maxSteps);
-  const common = { json: reading === 'json', vector: vectorOf(actionSpace) };
+  const common = { json: reading === 'json', tool: reading === 'tool', vector: vectorOf(actionSpace) };
   const choices = (info?: TextInfo) => listedChoices(actionSpace, view?.words, info);
   const actionsOf = (listed: readonly Choice[] | undefined) => listed?.map(({ text }) => ({ text })) ?? null;
   const system = (objective: string | null) =>
@@ -77,6 +78,7 @@ export function openAgent(given: AgentOptions): PromptedAgent {
       } satisfies ObservationContext & { state: Facts }),
     extractAction: (reply, now = choices()) => readAction(reply, actionSpace, now, reading),
     askAgain: (now) => templates.askAgain({ ...common, actions: actionsOf(now) } satisfies AskAgainContext),
+    ...(reading === 'tool' && { tools: [toolOf(actionSpace, choices())] }),
   };
 }
 
@@ -164,7 +166,11 @@ const vector = maybe('Set if an action is a list of numbers', {
   example: text('Example: a list of zeros'),
 });
 
-const common = { json: flag('True if the reply must be a JSON object'), vector };
+const common = {
+  json: flag('True if the reply must be a JSON object'),
+  tool: flag('True if the reply must call the tool `act`'),
+  vector,
+};
 
 /** Variables of `system.hbs`, in addition to the environment's `facts`. */
 export const systemSchema = z.strictObject({

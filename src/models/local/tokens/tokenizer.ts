@@ -79,7 +79,9 @@ export function openTokenizer(
     encodeNext(messages) {
       const answer = messages.findLastIndex(({ role }) => role === 'assistant');
       const rendered = render(
-        messages.map((message, i) => (i === answer ? { ...message, content: answerMark } : message)),
+        messages.map((message, i) =>
+          i === answer ? ({ role: 'assistant', content: answerMark } as const) : message,
+        ),
       );
       const end = rendered.indexOf(answerMark);
       if (end < 0)
