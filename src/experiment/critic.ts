@@ -95,7 +95,7 @@ export async function revise(
   };
 }
 
-/** Tries out a revision, which must act differently from the iteration's programs; skips an unchanged program. */
+/** Tries out a revision unless it is unchanged; it must act differently from earlier programs and this iteration's. */
 function triedBeside(experiment: Experiment, best: BufferEntry, measured: readonly Measured[]) {
   const tried = triedIn(experiment, best.iteration);
   const beside = measured.map(({ entry }) => entry.parameters);

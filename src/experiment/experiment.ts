@@ -29,14 +29,14 @@ export interface Outcome {
   readonly reason: StopReason;
   /** Number of complete iterations. */
   readonly iterations: number;
-  /** The highest observed mean return, which is biased upwards: it is the maximum of noisy means. */
+  /** The evaluation with the highest mean return, which is biased upwards, because it is the maximum of noisy means. */
   readonly best: BufferEntry | undefined;
   readonly confirmed: Confirmation | undefined;
   readonly usage: UsageTotals;
 }
 
 /**
- * Runs or resumes an experiment until it ends. Failures of the model or a remote environment end it with a reason.
+ * Runs or resumes an experiment until it ends. Failures of the model or the environment end it with a reason.
  * @throws any other error, such as a file system error
  */
 export async function runExperiment(experiment: Experiment, stop: StopRequests): Promise<Outcome> {

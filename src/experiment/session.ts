@@ -97,7 +97,7 @@ export async function runInDirectory(
   }
 }
 
-/** What `policyloop set` can change in an experiment; see `changeable`. */
+/** Lets commands act on an experiment; `adopt` applies the settings in `changeable`. */
 const steerable = (experiment: Experiment) => ({
   get completed() {
     return experiment.completed;
