@@ -48,7 +48,7 @@ export const killedFault = (observation?: Observation): ProgramFault =>
     ...(observation !== undefined && { observation }),
   });
 
-/** What is wrong with a program. Plain data, so that it can be recorded and sent between threads. */
+/** Why a program can't be used. Plain data, so that it can be recorded and sent between threads. */
 export interface ProgramFailure {
   /** One line, such as `TypeError: cannot read property 'x' of undefined`. */
   readonly reason: string;
