@@ -135,7 +135,7 @@ function fittingStep(
   };
 }
 
-/** Returns the value if it belongs to the space. A box's bounds aren't checked; an integer may be a list of one. */
+/** Returns the value if it fits the space. Ignores the bounds of a box, and unwraps a list of one integer. */
 function memberOf(space: NumericSpace, value: unknown): Action | undefined {
   if (space.kind === 'discrete') {
     const single: unknown = Array.isArray(value) && value.length === 1 ? value[0] : value;

@@ -1,9 +1,8 @@
 /**
- * The outer loop. Warm up with random policies. Then, in each iteration: show the model the replay buffer,
- * let it propose parameters, evaluate them, train on them if configured, and record everything. Finally,
- * confirm the best policies on unused seeds.
+ * The outer loop. Warm up with imported and random policies. Then, in each iteration: show the model earlier
+ * evaluations, let it propose parameters, evaluate and record them, and train on them if configured. Finally, confirm
+ * the best policy on unused seeds.
  */
-
 import { type BufferEntry, racingTotals } from '../rollout/replay-buffer.js';
 import type { UsageTotals } from '../runs/calls.js';
 import type { Adaptation, Confirmation, StopReason } from '../runs/events.js';

@@ -146,7 +146,7 @@ function chooseEpisode(
   if (requireCount('--episode', episode, 1) <= episodes) return { kind: 'evaluated', episode: episode - 1 };
   throw new UserError({
     field: '--episode',
-    message: `${run} evaluates each policy on only ${episodes} episodes`,
+    message: `evaluations of ${run} have only ${episodes} episodes`,
     value: episode,
     alternatives: [`1–${episodes}`],
     remedy: 'use --seed for any other episode',
