@@ -279,7 +279,7 @@ function checkProposal(
   });
 }
 
-/** If the warm-up or a baseline draws random programs, checks that the environment has a grammar for them. */
+/** If the warm-up or a baseline draws random programs, checks that their grammar supports the environment. */
 function checkRandomPrograms({ critic, model, policy, warmup }: Config, environment: EnvironmentSpec): void {
   if (policy?.kind !== 'program') return;
   const proposers = [

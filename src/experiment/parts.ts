@@ -137,7 +137,7 @@ export function newManifest(assembly: Assembly, run: string, now: Date): Manifes
   };
 }
 
-/** Maximum number of names to record. Larger discrete spaces aren't shown as tables, so they don't need names. */
+/** Maximum number of names to record, which keeps the manifest small. */
 const mostNames = 1000;
 
 /** Records the spaces of an environment, and what their numbers mean, for readers that don't have the environment. */

@@ -122,7 +122,10 @@ function observationTerm({ observed, random }: Growth): Tree {
   return { ...term, op: random.choice(digits), value: random.choice(divisors) };
 }
 
-/** The divisors of n from 2 to n − 1 (at most 999), as states often number a grid's cells; or all integers if none. */
+/**
+ * The divisors of n from 2 to 999, without n itself, because states often number the cells of a grid; if there are
+ * none, all integers from 2 to n − 1 (at most 999).
+ */
 function divisorsOf(n: number): readonly number[] {
   const smaller = Array.from({ length: Math.max(0, Math.min(n, 1000) - 2) }, (_, i) => i + 2);
   const divisors = smaller.filter((k) => n % k === 0);

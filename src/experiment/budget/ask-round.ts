@@ -42,7 +42,7 @@ export interface AskingRequest {
   /** Absent for proposals. */
   readonly purpose?: CallPurpose;
   readonly member?: string | undefined;
-  /** True for a baseline that runs alongside a language model: its calls use no tokens and cost nothing. */
+  /** True for a baseline in a portfolio or in tuning: its calls use no tokens and cost nothing. */
   readonly isFree?: boolean;
   /** True for a baseline, which reads no prompt. */
   readonly isBaseline?: boolean;

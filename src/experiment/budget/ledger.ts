@@ -195,7 +195,7 @@ export class Ledger {
   /**
    * Reserves the worst-case usage of one call per prompt until `release`. If that could exceed a limit, refuses and
    * names the limit. If processes share limits, call this within `exclusively`.
-   * @param isFree true if the answer comes from a baseline that runs alongside a language model
+   * @param isFree see `AskingRequest`
    */
   reserve(messages: readonly (readonly ChatMessage[])[], isFree = false, purpose?: CallPurpose): Reservation {
     return this.#reserve(messages, isFree, this.#for(purpose));
