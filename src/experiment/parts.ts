@@ -80,7 +80,7 @@ export interface Experiment {
   /** Emits a warning once per run; warnings that differ only in numbers count as equal. */
   readonly warn: (message: string) => void;
   readonly onFault: ReturnType<typeof firstFaults>;
-  /** Makes emitted events durable. */
+  /** Makes emitted events durable in the background; see `RunDirectory`. */
   readonly commit: () => Promise<void>;
   /** Executes commands from other processes, and waits while the run is paused. */
   readonly pollCommands: () => Promise<void>;

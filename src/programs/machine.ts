@@ -19,10 +19,10 @@ import {
 const variant = release as unknown as QuickJSSyncVariant;
 
 const page = 65_536;
-/** Fixed size of the memory: 16 MB, of which 10 MB are heap. QuickJS's own limit isn't enough: it ignores strings. */
+/** Fixed size of the memory: 16 MiB, of which 11 are heap. QuickJS's own limit isn't enough: it ignores strings. */
 const pages = 256;
 /**
- * Limits of QuickJS's stack in bytes: about 680 nested calls and 500 nested brackets. The parser uses more of V8's
+ * Limits of QuickJS's stack in bytes: about 650 nested calls and 500 nested brackets. The parser uses more of V8's
  * stack, which must not run out first, because its size isn't the same everywhere.
  */
 const stackBytes = { calls: 131_072, parser: 32_768 };
