@@ -122,7 +122,6 @@ function adopt({ languageModel, learner }: Adapting): void {
   if (learner?.adapter !== undefined) languageModel?.adopt?.(learner.adapter);
 }
 
-/** An answer to a prompt, with its outcome. */
 export type ObservedAnswer = { readonly text: string; readonly sampled: SampledTokens } & (
   | (Evaluated & { readonly kind: 'evaluated'; readonly returns: readonly number[] })
   | { readonly kind: 'unreadable'; readonly failure: ParseFailureKind }

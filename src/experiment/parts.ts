@@ -29,11 +29,9 @@ import { Prompter } from './prompter.js';
 import { languageModelIn, type Proposer } from './proposer.js';
 
 export interface Experiment {
-  /** Name of the run. */
   readonly run: string;
   /** Replaced if settings change during the run. */
   config: Config;
-  /** Root seed of this run. */
   readonly seed: number;
   readonly setting: EvaluationSetting;
   /** Undefined if all episodes are played. */

@@ -11,7 +11,6 @@ interface Block {
   readonly replace: readonly string[];
 }
 
-/** A block and its position in the parent. */
 interface Placed extends Block {
   /** 0-based line of the parent. */
   readonly at: number;

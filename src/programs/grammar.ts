@@ -43,7 +43,6 @@ export function randomProgram(environment: EnvironmentSpec, random: RandomGenera
   return programText(trees, spaces);
 }
 
-/** The sort of each tree in a program. */
 function sortsOf({ acted }: Spaces): readonly Sort[] {
   if (acted.kind === 'discrete') return [0];
   return acted.kind === 'box' ? acted.low.map(() => 'number') : acted.spaces.map((_, i) => i);

@@ -41,7 +41,6 @@ export interface ActingProgram {
 /** Wall time after which a program that doesn't return is killed, in seconds. */
 export const programSeconds = 5;
 
-/** The fault of a program that was killed. */
 export const killedFault = (observation?: Observation): ProgramFault =>
   new ProgramFault({
     reason: `it did not return within ${programSeconds} s`,
