@@ -28,6 +28,7 @@ import type { Learner } from './learner.js';
 import { Prompter } from './prompter.js';
 import { languageModelIn, type Proposer } from './proposer.js';
 
+/** Everything that the outer loop reads or changes while it runs. */
 export interface Experiment {
   readonly run: string;
   /** Replaced if settings change during the run. */
