@@ -1,4 +1,4 @@
-/** Draws a run's episodes: selects the policy and the episode, and manages the picture files. */
+/** Draws a run's episodes, and manages its picture files. */
 import { existsSync, lstatSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { messageOf, UserError } from '../base/errors.js';
@@ -63,7 +63,7 @@ export async function openDrawable(
   throw notDrawn(id, field);
 }
 
-/** Replays an episode with an evaluated policy. For an evaluated seed, the replay matches the evaluated episode. */
+/** Replays an episode and prepares its animation. */
 export function drawEpisode(
   { config, seed: root, environment, family, policyName }: ReplaySetting,
   entry: BufferEntry,
@@ -126,7 +126,7 @@ export function iterationName(iteration: number): string {
   return `iteration-${String(iteration).padStart(4, '0')}`;
 }
 
-/** The pictures that a run has drawn so far, sorted by iteration. */
+/** The pictures of iterations that a run has drawn so far, sorted by iteration. */
 export function drawnIterations(
   run: string,
 ): readonly { readonly iteration: number; readonly file: string }[] {

@@ -1,6 +1,7 @@
 /**
  * Asks a model until its answers are usable: request → read → correct. An unusable answer is sent back with the reason,
- * up to a maximum number of corrections. Stays within the run's limits and never pays for a call twice.
+ * up to a maximum number of corrections. Stays within the run's limits, and reuses the answers that an interrupted
+ * process received.
  */
 import { isByBaseline } from '../config/model.js';
 import {
@@ -37,7 +38,7 @@ export type Proposal =
     }
   | { readonly kind: 'rejected'; readonly candidate: number; readonly calls: readonly CallRecord[] };
 
-/** The proposals of all candidates. `limit`: the limit that prevented a call; some proposals may then be missing. */
+/** The proposals of all candidates. `limit`: the limit that ended the requests; a time limit may leave no proposals. */
 export interface ProposalGroup {
   readonly proposals: readonly Proposal[];
   readonly limit?: LimitName;
@@ -58,16 +59,16 @@ export interface Question
   /** Returns the model or person that answers for a candidate. */
   readonly by: (candidate: number) => Answerer;
   readonly promptOf: (candidate: number) => Prompt;
-  /** @param accepted the iteration's accepted proposals so far, by parameter key */
+  /** @param accepted the proposals that this question has accepted so far, by `vectorKey` */
   readonly outcomeOf: (
     call: EndedCall & { readonly completion: Completion },
     accepted: ReadonlyMap<string, ParameterVector>,
   ) => Promise<CallRecord['outcome']>;
   /** Corrections stop once this many proposals are accepted; if omitted, every candidate is corrected. */
   readonly enough?: number | undefined;
-  /** If nothing has been accepted, stops after this many of the model's replies were rejected; unlimited if omitted. */
+  /** If nothing is accepted, stops once this many of the model's answers are rejected; unlimited if omitted. */
   readonly mostRejected?: number | undefined;
-  /** Sampling settings for correcting a repeated proposal; unchanged if omitted. */
+  /** Sampling settings for correcting a proposal that repeats or nearly repeats another; unchanged if omitted. */
   readonly afterRepeat?: ((attempt: number) => SamplingChoice) | undefined;
   /** True for a person, who costs nothing, is exempt from time limits, and is asked again after an interruption. */
   readonly isPerson?: boolean;
@@ -75,7 +76,7 @@ export interface Question
 
 export interface AskRequest extends Question, Omit<AskingRequest, keyof Answerer> {
   readonly corrections: number;
-  /** Receives every call as soon as its outcome is known. */
+  /** Receives each new call once its outcome is known. */
   readonly onCall: (call: CallRecord) => void;
   /** Receives the answers of an interrupted round, which are interpreted when the iteration resumes. */
   readonly onLeft?: (call: EndedCall) => void;
@@ -83,8 +84,7 @@ export interface AskRequest extends Question, Omit<AskingRequest, keyof Answerer
 
 /**
  * Asks one iteration's question. If a wall-time limit aborts the calls in flight, the group is empty.
- * @param isPaid whether requests are recorded before they are sent, so that none is paid for twice
- * @param emitCall receives each call, in order
+ * @param isPaid whether requests are recorded before they are sent, so that a resumed run knows which were sent
  * @throws ModelError if retrying can't help or the calls are aborted; RunStopped if the user stopped the run before all
  * answers arrived
  */
@@ -179,7 +179,7 @@ interface Pending {
 }
 
 /**
- * Requests, reads and corrects the answers of all candidates. Replies arrive concurrently but are read in candidate
+ * Requests, reads and corrects the answers of all candidates. Answers arrive concurrently but are read in candidate
  * order, so network timing doesn't decide which of two equal proposals counts as the repeat.
  * @throws see `ask`
  */
@@ -248,7 +248,7 @@ export async function askUntilUsable(request: AskRequest): Promise<ProposalGroup
   return { proposals, ...(reached !== undefined && { limit: reached }) };
 }
 
-/** Runs one round: asks all portfolio members for their candidates concurrently. */
+/** Runs one round, in which all portfolio members are asked concurrently. */
 async function askEach(request: AskRequest, pending: readonly Pending[], attempt: number): Promise<Round> {
   const groups: { readonly answerer: Answerer; readonly items: Pending[] }[] = [];
   for (const item of pending) {
@@ -284,7 +284,7 @@ const isRefusal = (kind: ModelErrorKind) => kind === 'content-filter' || kind ==
 
 const reject = ({ candidate, calls }: Pending): Proposal => ({ kind: 'rejected', candidate, calls });
 
-/** Abandons an incomplete round. Stores replies without interpreting them: an earlier candidate's may be missing. */
+/** Ends an incomplete round. Stores answers without interpreting them, because earlier candidates' may be missing. */
 function abandon(request: AskRequest, replies: Round['replies']): never {
   const stopped = new RunStopped({ kind: 'interrupted' });
   if (request.isPerson) throw stopped;

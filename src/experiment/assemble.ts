@@ -1,4 +1,4 @@
-/** Composition root: turns a config into an experiment. */
+/** Composition root: creates everything that a config names. */
 import { join } from 'node:path';
 import { append } from '../base/append.js';
 import { type Problem, UserError } from '../base/errors.js';
@@ -35,9 +35,9 @@ import { type OpenedModel, openCriticOf, openFeedbackOf, openModel } from './ope
 import { isProgramFile } from './programs/program-file.js';
 import { languageModelIn, withModelDefaults } from './proposer.js';
 
-/** Everything that a config names, created and validated. Nothing has run or been written yet. */
+/** Everything that a config names, created and validated. Nothing has been written yet. */
 export interface Assembly extends OpenedModel, TakenOver {
-  /** The config, with the environment's default policy if it sets none. */
+  /** The config, including the defaults that depend on the environment and the model. */
   readonly config: Config & { readonly policy: PolicyConfig };
   readonly environment: Environment | RemoteEnvironment;
   /** Threads that play episodes; undefined if they aren't needed or can't be used. */
@@ -94,7 +94,7 @@ export async function assemble(
   };
   const written = taken === undefined ? ((await part(() => withModelDefaults(given, env))) ?? given) : given;
   await part(() => requirePrices(written));
-  // `withModelDefaults` has already reported a problem with the model; don't report it twice.
+  // A problem with the model was already reported above; don't report it twice.
   const model =
     problems.length > 0 ? undefined : await part(() => openModel(written, env, own.model, own.ask));
   const environment = await part(() => openEnvironmentOf(written, env, own));
@@ -279,7 +279,7 @@ function checkProposal(
   });
 }
 
-/** If the warm-up or a baseline draws random programs, checks that the environment has a grammar for them. */
+/** If the warm-up or a baseline draws random programs, checks that their grammar supports the environment. */
 function checkRandomPrograms({ critic, model, policy, warmup }: Config, environment: EnvironmentSpec): void {
   if (policy?.kind !== 'program') return;
   const proposers = [
@@ -290,7 +290,7 @@ function checkRandomPrograms({ critic, model, policy, warmup }: Config, environm
   if (warmup.policies > 0 || areDrawn) spacesOf(environment);
 }
 
-/** A key of the settings, other than the kind, that determine what a policy's parameters mean. */
+/** A string that is equal for policies of the same kind whose parameters have the same meaning. */
 function meaningOf(policy: PolicyConfig | undefined): string {
   if (policy?.kind === 'mlp') return JSON.stringify([policy.projection, policy.hidden, policy.activation]);
   return JSON.stringify(policy?.kind === 'linear' ? [policy.projection, policy.order] : []);

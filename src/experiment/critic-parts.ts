@@ -62,7 +62,7 @@ export function openCritic(assembly: {
   };
 }
 
-/** Creates only the critic's prompter, which needs no model. A revision is a full vector, or edits to a program. */
+/** Creates only the critic's prompter, which needs no model. Revisions of parameters are always complete vectors. */
 export function criticPrompter(
   assembly: Omit<Parameters<typeof openCritic>[0], 'model'> & { readonly critic: CriticAssembly },
 ): CriticPrompter {

@@ -1,7 +1,7 @@
 /**
  * The critic: a second model call that sees how an iteration's best proposal behaved and revises it (R. Abu Hara et
- * al., “Reflective Prompted Policy Optimization”, arXiv:2605.08315). The revision is evaluated on the same episodes;
- * the memory keeps the better of the two.
+ * al., “Reflective Prompted Policy Optimization”, arXiv:2605.08315). The revision is evaluated on the same episodes,
+ * and the memory keeps only the better of the two by default.
  */
 import type { CriticConfig } from '../config/critic.js';
 import type { LanguageModel } from '../models/language-model.js';
@@ -95,7 +95,7 @@ export async function revise(
   };
 }
 
-/** Tries out a revision, which must act differently from the iteration's programs; skips an unchanged program. */
+/** Tries out a revision unless it is unchanged; it must act differently from earlier programs and this iteration's. */
 function triedBeside(experiment: Experiment, best: BufferEntry, measured: readonly Measured[]) {
   const tried = triedIn(experiment, best.iteration);
   const beside = measured.map(({ entry }) => entry.parameters);

@@ -35,7 +35,7 @@ const form = 'a JSON list of {"state": …, "action": …}, one per step';
 
 /**
  * Reads a file that holds either one episode or the demonstrations recorded in a run.
- * @throws UserError that names the file and the problem and, if one step is invalid, the step
+ * @throws UserError naming the file, the problem and, if a step is invalid, the step
  */
 function readEpisodes(file: string, environment: EnvironmentSpec): readonly Demonstration[] {
   const content = contentOf(file);
@@ -135,7 +135,7 @@ function fittingStep(
   };
 }
 
-/** Returns the value if it belongs to the space. Vectors may exceed the bounds; a single integer may be in a list. */
+/** Returns the value if it fits the space. Ignores the bounds of a box, and unwraps a list of one integer. */
 function memberOf(space: NumericSpace, value: unknown): Action | undefined {
   if (space.kind === 'discrete') {
     const single: unknown = Array.isArray(value) && value.length === 1 ? value[0] : value;
@@ -165,7 +165,7 @@ function membersOf(space: NumericSpace): string {
 }
 
 const expected =
-  'use a JSON file that lists steps as {state, action}, a folder of episode_1.json, …, a run directory, or a program in a .js file';
+  'use a JSON file that lists steps as {state, action}, a folder with episode_1.json, …, a run directory, or a program in a .js file';
 
 /** @throws UserError if episodes are missing, invalid or from a different environment */
 export function openDemonstrations(
@@ -175,7 +175,10 @@ export function openDemonstrations(
   return wholeEpisodes(config, environment).map((whole) => sampled(whole, config.steps));
 }
 
-/** Plays episodes with a program file, on seeds that the run's evaluations don't use. @throws UserError if it fails */
+/**
+ * Plays episodes with a program file, on seeds that the run's evaluations don't use.
+ * @throws UserError if the program fails
+ */
 export async function playDemonstrations(
   { episodes, from, steps }: DemonstrationsConfig,
   environment: EvaluationSetting['environment'],
@@ -251,7 +254,7 @@ function bestOfRun(config: DemonstrationsConfig, environment: EnvironmentSpec): 
       best = [...best, { episode, total }].toSorted((a, b) => b.total - a.total).slice(0, wanted);
   }
   if (best.length === 0) {
-    const remedy = 'run it with record: first or all, or choose another run';
+    const remedy = 'repeat that run with record=first or record=all, or choose another run';
     throw problem(config, { message: 'that run recorded no episodes', remedy });
   }
   if (best.length < wanted) throw tooFew(config, best.length);

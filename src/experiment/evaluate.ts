@@ -30,7 +30,7 @@ import { knownEntries, lastKnown } from './prompter.js';
 /** Proposed parameters and, for a revision, the number of the candidate it revises. */
 type Candidate = Pick<Proposal & { kind: 'accepted' }, 'candidate' | 'parameters'> & {
   readonly revises?: number;
-  /** True if the tuning of a program's constants proposed it. */
+  /** True if it came from tuning a program's constants. */
   readonly tuned?: true;
 };
 
@@ -108,7 +108,7 @@ export async function evaluateProposals(
   };
 }
 
-/** Records all evaluations of an iteration at once, so that an iteration is recorded in full or not at all. */
+/** Adds an iteration's evaluations to the buffer and the log, once revision and feedback are complete. */
 export function recordEvaluations(
   experiment: Experiment,
   { feedback, measured, revision }: Iteration,
@@ -147,7 +147,7 @@ function checkBound({ racing, warn }: Experiment, entries: readonly BufferEntry[
 export const knownTo = ({ buffer, config }: Pick<Experiment, 'buffer' | 'config'>, iteration: number) =>
   knownEntries(buffer.entries, lastKnown(config, iteration));
 
-/** A search task whose history consists of those of `entries` that the memory holds. */
+/** A search task whose history is the part of `entries` that the memory holds. */
 export const searched = (
   { buffer, config, setting }: Experiment,
   entries: readonly BufferEntry[],
@@ -172,7 +172,7 @@ export function searchedPrograms({ environment, family }: EvaluationSetting): Ta
 
 /**
  * Evaluates the policies imported from an earlier run, then random ones. A resumed run draws the same random policies
- * again. Imported policies are replayed on this run's episodes, because scores from other episodes aren't comparable.
+ * again. Imported policies are evaluated again, because scores from other episodes aren't comparable.
  */
 export async function warmUp(experiment: Experiment, stop: StopRequests): Promise<void> {
   const { buffer, commit, completed, config, emit, imported, racing, seed, setting } = experiment;
@@ -198,7 +198,7 @@ export async function warmUp(experiment: Experiment, stop: StopRequests): Promis
   checkBound(experiment, buffer.entries);
 }
 
-/** The random initial policies, determined by the seed; redraws repeats (also of imported ones) up to 100 times. */
+/** The random initial policies, determined by the seed. Redraws duplicates (also of imported ones) up to 100 times. */
 export function randomPolicies({
   config,
   imported,
@@ -219,7 +219,7 @@ export function randomPolicies({
   });
 }
 
-/** Selects the best of the top candidates on fresh seeds, then measures it on another set of fresh seeds. */
+/** Selects the best of the top candidates on fresh seeds (if there are several), then measures it on other ones. */
 export async function confirmBest(
   experiment: Pick<Experiment, 'buffer' | 'config' | 'emit' | 'seed' | 'setting' | 'warn'>,
   { candidates, episodes }: ConfirmationConfig,
@@ -255,8 +255,7 @@ export async function confirmBest(
   return undefined;
 }
 
-/** Returns undefined if aborted, or a message if a program failed. */
-
+/** Returns undefined if aborted, or a message if the program failed. */
 async function confirm(
   { range, setting }: { readonly setting: EvaluationSetting; readonly range: Interval },
   entry: BufferEntry,

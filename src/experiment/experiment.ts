@@ -1,9 +1,8 @@
 /**
- * The outer loop. Warm up with random policies. Then, in each iteration: show the model the replay buffer,
- * let it propose parameters, evaluate them, train on them if configured, and record everything. Finally,
- * confirm the best policies on unused seeds.
+ * The outer loop. Warm up with imported and random policies. Then, in each iteration: show the model earlier
+ * evaluations, let it propose parameters, evaluate and record them, and train on them if configured. Finally, confirm
+ * the best policy on unused seeds.
  */
-
 import { type BufferEntry, racingTotals } from '../rollout/replay-buffer.js';
 import type { UsageTotals } from '../runs/calls.js';
 import type { Adaptation, Confirmation, StopReason } from '../runs/events.js';
@@ -29,14 +28,14 @@ export interface Outcome {
   readonly reason: StopReason;
   /** Number of complete iterations. */
   readonly iterations: number;
-  /** The highest observed mean return, which is biased upwards: it is the maximum of noisy means. */
+  /** The evaluation with the highest mean return, which is biased upwards, because it is the maximum of noisy means. */
   readonly best: BufferEntry | undefined;
   readonly confirmed: Confirmation | undefined;
   readonly usage: UsageTotals;
 }
 
 /**
- * Runs or resumes an experiment until it ends. Failures of the model or a remote environment end it with a reason.
+ * Runs or resumes an experiment until it ends. Failures of the model or the environment end it with a reason.
  * @throws any other error, such as a file system error
  */
 export async function runExperiment(experiment: Experiment, stop: StopRequests): Promise<Outcome> {

@@ -148,7 +148,10 @@ const placeOf = ({ config, environment }: Asking) => ({
   title: isModulePath(config.environment.id) ? environment.id : config.environment.id,
 });
 
-/** Opens a separate environment so that drawing can't affect evaluations; an environment object is reused instead. */
+/**
+ * Opens a separate environment, so that drawing can't affect evaluations. An environment object is reused, because it
+ * can't be opened again.
+ */
 async function ownEnvironment({ config, environment }: Asking) {
   if (isRemote(environment)) throw notDrawn(environment.id, 'feedback.from');
   if (environment.id.startsWith(customPrefix)) return { environment, close: () => undefined };

@@ -1,6 +1,6 @@
 /**
- * Feedback: a person or a vision model is shown the median episode of an iteration's best candidate. The
- * answer becomes part of the evaluation and appears in later prompts.
+ * Feedback: a person or a vision model sees an episode of an iteration's best candidate, the one with the median
+ * return. The answer becomes part of the evaluation and appears in later prompts.
  */
 import type { LanguageModel } from '../models/language-model.js';
 import { remembered } from '../prompting/context/history.js';
@@ -16,7 +16,7 @@ import { type Experiment, isDue, type StopRequests } from './parts.js';
 /**
  * Asks about the iteration's best evaluation that the memory holds (the earliest if tied).
  * @param evaluated with the trajectories of all episodes
- * @returns the iteration, with the feedback, if any, added to one of its evaluations
+ * @returns the iteration, with any feedback added to the evaluation that was shown
  * @throws ModelError if retrying can't help or the call is aborted
  */
 export async function collectFeedback(

@@ -28,14 +28,14 @@ export function adaptingConfig(config: Config): AdaptingConfig | undefined {
   return adapt !== undefined && model?.provider === 'local' ? { ...config, adapt, model } : undefined;
 }
 
-/** Trains on the candidates of a run. Its state depends only on the run's seed and log. */
+/** Trains on the candidates of a run. Its state depends only on the run's config, seed and log. */
 export interface Learner {
   /** The last iteration that the learner has observed. A resumed run must pass later ones to `observe`. */
   readonly iteration: number;
   /** Directory of the current adapter; undefined before the first update. */
   readonly adapter: string | undefined;
   /**
-   * Processes the next iteration before it is recorded.
+   * Processes the next iteration.
    * @returns the result of an update; undefined if none was due
    * @throws UserError if training diverges or memory runs out
    */
@@ -51,7 +51,7 @@ export interface Learning {
   modules(config: AdaptingConfig): readonly string[];
   /**
    * @param run directory of the run, where the learner stores the adapter and its state
-   * @param completed the last complete iteration of the run; state of any later one is discarded
+   * @param completed the last complete iteration of the run; the learner's state from later ones is discarded
    */
   open(config: AdaptingConfig, run: string, completed: number): Promise<Learner>;
 }
@@ -83,7 +83,7 @@ interface Adapting {
 }
 
 /**
- * Shows the learner an iteration's evaluations before they are recorded.
+ * Passes an iteration to the learner. After an update, the model uses the new adapter.
  * @returns the result of an update; undefined if none was due or the model isn't trained
  */
 export async function learn(
@@ -122,7 +122,6 @@ function adopt({ languageModel, learner }: Adapting): void {
   if (learner?.adapter !== undefined) languageModel?.adopt?.(learner.adapter);
 }
 
-/** An answer to a prompt, with its outcome. */
 export type ObservedAnswer = { readonly text: string; readonly sampled: SampledTokens } & (
   | (Evaluated & { readonly kind: 'evaluated'; readonly returns: readonly number[] })
   | { readonly kind: 'unreadable'; readonly failure: ParseFailureKind }
@@ -166,7 +165,7 @@ export function observedIteration(
   return { iteration, history, prompts: [...prompts.values()] };
 }
 
-/** Undefined if the call has no sampled tokens, or no evaluation matches its answer. */
+/** Undefined unless the sampled tokens are known and the answer was rejected, or accepted and evaluated unchanged. */
 function observedAnswer(
   { candidate, completion, outcome }: CallRecord,
   entries: readonly BufferEntry[],

@@ -32,7 +32,7 @@ import {
   type SingleProposer,
 } from './proposer.js';
 
-/** A run's proposer, and the configs that its usage is counted by. */
+/** A run's proposer, and the configs that determine how its usage is counted. */
 export interface OpenedModel {
   readonly model: Proposer;
   /** Config used to count usage: the run's own model or, in a replay, the model of the recorded run. */
@@ -161,7 +161,7 @@ export async function contextOf(
   }
 }
 
-/** Reports a portfolio member's problems under the field that names the member. */
+/** Reports a model's problems under the field of the model's section, such as `critic.model`. */
 const inMember = <T>(field: string, open: () => T | Promise<T>): Promise<T> =>
   changingProblems(open, (problem) => placedIn(problem, field));
 
@@ -174,9 +174,9 @@ export function withDeadline<Model extends object>(model: Model, { limits }: Pic
 
 export interface Recording {
   readonly cassette: Cassette;
-  /** The model that answered; its prices and limits apply to the recorded calls. */
+  /** Config of the model that answered; its prices and limits apply to the recorded calls. */
   readonly model: ModelConfig;
-  /** The recorded sections that name other models, or a person. */
+  /** The recorded critic and feedback sections, which may name other models or a person. */
   readonly beside: Pick<Config, 'critic' | 'feedback'>;
   /** Defaults of the recorded run; for runs of earlier versions, `limits.rejections` is 0 (unlimited). */
   readonly defaults: RunDefaults;

@@ -28,13 +28,11 @@ import type { Learner } from './learner.js';
 import { Prompter } from './prompter.js';
 import { languageModelIn, type Proposer } from './proposer.js';
 
-/** Everything that the outer loop works with. */
+/** Everything that the outer loop reads or changes while it runs. */
 export interface Experiment {
-  /** Name of the run. */
   readonly run: string;
   /** Replaced if settings change during the run. */
   config: Config;
-  /** Root seed of this run. */
   readonly seed: number;
   readonly setting: EvaluationSetting;
   /** Undefined if all episodes are played. */
@@ -65,11 +63,11 @@ export interface Experiment {
   completed: number;
   /** Calls of an iteration that an earlier process did not finish. */
   readonly unfinishedCalls: readonly CallRecord[];
-  /** Answers in that iteration that were counted but not yet interpreted. */
+  /** Answers that an earlier process received and counted but didn't interpret. */
   readonly arrived: readonly EndedCall[];
   /** Tally of accepted and rejected replies, across all processes. */
   readonly replies: Replies;
-  /** Outcomes of the calls that this process made. */
+  /** How the model's proposal calls have gone in this process. */
   readonly asked: AskedSoFar;
   /** Records a request before it is sent; undefined if calls are free. */
   readonly ask: RunDirectory['ask'] | undefined;
@@ -78,17 +76,16 @@ export interface Experiment {
   /** Milliseconds spent by the other runs that share its limits. */
   readonly otherMs: number;
   readonly emit: (event: RunEvent) => void;
-  /** Emits a warning once per run, even if its numbers differ. */
+  /** Emits a warning once per run; warnings that differ only in numbers count as equal. */
   readonly warn: (message: string) => void;
   readonly onFault: ReturnType<typeof firstFaults>;
-  /** Makes emitted events durable. */
+  /** Makes emitted events durable in the background; see `RunDirectory`. */
   readonly commit: () => Promise<void>;
   /** Executes commands from other processes, and waits while the run is paused. */
   readonly pollCommands: () => Promise<void>;
   readonly now: () => Date;
 }
 
-/** Outcomes of the calls that one process made. */
 interface AskedSoFar {
   /** Whether the server ever responded, even with an error. */
   isReached: boolean;
@@ -100,7 +97,7 @@ interface AskedSoFar {
 
 /** The two ways in which a user can end a run early. */
 export interface StopRequests {
-  /** Finish the iteration, then stop. */
+  /** Let the calls and evaluations in flight finish, then stop. */
   readonly finish: AbortSignal;
   /** Stop now. */
   readonly abort: AbortSignal;
@@ -139,7 +136,7 @@ export function newManifest(assembly: Assembly, run: string, now: Date): Manifes
   };
 }
 
-/** Maximum number of names to record. Larger discrete spaces aren't shown as tables, so they don't need names. */
+/** Maximum number of names to record, which keeps the manifest small. */
 const mostNames = 1000;
 
 /** Records the spaces of an environment, and what their numbers mean, for readers that don't have the environment. */
@@ -159,7 +156,7 @@ function policyOf({ family: { description, parameters } }: Assembly): Pick<Manif
   return { policy: { name, text, parameters } };
 }
 
-/** Restores an experiment from its run directory, which is empty for a new run. */
+/** Restores an experiment from its run directory, whose logs are empty for a new run. */
 export function experimentIn(
   assembly: Assembly,
   directory: RunDirectory,
@@ -225,7 +222,7 @@ export function experimentIn(
   };
 }
 
-/** Whether calls cost money or compute time, and so must not be repeated. */
+/** True if calls cost money or compute time, so that none should be repeated. */
 export const isPaid = ({ critic, feedback, model }: Config) =>
   model.provider !== 'replayed' &&
   [model, critic?.model, feedback?.model].some(

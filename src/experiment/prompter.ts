@@ -1,6 +1,5 @@
 /**
- * Builds the messages of each iteration: renders the memory through the templates, as a fresh or a continued
- * conversation.
+ * Builds each iteration's prompt: renders the memory with the templates, in a new or a continued conversation.
  */
 import type { Config } from '../config/config.js';
 import { languageModelOf } from '../config/model.js';
@@ -102,7 +101,7 @@ export class Prompter {
     return [{ role: 'system', content: this.#prompts.system(this.#context) }, user];
   }
 
-  /** Renders the memory as a conversation in which the model proposed everything that was evaluated. */
+  /** Renders the evaluations shown as a conversation in which the model proposed all of them. */
   #turns(iteration: number, known = iteration): readonly ChatMessage[] {
     const context = this.#context!;
     const shown = this.#shown(known);
@@ -125,7 +124,7 @@ export class Prompter {
     ];
   }
 
-  /** The evaluations in memory, without the first `from`. */
+  /** The evaluations in memory, without the first `from`; of programs that differ only in constants, the best. */
   #held(known: number, from = 0): readonly BufferEntry[] {
     const held = remembered(knownEntries(this.#buffer.entries, known), this.#config.memory).slice(from);
     return this.#arePrograms ? withoutVariants(held) : held;
@@ -136,7 +135,7 @@ export class Prompter {
     const { memory } = this.#config;
     const held = this.#held(known);
     this.#history.know(held);
-    // Don't show random programs, because models tend to copy them.
+    // Don't show programs of the warm-up: most are random, and models tend to copy them.
     const proposed = this.#arePrograms ? held.filter(({ iteration }) => iteration > 0) : held;
     return selectHistory(proposed, memory, this.#history.tokens);
   }
@@ -255,7 +254,7 @@ export function knownEntries(entries: readonly BufferEntry[], known: number): re
 const place = ({ iteration, candidate }: { readonly iteration: number; readonly candidate: number }) =>
   `${iteration}/${candidate}`;
 
-/** A reply as later turns quote it: without its thinking, which models shouldn't see again. */
+/** Removes a reply's thinking, which models shouldn't see again in later turns, unless nothing else is left. */
 function withoutThinking(reply: string): string {
   const { text } = answerText(reply);
   return text.trim() === '' ? reply : text.trim();

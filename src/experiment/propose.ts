@@ -38,11 +38,12 @@ export interface Proposals extends Prompt, Pick<Question, 'by'> {
   /** How policies are written for the model. */
   readonly encoding: Encoding;
   readonly form?: AnswerForm;
-  /** Finds earlier uses of the same parameters; omitted if repeats are allowed. */
+  /** Finds an earlier use of the same parameters; omitted if repeats are allowed or moved. */
   readonly seen?: (parameters: ParameterVector) => SeenParameters | undefined;
   /**
-   * Checks a proposal's distance to earlier ones: refuses it, moves it, or returns undefined if it is acceptable.
-   * @param accepted proposals of this iteration
+   * Checks how far a proposal is from earlier ones, or a revision from the proposal it revises: refuses it, moves it,
+   * or returns undefined if the distance is acceptable.
+   * @param accepted the proposals accepted so far
    */
   readonly placed?: (
     parameters: ParameterVector,
@@ -54,14 +55,14 @@ export interface Proposals extends Prompt, Pick<Question, 'by'> {
   readonly branch?: ((candidate: number) => Branch) | undefined;
 }
 
-/** A proposal that is too close to an earlier one, or too far from it. */
+/** A proposal that is too close to an earlier one, or a revision that is too far from the original. */
 export type WrongPlace =
   | { readonly kind: 'refused'; readonly failure: ParseFailure }
   | { readonly kind: 'moved'; readonly parameters: ParameterVector; readonly distance: number };
 
 /** The prompt of the candidates that share one parent. */
 interface Branch extends Prompt {
-  /** The parameters that changes are added to; absent if full parameters are proposed. */
+  /** The parameters to which the proposed changes apply; absent if full parameters are proposed. */
   readonly changes?: ParameterVector;
 }
 
@@ -122,7 +123,7 @@ export function proposalQuestion(
   return {
     by,
     promptOf: (candidate) => branch?.(candidate) ?? proposals,
-    // No provider can restrict answers to a programming language.
+    // An answer grammar describes parameters, not programs.
     ...(programs === undefined && {
       grammar: isChange ? changesGrammar(family.parameters, form) : answerGrammar(encoding.spec, form),
     }),
@@ -206,8 +207,8 @@ function answerers(experiment: Experiment, iteration: number): (candidate: numbe
 }
 
 /**
- * Selects the proposer of each candidate: the run's model, its baseline (which sees the evaluations in memory), or a
- * portfolio member.
+ * Selects who proposes each candidate: the run's model or baseline, or a portfolio member. Baselines see the
+ * evaluations in memory.
  */
 function proposers(experiment: Experiment, iteration: number): (candidate: number) => Answerer {
   const { buffer, config, isBaseline, model, seed } = experiment;
@@ -272,8 +273,8 @@ export function noveltyOf(
 }
 
 /**
- * Keeps requests for `pipeline` iterations in flight. Each prompt includes the evaluations up to `pipeline` iterations
- * earlier, and results are recorded in iteration order, regardless of when answers arrive.
+ * Keeps requests for up to `pipeline` iterations in flight. Each prompt includes the evaluations up to `pipeline`
+ * iterations earlier, and results are recorded in iteration order, regardless of when answers arrive.
  */
 export function openPipeline(experiment: Experiment, stop: StopRequests) {
   // A recording answers instantly, and it may lack answers that the recorded run never used.
@@ -297,7 +298,7 @@ export function openPipeline(experiment: Experiment, stop: StopRequests) {
   };
   return {
     /**
-     * Returns the proposals of the next iteration, and meanwhile requests those of later iterations.
+     * Returns the next iteration's proposals, and requests proposals for later iterations in the meantime.
      * @throws RunStopped if a limit prevented every call, so there is no iteration to record
      */
     async propose(iteration: number): Promise<Iteration> {

@@ -21,7 +21,7 @@ import type { Baseline, Task } from '../search/baseline.js';
 import { findBaseline } from '../search/baselines.js';
 import { createSwitch, type Switch, type SwitchRule } from '../search/switching.js';
 
-/** Proposes parameters: a language model, a baseline (with nothing to open or close), or a portfolio of these. */
+/** Proposes parameters: a language model, a baseline, or a portfolio of these. */
 export type Proposer = SingleProposer | Portfolio;
 
 export type SingleProposer = LanguageModel | BaselineProposer;
@@ -136,7 +136,7 @@ function provider<Schema extends z.ZodObject<{ provider: z.ZodLiteral<string> }>
  * @param wait how hosted models wait before they retry a failed call
  * @param cassette recorded answers for a replay
  * @param adaptable modules of a local model that are trained during the run
- * @throws UserError if an API key is missing, an address is invalid, or a directory doesn't contain a usable model
+ * @throws UserError if the model can't be opened: no API key, an invalid address, an unusable directory, …
  */
 export function createModel(
   config: ModelConfig,
@@ -228,7 +228,7 @@ export interface RunDefaults {
   readonly memory: Pick<Config['memory'], 'best' | 'digits' | 'recent' | 'tokens'>;
 }
 
-/** @param contextOf queries the context length if the model isn't local */
+/** @param contextOf returns the model's context length; called only if the size of the history depends on it */
 export async function defaultsOf(
   { adapt, memory, model, policy }: Config,
   contextOf: () => Promise<ModelContext | undefined>,

@@ -18,7 +18,7 @@ import {
 } from '../runs/requests.js';
 import { replaceFile } from '../storage/files.js';
 
-/** Config sections that can change during a run. `limits.total` can't: it belongs to all runs of a plan. */
+/** Config keys that can change during a run. `limits.total` can't, because several runs share it. */
 const changeable = ['iterations', 'target', 'limits', 'confirmation'] as const;
 
 /**
@@ -142,8 +142,7 @@ export class RunCommands {
   }
 
   /**
-   * Handles stop requests and answers immediately, because calls may be in flight. Other requests wait until the end of
-   * the iteration.
+   * Handles stop requests and answers immediately, because calls may be in flight. Other requests wait for `poll`.
    */
   #look(): void {
     if (this.#experiment === undefined) return;
@@ -190,7 +189,7 @@ export class RunCommands {
       experiment.adopt(config);
       this.#log(number, { action: 'set', changes });
     } catch (error) {
-      // `policyloop` commands validate requests before sending; an invalid one from another source must not end the run.
+      // `policyloop set` validates its requests; an invalid one from another source must not end the run.
       if (!(error instanceof UserError)) throw error;
       experiment.emit({ kind: 'warning', message: `settings not changed: ${error.message}` });
       this.#log(number, { action: 'set', changes: [] });

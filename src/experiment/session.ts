@@ -97,7 +97,7 @@ export async function runInDirectory(
   }
 }
 
-/** What `policyloop set` can change in an experiment; see `changeable`. */
+/** Lets commands act on an experiment; `adopt` applies the settings in `changeable`. */
 const steerable = (experiment: Experiment) => ({
   get completed() {
     return experiment.completed;
@@ -116,7 +116,7 @@ async function openLearner({ config }: Assembly, { path, recorded }: RunDirector
   return adapting && (await learningAtHand()).open(adapting, path, recorded.iteration);
 }
 
-/** Updates the manifest from the logs, which may be ahead of it after a crash. */
+/** Clears the previous end of a resumed run, and updates the manifest from the logs, which a crash may leave ahead. */
 function catchUp(directory: RunDirectory, experiment: Experiment): void {
   const { buffer, completed, config, ledger } = experiment;
   const caps = capsIn(experiment);

@@ -168,7 +168,7 @@ export function warnOfUnusedModel({ replies, warn }: Experiment): void {
   );
 }
 
-/** @throws the error, unless the run was aborted, or the model or a remote environment failed */
+/** @throws the error, unless the run was aborted, or the model or the environment failed */
 export function failureOf(error: unknown, stop: StopRequests): StopReason {
   if (stop.abort.aborted) return { kind: 'interrupted' };
   if (error instanceof ModelError) return { kind: 'model-error', message: error.message };

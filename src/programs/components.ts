@@ -7,8 +7,8 @@ import { ProgramFault } from './program.js';
 import { isFunction, lineAt, nodesIn, syntaxTree, topLevel } from './syntax.js';
 
 /**
- * Checks `observation.name` and `{ name } = observation` in `act`. A program that sets properties of the observation,
- * or redeclares its name, isn't checked.
+ * Checks `observation.name` and `{ name } = observation` in `act`. Skips programs that change the observation or
+ * redeclare its name.
  * @throws ProgramFault for the first name that is neither a component nor a property of arrays
  */
 export function requireComponents(source: string, environment: EnvironmentSpec): void {

@@ -11,7 +11,6 @@ interface Block {
   readonly replace: readonly string[];
 }
 
-/** A block and its position in the parent. */
 interface Placed extends Block {
   /** 0-based line of the parent. */
   readonly at: number;
@@ -31,10 +30,10 @@ const closing = /^>{5,9} ?REPLACE$/;
  * >>>>>>> REPLACE
  * ```
  * to the parent. All blocks refer to the unchanged parent. Trailing whitespace is ignored. If a block isn't found, it
- * is searched for again without regard to indentation, and its new lines are indented to match. Text between blocks is
+ * is searched for again without its common indentation, and its new lines are indented to match. Text outside blocks is
  * ignored.
- * @throws ProgramFault if there is no block, a block doesn't apply, or the result equals the parent. It names the block
- * and the reason; if the block isn't found, it quotes the most similar lines of the parent with their number.
+ * @throws ProgramFault if there is no block, a block doesn't apply, or the result equals the parent. If a block isn't
+ * found, the fault quotes the most similar lines of the parent, unless none is similar enough.
  */
 export function applyEdits(parent: string, reply: string): string {
   const lines = parent.split(/\r?\n/).map((line) => line.trimEnd());
@@ -94,7 +93,7 @@ function placeOf(block: Block, lines: readonly string[]): Placed {
   if (search.length === 0) throw fault(number, 'its search part is empty');
   const exact = placesOf(search, lines);
   if (exact.length === 1) return { ...block, at: exact[0]! };
-  // Ignore the indentation only in the second search.
+  // Ignore common indentation only if there is no exact match.
   const loose = exact.length > 0 ? exact : placesOf(unindented(search), lines, unindented);
   if (loose.length === 1) return { ...reindented(block, lines[loose[0]!]!), at: loose[0]! };
   if (loose.length > 1) {

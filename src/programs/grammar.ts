@@ -43,13 +43,12 @@ export function randomProgram(environment: EnvironmentSpec, random: RandomGenera
   return programText(trees, spaces);
 }
 
-/** The sort of each tree in a program. */
 function sortsOf({ acted }: Spaces): readonly Sort[] {
   if (acted.kind === 'discrete') return [0];
   return acted.kind === 'box' ? acted.low.map(() => 'number') : acted.spaces.map((_, i) => i);
 }
 
-/** Draws a tree of at most this depth (at least 1, for tests 2). */
+/** Draws a tree. @param depth its maximum depth: at least 1, or at least 2 for a test */
 export function grown(sort: Sort, depth: number, growth: Growth): Tree {
   const { random } = growth;
   if (sort === 'test') return grownTest(depth, growth);
@@ -122,7 +121,10 @@ function observationTerm({ observed, random }: Growth): Tree {
   return { ...term, op: random.choice(digits), value: random.choice(divisors) };
 }
 
-/** Divisors between 1 and n, because states often number the cells of a grid; without any, all integers between. */
+/**
+ * The divisors of n from 2 to 999, without n itself, because states often number the cells of a grid; if there are
+ * none, all integers from 2 to n − 1 (at most 999).
+ */
 function divisorsOf(n: number): readonly number[] {
   const smaller = Array.from({ length: Math.max(0, Math.min(n, 1000) - 2) }, (_, i) => i + 2);
   const divisors = smaller.filter((k) => n % k === 0);
@@ -139,7 +141,7 @@ function valuesOf({ op, value }: Tree, { observed }: Growth): DiscreteSpace {
   return { kind: 'discrete', n: Math.floor((start + n - 1) / value!) - first + 1, start: first };
 }
 
-/** A constant to compare with a term: within its bounds or, if these are too wide, ±0.01 to ±10, log-uniform. */
+/** A constant to compare with a term: within its bounds or, if unknown or too wide, log-uniform from ±0.01 to ±10. */
 export function constant(term: Tree | undefined, { observed, random }: Growth): Tree {
   const { low, high } = boundsOf(term, observed);
   const isBounded = Math.abs(low) < widestBound && Math.abs(high) < widestBound;

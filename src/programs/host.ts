@@ -1,4 +1,4 @@
-/** Module that runs programs in the thread of `policies/program-policies.ts`. */
+/** The module that `policies/program-policies.ts` loads in a separate thread to run programs. */
 import type { EnvironmentSpec } from '../environments/environment.js';
 import { openSandbox } from './sandbox.js';
 

@@ -7,7 +7,7 @@ import { parseProgram } from './source.js';
 
 /** All programs that a run has seen, by their parameters. */
 export interface ProgramLibrary {
-  /** Adds a program. Returns its parameters. @throws ProgramFault if it can't be used */
+  /** Adds a program and returns its parameters. @throws ProgramFault if it can't be used */
   add(source: string): readonly number[];
   /** Adds missing declarations to a program (see `withDeclarations`). @throws ProgramFault for a syntax error */
   declared(source: string): string;
@@ -35,7 +35,7 @@ export function createProgramLibrary(actionSpace: Space, components: readonly st
       if (program !== undefined) return program;
       throw new UserError({
         message: `the source of program ${(parameters[0] ?? 0).toString(16)} is missing`,
-        remedy: 'restore evaluations.jsonl of the run from a copy',
+        remedy: "restore the run's evaluations.jsonl from a copy",
       });
     },
   };

@@ -15,14 +15,14 @@ import {
   type QuickJSSyncVariant,
 } from 'quickjs-emscripten-core';
 
-// In ES modules, Node.js gives the package's CommonJS types their default export only.
+// The package's types describe its CommonJS exports, but at run time the default import is the variant itself.
 const variant = release as unknown as QuickJSSyncVariant;
 
 const page = 65_536;
-/** Size of the memory: 16 MB, of which 10 are heap. It is fixed, because QuickJS's own limit doesn't count strings. */
+/** Fixed size of the memory: 16 MiB, of which 11 are heap. QuickJS's own limit isn't enough: it ignores strings. */
 const pages = 256;
 /**
- * Limits of QuickJS's stack in bytes: about 680 nested calls and 500 nested brackets. The parser uses more of V8's
+ * Limits of QuickJS's stack in bytes: about 650 nested calls and 500 nested brackets. The parser uses more of V8's
  * stack, which must not run out first, because its size isn't the same everywhere.
  */
 const stackBytes = { calls: 131_072, parser: 32_768 };
@@ -32,7 +32,6 @@ const mostInterrupts = 100;
 /** Copy of the memory while no code runs: the parts below and above the stack. */
 export type Image = readonly Uint8Array[];
 
-/** A limit that was exceeded. */
 export type Limit = 'work' | 'memory' | 'stack';
 
 /** The result of a call into QuickJS. After `limit`, `reset` the machine with `renew`. */

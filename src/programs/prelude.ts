@@ -1,10 +1,10 @@
 /**
  * The code that runs inside the interpreter around a program. It reads observations from a buffer that it shares with
- * the host, and writes actions into it, so that a step is a single call.
+ * the host, and writes actions into it, so that a step is a single call (more if the observation is text).
  */
 import { dimensionsOf, type EnvironmentSpec, type Space } from '../environments/environment.js';
 
-/** Kinds of actions; `take` writes the kind to the buffer's last number. */
+/** Kinds of actions; `take` writes the kind to the buffer's last element. */
 export const actionKinds = { number: 1, vector: 2, text: 3, other: 4 } as const;
 
 /** Length of the shared buffer in numbers; its last number is the kind of action. */
@@ -159,7 +159,7 @@ const seed = (low, high) => {
 };
 const random = () => ((next() >>> 5) * 67108864 + (next() >>> 6)) / 9007199254740992;`;
 
-/** Removes features that run text as code or could differ between machines, seeds `Math.random`, freezes everything. */
+/** Removes features that run text as code or may differ between machines, replaces `Math.random`, freezes built-ins. */
 const hardening = `
 const { isArray } = Array, { min } = Math, { fromCharCode } = String, { isView } = ArrayBuffer, { stringify } = JSON, { keys, freeze } = Object, Failure = Error;
 const NoCode = function Function() { throw new TypeError('code from text is not available'); };

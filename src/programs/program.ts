@@ -41,14 +41,13 @@ export interface ActingProgram {
 /** Wall time after which a program that doesn't return is killed, in seconds. */
 export const programSeconds = 5;
 
-/** The fault of a program that was killed. */
 export const killedFault = (observation?: Observation): ProgramFault =>
   new ProgramFault({
     reason: `it did not return within ${programSeconds} s`,
     ...(observation !== undefined && { observation }),
   });
 
-/** What is wrong with a program. Plain data, so that it can be recorded and sent between threads. */
+/** Why a program can't be used. Plain data, so that it can be recorded and sent between threads. */
 export interface ProgramFailure {
   /** One line, such as `TypeError: cannot read property 'x' of undefined`. */
   readonly reason: string;

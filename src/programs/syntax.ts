@@ -128,6 +128,6 @@ export function calledName(callee: AnyNode): string | undefined {
   return callee.property.type === 'Identifier' ? callee.property.name : undefined;
 }
 
-/** The variables that a pattern assigns. */
+/** All names in a pattern: those of the variables that it assigns, and any in its keys and default values. */
 export const namesIn = (pattern: AnyNode): readonly string[] =>
   [...nodesIn(pattern)].flatMap((node) => (node.type === 'Identifier' ? [node.name] : []));

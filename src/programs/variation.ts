@@ -134,7 +134,6 @@ function pointMutated(node: Tree, growth: Growth): Tree {
   return node.parts.length > 0 ? swapped(node) : leaf(node.sort as Sort, growth);
 }
 
-/** A condition with its two results swapped. */
 const swapped = ({ parts: [test, then, otherwise], ...node }: Tree): Tree => ({
   ...node,
   parts: [test!, otherwise!, then!],

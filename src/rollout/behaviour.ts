@@ -14,7 +14,7 @@ export interface Ending {
   readonly episodes: number;
   readonly return: number;
   readonly length: Quartiles;
-  /** Final observations of these episodes. */
+  /** Final observations of these episodes: quartiles of each component, or the most frequent observations. */
   readonly last: readonly Occurrence[] | readonly Quartiles[];
 }
 
@@ -44,7 +44,7 @@ interface Spaces {
   readonly actionSpace: Space;
 }
 
-/** Limits that keep prompts readable; longer vectors are truncated. */
+/** Limits that keep prompts readable; longer vectors, lists and texts are truncated. */
 const mostComponents = 24;
 const mostActions = 12;
 const mostOccurrences = 12;
@@ -124,7 +124,7 @@ function nameOf(value: Observation | Action): number | string {
   return `"${line.length > mostCharacters ? `${line.slice(0, mostCharacters)}…` : line}"`;
 }
 
-/** The actions to list with their shares: the first ones of a discrete space, otherwise the most frequent ones. */
+/** The actions to list with their shares: none of a box, the first ones of a discrete space, else the most frequent. */
 function listedActions(episodes: readonly SeenEpisode[], space: Space): readonly (number | string)[] {
   if (space.kind === 'box') return [];
   if (space.kind === 'discrete')

@@ -237,7 +237,7 @@ export class EvaluationWorkers {
   }
 }
 
-/** False if an episode is malformed, because user modules may have tampered with the thread's built-ins. */
+/** Checks an episode's form: user modules may have tampered with the thread's built-ins. */
 const isWhole = ({ length, return: total, terminated, truncated }: PlayedEpisode): boolean =>
   Number.isInteger(length) &&
   typeof total === 'number' &&

@@ -27,13 +27,13 @@ import type { EvaluationWorkers, Observations } from './evaluation-workers.js';
 import { isLost, type Race } from './racing.js';
 import type { BufferEntry } from './replay-buffer.js';
 
-/** Maximum time for which steps block the event loop, and thus signals, unless a single step takes longer. */
+/** Time after which an episode yields to the event loop, which handles stop signals. */
 const longestTurnMs = 50;
 
 /** Maximum number of steps between clock reads; a read costs about as much as a step of the fastest environments. */
 const longestStride = 256;
 
-/** Plays episodes and yields to the event loop from time to time, even in the middle of an episode. */
+/** Plays episodes, yielding to the event loop from time to time, even in the middle of an episode. */
 class EpisodeTurns {
   readonly #signal: AbortSignal | undefined;
   #turned = performance.now();
@@ -105,7 +105,7 @@ export interface EvaluationSetting {
 }
 
 /**
- * Plays one episode per seed, in order. The result doesn't depend on which thread plays an episode.
+ * Plays one episode per seed; the results are in the order of the seeds and don't depend on which thread plays them.
  * @param race ends the evaluation early if it is lost; checked after each block of episodes
  * @throws EnvironmentError if an environment or user module fails, or a return is NaN or too large; ProgramFault if a
  * program fails; the signal's reason if aborted
@@ -150,14 +150,14 @@ export async function evaluate(
 export const isRecorded = (episode: number, { record }: Pick<EvaluationSetting, 'record'>): boolean =>
   record === 'all' || (record === 'first' && episode === 0);
 
-/** Maximum size of a return; means and variances of larger returns would overflow. */
+/** Maximum absolute value of a return; means and variances of larger returns would overflow. */
 const largestReturn = 1e150;
 
 function requireUsable(value: number, { environment }: EvaluationSetting, seed: number): void {
   if (Math.abs(value) <= largestReturn) return;
   throw new EnvironmentError(
     'invalid',
-    `${environment.id}: the return of an episode (seed ${seed}) is ${value}, because its rewards overflowed\n  expected: a number between -1e150 and 1e150`,
+    `${environment.id}: the return of an episode (seed ${seed}) is ${value}, because its rewards are too large\n  expected: a number between -1e150 and 1e150`,
   );
 }
 
@@ -190,7 +190,7 @@ async function play(
   signal: AbortSignal | undefined,
 ): Promise<readonly PlayedEpisode[]> {
   const program = programsOf(family)?.program(parameters).source;
-  // In the main thread, a module's policies are only proxies that call another thread, so play in the workers.
+  // In this thread, policies from modules and programs are only proxies that call another thread, so play in workers.
   if (!isRemote(environment) && workers?.isNeeded)
     return workers.play({ parameters, program }, tasks, signal);
   await family.prepare?.();

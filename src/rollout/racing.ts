@@ -15,7 +15,7 @@ export interface Racing {
   readonly highest: number;
 }
 
-/** One evaluation raced against the incumbent, the best policy when the iteration began. */
+/** One evaluation raced against the incumbent: the best policy recorded so far. */
 export interface Race extends Racing {
   /** Number of episodes in the full evaluation. */
   readonly episodes: number;

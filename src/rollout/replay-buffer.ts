@@ -26,7 +26,7 @@ export interface Feedback {
 export interface BufferEntry {
   /** 0 for the warm-up, then 1, 2, … */
   readonly iteration: number;
-  /** Candidates proposed from one prompt share a group. */
+  /** Equal to `iteration`: the candidates of an iteration form a group. */
   readonly group: number;
   /** 0-based index within the group (for iteration 0, within the warm-up). */
   readonly candidate: number;

@@ -8,7 +8,10 @@ import type { EvaluationSetting } from './evaluation.js';
 /** A replayed episode with its drawn frames. */
 export interface Replay extends Episode, Pick<Animation, 'moments' | 'pace'> {}
 
-/** Replays and draws an episode. Plays it twice, because its length determines the frame rate. @throws UserError */
+/**
+ * Replays and draws an episode. Plays it twice, because its length determines the frame rate.
+ * @throws UserError if the environment can't be drawn, or the policy's length doesn't match the config
+ */
 export function replay(
   {
     environment,

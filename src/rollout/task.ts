@@ -27,7 +27,7 @@ export async function makeTask(source: EnvironmentSource, reward: string | undef
   return reward === undefined ? environment : withRewards(environment, await loadReward(reward));
 }
 
-/** Opens an environment, with the rewards of a module if `reward` is its path. @throws like `openEnvironment` */
+/** Opens an environment. @param reward path of a module that computes the rewards @throws like `openEnvironment` */
 export async function openTask(
   source: EnvironmentSource,
   reward: string | undefined,

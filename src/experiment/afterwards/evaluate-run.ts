@@ -1,4 +1,4 @@
-/** Evaluates a policy of a finished or interrupted run on fresh seeds. */
+/** Evaluates a run's policy, or a program file, on seeds that the run's evaluations don't use. */
 import type { CommandContext } from '../../base/context.js';
 import { modulesPlayed } from '../../config/config.js';
 import { returnRange } from '../../environments/catalogue/known-bounds.js';
@@ -28,9 +28,9 @@ interface EvaluationRequest {
   /** Environment to play; required for a program file. */
   readonly environment?: string | undefined;
   readonly episodes: number;
-  /** Root seed of the episodes (default: the run's); they differ from all episodes that the run evaluated on. */
+  /** Root seed of the episodes (default: the run's); never yields a seed of the run's evaluations. */
   readonly seed?: number | undefined;
-  /** Defaults to the best policy of the run. */
+  /** Defaults to the iteration of the run's best policy. */
   readonly iteration?: number | undefined;
   readonly workers?: number | undefined;
 }
@@ -57,7 +57,7 @@ export interface EvaluationFigures {
   readonly returns: readonly number[];
 }
 
-/** Evaluates a policy; warns if a module that it uses has changed since the run. */
+/** Evaluates a policy; warns if a module that affects its return has changed since the run. */
 export async function evaluateRun(
   request: EvaluationRequest,
   context: CommandContext,

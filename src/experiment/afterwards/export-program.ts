@@ -15,7 +15,7 @@ import { replaceFile } from '../../storage/files.js';
 interface ProgramRequest {
   readonly run: string;
   readonly runsDir: string;
-  /** Defaults to the best policy of the run. */
+  /** Defaults to the iteration of the run's best policy. */
   readonly iteration?: number | undefined;
   /** 1-based candidate number within the iteration; defaults to the iteration's best. */
   readonly candidate?: number | undefined;
@@ -25,7 +25,7 @@ interface ProgramRequest {
   readonly out?: string | undefined;
 }
 
-/** Where a program was exported to, and which program it was. */
+/** An exported file and the candidate whose program it contains. */
 export interface ExportedProgram {
   readonly file: string;
   readonly language: ProgramLanguage;
@@ -60,7 +60,7 @@ export async function exportProgram(
   return { file: shownPath(file, cwd), language, iteration: entry.iteration, candidate: entry.candidate };
 }
 
-/** Describes the program's origin and its return (the confirmed return, if it has been confirmed). */
+/** Lines for the file's header: the program's origin and return (the confirmed return, if there is one). */
 function describedIn({ config, manifest, path }: OpenedRun, entry: BufferEntry): readonly string[] {
   const { options } = config.environment;
   const given = Object.keys(options).length === 0 ? '' : ` ${JSON.stringify(options)}`;

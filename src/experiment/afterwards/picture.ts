@@ -1,4 +1,4 @@
-/** Draws an episode of one of a run's policies as an animation. */
+/** Draws an episode of a run's policy, or of a program file, as an animation. */
 import { basename, join } from 'node:path';
 import { type CommandContext, requireCount, shownPath } from '../../base/context.js';
 import { UserError } from '../../base/errors.js';
@@ -32,7 +32,7 @@ interface PictureRequest {
   readonly episode?: number | undefined;
   readonly seed?: number | undefined;
   readonly format: PictureFormat;
-  /** Output path; defaults to a file in the run directory. */
+  /** Output path; see `defaultFile` for the default. */
   readonly file: string | undefined;
   /** Width in pixels. */
   readonly size: number;
@@ -146,7 +146,7 @@ function chooseEpisode(
   if (requireCount('--episode', episode, 1) <= episodes) return { kind: 'evaluated', episode: episode - 1 };
   throw new UserError({
     field: '--episode',
-    message: `${run} evaluates each policy on only ${episodes} episodes`,
+    message: `evaluations of ${run} have only ${episodes} episodes`,
     value: episode,
     alternatives: [`1–${episodes}`],
     remedy: 'use --seed for any other episode',

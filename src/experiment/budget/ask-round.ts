@@ -1,4 +1,4 @@
-/** Sends the pending requests of a round. Records each before it is sent, and its answer as soon as it arrives. */
+/** Sends the requests of a round. Records paid ones before sending them, and their answers as soon as they arrive. */
 import pLimit from 'p-limit';
 import {
   type AnswerGrammar,
@@ -42,7 +42,7 @@ export interface AskingRequest {
   /** Absent for proposals. */
   readonly purpose?: CallPurpose;
   readonly member?: string | undefined;
-  /** True for a baseline that runs alongside a language model: its calls use no tokens and cost nothing. */
+  /** True for a baseline in a portfolio or in tuning: its calls use no tokens and cost nothing. */
   readonly isFree?: boolean;
   /** True for a baseline, which reads no prompt. */
   readonly isBaseline?: boolean;
@@ -58,7 +58,7 @@ export interface AskingRequest {
   readonly isReached?: () => boolean;
   /** Called with the approximate waiting time if the rate limit delays a request. */
   readonly onWait?: (milliseconds: number) => void;
-  /** Called for each failed attempt, failed call, and fault in a reply. */
+  /** Called for each failed attempt, failed call, and fault in an answer. */
   readonly onFault?: GenerateOptions['onFault'];
   readonly ask?: (request: AskedRequest) => Promise<SentRequest>;
 }
@@ -103,8 +103,8 @@ export interface Round {
 }
 
 /**
- * Requests every pending candidate that has no reply yet. On the first attempt, candidates with the same prompt share
- * one call if the model supports it.
+ * Sends a request for every pending candidate that has no reply yet. If the model can return several answers,
+ * candidates with the same prompt (for a baseline, all) share one request on the first attempt.
  */
 export async function askRound(
   request: AskingRequest,
@@ -173,7 +173,6 @@ export async function askRound(
   }
 }
 
-/** Groups the candidates by prompt. */
 function ofOnePrompt<One extends { readonly item: Asked }>(
   asked: readonly One[],
 ): readonly (readonly One[])[] {
@@ -187,10 +186,9 @@ const isAborted = ({ outcome }: EndedCall) => outcome?.kind === 'error' && outco
 type Room = Extract<ReturnType<Ledger['reserve']>, { kind: 'granted' }>;
 
 /**
- * Waits for its turn, then sends one request for the candidates. Records it before sending it, and each answer when it
- * arrives.
+ * Waits for the rate limiter, then sends one request for all of the candidates.
  * @returns one call per answer, in candidate order; later candidates may have none. An error counts as the first
- * candidate's call. Empty if a stop request ends the wait
+ * candidate's call. Empty if a stop request or a time limit ends the wait
  */
 async function ask(
   request: AskingRequest,
@@ -249,7 +247,7 @@ async function ask(
   return calls;
 }
 
-/** Waits for the rate limiter. Returns false if a stop request ends the wait. */
+/** Waits for the rate limiter. Returns false if a stop request or a time limit ends the wait. */
 async function hasTurn({ finish, model, onWait, signal }: AskingRequest): Promise<boolean> {
   const ended = finish === undefined ? signal : AbortSignal.any([signal, finish]);
   try {

@@ -80,7 +80,7 @@ export class Headroom {
     return undefined;
   }
 
-  /** Longest completion length that fits the limits, found by bisection between `fewest` and `longestUnknown`. */
+  /** The largest completion length that fits the limits, in tokens: at least `fewest`, at most `longestUnknown`. */
   longestCompletion(model: Pick<CountedModel, 'worst'>, prompts: readonly number[], fewest: number): number {
     let [low, high] = [fewest, longestUnknown + 1];
     while (high - low > 1) {
@@ -121,14 +121,14 @@ const withMore = ({ spent, reserved }: Budget, amounts: Amounts) => plus(plus(sp
 type Reservation =
   | {
       readonly kind: 'granted';
-      /** Maximum completion length of one call, in tokens; undefined if no limit or setting bounds it. */
+      /** Maximum completion length of one call, in tokens; undefined if neither a limit nor a setting bounds it. */
       readonly maxTokens: number | undefined;
       /**
        * Returns whether the limits allow a retry. If the failed request may have been billed, also reserves the retry's
        * worst case, for `calls` candidates.
        */
       tryAgain(kind: ModelErrorKind, calls: number): boolean | Promise<boolean>;
-      /** Until these calls are recorded, reserves only what they used, which frees the rest for other calls. */
+      /** Reduces the reservation to what these calls used, which frees the rest for other calls. */
       settle(calls: readonly EndedCall[]): void;
       release(): void;
     }
@@ -195,7 +195,7 @@ export class Ledger {
   /**
    * Reserves the worst-case usage of one call per prompt until `release`. If that could exceed a limit, refuses and
    * names the limit. If processes share limits, call this within `exclusively`.
-   * @param isFree true if the answer comes from a baseline that runs alongside a language model
+   * @param isFree see `AskingRequest`
    */
   reserve(messages: readonly (readonly ChatMessage[])[], isFree = false, purpose?: CallPurpose): Reservation {
     return this.#reserve(messages, isFree, this.#for(purpose));

@@ -27,7 +27,7 @@ export const noUsage: UsageTotals = {
 type Counts = Exclude<keyof UsageTotals, 'cost' | 'faults' | 'listed' | 'unreported'>;
 const counts = Object.keys(noUsage) as Counts[];
 
-/** Sums the usage of several runs. */
+/** Sums the usage of several calls or runs. */
 export function addUsage(totals: readonly UsageTotals[]): UsageTotals {
   const sum: Record<Counts, number> = { ...noUsage };
   let cost: number | undefined;
@@ -57,7 +57,7 @@ export function addUsage(totals: readonly UsageTotals[]): UsageTotals {
 /**
  * The usage of one call, in the form of a run's totals.
  * @param unreported tokens that count towards limits in addition to those the provider reported
- * @param isTimed whether its duration counts as model time
+ * @param isTimed whether the call's duration counts as model time
  */
 export function usageOfCall(
   call: EndedCall,
@@ -127,12 +127,12 @@ function worstOf(
   };
 }
 
-/** `unless seen otherwise`: the request doesn't say whether to think; the first answer shows whether the model does. */
+/** `unless seen otherwise`: the model decides whether to think, until an answer shows that it doesn't. */
 export type ThoughtsApart = 'never' | 'unless seen otherwise' | 'always';
 
 export interface CountedOptions {
   readonly price: PriceConfig | undefined;
-  /** Longest completion the model may produce, if set. */
+  /** Longest completion that the model's settings allow, in tokens; undefined if they don't limit it. */
   readonly maxTokens: number | undefined;
   /** False for baselines and people. */
   readonly usesTokens: boolean;

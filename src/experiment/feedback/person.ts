@@ -213,7 +213,7 @@ export const drawing =
 /**
  * Selects evenly spaced moments of an episode without drawing anything. `at` is an index among the drawn frames, `step`
  * a step number.
- * @param stepSeconds duration of an environment step
+ * @param stepSeconds simulated seconds per step; undefined if the task has no time scale
  */
 export function momentsOf(
   { actions: { length } }: Pick<EpisodeRecord, 'actions'>,

@@ -1,4 +1,4 @@
-/** Questions about an episode: rendered from templates for a model, or written as a few lines for a person. */
+/** Questions about an episode: rendered from templates for a model, or a few lines of text for a person. */
 
 import type { CommandContext } from '../../base/context.js';
 import { UserError } from '../../base/errors.js';

@@ -68,7 +68,6 @@ interface PolicyRequest {
   readonly candidate?: number | undefined;
 }
 
-/** @param choose chooses one of a run's policies */
 export async function openPlayedPolicy(
   { candidate, environment: id, iteration = 'best', run: name, runsDir }: PolicyRequest,
   { cwd, env }: Pick<CommandContext, 'cwd' | 'env'>,

@@ -8,7 +8,7 @@ import { pythonHelpers } from './python-expressions.js';
 export const programLanguages = ['js', 'python'] as const;
 export type ProgramLanguage = (typeof programLanguages)[number];
 
-/** Lines that enclose the source in an exported module. */
+/** Lines that enclose the source in an exported JavaScript module. */
 const [begin, end] = ['// The program:', '// End of the program.'];
 
 /**

@@ -1,4 +1,4 @@
-# What JavaScript's operators, functions and methods do. Numbers are floats, undefined is None.
+# JavaScript's operators, functions and methods in Python. Numbers are floats, undefined is None.
 import math
 import re
 from decimal import Decimal

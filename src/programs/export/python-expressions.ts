@@ -149,7 +149,7 @@ const listed = (parts: readonly (AnyNode | null)[], scope: Scope): Lines =>
     return part === null ? 'None' : expression(part, scope).text;
   });
 
-/** Python code for the key of a property or of an object's member. */
+/** Python code for the key of a property or a member expression. */
 export function keyOf(
   node: { readonly computed: boolean } & ({ readonly key: AnyNode } | { readonly property: AnyNode }),
   scope: Scope,
