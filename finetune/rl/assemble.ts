@@ -1,5 +1,6 @@
 /** Assembles the parts of reinforcement learning: model, sampler, environments, sessions. */
 import path from 'node:path';
+import { agentTemplates } from '../../src/agents/prompts/prompted-agent.js';
 import { chooseDevice, freeCores } from '../../src/models/local/engine/device.js';
 import { readDecoderConfig } from '../../src/models/local/families/hf-config.js';
 import { endTokens } from '../../src/models/local/generation/engine.js';
@@ -8,6 +9,8 @@ import type { DecoderConfig } from '../../src/models/local/weights/decoder-confi
 import { readGenerationDefaults } from '../../src/models/local/weights/generation-config.js';
 import { isGguf } from '../../src/models/local/weights/gguf.js';
 import { hashModules } from '../../src/modules/sources.js';
+import { isModulePath } from '../../src/modules/user-module.js';
+import { isFolder } from '../../src/prompting/templates/template-files.js';
 import { trainingFiles } from '../../src/runs/training-files.js';
 import { contentHash, fileHash } from '../dataset/lineage.js';
 import { checkpointThreads } from '../engine/checkpoint.js';
@@ -189,8 +192,20 @@ function identityParts(config: LearningConfig): unknown {
     threads,
     ...rest
   } = config;
-  const modules = isProposer(config) ? [hashModules(modulePaths(config))] : [];
-  return [rest, isGguf(model) ? fileHash(model) : contentHash(model), ...modules];
+  return [rest, isGguf(model) ? fileHash(model) : contentHash(model), ...ownFiles(config)];
+}
+
+/** Hashes of the user's files that determine what the model sees and which rewards it gets. */
+function ownFiles(config: LearningConfig): readonly unknown[] {
+  if (isProposer(config)) return [hashModules(modulePaths(config))];
+  const { agent, environment } = config;
+  const prompts = agent.prompts !== undefined && isFolder(agent.prompts) ? agent.prompts : undefined;
+  return [
+    ...(isModulePath(environment.id) ? [hashModules([environment.id])] : []),
+    ...(prompts === undefined
+      ? []
+      : agentTemplates.map((name) => fileHash(path.join(prompts, `${name}.hbs`)))),
+  ];
 }
 
 /** The trained parameters of the model, without the objective's own. */

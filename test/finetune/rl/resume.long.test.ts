@@ -1,7 +1,8 @@
-import { readFileSync } from 'node:fs';
+import { appendFileSync, cpSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { OpenedLearning } from '../../../finetune/rl/assemble.js';
+import { packageRoot } from '../../../src/base/package.js';
 import { temporaryDirectory } from '../../support/temporary-directory.js';
 import { learnt, tinyConfig } from './tiny-learning.js';
 
@@ -68,6 +69,24 @@ describe('a learning that was cut off', () => {
     await expect(learnt(tinyConfig({ ...written, updates: 1, learningRate: 1e-3 }, folder))).rejects.toThrow(
       /different settings/,
     );
+  });
+
+  it('refuses to go on with an edited environment or prompt set', async () => {
+    const folder = temporaryDirectory();
+    const [environment, prompts] = [join(folder, 'game.mjs'), join(folder, 'prompts')];
+    cpSync(join(packageRoot(), 'templates', 'environment.js'), environment);
+    cpSync(join(packageRoot(), 'prompts', 'agents', 'generic'), prompts, { recursive: true });
+    const own = { environment, agent: { maxTokens: 1, fallback: 'first', history: 0, maxTurns: 2, prompts } };
+    const config = () => tinyConfig({ ...written, ...own, updates: 1 }, folder);
+    await learnt(config());
+    await learnt(config());
+    for (const file of [environment, join(prompts, 'observation.hbs')]) {
+      const before = readFileSync(file, 'utf8');
+      appendFileSync(file, '\n');
+      await expect(learnt(config())).rejects.toThrow(/different settings/);
+      writeFileSync(file, before);
+    }
+    await learnt(config());
   });
 });
 
