@@ -39,7 +39,7 @@ export interface Series {
 
 interface Marks {
   readonly label: string;
-  /** `cross`: at the lower edge, for x without a value. `diamond`: a mean, with its interval. */
+  /** `cross`: at the lower edge, for x without a value. `diamond`: at y, with the interval if there is one. */
   readonly draw: 'cross' | 'diamond';
   readonly colour: Colour;
   readonly marks: readonly {

@@ -36,7 +36,7 @@ export interface Course {
   readonly hint?: string;
 }
 
-/** Places candidates on the iteration axis; those of one iteration are spread evenly. */
+/** Places candidates on the iteration axis: evenly spaced between their iteration and the next. */
 function placeIn({ lost, points }: Course): (place: Place) => number {
   const widths = { warmup: 1, proposals: 1 };
   for (const { candidate, iteration } of [...points, ...lost]) {

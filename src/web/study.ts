@@ -12,14 +12,14 @@ export interface Shown {
   readonly status?: Item['status'];
 }
 
-/** Turns a path below the page into a relative link; encoding ensures that it can't become a `javascript:` link. */
+/** Turns a path below the page's directory into a relative link, encoded so that it can't become a `javascript:` link. */
 export const relativeLink = (path: string): string =>
   `./${path.split('/').map(encodeURIComponent).join('/')}`;
 
 /** For a file in the study's directory. */
 export const inFile: Shown = { linkOf: (run) => relativeLink(`${run}/${runFiles.report}`) };
 
-/** The header of a page, without the facts that have no value. */
+/** The header of a page. Facts without a value are omitted. */
 export function pageHeader({
   facts = [],
   kicker,
@@ -44,7 +44,7 @@ ${facts.length > 0 && factList(facts)}${verdict}
 </header>`;
 }
 
-/** Lists names and values, except names without a value. */
+/** Lists names with their values. Names without a value are omitted. */
 export const factList = (facts: readonly (readonly [name: string, value: Content])[]): Html =>
   html`<dl class="facts">${facts.map(([name, value]) => isShown(value) && html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>`;
 
