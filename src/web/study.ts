@@ -12,7 +12,7 @@ export interface Shown {
   readonly status?: Item['status'];
 }
 
-/** Turns a path below the page's directory into a relative link, encoded so that it can't become a `javascript:` link. */
+/** Turns a path below the page's directory into a relative link, encoded so that it can't become `javascript:`. */
 export const relativeLink = (path: string): string =>
   `./${path.split('/').map(encodeURIComponent).join('/')}`;
 

@@ -31,7 +31,7 @@ export function groupsOf(items: readonly Item[], by: readonly string[]): readonl
 export const groupTitle = ({ values }: Pick<Group, 'values'>, by: readonly string[]): string =>
   values.map((value, i) => `${by.length > 1 ? `${by[i]} ` : ''}${value ?? '–'}`).join(', ');
 
-/** A field's value for a group: a mean, the earliest start, the value that all items share, or how many values differ. */
+/** A field's value for a group: a mean, the earliest start, the shared value, or the number of different values. */
 export function groupValue(items: readonly Item[], { key, kind, of }: Field): Value {
   const values = items.map(of).filter((value) => value !== null);
   const [first = null] = values;

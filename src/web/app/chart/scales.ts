@@ -117,7 +117,7 @@ export function yRange({ chart, hidden }: Drawn, [from, to]: Ends): Ends {
   return [bottom, Math.max(y.to ?? largest, bottom + 1e-9 * (Math.abs(bottom) || 1))];
 }
 
-/** Limits one side of a range to Tukey's outer fence (3 interquartile ranges), because outliers would flatten the rest. */
+/** Limits one side of a range to Tukey's outer fence (3 interquartile ranges): outliers would flatten the rest. */
 function fenced(values: readonly number[], [low, high]: Ends, side: 'low' | 'high' | undefined): Ends {
   if (side === undefined || values.length < 20) return [low, high];
   const ascending = values.toSorted((a, b) => a - b);
