@@ -94,7 +94,7 @@ function tiles(total: UsageSum): Html {
   const { cachedShare, calls, failed, promptTokens, tokens, unpriced } = total;
   const [median, high] = [total.latency(0.5), total.latency(0.95)];
   return html`<dl class="headline">
-${tile('Cost', costOf(total) ?? '–', unpriced === 0 ? 'in US dollars, without discounts' : `excluding ${plural(unpriced, 'call')} without a price`)}
+${tile('Cost', costOf(total) ?? '–', unpriced === 0 ? 'in US dollars, or the currency of model.price' : `excluding ${plural(unpriced, 'call')} without a price`)}
 ${tile('Calls', formatCount(calls), failed === 0 ? 'all answered' : `${formatCount(failed)} without a reply`)}
 ${tile('Tokens', formatCompact(tokens), promptTokens === 0 ? 'of replies' : `${formatCompact(promptTokens)} of prompts, ${formatShare(cachedShare)} of them cached`)}
 ${!Number.isNaN(median) && tile('Median latency', formatDuration(median), `95 % of calls within ${formatDuration(high)}`)}

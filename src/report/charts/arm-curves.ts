@@ -19,7 +19,7 @@ export interface CurveArm {
   readonly confirmed?: { readonly mean: number; readonly interval: readonly [number, number] } | undefined;
 }
 
-/** Number of arm colours in the style sheet; after the last, colours repeat with dashed lines. */
+/** Number of arm colours (web/palette.ts); lines of the next eight arms are dashed. */
 const colours = 8;
 
 interface CurveOptions {
@@ -30,7 +30,7 @@ interface CurveOptions {
   readonly isNormalised?: boolean | undefined;
 }
 
-/** Maximum number of arms whose bands are shown at first; more bands would hide each other. */
+/** With more arms, bands are hidden at first, because they would cover each other. */
 const mostBands = 4;
 
 /**

@@ -22,7 +22,7 @@ export function samplesView(
   { steps, unit }: RecordedTraining,
 ): Html | undefined {
   if (samples.length === 0) return undefined;
-  // Leave out later samples: the training run has resumed before them and will record them again.
+  // Omit later samples: the training run resumed from an earlier checkpoint, and will record them again.
   const current = samples.filter(({ step }) => step <= steps.done);
   const shown = sampled([...groupedBy(current, ({ step }) => step)], mostShown);
   return html`<p class="note">Answers to the same held-out prompts, shortened. Choose ${unit === 'step' ? 'a step' : 'an update'}:</p>
