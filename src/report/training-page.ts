@@ -49,7 +49,7 @@ export function trainingPage(training: ShownTraining): Page {
   const isRunning = facts.status === 'running' || facts.status === 'paused';
   const last = metrics.at(-1)?.time;
   return {
-    // The page warns of a stalled run after a minute plus three times the longest event without an update.
+    // After a minute plus three times the longest event without an update, the page warns that the run may have died.
     following:
       isRunning && training.rows !== undefined && last !== undefined
         ? { written: last, silence: 60 + 3 * largest(metrics.map(({ seconds }) => seconds)) }

@@ -54,7 +54,7 @@ const isShown = (value: Content) => value !== undefined && value !== null && val
 export const tile = (name: string, value: Content, note: Content, className = ''): Html =>
   html`<div class="tile ${className}"><dt>${name}</dt><dd class="value">${value}</dd><dd class="note">${note}</dd></div>`;
 
-/** The main result of a page, with its 95 % interval. @param over the sample, such as `over 5 games` */
+/** The main result of a page. @param over the sample, such as `over 5 games`, or why there is no interval */
 export const resultTile = (
   name: string,
   value: number | null | undefined,

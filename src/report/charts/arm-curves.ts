@@ -19,7 +19,7 @@ export interface CurveArm {
   readonly confirmed?: { readonly mean: number; readonly interval: readonly [number, number] } | undefined;
 }
 
-/** Number of arm colours (web/palette.ts); lines of the next eight arms are dashed. */
+/** Number of arm colours (web/palette.ts). The next eight arms reuse them with dashed lines. */
 const colours = 8;
 
 interface CurveOptions {

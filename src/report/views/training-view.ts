@@ -16,7 +16,7 @@ const mostShown = 12;
 /** Maximum number of samples per evaluation, because a malicious file may have any number. */
 const mostSamples = 8;
 
-/** Samples of one evaluation at a time. The steps are radio buttons, so this works without scripts. */
+/** Shows the samples of one evaluation at a time. The steps are radio buttons, so this works without scripts. */
 export function samplesView(
   samples: readonly RecordedSample[],
   { steps, unit }: RecordedTraining,
@@ -53,7 +53,7 @@ ${score !== undefined && html`<p class="note">${score === null ? 'no usable answ
 </article>`;
 }
 
-/** Compares the model or policy with searches that had the same number of episodes. */
+/** Compares the model or policy with searches that used about as many episodes. */
 export function baselines({ facts, metrics }: TrainingFiles): Html | undefined {
   const evaluations = metrics.filter(
     ({ kind, bestReturn }) => kind === 'evaluation' && bestReturn !== undefined,

@@ -3,7 +3,6 @@ import { h } from 'preact';
 
 export const html = htm.bind(h);
 
-/** An event of a text field or checkbox. */
 export interface InputEvent {
   readonly currentTarget: HTMLInputElement;
 }

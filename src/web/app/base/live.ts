@@ -15,7 +15,6 @@ interface Listener {
 /** `refused`: the server rejects the connection, for example because another view now runs at this address. */
 export type LinkState = 'live' | 'lost' | 'refused';
 
-/** Called whenever the state of the connection changes. */
 export const OnLinkState = createContext<(state: LinkState) => void>(() => undefined);
 
 /** Key in local storage. Unlike cookies, it can't be read by pages on other ports. */

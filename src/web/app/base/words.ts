@@ -1,4 +1,3 @@
-/** Units, returns, addresses and navigation. */
 import { formatReturn, missing } from '../../../format/numbers.js';
 import type { Item } from '../../messages.js';
 

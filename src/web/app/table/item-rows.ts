@@ -16,7 +16,6 @@ const numberTexts: Readonly<Record<string, (value: number) => string>> = {
   seed: String,
 };
 
-/** A field's value as text. */
 function textOf(key: string, value: Value): string {
   if (value === null || value === '') return missing;
   if (typeof value === 'string') return key === 'started' ? value.slice(0, 16).replace('T', ' ') : value;
