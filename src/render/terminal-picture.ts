@@ -6,7 +6,7 @@ import { type Animation, captionsOf, layoutOf } from './animation.js';
 import { Painter } from './gif-animation.js';
 import type { Rgb } from './raster.js';
 
-/** Minimum and maximum width of a moment, and the gap between moments, in columns. */
+/** Preferred minimum and maximum width of a moment, and the gap between moments, in columns. */
 const narrowest = 34;
 const widest = 56;
 const gap = 2;

@@ -104,7 +104,7 @@ export function armCurves(
           `${nameOf(i)}: mean ${formatReturn(mean)}, 95 % interval ${formatInterval(interval)}, ${plural(count, 'run')}`,
       ),
     }),
-    hint: 'Point at the chart for values; drag to zoom, double-click to reset.',
+    hint: 'Hover over the chart for values; drag to zoom, double-click to reset.',
   };
   return chartFigure(
     chart,

@@ -89,7 +89,7 @@ ${warmup > 0 && warmup < columns && html`<li><span class="key boundary"></span>e
 <details class="row-key"><summary>Row names</summary><p>${names.map((name, row) => html`${row > 0 && ', '}<b>${row}</b> ${name}`)}</p></details>`;
   return html`<figure>
 ${chart}
-<p class="readout">Point at a cell for its value, or move with the arrow keys.</p>
+<p class="readout">Hover over a cell or use the arrow keys to see its value.</p>
 <figcaption>${caption}</figcaption>
 </figure>
 ${embedJson('heat-data', {

@@ -74,7 +74,7 @@ export function learningCurve(
     title: episodes === 1 ? 'Return' : `Mean return of ${episodes} episodes`,
     noteOf,
     linkOf: (place) => (place.iteration === 0 ? null : (link(place) ?? null)),
-    hint: 'Point at an evaluation for details; click to open its log; drag to zoom, double-click to reset.',
+    hint: 'Hover over an evaluation for details; click to open its log; drag to zoom, double-click to reset.',
   });
   const spread = binary ? 'the standard error of the mean' : 'quartiles (bar) and range (line) over episodes';
   return chartFigure(chart, episodes > 1 ? html`Evaluations with ${spread}.` : undefined);
