@@ -24,12 +24,12 @@ export interface Pace {
   readonly speed?: number;
 }
 
-/** How long the last moment is shown before the animation repeats. */
+/** Minimum time in seconds for which the last moment is shown before the animation repeats. */
 export const holdSeconds = 1.2;
 
 const highestRate = 30; // pictures per second; more would not be noticed
-const longestSeconds = 20; // anything longer is sped up
-const longestTurns = 10; // s, for tasks without a time scale
+const longestSeconds = 20; // longer animations are sped up
+const longestTurns = 10; // seconds, for tasks without a time scale
 const turnSeconds = 0.7;
 
 /**
@@ -64,7 +64,7 @@ export interface Caption {
   readonly step: string;
 }
 
-/** Captions of all moments, all with the same number of decimals so that they don't shift. */
+/** Captions of all moments. Their returns have the same number of decimals, so that the digits don't shift. */
 export function captionsOf({ moments }: Pick<Animation, 'moments'>): readonly Caption[] {
   const decimals = moments.every((moment) => Number.isInteger(moment.return))
     ? 0

@@ -183,7 +183,7 @@ export class Painter {
   }
 }
 
-/** The colours that the animation uses; the fewer there are, the more of the palette is left for smooth edges. */
+/** The colours that the animation uses. Unused colours are omitted to leave more of the palette for smooth edges. */
 function paintsOf({ moments }: Animation): readonly Paint[] {
   const used = moments.flatMap(({ frame }) => frame.shapes.map(paintOf));
   return [...new Set<Paint>(['page', 'writing', 'note', ...used])];

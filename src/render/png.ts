@@ -6,6 +6,7 @@ const mostColours = 256;
 
 /**
  * Renders moments of an animation, each as a PNG with its caption, in the colours of a light page.
+ * @param moments indices of the moments
  * @param width in pixels
  */
 export function pngFrames(

@@ -185,7 +185,7 @@ export interface Blends {
 
 const mostLevels = 16;
 
-/** @param colours at most 16 different colours, which get the indices 0, 1, … @param size maximum palette size */
+/** @param colours different colours, which get the indices 0, 1, … @param size maximum palette size */
 export function createBlends(colours: readonly Rgb[], size: number): Blends {
   const pairs = (colours.length * (colours.length - 1)) / 2;
   const levels = Math.min(mostLevels, 1 + Math.floor((size - colours.length) / Math.max(1, pairs)));

@@ -1,6 +1,6 @@
 /**
- * A stroke font, for pictures that can't embed a real one. Its grid: baseline at y = 2, lower-case letters up
- * to 6, capitals and digits up to 8, descenders down to 0.
+ * A stroke font, for pictures that can't embed a real one. Its grid: baseline at y = 2, lower-case letters such as x up
+ * to 6, ascenders, capitals and digits up to 8, descenders down to 0.
  */
 import type { Point } from '../environments/frame.js';
 

@@ -75,7 +75,7 @@ function caption(animation: Animation, layout: Layout, clock: Clock): string {
     .join('\n');
 }
 
-/** Stacks the figures of all captions vertically, and moves them past a window one line high. */
+/** Stacks the figures of the captions vertically, and moves them past a window one line high. */
 function captionFigures(animation: Animation, layout: Layout, clock: Clock): string {
   const { figures, columns, title } = layout.caption;
   const captions = captionsOf(animation);

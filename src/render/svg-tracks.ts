@@ -1,4 +1,4 @@
-/** Animates values with SVG's own animation (SMIL), which needs no script. */
+/** Converts frames to SVG shapes, and animates them with SVG's own animation (SMIL), which needs no script. */
 import { append } from '../base/append.js';
 import type { Frame, Point, Shape } from '../environments/frame.js';
 import { largest, smallest } from '../statistics/descriptive.js';
@@ -39,7 +39,7 @@ function shortest(values: readonly string[], moments: number): string {
   return sparse.length < all.length ? sparse : all;
 }
 
-/** Moving elements, with their final frame for users who prefer reduced motion. */
+/** Moving elements, and their still final state for users who prefer reduced motion. */
 export const movingOrStill = (moving: string, still: string) =>
   `<g class="moving">${moving}</g><g class="still" display="none">${still}</g>`;
 
@@ -151,7 +151,7 @@ export interface SvgShape {
   /** All attributes except the position; shapes with equal attributes look alike. */
   readonly attributes: string;
   readonly content: string;
-  /** Path data, or the start of the text, relative to the top left corner of the first moment's view. */
+  /** Path data, or the middle of the text's baseline, relative to the top left corner of the first moment's view. */
   readonly inWorld: string;
   /** The same position, relative to the top left corner of this moment's view. */
   readonly inView: string;

@@ -6,7 +6,7 @@ import { type Animation, captionsOf, layoutOf } from './animation.js';
 import { Painter } from './gif-animation.js';
 import type { Rgb } from './raster.js';
 
-/** Minimum and maximum width of a moment, and the gap between moments, in columns. */
+/** Preferred minimum and maximum width of a moment, and the gap between moments, in columns. */
 const narrowest = 34;
 const widest = 56;
 const gap = 2;
@@ -20,8 +20,8 @@ const escapeCharacter = '\u001b';
 
 /**
  * Draws moments as lines of at most `columns` characters (but at least 8).
- * @param moments to show, oldest first; a narrow terminal shows fewer, but always the last one
- * @param depth colour depth of the terminal in bits; 1 means no colours
+ * @param moments indices of the moments to show, oldest first; a narrow terminal shows fewer, but always the last
+ * @param depth colour depth of the terminal in bits; below 8, no colours are used
  */
 export function terminalPicture(
   animation: Animation,

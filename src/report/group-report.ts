@@ -111,8 +111,8 @@ function groupCurve(repeats: readonly RepeatData[]): Html {
 }
 
 /**
- * The highest score up to each iteration, starting at 0. The curve ends with the repeat; if it stopped at its target,
- * the curve continues unchanged to `last`.
+ * The highest score up to each iteration, from iteration 0 on. The curve ends with the repeat; if the repeat stopped at
+ * its target, the curve continues unchanged to `last`.
  */
 export function bestByIteration(
   { manifest, entries }: Pick<RepeatData['data'], 'manifest' | 'entries'>,

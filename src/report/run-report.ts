@@ -87,7 +87,7 @@ function bestPolicy(data: RunData, labels: TaskLabels): Html {
   const why =
     confirmed === null
       ? `highest observed mean return, ${formatReturn(observed?.score)}, not confirmed`
-      : `highest confirmed mean return, ${formatReturn(confirmed.mean)}`;
+      : `best on unseen episodes, confirmed mean return ${formatReturn(confirmed.mean)}`;
   const { vector, view } = policyOf(best, data, labels);
   return html`<p>From ${placeName(best, data.config)}: ${why}.</p>
 <div class="side-by-side">
@@ -122,7 +122,7 @@ function animation(episode: ShownEpisode, config: Pick<Config, 'candidates'>): H
 </figure>`;
 }
 
-/** Encodes an SVG document as a data URI, almost as short and without characters that need escaping in HTML. */
+/** Encodes an SVG document as a data URI. Escapes only what it must, so the result is hardly longer. */
 function svgDataUri(svg: string): string {
   return `data:image/svg+xml,${svg.replace(/[%#"'`<>&{}|\\^\s]|[^!-~]/gu, (character) => encodeURIComponent(character).replace("'", '%27'))}`;
 }

@@ -247,8 +247,8 @@ function describePolicy(
 const blocks = '▁▂▃▄▅▆▇█';
 
 /**
- * Renders values as a line of block characters, scaled from lowest to highest. If there are more values
- * than `width`, equal stretches are averaged; non-finite values leave a gap.
+ * Renders values as a line of block characters, scaled from lowest to highest. If there are more values than `width`,
+ * each character shows the mean of several values. Characters without a finite value are blank.
  */
 export function sparkline(values: readonly number[], width = 40): string {
   const columns = Math.min(values.length, Math.max(1, Math.floor(width)));

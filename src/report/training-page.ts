@@ -49,7 +49,7 @@ export function trainingPage(training: ShownTraining): Page {
   const isRunning = facts.status === 'running' || facts.status === 'paused';
   const last = metrics.at(-1)?.time;
   return {
-    // A training run counts as stalled if it writes nothing for a minute plus three times its longest event.
+    // After a minute plus three times the longest event without an update, the page warns that the run may have died.
     following:
       isRunning && training.rows !== undefined && last !== undefined
         ? { written: last, silence: 60 + 3 * largest(metrics.map(({ seconds }) => seconds)) }
@@ -129,7 +129,7 @@ function stateText(training: ShownTraining): string {
 const doneText = ({ facts: { steps } }: ShownTraining): string =>
   steps.of === 0 ? '' : `${Math.floor((100 * steps.done) / steps.of)} %`;
 
-/** Shows the final figure, then how much was trained. */
+/** Shows the best result, then the training loss and the amount of training. */
 function headline({ facts, metrics }: ShownTraining): Html {
   const { best, episodes, first, seconds, steps, tokens, unit } = facts;
   const losses = metrics.flatMap(({ kind, loss, reward }) =>
@@ -146,7 +146,7 @@ function headline({ facts, metrics }: ShownTraining): Html {
   return html`<dl class="headline main">
 ${
   best === null
-    ? tile('Final figure', '–', notEvaluated(facts.status))
+    ? tile('Best result', '–', notEvaluated(facts.status))
     : tile(
         `Best ${best.name}`,
         html`${measuredText(best)}${margin !== '' && html`<span class="muted">${margin}</span>`}`,

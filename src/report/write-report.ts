@@ -127,7 +127,7 @@ async function animationsOf(run: OpenedRun, played: PolicyFamily | undefined): P
   }
 }
 
-/** Returns undefined for what can't be drawn: some environments, and programs that fail. */
+/** Ignores errors of environments that can't be drawn, and of programs that fail; throws all others. */
 function undrawn(error: unknown): undefined {
   if (!(error instanceof UserError || isProgramFault(error))) throw error;
 }

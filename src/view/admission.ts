@@ -38,9 +38,7 @@ const forwarding = (target: string) =>
 <body><p><a href="${target}">Open the view</a></p></body></html>
 `);
 
-/**
- * @throws HttpError 401 unless the request contains the token (in a header or its address) or the key for its address
- */
+/** @throws HttpError 401 without the token in a header or, except for POST, the token or a key in the address */
 export function requireEntered({ headers, method, url = '' }: IncomingMessage, token: string): void {
   if (isSame(headers.authorization ?? '', authorizationOf(token))) return;
   const [, address = '', name, given = ''] = /^(.*)[?&](key|token)=([\w-]+)$/s.exec(url) ?? [];

@@ -29,7 +29,7 @@ import { parseFilter } from '../web/table/filter.js';
 import type { Live } from './live.js';
 import { patience, soFar, withSettings } from './run-data.js';
 
-/** The year 9999, in milliseconds. */
+/** The end of the year 9999, in milliseconds since 1970. */
 const latestTime = 253_402_300_799_999;
 
 /**
@@ -77,7 +77,7 @@ export function callsPage(usage: UsageOverTime, runs: number): Page {
           ? html`<p class="empty">No calls in this period.</p>`
           : html`${tiles(total)}
 ${htmlTable(rows, usageColumns)}
-<p class="note">${costNoteOf(total)} Latencies include retries; percentiles are exact within 3 %.</p>`,
+<p class="note">${costNoteOf(total)} Latencies include retries; percentiles are accurate to 3 %.</p>`,
       ],
       [
         'time',
@@ -94,14 +94,14 @@ function tiles(total: UsageSum): Html {
   const { cachedShare, calls, failed, promptTokens, tokens, unpriced } = total;
   const [median, high] = [total.latency(0.5), total.latency(0.95)];
   return html`<dl class="headline">
-${tile('Cost', costOf(total) ?? '–', unpriced === 0 ? 'in US dollars, without discounts' : `without ${plural(unpriced, 'call')} that have no price`)}
+${tile('Cost', costOf(total) ?? '–', unpriced === 0 ? 'in US dollars, or the currency of model.price' : `excluding ${plural(unpriced, 'call')} without a price`)}
 ${tile('Calls', formatCount(calls), failed === 0 ? 'all answered' : `${formatCount(failed)} without a reply`)}
 ${tile('Tokens', formatCompact(tokens), promptTokens === 0 ? 'of replies' : `${formatCompact(promptTokens)} of prompts, ${formatShare(cachedShare)} of them cached`)}
 ${!Number.isNaN(median) && tile('Median latency', formatDuration(median), `95 % of calls within ${formatDuration(high)}`)}
 </dl>`;
 }
 
-/** Maximum number of groups with their own colour; all others share one. */
+/** Number of groups that are shown separately if there are at least two more; charts add up the others. */
 const mostGroups = 7;
 
 type Group = UsageOverTime['groups'][number];
@@ -113,7 +113,7 @@ function shownGroups({ at, groups }: UsageOverTime): readonly Group[] {
   return [...groups.slice(0, mostGroups), { name: `${others.length} others`, bars }];
 }
 
-/** The colour of a group. The first colour, grey, is reserved for all other groups together. */
+/** The colour of a group. The eighth, which usually stands for all others together, is grey. */
 const colourOf = (i: number): Colour => `arm-${(i + 1) % 8}`;
 
 const formats = {
@@ -127,7 +127,7 @@ function chartsOf(usage: UsageOverTime): readonly Chart[] {
   const { at, step, total } = usage;
   const groups = shownGroups(usage);
   const sums = at.map((_, i) => sumOf(groups.map(({ bars }) => bars[i]!)));
-  /** Values of each group. @param of a sum, or a share p in [0, 1] for the p-quantile of the latency */
+  /** Values of each group. @param of name of a figure, or a share p in [0, 1] for the p-quantile of the latency */
   const byGroup = (of: 'cachedShare' | 'calls' | 'cost' | 'tokens' | number): readonly Drawn[] =>
     groups.map(({ bars, name }) => {
       const values = bars.map((sum) => (typeof of === 'number' ? sum.latency(of) : sum[of]));
@@ -201,7 +201,7 @@ function timeText(start: number, step: number): string {
 /** Kinds of failure and how often each occurred, most frequent first. */
 const kindsOf = ({ failures }: UsageSum) => [...failures].toSorted(([, a], [, b]) => b - a);
 
-/** Table of failures by kind and group, including failed attempts that were retried. */
+/** Table of failures by kind, for all groups together and for each of the first `mostGroups`. */
 function failuresOf({ groups, total }: UsageOverTime): Html {
   const counts = groups.map(({ bars, name }) => ({ name, failures: sumOf(bars).failures }));
   return html`${htmlTable(kindsOf(total), [

@@ -1,4 +1,4 @@
-/** Groups and comparisons of runs, computed like those of `policyloop compare`. */
+/** Groups and compares runs in the same way as `policyloop compare`. */
 import { UserError } from '../base/errors.js';
 import { matches } from '../base/pattern.js';
 import { meanBySeed } from '../comparison/comparability.js';
@@ -91,7 +91,7 @@ function chosenPlaces(places: readonly Place[], query: URLSearchParams): readonl
   return named.filter(({ item }) => kept.has(item.name));
 }
 
-/** Keys to group by. If the query has none: `run` for a few runs, otherwise `config` (everything but the seed). */
+/** Keys to group by. If the query has none: `run` for up to `mostCompared` items, otherwise `config` (not the seed). */
 function groupingOf(query: URLSearchParams, chosen: readonly Place[]): readonly string[] {
   const { by } = stateOf(query);
   if (by.length > 0) return by;
@@ -119,7 +119,7 @@ export async function comparedPage(
   const runs = inOrder(chosen, by).flatMap((place) => configuredRun(place) ?? []);
   if (isByRun && runs.length > mostCompared)
     throw badRequest(`at most ${mostCompared} single runs can be compared; group them by a key`, 'by');
-  // Single runs are shown without tests, so unfinished ones are kept.
+  // Single runs are compared without statistical tests, so unfinished ones are kept.
   const { kept, leftOut } = isByRun
     ? { kept: runs, leftOut: [] }
     : selected(runs, query.has('unfinished'), named);
@@ -147,7 +147,7 @@ export async function comparedPage(
   return soFar(page, chosen.length, wanted.length);
 }
 
-/** Sorts runs by the values of the keys, which also orders their groups. */
+/** Sorts runs by the values of the keys, so that groups appear in this order too. */
 function inOrder(places: readonly Place[], by: readonly string[]): readonly Place[] {
   if (by.join() === 'run' || by.join() === 'config') return places;
   const values = new Map(

@@ -1,4 +1,4 @@
-/** Compares two iterations of one or two runs: config, prompt, reply and parameters. */
+/** Compares two iterations of one or two runs: results, parameters or program, reply, prompt and config. */
 import { join } from 'node:path';
 import { UserError } from '../base/errors.js';
 import { type Html, html } from '../format/html.js';
@@ -35,7 +35,7 @@ interface Side extends RunFrame {
   readonly calls: readonly CallRecord[];
 }
 
-/** @throws UserError if an iteration has neither calls nor evaluations */
+/** @throws UserError if a wanted candidate was neither requested nor evaluated */
 export async function differencesPage(a: Wanted, b: Wanted): Promise<Page> {
   const [left, right] = [await sideOf(a), await sideOf(b)];
   const arePrograms = [left, right].some(({ family }) => family.description.kind === 'program');
@@ -80,7 +80,7 @@ async function sideOf({ candidate, iteration, place }: Wanted): Promise<Side> {
   if (entry === undefined && asked.length === 0)
     throw new UserError({
       ...{ field: 'iteration', value: wanted },
-      message: `${name} has no calls or evaluations in this iteration`,
+      message: `${name} has no calls or evaluations of this iteration and candidate`,
     });
   const configYaml = readOwnText(join(path, runFiles.config));
   return { ...frame, name, configYaml, iteration: wanted, candidate: of, entry, calls: asked.toReversed() };

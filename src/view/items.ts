@@ -34,14 +34,14 @@ export interface Changes {
 }
 
 interface Known extends Place {
-  /** Changes whenever one of the item's files changes. */
+  /** Changes whenever the run's manifest, the training run's files, or the labels change. */
   readonly version: string;
 }
 
-/** Maximum depth of folders to search. */
+/** Depth, relative to a root directory, of the deepest folders whose subfolders are searched. */
 const deepest = 5;
 
-/** Items found under the root directories. Each scan rereads only what has changed. */
+/** Items found under the root directories. A scan rereads a run or training run only if it has changed. */
 export class Items {
   readonly #roots: () => readonly Root[];
   #known = new Map<string, Known>();
@@ -219,7 +219,7 @@ function holderItem({ name, names, path, within }: Sight): Item {
   return { ...unknown, name, within, kind, of: planned, status: isRunning ? 'running' : 'completed' };
 }
 
-/** Fields of a plan's record; the file may contain anything. */
+/** Fields of the record of a study, repeats or a collection; the file may contain anything. */
 interface PlanRecord {
   readonly kind?: unknown;
   /** The planned runs, or how many there are. */

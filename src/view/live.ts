@@ -39,7 +39,7 @@ interface Watched {
   readonly path: string;
 }
 
-/** Reads files only while pages are watching. */
+/** Watches files only while pages are connected. */
 export class Live {
   readonly #items: Items;
   readonly #watchers = new Set<Watcher>();

@@ -11,7 +11,7 @@ import { isBelow, isHolder, type Place, type Root } from './items.js';
 export interface Site {
   readonly live: { places(): readonly Place[]; refresh(): void };
   readonly options: { readonly roots: readonly Root[] };
-  /** @throws HttpError if no item has this name */
+  /** @throws HttpError if no item has this name, or if the item can't be read */
   placeOf(name: string): Place;
 }
 
@@ -40,7 +40,7 @@ export const action =
 const names = z.array(z.string()).min(1, 'select at least one run').max(10_000);
 const tags = z.array(z.string()).max(100).default([]);
 
-/** Tags runs and training runs, including all those in selected directories. @throws UserError for an invalid tag */
+/** Tags or untags runs, training runs, and all of them in selected directories. @throws UserError for an invalid tag */
 export const tagItems = action(
   z.strictObject({ of: names, add: tags, remove: tags }),
   async ({ add, of, remove }, { live, placeOf }) => {
@@ -57,13 +57,13 @@ export const tagItems = action(
         tags: [...labels.tags.filter((tag) => !remove.includes(tag)), ...add],
       }));
     live.refresh();
-    return `${add.length > 0 ? 'tagged' : 'removed the tag from'} ${plural(paths.size, 'run')}`;
+    return `${add.length > 0 ? 'tagged' : 'removed tags from'} ${plural(paths.size, 'run')}`;
   },
 );
 
 /**
- * Moves items to the trash of their directory.
- * @throws UserError if a process writes to one, HttpError if one is the directory shown; then none is moved
+ * Moves items to the trash of the root directory that contains them.
+ * @throws UserError if a process writes to one, HttpError if one is a root directory; then none is moved
  */
 export const removeItems = action(
   z.strictObject({ of: names }),

@@ -64,7 +64,7 @@ export async function pageOf(place: Place, inside: readonly Item[], given: Given
 const addressOf = (page: 'of' | 'saved', name: string): string =>
   `/${page}/${name.split('/').map(encodeURIComponent).join('/')}`;
 
-/** The page of a study's result or, if there is none, of its plan. */
+/** The page of a study's result or, if it has none that can be shown, of its plan. */
 function studyPage({ item, path }: Place, recorded: () => Page | undefined): Page {
   const { done, environment, kind, model, name, of, status } = item;
   let state = 'no result yet';
@@ -85,7 +85,7 @@ function studyPage({ item, path }: Place, recorded: () => Page | undefined): Pag
       state: `${formatCount(done)} of ${plural(of, 'run')} complete; ${state}`,
     }),
     sections: sectionsOf(['runs', 'Runs', ''], ['plan', 'Plan', preformatted(plan.slice(0, 200_000))]),
-    // Earlier versions of policyloop saved a page.
+    // Studies of earlier versions may contain a saved page.
     footer:
       savedPage(path) !== undefined &&
       html`<a href="${addressOf('saved', name)}" target="_blank">Open the saved page</a> (scripts are disabled)`,

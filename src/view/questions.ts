@@ -27,7 +27,7 @@ export function shownQuestion({ item, path }: Place, admitted: (address: string)
 /** Maximum size of a picture, in bytes. */
 const largestPicture = 32 * 2 ** 20;
 
-/** The GIF of the open question. @throws HttpError if the question isn't open */
+/** The GIF of the open question. @throws HttpError if the question isn't open or has no picture */
 export function questionPicture(place: Place, question: string | null): Buffer {
   const open = place.item.kind === 'run' ? readQuestion(place.path) : undefined;
   const name = open?.question === question ? open?.picture : undefined;
@@ -72,7 +72,7 @@ export const answerQuestion = action(
   longestAnswer,
 );
 
-/** Cleans an answer as the run does: one line, without characters that affect the surrounding text. */
+/** Cleans an answer in the same way as the run: one line, without characters that affect the surrounding text. */
 function cleaned(said: Said): Said {
   const typed = readTyped(typedText(said));
   if (typed.kind === 'said') return typed.said;
@@ -91,7 +91,7 @@ const markEvery = 2000;
 
 /**
  * Marks directories as viewed, so that their runs may ask questions without a terminal. Creates a missing runs
- * directory, because a run looks for the mark first.
+ * directory, because a new run checks for the mark before it creates the directory.
  * @returns a function that removes the marks, and the directories it created if they are still empty
  */
 export function markRoots(roots: readonly Root[]): () => void {

@@ -48,7 +48,7 @@ const evaluationsIn = remembered<RunSummary, number>(({ path }) => {
   return count;
 });
 
-/** A run with its config; undefined for other items, and if the config can't be read. */
+/** A run or play with its config; undefined for other items, and if the config can't be read. */
 export const configuredRun = ({ item, summary }: Place): ConfiguredRun | undefined =>
   item.kind !== 'training' && summary ? configured(summary) : undefined;
 

@@ -220,7 +220,7 @@ function placeOf({ live }: Site, name: string): Place {
 
 function placeIn({ placeOf, query }: Asked, key = 'of'): Place {
   const name = query.get(key);
-  if (name === null) throw badRequest('must name a run or a training run', key);
+  if (name === null) throw badRequest('must name a run, training run or study', key);
   return placeOf(name);
 }
 
@@ -245,7 +245,7 @@ function wholeNumber(query: URLSearchParams, key: string, least: number): number
 
 function send(response: ServerResponse, { body, policy = contentPolicy, type }: Served): void {
   response.setHeader('content-security-policy', policy);
-  // This header isn't allowed in a sandbox.
+  // Browsers refuse sandboxed pages with this header.
   if (policy === savedPolicy) response.removeHeader('cross-origin-opener-policy');
   response.writeHead(200, { 'content-type': type }).end(typeof body === 'function' ? body() : body);
 }

@@ -48,7 +48,7 @@ export async function shownRunPage(name: string, path: string): Promise<Page> {
 
 interface Animated {
   readonly entry: BufferEntry;
-  /** Beginning of the alternative text; the policy's iteration and candidate follow. */
+  /** Start of the alternative text, before the policy's iteration and candidate. */
   readonly alt: string;
   readonly title: Html;
 }
@@ -70,8 +70,9 @@ function animations(name: string, shown: readonly Animated[], config: RunFrame['
 }
 
 export interface ShownIteration {
-  /** Evaluations up to the iteration, oldest first. */
+  /** Evaluations up to and including the iteration, oldest first. */
   readonly entries: readonly BufferEntry[];
+  /** Calls of the iteration. */
   readonly calls: readonly CallRecord[];
 }
 

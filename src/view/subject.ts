@@ -1,4 +1,4 @@
-/** Watches the files of a run or a training run. */
+/** Watches the files of a run, training run or study. */
 import { lstatSync } from 'node:fs';
 import { join } from 'node:path';
 import { logsIn, runFiles } from '../runs/reader.js';
@@ -43,7 +43,7 @@ export const subjectOf = ({ item, path }: Place): Subject | undefined => {
   }
 };
 
-/** Reads a growing file to its end, in bounded steps. @returns whether the file was truncated or replaced */
+/** Reads what was appended to a file, in at most four steps. @returns whether the file was truncated or replaced */
 function read(tail: Tail, onLine: (item: Readonly<Record<string, unknown>>) => void): boolean {
   let wasCut = false;
   for (let looks = 0; looks < 4; looks++) {
@@ -115,7 +115,7 @@ class CourseSubject implements Subject {
     const stale = this.#files.look();
     if (stale.length === 0) return [];
     if (!this.#course.read()) return [...this.#course.growth(), ...stale];
-    // Resuming a run removes its unfinished iteration, so read everything again.
+    // Resuming a run removes its unfinished iteration from the logs, so read everything again.
     this.#course = this.#begun();
     return [...this.whole(), ...stale];
   }

@@ -39,7 +39,7 @@ export interface Series {
 
 interface Marks {
   readonly label: string;
-  /** `cross`: at the lower edge, for x without a value. `diamond`: a mean, with its interval. */
+  /** `cross`: at the lower edge, for x without a value. `diamond`: at y, with the interval if there is one. */
   readonly draw: 'cross' | 'diamond';
   readonly colour: Colour;
   readonly marks: readonly {
@@ -69,7 +69,7 @@ export interface Chart {
   readonly shades?: readonly (readonly [from: number, to: number])[];
   /** Text below the chart for each x (default: its values). */
   readonly notes?: readonly string[];
-  /** Link for each x, such as `#evaluation-3-1`. A click on the chart follows it. */
+  /** Link for each x, such as `#iteration-3-0`. A click on the chart follows the link of the nearest point. */
   readonly links?: readonly (string | null)[];
   /** Text below the chart until a point is selected. */
   readonly hint?: string;

@@ -61,7 +61,7 @@ const joinedStretch = (a: Stretch, b: Stretch): Stretch => ({
 /** A run's evaluations; for a long run, only the lowest and highest of each stretch. */
 export class Curve extends Thinned<Stretch, CurvePoint> {
   #best = Number.NEGATIVE_INFINITY;
-  /** Number of evaluations. */
+  /** Number of evaluations added, including those that weren't kept. */
   count = 0;
 
   constructor() {

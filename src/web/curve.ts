@@ -2,7 +2,7 @@
 import { formatNumber } from '../format/numbers.js';
 import type { Chart } from './chart.js';
 
-/** An evaluation; `best`: highest score so far; `low`, `high`: lowest and highest return of its episodes. */
+/** An evaluation. `best`: highest score so far; `low`, `high`: range of its returns, or mean ± standard error. */
 export interface CurvePoint {
   readonly iteration: number;
   /** 0-based index within the iteration (for iteration 0, within the warm-up). */
@@ -29,14 +29,14 @@ export interface Course {
     readonly at?: Place;
   };
   readonly target?: number | undefined;
-  /** Title of the vertical axis, such as `Mean return of 20 episodes`. */
+  /** Title of the y axis, such as `Mean return of 20 episodes`. */
   readonly title: string;
   readonly noteOf?: (point: CurvePoint) => string;
   readonly linkOf?: (place: Place) => string | null;
   readonly hint?: string;
 }
 
-/** Places candidates on the iteration axis; those of one iteration are spread evenly. */
+/** Places candidates on the iteration axis: evenly spaced between their iteration and the next. */
 function placeIn({ lost, points }: Course): (place: Place) => number {
   const widths = { warmup: 1, proposals: 1 };
   for (const { candidate, iteration } of [...points, ...lost]) {

@@ -20,7 +20,7 @@ export interface Item {
   readonly status: (typeof itemStatuses)[number];
   readonly environment: string | null;
   readonly model: string | null;
-  /** Completed iterations, games, steps or runs. */
+  /** Number of completed iterations, games, training steps, updates or runs; `of`: how many are planned. */
   readonly done: number;
   readonly of: number;
   /** Highest observed mean return; for a training run, the best held-out return. */
@@ -43,7 +43,7 @@ export interface Item {
   readonly note: string | null;
   /** Name of the outermost item that contains this one. */
   readonly within: string | null;
-  /** Why the item can't be read, or has no result. */
+  /** Why the item can't be read, or why it has no result. */
   readonly fault?: string;
   /** Values that the page requested, by config key; `evaluations` can be a key, too. */
   readonly settings?: Readonly<Record<string, string>>;
@@ -94,7 +94,7 @@ export interface ShownQuestion {
     /** Identifies the question within its run. */
     readonly question: string;
     readonly text: string;
-    /** Address of the animation; null if the environment can't be drawn. */
+    /** Address of the animation; null if there is none. */
     readonly picture: string | null;
     /** Maximum length of a remark, in characters. */
     readonly longestRemark: number;
@@ -106,7 +106,7 @@ export type Update =
   /** Iteration and candidate of the latest proposals without a result. */
   | { readonly kind: 'lost'; readonly places: readonly (readonly [number, number])[] }
   | { readonly kind: 'metrics'; readonly of: MetricKind; readonly rows: Growth<Row> }
-  /** The page has changed. */
+  /** The page, or the question that the run asks, has changed. */
   | { readonly kind: 'stale' };
 
 export interface Hit {

@@ -17,7 +17,6 @@ export const sectionsOf = (
     content === undefined || content === null || content === false ? [] : { id, title, content },
   );
 
-/** Present on pages that show work in progress. */
 interface Following {
   /** When the page was written, ISO 8601. */
   readonly written: string;

@@ -16,7 +16,7 @@ const positive = [217, 84, 33] as const;
 const negative = [38, 110, 224] as const;
 const sequential = [22, 148, 110] as const;
 
-/** Distinguishable with the common forms of colour blindness (Paul Tol's bright scheme, plus his orange). */
+/** Distinguishable with common forms of colour blindness: Paul Tol's bright scheme with a darker grey, plus orange. */
 const categorical = [
   [68, 119, 170],
   [238, 102, 119],
@@ -65,7 +65,7 @@ export function cellClass(value: number, scale: number): string {
   return level === 0 ? '' : `${value < 0 ? 'neg' : 'pos'}-${level}`;
 }
 
-/** Colours of the lines of the arms, `arm-0` first. */
+/** Line colours of the arms, starting with `arm-0`. */
 const arms = [
   'var(--point)',
   'var(--accent)',

@@ -12,14 +12,14 @@ export interface Shown {
   readonly status?: Item['status'];
 }
 
-/** Turns a path below the page into a relative link; encoding ensures that it can't become a `javascript:` link. */
+/** Turns a path below the page's directory into a relative link, encoded so that it can't become `javascript:`. */
 export const relativeLink = (path: string): string =>
   `./${path.split('/').map(encodeURIComponent).join('/')}`;
 
 /** For a file in the study's directory. */
 export const inFile: Shown = { linkOf: (run) => relativeLink(`${run}/${runFiles.report}`) };
 
-/** The header of a page, without the facts that have no value. */
+/** The header of a page. Facts without a value are omitted. */
 export function pageHeader({
   facts = [],
   kicker,
@@ -44,7 +44,7 @@ ${facts.length > 0 && factList(facts)}${verdict}
 </header>`;
 }
 
-/** Lists names and values, except names without a value. */
+/** Lists names with their values. Names without a value are omitted. */
 export const factList = (facts: readonly (readonly [name: string, value: Content])[]): Html =>
   html`<dl class="facts">${facts.map(([name, value]) => isShown(value) && html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>`;
 
@@ -54,7 +54,7 @@ const isShown = (value: Content) => value !== undefined && value !== null && val
 export const tile = (name: string, value: Content, note: Content, className = ''): Html =>
   html`<div class="tile ${className}"><dt>${name}</dt><dd class="value">${value}</dd><dd class="note">${note}</dd></div>`;
 
-/** The main result of a page, with its 95 % interval. @param over the sample, such as `over 5 games` */
+/** The main result of a page. @param over the sample, such as `over 5 games`, or why there is no interval */
 export const resultTile = (
   name: string,
   value: number | null | undefined,

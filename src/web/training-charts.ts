@@ -47,7 +47,7 @@ const charted: readonly (readonly [
   ['step', 'rssBytes', 'Memory use', 'bytes'],
 ];
 
-/** The charts of a training run, the main chart first; empty before the first step. */
+/** The charts of a training run, the main chart first; empty until the first metrics arrive. */
 export function trainingCharts(all: TrainingRows, words: TrainingWords): readonly Chart[] {
   const [step, validation, evaluation] = [
     numbered(all.step),

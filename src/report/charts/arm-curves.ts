@@ -19,7 +19,7 @@ export interface CurveArm {
   readonly confirmed?: { readonly mean: number; readonly interval: readonly [number, number] } | undefined;
 }
 
-/** Number of arm colours in the style sheet; after the last, colours repeat with dashed lines. */
+/** Number of arm colours (web/palette.ts). The next eight arms reuse them with dashed lines. */
 const colours = 8;
 
 interface CurveOptions {
@@ -30,7 +30,7 @@ interface CurveOptions {
   readonly isNormalised?: boolean | undefined;
 }
 
-/** Maximum number of arms whose bands are shown at first; more bands would hide each other. */
+/** With more arms, bands are hidden at first, because they would cover each other. */
 const mostBands = 4;
 
 /**
@@ -104,7 +104,7 @@ export function armCurves(
           `${nameOf(i)}: mean ${formatReturn(mean)}, 95 % interval ${formatInterval(interval)}, ${plural(count, 'run')}`,
       ),
     }),
-    hint: 'Point at the chart for values; drag to zoom, double-click to reset.',
+    hint: 'Hover over the chart for values; drag to zoom, double-click to reset.',
   };
   return chartFigure(
     chart,

@@ -33,11 +33,11 @@ const axisHeight = 20;
 const tallest = 640;
 const mostColumns = 1500;
 
-/** Draws the parameters (rows) of all evaluations (columns) as an image, below a strip with the scores. */
+/** Draws the parameters (rows) of up to `mostColumns` evaluations (columns) as an image, below a strip of scores. */
 export function parameterHeatMap(data: RunData, labels: TaskLabels): Html {
   const { entries: all, parameters: spec } = data;
   const highest = bestEntry(all);
-  // With more columns, the image would be wider than a screen.
+  // More columns would be narrower than a pixel.
   const entries = sampled(all, mostColumns, highest);
   const columns = entries.length;
   if (columns === 0 || spec.count === 0) return html`<p class="empty">No evaluations.</p>`;
@@ -83,13 +83,13 @@ ${warmup > 0 && warmup < columns && html`<line class="boundary" x1="${x(warmup)}
   const places = new Map(all.map((entry, i) => [entry, i]));
   const caption = html`<ul class="legend">${colours.legend}
 <li><span class="key outline"></span>best observed (evaluation ${all.indexOf(highest!) + 1})</li>
-${columns < all.length && html`<li>${formatCount(columns)} of ${formatCount(all.length)} evaluations</li>`}
+${columns < all.length && html`<li>${formatCount(columns)} of ${formatCount(all.length)} evaluations shown</li>`}
 ${warmup > 0 && warmup < columns && html`<li><span class="key boundary"></span>end of the warm-up</li>`}
 </ul>
 <details class="row-key"><summary>Row names</summary><p>${names.map((name, row) => html`${row > 0 && ', '}<b>${row}</b> ${name}`)}</p></details>`;
   return html`<figure>
 ${chart}
-<p class="readout">Point at a cell for its value, or move with the arrow keys.</p>
+<p class="readout">Hover over a cell or use the arrow keys to see its value.</p>
 <figcaption>${caption}</figcaption>
 </figure>
 ${embedJson('heat-data', {

@@ -29,10 +29,10 @@ export function spreadOf({ returns, score }: BufferEntry, isBinary: boolean) {
   return { low: sorted[0]!, high: sorted.at(-1)!, inner };
 }
 
-/** Maximum number of failed proposals to mark: the latest ones. */
+/** Maximum number of failed proposals to mark; if there are more, only the latest are marked. */
 const mostLost = 500;
 
-/** Draws each evaluation's score and spread, the best so far, the confirmed interval and the target. */
+/** Draws each evaluation's score and spread, the best so far, failed proposals, the confirmed return and the target. */
 export function learningCurve(
   data: RunData,
   proposals: readonly LoggedProposal[],
@@ -74,7 +74,7 @@ export function learningCurve(
     title: episodes === 1 ? 'Return' : `Mean return of ${episodes} episodes`,
     noteOf,
     linkOf: (place) => (place.iteration === 0 ? null : (link(place) ?? null)),
-    hint: 'Point at an evaluation for details; click to open its log; drag to zoom, double-click to reset.',
+    hint: 'Hover over an evaluation for details; click to open its log; drag to zoom, double-click to reset.',
   });
   const spread = binary ? 'the standard error of the mean' : 'quartiles (bar) and range (line) over episodes';
   return chartFigure(chart, episodes > 1 ? html`Evaluations with ${spread}.` : undefined);

@@ -49,9 +49,7 @@ export function revisionFigures(
   };
 }
 
-/**
- * Example: `12 revisions: 5 better, 4 not better; mean change in return 3.1, in parameters 8 % of their range; …`.
- */
+/** Example: `12 revisions: 5 better, 7 not better; mean change in return 3.1, in parameters 8 % of their range; …`. */
 export function revisionText(figures: RevisionFigures): string {
   const { asked, better, change, distance, kept, noBetter, rejected } = figures;
   const results = Object.entries({ better, 'not better': noBetter, unchanged: kept, rejected })

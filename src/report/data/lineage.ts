@@ -1,4 +1,4 @@
-/** Finds out which earlier programs the programs of a run were made from. */
+/** Traces a run's programs back to the programs that they were made from. */
 import type { Config } from '../../config/config.js';
 import { knownEntries, lastKnown } from '../../experiment/prompter.js';
 import { parentsOf, remembered, withoutVariants } from '../../prompting/context/history.js';
@@ -19,8 +19,8 @@ type Proposed = Pick<BufferEntry, 'iteration' | 'candidate'> &
   Partial<Pick<BufferEntry, 'parameters' | 'revises' | 'tuned'>>;
 
 /**
- * The evaluation that a program was made from: the tuned or revised one, the parent that `proposal` chose, or the
- * best evaluation in the prompt, which leaves out the warm-up.
+ * The evaluation that a program was made from: the evaluation that it revises or tunes, the parent that `proposal`
+ * chose, or else the best evaluation in the prompt. Prompts omit the warm-up.
  */
 export function parentOf(
   { candidate, iteration, parameters, revises, tuned }: Proposed,

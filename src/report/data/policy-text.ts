@@ -13,7 +13,7 @@ import type { TaskLabels } from './task-labels.js';
 /** Number of decimals for weights derived from parameters. */
 const weightDecimals = 3;
 
-/** Returns the map from parameters to weights, if parameters are coordinates in a random subspace. */
+/** @returns a function from parameters to weights; undefined unless parameters are coordinates in a random subspace */
 export function projectedWeights(
   policy: PolicyDescription,
 ): ((parameters: ParameterVector) => ParameterVector) | undefined {
@@ -28,7 +28,7 @@ export type WeightedPolicy = PolicyDescription & { kind: 'linear' | 'mlp' };
 export const weightsOf = (policy: WeightedPolicy, parameters: ParameterVector): ParameterVector =>
   policy.kind === 'mlp' ? networkWeights(policy, parameters) : linearWeights(policy, parameters);
 
-/** The policy as text: a table of weights for each layer, or the parameters in the answer format. */
+/** The policy as text: a table of weights for each layer, the parameters in the answer format, or both. */
 export function policyLines(
   policy: PolicyDescription,
   spec: ParameterSpec,

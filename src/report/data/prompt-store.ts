@@ -9,7 +9,7 @@ export type PackedPrompts = readonly (readonly TextPart[])[];
 /** Maximum total length of the packed prompts on a page, in characters. */
 const mostCharacters = 1_500_000;
 
-/** Packs the prompts that fit on a page, chosen alternately from the start and the end. @returns also their indices */
+/** Packs the prompts that fit on a page, chosen alternately from the start and the end. `kept`: their indices. */
 export function packPrompts(prompts: readonly Prompt[]): {
   readonly kept: readonly number[];
   readonly packed: PackedPrompts;

@@ -18,7 +18,7 @@ interface Place {
   readonly candidate: number;
 }
 
-/** A candidate of an iteration with its calls and, if one was accepted, its evaluation. */
+/** A candidate of an iteration with its calls and, if it was evaluated, its evaluation. */
 export interface LoggedProposal extends Place {
   /** The portfolio member that proposed it. */
   readonly member: string | undefined;
@@ -92,7 +92,7 @@ export function loggedProposals(
 export const onlyProposals = (logged: readonly LoggedProposal[]): readonly LoggedProposal[] =>
   logged.filter(({ purpose }) => purpose === 'proposal');
 
-/** True if no call of the proposal was accepted. */
+/** True if the proposal was not evaluated and none of its calls was accepted. */
 export function isRejected(proposal: LoggedProposal): boolean {
   return (
     proposal.entry === undefined && proposal.attempts.every(({ outcome }) => outcome.kind !== 'accepted')
@@ -122,7 +122,7 @@ export interface RunData extends RunSummary {
   readonly events: Iterable<LoggedEvent>;
   /** Descriptions of unreadable parts; complete only after calls and events have been read. */
   readonly faults: readonly string[];
-  /** Animations of the best, worst and first policy; empty if nothing can be drawn. */
+  /** Animations of the best, worst and first policies, and files drawn during the run; empty if nothing was drawn. */
   readonly animations: Animations;
 }
 

@@ -4,13 +4,13 @@ import type { EnvironmentConfig } from '../../environments/settings.js';
 import { frozenLakeMaps } from '../../environments/toy-text/grid-walks.js';
 import type { PolicyDescription } from '../../policies/policy.js';
 
-/** Readable names for a task's observations, actions and states. */
+/** Readable names for a task's observations and actions. */
 export interface TaskLabels {
   readonly observations: readonly string[];
   readonly actions: readonly string[];
 }
 
-/** Names from the Gymnasium documentation. */
+/** Names by the first part of an environment's id, for Gymnasium's environments as in its documentation. */
 const known: Readonly<Record<string, Partial<TaskLabels>>> = {
   CartPole: {
     observations: ['cart position', 'cart velocity', 'pole angle', 'pole angular velocity'],
@@ -48,7 +48,7 @@ export function taskLabels(
   policy: PolicyDescription,
   own: Pick<EnvironmentWords, 'observationNames' | 'actionNames'> = {},
 ): TaskLabels {
-  // All mazes share the name before the first hyphen.
+  // For example, `CartPole-v1` becomes `CartPole`.
   const name = environmentId.replace(/-.*$/, '');
   const task: Partial<TaskLabels> = {
     ...(Object.hasOwn(known, name) && known[name]),

@@ -35,7 +35,7 @@ ${htmlTable(groups, [
   bar(({ share }) => share),
   text('meaning', ({ kind }) => faultMeaning[kind as ModelErrorKind]),
 ])}
-<p class="note">Every attempt counts, even if a retry succeeded or its reply was used.</p>`;
+<p class="note">Every attempt counts, even if a retry succeeded or the reply was used despite the fault.</p>`;
 }
 
 function failedCalls(

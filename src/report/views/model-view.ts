@@ -74,7 +74,7 @@ function totalsTable(
   return htmlTable(rows, [text('learning', ([name]) => name), number('value', ([, value]) => value)]);
 }
 
-/** Plots predicted against observed returns; undefined if no reply predicted one. */
+/** Plots predicted against observed returns; undefined if no evaluated proposal predicted its return. */
 export function predictionView(proposals: readonly LoggedProposal[]): Html | undefined {
   const asked = onlyProposals(proposals);
   const points = asked

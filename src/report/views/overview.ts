@@ -137,7 +137,7 @@ export function confirmationTable(
 <p class="note">The best candidates were compared on unseen episodes; the winner was then evaluated on further unseen episodes.</p></div>`;
 }
 
-/** Lists the run's distinct warnings with their counts, and commands from other processes. */
+/** Lists the run's distinct warnings with their counts, commands from other processes, and unreadable parts. */
 export function warnings({ events, faults }: Pick<RunData, 'events' | 'faults'>): Html | undefined {
   const counts = new Map<string, number>();
   for (const event of events)

@@ -36,7 +36,7 @@ export function sourceView(source: string): Html {
   return html`<pre class="source" tabindex="0"><code>${parts}${source.slice(end).trimEnd()}</code></pre>`;
 }
 
-/** Maximum number of programs in the table. */
+/** Maximum number of programs in a table. */
 const mostShown = 100;
 
 /** Shows new bests and their ancestors, with the changes that each made to its parent. */
@@ -85,7 +85,7 @@ export const programChange = (
   html`<details class="change"${open && html` open`}><summary>${placeName(entry, config)}: changes from ${placeName(parent, config)} <span class="muted">${formatReturn(parent.score)} → ${formatReturn(entry.score)}</span></summary>
 ${textDifference(parent.program, entry.program)}</details>`;
 
-/** Shows the latest failed programs, with the faulty line and the observation there; undefined if none failed. */
+/** Shows failed programs, latest first, with the faulty line and the observation; undefined if none failed. */
 export function failedPrograms(
   data: Pick<RunData, 'config' | 'entries'>,
   proposals: readonly LoggedProposal[],

@@ -16,13 +16,13 @@ const mostShown = 12;
 /** Maximum number of samples per evaluation, because a malicious file may have any number. */
 const mostSamples = 8;
 
-/** Samples of one evaluation at a time. The steps are radio buttons, so this works without scripts. */
+/** Shows the samples of one evaluation at a time. The steps are radio buttons, so this works without scripts. */
 export function samplesView(
   samples: readonly RecordedSample[],
   { steps, unit }: RecordedTraining,
 ): Html | undefined {
   if (samples.length === 0) return undefined;
-  // Leave out later samples: the training run has resumed before them and will record them again.
+  // Omit later samples: the training run resumed from an earlier checkpoint, and will record them again.
   const current = samples.filter(({ step }) => step <= steps.done);
   const shown = sampled([...groupedBy(current, ({ step }) => step)], mostShown);
   return html`<p class="note">Answers to the same held-out prompts, shortened. Choose ${unit === 'step' ? 'a step' : 'an update'}:</p>
@@ -53,7 +53,7 @@ ${score !== undefined && html`<p class="note">${score === null ? 'no usable answ
 </article>`;
 }
 
-/** Compares the model or policy with searches that had the same number of episodes. */
+/** Compares the model or policy with searches that used about as many episodes. */
 export function baselines({ facts, metrics }: TrainingFiles): Html | undefined {
   const evaluations = metrics.filter(
     ({ kind, bestReturn }) => kind === 'evaluation' && bestReturn !== undefined,

@@ -12,7 +12,7 @@ import { SearchPage } from './pages/search-page.js';
 const links: Readonly<Record<LinkState, string>> = {
   live: 'live',
   lost: 'disconnected, reconnecting',
-  refused: 'not authorized: open the address that policyloop view printed',
+  refused: 'rejected by the server: open the address that policyloop view printed',
 };
 
 const keys = [
@@ -22,7 +22,7 @@ const keys = [
   ['n, p', 'next, previous iteration'],
   ['g', 'all runs'],
   ['s', 'search'],
-  ['?', 'show shortcuts'],
+  ['?', 'show or hide shortcuts'],
 ];
 
 const shortcuts: Readonly<Record<string, (event: KeyboardEvent) => void>> = {
@@ -79,7 +79,6 @@ function moveRow(by: number) {
   rows[at < 0 ? 0 : Math.max(0, Math.min(rows.length - 1, at + by))]?.focus();
 }
 
-/** Shows the live view, whose server runs on this machine. */
 export function showView() {
   enter();
   followLinks();

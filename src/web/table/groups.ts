@@ -11,7 +11,7 @@ export interface Group {
   readonly items: readonly Item[];
 }
 
-/** Groups items by these keys. Leaves out directories of runs, because their runs are grouped. */
+/** Groups items by these keys. Skips directories of runs, because the runs in them are items too. */
 export function groupsOf(items: readonly Item[], by: readonly string[]): readonly Group[] {
   const keys = by.map(fieldOf);
   const groups = new Map<string, Group & { readonly items: Item[] }>();
@@ -31,7 +31,7 @@ export function groupsOf(items: readonly Item[], by: readonly string[]): readonl
 export const groupTitle = ({ values }: Pick<Group, 'values'>, by: readonly string[]): string =>
   values.map((value, i) => `${by.length > 1 ? `${by[i]} ` : ''}${value ?? '–'}`).join(', ');
 
-/** A field's value for a group: the mean of numbers, the earliest start, or the value that all items share. */
+/** A field's value for a group: a mean, the earliest start, the shared value, or the number of different values. */
 export function groupValue(items: readonly Item[], { key, kind, of }: Field): Value {
   const values = items.map(of).filter((value) => value !== null);
   const [first = null] = values;

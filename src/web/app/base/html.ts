@@ -3,12 +3,11 @@ import { h } from 'preact';
 
 export const html = htm.bind(h);
 
-/** An event of a text field or checkbox. */
 export interface InputEvent {
   readonly currentTarget: HTMLInputElement;
 }
 
-/** Handles the submission of a form. `field` returns a value by name, including the value of the button pressed. */
+/** Creates a submit handler. `field` returns the trimmed value of a named field or of the pressed button. */
 export const submitted =
   (handle: (field: (name: string) => string) => void) =>
   (event: SubmitEvent & { readonly currentTarget: HTMLFormElement }): void => {

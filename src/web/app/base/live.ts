@@ -15,13 +15,12 @@ interface Listener {
 /** `refused`: the server rejects the connection, for example because another view now runs at this address. */
 export type LinkState = 'live' | 'lost' | 'refused';
 
-/** Called whenever the state of the connection changes. */
 export const OnLinkState = createContext<(state: LinkState) => void>(() => undefined);
 
-/** Key in local storage, which pages on other ports can't read, unlike cookies. */
+/** Key in local storage. Unlike cookies, it can't be read by pages on other ports. */
 const tokenKey = 'policyloop view';
 
-/** Moves the token from the URL that `policyloop view` printed to local storage. */
+/** If the URL contains the token, stores it in local storage and removes it from the address bar. */
 export function enter(): void {
   const entered = new URL(location.href);
   const token = entered.searchParams.get('token');
@@ -39,7 +38,7 @@ const refusedPause = 3000;
 
 /**
  * Receives server-sent events while the component is mounted.
- * @param watched query string: `of` with names of items, or `all`; `key` with config keys whose values to include
+ * @param watched query string: `of` (names of items) or `all`, and `key` (config keys whose values to include)
  */
 export function useLive(watched: string, listener: Listener): void {
   const onState = useContext(OnLinkState);
@@ -55,7 +54,7 @@ export function useLive(watched: string, listener: Listener): void {
         return;
       }
       if (source !== undefined) return;
-      // An EventSource can't send headers.
+      // An EventSource can't send headers, so the token is part of the URL.
       source = new EventSource(`/api/events${watched}&token=${encodeURIComponent(token())}`);
       source.addEventListener('open', () => onState('live'));
       source.addEventListener('error', () => {
@@ -83,7 +82,7 @@ export function grow<T>(list: T[], { keep, added }: Growth<T>): void {
   for (const item of added) list.push(item);
 }
 
-/** @throws Error with the server's message */
+/** @throws Error if the request fails, with the server's message if it sent one */
 async function ask<T>(address: string, body?: object): Promise<T> {
   const response = await fetch(address, {
     headers: { authorization: `Bearer ${token()}`, ...(body && { 'content-type': 'application/json' }) },
@@ -94,13 +93,13 @@ async function ask<T>(address: string, body?: object): Promise<T> {
   throw new Error(answer.error?.message ?? `the server replied with status ${response.status}`);
 }
 
-/** Minimum pause between requests for the same answer, in milliseconds; longer after slow requests. */
+/** Minimum pause after a request for an answer, in milliseconds. After slow requests, the pause is longer. */
 const leastPause = 1500;
 
 /**
- * Requests an answer from the server, and another one whenever `refresh` is called.
+ * Requests an answer from the server, and another one when an argument changes or `refresh` is called.
  * @param address if undefined, nothing is requested yet
- * @param basis what the answer depends on; if given, an answer stays visible until the next one arrives
+ * @param basis if given, the last answer stays visible until the next one arrives, even if the address changes
  */
 export function useAnswer<T>(address: string | undefined, basis?: string) {
   const [answer, setAnswer] = useState<T | undefined>(undefined);
@@ -141,11 +140,11 @@ export function useAnswer<T>(address: string | undefined, basis?: string) {
   return { answer, problem, refresh: () => void refresh() };
 }
 
-/** Sends requests; `said` is the answer to the last one, or its error message. */
+/** Sends POST requests. `said` is the answer to the last one or its error message. */
 export function usePost() {
   const [said, setSaid] = useState('');
   const [isSending, setSending] = useState(false);
-  /** True if the request succeeded. */
+  /** @returns whether the request succeeded */
   const send = async (address: string, body: object): Promise<boolean> => {
     setSending(true);
     setSaid('sending …');

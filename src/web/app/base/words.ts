@@ -1,4 +1,3 @@
-/** Units, returns, addresses and navigation. */
 import { formatReturn, missing } from '../../../format/numbers.js';
 import type { Item } from '../../messages.js';
 
@@ -51,7 +50,7 @@ export function followLinks(): void {
     const link = event.target instanceof Element ? event.target.closest('a') : null;
     if (!link?.href || link.target) return;
     const { hash, origin, pathname, search } = new URL(link.href);
-    // The browser scrolls to sections of the same page itself.
+    // For a link to a section of this page, the browser scrolls by itself.
     const isHere = hash !== '' && pathname === location.pathname && search === location.search;
     const isPage = /^\/(?:$|of\/|(?:calls|compare|diff|search)$)/.test(pathname);
     if (origin !== location.origin || isHere || !isPage) return;

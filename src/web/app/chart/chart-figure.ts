@@ -1,4 +1,4 @@
-/** Draws a chart with uPlot. Adapts it to the container's width and the colour scheme; the legend toggles series. */
+/** Draws a chart with uPlot. Adapts it to the container's width and the colour scheme; the legend toggles its parts. */
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import uPlot from 'uplot';
 import { formatInterval } from '../../../format/numbers.js';
@@ -11,7 +11,7 @@ import { type Ends, textOf, ticksOf, tickTexts, type Values, xRange, yRange } fr
 
 type Hidden = Drawn['hidden'];
 
-/** Entries of the legend: one per label of series and marks, then one for the bands. */
+/** Parts that the legend can hide: one per label of series and marks, and one for all bands. */
 function partsOf({ bands, marks = [], series }: Chart) {
   const parts = [...series, ...marks];
   return [
@@ -26,7 +26,7 @@ export function ChartFigure({ chart }: { readonly chart: Chart }) {
   const [hidden, setHidden] = useState<Hidden>(
     () => new Set(partsOf(chart).flatMap(({ isHidden, label }) => (isHidden ? [label] : []))),
   );
-  /** Index of the last point under the pointer; -1 if there was none yet. */
+  /** Index of the last point selected with the pointer or keyboard; -1 before the first. */
   const [last, onPoint] = useState(-1);
   const latest = useRef({ chart, hidden, onPoint });
   latest.current = { chart, hidden, onPoint };
@@ -56,7 +56,7 @@ export function ChartFigure({ chart }: { readonly chart: Chart }) {
       plot.current?.setSize({ width, height: latest.current.chart.height ?? 320 });
     });
     observer.observe(box);
-    // The style sheet's condition for dark colours, which excludes paper.
+    // Dark colours apply only on screens: printed pages are light.
     const scheme = matchMedia('screen and (prefers-color-scheme: dark)');
     scheme.addEventListener('change', make);
     return () => {
@@ -120,7 +120,7 @@ interface ToggleProps {
   readonly onChange: (isOn: boolean) => void;
 }
 
-/** A checkbox that shows or hides part of a chart, with a sample of its mark. */
+/** A checkbox that shows or hides parts of a chart. `mark`: sample of the part to show next to it. */
 function Toggle({ label, mark, isOn, onChange }: ToggleProps) {
   return html`<li><label><input type="checkbox" checked=${isOn} onChange=${({ currentTarget }: InputEvent) => onChange(currentTarget.checked)} /> ${mark && html`<span class=${`key draw-${mark.draw}${mark.isDashed ? ' dashed' : ''}`} style=${{ '--key': colourIn(mark.colour) }}></span>`}${label}</label></li>`;
 }
@@ -224,7 +224,7 @@ function optionsOf(latest: Latest, width: number): uPlot.Options {
         (plot) =>
           plot.over.addEventListener('click', (event) => {
             const { idx } = plot.cursor;
-            // A touch only selects a point; the text below then has the link.
+            // A touch only selects a point; the text below the chart then links to it.
             if (typeof idx !== 'number' || (event as PointerEvent).pointerType === 'touch') return;
             const link = latest.current.chart.links?.[nearest(plot, latest.current, idx)];
             if (link) follow(link);
@@ -234,7 +234,7 @@ function optionsOf(latest: Latest, width: number): uPlot.Options {
   };
 }
 
-/** The index of the point closest to the pointer, among those with the same x. */
+/** Of the points with the same x, the index of the one vertically closest to the pointer. */
 function nearest(plot: uPlot, { chart: { at, series }, hidden }: Drawn, index: number): number {
   const values = series.find(({ label }) => !hidden.has(label))?.values ?? [];
   const distance = (i: number) =>

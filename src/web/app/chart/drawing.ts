@@ -42,7 +42,7 @@ function visible(plot: uPlot, { at }: Chart): readonly number[] {
   return [...at.keys()].filter((i) => (at[i + 1] ?? Infinity) >= min! && (at[i - 1] ?? -Infinity) <= max!);
 }
 
-/** Draws below the series, up to 3 pixels beyond the left and right edges, so that whiskers there aren't cut off. */
+/** Draws shades, whiskers and bands. Whiskers at the left and right edges may extend 3 pixels beyond the plot. */
 export function drawBelow(plot: uPlot, drawn: Drawn): void {
   const canvas = canvasOf(plot);
   const { bottom, ctx, left, px, right, top, x } = canvas;
@@ -79,7 +79,7 @@ function drawBand(
   ctx.fill();
 }
 
-/** Maximum number of points with whiskers; more whiskers would cover everything. */
+/** Charts with more points have no whiskers, because the whiskers would cover everything. */
 const mostWhiskers = 1500;
 
 function drawWhiskers(
@@ -112,7 +112,7 @@ const cross = 3.5;
 const diamond = [[0, -6] as const, [6, 0] as const, [0, 6] as const, [-6, 0] as const];
 const triangle = [[-5, 8] as const, [5, 8] as const, [0, 0] as const];
 
-/** Draws over the series: levels, marks, and triangles at the edge in place of points beyond it. */
+/** Draws levels, marks, and a triangle at the upper or lower edge for each outlier beyond it. */
 export function drawAbove(plot: uPlot, drawn: Drawn): void {
   const canvas = canvasOf(plot);
   const { bottom, ctx, fill, left, px, right, stroke, top, x, y } = canvas;

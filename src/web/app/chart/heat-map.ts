@@ -2,7 +2,7 @@
 interface Heat {
   readonly names: readonly string[];
   readonly evaluations: readonly string[];
-  /** The values of each column, separated by spaces. */
+  /** For each column, its values, separated by spaces. */
   readonly columns: readonly string[];
 }
 

@@ -39,7 +39,7 @@ export function LiveCurve({ ci95, confirmed, course, name, target, version }: Pr
         target,
         title: 'Mean return',
         linkOf: ({ iteration }) => itemAddress(name, { iteration }),
-        hint: 'Hover for details, click to open an iteration, drag to zoom, double-click to reset.',
+        hint: 'Hover over the chart for details; click to open an iteration; drag to zoom, double-click to reset.',
       }),
     [version, confirmed, ci95, target],
   );

@@ -54,16 +54,16 @@ ${ticks.map(([at, text]) => html`<text x=${x(i) + 6} y=${y(at) + 4}>${shortened(
 <p class="readout" aria-live="polite">${line ? html`${line.note} <a ref=${note} href=${line.href}>${line.link}</a>` : 'Each line is a run, coloured by its result. Hover over a line or use the arrow keys to see its values; click to open the run.'}</p>`;
 }
 
-/** Width of a character of the labels, in pixels. */
+/** Approximate width of a character in labels, in pixels. */
 const character = 6.6;
 
-/** Shortens a name to its end, such as `…temperature`, which is more specific than its beginning. */
+/** Keeps the end of a long text, such as `…temperature`, because the end of a key is the most specific part. */
 function shortened(text: string, room: number): string {
   const most = Math.max(6, Math.floor(room / character));
   return text.length <= most ? text : `…${text.slice(1 - most)}`;
 }
 
-/** Maximum distance in pixels between the pointer and the line that it selects. */
+/** Maximum vertical distance, in pixels, between the pointer and the line that it selects. */
 const reach = 24;
 
 function nearest(

@@ -37,7 +37,7 @@ const texts: Readonly<Record<NonNullable<Axis['kind']>, (value: number) => strin
 export const textOf = ({ kind = 'number', ticks }: Axis, value: number): string =>
   ticks?.find(([at]) => at === value)?.[1] ?? texts[kind](value);
 
-/** Labels of an axis's ticks, with enough digits to tell them apart. */
+/** Labels of an axis's ticks. If the axis has no `kind`, they have enough digits to tell them apart. */
 export function tickTexts(axis: Axis, ticks: readonly (number | null)[]): string[] {
   const text = axis.kind === undefined ? apart(ticks, formatPlain) : (value: number) => textOf(axis, value);
   return ticks.map((tick) => (tick === null ? '' : axis.ticks ? textOf(axis, tick) : text(tick)));
@@ -56,7 +56,7 @@ export function xRange({ at, marks = [], series, x }: Chart, low: number, high: 
   if (low > (at[0] ?? low) || high < (at.at(-1) ?? high)) return [low, high];
   const marked = marks.flatMap((own) => own.marks.flatMap((mark) => mark.x ?? []));
   const [first, last] = endsOf([at[0] ?? 0, at.at(-1) ?? 1, ...marked]);
-  // A logarithmic axis can't reach 0.
+  // A logarithmic axis can't reach 0, so its margins are factors.
   if (x.scale === 'log') return [x.from ?? first / 1.1, x.to ?? last * 1.1];
   const distance = (last - first) / Math.max(1, at.length - 1) || 1;
   // Leave room for half a bar at each end, and keep the points of a scatter plot off the edges.
@@ -78,7 +78,7 @@ const endsOf = (values: readonly number[]): Ends =>
     [Infinity, -Infinity],
   );
 
-/** The range of y that contains everything shown between two x: values, intervals, levels and marks. */
+/** The range of y that contains all values, intervals, levels and marks between two x, except outliers. */
 export function yRange({ chart, hidden }: Drawn, [from, to]: Ends): Ends {
   const { at, bands, levels = [], marks = [], series, y } = chart;
   const isShown = ({ label }: { readonly label: string }) => !hidden.has(label);
@@ -117,7 +117,7 @@ export function yRange({ chart, hidden }: Drawn, [from, to]: Ends): Ends {
   return [bottom, Math.max(y.to ?? largest, bottom + 1e-9 * (Math.abs(bottom) || 1))];
 }
 
-/** Limits a range to Tukey's outer fence (3 interquartile ranges), because outliers would flatten the rest. */
+/** Limits one side of a range to Tukey's outer fence (3 interquartile ranges): outliers would flatten the rest. */
 function fenced(values: readonly number[], [low, high]: Ends, side: 'low' | 'high' | undefined): Ends {
   if (side === undefined || values.length < 20) return [low, high];
   const ascending = values.toSorted((a, b) => a - b);

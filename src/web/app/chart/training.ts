@@ -1,5 +1,3 @@
-/** Charts of a training run, in files and in the live view. */
-
 import { useMemo } from 'preact/hooks';
 import type { TrainingRows } from '../../messages.js';
 import { type TrainingWords, trainingCharts } from '../../training-charts.js';

@@ -1,4 +1,4 @@
-/** Reloads a file that shows work in progress. */
+/** Regularly reloads a saved page of work in progress, and shows how old it is. */
 
 const units = Object.entries({ days: 86_400, h: 3600, min: 60 });
 
@@ -19,7 +19,7 @@ export function followFile(): void {
   update();
   setInterval(update, 1000);
   setInterval(() => {
-    // Don't reload while text is selected or a section is open, because both would be lost.
+    // Don't reload while text is selected or details are open, because a reload would undo both.
     const isRead = getSelection()?.isCollapsed === false || document.querySelector('main details[open]');
     if (box.checked && !isRead) location.reload();
   }, 1000 * Number(box.dataset.every));

@@ -15,7 +15,7 @@ import { TrainingCharts } from '../chart/training.js';
 import { showPrompt } from './prompts.js';
 import { makeSortable } from './sortable.js';
 
-/** Parses a block of JSON in the page. */
+/** Parses a block of JSON in the page; null if there is no block. */
 export const jsonIn = <T>(block: Element | null | undefined): T | null =>
   JSON.parse(block?.textContent ?? 'null') as T | null;
 

@@ -6,7 +6,7 @@ import { activate } from './markup.js';
 /** Milliseconds until the next attempt to replace markup in which text is selected. */
 const readingTime = 3000;
 
-/** Markup that is updated in place, preserving open details, checked boxes, scroll positions and selected text. */
+/** Shows markup. An update keeps open details, checked boxes and scroll positions, and waits while text is selected. */
 export function Markup({ markup }: { readonly markup: string }) {
   const place = useRef<HTMLDivElement>(null);
   useLayoutEffect(() => {

@@ -2,7 +2,7 @@
 import { missing } from '../../../format/numbers.js';
 import { compareValues, type Value } from '../../table/fields.js';
 
-/** The value by which a cell sorts: its number, or its text. */
+/** The value by which a cell is sorted: its number or its text; null for a missing value. */
 function sortedBy(row: HTMLTableRowElement, column: number): Value {
   const cell = row.cells[column];
   const text = cell?.textContent.trim() ?? '';
@@ -15,7 +15,7 @@ function sortedBy(row: HTMLTableRowElement, column: number): Value {
 export function makeSortable(table: HTMLTableElement): void {
   const body = table.tBodies[0];
   const heads = [...(table.tHead?.rows[0]?.cells ?? [])];
-  // Rows with cells that span rows or repeat the row above must stay together.
+  // In a `data-fixed` table, cells span rows or repeat the row above, so its rows must keep their order.
   if (body === undefined || body.rows.length < 3 || table.dataset.fixed !== undefined) return;
   const original = [...body.rows];
   heads.forEach((head, column) => {

@@ -16,7 +16,7 @@ export function CallsPage({ query }: { readonly query: URLSearchParams }) {
   const change = (changed: object) => go(`/calls${queryOf({ span, by, filter, ...changed })}`, true);
   const choice = (key: string, chosen: string, value: string, label: string) =>
     html`<label><input type="radio" name=${key} value=${value} checked=${value === chosen} onChange=${() => change({ [key]: value })} /> ${label}</label>`;
-  return html`<form class="filter-form" aria-label="What to show" onSubmit=${(event: Event) => event.preventDefault()}>
+  return html`<form class="filter-form" aria-label="Period, grouping and filter" onSubmit=${(event: Event) => event.preventDefault()}>
 <fieldset class="filter"><legend>Period</legend>${Object.entries(spans).map(([value, label]) => choice('span', span, value, label))}</fieldset>
 <fieldset class="filter"><legend>Charts by</legend>${['model', 'purpose'].map((value) => choice('by', by, value, value))}</fieldset>
 <label>Runs <input id="filter" type="search" value=${filter} placeholder="all, or text, or model=openai* started=2026-11.." autocomplete="off" spellcheck=${false} onChange=${({ currentTarget }: InputEvent) => change({ filter: currentTarget.value })} /></label>

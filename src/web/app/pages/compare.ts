@@ -21,10 +21,10 @@ export function ComparePage({ query }: { readonly query: URLSearchParams }) {
   const box = (key: string, label: string) =>
     html`<label><input type="checkbox" checked=${query.has(key)} onChange=${({ currentTarget }: InputEvent) => change(key, currentTarget.checked ? '1' : '')} /> ${label}</label>`;
   return html`<${ShownPage} page=${page} problem=${problem} loading="Loading …">
-<form class="filter-form" aria-label="How to compare" onSubmit=${(event: Event) => event.preventDefault()}>
+<form class="filter-form" aria-label="Comparison options" onSubmit=${(event: Event) => event.preventDefault()}>
 <${KeysField} id="by" by=${query.get('by') ?? ''} placeholder="run, config or keys" help="by-help" apply=${(by: string) => change('by', by)} />
 ${box('normalise', 'Normalise returns')} ${box('unfinished', 'Include unfinished runs')}
-<p class="note" id="by-help"><code>run</code>: each run on its own; <code>config</code>: runs that differ only in their seed; or keys, such as <code>model.temperature</code> or <code>model, memory.best</code>.</p>
+<p class="note" id="by-help"><code>run</code>: each run separately; <code>config</code>: runs that differ only in their seed; or config keys, such as <code>model.temperature</code> or <code>model, memory.best</code>.</p>
 </form>
 ${a !== undefined && b !== undefined && more.length === 0 && html`<p><a href=${`/diff${queryOf({ a, b })}`}>Compare configs and best iterations (prompts, replies, parameters)</a></p>`}
 <//>`;

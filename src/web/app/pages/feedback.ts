@@ -34,7 +34,7 @@ export function Question({ name, onAnswered, question }: Props) {
   return html`<section id="question" class="question" aria-labelledby="question-title">
 <h2 id="question-title">How good is this episode?</h2>
 <div class="asked">
-${question.picture && html`<img class="episode" src=${question.picture} alt="Animation of the episode in question" />`}
+${question.picture && html`<img class="episode" src=${question.picture} alt="Animation of the episode" />`}
 <form onSubmit=${submit}>
 <p>${first}</p>
 ${rest.length > 0 && html`<p class="told">${rest.join('\n')}</p>`}
@@ -62,7 +62,7 @@ export function Steering({ item }: { readonly item: Item }) {
     const overrides = field('overrides').split(/\s+/).filter(Boolean);
     if (overrides.length > 0) steer({ action: 'set', overrides });
   });
-  return html`<div class="live-line" role="region" aria-label=${`Control this ${kind}`}>
+  return html`<div class="live-line" role="region" aria-label=${`Controls of this ${kind}`}>
 ${status === 'running' ? button('Pause', () => steer({ action: 'pause' })) : button('Resume', () => steer({ action: 'resume' }))}
 ${isSure ? button('Confirm stop', () => steer({ action: 'stop' })) : button('Stop', () => setSure(true))}
 ${kind === 'run' && html`<form onSubmit=${change}><label>Settings <input type="text" name="overrides" placeholder="limits.calls=500 iterations=200" size="28" autocomplete="off" /></label> <button type="submit" disabled=${isSending}>Set</button></form>`}

@@ -13,7 +13,7 @@ interface Props {
   readonly query: URLSearchParams;
   /** Address of the page without its query. */
   readonly path: string;
-  /** The directory whose runs are listed; if undefined, all items are. */
+  /** The directory whose runs are listed (default: all items are listed). */
   readonly within?: string;
   /** Columns to show if the query names none. */
   readonly columns?: readonly string[];

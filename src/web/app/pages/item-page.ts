@@ -38,7 +38,7 @@ function WholePage({ name, query }: Props) {
     items: ({ changed, whole }) => {
       const own = changed.find((one) => one.name === name);
       if (own === undefined) return;
-      // Refresh to show that the run has ended.
+      // Refresh the page, because it shows the status too.
       if (item !== undefined && !whole && own.status !== item.status) refresh();
       setItem(own);
     },
@@ -94,7 +94,7 @@ const columnsOf = (keys: readonly string[] = []): readonly string[] => [
   ...['status', ...keys, 'seed', 'progress', 'observed', 'confirmed', 'started'],
 ];
 
-/** Replaces the section of a study's runs by an empty one for the live table, or adds one. */
+/** Replaces the section that lists a study's runs with an empty one for the live table; adds it if there is none. */
 function withItems(sections: Page['sections']): Page['sections'] {
   const items = { id: 'items', title: 'Runs', html: '' };
   const at = sections.findIndex(({ id }) => id === 'runs' || id === 'repeats');

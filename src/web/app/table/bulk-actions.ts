@@ -14,12 +14,12 @@ interface Props {
   readonly items: readonly Item[];
   readonly groups: readonly Group[];
   readonly state: TableState;
-  /** The directory whose runs are listed; if undefined, all items are. */
+  /** The directory whose runs are listed (default: all items are listed). */
   readonly within?: string | undefined;
   readonly clear: () => void;
 }
 
-/** More names would make the address too long. */
+/** Maximum number of runs to name in the URL of a comparison. */
 const mostNames = 100;
 
 /** Maximum number of names to list when asking for confirmation. */

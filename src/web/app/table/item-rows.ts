@@ -16,7 +16,6 @@ const numberTexts: Readonly<Record<string, (value: number) => string>> = {
   seed: String,
 };
 
-/** A value as text, without its unit. */
 function textOf(key: string, value: Value): string {
   if (value === null || value === '') return missing;
   if (typeof value === 'string') return key === 'started' ? value.slice(0, 16).replace('T', ' ') : value;
@@ -69,7 +68,7 @@ interface ItemRowProps extends RowProps {
 
 export function ItemRow({ columns, isChosen, isGrouped, isInside, item, toggle, within }: ItemRowProps) {
   const { fault, kind, name, note, tags } = item;
-  // On a sweep's own page, repeating its name in every row would only waste space.
+  // On a study's own page, repeating its name in every row would only waste space.
   const shortName =
     within !== undefined && name.startsWith(`${within}/`) ? name.slice(within.length + 1) : name;
   return html`<tr class=${`${isChosen ? 'chosen' : ''}${isInside ? ' inside' : ''}`}>

@@ -36,7 +36,7 @@ export function ItemTable({ filter, items, known, loadKeys, path, state, within 
   const [open, setOpen] = useState<ReadonlySet<string>>(new Set());
   const [most, setMost] = useState(rowsAtOnce);
   const end = useRef<HTMLElement | null>(null);
-  // Without a filter, the runs of a sweep or of repeats share a single row.
+  // Without groups or a filter, all runs of a study share a single row.
   const shown = useMemo(
     () =>
       items.filter(

@@ -1,4 +1,4 @@
-/** Filter, columns and grouping of the table of items. */
+/** Controls for the filter, the columns and the grouping of a table of items. */
 import { plural } from '../../../format/numbers.js';
 import type { ConfigKeys, Item } from '../../messages.js';
 import { fieldOf, fields } from '../../table/fields.js';
@@ -40,7 +40,7 @@ export function TableControls({ change, groups, items, known, loadKeys, problems
 <${KeysField} id="group-by" by=${by.join(', ')} placeholder="e.g. model.temperature" known=${[...(known?.different ?? []), ...groupable]} onFocus=${loadKeys} apply=${group} />
 <span class="muted" role="status">${count}${running > 0 && `, ${running} running`}</span>
 <div id="filter-problems" role="status">${all.map((problem) => html`<p class="note warn-text">${problem}.</p>`)}</div>
-<p class="note" id="filter-help">Fields: ${fields.map(({ key }) => key).join(', ')}, and config keys such as model.temperature. Values may contain *; numbers and dates may be ranges: best=400..</p>
+<p class="note" id="filter-help">Fields: ${fields.map(({ key }) => key).join(', ')}, and config keys such as model.temperature. Values may contain *; numbers and dates may be ranges: observed=400..</p>
 </form>
 <${ColumnChoice} columns=${columns} known=${known} loadKeys=${loadKeys} change=${change} />`;
 }
