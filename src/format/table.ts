@@ -131,7 +131,9 @@ export function htmlTable<Row>(
   const number = ({ kind = 'text' }: Column<Row>) =>
     kind !== 'text' && html` class="${kind === 'bar' ? 'bar-cell' : 'number'}"`;
   const stacks = shown.length > mostOnPhone;
-  return html`<div class="scroll${tall && ' tall'}" tabindex="0"><table${stacks && html` class="stack"`}>
+  // Sorting would separate blank cells from the cell above that they repeat.
+  const isFixed = rows.some((_, r) => repetitions(shown, rows, r).includes(true));
+  return html`<div class="scroll${tall && ' tall'}" tabindex="0"><table${stacks && html` class="stack"`}${isFixed && ' data-fixed'}>
 <thead><tr>${shown.map((column, c) => html`<th scope="col"${number(column)}>${column.title || html`<span class="repeated">${column.spoken ?? (c === 0 ? 'name' : 'value')}</span>`}</th>`)}</tr></thead>
 <tbody>${rows.map((row, r) => {
     const repeated = repetitions(shown, rows, r);

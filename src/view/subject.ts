@@ -43,17 +43,17 @@ export const subjectOf = ({ item, path }: Place): Subject | undefined => {
   }
 };
 
-/** Reads what was appended to a file, in at most four steps. @returns whether the file was truncated or replaced */
-function read(tail: Tail, onLine: (item: Readonly<Record<string, unknown>>) => void): boolean {
-  let wasCut = false;
-  for (let looks = 0; looks < 4; looks++) {
-    const state = tail.look((item) => {
+/** Reads what was appended to a file, in at most four steps. @returns `more` if that wasn't all */
+function read(
+  tail: Tail,
+  onLine: (item: Readonly<Record<string, unknown>>) => void,
+): ReturnType<Tail['look']> {
+  let state: ReturnType<Tail['look']> = 'more';
+  for (let looks = 0; looks < 4 && state === 'more'; looks++)
+    state = tail.look((item) => {
       if (typeof item === 'object' && item !== null) onLine(item as Record<string, unknown>);
     });
-    if (state === 'again') wasCut = true;
-    if (state !== 'more') break;
-  }
-  return wasCut;
+  return state;
 }
 
 const sizesOf = (files: readonly string[]) =>
@@ -85,8 +85,8 @@ class FilesSubject implements Subject {
 
 /** Follows the logs of an item. */
 interface Course {
-  /** Reads what was appended. @returns whether a log was truncated or replaced */
-  read(): boolean;
+  /** Reads what was appended. @returns `again` if a log was truncated or replaced, `more` if there is more to read */
+  read(): ReturnType<Tail['look']>;
   /** What has changed since the last call. */
   growth(): readonly Update[];
   whole(): readonly Update[];
@@ -97,6 +97,7 @@ class CourseSubject implements Subject {
   readonly #files: FilesSubject;
   readonly #open: () => Course;
   #course: Course;
+  #hasMore = false;
 
   constructor(files: readonly string[], open: () => Course) {
     this.#files = new FilesSubject(files);
@@ -106,15 +107,17 @@ class CourseSubject implements Subject {
 
   #begun(): Course {
     const course = this.#open();
-    course.read();
+    this.#hasMore = course.read() === 'more';
     course.growth();
     return course;
   }
 
   look(): readonly Update[] {
     const stale = this.#files.look();
-    if (stale.length === 0) return [];
-    if (!this.#course.read()) return [...this.#course.growth(), ...stale];
+    if (stale.length === 0 && !this.#hasMore) return [];
+    const state = this.#course.read();
+    this.#hasMore = state === 'more';
+    if (state !== 'again') return [...this.#course.growth(), ...stale];
     // Resuming a run removes its unfinished iteration from the logs, so read everything again.
     this.#course = this.#begun();
     return [...this.whole(), ...stale];
@@ -139,7 +142,7 @@ function runCourse(evaluations: string, events: string): Course {
   const lostPlaces = (): Update => ({ kind: 'lost', places: lost.slice(-mostLost) });
   return {
     read() {
-      const isCut = read(tails[0], ({ candidate, iteration, returns, score }) => {
+      const evaluated = read(tails[0], ({ candidate, iteration, returns, score }) => {
         if (!isNumber(iteration) || !isNumber(candidate) || !isNumber(score)) return;
         const all = Array.isArray(returns) ? returns.filter(isNumber) : [];
         curve.add({
@@ -150,13 +153,14 @@ function runCourse(evaluations: string, events: string): Course {
           high: largest([score, ...all]),
         });
       });
-      const areEventsCut = read(tails[1], ({ candidate, iteration, kind }) => {
+      const happened = read(tails[1], ({ candidate, iteration, kind }) => {
         if (kind !== 'proposal-rejected' || !isNumber(iteration) || !isNumber(candidate)) return;
         lost.push([iteration, candidate]);
         isNewlyLost = true;
       });
       if (lost.length > 2 * mostLost) lost = lost.slice(-mostLost);
-      return isCut || areEventsCut;
+      const states = [evaluated, happened];
+      return (['again', 'more'] as const).find((state) => states.includes(state)) ?? 'done';
     },
     growth() {
       const points = curve.growth();

@@ -82,6 +82,11 @@ describe('one table', () => {
     expect(page).toContain('<b>−20.00</b><br><span class="muted">no interval</span>');
     expect(page).not.toContain('seed');
   });
+
+  it('keeps its order where a cell is blank because it repeats the one above', () => {
+    expect(render(htmlTable(rows, columns))).toContain('<table data-fixed>');
+    expect(render(htmlTable(rows.slice(1), columns))).toContain('<table>');
+  });
 });
 
 describe('a table of many columns', () => {
@@ -89,7 +94,7 @@ describe('a table of many columns', () => {
 
   it('says in each cell what it is of, and in each row what that is of, for a phone', () => {
     const page = render(htmlTable(rows, many));
-    expect(page).toContain('<table class="stack">');
+    expect(page).toContain('<table class="stack" data-fixed>');
     expect(page).toContain('<td class="number" data-label="runs">12\u202f345</td>');
     expect(page).toContain('<th scope="row" data-label="task"><span class="repeated">pole</span></th>');
   });

@@ -157,6 +157,19 @@ describe('a run that goes on', () => {
     expect(run.look()).toEqual([{ kind: 'lost', places: [[3, 0]] }, { kind: 'stale' }]);
   });
 
+  it('is read to its end however long its logs are, a part at each look', () => {
+    const path = place();
+    const long = { ...JSON.parse(evaluation(2, 3)), note: 'x'.repeat(3 * 2 ** 20) };
+    for (let iteration = 2; iteration <= 8; iteration++)
+      appendFileSync(join(path, 'evaluations.jsonl'), `${JSON.stringify({ ...long, iteration })}\n`);
+    const run = open(path);
+    const seen = points(run.whole()).flatMap(({ added }) => added.length);
+    for (let looks = 0; looks < 4; looks++) seen.push(...points(run.look()).map(({ added }) => added.length));
+    expect(seen.length).toBeGreaterThan(1);
+    expect(seen.reduce((sum, count) => sum + count)).toBe(8);
+    expect(run.look()).toEqual([]);
+  });
+
   it('begins anew where a resumption has cut its logs', () => {
     const path = place();
     appendFileSync(join(path, 'evaluations.jsonl'), evaluation(2, 3));

@@ -1,4 +1,4 @@
-import { appendFileSync, cpSync, readFileSync, writeFileSync } from 'node:fs';
+import { appendFileSync, cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { OpenedLearning } from '../../../finetune/rl/assemble.js';
@@ -75,7 +75,9 @@ describe('a learning that was cut off', () => {
     const folder = temporaryDirectory();
     const [environment, prompts] = [join(folder, 'game.mjs'), join(folder, 'prompts')];
     cpSync(join(packageRoot(), 'templates', 'environment.js'), environment);
-    cpSync(join(packageRoot(), 'prompts', 'agents', 'generic'), prompts, { recursive: true });
+    mkdirSync(prompts);
+    for (const name of ['system', 'observation', 'ask-again'])
+      writeFileSync(join(prompts, `${name}.hbs`), name === 'observation' ? '{{observation}}' : '');
     const own = { environment, agent: { maxTokens: 1, fallback: 'first', history: 0, maxTurns: 2, prompts } };
     const config = () => tinyConfig({ ...written, ...own, updates: 1 }, folder);
     await learnt(config());
