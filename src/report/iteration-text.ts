@@ -34,7 +34,10 @@ export function iterationFigures(
     field: candidate === undefined ? '--iteration' : '--candidate',
     message: 'not found in this run',
     value: candidate ?? iteration,
-    remedy: `choose an iteration from 0 (the warm-up) to ${recorded.iteration}`,
+    remedy:
+      candidate === undefined
+        ? `choose an iteration from 0 (the warm-up) to ${recorded.iteration}`
+        : `omit it to see all candidates of iteration ${iteration}`,
   });
 }
 

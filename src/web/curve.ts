@@ -1,5 +1,5 @@
 /** The learning curve of a run, as a chart: the same in reports and in the live view. */
-import { formatNumber } from '../format/numbers.js';
+import { formatNumber, plural } from '../format/numbers.js';
 import type { Chart } from './chart.js';
 
 /** An evaluation. `best`: highest score so far; `low`, `high`: range of its returns, or mean ± standard error. */
@@ -60,7 +60,7 @@ export function curveChart(course: Course): Chart {
   const hasInner = points.some(({ inner }) => inner !== undefined);
   const hasWarmup = points.some(({ iteration }) => iteration === 0);
   return {
-    label: `Learning curve of ${evaluations} evaluations${points.length === 0 ? '' : `; best so far ${formatNumber(best)}`}${confirmed ? `; confirmed ${formatNumber(confirmed.mean)}` : ''}.`,
+    label: `Learning curve of ${plural(evaluations, 'evaluation')}${points.length === 0 ? '' : `; best so far ${formatNumber(best)}`}${confirmed ? `; confirmed ${formatNumber(confirmed.mean)}` : ''}.`,
     x: { title: 'Iteration', kind: 'whole', from: hasWarmup ? 0 : Math.min(1, order[0]?.x ?? 0) },
     y: { title },
     height: 340,

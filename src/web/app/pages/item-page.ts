@@ -152,7 +152,7 @@ function IterationPage({ iteration, name }: { readonly name: string; readonly it
   const difference = { a: name, aIteration: iteration - 1, b: name, bIteration: iteration };
   return html`<div class="live-line" role="region" aria-label="Iteration">
 <a href=${itemAddress(name)}>${name}</a>
-<b>${iteration === 0 ? 'Warm-up' : `Iteration ${iteration}`} of ${last}</b>
+<b>${iteration === 0 ? 'Warm-up' : `Iteration ${iteration} of ${last}`}</b>
 <span><button type="button" disabled=${iteration <= 0} onClick=${() => step(-1)}>← previous</button> <button type="button" disabled=${iteration >= last} onClick=${() => step(1)}>next →</button></span>
 <${IterationForm} name=${name} iteration=${iteration} />
 ${iteration > 1 && html`<a href=${`/diff${queryOf(difference)}`}>Compare with iteration ${iteration - 1}</a>`}

@@ -31,7 +31,7 @@ function title(text: string, found: Found | undefined, problem: string) {
   if (text === '') return 'Search prompts and replies';
   if (problem !== '') return 'Search failed';
   if (found === undefined) return 'Searching …';
-  return found.hits.length === 0
-    ? 'No matches'
-    : `${found.hits.length}${found.hits.length >= 200 ? ' or more' : ''} matches`;
+  const { length } = found.hits;
+  if (length === 0) return 'No matches';
+  return length === 1 ? '1 match' : `${length}${length >= 200 ? ' or more' : ''} matches`;
 }
