@@ -83,7 +83,9 @@ export interface Usage {
   /** The part of promptTokens that came from the provider's prompt cache. */
   readonly cachedTokens?: number;
   readonly completionTokens?: number;
-  /** Hidden reasoning, which is part of the completion; estimated from the text if the provider doesn't count it. */
+  /**
+   * Hidden reasoning, which is part of the completion. Ollama doesn't count it separately, so it is estimated there.
+   */
   readonly reasoningTokens?: number;
   /** High estimates that replace missing or implausible counts; 0 for plausible ones. */
   readonly unreported?: { readonly promptTokens: number; readonly completionTokens: number };

@@ -6,7 +6,7 @@ const templateTokens = 8;
 /** Maximum number of tokens that a template may add to a prompt: a default system prompt, a tool preamble. */
 const preambleTokens = 256;
 
-/** Upper bound on tokens: one per digit, one per symbol or byte of other scripts, one per three letters. */
+/** Upper bound on a prompt's tokens: one per digit, symbol or byte of other scripts, and one per three letters. */
 export function mostTokens(messages: readonly ChatMessage[]): number {
   return messages.reduce((sum, { content }) => sum + templateTokens + mostTokensOf(content), preambleTokens);
 }

@@ -30,7 +30,7 @@ import {
 export interface ChatTokenizer {
   /** The prompt as text, for people to read. */
   promptText(messages: readonly ChatMessage[], tools?: readonly ToolDefinition[]): string;
-  /** The prompt as token ids. Control tokens in messages and tools stay text, except the ones allowed in answers. */
+  /** The prompt as token ids. Control tokens in messages stay text, except the ones allowed in assistant messages. */
   encodePrompt(messages: readonly ChatMessage[], tools?: readonly ToolDefinition[]): number[];
   /** The tokens between the last answer, whose ids are already known, and the start of the next answer. */
   encodeNext(messages: readonly ChatMessage[]): number[];
