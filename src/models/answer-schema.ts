@@ -14,7 +14,6 @@ interface SchemaOptions {
   readonly hasBounds?: boolean;
 }
 
-/** Options for `format: auto`. */
 export const autoSchema: SchemaOptions = { numbersFirst: true, longestList: 1000, longestReason: 300 };
 
 /**

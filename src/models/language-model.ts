@@ -71,7 +71,6 @@ export interface ToolFormat {
 export interface ChatMessage {
   readonly role: 'system' | 'user' | 'assistant' | 'tool';
   readonly content: string;
-  /** The tool calls in an assistant message. */
   readonly toolCalls?: readonly ToolCall[];
   /** Id of the call that a tool message answers. */
   readonly toolCallId?: string;
@@ -147,7 +146,6 @@ export interface Completion {
   readonly retries: number;
   /** Kinds of the failed attempts, in order. */
   readonly failedTries?: readonly ModelErrorKind[];
-  /** Faults found in the reply. */
   readonly faults?: readonly ReplyFault[];
   /** Messages for the user, e.g. that the provider truncated the prompt. */
   readonly warnings?: readonly string[];
@@ -339,13 +337,10 @@ export type ReplyFault =
   | 'content-filter'
   /** One phrase is repeated up to the token limit. */
   | 'loop'
-  /** The reply is longer than requested. */
   | 'overlong'
   /** The server read less than was sent. */
   | 'prompt-cut'
-  /** Token counts are missing. */
   | 'usage-missing'
-  /** Token counts are implausible. */
   | 'usage-wrong';
 
 /** Whether a failed attempt may have generated (and charged for) an answer that never arrived. */

@@ -14,7 +14,6 @@ export function mostTokens(messages: readonly ChatMessage[]): number {
 /** Estimated tokens of a picture a few hundred pixels wide: more than most models need (85 to 1,100). */
 export const imageTokens = 1500;
 
-/** Upper bound on the number of tokens in a text. */
 export function mostTokensOf(text: string): number {
   let tokens = 0;
   for (const [run] of text.matchAll(/ ?[A-Za-z]+|[ \t]+|\p{ASCII}|\P{ASCII}+/gu)) {

@@ -97,7 +97,6 @@ interface Rules {
   readonly automaton: AnswerAutomaton;
   readonly vocabulary: ConstraintVocabulary;
   readonly costs: Costs;
-  /** Masks of states seen so far. */
   readonly masks: Map<string, TokenMask>;
   /** Ids of tokens that may be rejected before the answer (`free`) and after it (`after`). */
   readonly suspects: { readonly free: readonly number[]; readonly after: readonly number[] };

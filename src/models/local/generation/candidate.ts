@@ -69,7 +69,6 @@ export class Candidate {
   readonly #sampledLogProbabilities: number[] = [];
   readonly #allowed: (readonly number[] | null)[] = [];
   #mask: TokenMask | undefined;
-  /** Whether stop strings take effect. */
   #stoppable: boolean;
   #text = '';
   #finish: 'stop' | 'length' | undefined;

@@ -118,7 +118,6 @@ export class PromptCaches {
 /** True while another request is reading the prompt, or if that request was aborted. */
 const isUnread = ({ asked, tokens }: KindPrompt): boolean => tokens.length < asked;
 
-/** Number of ids at the start that both sequences share. */
 export function commonPrefix(a: readonly number[], b: readonly number[]): number {
   const limit = Math.min(a.length, b.length);
   let length = 0;

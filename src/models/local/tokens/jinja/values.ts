@@ -105,7 +105,6 @@ export function areEqual(a: Value, b: Value): boolean {
   return a === b;
 }
 
-/** Negative if a < b, positive if a > b, 0 if they are equal. */
 function order(a: Value, b: Value): number {
   if (isNumeric(a) && isNumeric(b)) return Number(a) - Number(b);
   // UTF-8 bytes sort by code point, as Python's strings do.
