@@ -3,7 +3,7 @@ import { answerText } from './answer-text.js';
 import type { AnswerGrammar, NumberKind } from './language-model.js';
 
 interface SchemaOptions {
-  /** Puts the numbers first; otherwise, a long reason could use up the token limit before them. */
+  /** Puts the numbers before the reason, which could otherwise use up the token limit. */
   readonly numbersFirst?: boolean;
   /** Lists the allowed numbers, if there are at most this many, because many servers ignore bounds. */
   readonly longestList?: number;
@@ -14,13 +14,12 @@ interface SchemaOptions {
   readonly hasBounds?: boolean;
 }
 
-/** For `format: auto`. Many servers ignore bounds on numbers but obey a list of allowed numbers. */
 export const autoSchema: SchemaOptions = { numbersFirst: true, longestList: 1000, longestReason: 300 };
 
 /**
- * JSON schema of an answer `{"reason": "…", "<key>": [ … ]}`, for servers that constrain decoding. By default the reason
- * comes first, so that a model can think before it commits to numbers. Strict schemas require every property, allow no
- * others, and can't limit the decimals, which the parser checks instead.
+ * JSON schema of an answer `{"reason": "…", "<key>": [ … ]}`, for models that can enforce it. By default the reason
+ * comes first, so that a model can think before it commits to numbers. Every property is required and no others are
+ * allowed, as strict schemas demand. Without `hasSteps`, only the parser checks the decimals.
  */
 export function answerSchema(
   { key, labels, number }: AnswerGrammar,

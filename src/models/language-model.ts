@@ -17,7 +17,7 @@ export interface AnswerGrammar {
   /** Text before each number. From the second on, it includes the separator: `a[0]: `, `, a[1]: `, … */
   readonly labels: readonly string[];
   readonly number: NumberKind;
-  /** Text after the last number. If present, the answer is the whole reply; otherwise free text may surround it. */
+  /** Text after the last number. If present, only thinking may surround the answer; otherwise, any text may. */
   readonly closing?: string;
   /** Start of a label: free text must not start a list with it before the answer, or contain it after the answer. */
   readonly mention: string;
@@ -71,7 +71,6 @@ export interface ToolFormat {
 export interface ChatMessage {
   readonly role: 'system' | 'user' | 'assistant' | 'tool';
   readonly content: string;
-  /** The tool calls in an assistant message. */
   readonly toolCalls?: readonly ToolCall[];
   /** Id of the call that a tool message answers. */
   readonly toolCallId?: string;
@@ -83,9 +82,11 @@ export interface Usage {
   /** The part of promptTokens that came from the provider's prompt cache. */
   readonly cachedTokens?: number;
   readonly completionTokens?: number;
-  /** Hidden reasoning, which is part of the completion; estimated from the text if the provider doesn't count it. */
+  /**
+   * Hidden reasoning, which is part of the completion. Ollama doesn't count it separately, so it is estimated there.
+   */
   readonly reasoningTokens?: number;
-  /** High estimates that replace missing or implausible counts. */
+  /** High estimates that replace missing or implausible counts; 0 for plausible ones. */
   readonly unreported?: { readonly promptTokens: number; readonly completionTokens: number };
 }
 
@@ -111,11 +112,11 @@ export type PromptToken = Pick<CompletionToken, 'id' | 'bytes'> & Partial<Comple
 
 /** The tokens of an answer, for training. */
 export interface SampledTokens {
-  /** Token ids, including the end token. */
+  /** Token ids, including the end token if there is one. */
   readonly ids: readonly number[];
   /** Natural log-probabilities at the sampling temperature, among the allowed tokens. */
   readonly logp: readonly number[];
-  /** For each token, the ids that a constraint allowed, or null for all; absent if there was no constraint. */
+  /** For each token, the ids to which a constraint limited it, or null; absent if all are null. */
   readonly allowed?: readonly (readonly number[] | null)[];
 }
 
@@ -145,7 +146,6 @@ export interface Completion {
   readonly retries: number;
   /** Kinds of the failed attempts, in order. */
   readonly failedTries?: readonly ModelErrorKind[];
-  /** Faults found in the reply. */
   readonly faults?: readonly ReplyFault[];
   /** Messages for the user, e.g. that the provider truncated the prompt. */
   readonly warnings?: readonly string[];
@@ -172,13 +172,13 @@ export const plainSampling: Sampling = { temperature: 1, topP: 1, topK: 0, minP:
 
 export type SamplingChoice = { readonly [K in keyof Sampling]?: Sampling[K] | undefined };
 
-/** The call's sampling settings; those that it doesn't set are the model's own. */
+/** The call's sampling settings, completed by the model's own. */
 export const chosenSampling = (own: SamplingChoice, asked: SamplingChoice = {}): SamplingChoice =>
   Object.fromEntries(samplingKeys.map((key) => [key, asked[key] ?? own[key]]));
 
 /** Changes to the logits before sampling, as in OpenAI's API. */
 export interface LogitChanges {
-  /** Subtracted from a token's logit each time the token occurs in the answer. */
+  /** Subtracted from a token's logit for each time the token has occurred in the answer. */
   readonly frequencyPenalty: number;
   /** Subtracted from a token's logit once if the token occurs in the answer. */
   readonly presencePenalty: number;
@@ -228,7 +228,7 @@ export interface GenerateOptions {
   readonly hasTurn?: boolean;
   /** Once this aborts, no further attempt waits for its turn; the call ends with the last failure. */
   readonly finish?: AbortSignal;
-  /** Called with the approximate number of milliseconds if an attempt has to wait for its turn. */
+  /** Called with the approximate milliseconds if an attempt waits a second or more, for its turn or a Retry-After. */
   readonly onWait?: Turn['onWait'];
   /** Called for each failed attempt. */
   readonly onFault?: ((fault: ModelErrorKind | ReplyFault, reason: string) => void) | undefined;
@@ -264,7 +264,7 @@ export interface RequestRate {
   turn(turn: Turn): Promise<void>;
   /** Shares the rate with all models of the same server, in any process on any machine, that use this directory. */
   share(directory: string): void;
-  /** Returns grants that weren't used. */
+  /** Gives back grants that weren't used. */
   close(): void;
 }
 
@@ -291,7 +291,7 @@ export interface LanguageModel {
   generate(messages: readonly ChatMessage[], options: GenerateOptions): Promise<readonly Completion[]>;
   /** Loads the model before the first call; returns a description of it. @throws UserError if it can't be used */
   open?(): Promise<string>;
-  /** Asks the provider for the model's limits without generating anything. @throws ModelError if this fails */
+  /** Returns the model's limits, without generating anything. @throws ModelError if this fails */
   context?(signal?: AbortSignal): Promise<ModelContext | undefined>;
   /** Announces the length of future prompts in tokens, so that a server needs to size its context only once. */
   expect?(promptTokens: number): void;
@@ -337,13 +337,10 @@ export type ReplyFault =
   | 'content-filter'
   /** One phrase is repeated up to the token limit. */
   | 'loop'
-  /** The reply is longer than requested. */
   | 'overlong'
   /** The server read less than was sent. */
   | 'prompt-cut'
-  /** Token counts are missing. */
   | 'usage-missing'
-  /** Token counts are implausible. */
   | 'usage-wrong';
 
 /** Whether a failed attempt may have generated (and charged for) an answer that never arrived. */
@@ -382,7 +379,7 @@ export class ModelError extends Error {
     this.failedTries = detail.failedTries ?? [];
   }
 
-  /** Whether it is pointless to try the next iteration. */
+  /** Whether the next call would fail, too. */
   get fatal(): boolean {
     return isFatal(this.kind);
   }

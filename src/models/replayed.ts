@@ -23,7 +23,7 @@ export interface RecordedCall {
 export interface Cassette {
   readonly path: string;
   readonly model: string;
-  /** Calls in order; each iteration reads them again. If a resumed run repeated a call, the later one counts. */
+  /** Calls in order; iterating over them again rereads them. If a resumed run repeated a call, the later one counts. */
   readonly calls: Iterable<RecordedCall>;
 }
 
@@ -69,7 +69,7 @@ export function createReplayed(
       const { completion, outcome } = call;
       if (outcome.kind === 'error') throw new ModelError(outcome.error, outcome.message, outcome);
       if (completion === undefined)
-        throw notRecorded(`${callId}: ${cassette.path} doesn’t contain a reply to it`);
+        throw notRecorded(`${callId}: ${cassette.path} doesn’t contain a reply to this call`);
       if (warning === undefined) return [completion];
       const warnings = [...(completion.warnings ?? []), warning];
       warning = undefined;
@@ -87,7 +87,7 @@ function answers({ calls }: Cassette): ReadonlyMap<string, Answer> {
   let last: { readonly messages: readonly ChatMessage[]; readonly hash: string } | undefined;
   for (const { messages, ...call } of calls) {
     if (call.outcome.kind === 'error' && call.outcome.error === 'aborted') continue;
-    // All candidates of an iteration have the same prompt.
+    // All candidates of an iteration usually have the same prompt, so hash it only once.
     if (last === undefined || firstDifference(last.messages, messages) !== undefined)
       last = { messages, hash: hashOf(messages) };
     found.set(call.id, { ...call, promptHash: last.hash });

@@ -6,15 +6,14 @@ const templateTokens = 8;
 /** Maximum number of tokens that a template may add to a prompt: a default system prompt, a tool preamble. */
 const preambleTokens = 256;
 
-/** Upper bound on tokens: one per digit, one per symbol or byte of other scripts, one per three letters. */
+/** Upper bound on a prompt's tokens: one per digit, symbol or byte of other scripts, and one per three letters. */
 export function mostTokens(messages: readonly ChatMessage[]): number {
   return messages.reduce((sum, { content }) => sum + templateTokens + mostTokensOf(content), preambleTokens);
 }
 
-/** Tokens of a picture a few hundred pixels wide. This is more than most models need (85 to 1,100). */
+/** Estimated tokens of a picture a few hundred pixels wide: more than most models need (85 to 1,100). */
 export const imageTokens = 1500;
 
-/** Upper bound on the number of tokens in a text. */
 export function mostTokensOf(text: string): number {
   let tokens = 0;
   for (const [run] of text.matchAll(/ ?[A-Za-z]+|[ \t]+|\p{ASCII}|\P{ASCII}+/gu)) {
@@ -47,7 +46,7 @@ export interface ReportedCounts {
 
 type Reply = Pick<Completion, 'text' | 'reasoning' | 'finishReason'>;
 
-/** Faults that show in the reply itself. */
+/** Faults visible in the reply itself. */
 export function replyFaults({ text, finishReason }: Reply): readonly ReplyFault[] {
   const faults: ReplyFault[] = [];
   if (finishReason === 'content-filter') faults.push('content-filter');
@@ -73,12 +72,12 @@ export function silenceWarning(
 
 /** Maximum number of characters examined at the end of a text, and minimum number that must repeat. */
 const loopLength = { most: 2000, fewest: 200 } as const;
-/** Minimum number of times that the phrase must be repeated. */
+/** Minimum number of times that the phrase must occur. */
 const loopRounds = 8;
-/** A count that is this many times higher than any tokenizer's is discarded. */
+/** A prompt count of more than this many times the upper bound is discarded. */
 const absurd = 10;
 
-/** Whether a text ends in a repeated phrase, from its shortest period in linear time (Knuth, Morris & Pratt 1977). */
+/** Whether a text ends in a repeated phrase; finds the shortest period in linear time (Knuth, Morris & Pratt 1977). */
 export function endsInLoop(text: string): boolean {
   // Reversed, because the last repetition may be incomplete.
   const end = [...text.slice(-loopLength.most).trimEnd()].reverse();
@@ -149,7 +148,7 @@ export function checkUsage(
   };
 }
 
-/** Lower bound on the tokens read, without system messages (some templates omit them); lowered if a reply took few. */
+/** Lower bound on tokens read, without system messages (some templates omit them); scaled down if replies took few. */
 function fewestRead(
   messages: readonly ChatMessage[],
   replies: readonly Reply[],

@@ -1,4 +1,4 @@
-/** Hides secrets that a server or proxy repeats in a reply: it is parsed as received, but stored without them. */
+/** Hides secrets that a server or proxy repeats in a reply, which is parsed as received but stored without them. */
 import { hideSecrets, mapText } from '../base/errors.js';
 import type { Completion } from './language-model.js';
 

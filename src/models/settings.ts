@@ -28,7 +28,7 @@ const price = z
       .describe('Month of the list price, without discounts, if policyloop filled it in'),
   })
   .describe(
-    'Prices in US dollars, or all in another currency, to calculate the cost (default: the list price of a common hosted model)',
+    'Prices to calculate the cost, all in US dollars or all in another currency (default: the list price, for common hosted models)',
   );
 
 const sampling = {

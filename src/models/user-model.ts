@@ -22,7 +22,7 @@ type UserReplies = UserReply | readonly UserReply[];
 /** A language model that a user writes: an id, and a function that answers messages. */
 export interface UserModel
   extends Pick<LanguageModel, 'id' | 'givesSeveral' | 'seesImages' | 'open' | 'context' | 'close'> {
-  /** One reply, or one per seed if `givesSeveral`. If it throws, the call failed; the next iteration calls again. */
+  /** One reply, or one per seed if `givesSeveral`. If it throws, the call fails, and the next iteration calls again. */
   generate(messages: readonly ChatMessage[], options: GenerateOptions): UserReplies | Promise<UserReplies>;
 }
 
@@ -36,7 +36,7 @@ export async function moduleModel({ path, options }: ModuleModelConfig): Promise
 
 /**
  * Checks and wraps a user's model.
- * @param file the module that made the model; undefined if the model was passed in as an object
+ * @param file the module that made the model; undefined if the model was passed as an object
  * @throws UserError if a member is missing or wrong
  */
 export function checkedModel(made: object, name: string, file?: string): LanguageModel {
@@ -45,7 +45,7 @@ export function checkedModel(made: object, name: string, file?: string): Languag
   const subject = file === undefined ? origin : `the model made by ${origin}`;
   const place = file === undefined ? {} : { file };
   if (typeof id !== 'string' || id === '')
-    throw new UserError({ ...place, message: `id of ${subject} must be a string`, value: id });
+    throw new UserError({ ...place, message: `id of ${subject} must be a non-empty string`, value: id });
   if (typeof generate !== 'function') {
     const remedy = 'add generate(messages, options), which returns the text of the answer';
     throw new UserError({ ...place, message: `${subject} has no generate function`, remedy });
@@ -91,7 +91,7 @@ export function checkedModel(made: object, name: string, file?: string): Languag
     },
     ...(open && { open: () => open.call(made) }),
     ...(context && { context: () => context.call(made) }),
-    // The calling program itself closes an object that it passes.
+    // The calling program closes a model that it passes as an object.
     ...(close && file !== undefined && { close: () => close.call(made) }),
   };
 }

@@ -32,7 +32,7 @@ export function defaultSampling(model: Sampled): SourcedSampling {
   return samplingOf(published, [config, ...storedSampling(model.path), ...ofFamily(path)]);
 }
 
-/** A GGUF file doesn't contain its publisher's sampling settings. */
+/** GGUF files don't contain the publisher's sampling settings, so use the recommendation for the family. */
 function ofFamily(path: string): readonly SamplingLayer[] {
   if (!isGguf(path)) return [];
   const known = familySampling(openGguf(path));
@@ -51,12 +51,10 @@ export const withDefaultSampling = <Config extends Sampled>(model: Config): Conf
   heatAfterRepeat: model.heatAfterRepeat ?? 0.5,
 });
 
-/** Recommended sampling settings for model families whose GGUF files don't include them. */
-
 /**
- * By the start of `general.basename` or `general.name`, letters and digits only; the first match wins. Checked
- * in November 2026 (Qwen2.5, Qwen3: generation_config.json; Gemma 3: model card); without Qwen2.5's repetition
- * penalty, which makes a model avoid digits of the prompt.
+ * Recommended sampling settings, by the start of `general.basename` or `general.name` (letters and digits only); the
+ * first match wins. Checked in November 2026 (Qwen2.5, Qwen3: generation_config.json; Gemma 3: model card). Qwen2.5's
+ * repetition penalty is omitted, because it makes a model avoid digits of the prompt.
  */
 const families: readonly (readonly [RegExp, SamplingChoice])[] = [
   [/^qwen3.*thinking/, { temperature: 0.6, topP: 0.95, topK: 20 }],

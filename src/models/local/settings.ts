@@ -16,7 +16,7 @@ export const embeddedModel = `${scheme}models/tiny-improver`;
 
 export const isPackaged = (path: string): boolean => path.startsWith(scheme);
 
-/** Directory of a model, an adapter or the result of a training run. @throws UserError if the package or store lacks it */
+/** Directory or GGUF file of a model, an adapter or a training result. @throws UserError if a reference is unknown */
 export function modelDirectory(path: string, cwd?: string, field = 'model.path'): string {
   if (isReference(path)) return storedModelPath(path);
   if (!isPackaged(path)) return resultIn(cwd === undefined ? path : resolve(cwd, path));
@@ -76,12 +76,12 @@ export const localSchema = z.strictObject({
   ),
   device: deviceSchema.default('auto').describe('`auto` uses a GPU if one works, otherwise the processor'),
   quantization: about(
-    'Weights in 8 or 4 bits are smaller, faster and a little less exact (`int4-block128` most of all). `float32` unpacks a quantised GGUF file: larger, slower, exact. `float16` is for GPUs: half the memory, nearly exact',
+    'Weights in 8 or 4 bits are smaller, faster and a little less exact; `int4-block128` is the smallest and least exact. `float32` unpacks a quantised GGUF file: larger, slower, exact. `float16` is for GPUs: half the memory, nearly exact',
     z.enum(quantizations).default('none'),
   ),
   threads: count(1).optional().describe('Processor threads (default: the number of idle physical cores)'),
   batch: about(
-    'Maximum calls that one copy of the model on the processor answers in one batch, from several runs (`--jobs`) or agents',
+    'Maximum number of calls that the model answers together, from several runs (`--jobs`) or agents; only on the processor',
     count(1).max(64).optional(),
   ),
   contextTokens: count(16)
@@ -89,17 +89,24 @@ export const localSchema = z.strictObject({
     .describe("Maximum tokens in prompt and answer together (default: the model's own)"),
   maxTokens: count(1).default(1024).describe('Maximum tokens per completion'),
   temperature: about(
-    "Sampling temperature; 0 always takes the most likely token (default: the model's, else 1)",
+    "Sampling temperature; 0 always takes the most likely token (default: 1; for `format: text`, the model's)",
     z.number().min(0).max(5).optional(),
   ),
-  topP: z.number().gt(0).max(1).optional().describe("Nucleus sampling (default: the model's, else 1)"),
-  topK: count(0).optional().describe("Only the k most likely tokens; 0: all (default: the model's, else 0)"),
+  topP: z
+    .number()
+    .gt(0)
+    .max(1)
+    .optional()
+    .describe("Nucleus sampling (default: 1; for `format: text`, the model's)"),
+  topK: count(0)
+    .optional()
+    .describe("Only the k most likely tokens; 0: all (default: 0; for `format: text`, the model's)"),
   minP: about(
-    "Only tokens at least this fraction as likely as the most likely (default: the model's, else 0)",
+    "Only tokens at least this fraction as likely as the most likely (default: 0; for `format: text`, the model's)",
     z.number().min(0).lt(1).optional(),
   ),
   repetitionPenalty: about(
-    "Above 1, tokens that have already occurred become less likely (default: the model's, else 1)",
+    "Above 1, tokens that have already occurred become less likely (default: 1; for `format: text`, the model's)",
     z.number().positive().optional(),
   ),
   heatAfterRepeat: about(

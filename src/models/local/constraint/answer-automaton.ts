@@ -58,11 +58,11 @@ export type AnswerState =
       readonly kind: 'free';
       readonly matcher: number;
       readonly thinking: boolean;
-      /** Where the text is relative to the grammar's `mention`: outside, within the rest of its word, or after it. */
+      /** `word`: in a word that contains the grammar's `mention`; `behind`: between that word and the next. */
       readonly mention: 'none' | 'word' | 'behind';
       /** Number of bytes of the answer's opening text matched so far. */
       readonly matched: number;
-      /** Whether the answer may start here, at the start of a line or after a colon. */
+      /** Whether the answer may start here: at the start of a line or after a colon, apart from markup. */
       readonly anchored: boolean;
     }
   /** Before an answer that must be the whole reply; `offset` bytes of `<think>` have been read. */
@@ -74,10 +74,10 @@ export type AnswerState =
   | { readonly kind: 'end' };
 
 /**
- * Reads an answer byte by byte: free text (including thinking), `a[0]: v, a[1]: v, …`, then free text. With a
- * closing text, only thinking may precede the answer. Rejects any byte after which the reply couldn't be parsed
- * as exactly one valid answer: free text must not start another list; after the answer, it must not mention one
- * or open a thinking block.
+ * Reads a reply byte by byte: free text (including thinking), `a[0]: v, a[1]: v, …`, then free text. With a closing
+ * text, only thinking may precede the answer, and nothing may follow it. Rejects any byte after which the reply
+ * couldn't be parsed as exactly one valid answer: text before the answer must not start another list, and text after
+ * it must not mention one or contain a thinking tag.
  */
 export interface AnswerAutomaton {
   /** @param thinking `open`: in a thinking block; `may`: the answer may start with one; `none`: it may not */
@@ -85,7 +85,7 @@ export interface AnswerAutomaton {
   /** The next state; undefined if the byte is rejected. */
   step(state: AnswerState, byte: number): AnswerState | undefined;
   canEnd(state: AnswerState): boolean;
-  /** Labels without the space before the number, and then the closing text. */
+  /** Labels without the space before the number, then the closing text (empty if there is none). */
   readonly literals: readonly string[];
   readonly values: NumberGrammar;
 }

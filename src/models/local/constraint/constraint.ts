@@ -13,7 +13,7 @@ import {
 import type { TokenMask } from './sampling.js';
 
 export interface Constraint {
-  /** Number of tokens that always suffices for an answer without free text. */
+  /** Token limit that guarantees a complete answer without free text; 1 for forms, whose answers may be cut off. */
   readonly answerTokens: number;
   start(): ConstraintState;
 }
@@ -22,7 +22,7 @@ export interface ConstraintState {
   /** @param remaining number of tokens that can still be generated, including the next one */
   mask(remaining: number): TokenMask;
   take(id: number): void;
-  /** Position in the reply's text at which the answer ends; -1 if it hasn't ended. */
+  /** Position in the reply from which stop strings take effect (the end of the answer); -1 if there is none yet. */
   answerEnd(text: string): number;
 }
 
@@ -62,7 +62,7 @@ export function constraintVocabulary(
   };
 }
 
-/** The tokenizer's own tokens if they spell the text (SentencePiece adds a space), otherwise the longest that fit. */
+/** The tokenizer's own tokens if they spell the text (SentencePiece adds a space); otherwise, the longest that fit. */
 function spelling(
   tokenizer: ChatTokenizer,
   bytes: readonly Uint8Array[],
@@ -97,15 +97,14 @@ interface Rules {
   readonly automaton: AnswerAutomaton;
   readonly vocabulary: ConstraintVocabulary;
   readonly costs: Costs;
-  /** Masks of states seen so far. */
   readonly masks: Map<string, TokenMask>;
-  /** Ids of tokens that might start another list before the answer, and of tokens that might be rejected after it. */
+  /** Ids of tokens that may be rejected before the answer (`free`) and after it (`after`). */
   readonly suspects: { readonly free: readonly number[]; readonly after: readonly number[] };
 }
 
 /**
  * `thinking`: whether the prompt ends inside a thinking block.
- * @throws UserError if the tokenizer lacks a character
+ * @throws UserError if the tokenizer lacks a token for a required character
  */
 export function createConstraint(
   grammar: AnswerGrammar,
@@ -134,7 +133,7 @@ export function createConstraint(
   };
 }
 
-/** Whether a single token of the model opens a thinking block. */
+/** Whether the model has a single token that opens a thinking block. */
 const mayThink = ({ byFirst, bytes }: ConstraintVocabulary) =>
   byFirst[thinkingStart.charCodeAt(0)]!.some((id) => Buffer.from(bytes[id]!).toString() === thinkingStart);
 
@@ -158,11 +157,11 @@ function holding(characters: string, { bytes }: ConstraintVocabulary): readonly 
 }
 
 interface Costs {
-  /** Number of tokens that always suffices for the answer alone. */
+  /** Upper bound on the tokens of the shortest answer. */
   readonly answer: number;
   /** Upper bound on the tokens needed to finish the answer from free text, even if each value has its maximum length. */
   readonly start: number;
-  /** Number of tokens that always suffices to finish the answer from a state within it. */
+  /** Upper bound on the tokens of the shortest completion from a state; infinite in free text. */
   from(state: AnswerState): number;
 }
 
@@ -171,7 +170,7 @@ function answerCosts(automaton: AnswerAutomaton, { spell }: ConstraintVocabulary
   const count = literals.length - 1;
   const shortestValue = 1 + values.shortfall('');
   const longestValue = 1 + values.longest;
-  /** Number of tokens that suffices from the comma before value `index` to the end. */
+  /** Upper bound on the tokens from the comma before value `index` to the end, with the shortest values. */
   const tails: number[] = [];
   // The last value is followed by the closing text, the end token or a line break.
   tails[count] = 1 + spell(literals[count]!).length;
@@ -205,7 +204,7 @@ const masksKept = 4096;
 class Reply implements ConstraintState {
   readonly #rules: Rules;
   #state: AnswerState;
-  /** Tokens that must come next: fixed parts of the answer, as the tokenizer itself would split them. */
+  /** Tokens that must come next: fixed parts of the answer, split as the tokenizer would split them. */
   #forced: readonly number[] = [];
 
   constructor(rules: Rules, state: AnswerState) {
@@ -246,7 +245,8 @@ class Reply implements ConstraintState {
   }
 
   answerEnd(text: string): number {
-    // No label follows the answer, so the last label belongs to the last value, which ends at the end of its line.
+    // The last label can't occur after the answer, so its last occurrence precedes the last value, which ends its
+    // line.
     return this.#state.kind === 'after' ? text.indexOf('\n', text.lastIndexOf(this.#literals.at(-2)!)) : -1;
   }
 
@@ -263,7 +263,7 @@ class Reply implements ConstraintState {
     return state;
   }
 
-  /** Removes tokens after which the answer could no longer be completed within `budget` tokens. */
+  /** Removes tokens after which the answer couldn't be completed within `budget` tokens, unless that removes all. */
   #affordable(mask: TokenMask & { kind: 'only' }, budget: number): TokenMask {
     // Any value is shorter than this margin, so tokens are checked individually only near the end of the budget.
     if (budget >= this.#rules.costs.from(this.#state) + 64) return mask;

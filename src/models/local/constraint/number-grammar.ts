@@ -39,7 +39,8 @@ export function multiplesBetween(
   decimals: number,
 ): { readonly lowest: number; readonly highest: number } {
   const unit = 10 ** decimals;
-  // The tolerance allows for rounding in the product. The text of a multiple parses to exactly its quotient by `unit`.
+  // The tolerance allows for rounding in the product. The check below uses n / unit, the value that the text parses
+  // to.
   const lowest = Math.ceil(low * unit - 1e-6);
   const highest = Math.floor(high * unit + 1e-6);
   return {
@@ -53,7 +54,7 @@ const shape = /^(-?)(?:(0|[1-9]\d*)(?:(\.)(\d*))?)?$/;
 /** Minimum number of characters that complete a text to an allowed value; Infinity if none starts with it. */
 type Shortfall = (text: string) => number;
 
-/** Allows two spellings of a choice, with all decimals and the shortest one, if they parse to exactly that value. */
+/** Allows two spellings of each choice, with all decimals and the shortest one, if they parse to exactly that value. */
 function choiceShortfall(choices: readonly number[], decimals: number): Shortfall {
   const texts = choices.flatMap((choice) =>
     [choice.toFixed(decimals), String(choice)].filter((text) => shape.test(text) && Number(text) === choice),
@@ -67,14 +68,14 @@ function rangeShortfall({ low, high, decimals }: NumberKind): Shortfall {
   const unit = 10 ** decimals;
   const { lowest, highest } = multiplesBetween(low, high, decimals);
   const longest = String(Math.floor(Math.max(Math.abs(low), Math.abs(high)))).length;
-  /** Whether there is a multiple of `step` in the range, treating -0 separately. */
+  /** Whether the range contains a multiple of `step`; -0 doesn't count. */
   const anyMultiple = (negative: boolean, from: number, to: number, step: number) => {
     const [least, most] = negative
       ? [Math.max(from, 1, -highest), -lowest]
       : [Math.max(from, lowest), highest];
     return Math.ceil(least / step) * step <= Math.min(to, most);
   };
-  /** Minimum number of decimals with which some number in the range can be written. */
+  /** Minimum number of decimals, at least `given`, with which some number in the range can be written. */
   const fewestDigits = (negative: boolean, from: number, to: number, given: number) => {
     for (let used = given; used <= decimals; used++)
       if (anyMultiple(negative, from, to, 10 ** (decimals - used))) return used;

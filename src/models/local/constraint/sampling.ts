@@ -47,7 +47,7 @@ export function sampleToken(
   return drawn(best);
 }
 
-/** Whether a token is drawn from all tokens, or all that the mask allows, by their logits and the temperature alone. */
+/** Whether a token is drawn by logits and temperature alone, from all tokens or all that an `only` mask allows. */
 export function isUnfiltered(
   { temperature, topK, topP, minP, repetitionPenalty }: Sampling,
   mask: TokenMask | undefined,
@@ -161,7 +161,7 @@ function replaceLeast(heap: Float32Array, value: number): void {
   heap[at] = value;
 }
 
-/** The smallest set of tokens that contains `share` of the weight, by ascending id. */
+/** The smallest set of tokens that contains at least `share` of the weight, by ascending id. */
 function nucleus(ids: Int32Array | undefined, weights: Float64Array, share: number): Int32Array {
   const whole = total(weights);
   // Tokens below this weight together have less than 1 − share of the weight, so they don't need to be sorted.

@@ -88,7 +88,7 @@ interface RecurrentLayers {
 export type Options = Partial<DecoderConfig>;
 
 export interface Family {
-  /** Keys that are spelled differently from Llama's. */
+  /** Maps the family's own spellings of keys to Llama's. */
   readonly spelling?: Readonly<Record<string, string>>;
   /** Keys, in Llama's spelling, that are derived from other keys if absent or null. */
   readonly derived?: (config: Readonly<Record<string, unknown>>) => Readonly<Record<string, unknown>>;
@@ -107,7 +107,7 @@ export interface Family {
   /** Keys of the rope section that `options` reads. */
   readonly ropeKeys?: readonly string[];
   readonly partialRotation?: boolean;
-  /** Default type of a layer; undefined if `layer_types` isn't read and no layer has a window. */
+  /** Default type of a layer if windows are in use; undefined if no layer can have one. */
   readonly layerType?: (config: HfConfig, layer: number) => LayerType;
   /** Whether `layer_types` may override `layerType`. */
   readonly typed?: boolean;

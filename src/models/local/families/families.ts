@@ -250,7 +250,7 @@ function hybridLayers(config: HfConfig, file: string): object {
   const other = given.find((type) => type !== 'attention' && type !== 'full_attention');
   if (other !== undefined || given.length !== config.num_hidden_layers)
     throw unsupported(file, 'layer_types', other ?? types ?? 'mamba', [
-      `a list with ${config.num_hidden_layers} times "attention"`,
+      `a list with "attention" for each of the ${config.num_hidden_layers} layers`,
     ]);
   return {};
 }

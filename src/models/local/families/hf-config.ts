@@ -44,7 +44,9 @@ export function readDecoderConfig(directory: string, ignoredKeys: readonly strin
   return config.tied && storesOwnHead(directory, config.modules) ? { ...config, tied: false } : config;
 }
 
-/** Whether the weights have an output layer that differs from the embedding; if so, it is used (Transformers 5). */
+/**
+ * Whether the weights have an output layer that differs from the embedding; if so, it is used, as in Transformers 5.
+ */
 function storesOwnHead(directory: string, modules: DecoderConfig['modules']): boolean {
   try {
     const weights = directoryWeights(directory);
@@ -140,7 +142,7 @@ export function parseDecoderConfig(raw: unknown, file: string): DecoderConfig {
   };
 }
 
-/** The stated context length, or YaRN's if longer, because `max_position_embeddings` often has the original value. */
+/** The stated context length, or YaRN's if longer, because `max_position_embeddings` often holds the original value. */
 const longestContext = (stated: number, layers: readonly LayerConfig[]) =>
   Math.min(
     largestContext,
@@ -173,7 +175,7 @@ function readFamily(
   if (!parsed.success)
     throw new UserError({
       file,
-      message: 'this is not a model config: it has no model_type',
+      message: 'this is not a model config: it must be an object with a model_type',
       remedy: 'download the model directory again',
     });
   const { model_type: type, architectures: classes, text_config: text } = parsed.data;
@@ -258,7 +260,7 @@ function refuseUnsupported(config: HfConfig, name: string, family: Family, file:
   const rotary = config.partial_rotary_factor ?? 1;
   if (rotary !== 1 && !family.partialRotation)
     throw unsupported(file, 'partial_rotary_factor', rotary, ['1']);
-  // Transformers ignores the key for the other families, whatever the weights contain.
+  // For the other families, Transformers ignores `mlp_bias`, whatever the weights contain.
   if (config.mlp_bias === true && family.biases !== 'all')
     throw unsupported(file, 'mlp_bias', true, [`false, as ${name} requires`]);
   if (config.attention_bias === true && family.biases === 'none')

@@ -3,7 +3,7 @@ import { type DecoderConfig, llamaModules } from '../weights/decoder-config.js';
 import { unsupported } from '../weights/rope.js';
 import type { Family, HfConfig } from './config-schema.js';
 
-/** Three of every four layers use the gated delta rule; the fourth uses gated attention. */
+/** By default, three of every four layers use the gated delta rule; the fourth uses gated attention. */
 export const qwen35: Family = {
   keys: [
     'full_attention_interval',
@@ -30,7 +30,7 @@ export const qwen35: Family = {
   activation: 'silu',
   biases: 'attention',
   partialRotation: true,
-  // Text tokens have the same position on all three axes.
+  // Text tokens have the same position on all three axes, so these keys have no effect.
   ropeKeys: ['mrope_section', 'mrope_interleaved'],
   typed: true,
   recurrent: {
@@ -116,7 +116,7 @@ const lfm2Modules: DecoderConfig['modules'] = {
   norms: { beforeAttention: 'operator_norm', beforeFeedForward: 'ffn_norm' },
 };
 
-/** Two thirds of the stated width (which applies without a gate), scaled and rounded up to a multiple. */
+/** Unless turned off: two thirds of the stated width (because of the gate), scaled and rounded up to a multiple. */
 function adjustedWidth(config: HfConfig): number {
   if (config.block_auto_adjust_ff_dim === false) return config.intermediate_size;
   const [factor, multiple] = [config.block_ffn_dim_multiplier ?? 1, config.block_multiple_of ?? 256];

@@ -15,7 +15,7 @@ import type { HeldPrompt } from './prompt-caches.js';
 import type { PromptReading } from './prompt-reading.js';
 import type { Generation } from './protocol.js';
 
-/** The candidates' cache grows by this many slots at a time, so that spare slots don't change the last bits of sums. */
+/** Slots by which the candidates' cache grows; with whole blocks, spare slots don't change the last bits of sums. */
 const ownBlock = 32;
 
 export interface Work {
@@ -25,13 +25,13 @@ export interface Work {
   reject(error: unknown): void;
 }
 
-/** A request whose prompt is being read, or has been read. */
+/** A request whose prompt is being read or has been read. */
 export interface Begun extends Work {
   readonly held: HeldPrompt;
   readonly cachedTokens: number;
   readonly candidates: Candidate[];
   readonly reading: PromptReading;
-  /** `held.tokens` when the prompt had been read; if another request uses `held`, it replaces that list. */
+  /** `held.tokens` right after the prompt was read; another request that uses `held` replaces that list. */
   read?: readonly number[];
 }
 
@@ -40,7 +40,7 @@ export interface Row {
   readonly candidate: Candidate;
 }
 
-/** The candidates being generated. They share one prompt's keys, or each has a copy, so that other prompts can join. */
+/** The candidates being generated. They share a prompt's cache, or each has a copy, so that other prompts can join. */
 export class CandidateRows {
   readonly #session: DecoderSession;
   /** Whether some layers have a recurrent state. */
@@ -48,10 +48,10 @@ export class CandidateRows {
   readonly #vocabulary: number;
   /** A cache that always stays empty. */
   readonly #none: TokenCache;
-  /** The tokens that the candidates have generated; with several prompts, also the prompts. */
+  /** Cache of the candidates' tokens; with several prompts, also of the prompts. */
   readonly #own: TokenCache;
   #rows: readonly Row[] = [];
-  /** Rows not yet in the cache; those that join before a step are added together, so the others move only once. */
+  /** Rows not yet in the cache. They are added together before the next step, so that the others move only once. */
   #arrived: NewEntries[] = [];
   #states: States = [];
   #several = false;
@@ -72,7 +72,7 @@ export class CandidateRows {
     return this.#several;
   }
 
-  /** Number of tokens that fit in a row. */
+  /** Number of tokens that fit in a row before the cache grows. */
   get capacity(): number {
     return this.#own.capacity;
   }
@@ -168,7 +168,7 @@ export class CandidateRows {
     this.#arrived = [];
   }
 
-  /** Keeps the keys and values of a single answer, because a conversation may continue from it. */
+  /** Adds a request's only answer to its prompt's cache, because a conversation may continue from it. */
   async #keepAnswers(): Promise<void> {
     for (const [row, { work, candidate }] of this.#rows.entries()) {
       const { candidates, held, read } = work;

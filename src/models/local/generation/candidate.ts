@@ -26,17 +26,17 @@ export interface GenerationRequest
     | 'embedding'
     | 'conversation'
   > {
-  /** Factors of the adapter; always the same object for an adapter, because cached prompts are looked up by it. */
+  /** Factors of the adapter. Cached prompts are looked up by this object, so a copy starts without them. */
   readonly adapter: AdapterInputs;
   readonly prompt: readonly number[];
-  /** System message; a prompt can only continue a cached one with the same system message. */
+  /** System message; a prompt reuses only cached prompts with the same one. */
   readonly system?: string | undefined;
   readonly sampling: Sampling;
   readonly sampledLogProbabilities?: boolean;
   /** Allows reading this prompt in one pass with others: faster, but the last bits of its logits depend on them. */
   readonly readTogether?: boolean;
   readonly eosTokens: ReadonlySet<number>;
-  /** With a constraint, stop strings take effect only once its answer is complete. */
+  /** With a constraint, stop strings take effect only from its `answerEnd` on. */
   readonly constraint?: Constraint;
   /** Token ids of texts to score as answers, instead of generating one; `maxTokens` is the length of the longest. */
   readonly texts?: readonly (readonly number[])[];
@@ -52,7 +52,7 @@ export interface GenerationHooks {
 /** An unfinished answer. It has its own random stream, so other candidates don't affect it. */
 export class Candidate {
   readonly ids: number[] = [];
-  /** Chosen tokens that the model hasn't read yet; at least one until the answer is finished. */
+  /** Chosen tokens that the model hasn't read yet. */
   readonly unread: number[] = [];
   readonly scored: boolean;
   readonly #index: number;
@@ -69,7 +69,6 @@ export class Candidate {
   readonly #sampledLogProbabilities: number[] = [];
   readonly #allowed: (readonly number[] | null)[] = [];
   #mask: TokenMask | undefined;
-  /** Whether stop strings take effect. */
   #stoppable: boolean;
   #text = '';
   #finish: 'stop' | 'length' | undefined;
@@ -100,7 +99,7 @@ export class Candidate {
     return this.#finish !== undefined;
   }
 
-  /** True if no more tokens must be read. In an ended answer, all unread tokens but the first may need a score. */
+  /** True if no more tokens need to be read. All unread tokens of an ended answer but the first may need a score. */
   get finished(): boolean {
     return this.ended && (!this.scored || this.unread.length <= 1);
   }
@@ -196,8 +195,6 @@ export class Candidate {
   }
 }
 
-/** Scores given answers to one prompt by their log-probabilities, many at a time. */
-
 interface ScoringRequest {
   readonly texts: readonly (readonly number[])[];
   /** Logits after the last token of the prompt. */
@@ -207,9 +204,10 @@ interface ScoringRequest {
   run(ids: readonly number[], rows: number, logitsOf: readonly number[]): Promise<Float32Array>;
 }
 
-/** Maximum number of logits computed at a time (256 MB). */
+/** Maximum number of logits computed at a time (256 MiB). */
 const logitsAtOnce = 2 ** 26;
 
+/** Scores answers to one prompt, many at a time. @returns the log-probabilities of each answer's tokens */
 export async function scoreTexts(request: ScoringRequest): Promise<readonly (readonly number[])[]> {
   const { first, run, texts, vocabulary } = request;
   const scores = texts.map((ids) => [logProbability(first, ids[0]!)]);

@@ -52,7 +52,7 @@ import type { GenerateJob, JobResult, LoadReport, LoadSettings } from './protoco
 
 export interface Engine {
   readonly report: LoadReport;
-  /** Calls may overlap. @throws RequestError if prompt or answer don't fit; AbortedError if `hooks.aborted()` */
+  /** Calls may overlap. @throws RequestError if the job doesn't fit; FormError for its form; AbortedError if aborted */
   generate(job: GenerateJob, hooks: GenerationHooks): Promise<JobResult>;
   /** Uses this adapter for jobs that name none, in `adaptable` modules only. @throws UserError if it doesn't fit */
   adopt(directory: string): Promise<void>;
@@ -126,7 +126,7 @@ export async function loadEngine(settings: LoadSettings): Promise<Engine> {
           `an answer ${job.choices === undefined ? `of ${job.grammar?.labels.length} numbers ` : ''}may need ${constraint.answerTokens} tokens, ` +
             `but only ${maxTokens} are allowed: raise model.maxTokens${room < job.maxTokens ? ' or shorten the prompt' : ''}`,
         );
-      // The caller's settings take precedence over the publisher's, and those over plain sampling.
+      // The caller's settings take precedence, then the publisher's, then plain sampling.
       const sampling = valuesOf(samplingOf(defaults, [{ from: 'the call', sampling: job.sampling }]));
       const request = { ...job, adapter: adapterOf(job), system, prompt, maxTokens, sampling, eosTokens };
       const generation = await generator.generate({ ...request, ...(constraint && { constraint }) }, hooks);
@@ -162,7 +162,7 @@ function requireRoom(texts: readonly (readonly number[])[], room: number): numbe
   return longest;
 }
 
-/** Graph inputs for each adapter directory; undefined means the base, or the adapter that it has adopted. */
+/** Graph inputs by adapter directory; undefined stands for the base or the adopted adapter. */
 async function loadAdapters(
   modules: readonly AdaptedModule[],
   weights: StoredTensors,
@@ -209,7 +209,7 @@ export function buildGraph(
   return buildInferenceGraph(config, parametersOf, device);
 }
 
-/** End tokens from generation_config.json, otherwise from config.json; always includes those of the chat template. */
+/** End tokens from generation_config.json (from config.json if it lists none), and the tokenizer's. */
 export function endTokens(
   config: DecoderConfig,
   defaults: GenerationDefaults,
@@ -219,7 +219,7 @@ export function endTokens(
   return new Set([...stated, ...tokenizer.eosTokens]);
 }
 
-/** Whether the prompt ends inside a thinking block, as with some templates. */
+/** Whether the template ends the prompt inside a thinking block. */
 export function opensThinking(
   tokenizer: ChatTokenizer,
   messages: readonly ChatMessage[],
@@ -231,9 +231,9 @@ export function opensThinking(
 
 /** Maximum number of cached choice constraints; in a text world, the choices change with each step. */
 const choicesKept = 4096;
-/** Maximum number of cached forms; each keeps up to 32 MB of masks. */
+/** Maximum number of cached forms; each keeps up to 32 MiB of masks. */
 const formsKept = 8;
-/** Maximum length of a form's JSON in characters; large schemas in use have a tenth of that. */
+/** Maximum length of a form's JSON in characters. */
 const longestForm = 2 ** 20;
 
 /** The constraints of recent grammars, forms and choices, with their cached masks. */

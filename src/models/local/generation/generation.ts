@@ -23,7 +23,7 @@ const shortestChunk = 32;
 /** Maximum number of unread tokens of a prompt that is read together with others. */
 const shortPrompt = 64;
 
-/** Maximum number of float32 attention scores at a time (64 MB); late in a long prompt, chunks become shorter. */
+/** Maximum number of float32 attention scores at a time (64 MiB); late in a long prompt, chunks become shorter. */
 const scoresAtOnce = 2 ** 24;
 
 function chunkLength(config: DecoderConfig, position: number): number {
@@ -31,7 +31,7 @@ function chunkLength(config: DecoderConfig, position: number): number {
   return Math.max(shortestChunk, Math.min(longestChunk, fitting));
 }
 
-/** Maximum number of bytes for the rows of a batch, and for the cached prompts. */
+/** Memory limit in bytes: for the rows of a batch, and again for the cached prompts. */
 const batchBytes = 2 ** 29;
 
 /**
@@ -49,7 +49,7 @@ export class TextGenerator {
   readonly #prompts: PromptCaches;
   readonly #none: TokenCache;
   readonly #rows: CandidateRows;
-  /** Cache of the texts being scored; created when first needed. */
+  /** Cache for scoring texts and for reading prompts together; created when first needed. */
   #scratch: TokenCache | undefined;
   readonly #waiting = new TurnQueue<AdapterInputs, Work>();
   /** Requests whose prompts are being read, in order. */
@@ -58,7 +58,7 @@ export class TextGenerator {
   #joined = 0;
   #working = false;
 
-  /** `most`: maximum number of concurrent requests. `memory`: bytes for rows, and for cached prompts. */
+  /** `most`: maximum number of concurrent requests. `memory`: bytes for rows, and again for cached prompts. */
   constructor(
     session: DecoderSession,
     config: DecoderConfig,
@@ -93,7 +93,7 @@ export class TextGenerator {
     this.#prompts.clear();
   }
 
-  /** Reads prompts before it decodes, because the more rows a step has, the less each token costs. */
+  /** Reads prompts before decoding, because each token costs less the more rows a step has. */
   async #work(): Promise<void> {
     this.#working = true;
     for (;;) {
@@ -129,7 +129,7 @@ export class TextGenerator {
     return this.#waiting.take(adapter);
   }
 
-  /** Whether the batch would stay within its memory even if all answers reach their maximum length. */
+  /** Whether the batch with this request fits in its memory even if all answers reach their maximum length. */
   #fits({ request }: Work): boolean {
     const entering = this.#entering.map((one) => one.request.seeds.length);
     const rows = [request.seeds.length, ...entering].reduce((sum, one) => sum + one, this.#rows.all.length);
@@ -144,7 +144,7 @@ export class TextGenerator {
     return [...new Set([...this.#entering, ...this.#rows.all.map(({ work }) => work)])];
   }
 
-  /** Whether another prompt may be read, at once or together with those that are waiting to be read. */
+  /** Whether to start reading another prompt, on its own or in one pass with the prompts that are waiting. */
   #takesMore(): boolean {
     const unread = (this.#entering.length + 1) * largest([1, ...this.#entering.map(unreadTokens)]);
     const together = this.#rows.several && !this.#carries && this.#entering.every(isShort);
@@ -315,7 +315,7 @@ export class TextGenerator {
 
 const unreadTokens = ({ held, request }: Begun): number => request.prompt.length - held.cache.length;
 
-/** Whether a request lets others be read in the same pass, and the rest of its prompt is short. */
+/** Whether a request's prompt may be read together with others and its unread part is short. */
 const isShort = (work: Begun): boolean =>
   work.request.readTogether === true && unreadTokens(work) <= shortPrompt;
 
@@ -330,7 +330,7 @@ function resolveFinished(works: readonly Begun[]): void {
       });
 }
 
-/** Alternates between lanes, first in, first out within each, so many jobs for one adapter don't delay another's. */
+/** Takes items from lanes in turn, first in, first out within each: many jobs for one adapter don't delay another's. */
 export class TurnQueue<Lane, T> {
   /** Lanes with waiting items, the next one first. */
   readonly #lanes = new Map<Lane, T[]>();

@@ -20,7 +20,7 @@ export interface PromptKind {
 
 interface KindPrompt extends HeldPrompt {
   kind: PromptKind;
-  /** Number of tokens in the requested prompt; in `tokens`, an answer may follow them. */
+  /** Length of the prompt that was last looked up; in `tokens`, an answer may follow it. */
   asked: number;
 }
 
@@ -31,12 +31,12 @@ interface PromptLimits {
   readonly carries: boolean;
 }
 
-/** Maximum number of cached prompts, unless there are more concurrent requests. */
+/** Maximum number of cached prompts; with concurrent requests, two per request if that is more. */
 const mostPrompts = 4;
 
 /**
- * Caches the last prompt for each adapter (or the base) and system message. With concurrent requests, it caches
- * more prompts, because each request continues its own. When full, it evicts the least recently used prompt.
+ * Caches the last prompt of each kind. With concurrent requests, it caches several per kind, because each request
+ * continues its own. When full, it evicts the least recently used prompt.
  */
 export class PromptCaches {
   readonly #newCache: () => TokenCache;
@@ -50,7 +50,7 @@ export class PromptCaches {
     this.#limits = limits;
   }
 
-  /** A cache with the longest prefix that `prompt` (all tokens except the last) shares with a cached prompt. */
+  /** Returns a cache with the longest prefix that `prompt` shares with a cached prompt of its kind; empty if none. */
   async of(kind: PromptKind, prompt: readonly number[]): Promise<HeldPrompt> {
     const several = this.#limits.requests > 1;
     const alike = this.#prompts.filter(
@@ -115,10 +115,9 @@ export class PromptCaches {
   }
 }
 
-/** True while another request reads the prompt, or if it was aborted before the end. */
+/** True while another request is reading the prompt, or if that request was aborted. */
 const isUnread = ({ asked, tokens }: KindPrompt): boolean => tokens.length < asked;
 
-/** Number of ids at the start that both sequences share. */
 export function commonPrefix(a: readonly number[], b: readonly number[]): number {
   const limit = Math.min(a.length, b.length);
   let length = 0;

@@ -18,7 +18,7 @@ export class PromptReading {
     if (request.echo && first !== undefined) this.#echo.push({ id: first, bytes: [...bytes.of(first)] });
   }
 
-  /** Rows of a chunk whose logits are needed. */
+  /** Indices of the chunk's tokens whose logits are needed. */
   logitsOf(tokens: number, isLast: boolean): readonly number[] {
     if (this.#request.echo) return Array.from({ length: tokens }, (_, row) => row);
     return isLast && !this.#request.embedding ? [tokens - 1] : [];

@@ -1,4 +1,4 @@
-/** Encodes the prompts of jobs, and rejects those that don't fit into the context. */
+/** Encodes the prompts of jobs, and rejects prompts that don't fit in the context. */
 import { setImmediate } from 'node:timers/promises';
 import type { ChatTokenizer } from '../tokens/tokenizer.js';
 import type { DecoderConfig } from '../weights/decoder-config.js';
@@ -16,15 +16,16 @@ export class RequestError extends Error {
 
 /** Number of characters encoded at a time. Each takes about 3 µs, and up to 25 µs in a run of spaces. */
 const sliceLength = 2048;
-/** Texts with fewer characters aren't counted first, because that takes as long as encoding them. */
+/** Prompts with at most this many characters aren't counted first, because that takes as long as encoding them. */
 const quicklyEncoded = 2 ** 16;
 
-/** Far more than any text has unless it is mostly spaces. */
+/** Far more characters per token than any text has, unless it is mostly spaces. */
 const charactersPerToken = 16;
 
 /**
  * @returns a function that encodes prompts. While it counts the tokens of a long text, other jobs continue.
- * @throws RequestError (when the function is called) for prompts that don't fit, and for ids outside the vocabulary
+ * @throws RequestError (when the function is called) for prompts that are empty or don't fit, and for ids outside the
+ * vocabulary
  */
 export function promptReader(tokenizer: ChatTokenizer, contextTokens: number, config: DecoderConfig) {
   /** Texts are counted one after the other, so that jobs being decoded wait for only one slice per step. */
@@ -67,7 +68,9 @@ export function promptReader(tokenizer: ChatTokenizer, contextTokens: number, co
           : tokenizer.encodePlain(prompt);
     const strange = ids.find((id) => !(Number.isInteger(id) && id >= 0 && id < config.vocabulary));
     if (strange !== undefined)
-      throw new RequestError(`${strange} is not a token id: they range from 0 to ${config.vocabulary - 1}`);
+      throw new RequestError(
+        `${strange} is not a token id: must be a whole number from 0 to ${config.vocabulary - 1}`,
+      );
     if (ids.length === 0) throw new RequestError('the prompt is empty');
     if (ids.length >= contextTokens) throw tooLong(`${ids.length} tokens`);
     return ids;

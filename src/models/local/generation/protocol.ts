@@ -1,4 +1,4 @@
-/** Messages between the parent and the model's process. */
+/** Messages between the parent process and the model's process. */
 import type { Problem } from '../../../base/errors.js';
 import type {
   AnswerGrammar,
@@ -52,14 +52,14 @@ export interface GenerateJob {
 
 export interface GeneratedAnswer {
   readonly text: string;
-  /** Tokens of the answer, including the end token. */
+  /** Tokens of the answer, including the end token if there is one. */
   readonly ids: readonly number[];
   readonly finishReason: 'stop' | 'length';
   /** The tokens of the answer, with their log-probabilities; present with `logProbabilities`. */
   readonly tokens?: readonly CompletionToken[];
-  /** At the sampling temperature, among the tokens that a constraint allows, before filters; present if requested. */
+  /** Log-probabilities at the sampling temperature, among the `allowed` ids, before filters; present if requested. */
   readonly sampledLogProbabilities?: readonly number[];
-  /** For each token, the ids that a constraint allowed, or null for all; present with `sampledLogProbabilities`. */
+  /** For each token, the ids to which a constraint limited it, or null; present with `sampledLogProbabilities`. */
   readonly allowed?: readonly (readonly number[] | null)[];
 }
 

@@ -64,7 +64,7 @@ function failureOf(error: unknown): FailureReport {
 }
 
 function send(message: FromProcess): void {
-  // If the parent is gone, nobody needs a reply.
+  // If the parent is gone, nobody needs the message.
   if (process.connected) process.send?.(message);
 }
 
@@ -72,5 +72,5 @@ function send(message: FromProcess): void {
 process.on('disconnect', () => {
   for (const state of jobs.values()) state.aborted = true;
 });
-// Ctrl-C reaches the whole process group, but the parent decides how a call ends.
+// Ctrl-C reaches the whole process group, but the parent decides how each job ends.
 process.on('SIGINT', () => {});

@@ -51,7 +51,7 @@ const { temperature: _, ...unfiltered } = plainSampling;
 const sharedProcesses = new Map<string, { readonly process: ModelProcess; readonly users: Set<string> }>();
 let conversations = 0;
 
-/** Each model continues only its own prompts, so that rounding doesn't depend on the other models. */
+/** Each model reuses only its own cached prompts, so that rounding doesn't depend on the other models. */
 function sharingModel(id: string, config: LocalConfig): LanguageModel {
   const settings = Object.fromEntries(loadKeys.map((key) => [key, config[key]])) as unknown as LoadSettings;
   const key = JSON.stringify(settings);
@@ -82,7 +82,7 @@ export interface LocalModels extends Pick<ModelProcess, 'load' | 'close' | 'pid'
   model(adapter?: string): LanguageModel;
 }
 
-/** One process with one copy of the base, which its adapters share. @throws UserError if any of them can't run */
+/** One process with one copy of the base, which its adapters share. @throws UserError if one can't be used */
 export function openLocalModels(
   config: Omit<LocalConfig, 'adapter'>,
   adapters: readonly string[],
@@ -124,7 +124,7 @@ function modelId(path: string, adapter?: string): string {
   return `local/${[path, ...(adapter === undefined ? [] : [adapter])].map(modelName).join('+')}`;
 }
 
-/** Maximum number of characters, so that a reason can't use up all tokens. */
+/** Maximum length of a reason in characters, so that it can't use up all tokens. */
 const longestReason = 400;
 
 const jsonForm = (grammar: AnswerGrammar): TextForm => ({
@@ -132,7 +132,7 @@ const jsonForm = (grammar: AnswerGrammar): TextForm => ({
   schema: answerSchema(grammar, { hasSteps: true, longestReason }),
 });
 
-/** @param chosen options for every job: its conversation, and the adapter if the process has several */
+/** @param chosen options added to every job */
 function languageModel(
   id: string,
   config: LocalConfig,
@@ -204,7 +204,7 @@ function languageModel(
   };
 }
 
-/** How the weights are stored in memory: `unquantised`, `int8`, or for a GGUF file, e.g. `Q4_K, Q6_K`. */
+/** How the weights are stored in memory, e.g. `unquantised`, `int8` or, for a GGUF file, `Q4_K, Q6_K`. */
 function weightsText({ path, quantization }: Pick<LocalConfig, 'path' | 'quantization'>): string {
   if (quantization !== 'none') return quantization;
   const { dtypes } = summariseWeights(openWeights(path));
@@ -219,7 +219,7 @@ export function localContext({
   return lowestLimit(contextTokens, readDecoderConfig(modelDirectory(model), ignoreKeys).contextTokens)!;
 }
 
-/** The directory's name; in a Hugging Face cache, where that is a hash, the repository's name. */
+/** A short name: the reference, the repository's name in a Hugging Face cache, or the directory's name. */
 export function modelName(directory: string): string {
   if (isReference(directory)) return directory;
   const resolved = path.resolve(directory);

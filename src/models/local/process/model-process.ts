@@ -39,7 +39,7 @@ export class ModelProcess {
   #running: Running | undefined;
   #nextJob = 0;
 
-  /** @param id the model's id, for messages */
+  /** @param id the model's id, for error messages */
   constructor(id: string, settings: LoadSettings) {
     this.#id = id;
     this.#settings = settings;

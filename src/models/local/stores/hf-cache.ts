@@ -1,4 +1,4 @@
-/** The Hugging Face cache: `models--ORG--NAME/refs/REVISION` contains a commit; `snapshots/COMMIT/` links to blobs. */
+/** The Hugging Face cache: `models--ORG--NAME/refs/REVISION` holds a commit id; `snapshots/COMMIT/` links to blobs. */
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import path from 'node:path';
@@ -96,7 +96,7 @@ export interface CachedModel {
   readonly path: string;
 }
 
-/** The cached models with safetensors weights or GGUF files, each at its cached `main`. */
+/** The cached models with safetensors weights or GGUF files, from the cached `main` revision of each repository. */
 export function hfModels(env: Variables): readonly CachedModel[] {
   const cache = hfCache(env);
   if (!existsSync(cache)) return [];

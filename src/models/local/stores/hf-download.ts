@@ -1,4 +1,4 @@
-/** Downloads Hugging Face models into the cache, and removes those that policyloop downloaded. */
+/** Downloads Hugging Face models into the cache, and removes models that policyloop downloaded. */
 import { existsSync, mkdirSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { downloadFileToCacheDir, HubApiError, listFiles, modelInfo } from '@huggingface/hub';
@@ -11,7 +11,7 @@ import { type HfReference, hfCache, hfScheme, parseHfReference, repositoryFolder
 import type { Variables } from './ollama-store.js';
 
 export interface DownloadHooks {
-  /** Called with the total size in bytes and the number of the files to download; both exclude cached files. */
+  /** Called with the total size in bytes and the number of files to download, without files already in the cache. */
   readonly onStart?: (bytes: number, files: number) => void;
   readonly onBytes?: (bytes: number) => void;
   readonly signal?: AbortSignal;
@@ -136,7 +136,7 @@ const answerSchema = z.union([z.array(entrySchema), repositorySchema]);
 const mostBytes = 64 * 2 ** 20;
 const mostFiles = 1_000_000;
 
-/** Checks a response of the hub. Its ids become file names, so each must be a hash. @throws UserError */
+/** Checks a response from the hub. Its ids become file names, so each must be a hash. @throws UserError */
 async function checkedAnswer(response: Response): Promise<Response> {
   const parts: Uint8Array[] = [];
   let length = 0;

@@ -1,4 +1,4 @@
-/** Reads models from Ollama's store on disk (Ollama's `manifest` and `types/model`); blobs are named by digest. */
+/** Reads Ollama's store on disk, as Ollama's packages `manifest` and `types/model` do. Blobs are named by digest. */
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import path from 'node:path';
@@ -15,7 +15,7 @@ export interface OllamaModel {
   readonly name: string;
   readonly file: string;
   readonly bytes: number;
-  /** Sampling settings and stop strings that Ollama uses for requests without any. */
+  /** Settings that Ollama uses by default: sampling, context length and stop strings. */
   readonly parameters: OllamaParameters;
 }
 
@@ -35,7 +35,7 @@ const manifestSchema = z.looseObject({ layers: z.array(layerSchema) });
 
 const ollamaRoot = (env: Variables): string => env.OLLAMA_MODELS ?? path.join(homedir(), '.ollama', 'models');
 
-/** `reference`: `qwen3:0.6b`, `user/model:tag`, `host/user/model:tag`. @throws UserError if it can't run here */
+/** `reference`: `qwen3:0.6b`, `user/model:tag`, `host/user/model:tag`. @throws UserError if missing or unsupported */
 export function ollamaModel(reference: string, env: Variables): OllamaModel {
   const root = ollamaRoot(env);
   const manifest = manifestFile(root, reference);
@@ -52,7 +52,7 @@ export function ollamaModel(reference: string, env: Variables): OllamaModel {
   return readManifest(root, reference, manifest);
 }
 
-/** All models in the store, sorted by name; damaged ones are skipped. */
+/** All models in the store, sorted by name; damaged and unsupported ones are skipped. */
 export function ollamaModels(env: Variables): readonly OllamaModel[] {
   const root = ollamaRoot(env);
   return storedNames(root).flatMap((name) => {
@@ -103,7 +103,7 @@ function readManifest(root: string, name: string, manifest: string): OllamaModel
       message:
         kindOf(unusable) === 'adapter'
           ? 'this model has a GGUF adapter in addition to its weights, which is not supported here'
-          : 'this model’s weights are safetensors pieces for MLX, which are not supported here',
+          : 'this model’s weights are stored as safetensors for MLX, which is not supported here',
       remedy: 'use the provider `ollama` for this model',
     });
   const model = layers.find((layer) => kindOf(layer) === 'model');
@@ -126,7 +126,7 @@ function blobFile(root: string, digest: string): string | undefined {
   return hash === null ? undefined : path.join(root, 'blobs', `sha256-${hash[1]}`);
 }
 
-/** `model:tag`; namespace and host are included unless they are Ollama's defaults. */
+/** Names such as `model:tag`, sorted; they omit Ollama's default host, and its default namespace on that host. */
 function storedNames(root: string): readonly string[] {
   const manifests = path.join(root, 'manifests');
   const names = folders(manifests).flatMap((host) =>

@@ -56,7 +56,6 @@ interface StoreDefaults extends SamplingChoice {
   readonly stop: readonly string[];
 }
 
-/** All models found, store by store. */
 export function findStoredModels(env: Variables): readonly FoundModel[] {
   return [
     ...ollamaModels(env).map(({ name, file }) => ({

@@ -37,7 +37,7 @@ export function isAdapter(directory: string): boolean {
   return existsSync(join(directory, 'adapter_config.json')) && !existsSync(join(directory, 'config.json'));
 }
 
-/** Summarises an adapter; `problems` lists errors. The adapter must fit `model`, by default the one it names. */
+/** Summarises an adapter, which must fit `model`, by default the model that it names. `problems` lists errors. */
 export function adapterSummary(
   directory: string,
   model: string | undefined,

@@ -32,10 +32,10 @@ import type { StoredTensors } from '../weights/safetensors.js';
 export interface ModelSummary extends ModelReport {
   readonly memory?: MemoryNeed;
   readonly generation?: GenerationDefaults;
-  /** How the model samples if a config doesn't override it. */
+  /** How free text is sampled if a config doesn't override it. */
   readonly sampling?: SourcedSampling;
   readonly devices?: Devices;
-  /** Present if a measurement was requested. */
+  /** Present if a measurement was requested and there are no problems. */
   readonly loss?: QuantizationLoss & { readonly quantization: Quantization };
 }
 
@@ -45,7 +45,7 @@ export interface MemoryNeed {
   readonly contextToken: number;
 }
 
-/** Measures the loss of `quantization`, if given: a minute per 0.5 billion weights. `reference`: name in a store. */
+/** Summarises a model; with `quantization`, also measures its loss, which takes a minute per 0.5 billion weights. */
 export async function modelSummary(
   directory: string,
   quantization: Exclude<Quantization, 'none'> | undefined,
@@ -156,7 +156,7 @@ export function modelRows(facts: ModelSummary): (readonly [string, string])[] {
   if (sampling !== undefined)
     rows.push(
       ['free text', samplingText(sampling)],
-      ['constrained', 'temperature 1, the whole distribution (model.format: auto or constrained)'],
+      ['constrained', 'temperature 1, the whole distribution (unless model.format is text)'],
     );
   if (devices !== undefined)
     append(rows, [

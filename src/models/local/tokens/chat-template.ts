@@ -1,4 +1,4 @@
-/** Renders messages with a model's Jinja template; `<|im_end|>` in a message stays text and isn't a control token. */
+/** Renders messages with a model's Jinja template; control tokens such as `<|im_end|>` in messages stay text. */
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { z } from 'zod';
@@ -51,15 +51,15 @@ export interface ChatTemplate {
   readonly file: string;
   /** All strings in the template, whether or not they are ever output. */
   readonly literals: readonly string[];
-  /** Strings that the template searches for in messages, such as `</think>`. */
+  /** Strings that the template may search for in messages, such as `</think>`: arguments of methods and of `in`. */
   readonly sought: readonly string[];
-  /** The template's own format, or the usual one, which the prompt then describes. */
+  /** The template's tool format. If it has no supported one, the Hermes format, which the prompt then describes. */
   readonly toolFormat: ToolFormat;
   /** The prompt's text before tokenisation; it ends where the assistant's answer begins. */
   render(messages: readonly ChatMessage[], tools?: readonly ToolDefinition[]): string;
 }
 
-/** Opens a model's template, rendered with `variables`. @throws UserError if there is none or it can't be parsed */
+/** `variables` add to or replace the template's variables. @throws UserError if the template is missing or unusable */
 export function openChatTemplate(
   directory: string,
   config: TokenizerConfig,
@@ -92,7 +92,7 @@ export function openChatTemplate(
       const all = new Map([...fixed, ['messages', toValue(messages.map(templateMessage))], ...own]);
       if (toolFormat !== undefined && tools.length > 0) all.set('tools', toValue(tools.map(functionOf)));
       try {
-        // Searching a long text repeatedly takes few steps but much time, so limit the time, too.
+        // Searching a long text repeatedly takes few steps but a long time, so limit the time too.
         return withinTime(mostSeconds, () => renderNode(template, all));
       } catch (error) {
         if (error instanceof UnsupportedError) throw refused(error, file);
@@ -100,14 +100,13 @@ export function openChatTemplate(
           file,
           message: `the chat template refuses these messages: ${messageOf(error)}`,
           value: messages.map(({ role }) => role),
-          remedy: 'check the roles: some templates reject system messages, or require roles to alternate',
+          remedy: 'check the roles: some templates reject system messages or require roles to alternate',
         });
       }
     },
   };
 }
 
-/** Strings that a template may output, and strings that it searches for in messages. */
 function literalsOf(template: Node): Pick<ChatTemplate, 'literals' | 'sought'> {
   const nodes = nodesOf(template);
   const texts = (found: readonly Node[]) =>
@@ -122,7 +121,7 @@ function literalsOf(template: Node): Pick<ChatTemplate, 'literals' | 'sought'> {
 const refused = (error: UnsupportedError, file: string) =>
   new UserError({
     file,
-    message: `the chat template uses ${error.message}, which is not supported: the prompt could differ from Transformers'`,
+    message: `the chat template uses ${error.message}, which is not supported, because the prompt could differ from Transformers'`,
     remedy:
       'serve this model with another program and use the provider `openai` or `ollama`, or change the template',
   });
@@ -156,7 +155,7 @@ function fixedDate(format: string): string {
   return format.replace(/%([a-zA-Z])/g, (whole, letter: string) => parts[letter] ?? whole);
 }
 
-/** Maximum size in bytes; published templates have at most 20,000. */
+/** Maximum size of a template in bytes, or in characters if it is part of a GGUF file. */
 const largestTemplate = 2 ** 20;
 
 /** The source of a model's chat template; the directory's chat_template.jinja takes precedence. */
@@ -170,7 +169,7 @@ export function templateSource(directory: string, config: TokenizerConfig): { so
         field: 'tokenizer.chat_template',
         message: `must be text of at most ${largestTemplate} characters`,
       });
-    throw noTemplate(directory, 'use a file of the model’s instruction-tuned variant');
+    throw noTemplate(directory, 'use a GGUF file of the model’s instruction-tuned variant');
   }
   const own = path.join(directory, 'chat_template.jinja');
   if (existsSync(own)) return { source: readRegularFile(own, largestTemplate).toString('utf8'), file: own };
@@ -184,10 +183,10 @@ export function templateSource(directory: string, config: TokenizerConfig): { so
       file,
       field: 'chat_template',
       value: inConfig.map(({ name }) => name),
-      message: 'none of these templates is called `default`, which is the one that Transformers uses',
-      remedy: 'write the template to use into chat_template.jinja in the same directory',
+      message: 'none of these templates is named `default`, so it is unclear which to use',
+      remedy: 'save the template to use as chat_template.jinja in the same directory',
     });
-  // Some older models have a JSON file with this single field.
+  // Some older models keep the template in a separate JSON file.
   const old = path.join(directory, 'chat_template.json');
   const parsed = z.looseObject({ chat_template: z.string() }).safeParse(readJson(old));
   if (parsed.success) return { source: parsed.data.chat_template, file: old };
@@ -219,17 +218,17 @@ export function tokenText(token: z.output<typeof tokenField>): string | undefine
   return token == null ? undefined : typeof token === 'string' ? token : token.content;
 }
 
-/** Noncharacters, which ordinary text lacks: one breaks up control tokens in messages, the other marks true ones. */
+/** Unicode noncharacters, absent from ordinary text: the first breaks up control tokens, the second marks real ones. */
 const breaker = '\u{FDD0}';
 const marker = '\u{FDD1}';
 
 /** Distinguishes the template's control tokens from the same characters in a message. */
 export interface ControlTokens {
-  /** Prepares a message's content for the template. Answers of the model keep the control tokens they may contain. */
+  /** Breaks up the control tokens in a message, so that they stay text; answers keep the ones they may contain. */
   shield(content: string, isAnswer: boolean): string;
-  /** Marks the true control tokens in rendered text, and removes the breakers from all others. */
+  /** Marks the real control tokens in rendered text, and removes the breakers. */
   mark(rendered: string): string;
-  /** Rendered text without marks and breakers, for people to read. */
+  /** Removes marks and breakers. */
   clean(rendered: string): string;
   /** A token as `mark` writes it. */
   spelled(token: string): string;
@@ -237,7 +236,7 @@ export interface ControlTokens {
 
 /**
  * `control`: tokens that only a template may write; `answers`: the subset that an answer may contain, such as
- * `</think>`; `ordinary`: other added tokens, which are preferred if they are longer.
+ * `</think>`; `ordinary`: other added tokens. The longest matching token wins.
  */
 export function controlTokens(
   control: readonly string[],

@@ -11,7 +11,7 @@ type Merges = readonly (readonly [string, string])[];
 export function ggufTokenizerJson(gguf: GgufFile): Record<string, unknown> {
   const { file, metadata } = gguf;
   const all = texts(gguf, 'tokens');
-  // In Ollama's own Gemma 3 files, the embedding has no row for the picture token.
+  // In Ollama's own Gemma 3 files, the embedding has no row for the image token.
   const rows = gguf.tensors.get('token_embd.weight')?.shape[0];
   const tokens = metadata.get('general.architecture') === 'gemma3' ? all.slice(0, rows) : all;
   const kinds = numbers(gguf, 'token_type', all.length) ?? tokens.map(() => tokenKinds.normal);
@@ -27,7 +27,7 @@ export function ggufTokenizerJson(gguf: GgufFile): Record<string, unknown> {
       field: 'tokenizer.ggml.tokens',
       value: tokens.find((token, id) => vocab.get(token) !== id)!.slice(0, 80),
       message: 'two tokens have this text, so its encoding is ambiguous',
-      remedy: 'use a different file of this model',
+      remedy: 'use a different GGUF file of this model',
     });
   const model = metadata.get('tokenizer.ggml.model');
   const shared = { added_tokens: added, post_processor: null };
@@ -85,7 +85,7 @@ function byteLevel(gguf: GgufFile, vocab: Vocabulary): Record<string, unknown> {
       file: gguf.file,
       field: 'tokenizer.ggml.pre',
       value: name ?? null,
-      message: 'the rule by which this tokenizer splits text is unknown',
+      message: 'this tokenizer’s rule for splitting text is not supported',
       alternatives: Object.keys(preTokenizers),
       remedy: 'use a newer file of this model, or serve it with llama-server or Ollama',
     });
@@ -117,7 +117,7 @@ const storedMerges = (gguf: GgufFile): Merges =>
     return [merge.slice(0, at), merge.slice(at + 1)];
   });
 
-/** Byte-pair encoding over characters, with ▁ for spaces, and bytes for characters that have no token. */
+/** Byte-pair encoding over characters, with ▁ for spaces. Characters without a token are encoded as bytes. */
 function spaced(
   prefixed: boolean,
   preTokenizer: object | null,
@@ -151,7 +151,7 @@ function spaced(
   };
 }
 
-/** SentencePiece merges the pair whose piece has the highest score, so list pairs in this order. */
+/** SentencePiece merges the pair whose piece has the highest score, so sort merges by descending score. */
 function scoredMerges(
   vocab: Vocabulary,
   tokens: readonly string[],

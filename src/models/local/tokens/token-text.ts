@@ -13,7 +13,7 @@ export interface TokenBytes {
   readonly stripsFirstSpace: boolean;
 }
 
-/** `tokens`: each token by its id, as spelled by the tokenizer. @throws UserError if the decoder isn't byte-based */
+/** `tokens`: the tokenizer's spelling of each token, by id. @throws UserError if the decoder isn't supported */
 export function tokenBytes(
   json: TokenizerJson,
   tokens: readonly (string | undefined)[],
@@ -42,7 +42,7 @@ export function tokenBytes(
   };
 }
 
-/** Decoders that work on bytes, by the types of their steps. */
+/** The supported decoders, keyed by the types of their steps. */
 const forms: Readonly<Record<string, { readonly byteLevel: boolean; readonly stripsFirstSpace: boolean }>> = {
   ByteLevel: { byteLevel: true, stripsFirstSpace: false },
   'Replace,ByteFallback,Fuse': { byteLevel: false, stripsFirstSpace: false },
@@ -102,7 +102,7 @@ export class TextStream {
     this.#bytes = bytes;
   }
 
-  /** Returns the text that this token completes, which is often a word and sometimes empty. */
+  /** Returns the text that this token completes; may be empty. */
   push(id: number): string {
     let bytes = this.#bytes.of(id);
     if (bytes.length === 0) return '';
@@ -135,7 +135,7 @@ export class TextStream {
   }
 }
 
-/** Cuts a growing text at the first stop string, and holds back an ending that may become one. */
+/** Cuts streamed text at the first stop string, and holds back an ending that may become one. */
 export class StopStrings {
   readonly #stops: readonly string[];
   #held = '';
@@ -166,7 +166,7 @@ export class StopStrings {
     return this.#stopped ? '' : this.#release(this.#held.length);
   }
 
-  /** Length of the longest suffix of the held text with which a stop string starts. */
+  /** Length of the longest suffix of the held text that could begin a stop string. */
   #pendingLength(): number {
     const longest = largest([0, ...this.#stops.map((stop) => stop.length - 1)]);
     for (let length = Math.min(longest, this.#held.length); length > 0; length--) {

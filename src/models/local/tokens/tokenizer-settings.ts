@@ -11,7 +11,6 @@ export const escapePattern = (text: string): string => text.replace(/[\\^$.*+?()
 
 const tokenId = z.int().min(0).max(largestTokenId);
 
-/** The parts of `tokenizer.json` that are read. */
 export const tokenizerSchema = z.looseObject({
   model: z.looseObject({ type: z.string().nullish() }),
   added_tokens: z.array(
@@ -46,7 +45,7 @@ const normalizers: Kinds = {
   NFKC: {},
   NFKD: {},
   Prepend: { prepend: (value) => typeof value === 'string' },
-  // In a replacement, a dollar sign would refer to the match.
+  // In JavaScript, `$` has a special meaning in a replacement.
   Replace: { pattern: literal, content: (value) => typeof value === 'string' && !value.includes('$') },
 };
 
@@ -89,7 +88,7 @@ const addedTokenKind: Kinds[string] = {
   single_word: off,
 };
 
-/** The tokenizer with settings that the library follows exactly. @throws UserError naming an unsupported setting */
+/** Rewrites settings so that the library follows them exactly. @throws UserError naming an unsupported setting */
 export function supportedSettings(json: TokenizerJson, file: string): TokenizerJson {
   const normalizer = stepsOf(json.normalizer, 'normalizer', 'normalizers', normalizers, file);
   const steps = stepsOf(withoutIdle(json), 'pre_tokenizer', 'pretokenizers', preTokenizerKinds, file);
@@ -163,12 +162,12 @@ const notSupported = (field: string, value: unknown, alternatives: readonly stri
     file,
     field,
     value: value ?? null,
-    message: 'this setting of a tokenizer is not supported',
+    message: 'this tokenizer setting is not supported',
     alternatives,
     remedy: 'serve this model with another program and use the provider `openai` or `ollama`',
   });
 
-/** In Gemma's tokenizers, the step that splits at spaces does nothing, because the normalizer has replaced them. */
+/** In Gemma's tokenizers, splitting at spaces does nothing, because the normalizer has already replaced them. */
 function withoutIdle({ normalizer, pre_tokenizer: step }: TokenizerJson): unknown {
   const isIdle = [normalizer, step].every(
     (part) => isMapping(part) && isMapping(part.pattern) && part.pattern.String === ' ',
@@ -186,7 +185,7 @@ export const splitStep = (Regex: string): Step => ({
   ...{ type: 'Split', pattern: { Regex }, behavior: 'Isolated', invert: false },
 });
 
-/** Replaces steps with patterns, because elsewhere the library's digits and white space differ from Unicode's. */
+/** Rewrites steps as regular expressions; otherwise, the library's digits and white space differ from Unicode's. */
 function exact(step: Step): readonly Step[] {
   if (step.type === 'Digits') return [splitStep(step.individual_digits === true ? '\\p{N}' : '\\p{N}+')];
   if (step.type === 'ByteLevel' && step.use_regex !== false)
@@ -200,7 +199,7 @@ function exact(step: Step): readonly Step[] {
   ];
 }
 
-/** Case-insensitive groups, without and with the long s (ſ), which the library omits. */
+/** Case-insensitive groups as published, and with the long s (ſ), which the library doesn't match on its own. */
 const foldings = [
   ["(?i:'s|'t|'re|'ve|'m|'ll|'d)", "(?i:'[sſ]|'t|'re|'ve|'m|'ll|'d)"],
   ['(?i:[sdmt]|ll|ve|re)', '(?i:[sſdmt]|ll|ve|re)'],
@@ -218,7 +217,6 @@ function isKnownPattern(pattern: unknown): boolean {
   return !/[\\[\].^$]|\(\?(?![:=!])|[*+?}]\+/.test(outside);
 }
 
-/** Rules by which byte-level tokenizers split text, by llama.cpp's names (`tokenizer.ggml.pre`, llama-vocab.cpp). */
 const contractions = "(?i:'s|'t|'re|'ve|'m|'ll|'d)";
 const symbols = String.raw` ?[^\s\p{L}\p{N}]+[\r\n]*`;
 const spaces = String.raw`\s*[\r\n]+|\s+(?!\S)|\s+`;
@@ -235,15 +233,16 @@ const oneDigit = String.raw`\p{N}`;
 const threeDigits = String.raw`\p{N}{1,3}`;
 
 export interface PreTokenizer {
-  /** Patterns, each of which splits the pieces that the previous one left. */
+  /** Patterns, applied in order; each splits the pieces left by the previous one. */
   readonly splits: readonly string[];
-  /** Whether a piece that is itself a token is never split, regardless of the merges. */
+  /** Whether a piece that is itself a token stays whole, regardless of the merges. */
   readonly ignoreMerges: boolean;
 }
 
 const rule = (...splits: readonly string[]): PreTokenizer => ({ splits, ignoreMerges: false });
 const llama3: PreTokenizer = { splits: [words(threeDigits)], ignoreMerges: true };
 
+/** Rules by which byte-level tokenizers split text, by llama.cpp's names (`tokenizer.ggml.pre`, llama-vocab.cpp). */
 export const preTokenizers: Readonly<Record<string, PreTokenizer>> = {
   'gpt-2': rule(gpt2),
   olmo: rule(gpt2),

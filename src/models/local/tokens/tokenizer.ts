@@ -1,4 +1,4 @@
-/** Tokenizer and chat template of a model directory: the only way from messages to token ids. */
+/** Tokenizer and chat template of a model: the only way from messages to token ids. */
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { Tokenizer } from '@huggingface/tokenizers';
@@ -30,13 +30,13 @@ import {
 export interface ChatTokenizer {
   /** The prompt as text, for people to read. */
   promptText(messages: readonly ChatMessage[], tools?: readonly ToolDefinition[]): string;
-  /** The prompt as token ids, for the model. Control tokens inside a message or a tool stay text. */
+  /** The prompt as token ids. Control tokens in messages stay text, except the ones allowed in assistant messages. */
   encodePrompt(messages: readonly ChatMessage[], tools?: readonly ToolDefinition[]): number[];
-  /** The tokens that the template writes between the last answer, whose ids are known, and the next answer. */
+  /** The tokens between the last answer, whose ids are already known, and the start of the next answer. */
   encodeNext(messages: readonly ChatMessage[]): number[];
-  /** The tokens of an answer, which can only contain control tokens that the template searches for in answers. */
+  /** The tokens of an answer. Control tokens stay text, except the ones that the template searches for. */
   encodeText(text: string): number[];
-  /** The tokens of a text without a chat template, after the tokenizer's start tokens. Control tokens are recognised. */
+  /** The tokens of plain text, preceded by the tokenizer's start tokens. Control tokens are recognised. */
   encodePlain(text: string): number[];
   /** The text of tokens, omitting control tokens. */
   decode(ids: readonly number[]): string;
@@ -106,7 +106,7 @@ export function openTokenizer(
   };
 }
 
-/** Shields all strings within a value. */
+/** Shields all strings within a value, including keys. */
 function shielded<T>(value: T, control: ControlTokens): T {
   if (typeof value === 'string') return control.shield(value, false) as T & string;
   if (Array.isArray(value)) return value.map((one: unknown) => shielded(one, control)) as T & unknown[];
@@ -118,7 +118,7 @@ function shielded<T>(value: T, control: ControlTokens): T {
   return Object.fromEntries(pairs) as T & object;
 }
 
-/** Like `encodeText` of a tokenizer, for models without a chat template. @throws UserError for an unusable file */
+/** Opens an `encodeText` for models without a chat template; control tokens stay text. @throws UserError */
 export function openTextEncoder(directory: string): ChatTokenizer['encodeText'] {
   const { control, encode } = openEncoder(directory);
   return (text) => encode(control.clean(text));
@@ -146,7 +146,7 @@ function openEncoder(directory: string, template?: ChatTemplate) {
 
 const roles = [['user'], ['system', 'user'], ['user', 'assistant', 'user']] as const;
 
-/** The tokens that the template itself writes, such as turn markers; white space counts as ordinary text. */
+/** Added tokens that the template may write, such as turn markers; not white space or single characters. */
 function writtenTokens(contents: readonly string[], template: ChatTemplate): readonly string[] {
   const samples = roles.map((turns) => {
     try {
@@ -183,7 +183,7 @@ function markedTokenizer(json: TokenizerJson, control: ControlTokens, file: stri
   }
 }
 
-/** Time limit for a tokenizer, far above what any prompt needs. */
+/** Time limit for a tokenizer, far longer than any prompt needs. */
 const mostSeconds = 20;
 
 /** Limits the time that a model's patterns may take, because they may backtrack forever. @throws UserError */
@@ -207,12 +207,12 @@ function spelledTokens(tokenizer: Tokenizer, json: TokenizerJson): (string | und
   return tokens;
 }
 
-/** Checks ids, because the library's tables are as long as the largest. A schema is too slow for a whole vocabulary. */
+/** Checks token ids, because the library's tables are as long as the largest id. A schema would be too slow here. */
 function refuseStrangeIds({ vocab }: TokenizerJson['model'], file: string): void {
   const ids: readonly unknown[] = isMapping(vocab) ? Object.values(vocab) : [vocab];
   const value = ids.find((id) => !(Number.isInteger(id) && Number(id) >= 0 && Number(id) <= largestTokenId));
   if (value === undefined) return;
-  const message = `is not a token id: they are whole numbers from 0 to ${largestTokenId}`;
+  const message = `is not a token id: must be a whole number from 0 to ${largestTokenId}`;
   throw new UserError({ file, field: 'model.vocab', value, message });
 }
 

@@ -1,4 +1,4 @@
-/** Tools in prompts: as a model's chat template expects them, or as text for templates that have no tools. */
+/** Tools in prompts: in the form that a chat template expects, or as text if its tool format isn't supported. */
 import { parseJson } from '../../../storage/json-depth.js';
 import type { ChatMessage, ToolDefinition, ToolFormat } from '../../language-model.js';
 
@@ -10,7 +10,7 @@ const hermes: ToolFormat = {
   isList: false,
 };
 
-/** The format that a template describes; undefined if it has no tools, or another format. */
+/** The format that a template describes; undefined if it has no tools or an unsupported format. */
 export function templateToolFormat(usesTools: boolean, literals: readonly string[]): ToolFormat | undefined {
   const text = literals.join('\n');
   if (!usesTools) return undefined;

@@ -1,11 +1,11 @@
 /** Sets of characters, and expressions that match their UTF-8 bytes. */
 import type { Expressions } from './expressions.js';
 
-/** Inclusive ranges of code points, in order and without overlaps. */
+/** Inclusive ranges of code points; `union` sorts and merges them. */
 export type Ranges = readonly (readonly [number, number])[];
 
 const highest = 0x10_ffff;
-/** All characters; surrogates aren't characters. */
+/** All Unicode characters; surrogates aren't included. */
 export const allCharacters: Ranges = [
   [0, 0xd7ff],
   [0xe000, highest],
@@ -54,7 +54,7 @@ export function utf8(e: Expressions, ranges: Ranges): number {
 
 const bytesOf = (point: number) => [...Buffer.from(String.fromCodePoint(point))];
 
-/** Sequences of bytes from `low` to `high`, which are equally long; all but the first byte are from 0x80 to 0xbf. */
+/** Matches byte sequences of equal length from `low` to `high`; all bytes after the first are from 0x80 to 0xbf. */
 function between(e: Expressions, low: readonly number[], high: readonly number[]): number {
   const [a, ...lows] = low as [number, ...number[]];
   const [b, ...highs] = high as [number, ...number[]];
@@ -77,7 +77,7 @@ const plain = complement([
 ]);
 
 /**
- * A character of the set as it is written within a JSON string. Each character has one spelling; control characters
+ * Matches a character of the set as written in a JSON string. Each character has one spelling; control characters
  * without a short escape are excluded.
  */
 export function jsonCharacter(e: Expressions, ranges: Ranges): number {

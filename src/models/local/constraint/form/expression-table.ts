@@ -1,6 +1,6 @@
 /** Expressions for sets of byte strings; equal expressions are stored only once. */
 
-/** A set of texts that is easier to describe by a program. Machines with equal keys accept the same texts. */
+/** A set of texts that is easier to describe in code. Machines with equal keys accept the same texts. */
 export interface Machine {
   readonly key: string;
   readonly ends: boolean;
@@ -18,17 +18,17 @@ export type Node =
   | { readonly kind: 'machine'; readonly machine: Machine }
   | { readonly kind: 'reference'; target: number };
 
-/** The form can't be enforced. */
+/** Thrown if a form can't be enforced. */
 export class FormError extends Error {
   override readonly name = 'FormError';
 }
 
-/** Maximum number of expressions while a form is built, and including those that decoding adds. */
+/** Maximum number of expressions: for building a form, and in total with the ones that decoding adds. */
 const mostBuilt = 100_000;
 const mostNodes = 300_000;
 /** Maximum length of a literal in bytes. */
 const longestLiteral = 20_000;
-/** Maximum work of a step in derivatives; this many take a few tenths of a second. */
+/** Maximum work per decoding step, roughly in derivatives; this takes a few tenths of a second. */
 const mostWork = 200_000;
 
 export class ExpressionTable {
@@ -43,7 +43,7 @@ export class ExpressionTable {
   readonly #ids = new Map<string, number>();
   protected readonly references: number[] = [];
   protected isSealed = false;
-  /** Matches any bytes. */
+  /** Matches any sequence of bytes, including the empty one. */
   readonly anything: number;
   #work = 0;
 

@@ -1,13 +1,13 @@
 /**
- * Expressions and their derivatives: the derivative by a byte matches what may follow it (Brzozowski 1964, with
- * references for recursion). Equal expressions have the same id, so an expression is also a state of an automaton,
- * which is built lazily.
+ * Expressions and their derivatives. The derivative with respect to a byte matches what may follow that byte
+ * (Brzozowski 1964; references add recursion). Equal expressions have the same id, so ids serve as states of an
+ * automaton that is built lazily.
  */
 import { ExpressionTable, FormError } from './expression-table.js';
 
 export class Expressions extends ExpressionTable {
   readonly #nullable: (boolean | undefined)[] = [false, true];
-  /** Derivative of each expression by each class of bytes; -1 if it isn't known yet. */
+  /** Derivative of each expression for each class of bytes; -1 if not computed yet. */
   readonly #derivatives: Int32Array[] = [];
   readonly #isEmpty: (boolean | undefined)[] = [true, false];
   readonly #deriving = new Set<number>();
@@ -17,7 +17,7 @@ export class Expressions extends ExpressionTable {
   #samples: readonly number[] = [];
 
   /**
-   * Must be called once, after the last expression has been built.
+   * Must be called once, after the form has been built.
    * @throws FormError if no text matches `root`, or a rule begins with itself
    */
   seal(root: number): void {
@@ -31,7 +31,7 @@ export class Expressions extends ExpressionTable {
       for (let byteClass = 0; byteClass < this.#samples.length; byteClass++) this.derive(id, byteClass);
   }
 
-  /** References may depend on each other, so this iterates to their least fixed point. */
+  /** References may depend on each other, so iterate to their least fixed point. */
   #settle(
     values: (boolean | undefined)[],
     first: boolean,
@@ -126,7 +126,7 @@ export class Expressions extends ExpressionTable {
     return result;
   }
 
-  /** Whether no text matches a `both`; searches for the shortest one that does. */
+  /** Whether no text matches a `both` expression; searches for the shortest match. */
   #isDisjoint(id: number, isEmpty: (id: number) => boolean): boolean {
     const seen = new Set([id]);
     const before = new Map<number, number>();
@@ -152,7 +152,7 @@ export class Expressions extends ExpressionTable {
     return this.nodes[id]!.kind === 'both';
   }
 
-  /** The derivative; for `both`, it may match no text without being `nothing`. */
+  /** Like `#derive`, but the result for `both` may match no text without being `nothing`. */
   #raw(id: number, byteClass: number): number {
     const node = this.nodes[id]!;
     if (node.kind !== 'both') return this.derive(id, byteClass);

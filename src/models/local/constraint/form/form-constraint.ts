@@ -5,7 +5,7 @@ import { FormError } from './expression-table.js';
 import { bounded, type SealedForm } from './text-form.js';
 import { type TokenTree, tokenTree } from './token-tree.js';
 
-/** Maximum number of token ids in the cached masks of a form (32 MB). */
+/** Maximum number of token ids in the cached masks of a form (32 MiB). */
 const idsKept = 2 ** 23;
 /** Maximum number of bytes spelled out at a time without asking the model. */
 const longestSpelled = 256;
@@ -14,7 +14,7 @@ interface Rules extends SealedForm {
   readonly vocabulary: ConstraintVocabulary;
   readonly tree: TokenTree;
   readonly masks: Map<number, TokenMask>;
-  /** Tokens of the only text that can follow, except the last, because the model may prefer a longer one there. */
+  /** The tokens of the only text that can follow, by state, except the last, which a longer token could replace. */
   readonly spelled: Map<number, readonly number[]>;
   kept: number;
 }
@@ -88,7 +88,7 @@ function computeMask({ expressions: e, tree, vocabulary }: Rules, rest: number):
   const { classes, nothing } = e;
   const allowed = new Uint8Array(vocabulary.bytes.length);
   const states = new Int32Array(tree.deepest + 1);
-  /** The derivatives of each of `states`. */
+  /** Derivatives by class of bytes, for each of `states`. */
   const rows: Int32Array[] = [e.derivatives(rest)];
   states[0] = rest;
   let count = 0;
@@ -131,7 +131,7 @@ function spelledFrom(rules: Rules, rest: number): readonly number[] {
     text.push(byte);
     state = e.derive(state, e.classes[byte]!);
   }
-  // Spells only whole characters; the text may end within one.
+  // Spell only whole characters: the text may end within one.
   const characters = new TextDecoder().decode(Uint8Array.from(text), { stream: true });
   const ids = text.length < 2 || (text[0]! & 0xc0) === 0x80 ? [] : vocabulary.spell(characters).slice(0, -1);
   rules.spelled.set(rest, ids);

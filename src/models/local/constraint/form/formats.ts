@@ -1,4 +1,4 @@
-/** String formats that are enforced, as patterns. Others count as annotations, which the standard allows. */
+/** String formats that are enforced, as patterns. Other formats are ignored, as JSON Schema allows. */
 const octet = '(25[0-5]|2[0-4]\\d|1\\d\\d|[1-9]?\\d)';
 const ipv4 = `${octet}(\\.${octet}){3}`;
 const group = '[0-9a-fA-F]{1,4}';

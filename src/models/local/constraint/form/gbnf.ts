@@ -9,7 +9,7 @@ const item = /\\x([\dA-Fa-f]{2})|\\u([\dA-Fa-f]{4})|\\U([\dA-Fa-f]{8})|\\(.)|(.)
 const short: Readonly<Record<string, string>> = { n: '\n', r: '\r', t: '\t' };
 const most = 100_000;
 
-/** @throws FormError naming the mistake, with its position if there is one */
+/** @throws FormError naming the mistake, with its position if it has one */
 export function gbnfExpression(e: Expressions, grammar: string): number {
   const tokens = lex(grammar);
   const rules = new Map<string, number>();
@@ -141,4 +141,5 @@ function rangesIn(text: string, negated: boolean): Ranges {
   return negated ? complement(ranges) : ranges;
 }
 
-const wrong = (message: string, at: number) => new FormError(`the grammar, character ${at + 1}: ${message}`);
+const wrong = (message: string, at: number) =>
+  new FormError(`the grammar is invalid at character ${at + 1}: ${message}`);

@@ -13,7 +13,7 @@ const basicPlane = [[0, 0xffff]] as const;
 
 /**
  * @param lenient ignores keywords that can't be enforced
- * @throws FormError naming the keyword that can't be enforced, or if no value follows the schema
+ * @throws FormError if the schema is invalid, or contains a keyword that can't be enforced
  */
 export function jsonExpression(e: Expressions, schema: unknown, lenient = false): number {
   return new SchemaTranslator(e, schema, lenient).value(schema, 'schema');
@@ -45,7 +45,7 @@ class SchemaTranslator {
     const only = onlyKeyword(schema);
     const inner = only === undefined ? undefined : (schema as Readonly<Record<string, unknown>>)[only];
     if (only === '$ref') return this.#referred(String(inner), field);
-    // References stay references, because they may lead back here.
+    // Don't flatten references in the options, because they may lead back here.
     if (
       only !== undefined &&
       Array.isArray(inner) &&
@@ -174,7 +174,7 @@ class SchemaTranslator {
     ];
     for (const [name, schema] of properties)
       if (required.size < minProperties && schema !== false) required.add(name);
-    // Without `properties`, any are allowed. With them, unnamed ones would only distract the model.
+    // Without `properties`, any property is allowed. With them, others would only distract the model.
     const others = extra ?? flat.properties === undefined;
     const wanting = Math.max(0, minProperties - required.size);
     if (
@@ -241,7 +241,7 @@ class SchemaTranslator {
   }
 }
 
-/** Keywords that restrict values of a type. */
+/** Keywords that restrict values of particular types. */
 const bounds = new Set(
   (
     'minimum maximum exclusiveMinimum exclusiveMaximum multipleOf minLength maxLength pattern format minItems ' +

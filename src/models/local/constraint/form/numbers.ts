@@ -7,7 +7,7 @@ export interface NumberBounds {
   readonly isInteger: boolean;
   readonly low?: number | undefined;
   readonly high?: number | undefined;
-  /** Whether `low` (`above`) and `high` (`below`) are themselves excluded. */
+  /** Whether `low` (for `above`) and `high` (for `below`) are excluded. */
   readonly above?: boolean;
   readonly below?: boolean;
   readonly multipleOf?: number | undefined;

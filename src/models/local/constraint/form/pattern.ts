@@ -1,4 +1,4 @@
-/** Translates ECMAScript regular expressions, including lookaheads. */
+/** Translates ECMAScript regular expressions, including lookaheads, into expressions over bytes. */
 import { type AST, RegExpParser } from '@eslint-community/regexpp';
 import { messageOf } from '../../../../base/errors.js';
 import { allCharacters, complement, type Ranges, union } from './characters.js';
@@ -28,7 +28,7 @@ function parse(pattern: string): AST.Pattern {
   try {
     return parser.parsePattern(pattern, undefined, undefined, { unicode: true });
   } catch {
-    // Many patterns escape characters that needn't be escaped, which is an error in Unicode patterns.
+    // Many patterns escape characters that needn't be escaped, which is an error in Unicode mode.
   }
   try {
     return parser.parsePattern(pattern);
@@ -163,7 +163,7 @@ const escaped: Readonly<Record<'digit' | 'space' | 'word', Ranges>> = {
 
 const properties = new Map<string, Ranges>();
 
-/** The characters with a Unicode property such as `\p{L}`, found with the JavaScript engine. */
+/** The characters with a Unicode property such as `\p{L}`, found by testing every code point. */
 function propertyRanges(raw: string): Ranges {
   const known = properties.get(raw);
   if (known !== undefined) return known;

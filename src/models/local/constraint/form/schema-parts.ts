@@ -1,4 +1,4 @@
-/** Reduces JSON schemas to alternatives without `anyOf`, `oneOf`, `allOf` and `$ref` at the top. */
+/** Reduces JSON schemas to alternatives without `anyOf`, `oneOf`, `allOf` or `$ref` at the top. */
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import { append } from '../../../../base/append.js';
@@ -38,7 +38,7 @@ type Mapping = Readonly<Record<string, unknown>>;
 
 const mostAlternatives = 2000;
 const mostParts = 20_000;
-/** Longer paths come from schemas that expand endlessly. */
+/** Maximum length of a path; longer ones come from schemas that expand endlessly. */
 const longestField = 4000;
 const annotations = new Set(
   (
@@ -79,7 +79,7 @@ export class SchemaParts {
     throw new FormError(`${field}.$ref: ${JSON.stringify(pointer)} is not in this schema`);
   }
 
-  /** The alternatives, one of which a value must follow. @throws FormError */
+  /** Alternatives; a value must follow at least one. @throws FormError */
   flatten(given: unknown, field: string): readonly Flat[] {
     if (given === true) return [{}];
     if (given === false) return [];
@@ -187,7 +187,7 @@ const merges: Readonly<Record<string, Merge>> = {
   multipleOf: (a: number, b: number) => (a % b === 0 ? a : b % a === 0 ? b : a * b),
 };
 
-/** A schema for values that follow both; undefined if there can be none. @throws FormError if it can't be expressed */
+/** A schema for values that follow both; undefined if they share no type or choice. @throws FormError if impossible */
 function merge(a: Flat, b: Flat, field: string): Flat[] | undefined {
   const merged: Record<string, unknown> = { ...a, ...b };
   for (const key of Object.keys(a)) {

@@ -1,4 +1,4 @@
-/** Translates forms of answers into expressions. */
+/** Translates answer forms into expressions. */
 import type { TextForm } from '../../../language-model.js';
 import { utf8 } from './characters.js';
 import { FormError } from './expression-table.js';

@@ -6,7 +6,7 @@ export interface TokenTree {
   readonly bytes: Uint8Array;
   readonly depths: Uint16Array;
   readonly ends: Int32Array;
-  /** Index in `ids` of each node's first token, and the length of `ids` at the end. */
+  /** The tokens that end at node n are in `ids` from index `starts[n]` to before `starts[n + 1]`. */
   readonly starts: Int32Array;
   readonly ids: Int32Array;
   readonly deepest: number;

@@ -1,4 +1,4 @@
-/** Methods, filters and tests that templates can use; any others are refused by name. */
+/** Methods, filters, tests and functions for templates. Jinja's others are refused by name. */
 import {
   type Arguments,
   areEqual,
@@ -18,7 +18,7 @@ import {
   type Value,
 } from './values.js';
 
-/** The characters that Python's `str.isspace` accepts. */
+/** Matches a character that Python's `str.isspace` accepts. */
 const space = String.raw`(?!\uFEFF)[\s\x1c-\x1f\x85]`;
 const spaces = new RegExp(`(?:${space})+`, 'u');
 const isSpace = new RegExp(`^${space}$`, 'u');
@@ -47,7 +47,7 @@ function ascii(text: string): string {
 
 const capitalized = (text: string) => text.slice(0, 1).toUpperCase() + text.slice(1).toLowerCase();
 
-/** Python's `text.split(separator, limit)` */
+/** Python's `text.split(separator, limit)`. */
 function split(text: string, separator: Value, limit: Value = -1): string[] {
   const most = numberOf(limit);
   if (separator == null) {
@@ -99,7 +99,7 @@ const mapMethods = methodsOf<Dictionary>({
   values: ['', (map) => [...map.values()]],
 });
 
-/** Python's other string and dictionary methods, which are refused here rather than undefined. */
+/** Python's other string and dictionary methods. Jinja supports them, so they can't be treated as undefined. */
 const otherMethods = new Set(
   words(
     'casefold center clear copy count encode expandtabs find format format_map fromkeys index isalnum isalpha isascii ' +
@@ -177,14 +177,14 @@ const simple =
   (value, given) =>
     run(value, bind(given, words(names)));
 
-/** Reads an attribute that a filter names; names with a dot aren't supported. */
+/** Reads an attribute by the name that a filter was given; names with dots aren't supported. */
 const attributeOf = (item: Value, name: Value): Value =>
   stringOf(name).includes('.') ? unsupported(`the attribute \`${textOf(name)}\``) : itemOf(item, name, false);
 
 const selected =
   (keep: boolean): Filter =>
   (value, { positional: [attribute, name, other], named }) => {
-    if (named.size > 0) unsupported('a named argument of `selectattr`');
+    if (named.size > 0) unsupported('a named argument of `selectattr` or `rejectattr`');
     const test: Test = name === undefined ? isTrue : testOf(stringOf(name));
     const items = isTrue(value) ? itemsOf(value) : [];
     return new Generator(items.filter((item) => test(attributeOf(item, attribute), other) === keep));
@@ -236,10 +236,9 @@ const filters = new Map(Object.entries(table));
 
 export const filterOf = (name: string): Filter => filters.get(name) ?? unsupported(`the filter \`${name}\``);
 
-/** Maximum length of a range. */
 const longestRange = 100_000;
 
-/** The variable `loop` inside a loop. */
+/** The variable `loop` in iteration `i` (0-based) of a loop. */
 export function loopState(items: readonly Value[], i: number): Namespace {
   const state: Record<string, Value> = {
     index: i + 1,
@@ -270,7 +269,7 @@ export const functions: ReadonlyMap<string, Value> = new Map([
       const numbers = positional.map((bound) => numberOf(bound));
       const [start, stop, step = 1] = numbers.length === 1 ? [0, numbers[0]] : numbers;
       const length = Math.max(0, Math.ceil((stop! - start!) / step));
-      if (!(length <= longestRange)) throw new Error(`a range has ${longestRange} numbers at most`);
+      if (!(length <= longestRange)) throw new Error(`a range has more than ${longestRange} numbers`);
       return Array.from({ length }, (_, i) => start! + i * step);
     }),
   ],

@@ -17,7 +17,7 @@ import {
   whole,
 } from './values.js';
 
-/** Maximum work of a rendering, in characters; a step or item counts as 200. Published templates need a tenth of it. */
+/** Maximum work per rendering: a character counts as 1, and a step or list item as `workOfStep`. */
 const mostWork = 50_000_000;
 const workOfStep = 200;
 
@@ -27,7 +27,7 @@ class Scope {
     readonly variables = new Map<string, Value>(),
   ) {}
 
-  /** The scope in which a name is defined. */
+  /** The innermost scope that defines a name. */
   ownerOf(name: string): Scope | undefined {
     return this.variables.has(name) ? this : this.parent?.ownerOf(name);
   }
@@ -37,15 +37,15 @@ class LoopExit {
   constructor(readonly kind: 'Break' | 'Continue') {}
 }
 
-/** The text so far; text that an iteration wrote before `break` or `continue` is kept. */
+/** Mutable, so that text written before a `break` or `continue` is kept. */
 interface Output {
   text: string;
 }
 
-/** Names that have a meaning in Jinja unless the template defines them. */
+/** Names that Jinja defines unless the template does. They aren't supported. */
 const reserved = new Set('caller cycler dict joiner kwargs lipsum self super varargs'.split(' '));
 
-/** Renders a template. @throws UnsupportedError for an unsupported construct; Error if the template fails */
+/** @throws UnsupportedError for an unsupported construct; Error if the template fails */
 export function renderNode(template: Node, variables: ReadonlyMap<string, Value>): string {
   let work = 0;
   const spend = (more: number) => {

@@ -1,4 +1,4 @@
-/** Parses chat templates with `@huggingface/jinja`, after splitting them into text and tags as Jinja2 does. */
+/** Parses chat templates with `@huggingface/jinja`, after removing white space around tags as Transformers does. */
 import { parse, tokenize } from '@huggingface/jinja';
 import { unsupported } from './values.js';
 
@@ -10,7 +10,7 @@ interface Token {
 type Nodes = readonly Node[];
 type Kind<Type extends string, Fields = unknown> = { readonly type: Type } & Readonly<Fields>;
 
-/** The library's node types that templates may use. */
+/** The library's node types, with the fields that rendering needs. */
 export type Node =
   | Kind<'Program', { body: Nodes }>
   | Kind<'If', { test: Node; body: Nodes; alternate: Nodes }>
@@ -36,17 +36,16 @@ export type Node =
   | Name;
 export type Name = Kind<'Identifier', { value: string }>;
 
-/** Parses a template. @throws UnsupportedError if the library reads it differently from Jinja2; Error if invalid */
+/** @throws UnsupportedError if the library would parse it differently from Jinja2; Error if invalid */
 export function parseTemplate(source: string): Node {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: Python takes these for white space
-  if (/[\x1c-\x1f\x85\uFEFF]/.test(source))
-    unsupported('a control character or a byte order mark next to its tags');
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: Python treats these as white space
+  if (/[\x1c-\x1f\x85\uFEFF]/.test(source)) unsupported('a control character or a byte order mark');
   const text = source
     .replaceAll(/\r\n?/g, '\n')
     // Transformers sets `lstrip_blocks` and `trim_blocks`.
     .replaceAll(/(?<=^|\n)[^\S\n]+(?=\{[%#])/g, '')
     .replaceAll(/(?<=[%#]\})\n/g, '')
-    // Transformers' tag `generation` is a block with its own scope.
+    // Transformers' `generation` tag is a block with its own scope.
     .replaceAll(/\{%(-?)\s*generation\s*(-?)%\}/g, '{%$1 call generation() $2%}')
     .replaceAll(/\{%(-?)\s*endgeneration\s*(-?)%\}/g, '{%$1 endcall $2%}');
   const tokens = tokenize(text);

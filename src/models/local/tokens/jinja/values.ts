@@ -28,12 +28,12 @@ export class Callable {
 export class Namespace {
   constructor(
     readonly attributes: Map<string, Value>,
-    /** True if Jinja has further attributes, which aren't supported. */
+    /** True if the object has more attributes in Jinja, which aren't supported. */
     readonly isPartial = false,
   ) {}
 }
 
-/** The result of filters such as `map`: truthy, without a length, and empty after it has been iterated once. */
+/** The result of filters such as `map`: truthy, without a length, and empty once it has been iterated. */
 export class Generator {
   #items: readonly Value[];
   constructor(items: readonly Value[]) {
@@ -105,10 +105,9 @@ export function areEqual(a: Value, b: Value): boolean {
   return a === b;
 }
 
-/** Negative if a < b, positive if a > b, 0 if they are equal. */
 function order(a: Value, b: Value): number {
   if (isNumeric(a) && isNumeric(b)) return Number(a) - Number(b);
-  // UTF-8 sorts by code point, as Python does.
+  // UTF-8 bytes sort by code point, as Python's strings do.
   if (typeof a === 'string' && typeof b === 'string') return Buffer.compare(Buffer.from(a), Buffer.from(b));
   return unsupported(`comparing ${typeName(a)} with ${typeName(b)}`);
 }
@@ -152,7 +151,7 @@ export function slice<T>(items: readonly T[], bounds: readonly Value[]): T[] {
   return Array.from({ length: count }, (_, i) => items[start + i * step]!);
 }
 
-/** Python's `json.dumps(value, ensure_ascii=False)`. */
+/** Python's `json.dumps(value, ensure_ascii=False, indent=indent)`; 0 writes a single line. */
 export function toJson(value: Value, indent = 0, depth = 1): string {
   if (value === null || typeof value === 'boolean' || typeof value === 'string') return JSON.stringify(value);
   if (typeof value === 'number')
@@ -171,7 +170,7 @@ export function toJson(value: Value, indent = 0, depth = 1): string {
   return isList ? `[${text}]` : `{${text}}`;
 }
 
-/** Converts a JavaScript value to a template's. */
+/** Converts a JavaScript value to a template value: objects become dictionaries. */
 export function toValue(raw: unknown): Value {
   if (Array.isArray(raw)) return raw.map(toValue);
   if (typeof raw === 'object' && raw !== null)
