@@ -1,4 +1,5 @@
 /** A loaded model, which turns messages into answers. Runs in the model's own process. */
+import { plural } from '../../../format/numbers.js';
 import { largest } from '../../../statistics/descriptive.js';
 import {
   type AnswerGrammar,
@@ -123,7 +124,7 @@ export async function loadEngine(settings: LoadSettings): Promise<Engine> {
           : constraints.among(job.choices);
       if (constraint !== undefined && maxTokens < constraint.answerTokens)
         throw new RequestError(
-          `an answer ${job.choices === undefined ? `of ${job.grammar?.labels.length} numbers ` : ''}may need ${constraint.answerTokens} tokens, ` +
+          `an answer ${grammar === undefined ? '' : `of ${plural(grammar.labels.length, 'number')} `}may need ${plural(constraint.answerTokens, 'token')}, ` +
             `but only ${maxTokens} are allowed: raise model.maxTokens${room < job.maxTokens ? ' or shorten the prompt' : ''}`,
         );
       // The caller's settings take precedence, then the publisher's, then plain sampling.
