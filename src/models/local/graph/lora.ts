@@ -40,7 +40,7 @@ export function loraParameters(
   };
 }
 
-/** A module's output with rows, but not the bias, scaled by `rowScale` [out]; `changed` adds an adapter's product. */
+/** Multiplies x with a changed matrix, scales the result by `rowScale` [out], and adds the bias, which isn't scaled. */
 export function scaledRows(
   g: GraphBuilder,
   base: ParameterSource,
@@ -53,7 +53,7 @@ export function scaledRows(
   return bias ? g.op('Add', [scaled, base.vector(`${module}.bias`)]) : scaled;
 }
 
-/** The row scales of a DoRA module: the stored lengths, divided by the row lengths of W + s·B·A. */
+/** Row scales of a DoRA module: stored lengths divided by the row lengths of W + s·B·A; undefined for plain LoRA. */
 export function rowScaleOf(
   g: GraphBuilder,
   weights: StoredTensors,
