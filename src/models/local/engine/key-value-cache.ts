@@ -240,7 +240,7 @@ export function keptStates(states: States, rows: number, kept: readonly number[]
 /** Maximum number of stored positions per sequence: 8 take 150 MB for a model with 0.8 billion weights. */
 const mostPlaces = 8;
 
-/** States of one sequence at its most recent stored positions; they can't be truncated to others, as keys can. */
+/** States of one sequence at its most recent stored positions, because states can't be truncated to fewer tokens. */
 export class StatePlaces {
   /** States by the number of preceding tokens, in ascending order. */
   readonly #places: Map<number, States>;
