@@ -37,7 +37,6 @@ interface ForwardInput {
   readonly states?: States;
   /** Indices in [rows × tokens], flattened, at which to return logits. */
   readonly logitsOf: readonly number[];
-  /** Whether to return `sum`. */
   readonly sum?: boolean;
 }
 

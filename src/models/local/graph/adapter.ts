@@ -1,4 +1,4 @@
-/** Reads adapters as PEFT writes them: a directory with `adapter_config.json` and `adapter_model.safetensors`. */
+/** Reads adapters in PEFT's format: a directory with `adapter_config.json` and `adapter_model.safetensors`. */
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { UserError } from '../../../base/errors.js';

@@ -168,7 +168,7 @@ function activated(build: DecoderBuild, x: Value): Value {
   return g.op('Mul', [x, g.op('Sigmoid', [scaledBy(build, inner, 2 * Math.sqrt(2 / Math.PI))])]);
 }
 
-/** Outputs the new keys, then the values: separately in shaders, otherwise as one tensor (each output is slow in Node). */
+/** Outputs the new keys, then the values: separate in shaders, otherwise one tensor, as each output is slow in Node. */
 function emitEntries(g: GraphBuilder, entries: readonly Value[], shape: readonly (number | string)[]): void {
   if (g.shaders)
     for (const [i, value] of entries.entries()) g.output(`entries.${i}`, value, 'float32', shape);

@@ -19,7 +19,7 @@ export type Value = string;
 /** Type of the numbers that a graph computes with. Decoders use float64 only in gradient tests. */
 export type Precision = 'float32' | 'float64';
 
-/** The device that computes in shaders, where sines have errors of up to 2⁻¹¹ and 8-bit activations aren't faster. */
+/** The device that computes in shaders. There, sines have errors up to 2⁻¹¹ (−π to π); 8-bit activations aren't faster. */
 export const shaderDevice = 'webgpu';
 
 type AttributeInput = number | string | readonly number[] | { readonly float: number };

@@ -40,7 +40,7 @@ export function loraParameters(
   };
 }
 
-/** Multiplies x with a changed matrix, scales the result by `rowScale` [out], and adds the bias, which isn't scaled. */
+/** A module's output: `changed` adds an adapter's product, `rowScale` [out] scales the sum, and a bias is added last. */
 export function scaledRows(
   g: GraphBuilder,
   base: ParameterSource,

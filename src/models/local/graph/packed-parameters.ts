@@ -14,7 +14,7 @@ import {
 } from './packed-weights.js';
 import { decoderTensors, type ParameterSource, requireTensor } from './parameters.js';
 
-/** Packs matrices: rounded as configured, or a file's own blocks. @throws UserError if blocks would have to be rounded */
+/** Packs rounded matrices or a file's own blocks, if any. @throws UserError if blocks would have to be rounded again */
 export function packedWeights(
   model: string,
   config: DecoderConfig,

@@ -32,7 +32,7 @@ export interface PackedWeights {
   readonly matrices: ReadonlyMap<string, PackedMatrix>;
   /** The type to which the weights were rounded; undefined for a file's own blocks. */
   readonly rounded: RoundedTo | undefined;
-  /** Root mean square of the rounding errors, as a fraction of the weights' root mean square; 0 for a file's own blocks. */
+  /** Root mean square of the rounding errors, divided by the weights' root mean square; 0 for a file's own blocks. */
   readonly relativeError: number;
 }
 

@@ -172,7 +172,6 @@ function recurrentTensors({ hidden }: DecoderConfig, recurrence: Recurrence): Te
   ];
 }
 
-/** A decoder and the graph into which it is emitted. */
 export interface DecoderBuild {
   readonly g: GraphBuilder;
   readonly config: DecoderConfig;

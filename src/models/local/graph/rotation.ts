@@ -1,4 +1,4 @@
-/** Rotary positions (Su et al. 2021) in a graph. */
+/** Emits rotary position embeddings (Su et al. 2021). */
 import type { DecoderConfig } from '../weights/decoder-config.js';
 import type { Rope } from '../weights/rope.js';
 import type { Value } from './graph.js';

@@ -82,7 +82,7 @@ export function ggufHeadDim(gguf: GgufFile): number {
     : number('embedding_length') / number('attention.head_count');
 }
 
-/** Returns a function that reads a key below the architecture, by any of its names, or returns the family's default. */
+/** Returns a function that reads a key with the architecture's prefix, by any of its names, or the family's default. */
 function valueReader({ metadata }: GgufFile, architecture: string) {
   const { aliases = {}, defaults = {} } = ggufFamilies[architecture]!;
   return (key: string): GgufValue | undefined => {
