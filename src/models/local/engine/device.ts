@@ -160,7 +160,7 @@ const noAdapter = `no graphics card with a ${
 /** Paths that exist if an NVIDIA driver is installed, on Linux or on Linux in Windows. */
 const driverPlaces = ['/proc/driver/nvidia/version', '/dev/dxg'];
 
-/** Explains what CUDA lacks; undefined if nothing is missing. */
+/** Explains what is missing for CUDA; undefined if nothing is known to be missing. */
 export function cudaLack(
   folder = runtimeFolder(),
   places: readonly string[] = driverPlaces,

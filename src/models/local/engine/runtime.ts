@@ -35,7 +35,7 @@ interface ForwardInput {
   readonly own: TokenCache;
   /** States of recurrent layers before the new tokens; if absent, the sequences start with these tokens. */
   readonly states?: States;
-  /** Indices in [rows × tokens], flattened, at which to return logits. */
+  /** Indices of the new tokens (row by row) at which to return logits. */
   readonly logitsOf: readonly number[];
   readonly sum?: boolean;
 }

@@ -39,7 +39,7 @@ export function packedWeights(
   return roundedWeights(model, multipliedMatrices(config, weights), quantization);
 }
 
-/** The matrices used in products; excludes embeddings, unless the token embedding is also the output layer. */
+/** The matrices used in products; excludes embeddings, except a token embedding that is also the output layer. */
 export function multipliedMatrices(config: DecoderConfig, weights: StoredTensors): readonly StoredTensor[] {
   const { embedding, positions } = config.modules;
   return decoderTensors(config)
