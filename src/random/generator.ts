@@ -1,5 +1,5 @@
 /**
- * Seeded random numbers identical to NumPy's: `createGenerator(seed)` draws the same as
+ * Seeded random numbers identical to NumPy's: `createGenerator(seed)` draws the same numbers as
  * `numpy.random.Generator(PCG64(SeedSequence(seed)))` (checked against NumPy 2.4.6).
  */
 import { randomBytes } from 'node:crypto';
@@ -27,7 +27,7 @@ export interface RandomGenerator {
 /**
  * @param seed a non-negative integer of any size; defaults to 128 random bits from the operating system
  * @param spawnKey NumPy's `spawn_key`: streams of the same seed with different keys are independent
- * @throws UserError for a negative, fractional or non-finite seed
+ * @throws UserError for a negative, fractional or non-finite seed or key
  */
 export function createGenerator(
   seed: number | bigint = systemEntropy(),

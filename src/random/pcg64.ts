@@ -106,7 +106,7 @@ const m2 = 0x1fc65da4;
 const m3 = 0x2360ed05;
 const inverseWord = 2 ** -32;
 
-/** The bit stream of one generator. `next` stores its 64 bits in `high` and `low`. */
+/** The bit stream of one generator. `next` stores the next 64 bits in `high` and `low`. */
 export class Pcg64 {
   /** The two halves of the last output, as signed 32-bit integers. */
   high = 0;
@@ -143,7 +143,7 @@ export class Pcg64 {
     this.next();
   }
 
-  /** The state and the increment. */
+  /** The state, then the increment: four 32-bit words each. */
   get words(): readonly number[] {
     return [this.#s0, this.#s1, this.#s2, this.#s3, this.#i0, this.#i1, this.#i2, this.#i3];
   }
@@ -225,7 +225,7 @@ export const stripCore = new Float64Array(strips);
 /** f(x_i), the height of the curve at the right end of a strip. */
 export const stripHeight = new Float64Array(strips);
 
-/** Area of a strip: the base rectangle and the tail, √(π/2)·erfc(tailStart/√2). */
+/** Area of each strip. For the base, this is its rectangle plus the tail, √(π/2)·erfc(tailStart/√2). */
 const stripArea = 0.004928673233974653;
 
 fillTables();

@@ -1,6 +1,6 @@
 import { createGenerator, deriveSeeds, type RandomGenerator } from './generator.js';
 
-/** First spawn key of each independent stream of a run's root seed. Changing a key changes every result. */
+/** First spawn key of each independent stream of a run's root seed. Changing a key changes results. */
 const streams = { repeat: 0, warmup: 1, evaluation: 2, confirmation: 3, model: 4, learning: 5 } as const;
 
 /** Root seed of each repeat. The first is `seed` itself, so a single run is equal to the first of several repeats. */
@@ -33,7 +33,7 @@ export function callSeed(seed: number, iteration: number, candidate: number, att
   return lowerHalf(seed, [streams.model, iteration, candidate, attempt], 1)[0]!;
 }
 
-/** Seed for training a run's model: determines its initial adapter and the shuffling of rewards. */
+/** Seed for all randomness in training a run's model. */
 export function learningSeed(seed: number): number {
   return lowerHalf(seed, [streams.learning], 1)[0]!;
 }

@@ -80,13 +80,13 @@ export function holmAdjusted(ps: readonly number[]): readonly number[] {
 
 export type Verdict = 'higher' | 'lower' | 'no-evidence' | 'too-few';
 
-/** Minimum number of pairs or values per group: with five pairs, equal methods differ in the same direction in 6% of cases. */
+/** Minimum number of pairs or values per group: with five, equal methods differ in the same direction in 6% of cases. */
 export const fewestForVerdict = 6;
 
 const significance = 0.05;
 
 export interface Tested {
-  /** 95% interval without correction; null if there are too few values. */
+  /** 95% interval, not corrected for multiple tests; null if there are too few values. */
   readonly interval: Interval | null;
   /** Two-sided p-value; null if there are too few values for a verdict. */
   readonly p: number | null;

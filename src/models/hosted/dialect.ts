@@ -1,4 +1,4 @@
-/** Learns from a server's errors and first replies which parameters it accepts. */
+/** Learns from a server's errors and replies which parameters it accepts. */
 
 import { answerSchema, autoSchema, followsSchema, parsedObject } from '../answer-schema.js';
 import { answerText } from '../answer-text.js';
@@ -11,7 +11,7 @@ const levels = ['json_schema', 'json_object', 'text'] as const;
 type Level = (typeof levels)[number];
 
 export interface Dialect {
-  /** Request fields that the server rejected. */
+  /** Request fields that aren't sent because the server rejected them. */
   readonly refused: Set<string>;
   /** The server's name for the token limit. */
   tokenLimit: 'max_tokens' | 'max_completion_tokens';
@@ -73,7 +73,7 @@ function names(message: string, field: string): boolean {
 }
 
 const formatNames = /response_?format|json_?(schema|object)/i;
-/** Words in error messages that reject a format or a bound without naming the field. */
+/** Words in error messages that reject a format without naming the field, or that reject a bound. */
 const formatWords = /json|schema|structured output|grammar|samplers/i;
 const boundWords = /minimum|maximum|(min|max)(Items|Length)|enum\b/;
 
@@ -119,7 +119,7 @@ export function adapt(
 /** Fields that policyloop adds and may drop; sampling fields only if the config doesn't set them. */
 const ours = ['seed', 'n', 'temperature', 'top_p', 'top_k', 'min_p', 'repetition_penalty', 'logprobs'];
 
-/** Switches to the other name of the token limit if the server rejected this one. @returns whether it switched */
+/** Switches to the other name of the token limit if the server rejected the one that was sent. @returns whether it did */
 function renameLimit(dialect: Dialect, sent: Fields, message: string): boolean {
   const [name, other] =
     sent.max_tokens === undefined

@@ -26,7 +26,7 @@ const longestBody = 16 * 2 ** 20;
 /** A host that takes longer to accept a connection (including TLS) counts as down. */
 const connectTimeoutMs = 10_000;
 
-/** Sends `init` (method, headers, text body, signal); resolves with any status. @throws TryFailure */
+/** Sends `init` (method, headers, text body, signal); resolves whatever the status is. @throws TryFailure */
 export const plainFetch: typeof fetch = async (input, init = {}) => {
   const { status, body } = await exchange(new URL(input instanceof Request ? input.url : input), init);
   return new Response(body === '' ? null : body, { status });
@@ -108,7 +108,8 @@ function exchange(url: URL, init: RequestInit): Promise<Reply> {
 function failureOf(reply: Reply): TryFailure {
   const { status, headers, body } = reply;
   const error = refusalIn(body);
-  const redirect = headers.location === undefined ? '' : ` to ${headers.location}: use that URL instead`;
+  const redirect =
+    headers.location === undefined ? '' : `, redirects to ${headers.location}: use that URL instead`;
   const message = `HTTP ${status}${redirect}${error.message === '' ? '' : `: ${error.message}`}`;
   const afterMs = retryAfter(headers);
   const sentAt = Date.parse(headers.date ?? '');
@@ -140,7 +141,7 @@ export function kindOf(status: number, { code, message }: ServerError): ModelErr
   return [408, 409, 425].includes(status) || status >= 500 ? 'server' : 'bad-request';
 }
 
-/** Milliseconds to wait. `retry-after` (RFC 9110) gives seconds, or a date relative to the server's `date`. */
+/** Milliseconds to wait, if stated. `retry-after` (RFC 9110) gives seconds, or a date relative to the server's `date`. */
 export function retryAfter(headers: http.IncomingHttpHeaders): number | undefined {
   const given = headers['retry-after-ms'];
   const milliseconds = Number.parseFloat(Array.isArray(given) ? '' : (given ?? ''));
@@ -222,7 +223,7 @@ function wordsOf(value: unknown): string {
   return place === '' ? msg : `${place}: ${msg}`;
 }
 
-/** The error in the body of a failed request; if its format is unknown, the message consists of all its strings. */
+/** The error in the body of a failed request; if its format is unknown, the message consists of all strings in it. */
 function refusalIn(body: string): ServerError {
   const error = serverError(body);
   return error.message === '' ? { ...error, message: shorten(textsIn(jsonIn(body)).join(', ')) } : error;

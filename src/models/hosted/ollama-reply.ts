@@ -49,7 +49,7 @@ export function readCompletion(response: Response, sent: Sent): Reading {
   const { faults, usage, warning } = usageOf(response, reply, sent);
   const silence = silenceWarning(reply, sent.maxTokens);
   const warnings = [warning, silence].filter((text) => text !== undefined);
-  // After more than thirty equal tokens in a row, Ollama stops like this, without counts.
+  // Ollama stops with `done: false` and without counts after more than thirty equal tokens in a row.
   const isLoop = done === false;
   const all = new Set<ReplyFault>([...replyFaults(reply), ...(isLoop ? (['loop'] as const) : []), ...faults]);
   if (isLoop) all.delete('usage-missing');
@@ -97,7 +97,7 @@ function usageOf({ done, prompt_eval_count, eval_count }: Response, reply: Reply
 /** Allowance for end tokens, which are counted with the answer. */
 const endTokens = 2;
 
-/** Ollama counts thoughts with the answer; splits its count by length. `uncounted`: thought tokens that it left out. */
+/** Ollama counts thoughts with the answer; this splits the count by text length. `uncounted`: thoughts not counted. */
 function withReasoning(usage: Usage, { text, reasoning }: Reply, uncounted: number): Usage {
   if (reasoning === undefined) return usage;
   const { completionTokens, unreported } = usage;
@@ -118,7 +118,7 @@ export const contextRemedy = (contextTokens: number) =>
   `(requested context window: ${contextTokens}; the model's own may be smaller). ` +
   `Raise model.contextTokens if it is set, or show less (memory.tokens)`;
 
-/** Allowance per boundary, in tokens: some may merge there, and a template may add some to each message. */
+/** Allowance per boundary, in tokens: tokens may merge there, and a template may add some to each message. */
 const seam = 8;
 
 /** A run's prompts grow at the end, so a count below the previous prompt's shows that the server cut the prompt. */

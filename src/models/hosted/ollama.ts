@@ -151,7 +151,7 @@ const templateWarning = (name: string) =>
   `the template of ${name} uses neither .System nor .Messages: the server drops the system message, which contains the task. ` +
   `Recreate the model with a TEMPLATE for its family in the Modelfile (\`ollama show ${name} --modelfile\` prints the current one)`;
 
-/** Whether the server failed because of the schema. */
+/** Whether the server rejected the schema. */
 const refusesSchema = (error: unknown, { format }: ChatRequest): boolean =>
   format !== undefined &&
   error instanceof TryFailure &&

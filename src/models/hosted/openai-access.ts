@@ -19,7 +19,7 @@ export function loginOf({ username, password }: URL): Login | undefined {
   return { authorization: `Basic ${token}`, secrets: [token, secret, decoded(secret)] };
 }
 
-/** Decodes part of a URL; returns it unchanged if a percent sign in it is literal. */
+/** Decodes part of a URL; returns it unchanged if it contains a literal percent sign. */
 function decoded(text: string): string {
   try {
     return decodeURIComponent(text);

@@ -179,7 +179,7 @@ function causeOf(error: unknown): unknown {
     : error;
 }
 
-/** Appends `/v1` to a base URL without a version that isn't found. @returns whether it did */
+/** Appends `/v1` if nothing was found at a base URL without a version. @returns whether it did */
 function addVersion(
   dialect: Dialect,
   { pathname }: URL,
@@ -244,7 +244,7 @@ function lengthsIn(facts: unknown): readonly number[] {
 /** Longest wait for the context length, which a run can do without. */
 const patienceMs = 5_000;
 
-/** The context length in the server's list of models; undefined if missing. @throws the signal's reason if it aborts */
+/** The smallest context length that the server reports; undefined if none. @throws the signal's reason if it aborts */
 async function servedContext(
   settings: ClientOptions,
   name: string,

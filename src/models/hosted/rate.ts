@@ -19,7 +19,7 @@ export const reportedWaitMs = 1000;
 /** A signal that never aborts. */
 export const never: AbortSignal = new AbortController().signal;
 
-/** Allows at most `perMinute` requests in any minute, in the order in which they were made. */
+/** Allows at most `perMinute` requests in any minute, in the order in which they asked for a turn. */
 export class MinuteWindow {
   readonly #perMinute: number;
   readonly #clock: RateClock;

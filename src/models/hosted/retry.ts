@@ -24,7 +24,7 @@ interface RetryAfter {
   readonly sentAt: number;
 }
 
-/** A failed attempt, which has no completion. */
+/** An attempt that produced no completion. */
 export class TryFailure extends Error {
   override readonly name = 'TryFailure';
   readonly kind: ModelErrorKind;

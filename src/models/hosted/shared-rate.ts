@@ -85,7 +85,7 @@ export class SharedRate {
     }
   }
 
-  /** Returns grants for later cells, so that other processes can use them. */
+  /** Gives up unused grants for later cells, so that other processes can use them. */
   close(): void {
     const later = this.#held.filter((cell) => cell * cellMs > this.#latest());
     this.#held = [];
@@ -222,7 +222,7 @@ export function grant(
   return { cells: cells.toSorted((a, b) => a - b), granted: Object.fromEntries(after) };
 }
 
-/** Removes unused grants for cells that haven't begun. */
+/** Removes one grant for each of `cells`. */
 export function giveBack(granted: Granted, cells: readonly number[]): Granted {
   const after: Record<string, number> = { ...granted };
   for (const cell of cells) {

@@ -15,7 +15,7 @@ export interface AdaptedModule {
   readonly scaled: boolean;
 }
 
-/** Factors and row scales of all adapted modules, by graph input. Created once and passed to every run. */
+/** Factors and row scales of all adapted modules, by graph input. */
 export type AdapterInputs = Readonly<Record<string, ort.Tensor>>;
 
 export function adaptedModules(adapters: readonly Adapter[]): AdaptedModule[] {
@@ -43,7 +43,7 @@ const inputNames = (module: string) => ({
   rowScale: `${module}.row_scale`,
 });
 
-/** Adds A [in, rank] and B [rank, out] of each module as inputs: (x·W + (x·A)·B)·rows, where B includes the scale. */
+/** Adds A [in, rank] and B [rank, out] of each module as inputs: (x·Wᵀ + (x·A)·B)·rowScale, where B includes the scale. */
 export function fedAdapterParameters(
   g: GraphBuilder,
   modules: readonly AdaptedModule[],
@@ -72,7 +72,7 @@ export function fedAdapterParameters(
   };
 }
 
-/** Inputs for one adapter, or zeros for none. Row scales depend on the base model's weights. */
+/** Inputs for one adapter, or for the unchanged base. Row scales depend on the base model's weights. */
 export async function adapterInputs(
   modules: readonly AdaptedModule[],
   weights: StoredTensors,
@@ -92,7 +92,7 @@ export async function adapterInputs(
   return Object.fromEntries(inputs);
 }
 
-/** An adapter's row scales, by input name. Computed once, from the full weights. */
+/** An adapter's row scales, by input name, computed from the weights as stored. */
 async function rowScales(
   { modules }: Adapter,
   weights: StoredTensors,

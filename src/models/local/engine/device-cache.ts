@@ -5,14 +5,14 @@ import { ort } from './onnx-runtime.js';
 
 const slotBlock = 64;
 
-/** Maximum number of lines [headDim] written in place; above it, copying is faster (the runtime compares pairs). */
+/** Maximum number of lines [headDim] written in place; above it, copying is faster (the runtime compares all pairs). */
 const linesInPlace = 64;
 
 /** Graphs that change all tensors of a cache in a single run. */
 interface CacheGraphs {
   /** Writes `new` to the lines `places` of `cache` in place, so `cache` must also be passed as the output. */
   readonly write: ort.InferenceSession;
-  /** Selects `rows` and `slots` from `cache` and `new`, concatenated along the slots. */
+  /** Concatenates `cache` and `new` along the slots, and selects `rows` and `slots` from the result. */
   readonly rearrange: ort.InferenceSession;
 }
 
@@ -39,7 +39,7 @@ export async function deviceCaches(shape: CacheShape): Promise<DeviceCaches> {
 
 type Emit = (g: GraphBuilder, shape: CacheShape) => (index: number) => Value;
 
-/** A graph with 2 × layers outputs, which are new tensors on the device if `located`. */
+/** A graph with 2 × layers outputs, which stay on the device if `located`. */
 function openGraph(shape: CacheShape, emit: Emit, located: boolean): Promise<ort.InferenceSession> {
   const g = new GraphBuilder();
   const one = emit(g, shape);
@@ -77,7 +77,7 @@ const rearrange: Emit = (g, { kvHeads, headDim }) => {
 class DeviceCache implements TokenCache {
   readonly #shape: CacheShape;
   readonly #graphs: CacheGraphs;
-  /** Undefined until something is stored; until then, the device gets one masked slot of zeros. */
+  /** Undefined until something is stored; until then, the device gets one masked slot of zeros per row. */
   #held: readonly ort.Tensor[] | undefined;
   #rows = 1;
   #length = 0;

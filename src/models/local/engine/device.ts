@@ -100,14 +100,14 @@ async function run(device: Device, type: 'float16' | 'float32'): Promise<void> {
   }
 }
 
-/** The number of idle physical cores. More threads wait for each other: on a busy machine, 2 took 3 times as long. */
+/** The number of idle physical cores, at least 1. More threads would wait for each other and be slower. */
 export function freeCores(): number {
   const cores = Math.min(physicalCores(), availableParallelism());
   // On Windows, loadavg always returns 0.
   return Math.max(1, Math.round(cores - (loadavg()[0] ?? 0)));
 }
 
-/** Number of physical cores if the system reports them, otherwise of hardware threads. */
+/** Number of physical cores if the system reports them (on Linux), otherwise of hardware threads. */
 function physicalCores(): number {
   const logical = cpus().length;
   try {
@@ -130,7 +130,7 @@ const install = 'ONNXRUNTIME_NODE_INSTALL=cuda12 node node_modules/onnxruntime-n
 
 const remedies: Readonly<Record<Device, string>> = {
   cpu: 'reinstall onnxruntime-node',
-  cuda: `install an NVIDIA driver, CUDA 12 and cuDNN 9, then \`${install}\`; webgpu needs only the driver`,
+  cuda: `install an NVIDIA driver, CUDA 12 and cuDNN 9, then run \`${install}\`; webgpu needs only the driver`,
   webgpu:
     "install the graphics card's driver and the Vulkan loader (Debian, Ubuntu: libvulkan1, and mesa-vulkan-drivers or NVIDIA's driver), or use cpu",
   dml: 'use webgpu or cpu: DirectML exists only on Windows',
@@ -160,7 +160,7 @@ const noAdapter = `no graphics card with a ${
 /** Paths that exist if an NVIDIA driver is installed, on Linux or on Linux in Windows. */
 const driverPlaces = ['/proc/driver/nvidia/version', '/dev/dxg'];
 
-/** Says which requirement of CUDA is missing; undefined if none is. */
+/** Explains what is missing for CUDA; undefined if nothing is known to be missing. */
 export function cudaLack(
   folder = runtimeFolder(),
   places: readonly string[] = driverPlaces,

@@ -23,7 +23,7 @@ export interface ModelReport {
   readonly tokenizer?: {
     readonly file: string;
     readonly templateFile: string;
-    /** Whether the model accepts system messages. */
+    /** Whether system messages reach the model. */
     readonly takesSystem: boolean;
     /** What the chat template does with a system message. */
     readonly system: SystemMessages;
@@ -84,7 +84,7 @@ export function checkModel(directory: string, ignoredKeys: readonly string[] = [
   if (problems.length > 0) throw new UserError(problems);
 }
 
-/** Tensors that the config requires but that are missing from the weights or have a different shape. */
+/** Up to 5 problems with tensors that the config requires: they are missing, unsupported or have a different shape. */
 function tensorProblems(config: DecoderConfig, weights: StoredTensors): Problem[] {
   const problems: Problem[] = [];
   for (const { name, shape } of decoderTensors(config)) {

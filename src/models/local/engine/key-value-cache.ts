@@ -31,19 +31,19 @@ export interface TokenCache {
   readonly lengths: readonly number[];
   /** The largest of `lengths`. */
   readonly length: number;
-  /** Slots per row, at least 1. Those from `length` on are spare. */
+  /** Slots per row, at least 1. Those from a row's length on are spare. */
   readonly capacity: number;
   /** 2 × layers tensors [kvHeads, rows, capacity, headDim], keys before values; valid until the next modification. */
   tensors(): readonly ort.Tensor[];
   reset(rows: number): void;
   truncate(length: number): void;
-  /** Appends tokens to each row and takes ownership of their memory; the capacity grows to multiples of `block`. */
+  /** Appends tokens to each row; `entries` must not be used afterwards. */
   append(entries: NewEntries, block?: number): void | Promise<void>;
   /** Adds sequences, each with the tokens of its entries. Absent if all rows must have the same length. */
   join?(sequences: readonly NewEntries[], block: number): void;
   /** Keeps only these rows, in this order, which must be ascending. */
   keepRows(kept: readonly number[]): void | Promise<void>;
-  /** Tokens `from` to `to` of one row (default: all), in the form that `append` accepts. */
+  /** A copy of one row's tokens from `from` up to, but not including, `to` (default: all). */
   entries(row: number, from?: number, to?: number): NewEntries | Promise<NewEntries>;
 }
 
@@ -101,7 +101,7 @@ export class KeyValueCache implements TokenCache {
     this.#layOut(lengths, largest([1, ...lengths]), [...lengths.keys()]);
   }
 
-  /** With a larger `block`, appending one token usually moves no data. */
+  /** The capacity grows to multiples of `block`; if these are large, appending one token usually moves no data. */
   append(entries: NewEntries, block = 1): void {
     const { kvHeads, headDim, layers } = this.shape;
     const length = this.length + entries.tokens;
@@ -202,9 +202,7 @@ function copyNumbers(
   else for (let i = 0; i < count; i++) target[at + i] = source[from + i]!;
 }
 
-/** States of recurrent layers. Unlike keys and values, they can't be truncated to fewer tokens, so copies are kept. */
-
-/** In the order of `stateShapes`, each [rows, …]. Never modified in place. */
+/** States of recurrent layers, in the order of `stateShapes`, each [rows, …]. Never modified in place. */
 export type States = readonly Float32Array[];
 
 /** Repeats a single row for `rows` sequences that all continue from it. */
@@ -242,7 +240,7 @@ export function keptStates(states: States, rows: number, kept: readonly number[]
 /** Maximum number of stored positions per sequence: 8 take 150 MB for a model with 0.8 billion weights. */
 const mostPlaces = 8;
 
-/** States of one sequence at its most recent stored positions. */
+/** States of one sequence at its most recent stored positions, because states can't be truncated to fewer tokens. */
 export class StatePlaces {
   /** States by the number of preceding tokens, in ascending order. */
   readonly #places: Map<number, States>;

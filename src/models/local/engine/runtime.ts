@@ -31,13 +31,12 @@ interface ForwardInput {
   readonly adapter?: AdapterInputs;
   /** The prompt's cache, shared by all rows; it has a single row. */
   readonly prompt: TokenCache;
-  /** The rows' own caches; as many rows as the batch. */
+  /** The cached tokens of each row. */
   readonly own: TokenCache;
   /** States of recurrent layers before the new tokens; if absent, the sequences start with these tokens. */
   readonly states?: States;
-  /** Rows of the flattened [rows × tokens] whose logits to return. */
+  /** Indices of the new tokens (row by row) at which to return logits. */
   readonly logitsOf: readonly number[];
-  /** Whether to return `sum`. */
   readonly sum?: boolean;
 }
 
@@ -57,7 +56,7 @@ export interface DecoderSession {
   close(): Promise<void>;
 }
 
-/** Position of spare cache slots: later than any query, so that they are always masked. */
+/** Position of spare cache slots: later than any query's, so that they are always masked. */
 const beyondAnyContext = 2 ** 30;
 
 /** Loads the inference graph. Weights are memory-mapped from their files; nothing is written to disk. */
@@ -73,7 +72,7 @@ export async function openSession(
   return {
     newCache: caches.make,
     async forward(input) {
-      // Only fetched outputs are copied.
+      // Outputs that aren't named aren't copied.
       const names = session.outputNames.filter((name) => input.sum || name !== 'sum');
       const results = await session.run(feeds(config, input), names);
       return {

@@ -1,4 +1,4 @@
-/** Reads adapters as PEFT writes them: a directory with `adapter_config.json` and `adapter_model.safetensors`. */
+/** Reads adapters in PEFT's format: a directory with `adapter_config.json` and `adapter_model.safetensors`. */
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { UserError } from '../../../base/errors.js';
@@ -9,7 +9,7 @@ import { toFloat32 } from '../weights/quantization.js';
 import { readSafetensors, readTensorBytes, type StoredTensor, textName } from '../weights/safetensors.js';
 import { decoderTensors, requireTensor } from './parameters.js';
 
-/** Linear modules that an adapter can change, by Llama's names. */
+/** Linear modules that policyloop can train adapters for, by Llama's names. */
 export const adaptableModules = [
   'q_proj',
   'k_proj',
@@ -21,7 +21,7 @@ export const adaptableModules = [
 ] as const;
 export type AdaptableModule = (typeof adaptableModules)[number];
 
-/** Linear modules of all families: also fused projections, Granite 4's feed-forward part, all of GPT-2's, … */
+/** Linear modules of all families that an adapter can change; includes fused projections. */
 export const linearModules: readonly string[] = [
   ...adaptableModules,
   ...'qkv_proj gate_up_proj input_linear output_linear c_attn c_proj c_fc in_proj'.split(' '),
@@ -31,7 +31,7 @@ export const linearModules: readonly string[] = [
 /** Prefix that PEFT adds to module paths in `adapter_model.safetensors`. */
 export const adapterPrefix = 'base_model.model.';
 
-/** Change to one module: W becomes W + scale·B·A; if `magnitude` is present, its rows then get these lengths. */
+/** Change to one module: W becomes W + scale·B·A, whose rows then get the lengths in `magnitude`, if present. */
 export interface ModuleChange {
   /** [rank, in] */
   readonly a: StoredTensor;
@@ -73,7 +73,7 @@ export function openAdapter(
         file: a.file,
         field: module,
         message: 'the base model’s GGUF file stores this module’s heads in a different order',
-        remedy: 'use the adapter with the Hugging Face directory of the model',
+        remedy: 'use the adapter with the model’s Hugging Face directory',
       });
     const shape = shapes.get(module);
     if (shape?.[0] !== b.shape[0] || shape?.[1] !== a.shape[1])
@@ -82,7 +82,7 @@ export function openAdapter(
         field: module,
         value: [b.shape[0], a.shape[1]],
         message: 'this adapter belongs to another model',
-        alternatives: [shape === undefined ? 'a model with such a module' : `[${shape.join(', ')}]`],
+        alternatives: [shape === undefined ? 'a model with this module' : `[${shape.join(', ')}]`],
       });
   }
   const targets = [...stated.scalings([...shapes.keys()]).keys()];
@@ -92,7 +92,7 @@ export function openAdapter(
     file,
     field: 'target_modules',
     value: missing.slice(0, 3),
-    message: `the adapter should change ${missing.length === 1 ? 'this module' : `${missing.length} modules, such as these,`} but has no factors for it`,
+    message: `the adapter should change ${missing.length === 1 ? 'this module' : `${missing.length} modules, such as these,`} but lacks the factors`,
     remedy: 'save it again with PEFT, or list only the changed modules in target_modules',
   });
 }
@@ -154,7 +154,7 @@ function modulesOf(file: string, config: AdapterConfig): ReadonlyMap<string, Mod
   );
 }
 
-/** The module that a tensor changes, by the name that the model uses, and the tensor's role in the change. */
+/** The path of the module that a tensor changes, as in the model's files, and the part of the change that it stores. */
 function placeOf(tensor: StoredTensor, { decomposed }: AdapterConfig): { module: string; part: Part } {
   const name = textName(
     tensor.name.startsWith(adapterPrefix) ? tensor.name.slice(adapterPrefix.length) : tensor.name,

@@ -12,10 +12,10 @@ export interface CachedSegment {
   readonly length: Value;
 }
 
-/** Becomes 0 in any softmax, and doesn't overflow float32 when added to a score. */
+/** Becomes 0 in a softmax, and doesn't overflow float32 when added to a score. */
 const masked = -1e30;
 
-/** Shape vectors that depend on B and S; computed only once. */
+/** Shape vectors that all layers share. */
 export interface Shapes {
   /** [1]: B */
   readonly batch: Value;
@@ -35,11 +35,11 @@ export interface Shapes {
   readonly ungrouped: Value;
   /** [kvHeads, B, S, headDim] */
   readonly newKeys: Value;
-  /** [1]: number of matrices that the queries of all rows form for a product with a shared segment. */
+  /** [1]: number of matrices per key head that the queries of all rows form in a product with a shared segment. */
   readonly apart: Value;
 }
 
-/** `ids`: [B, S]. `apart`: [1], the number of groups of rows that each share a segment. */
+/** `ids`: [B, S]; `apart`: see `Shapes`. */
 export function emitShapes({ g, config }: DecoderBuild, ids: Value, apart: Value = g.integers([1])): Shapes {
   const { heads, hidden, kvHeads, headDim } = config;
   const group = heads / kvHeads;
@@ -61,7 +61,10 @@ export function emitShapes({ g, config }: DecoderBuild, ids: Value, apart: Value
   };
 }
 
-/** [1]: g for a single new token, otherwise 1. A product reads the keys in place if it has one row, else copies them. */
+/**
+ * The value of `apart`: g for a single new token, because products of single rows read the keys in place while others
+ * copy them; otherwise, and always in shaders, 1.
+ */
 export function emitApart({ g, config: { heads, kvHeads } }: DecoderBuild, ids: Value): Value {
   if (g.shaders) return g.integers([1]);
   const single = g.op('Equal', [g.op('Size', [ids]), g.integers([1])]);
@@ -101,14 +104,13 @@ export function emitBias(
 
 interface AttentionContext {
   readonly shapes: Shapes;
-  /** Undefined if there is no rotation. */
   readonly rotation: Rotation | undefined;
-  /** Factors for the queries, broadcast over [B, S, kvHeads, g, headDim]; undefined if there are none. */
+  /** Factors by which the queries are multiplied, broadcast over [B, S, kvHeads, g, headDim]. */
   readonly growth: Value | undefined;
   readonly mix: (projected: Projected) => Mixed;
 }
 
-/** The rows of tokens, and the cached segments that their queries can attend to. */
+/** The cached segments that queries attend to in addition to the new tokens, and the bias that masks both. */
 interface Seen {
   readonly shapes: Shapes;
   readonly bias: Value;
@@ -168,11 +170,11 @@ export interface Projected {
 }
 
 interface Projections extends Projected {
-  /** [N, heads·headDim]. Its sigmoid multiplies the output of attention. */
+  /** [N, heads·headDim]. The output of attention is multiplied by its sigmoid. */
   readonly gate?: Value | undefined;
 }
 
-/** Queries, keys and values, normalised and rotated if the model does so. */
+/** Queries, keys and values, normalised and rotated if the model requires it. */
 function projections(build: DecoderBuild, module: string, x: Value, context: AttentionContext): Projections {
   const { g, config, parameters } = build;
   const { bias, modules, qkNorm, queryGate } = config;
@@ -211,7 +213,7 @@ function scaledQueries(
   return scaledBy(build, growth === undefined ? query : build.g.op('Mul', [query, growth]), scale);
 }
 
-/** Rotates all heads of a token at once; the result is bitwise identical to rotating each head. */
+/** Rotates all heads of a token at once; the result is bitwise identical to rotating each head separately. */
 function turnedTogether(
   build: DecoderBuild,
   product: Value,
@@ -254,7 +256,7 @@ function attend(
   const multiply = (a: Value, b: Value) => g.op('MatMul', [a, b]);
   const transposed = (matrix: Value) => g.op('Transpose', [matrix], { perm: [0, 1, 3, 2] });
   const join = (...parts: Value[]) => g.op('Concat', parts, { axis: 0 });
-  // The rows of all sequences form one matrix, so that the keys of a shared segment are read only once.
+  // Rows that share a segment form one matrix, so that the segment is read only once.
   const together = join(g.integers([kvHeads]), shapes.apart, g.integers([-1, headDim]));
   const scores = segments.map(({ keys: cached, length, shared }) => {
     if (!shared) return multiply(queries, transposed(cached));

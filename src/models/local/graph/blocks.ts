@@ -5,7 +5,7 @@ import type { DecoderBuild } from './parameters.js';
 
 /** F prompts of at most P tokens, each with up to G answers of at most A tokens. */
 export interface Blocks {
-  /** int32 [F, P] and [F, G, A]: the token in each slot. Empty slots contain a token that belongs to no sequence. */
+  /** int32 [F, P] and [F, G, A]: index of the token in each slot. Empty slots contain a padding token. */
   readonly prompts: Value;
   readonly answers: Value;
   /** int32 of the same shapes: each token's position in its sequence; beyond any context length for an empty slot. */
@@ -15,7 +15,7 @@ export interface Blocks {
   readonly slots: Value;
 }
 
-/** @returns a function that computes the attention of a layer with a given window */
+/** @returns a function from a layer's window to its attention */
 export function emitBlocks(
   build: DecoderBuild,
   { prompts, answers, promptPositions, answerPositions, slots }: Blocks,

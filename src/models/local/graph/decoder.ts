@@ -1,12 +1,11 @@
 /**
- * The single definition of a decoder: norms, rotary positions, grouped-query attention, and a feed-forward
- * part. Differences between families are options of `DecoderConfig`. It emits plain ONNX operators through a
- * GraphBuilder. Parts that differ between graphs are passed in: cached keys and values, quantised or adapted
- * projections, and the precision.
+ * The single definition of a decoder: norms, rotary positions, grouped-query attention or a recurrence, and a
+ * feed-forward part. Differences between families are options of `DecoderConfig`. Parts that differ between graphs
+ * are passed in: cached keys and values, quantised or adapted projections, and the precision.
  *
  * Shapes: B rows (batch), S new tokens per row, N = B·S, H hidden, V vocabulary; g = heads / kvHeads. Keys and
  * values have the layout [kvHeads, B, tokens, headDim], queries [kvHeads, B, g·S, headDim]: the query heads
- * that share a key head are rows of one matrix product, so nothing is repeated.
+ * that share a key head are rows of one matrix product, so keys and values aren't repeated.
  */
 import { append } from '../../../base/append.js';
 import {
@@ -38,7 +37,7 @@ export interface DecoderInputs extends Places {
   readonly ids: Value;
   /** Cached segments of each layer with attention, oldest first. */
   readonly cache: readonly (readonly CachedSegment[])[];
-  /** Set if one row (B = 1) contains the packed tokens of several sequences; then nothing is cached. */
+  /** Set if one row (B = 1) contains the packed tokens of several sequences; then `cache` isn't used. */
   readonly blocks?: Blocks;
   /** States before the new tokens, in the order of `stateShapes`; if undefined, the sequences start here. */
   readonly states?: readonly Value[];
@@ -47,7 +46,7 @@ export interface DecoderInputs extends Places {
 export interface DecoderOutputs {
   /** [N, H], the input of the final norm. */
   readonly hidden: Value;
-  /** Rotated keys, and values, of the new tokens, per layer with attention: [kvHeads, B, S, headDim]. */
+  /** Keys (rotated) and values of the new tokens, for each layer with attention: [kvHeads, B, S, headDim]. */
   readonly keys: readonly Value[];
   readonly values: readonly Value[];
   /** States after the new tokens, in the order of `stateShapes`. */
@@ -56,7 +55,7 @@ export interface DecoderOutputs {
   readonly stream: readonly Value[];
 }
 
-/** Emits all layers, but not the head (`headLogits`), so that the head runs only on the rows that are read. */
+/** Emits all layers, but not the head (`headLogits`), which only some rows need. */
 export function buildDecoder(build: DecoderBuild, inputs: DecoderInputs): DecoderOutputs {
   const { g, config } = build;
   const { norms, layers: prefix } = config.modules;
@@ -169,7 +168,7 @@ function activated(build: DecoderBuild, x: Value): Value {
   return g.op('Mul', [x, g.op('Sigmoid', [scaledBy(build, inner, 2 * Math.sqrt(2 / Math.PI))])]);
 }
 
-/** Outputs the new keys, then values: separately on a GPU, otherwise as one tensor (each output is slow in Node). */
+/** Outputs the new keys, then the values: separate in shaders, otherwise one tensor, as each output is slow in Node. */
 function emitEntries(g: GraphBuilder, entries: readonly Value[], shape: readonly (number | string)[]): void {
   if (g.shaders)
     for (const [i, value] of entries.entries()) g.output(`entries.${i}`, value, 'float32', shape);

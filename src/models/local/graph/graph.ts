@@ -13,18 +13,18 @@ import {
   writeOnnxModel,
 } from './onnx-writer.js';
 
-/** Name of a value that one node outputs and others take as input. */
+/** Name of a value in a graph: an input, a constant or the output of a node. */
 export type Value = string;
 
-/** Type of the numbers that a graph computes with; float64 is for gradient tests. */
+/** Type of the numbers that a graph computes with. Decoders use float64 only in gradient tests. */
 export type Precision = 'float32' | 'float64';
 
-/** The device that computes in shaders. Its sines have errors up to 2⁻¹¹ (−π to π); 8-bit activations aren't faster. */
+/** The device that computes in shaders. There, sines have errors up to 2⁻¹¹ (−π to π); 8-bit activations aren't faster. */
 export const shaderDevice = 'webgpu';
 
 type AttributeInput = number | string | readonly number[] | { readonly float: number };
 
-/** A range of nodes, and the single node that represents it. */
+/** A range of nodes, and the single node that replaces it in an outline. */
 interface Composite {
   readonly start: number;
   readonly end: number;
@@ -33,15 +33,15 @@ interface Composite {
 
 const arithmeticOfSizes: ReadonlySet<string> = new Set(['Slice', 'Concat', 'Mul', 'Add']);
 
-/** A graph that a session can load: the model's bytes, and the folder of its external data. */
+/** A graph and its ONNX model, which a session can load. */
 export interface BuiltGraph {
   readonly model: Uint8Array;
-  /** Common ancestor of all files with external data; undefined if there are no such files. */
+  /** Common ancestor of all files with external data; undefined if there are none. */
   readonly folder: string | undefined;
   readonly graph: OnnxGraph;
 }
 
-/** Builds a graph; equal calls produce equal bytes. As attributes, a number is an int and `{float: x}` a float. */
+/** Builds a graph; equal calls produce equal bytes. In attributes, a number is an int, and `{ float: x }` is a float. */
 export class GraphBuilder {
   readonly #nodes: OnnxNode[] = [];
   readonly #inputs: OnnxValue[] = [];
@@ -49,15 +49,14 @@ export class GraphBuilder {
   readonly #inline = new Map<string, OnnxInitializer>();
   readonly #external = new Map<string, { readonly type: ElementType; readonly tensor: StoredTensor }>();
   readonly #composites: Composite[] = [];
-  /** Integer constants, and sizes computed from shapes. */
+  /** int64 constants, and sizes computed from shapes. */
   readonly #integers = new Set<Value>();
-  /** Sizes by the operator, inputs and attributes that compute them. */
+  /** Computed sizes by operator, inputs and attributes. */
   #computed = new Map<string, Value>();
   #count = 0;
-  /** True if the graph runs as shaders. */
+  /** True if the graph will run on `shaderDevice`. */
   readonly shaders: boolean;
 
-  /** @param device the device that the graph will run on */
   constructor(device = 'cpu') {
     this.shaders = device === shaderDevice;
   }
@@ -109,7 +108,7 @@ export class GraphBuilder {
     return outputs;
   }
 
-  /** Groups operators that are differentiated as a unit: `outline` shows them as one operator `op` of the inputs. */
+  /** Groups the operators that `emit` adds: outlines show them as one operator `op`, which is differentiated as a unit. */
   composite(
     op: string,
     inputs: readonly Value[],
@@ -119,7 +118,7 @@ export class GraphBuilder {
     const start = this.#nodes.length;
     const outside = new Map(this.#computed);
     const output = emit();
-    // In an outline, only the composite's output exists.
+    // An outline lacks the composite's inner sizes, so later operators must not reuse them.
     this.#computed = outside;
     const node = { op, domain: '', inputs, outputs: [output], attributes: typedAttributes(attributes) };
     this.#composites.push({ start, end: this.#nodes.length, node });
@@ -141,7 +140,7 @@ export class GraphBuilder {
     return storedType(tensor) === precision ? value : this.cast(value, precision);
   }
 
-  /** A constant of whole numbers (int64, the type of shapes and indices). Equal constants are stored once. */
+  /** An int64 constant, e.g. a shape. Equal constants are stored once. */
   integers(values: readonly number[], shape: readonly number[] = [values.length]): Value {
     const bytes = new Uint8Array(BigInt64Array.from(values, BigInt).buffer);
     const name = this.#constant('int64', bytes, shape, values);
@@ -210,7 +209,7 @@ export class GraphBuilder {
     };
   }
 
-  /** @param input a graph input with at least one dimension; if given, the model loads faster on the CPU */
+  /** @param input a graph input with at least one dimension; if given, the model loads faster, except in shaders */
   build(name: string, input?: Value): BuiltGraph {
     const graph = this.describe(name);
     const model =

@@ -1,16 +1,16 @@
 /**
  * Hides the shapes of values from ONNX Runtime. When it loads a model, its memory planner compares each value of known
- * rank with all values freed before. For a model with 30 layers, this takes seconds, and for its training graph half a
- * minute. It gains nothing, because the memory arena reuses freed memory anyway.
+ * rank with all previously freed values. For a model with 30 layers, this takes seconds, and for its training graph
+ * half a minute. The plan gains nothing, because the memory arena reuses freed memory anyway.
  */
 import { type OnnxGraph, type OnnxInitializer, type OnnxNode, writeOnnxModel } from './onnx-writer.js';
 
-/** Maximum number of dimensions in ONNX models of ours. */
+/** No value in our models has more dimensions. */
 const mostDimensions = 8;
 
 /**
- * Writes the model without the shapes of its inputs. The targets of reshapes are sliced when the model runs, so that the
- * runtime doesn't know their length.
+ * Writes the model without the shapes of its inputs and outputs. Constant targets of reshapes are sliced when the model
+ * runs, so that the runtime doesn't know the rank of the results in advance.
  * @param input name of an input with at least one dimension
  */
 export function modelWithoutShapes(graph: OnnxGraph, input: string): Uint8Array {

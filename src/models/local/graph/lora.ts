@@ -2,9 +2,12 @@
  * Low-rank adapters: W·x + s·B·(A·x), with A [rank, in], B [out, rank] (LoRA, Hu et al. 2021, arXiv 2106.09685). DoRA
  * (Liu et al. 2024, arXiv 2402.09353) also scales the rows of W + s·B·A to given lengths.
  */
+import { UserError } from '../../../base/errors.js';
+import { rowOrder } from '../weights/rows.js';
 import type { StoredTensors } from '../weights/safetensors.js';
 import type { Adapter, ModuleChange } from './adapter.js';
 import type { GraphBuilder, Precision, Value } from './graph.js';
+import { isPacked } from './packed-weights.js';
 import { type ParameterSource, requireTensor } from './parameters.js';
 
 /** The factors of one module's change, in the graph's precision. */
@@ -40,7 +43,7 @@ export function loraParameters(
   };
 }
 
-/** A module's output with rows, but not the bias, scaled by `rowScale` [out]; `changed` adds an adapter's product. */
+/** A module's output: `changed` adds an adapter's product, `rowScale` [out] scales the sum, and a bias is added last. */
 export function scaledRows(
   g: GraphBuilder,
   base: ParameterSource,
@@ -53,7 +56,7 @@ export function scaledRows(
   return bias ? g.op('Add', [scaled, base.vector(`${module}.bias`)]) : scaled;
 }
 
-/** The row scales of a DoRA module: the stored lengths, divided by the row lengths of W + s·B·A. */
+/** Row scales of a DoRA module: stored lengths divided by the row lengths of W + s·B·A; undefined for plain LoRA. */
 export function rowScaleOf(
   g: GraphBuilder,
   weights: StoredTensors,
@@ -65,7 +68,15 @@ export function rowScaleOf(
   const product = g.op('MatMul', [g.exact(b, precision), g.exact(a, precision)]);
   const added = g.op('Mul', [product, g.floats(precision, [scale], [])]);
   const stored = requireTensor(weights, `${module}.weight`);
-  const matrix = g.exact(stored, precision);
+  if (isPacked(stored))
+    throw new UserError({
+      file: stored.file,
+      message: `DoRA needs unquantised weights, but ${stored.name} has ${stored.dtype} blocks`,
+      remedy: 'use the model in its original format: a Hugging Face directory, or a GGUF file in F16 or F32',
+    });
+  const order = rowOrder(stored);
+  const rows = g.exact(stored, precision);
+  const matrix = order === undefined ? rows : g.op('Gather', [rows, g.integers(order)], { axis: 0 });
   const upright = stored.transposed ? g.op('Transpose', [matrix], { perm: [1, 0] }) : matrix;
   const changed = g.op('Add', [upright, added]);
   const length = g.op('ReduceL2', [changed], { axes: [1], keepdims: 0 });

@@ -14,7 +14,7 @@ import {
 } from './packed-weights.js';
 import { decoderTensors, type ParameterSource, requireTensor } from './parameters.js';
 
-/** Rounds the weights or uses the file's blocks; undefined otherwise. @throws UserError if blocks would be rounded */
+/** Packs rounded matrices or a file's own blocks, if any. @throws UserError if blocks would have to be rounded again */
 export function packedWeights(
   model: string,
   config: DecoderConfig,
@@ -39,7 +39,7 @@ export function packedWeights(
   return roundedWeights(model, multipliedMatrices(config, weights), quantization);
 }
 
-/** The matrices used in products; excludes an embedding that is only looked up and isn't also the output layer. */
+/** The matrices used in products; excludes embeddings, except a token embedding that is also the output layer. */
 export function multipliedMatrices(config: DecoderConfig, weights: StoredTensors): readonly StoredTensor[] {
   const { embedding, positions } = config.modules;
   return decoderTensors(config)
@@ -151,7 +151,7 @@ export function unpackedParameters(
   };
 }
 
-/** Rows of a packed embedding, unpacked after they are gathered; the output layer uses the same codes. */
+/** Gathers rows of a packed embedding and unpacks only these; a tied output layer uses the same codes. */
 function embedded(
   g: GraphBuilder,
   matrices: PackedWeights['matrices'],

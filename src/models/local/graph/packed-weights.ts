@@ -14,7 +14,7 @@ import { cachedFile } from './weight-cache.js';
 /** Must change whenever the same weights would get different codes. */
 const formatVersion = 2;
 
-/** One matrix: value = scale·(code − 2^(bits−1)) + offset, with one scale and offset per block of a row. */
+/** One matrix: value = scale·(code − 2^(bits−1)) + offset, with one scale (and offset, if any) per block of a row. */
 export interface PackedMatrix extends Packing {
   readonly rows: number;
   readonly columns: number;
@@ -32,7 +32,7 @@ export interface PackedWeights {
   readonly matrices: ReadonlyMap<string, PackedMatrix>;
   /** The type to which the weights were rounded; undefined for a file's own blocks. */
   readonly rounded: RoundedTo | undefined;
-  /** Root mean square of the rounding errors, divided by the weights' own; 0 for blocks that were already packed. */
+  /** Root mean square of the rounding errors, divided by the weights' root mean square; 0 for a file's own blocks. */
   readonly relativeError: number;
 }
 
@@ -121,7 +121,7 @@ interface Placed {
   readonly tensor: StoredTensor;
   readonly packing: Packing;
   readonly blocks: number;
-  /** Ranges in the data part of the file; `offsets` is empty if the packing has none. */
+  /** Byte ranges in the data part of the file; `offsets` is empty if the packing has none. */
   readonly codes: Range;
   readonly scales: Range;
   readonly offsets: Range;
@@ -153,7 +153,7 @@ function layoutOf(matrices: readonly StoredTensor[], packingOf: (tensor: StoredT
   });
 }
 
-/** Space that the header reserves for the error, which is known only after the data has been written. */
+/** The header reserves space for the error, which is known only after the data has been written. */
 const errorDigits = 12;
 
 function headerOf(layout: readonly Placed[], relativeError: number): Uint8Array {
@@ -174,7 +174,7 @@ function headerOf(layout: readonly Placed[], relativeError: number): Uint8Array 
   return Buffer.concat([length, text]);
 }
 
-/** Number of bytes of a matrix to read and pack at a time. */
+/** About this many bytes of a matrix are read and packed at a time. */
 const chunkBytes = 1 << 24;
 
 function write(file: string, layout: readonly Placed[]): void {
@@ -207,7 +207,7 @@ function write(file: string, layout: readonly Placed[]): void {
   }
 }
 
-/** @param error sums to which the rounding errors are added */
+/** @param error sums to which squared rounding errors and squared weights are added */
 function packRows(
   { tensor, packing }: Placed,
   row: number,

@@ -17,7 +17,7 @@ export interface ParameterSource {
   vector(name: string): Value;
 }
 
-/** The stored weights without changes. `products`: the type in which matrices are multiplied. */
+/** The weights as stored. `products`: the type in which matrices are multiplied. */
 export function storedParameters(
   g: GraphBuilder,
   weights: StoredTensors,
@@ -56,8 +56,8 @@ export function requireTensor(weights: StoredTensors, name: string): StoredTenso
   if (tensor === undefined)
     throw new UserError({
       field: 'model.path',
-      message: `the weights lack the tensor \`${name}\`, which config.json requires`,
-      remedy: 'check that config.json and the safetensors files belong together',
+      message: `the weights lack the tensor \`${name}\`, which the model’s config requires`,
+      remedy: 'check that the config and the weights belong to the same model',
     });
   if (blockType(tensor.dtype) === undefined)
     throw new UserError({
@@ -172,7 +172,6 @@ function recurrentTensors({ hidden }: DecoderConfig, recurrence: Recurrence): Te
   ];
 }
 
-/** A decoder and the graph into which it is emitted. */
 export interface DecoderBuild {
   readonly g: GraphBuilder;
   readonly config: DecoderConfig;

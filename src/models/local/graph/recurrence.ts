@@ -13,7 +13,7 @@ interface Mixed {
   readonly states: readonly Value[];
 }
 
-/** @param states the layer's states before the new tokens, at the start of the list; zeros if absent */
+/** @param states states before the new tokens, beginning with this layer's; absent states are zero */
 export function recurrent(
   build: DecoderBuild,
   recurrence: Recurrence,

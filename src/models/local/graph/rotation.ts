@@ -1,4 +1,4 @@
-/** Rotary positions (Su et al. 2021) in a graph. */
+/** Emits rotary position embeddings (Su et al. 2021). */
 import type { DecoderConfig } from '../weights/decoder-config.js';
 import type { Rope } from '../weights/rope.js';
 import type { Value } from './graph.js';
@@ -58,8 +58,8 @@ function yarnRange(rope: Extract<Rope, { scaling: 'yarn' }>, width: number): rea
 }
 
 /**
- * Factors [S, 1, 1, headDim] or [B, S, 1, 1, headDim]: x becomes x·cos + swapped(x)·sin, where `swapped` exchanges the
- * halves of the rotated dimensions and `sin` is negative for the first. Other dimensions have 1 and 0.
+ * Factors [S, 1, 1, headDim] or [P, S, 1, 1, headDim]: x becomes x·cos + swapped(x)·sin, where `swapped` exchanges the
+ * halves of the rotated dimensions and `sin` is negated for the first half. In other dimensions, cos is 1 and sin is 0.
  */
 interface Factors {
   readonly cos: Value;
@@ -71,7 +71,7 @@ export interface Rotation extends Factors {
   readonly allHeads: Factors;
 }
 
-/** The part of the score scale that the rotation of all heads includes: only a power of two, which never rounds. */
+/** The score scale if it is a power of two, so that including it in the rotation never rounds; otherwise 1. */
 export function scaleInFactors({ scoreScale }: DecoderConfig): number {
   return Number.isInteger(Math.log2(scoreScale)) ? scoreScale : 1;
 }
@@ -110,7 +110,7 @@ export function emitRotation(build: DecoderBuild, rope: Rope, places: TokenPlace
   return { cos, sin, allHeads: ofAllHeads(build, cos, sin) };
 }
 
-/** True for sequences longer than `context`: [P, 1, 1, 1, 1]. If no lengths are given, the last position is used. */
+/** True for sequences longer than `context`. Without `sequenceTokens`, the last position determines the length. */
 function isLong({ g }: DecoderBuild, context: number, { positions, sequenceTokens }: TokenPlaces): Value {
   if (sequenceTokens !== undefined) {
     const tokens = g.op('Unsqueeze', [sequenceTokens, g.integers([-3, -2, -1])]);
@@ -120,7 +120,7 @@ function isLong({ g }: DecoderBuild, context: number, { positions, sequenceToken
   return g.op('LessOrEqual', [g.int32s([context]), g.op('Unsqueeze', [last, g.integers([-3, -2, -1])])]);
 }
 
-/** Rotates the pairs (xᵢ, xᵢ₊ₕ), h = rotaryWidth / 2, of x [B, S, kvHeads, ·, headDim] (Hugging Face's layout). */
+/** Rotates the pairs (xᵢ, xᵢ₊ₕ), h = rotaryWidth / 2, of x [B, S, ·, ·, headDim] (Hugging Face's layout). */
 export function rotate({ g, config }: DecoderBuild, x: Value, { cos, sin }: Factors): Value {
   const { rotaryWidth: width, headDim } = config;
   const sizes = [width / 2, width / 2, headDim - width].filter((size) => size > 0);

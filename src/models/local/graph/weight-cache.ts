@@ -6,7 +6,7 @@ import path from 'node:path';
 import { messageOf, UserError } from '../../../base/errors.js';
 import { readSafetensors, readTensorBytes, type StoredTensor, sampledParts } from '../weights/safetensors.js';
 
-/** Path of a cached file, which `make` creates from tensors if missing. @throws UserError if it can't be written */
+/** Path of a cached file, which `make` creates if it isn't complete. @throws UserError if it can't be written */
 export function cachedFile(
   model: string,
   kind: string,
@@ -45,7 +45,7 @@ function fingerprint(tensors: readonly StoredTensor[], version: number): string 
   return hash.digest('hex').slice(0, 16);
 }
 
-/** Whether the cached file is complete. A file truncated by a crash or a full disk is created again. */
+/** Whether the cached file exists and is complete. */
 function isWhole(file: string): boolean {
   if (!existsSync(file)) return false;
   try {

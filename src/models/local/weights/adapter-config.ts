@@ -20,7 +20,7 @@ export function loraScale({ rank, alpha, rankStabilized }: LoraScaling): number 
 export interface AdapterConfig extends LoraScaling {
   /** Path or name of the model on which the adapter was trained, if the config states it. */
   readonly base: string | undefined;
-  /** True if each row of a changed matrix has its own length (DoRA, Liu et al. 2024, arXiv 2402.09353). */
+  /** True if the adapter also sets the length of each row (DoRA, Liu et al. 2024, arXiv 2402.09353). */
   readonly decomposed: boolean;
   /** Scalings of the base's modules that the adapter changes, by path (`model.layers.0.self_attn.q_proj`). */
   scalings(modules: readonly string[]): ReadonlyMap<string, LoraScaling>;
@@ -49,7 +49,7 @@ const schema = z.looseObject({
 });
 type Fields = z.output<typeof schema>;
 
-/** Whether GPT-2's files store all changed modules transposed, as `fan_in_fan_out` states. */
+/** Whether all targets are modules that GPT-2's files store transposed; `fan_in_fan_out` then adds no information. */
 const isOfGpt2 = (targets: unknown): boolean =>
   Array.isArray(targets) && targets.every((name) => /(^|\.)c_(attn|proj|fc)$/.test(String(name)));
 
@@ -94,10 +94,10 @@ export function parseAdapterConfig(
   };
 }
 
-/** Initialisations of the factors that don't change the base, so they no longer matter after training. */
+/** Initialisations that leave the base unchanged, so they don't matter after training. */
 const plainBeginnings = ['gaussian', 'eva', 'orthogonal', 'mica', 'true', 'false'];
 
-/** PiSSA, OLoRA, CorDA, LoftQ and LoRA-GA subtract their initial product from the base, as PEFT does on loading. */
+/** Refuses PiSSA, OLoRA, CorDA, LoftQ and LoRA-GA: they subtract the initial product of A and B from the base. */
 function refuseChangedBase({ init_lora_weights: given }: Fields, file: string): void {
   if (given == null || plainBeginnings.includes(String(given).toLowerCase())) return;
   throw new UserError({
@@ -109,7 +109,7 @@ function refuseChangedBase({ init_lora_weights: given }: Fields, file: string): 
     alternatives: ['true', 'false', ...plainBeginnings.slice(0, 4)],
     remedy:
       'convert it to a plain LoRA with PEFT (save_pretrained with path_initial_model_for_weight_conversion), ' +
-      `or use the changed weights as the model: ${ignoring('init_lora_weights')}`,
+      `or use the changed weights as the model; ${ignoring('init_lora_weights')}`,
   });
 }
 
@@ -128,7 +128,7 @@ function targetsOf(fields: Fields, modules: readonly string[], file: string): re
   });
 }
 
-/** The only layers that the adapter changes; undefined for all layers. */
+/** Indices of the layers that the adapter changes; undefined for all layers. */
 function layersOf(fields: Fields, file: string): readonly number[] | undefined {
   const { layers_to_transform: layers, layers_pattern: pattern, target_modules: targets } = fields;
   const patterns = [pattern ?? []].flat();
@@ -147,7 +147,7 @@ function layersOf(fields: Fields, file: string): readonly number[] | undefined {
       file,
       field: 'layers_to_transform',
       value: layers,
-      message: 'requires a list of target_modules, but they are a single pattern',
+      message: 'requires target_modules to be a list, but it is a single pattern',
     });
   return listed;
 }

@@ -1,4 +1,4 @@
-/** Checks the keys of published JSON files; refuses unknown ones that are set, because they might change a result. */
+/** Refuses unknown keys that are set in published JSON files, because they might change a result. */
 import { type Problem, UserError } from '../../../base/errors.js';
 
 /** Known keys of one kind of file. */
@@ -6,11 +6,11 @@ export interface KnownKeys {
   readonly read: readonly string[];
   /** Keys that never affect a result, each with the reason. */
   readonly harmless?: Readonly<Record<string, string>>;
-  /** The only value at which a key has no effect; for other keys, that is false, empty or `none`. */
+  /** The only value (besides null) at which a key has no effect; for other keys, these are false, empty and `none`. */
   readonly neutral?: Readonly<Record<string, unknown>>;
 }
 
-/** `content`: from `withoutKeys`; `section`: e.g. `rope_scaling`. @throws UserError naming unknown keys that are set */
+/** `content`: from `withoutKeys`; `section`: e.g. `rope_scaling`. @throws UserError naming up to 8 unknown keys */
 export function refuseUnknownKeys(content: object, known: KnownKeys, file: string, section = ''): void {
   const problems = Object.entries(content)
     .filter(([key, value]) => !known.read.includes(key) && changes(key, value, known))

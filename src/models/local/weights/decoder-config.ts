@@ -6,11 +6,11 @@ export interface LayerConfig {
   readonly rope: Rope | undefined;
   /** Attention reaches only keys at a smaller distance than this, in tokens; undefined if there is no limit. */
   readonly window: number | undefined;
-  /** How the layer mixes tokens in place of attention; if set, it has neither rotation nor window. */
+  /** Replaces attention; if set, there is no rotation and no window. */
   readonly recurrence?: Recurrence;
 }
 
-/** The kind of a layer that carries a state of fixed size from token to token. */
+/** A layer that carries a state of fixed size from token to token. */
 export type Recurrence =
   /** LFM2: a causal convolution of each channel over the last `kernel` tokens, with gates before and after it. */
   | { readonly kind: 'short convolution'; readonly kernel: number; readonly bias: boolean }
@@ -47,7 +47,7 @@ export const stateShapes = ({
     ];
   });
 
-/** Module paths as written in the family's files. They also determine which norms exist. */
+/** Module paths in the family's Hugging Face files. They also determine which norms exist. */
 export interface ModulePaths {
   readonly embedding: string;
   /** Position embedding, which is added to the token embedding. */
@@ -101,7 +101,7 @@ export interface DecoderConfig {
   /** If set, a score s becomes cap·tanh(s / cap). */
   readonly scoreCap: number | undefined;
   readonly logitCap: number | undefined;
-  /** Factors for the embedding, for each layer's contribution to the residual stream, and for the logits. */
+  /** Factors for the embedding, for what each part of a layer adds to the residual stream, and for the logits. */
   readonly embeddingFactor: number;
   readonly residualFactor: number;
   readonly logitFactor: number;

@@ -50,7 +50,7 @@ export type SourcedSampling = {
   readonly [K in keyof Sampling]: { readonly value: Sampling[K]; readonly from: string };
 };
 
-/** How a local model samples. Earlier layers of `chosen` take precedence over later ones, and all over `published`. */
+/** How a local model samples. Earlier layers of `chosen` take precedence over later ones, and those over `published`. */
 export function samplingOf(
   published: GenerationDefaults,
   chosen: readonly SamplingLayer[] = [],
@@ -102,7 +102,7 @@ const endSpellings = new Set(
 
 const normal = 1;
 
-/** Ids of tokens that end an answer: the tokens that the file names, and those with known spellings. */
+/** Ids of tokens that end an answer: the ones that the file names, and special tokens with a known spelling. */
 export function ggufEndTokens({ metadata }: GgufFile): readonly number[] {
   const named = ['eos', 'eot', 'eom'].map((name) => metadata.get(`tokenizer.ggml.${name}_token_id`));
   const tokens = metadata.get('tokenizer.ggml.tokens');

@@ -39,7 +39,7 @@ const neutral: Readonly<Record<string, GgufValue>> = {
   'rope.scaling.attn_factor': 1,
 };
 
-/** Converts GGUF metadata to the form of `config.json`. @throws UserError if a key is missing or unknown */
+/** Converts GGUF metadata to the form of `config.json`. @throws UserError if a key is missing, unknown or unsupported */
 export function ggufConfig(gguf: GgufFile, ignoredKeys: readonly string[] = []): Record<string, unknown> {
   const architecture = ggufArchitecture(gguf);
   const { tensors } = gguf;
@@ -82,7 +82,7 @@ export function ggufHeadDim(gguf: GgufFile): number {
     : number('embedding_length') / number('attention.head_count');
 }
 
-/** Returns a function that reads keys below the architecture's name, in any of their spellings. */
+/** Returns a function that reads a key with the architecture's prefix, by any of its names, or the family's default. */
 function valueReader({ metadata }: GgufFile, architecture: string) {
   const { aliases = {}, defaults = {} } = ggufFamilies[architecture]!;
   return (key: string): GgufValue | undefined => {
@@ -171,7 +171,7 @@ function refuseUnknown({ metadata, file }: GgufFile, architecture: string, ignor
   }
 }
 
-/** Requires that values are as wide as keys, and that whole heads are rotated. */
+/** Requires that values are as wide as keys and, in most families, that whole heads are rotated. */
 function refuseOtherWidths({ metadata, file }: GgufFile, architecture: string, headDim: number): void {
   for (const name of ['attention.value_length', 'rope.dimension_count']) {
     const value = metadata.get(`${architecture}.${name}`) ?? headDim;
@@ -181,7 +181,7 @@ function refuseOtherWidths({ metadata, file }: GgufFile, architecture: string, h
       file,
       field: `${architecture}.${name}`,
       value,
-      message: 'this is not supported',
+      message: 'this width is not supported',
       alternatives: [`${headDim}, the width of a head`],
     });
   }

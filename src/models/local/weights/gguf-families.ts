@@ -17,15 +17,15 @@ export interface GgufFamily {
   readonly layers?: string;
   /** Metadata keys that `config` reads. */
   readonly keys?: readonly string[];
-  /** Alternative keys in files that Ollama writes, with the equivalents in llama.cpp. */
+  /** Alternative names of keys (most are Ollama's), with the usual names in llama.cpp. */
   readonly aliases?: Readonly<Record<string, string>>;
-  /** Values of keys that the files omit. */
+  /** Values of keys that some files omit. */
   readonly defaults?: Readonly<Record<string, number>>;
   /** Whether a model of the family may rotate only part of each head. */
   readonly partialRotation?: boolean;
   /** Whether a head count of 0 marks layers without attention. */
   readonly zeroHeads?: boolean;
-  /** @param value a function that reads a key below the architecture's name */
+  /** @param value a function that reads a key with the architecture's prefix */
   readonly config?: (value: Value, gguf: GgufFile) => Readonly<Record<string, unknown>>;
 }
 
@@ -49,7 +49,7 @@ const headWidth = (value: Value): number =>
       Number(value('embedding_length')) / Number(value('attention.head_count')),
   );
 
-/** The score scale isn't stored: in the largest model it depends on the model's width, otherwise on a head's. */
+/** The score scale isn't stored. In the largest model, it depends on the model's width; otherwise on the head's. */
 const gemmaScale = (value: Value, layersOfLargest: number): number =>
   value('block_count') === layersOfLargest
     ? Number(value('embedding_length')) / Number(value('attention.head_count'))
@@ -165,7 +165,7 @@ export const ggufFamilies: Readonly<Record<string, GgufFamily>> = {
   granite: {
     interleaved: true,
     keys: ['embedding_scale', 'residual_scale', 'attention.scale', 'logit_scale'],
-    // Zero means that there is no factor, and the finetuning flag states whether there is a rotation.
+    // A factor of 0 means that the usual one applies. If rope.scaling.finetuned is false, there is no rotation.
     config: (value) => ({
       embedding_multiplier: value('embedding_scale') || 1,
       residual_multiplier: value('residual_scale') || 1,

@@ -114,7 +114,7 @@ export function ggufName(architecture: string, name: string): string {
   throw new Error(`llama.cpp has no name for ${name}`);
 }
 
-/** Every tensor of a model directory or GGUF file by its Hugging Face name. @throws UserError for unusable weights */
+/** Tensors of a directory's or GGUF file's text model, by Hugging Face name. @throws UserError for unusable weights */
 export function openWeights(model: string): StoredTensors {
   if (!isGguf(model)) return directoryWeights(model);
   return ggufTensors(openGguf(model));

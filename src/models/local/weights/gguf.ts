@@ -28,7 +28,7 @@ const most = { tensors: 100_000, pairs: 20_000, elements: 8_000_000, text: 1 << 
 const opened = new Map<string, GgufFile>();
 const openedAtMost = 4;
 
-/** Reads the headers of a file and its split (`…-00001-of-00003.gguf`). @throws UserError if they can't be used */
+/** Reads the header of a file and of its other parts, if it is split. @throws UserError if they can't be used */
 export function openGguf(file: string): GgufFile {
   if (!existsSync(file))
     throw new UserError({ field: 'model.path', value: file, message: 'there is no such file' });
@@ -81,11 +81,11 @@ function readPrefix(reader: HeadReader, file: string): [tensors: number, pairs: 
     throw broken(
       file,
       version % 65_536 === 0 && version > 0
-        ? 'its numbers are big-endian, and this machine’s are not'
+        ? 'its numbers are big-endian, but only little-endian files are supported'
         : `it has version ${version} of the format, but only 2 and 3 are supported`,
     );
   const tensors = reader.count('tensors', most.tensors, 24);
-  return [tensors, reader.count('pairs of metadata', most.pairs, 13)];
+  return [tensors, reader.count('metadata pairs', most.pairs, 13)];
 }
 
 /** For each value type, by its number in the format: minimum size in bytes, and a reader. */
@@ -229,7 +229,7 @@ class HeadReader {
     return this.#start + this.#next;
   }
 
-  /** The next bytes, which are valid until the next call. */
+  /** Reads the next bytes. @throws UserError if the file ends first, or the header is too long */
   bytes(length: number): Buffer {
     if (this.position + length > Math.min(this.size, most.head))
       throw broken(
@@ -264,7 +264,7 @@ class HeadReader {
     this.#next = 0;
     const wanted = Math.min(Math.max(length, 1 << 20), this.size - this.#start);
     this.#window = readBytes(this.#descriptor, this.#start, wanted);
-    if (this.#window.length < wanted) throw broken(this.file, 'it became shorter while it was read');
+    if (this.#window.length < wanted) throw broken(this.file, 'it became shorter while it was being read');
   }
 }
 

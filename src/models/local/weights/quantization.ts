@@ -31,7 +31,7 @@ export interface QuantizedRows {
 
 /**
  * The weight with the largest magnitude in a block gets code 0, because the range extends one step further on
- * that side. The scale is then fitted by least squares. `weights`: [rows, columns], padded with zeros.
+ * that side. The scale is then fitted by least squares. The last block of a row is padded with zeros.
  */
 export function quantizeRows(
   weights: Float32Array,
@@ -121,7 +121,7 @@ export function toFloat32(bytes: Buffer, dtype: StoredTensor['dtype']): Float32A
   return result;
 }
 
-/** A table of all half-precision values, because a lookup takes a tenth of the time of the computation. */
+/** A table of all half-precision values, because a lookup is ten times faster than the computation. */
 let floats: Float32Array | undefined;
 
 /** The value of an IEEE 754 binary16 number, given its 16 bits. */

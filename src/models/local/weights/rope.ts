@@ -21,8 +21,8 @@ export type Rope = { readonly theta: number } & (
       readonly originalContext: number;
     }
   /**
-   * YaRN keeps frequencies that make at least `betaFast` rotations in the original context, divides those that make at
-   * most `betaSlow` by `factor`, and interpolates in between.
+   * YaRN keeps frequencies that complete at least `betaFast` rotations in the original context, divides those that
+   * complete at most `betaSlow` by `factor`, and interpolates in between.
    */
   | {
       readonly scaling: 'yarn';
@@ -30,7 +30,7 @@ export type Rope = { readonly theta: number } & (
       readonly originalContext: number;
       readonly betaFast: number;
       readonly betaSlow: number;
-      /** Whether the ends of the interpolated range are rounded to whole frequencies. */
+      /** Whether the ends of the interpolated range are rounded outwards to whole frequency indices. */
       readonly truncate: boolean;
       /** Factor by which cosines and sines are multiplied. */
       readonly attentionFactor: number;

@@ -16,7 +16,7 @@ export interface StoredTensor {
   readonly file: string;
   readonly offset: number;
   readonly length: number;
-  /** Width of a head whose rows are interleaved (llama.cpp's llama): first half at 2i, second half at 2i + 1. */
+  /** Rows per head, if its halves are interleaved (llama.cpp's llama): row i of the halves is stored at 2i and 2i + 1. */
   readonly interleaved?: number;
   /** Present if the file stores the matrix transposed (GPT-2 stores inputs first). */
   readonly transposed?: true;
@@ -45,7 +45,7 @@ const bytesPerElement: Readonly<Record<string, number>> = {
 /** The limit that the format itself sets for a header. */
 const maxHeaderBytes = 100_000_000;
 
-/** The tensors of one file, in the order of its header. @throws UserError if it isn't a complete safetensors file */
+/** Tensors, in the header's order, and metadata of a file. @throws UserError if it isn't a complete safetensors file */
 export function readSafetensors(file: string): SafetensorsFile {
   const real = realpathSync(file);
   const { descriptor, size } = openRegularFile(real);
@@ -53,7 +53,7 @@ export function readSafetensors(file: string): SafetensorsFile {
     const prefix = readBytes(descriptor, 0, 8);
     const headerLength = prefix.length < 8 ? Number.NaN : Number(prefix.readBigUInt64LE());
     if (!(headerLength <= maxHeaderBytes && 8 + headerLength <= size))
-      throw broken(file, 'its header is longer than the file');
+      throw broken(file, 'its header is longer than the file or than 100 MB');
     const header = parseHeader(file, readBytes(descriptor, 8, headerLength).toString('utf8'));
     const dataStart = 8 + headerLength;
     const { __metadata__: metadata, ...entries } = header;
@@ -106,7 +106,7 @@ function storedTensor(
   size: number,
 ): StoredTensor {
   const { data: entry } = entrySchema.safeParse(given);
-  if (entry === undefined) throw broken(file, `its header doesn’t state the position of the tensor ${name}`);
+  if (entry === undefined) throw broken(file, `its header has no valid entry for the tensor ${name}`);
   const [begin, end] = entry.data_offsets;
   if (!(begin <= end && dataStart + end <= size))
     throw broken(file, `tensor ${name} reaches beyond the end of the file (an unfinished download?)`);
@@ -118,7 +118,7 @@ function storedTensor(
   return { name, dtype, shape, file: real, offset: dataStart + begin, length: end - begin };
 }
 
-/** All tensors of `model.safetensors` or its shards. @throws UserError if weights are missing */
+/** The text model's tensors in `model.safetensors` or its shards. @throws UserError if the weights are unusable */
 export function directoryWeights(directory: string): StoredTensors {
   const single = path.join(directory, 'model.safetensors');
   if (existsSync(single)) return forText(byName(readSafetensors(single).tensors));
@@ -147,7 +147,7 @@ export function directoryWeights(directory: string): StoredTensors {
   return forText(all);
 }
 
-/** A tensor's name in a text-only model; vision-language models have the text part below `language_model`. */
+/** A tensor's name in a text-only model; vision-language models have the text part under `language_model`. */
 export const textName = (name: string): string =>
   name
     .replace(/^(?:language_model\.model|model\.language_model)\./, 'model.')
@@ -166,7 +166,7 @@ function ofGpt2(tensors: StoredTensors): StoredTensors {
   );
 }
 
-/** The tensors of the text part, without those for vision. */
+/** Drops vision tensors, and gives the others the names that they have in a text-only model. */
 function forText(tensors: StoredTensors): StoredTensors {
   if ([...tensors.keys()].some((name) => transposedNames.test(name))) return ofGpt2(tensors);
   const pictures = [...tensors.keys()].some((name) => textName(name) !== name);
@@ -226,7 +226,7 @@ function noWeights(directory: string): UserError {
     message:
       others.length === 0
         ? 'there are no weights in this directory'
-        : `there are no safetensors weights in this directory, only ${others.join(', ')}`,
+        : `there is no model.safetensors in this directory, only ${others.join(', ')}`,
     alternatives: ['model.safetensors', 'model.safetensors.index.json with its shards'],
     remedy: 'use the directory of a Hugging Face model with safetensors weights',
   });

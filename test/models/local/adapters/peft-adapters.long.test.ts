@@ -3,6 +3,7 @@ import { cpSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
+import { writeGguf } from '../../../../finetune/export/gguf/gguf.js';
 import { mergeAdapter } from '../../../../finetune/export/merge.js';
 import { readDecoderConfig } from '../../../../src/models/local/families/hf-config.js';
 import { openAdapter } from '../../../../src/models/local/graph/adapter.js';
@@ -66,4 +67,28 @@ it('DoRA over quantised weights scales the rows that it was trained with', async
   expect(largestDifference(adapted, theirs)).toBeLessThan(0.1 * largestDifference(plain, theirs));
   const swapped = await lastLogits(model, ids, { adapters: [adapter], chosen: 0, quantization: 'int8' });
   expect(largestDifference(swapped, theirs)).toBeLessThan(0.1 * largestDifference(plain, theirs));
+});
+
+describe('DoRA on a GGUF file', () => {
+  const { model: base } = reference['dora-patterns']!;
+  const adapter = path.join(fixtures, 'dora-patterns');
+  const written = async (type: 'F32' | 'Q8_0') => {
+    const file = path.join(temporaryDirectory(), `${type}.gguf`);
+    await writeGguf(referenceDirectory(base), undefined, file, type);
+    return file;
+  };
+
+  it('scales the rows in their own order, whichever order the file has', async () => {
+    const ids = readReference(base).prompt_ids;
+    const expected = await lastLogits(referenceDirectory(base), ids, { adapter });
+    const found = await lastLogits(await written('F32'), ids, { adapter });
+    expect(largestDifference(found, expected)).toBeLessThan(1e-4);
+  });
+
+  it('is refused with quantised blocks', async () => {
+    const ids = readReference(base).prompt_ids;
+    await expect(lastLogits(await written('Q8_0'), ids, { adapter })).rejects.toThrow(
+      /DoRA needs unquantised weights, but .* has Q8_0 blocks/,
+    );
+  });
 });
