@@ -68,7 +68,7 @@ export interface Step {
 /** Information that a text world reports in addition to the observation. */
 export interface TextInfo {
   readonly score: number;
-  /** Score for winning the game; null if unknown. */
+  /** Maximum score; null if unknown. */
   readonly maxScore: number | null;
   readonly won: boolean;
   readonly lost: boolean;

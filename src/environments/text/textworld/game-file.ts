@@ -44,7 +44,7 @@ export type FileAction = z.output<typeof action>;
 export type FileInfo = z.output<typeof info>;
 export type FileQuest = GameFile['quests'][number];
 
-/** @throws UserError if the file is missing, or isn't a TextWorld game; then it says where the problem is */
+/** @throws UserError if the file is missing or isn't a TextWorld game */
 export function readGame(file: string): GameFile {
   const content = readJson(file);
   if (content === undefined)
