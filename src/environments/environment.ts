@@ -107,7 +107,7 @@ export interface EnvironmentSpec {
   readonly maxSteps?: number;
   /** Simulated seconds per step, if the task has a time scale. Animations play at this speed. */
   readonly stepSeconds?: number;
-  /** Present for randomly drawn tasks. */
+  /** The policy settings that a random task was drawn with, if any. */
   readonly linear?: LinearHint;
   readonly words?: EnvironmentWords;
 }
