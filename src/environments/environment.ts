@@ -107,7 +107,7 @@ export interface EnvironmentSpec {
   readonly maxSteps?: number;
   /** Simulated seconds per step, if the task has a time scale. Animations play at this speed. */
   readonly stepSeconds?: number;
-  /** The policy settings that a random task was drawn with, if any. */
+  /** Default policy settings, if they were drawn with a random task. */
   readonly linear?: LinearHint;
   readonly words?: EnvironmentWords;
 }

@@ -6,7 +6,6 @@ import { frozenLakeMaps } from '../toy-text/grid-walks.js';
 export type Facts = { readonly [name: string]: Fact };
 export type Fact = string | number | boolean | readonly Fact[] | Facts;
 
-/** The options of an environment, in snake_case. */
 export type Options = Readonly<Record<string, unknown>>;
 
 /** The option's value, or `fallback` if it is absent or null. */
@@ -123,7 +122,7 @@ function legOf(side: string, lower: string): readonly string[] {
 
 type Range = readonly [number, number];
 
-/** Reads a range option; a null in it means no bound. */
+/** Reads a range option; null at either end means no bound. */
 function range(options: Options, name: string, fallback: Range): Range {
   const [low, high] = option<readonly [number | null, number | null]>(options, name, fallback);
   return [low ?? Number.NEGATIVE_INFINITY, high ?? Number.POSITIVE_INFINITY];

@@ -104,7 +104,7 @@ const bounds: Readonly<Record<string, (options: Options, steps: number) => Retur
   maze: () => ({ value: 1, because: 'the goal earns 1, and all other steps have a cost' }),
 };
 
-/** Slippery maps: dynamic programming over Gymnasium's transition tables, for policies that may depend on time. */
+/** Bounds for slippery maps come from dynamic programming over Gymnasium's tables, with time-dependent policies. */
 function frozenLake(options: Options, steps: number): ReturnBound | undefined {
   const [goal, hole, frozen] = option<readonly number[]>(options, 'reward_schedule', [1, 0, 0]);
   if (goal !== 1 || hole !== 0 || frozen !== 0) return undefined;

@@ -1,6 +1,5 @@
 /** Maps older versions of built-in environments to the version that replaces them, and lists the differences. */
 
-/** A built-in environment that replaces another id. */
 interface Replacement {
   readonly id: string;
   readonly note: string;

@@ -112,7 +112,7 @@ export class MountainCarContinuous implements Task<readonly number[]> {
   readonly #goalVelocity: number;
   #position = 0;
   #velocity = 0;
-  /** True from the first step on. */
+  /** True once the state is float32, i.e. from the first step on. */
   #stateSingle = false;
 
   constructor(options: { readonly goal_velocity: number }) {

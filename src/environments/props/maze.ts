@@ -178,7 +178,7 @@ export function mazeSize(id: string): { readonly width: number; readonly height:
   return { width: sides[0]!, height: sides[1]! };
 }
 
-/** `layout`, or the id's maze: 3 × 3 is the ProPS maze; larger ones differ from gym-maze's. @throws like `parseMaze` */
+/** `layout` if given; otherwise 3 × 3 is the ProPS maze, and larger ones differ from gym-maze's. @throws UserError */
 export function sampleMaze(
   id: string,
   { layout }: { readonly layout?: readonly string[] | null | undefined },

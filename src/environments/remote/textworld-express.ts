@@ -15,7 +15,7 @@ const flag = z
 
 const carrying = { include_doors: flag, limit_inventory_size: flag };
 
-/** The games and their parameters, from TextWorldExpress's manual and error messages. Omitted parameters use the game's defaults. */
+/** The games and their parameters, from TextWorldExpress's manual and error messages; all are optional. */
 const parameters = {
   cookingworld: {
     num_locations: range(1, 11),
@@ -57,7 +57,7 @@ interface ExpressGame {
 /** Default step limit, as in the Python package. */
 const usualSteps = 100;
 
-/** Parses `textworld-express:GAME?numLocations=5` and other options. @throws UserError for an unknown game or invalid options */
+/** Parses `textworld-express:GAME?numLocations=5` and other options. @throws UserError if either is invalid */
 export function parseExpressGame(id: string, options: Readonly<Record<string, unknown>>): ExpressGame {
   const [name = '', ...query] = id.slice('textworld-express:'.length).split('?');
   const game = games.find((one) => one === name);

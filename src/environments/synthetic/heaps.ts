@@ -15,7 +15,7 @@ interface Rules {
   readonly moves: readonly Move[];
   /** True if taking the last stick loses. */
   readonly misere: boolean;
-  /** Probability that an opponent who could win moves randomly; undefined for 0 without drawing a random number. */
+  /** Probability that an opponent who could win moves randomly; if undefined, it never does, and nothing is drawn. */
   readonly errors: number | undefined;
 }
 
@@ -80,7 +80,7 @@ export class HeapGame implements Task<number> {
     this.winning = winningMoves(rules);
   }
 
-  /** The number of the position, in which the last heap varies fastest. */
+  /** Index of the position; the last heap varies fastest. */
   get position(): number {
     return positionOf(this.#heaps, this.#rules);
   }

@@ -179,7 +179,7 @@ interface GridMap {
   readonly tiles: readonly Tile[];
 }
 
-/** A walk over a random map to a goal. Holes end the episode; cliffs cost and lead to the start. Observation: the tile. */
+/** A walk over a random map to a goal. Holes end the episode; cliffs lead back at a cost. Observation: tile. */
 export const drawGrid: Draw<{ readonly rows?: number | undefined; readonly columns?: number | undefined }> = (
   random,
   options,

@@ -122,7 +122,7 @@ function drawJoints(random: RandomGenerator, links: number): readonly number[] {
   return Array.from({ length: links }, (_, i) => i);
 }
 
-/** Swing up one or two links with weak motors. Reward: −1 per step until the tip is up, a bonus then, or its height. */
+/** Swing up one or two links with weak motors. Reward: −1 per step until up, a bonus once up, or the tip's height. */
 export const drawSwing: Draw<object> = (random) => {
   const links = chance(random, 0.7) ? 1 : 2;
   const each = (low: number, high: number) => logUniforms(random, links, low, high);
@@ -184,7 +184,7 @@ export const drawSwing: Draw<object> = (random) => {
   return { task: drawImperfection(random, task), maxSteps, linear };
 };
 
-/** An arm of one to three links whose tip must reach a target. Distance and effort cost; closeness may earn a bonus. */
+/** An arm of one to three links reaches for a target. Distance and effort have a cost; being near may earn a bonus. */
 export const drawArm: Draw<object> = (random) => {
   const links = 1 + random.categorical([0.3, 0.5, 0.2]);
   const each = (low: number, high: number) => logUniforms(random, links, low, high);

@@ -1,5 +1,5 @@
 /**
- * Follows a stored plan like TextWorld when it plays a `.json` file itself. The plan is a tree in which each action
+ * Follows a stored plan as TextWorld does when it plays a `.json` file itself. The plan is a tree in which each action
  * is a child of the action that needs its effect. If the player irreversibly undoes something that a step needs,
  * the quest can no longer be won.
  */

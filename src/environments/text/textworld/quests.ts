@@ -3,7 +3,7 @@ import type { Action } from './actions.js';
 import type { Fact, Facts } from './facts.js';
 import type { Plan } from './plan.js';
 
-/** Whose rules apply: `z8` the compiled game's, `json` TextWorld's when it plays the `.json` itself. */
+/** Whose rules a game follows: the compiled game's (`z8`), or TextWorld's when it plays the `.json` (`json`). */
 export const dialects = ['z8', 'json'] as const;
 export type Dialect = (typeof dialects)[number];
 
