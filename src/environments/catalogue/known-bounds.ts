@@ -66,7 +66,7 @@ const bounds: Readonly<Record<string, (options: Options, steps: number) => Retur
   FrozenLake: frozenLake,
   CliffWalking: (options, steps) => {
     if (!option(options, 'is_slippery', false)) {
-      return { value: Math.max(-13, -steps), because: 'the shortest path has 13 steps of -1' };
+      return { value: Math.max(-13, -steps), because: 'the shortest path has 13 steps, which cost 1 each' };
     }
     // Longer episodes have a lower optimum (-64.7 for 1,000 steps), so the bound still holds.
     return steps < 100

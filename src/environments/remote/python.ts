@@ -103,7 +103,7 @@ export class PythonPlayers<Description> {
         field: 'environment',
         message: `can't start its process\n  ${error.message.slice(id.length + 2)}`,
         value: id,
-        remedy: `set environment.python or POLICYLOOP_PYTHON to an interpreter (now ${python}) with ${needs}`,
+        remedy: `set environment.python or POLICYLOOP_PYTHON to an interpreter (currently ${python}) with ${needs}`,
       });
     }
   }

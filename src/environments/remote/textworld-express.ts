@@ -9,7 +9,7 @@ import type { EpisodeBatch, RemoteEnvironment } from './remote-environment.js';
 
 const range = (low: number, high: number) => z.int().min(low).max(high).optional();
 const flag = z
-  .union([z.boolean(), z.literal(0), z.literal(1)], 'must be 0 or 1')
+  .union([z.boolean(), z.literal(0), z.literal(1)], 'must be true, false, 0 or 1')
   .transform(Number)
   .optional();
 

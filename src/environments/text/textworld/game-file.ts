@@ -50,7 +50,7 @@ export function readGame(file: string): GameFile {
   if (content === undefined)
     throw new UserError({
       file,
-      message: 'there is no such game',
+      message: 'the game file does not exist',
       remedy: 'choose the .json that tw-make writes next to the .z8',
     });
   return checkedValue(gameSchema, content, file);

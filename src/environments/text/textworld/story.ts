@@ -197,7 +197,7 @@ export function loadStory(file: string): () => TextGame {
   if (!existsSync(file))
     throw new UserError({
       file,
-      message: 'there is no such game',
+      message: 'the game file does not exist',
       remedy: 'choose a .z8 file that tw-make wrote',
     });
   const bytes = readFileSync(file);
