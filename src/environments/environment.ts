@@ -2,14 +2,14 @@ import { z } from 'zod';
 import type { RandomGenerator } from '../random/generator.js';
 import type { Frame } from './frame.js';
 
-/** `n` values `start … start + n - 1` (`start` defaults to 0). */
+/** The integers from `start` to `start + n - 1`; `start` defaults to 0. */
 export interface DiscreteSpace {
   readonly kind: 'discrete';
   readonly n: number;
   readonly start?: number;
 }
 
-/** A vector of floats with one bound per dimension; ±Infinity means unbounded and becomes null in JSON. */
+/** Float vectors with a range per dimension; ±Infinity means unbounded and becomes null in JSON. */
 export interface BoxSpace {
   readonly kind: 'box';
   /** @items {"type": ["number", "null"]} */
@@ -20,7 +20,7 @@ export interface BoxSpace {
   readonly dtype?: 'float32' | 'float64';
 }
 
-/** A box with the same bounds ±`bound` in every dimension; unbounded if omitted. */
+/** A box with the bounds ±`bound` in every dimension; unbounded by default. */
 export function symmetricBox(
   dimensions: number,
   bound = Number.POSITIVE_INFINITY,
@@ -36,13 +36,13 @@ export interface TupleSpace {
   readonly spaces: readonly DiscreteSpace[];
 }
 
-/** Any string or, if `choices` is set, one of these strings; each is allowed at every step. */
+/** Any string or, if `choices` is set, one of these strings. */
 export interface TextSpace {
   readonly kind: 'text';
   readonly choices?: readonly string[] | undefined;
 }
 
-/** A space whose members are numbers. */
+/** A space whose members are numbers or arrays of numbers. */
 export type NumericSpace = DiscreteSpace | BoxSpace | TupleSpace;
 
 export type Space = NumericSpace | TextSpace;
@@ -57,7 +57,7 @@ export function dimensionsOf(space: NumericSpace): number {
 export type Observation = number | readonly number[] | string;
 export type Action = number | readonly number[] | string;
 
-/** Result of `step`. `terminated`: the task ended. `truncated`: the time limit cut the episode off. */
+/** Result of `step`. `terminated`: the task ended. `truncated`: the episode was cut off, e.g. by the step limit. */
 export interface Step {
   readonly observation: Observation;
   readonly reward: number;
@@ -68,7 +68,7 @@ export interface Step {
 /** Information that a text world reports in addition to the observation. */
 export interface TextInfo {
   readonly score: number;
-  /** Score for winning the game; null if unknown. */
+  /** Maximum score; null if unknown. */
   readonly maxScore: number | null;
   readonly won: boolean;
   readonly lost: boolean;
@@ -99,7 +99,7 @@ export interface EnvironmentWords {
 
 /** The part of an environment that policies and prompts need. */
 export interface EnvironmentSpec {
-  /** The registered id, e.g. `CartPole-v1`. */
+  /** E.g. `CartPole-v1`; `module:<name>` for a user's module. */
   readonly id: string;
   readonly observationSpace: Space;
   readonly actionSpace: Space;
@@ -107,7 +107,7 @@ export interface EnvironmentSpec {
   readonly maxSteps?: number;
   /** Simulated seconds per step, if the task has a time scale. Animations play at this speed. */
   readonly stepSeconds?: number;
-  /** Present for randomly drawn tasks. */
+  /** Default policy settings, if they were drawn with a random task. */
   readonly linear?: LinearHint;
   readonly words?: EnvironmentWords;
 }
@@ -116,22 +116,22 @@ export interface EnvironmentSpec {
 export interface Environment extends EnvironmentSpec {
   /**
    * Starts an episode. A seed sets the random stream to NumPy's `Generator(PCG64(SeedSequence(seed)))`.
-   * Without a seed, the current stream continues; at the first reset, the operating system provides a seed.
+   * Without a seed, the current stream continues; on the first reset, the operating system provides a seed.
    */
   reset(seed?: number | bigint): Observation;
   /**
    * Takes one step.
    * @throws UserError before the first reset, after the end of the episode, after `close`, and for an action outside
-   * its space. As in Gymnasium, continuous actions may exceed their bounds, but they must be finite.
+   * `actionSpace`. As in Gymnasium, continuous actions may exceed their bounds, but they must be finite.
    */
   step(action: Action): Step;
-  /** Draws the current state, if the environment supports drawing. @throws UserError before the first reset */
+  /** Draws the current state. @throws UserError before the first reset and after `close` */
   frame?(): Frame;
-  /** Information about the current state of a text world. @throws UserError before the first reset */
+  /** Information about the current state of a text world. @throws like `frame` */
   info?(): TextInfo;
-  /** Commands that win the current game from its start, if known. @throws like `info` */
+  /** Commands that win the current game from its start, if known. @throws like `frame` */
   gold?(): readonly string[] | undefined;
-  /** The player's task in the current game, if known. @throws like `info` */
+  /** The player's task in the current game, if known. @throws like `frame` */
   objective?(): string | undefined;
   /** Frees resources that aren't garbage-collected. The environment is then unusable; closing it again has no effect. */
   close?(): void;
@@ -181,7 +181,7 @@ export interface Task<A extends Action = Action>
   > {
   /**
    * Starts an episode. The task may keep `random` and draw from it until the next reset.
-   * @param seed the seed of `random`; undefined if the random stream continues
+   * @param seed the seed of `random`; undefined if the caller gave none
    */
   reset(random: RandomGenerator, seed?: number | bigint): Observation;
   /** Takes one step; the caller owns the observation. */

@@ -1,5 +1,5 @@
 /**
- * Pictures of states: flat shapes in the environment's own coordinates. x points right and y up. Renderers choose colours.
+ * Pictures of states: flat shapes in the environment's own coordinates. x points right and y up.
  */
 
 /** [x, y] */

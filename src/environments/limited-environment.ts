@@ -88,7 +88,7 @@ export class LimitedEnvironment implements Environment {
   }
 }
 
-/** Error for calling `step` or `info` when no episode is running. */
+/** Error for calling `step` when no episode is running, or `info`, `frame` etc. before the first reset. */
 export function notRunning(id: string, phase: 'new' | 'running' | 'finished'): UserError {
   return new UserError({
     field: 'step',
@@ -165,7 +165,7 @@ function rangeOf({ n, start = 0 }: DiscreteSpace): string {
   return `${start}–${start + n - 1}`;
 }
 
-/** Converts NaN, infinities and undefined, which JSON lacks, to text. */
+/** Converts everything but strings, finite numbers and arrays to text; JSON lacks NaN, infinities and undefined. */
 function printable(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(printable);
   return typeof value === 'string' || Number.isFinite(value) ? value : String(value);

@@ -4,9 +4,9 @@ import { nearest, type Problem, UserError } from '../base/errors.js';
 import type { Environment, Task } from './environment.js';
 import { LimitedEnvironment } from './limited-environment.js';
 
-/** The option that all environments share. */
+/** The option that all built-in environments share. */
 const limitSchema = z.strictObject({
-  /** Overrides the registered number of steps after which an episode is truncated; -1 for no limit. */
+  /** Steps after which an episode is truncated, instead of the environment's own limit; -1 for no limit. */
   max_episode_steps: z.union([z.literal(-1), z.int().min(1)]).nullish(),
 });
 
@@ -17,11 +17,11 @@ export function optionNames(schema: z.ZodObject): readonly string[] {
 
 interface ParsedOptions<S extends z.ZodObject> {
   readonly own: z.output<S>;
-  /** Undefined keeps the registered limit, -1 removes it. */
+  /** Undefined keeps the environment's own limit; -1 removes it. */
   readonly maxEpisodeSteps: number | undefined;
 }
 
-/** Parses options, named as in Gymnasium or in camelCase. @throws UserError that lists every problem */
+/** Parses options, named as in Gymnasium or in camelCase. @throws UserError that lists the problems */
 export function parseOptions<S extends z.ZodObject>(
   id: string,
   schema: S,
@@ -79,19 +79,19 @@ function unusableValue(issue: z.core.$ZodIssue, given: Readonly<Record<string, u
   const value = typeof name === 'string' ? given[name] : undefined;
   if (name !== 'max_episode_steps') return { field, message: issue.message, value };
   const remedy = 'set the number of steps, or -1 for no limit';
-  return { field, message: 'must be a positive integer', value, remedy };
+  return { field, message: 'must be a positive integer or -1', value, remedy };
 }
 
 /** Information about an environment, available without loading it. */
 export interface EnvironmentInfo {
   readonly id: string;
-  /** Ids of older versions with identical behaviour. */
+  /** Other ids, e.g. of older versions with identical behaviour. */
   readonly aliases: readonly string[];
   /** Option names, spelled as in Gymnasium. */
   readonly options: readonly string[];
   /** Default values of the options; options without a default are absent. */
   readonly defaults: Readonly<Record<string, unknown>>;
-  /** Default step limit of an episode; undefined if there is none, or if it is drawn with a synthetic task. */
+  /** Default step limit of an episode; undefined if there is none, or if a synthetic task draws it. */
   readonly maxSteps: number | undefined;
 }
 

@@ -85,7 +85,7 @@ export const catalogue: readonly CatalogueEntry[] = [
   ...syntheticIds.map(syntheticEntry),
 ];
 
-/** Environments with text observations and actions, played by a language model. */
+/** Built-in environments with text observations and actions, which a language model plays. */
 export const textCatalogue: readonly CatalogueEntry[] = [
   entry(
     'bandit',

@@ -1,4 +1,4 @@
-/** Facts for an environment's description template, computed from its options. All facts are always present. */
+/** Facts for an environment's description template, computed from its options; none is ever missing. */
 import { snakeCase } from '../options.js';
 import { randomMaze, sampleMaze } from '../props/maze.js';
 import { frozenLakeMaps } from '../toy-text/grid-walks.js';
@@ -6,7 +6,6 @@ import { frozenLakeMaps } from '../toy-text/grid-walks.js';
 export type Facts = { readonly [name: string]: Fact };
 export type Fact = string | number | boolean | readonly Fact[] | Facts;
 
-/** The options of an environment, in snake_case. */
 export type Options = Readonly<Record<string, unknown>>;
 
 /** The option's value, or `fallback` if it is absent or null. */
@@ -109,7 +108,7 @@ function health(options: Options, heights: Range, angles: Range): Facts {
   };
 }
 
-/** Index of each joint's position and velocity in the observation; the velocities follow the positions. */
+/** Index of each joint's position (negative if hidden) and velocity in the observation; velocities come last. */
 function placed(options: Options, joints: readonly string[], hidden = 1): Facts {
   const placesShown = !option(options, 'exclude_current_positions_from_observation', true);
   const left = placesShown ? 0 : hidden;
@@ -123,7 +122,7 @@ function legOf(side: string, lower: string): readonly string[] {
 
 type Range = readonly [number, number];
 
-/** Reads a range option; null means no bound. */
+/** Reads a range option; null at either end means no bound. */
 function range(options: Options, name: string, fallback: Range): Range {
   const [low, high] = option<readonly [number | null, number | null]>(options, name, fallback);
   return [low ?? Number.NEGATIVE_INFINITY, high ?? Number.POSITIVE_INFINITY];
@@ -142,7 +141,7 @@ function factor(weight: number): string {
   return weight === 1 ? '' : `${short(weight)} * `;
 }
 
-/** Facts for an id such as `FrozenLake-v1` and valid options in snake_case or camelCase; empty for unknown ids. */
+/** Facts for an id such as `FrozenLake-v1` and valid options in snake_case or camelCase; empty if there are none. */
 export function environmentFacts(id: string, options: Options): Facts {
   return entryFor(factsOf, id)?.(snakeCased(options), id) ?? {};
 }

@@ -13,7 +13,7 @@ export interface ReturnBound {
   readonly because: string;
 }
 
-/** Bound on the mean return, if known. @param steps step limit of an episode */
+/** Upper bound on the mean return, if known. @param steps step limit of an episode */
 export function bestReturn(
   { id, options }: Pick<EnvironmentConfig, 'id' | 'options'>,
   steps: number,
@@ -22,7 +22,7 @@ export function bestReturn(
   return entryFor(bounds, bare)?.(snakeCased(options), steps);
 }
 
-/** The maximum return of one episode, even with luck; undefined for remote environments, which may be modified. */
+/** Upper bound on the return of one episode, if known; undefined for remote environments, which may be modified. */
 export function highestReturn(
   environment: Pick<EnvironmentConfig, 'id' | 'options'>,
   steps: number,
@@ -33,7 +33,7 @@ export function highestReturn(
   return lucky === undefined ? bestReturn(environment, steps)?.value : lucky(snakeCased(options), steps);
 }
 
-/** Bounds on an episode's return where luck can exceed the best mean return, or options invalidate that bound. */
+/** Upper bounds on an episode's return where luck can exceed `bounds`, or options invalidate them. */
 const luckiest: Readonly<Record<string, (options: Options, steps: number) => number | undefined>> = {
   FrozenLake: (options) => {
     const rewards = option<readonly number[]>(options, 'reward_schedule', [1, 0, 0]);
@@ -49,7 +49,7 @@ const luckiest: Readonly<Record<string, (options: Options, steps: number) => num
     const weights = ['reward_dist_weight', 'reward_control_weight'];
     return weights.every((name) => option(options, name, 1) >= 0) ? 0 : undefined;
   },
-  // If a step costs more than it earns, the shortest episode is best.
+  // If each step costs more than it earns, 0 is still an upper bound.
   InvertedDoublePendulum: (options, steps) =>
     Math.max(0, (option(options, 'healthy_reward', 10) - 0.64) * steps),
 };
@@ -66,7 +66,7 @@ const bounds: Readonly<Record<string, (options: Options, steps: number) => Retur
   FrozenLake: frozenLake,
   CliffWalking: (options, steps) => {
     if (!option(options, 'is_slippery', false)) {
-      return { value: Math.max(-13, -steps), because: 'the shortest path has 13 steps of -1' };
+      return { value: Math.max(-13, -steps), because: 'the shortest path has 13 steps, which cost 1 each' };
     }
     // Longer episodes have a lower optimum (-64.7 for 1,000 steps), so the bound still holds.
     return steps < 100
@@ -93,7 +93,7 @@ const bounds: Readonly<Record<string, (options: Options, steps: number) => Retur
     value: steps,
     because: `each step earns 1, and an episode has at most ${steps} steps`,
   }),
-  // The healthy reward minus (y - 2)², where the tip is at most 1.2 m high.
+  // A step earns the healthy reward minus (y - 2)², and the tip's height y is at most 1.2 m.
   InvertedDoublePendulum: (options, steps) => {
     const best = option(options, 'healthy_reward', 10) - 0.64;
     return {
@@ -104,7 +104,7 @@ const bounds: Readonly<Record<string, (options: Options, steps: number) => Retur
   maze: () => ({ value: 1, because: 'the goal earns 1, and all other steps have a cost' }),
 };
 
-/** Computed by dynamic programming over Gymnasium's transition tables, for policies that may depend on time. */
+/** Bounds for slippery maps come from dynamic programming over Gymnasium's tables, with time-dependent policies. */
 function frozenLake(options: Options, steps: number): ReturnBound | undefined {
   const [goal, hole, frozen] = option<readonly number[]>(options, 'reward_schedule', [1, 0, 0]);
   if (goal !== 1 || hole !== 0 || frozen !== 0) return undefined;
@@ -122,7 +122,7 @@ function frozenLake(options: Options, steps: number): ReturnBound | undefined {
     : { value: 1, because: 'the goal earns 1' };
 }
 
-/** Inclusive range of an episode's return; ±Infinity if unknown, as for every run that redefines its `reward`. */
+/** Inclusive range of an episode's return; ±Infinity where unknown, e.g. if the run redefines its `reward`. */
 export function returnRange(
   environment: Pick<EnvironmentConfig, 'id' | 'options'>,
   { maxSteps, reward }: { readonly maxSteps: number; readonly reward?: unknown },
@@ -140,7 +140,7 @@ export function returnRange(
   ];
 }
 
-/** Minimum return of an episode; absent if unbounded, e.g. because the cost of actions isn't clipped. */
+/** Lower bounds on an episode's return; absent if there is none, e.g. because the cost of actions isn't clipped. */
 const lowest: Readonly<Record<string, (options: Options, steps: number, id: string) => number>> = {
   CartPole: (options) => (option(options, 'sutton_barto_reward', false) ? -1 : 1),
   MountainCar: (_options, steps) => -steps,
@@ -161,7 +161,7 @@ const lowest: Readonly<Record<string, (options: Options, steps: number, id: stri
   },
 };
 
-/** Range for FrozenLake: all steps except the last end on ice, because other tiles end the episode. */
+/** Range for FrozenLake. Only the last step can reach a hole or the goal, because these end the episode. */
 function lakeRange(options: Options, steps: number): Interval {
   const schedule = option<readonly number[]>(options, 'reward_schedule', [1, 0, 0]);
   const walked = (schedule[2] ?? 0) * (steps - 1);

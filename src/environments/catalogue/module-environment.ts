@@ -32,7 +32,7 @@ for (const space of [
 ])
   recordedSpace.safeParse(space);
 
-/** An environment as users write it. */
+/** An environment written by a user. */
 export interface UserEnvironment
   extends EnvironmentWords,
     Pick<Environment, 'observationSpace' | 'actionSpace' | 'maxSteps' | 'stepSeconds' | 'frame' | 'close'> {
@@ -59,7 +59,7 @@ export async function moduleEnvironment(
 /**
  * Wraps a user's environment: checks its members now, and its observations, rewards and flags at each step.
  * @param file the module's file; undefined for an object
- * @throws UserError for a missing or invalid member; steps throw EnvironmentError for errors and invalid results
+ * @throws UserError for a missing or invalid member; its methods throw EnvironmentError for errors and invalid results
  */
 export function checkedEnvironment(made: unknown, id: string, file?: string): Environment {
   const origin = file === undefined ? id : basename(file);
@@ -250,7 +250,7 @@ class UserTask implements Task {
     return watched(member, () => (this.#made[member] as Member).call(this.#made, ...given));
   }
 
-  /** Runs `read`, which calls a member and reads its result. Wraps errors, which the result's getters may throw too. */
+  /** Runs `read`, which calls a member and reads its result. Wraps errors, including those of the result's getters. */
   #read<T>(member: UserCall, read: () => T): T {
     try {
       return read();

@@ -18,7 +18,7 @@ export function observationNames({
   return names.map((name, i) => (name !== undefined && names.indexOf(name) === i ? name : undefined));
 }
 
-/** Turns `pole angle` into `poleAngle`; undefined if the result isn't a plain identifier, or arrays already have it. */
+/** Turns `pole angle` into `poleAngle`; undefined if the result isn't a plain identifier or is a property of arrays. */
 function identifier(text: string): string | undefined {
   const [first = '', ...rest] = text.split(/[^\p{L}\p{N}]+/u).filter(Boolean);
   const start = /^\p{Lu}+$/u.test(first)
@@ -28,7 +28,7 @@ function identifier(text: string): string | undefined {
   return /^[a-z][a-zA-Z0-9]{0,39}$/.test(name) && !(name in Array.prototype) ? name : undefined;
 }
 
-/** A built-in environment's names for this many components: the first positions are omitted if they are hidden. */
+/** A built-in environment's names for this many components; omits leading names, whose positions are hidden. */
 function named(id: string, dimensions: number): readonly string[] {
   const names = builtIn[environmentName(id)] ?? (id.startsWith('maze-') ? ['column', 'row'] : []);
   return names.length >= dimensions ? names.slice(names.length - dimensions) : [];
@@ -37,7 +37,7 @@ function named(id: string, dimensions: number): readonly string[] {
 const car = ['position', 'velocity'];
 const leg = (side: string, lower: string) => [`${side} thigh`, `${side} ${lower}`, `${side} foot`];
 
-/** Positions, then velocities; the first positions are usually hidden. */
+/** Positions, then velocities; the leading positions are hidden by default. */
 const moving = (places: readonly string[], joints: readonly string[]) => [
   ...places,
   ...joints.map((joint) => `${joint} angle`),

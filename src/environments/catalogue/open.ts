@@ -6,7 +6,7 @@ import type { RemoteEnvironment } from '../remote/remote-environment.js';
 import { catalogue, findEntry, textCatalogue, textWorldPrefix } from './catalogue.js';
 import { environmentName } from './facts.js';
 
-/** Ids of the built-in numeric environments, in which numeric policies can act; without aliases. */
+/** Ids of the built-in numeric environments, without aliases. */
 export function environmentIds(): readonly string[] {
   return catalogue.map(({ id }) => id);
 }
@@ -16,7 +16,7 @@ export function textEnvironmentIds(): readonly string[] {
   return textCatalogue.map(({ id }) => id);
 }
 
-/** @throws UserError for an unknown id */
+/** Options, defaults and step limit of an environment. @throws UserError for an unknown id */
 export function environmentInfo(id: string): EnvironmentInfo {
   const { make: _make, ...info } = find(id);
   return info;
@@ -24,7 +24,7 @@ export function environmentInfo(id: string): EnvironmentInfo {
 
 /**
  * Creates the environment for an id, or for the path of a user's module. Gymnasium's environments behave as in version
- * 1.3.0, and the ProPS paper's as in its code.
+ * 1.3.0, and those of the ProPS paper as in its code.
  * @param options constructor options and `max_episode_steps`, in snake_case or camelCase
  * @param timeoutSeconds time limit for each call into a module. Default: 60.
  * @throws UserError for an unknown id, an unknown option or an invalid value
@@ -62,7 +62,7 @@ export interface EnvironmentSource {
 /** Id prefix of an environment that was passed to a run as an object: `custom:<its id>`. */
 export const customPrefix = 'custom:';
 
-/** True if the environment can be created from its id and options alone. */
+/** True if the environment runs in this process and isn't a user's module or object. */
 export const isBuiltInId = (id: string): boolean =>
   !isRemoteId(id) && !isModulePath(id) && !id.startsWith(customPrefix);
 

@@ -80,7 +80,7 @@ const families: Readonly<Record<string, Family>> = {
   product: family('product', functionOptions, drawProduct),
 };
 
-/** Families on which this project's models are never trained, to measure transfer to other generators. */
+/** Families that this project's models are never trained on, to measure transfer to unseen generators. */
 export const heldOutIds: readonly string[] = ['delayed', 'product'].map((name) => prefix + name);
 
 /** Ids of the families; each is also the id of the family's task with seed 0. */
@@ -88,7 +88,7 @@ export const syntheticIds: readonly string[] = Object.keys(families).map((name) 
 
 export const isSyntheticId = (id: string): boolean => id.startsWith(prefix);
 
-/** The catalogue entry for a family with options after `?`. @throws UserError for invalid options */
+/** The catalogue entry for an id like `synthetic:mdp?seed=7`. @throws UserError for an invalid id */
 export function syntheticEntry(id: string) {
   const { inId, name, schema } = named(id);
   return {
@@ -101,7 +101,7 @@ export function syntheticEntry(id: string) {
   };
 }
 
-/** Creates a synthetic task. @throws UserError for an invalid id or options, or if all attempts fail */
+/** @throws UserError for an invalid id or options, or if all attempts to draw a task fail */
 export function makeSynthetic(id: string, options: Readonly<Record<string, unknown>> = {}): Environment {
   const { draw, inId, name, schema } = named(id);
   const { own, maxEpisodeSteps } = parseOptions(prefix + name, schema, withOptions(id, inId, options));

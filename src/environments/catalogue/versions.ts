@@ -1,6 +1,5 @@
-/** Maps other versions of built-in environments to the version that replaces them, and lists the differences. */
+/** Maps older versions of built-in environments to the version that replaces them, and lists the differences. */
 
-/** A built-in environment that replaces another id. */
 interface Replacement {
   readonly id: string;
   readonly note: string;
@@ -43,10 +42,10 @@ const versions: Readonly<Record<string, Versions>> = {
   ),
 };
 
-/** Old environment names used in configs. */
+/** Environment names found in configs of other projects. */
 const names: Readonly<Record<string, string>> = { DoubleInvertedPendulum: 'InvertedDoublePendulum' };
 
-/** The environment that replaces another version (`HalfCheetah-v4`) or an old name; undefined for other ids. */
+/** The environment that replaces an older version (`HalfCheetah-v4`) or another name; undefined for other ids. */
 export function replacementFor(id: string): Replacement | undefined {
   const [, written = '', digits] = /^([A-Za-z0-9]+?)(?:-v(\d+))?$/.exec(id) ?? [];
   if (Object.hasOwn(names, written)) {

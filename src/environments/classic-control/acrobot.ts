@@ -19,8 +19,8 @@ type State = readonly [angle1: number, angle2: number, velocity1: number, veloci
 /**
  * A two-link pendulum driven at the middle joint. The goal is to swing its tip above a bar one link length
  * above the pivot (R. Sutton, 1996; dynamics as in Sutton and Barto's book). Each step is one fourth-order
- * Runge-Kutta step. Observation: cosine and sine of both angles (the first is 0 when hanging down, the second
- * is relative to the first), then their velocities. Action: torque −1, 0 or +1 N·m.
+ * Runge-Kutta step. Observation: cosine and sine of both angles (0 when hanging straight down; the second is
+ * relative to the first link), then their velocities. Action: torque −1, 0 or +1 N·m.
  */
 export class Acrobot implements Task<number> {
   readonly observationSpace: BoxSpace = { kind: 'box', low: bounds.map((bound) => -bound), high: bounds };

@@ -101,7 +101,7 @@ function car(x: number): readonly Shape[] {
 const power = 0.0015;
 
 /**
- * The mountain car with a continuous force (Gymnasium's MountainCarContinuous). Each step costs 0.1·action², even if the
+ * The mountain car with a continuous force (Gymnasium's MountainCarContinuous). Each step costs 0.1·action², although the
  * force is clipped to ±1; the goal earns 100. Observation: position and velocity. The state is float32 from the first
  * step on, so rounding errors accumulate. Precision follows NumPy's rules: a float32 combined with a Python number
  * yields a float32; combined with a float64, it yields a float64.
@@ -112,7 +112,7 @@ export class MountainCarContinuous implements Task<readonly number[]> {
   readonly #goalVelocity: number;
   #position = 0;
   #velocity = 0;
-  /** Whether the state is float32; false before the first step. */
+  /** True once the state is float32, i.e. from the first step on. */
   #stateSingle = false;
 
   constructor(options: { readonly goal_velocity: number }) {
@@ -128,7 +128,7 @@ export class MountainCarContinuous implements Task<readonly number[]> {
 
   step(action: readonly number[]): TaskStep {
     const force = Math.min(1, Math.max(-1, action[0]!));
-    const cut = force !== action[0]!; // the force is then Python's own 1.0, a double
+    const cut = force !== action[0]!; // clipping yields a Python number, ±1.0
     const forceSingle = !cut && isSingle(force);
     const slope = gravity * Math.cos(round(3 * this.#position, this.#stateSingle));
     const change = forceSingle

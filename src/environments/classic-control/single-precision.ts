@@ -2,7 +2,7 @@
 const { fround } = Math;
 
 /**
- * Whether Gymnasium computes with this action in single precision. NumPy uses the dtype of the action's array; here, a
+ * True if Gymnasium would compute with this action in single precision. NumPy uses the dtype of the action's array; here, a
  * number that float32 can represent exactly counts as float32.
  */
 export function isSingle(action: number): boolean {
@@ -37,7 +37,7 @@ const s7 = -0.00019856491417158395;
 const s5 = 0.008333397097885609;
 const s3 = -0.1666666716337204;
 
-/** a × b + c with a single rounding; the product of two float32 values is exact in a double. */
+/** Approximates a fused multiply-add in float32: a × b is exact in a double, and only the sum is rounded. */
 function multiplyAdd(a: number, b: number, c: number): number {
   return fround(a * b + c);
 }

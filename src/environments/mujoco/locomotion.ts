@@ -60,7 +60,7 @@ const walker2dOptions = z.strictObject({
 
 /**
  * A two-legged cheetah in the x–z plane with 6 torques; never terminates. Observation: height, pitch, the 6
- * joint angles (back then front: thigh, shin, foot), then the velocities of all of these and x.
+ * joint angles (back then front: thigh, shin, foot), then the velocities of x and all of these.
  */
 function halfCheetah(options: z.output<typeof halfCheetahOptions>): Promise<Task> {
   return traveller('half_cheetah', options, {
@@ -72,7 +72,7 @@ function halfCheetah(options: z.output<typeof halfCheetahOptions>): Promise<Task
 
 /**
  * Three links in a viscous fluid in the x–y plane, with 2 torques; never terminates. Observation: heading of
- * the first link, the 2 joint angles, then the velocities of all of these and x and y.
+ * the first link, the 2 joint angles, then the velocities of x, y and all of these.
  */
 function swimmer(options: z.output<typeof swimmerOptions>): Promise<Task> {
   return traveller('swimmer', options, {
@@ -84,7 +84,7 @@ function swimmer(options: z.output<typeof swimmerOptions>): Promise<Task> {
 
 /**
  * A hopping leg in the x–z plane with 3 torques. Observation: height, pitch, the 3 joint angles (thigh, leg,
- * foot), then the velocities of all of these and x, clipped to ±10. Healthy while height and pitch are within
+ * foot), then the velocities of x and all of these, clipped to ±10. Healthy while height and pitch are within
  * their ranges and every state variable except x and z is within `healthy_state_range`.
  */
 function hopper(options: z.output<typeof hopperOptions>): Promise<Task> {
@@ -104,7 +104,7 @@ function hopper(options: z.output<typeof hopperOptions>): Promise<Task> {
 
 /**
  * Two walking legs in the x–z plane with 6 torques. Observation: height, pitch, the 6 joint angles (right
- * then left: thigh, leg, foot), then the velocities of all of these and x, clipped to ±10. Healthy while
+ * then left: thigh, leg, foot), then the velocities of x and all of these, clipped to ±10. Healthy while
  * height and pitch are within their ranges.
  */
 function walker2d(options: z.output<typeof walker2dOptions>): Promise<Task> {

@@ -16,7 +16,7 @@ interface Rules {
   readonly scene: Scene;
 }
 
-/** A v5 environment of Gymnasium: a simulation with rules. An action is one control per actuator. */
+/** One of Gymnasium's MuJoCo v5 environments. An action has one control per actuator. */
 export class MujocoTask implements Task<readonly number[]> {
   readonly observationSpace: BoxSpace;
   readonly actionSpace: BoxSpace;
@@ -72,7 +72,7 @@ export function limited(value: number, limit: number): number {
 
 const { fround } = Math;
 
-/** weight · Σ action², unclipped. As in NumPy, actions that float32 can represent are computed in single precision. */
+/** weight · Σ action², unclipped; in single precision, as in NumPy, if float32 can represent the whole action. */
 export function controlCost(weight: number, action: readonly number[]): number {
   let sum = 0;
   if (!action.every(isSingle)) {

@@ -7,7 +7,7 @@ export interface Scene {
   /** From the side, x points right and z up; from above, x points right and y up. */
   readonly seenFrom: 'the side' | 'above';
   readonly size: readonly [width: number, height: number];
-  /** Lower edge of the view; if omitted, the origin is in the centre. */
+  /** Lower edge of the view; by default, the view is centred vertically. */
   readonly bottom?: number;
   /** Directions in which the view follows the agent; if omitted, the view is fixed. */
   readonly follow?: 'x' | 'plane';
@@ -69,7 +69,7 @@ function shapesOf(geom: Geom, i: number, scene: Scene, state: State): readonly S
   return [line([centre[0] - x, centre[1] - y], [centre[0] + x, centre[1] + y], 2 * radius, role)];
 }
 
-/** Marks every metre, to show motion if the view follows the agent. Marks start outside the view, so none pops up. */
+/** Marks every metre if the view follows the agent, to show motion. Marks begin outside the view, so they don't pop up. */
 function surroundings({ seenFrom, follow }: Scene, { min, max }: Frame['view']): readonly Shape[] {
   if (follow === undefined) return [];
   const xs = wholeNumbers(min[0], max[0]);

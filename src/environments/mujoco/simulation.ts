@@ -39,13 +39,12 @@ export interface Geom {
 
 /** A rotational joint between two bodies, neither of which is the world. */
 interface Hinge {
-  /** Index among the joints. */
   readonly joint: number;
   /** Index of the body that the hinge rotates. */
   readonly body: number;
 }
 
-/** Bytes per state for contacts and constraints. At most 42 kB are needed; the default is up to 13 MB of MuJoCo's 2 GB. */
+/** Bytes per state for contacts and constraints. The models need at most 42 kB, but the default is up to 13 MB. */
 const arenaBytes = 2 ** 18;
 
 /** Values of `mjtGeom`. */

@@ -63,7 +63,7 @@ export function shortestPath(maze: Maze): number | undefined {
   return distances.get(tileOf(maze.goal))?.distance;
 }
 
-/** @throws UserError for lines that don't form a maze, or a maze whose goal is unreachable */
+/** @throws UserError if the lines don't form a maze, or the goal is unreachable */
 export function parseMaze(lines: readonly string[]): Maze {
   const problem = (message: string, remedy: string) =>
     new UserError({ field: 'layout', message, value: lines, remedy });
@@ -178,7 +178,7 @@ export function mazeSize(id: string): { readonly width: number; readonly height:
   return { width: sides[0]!, height: sides[1]! };
 }
 
-/** `maze-sample-3x3-v0` is the ProPS maze; larger ones differ from gym-maze's. @throws UserError for a bad layout */
+/** `layout` if given; otherwise 3 × 3 is the ProPS maze, and larger ones differ from gym-maze's. @throws UserError */
 export function sampleMaze(
   id: string,
   { layout }: { readonly layout?: readonly string[] | null | undefined },

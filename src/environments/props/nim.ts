@@ -5,7 +5,7 @@ const allSticks = 10;
 
 /**
  * Nim with a single heap of 10 sticks (the ProPS paper's variant). The agent and an optimal opponent alternately take 1
- * to 3 sticks; whoever takes the last one loses. Observation: sticks left on the agent's turn. Action: number to take.
+ * to 3 sticks; whoever takes the last one loses. Observation: number of sticks left. Action: number to take.
  * Reward: 1 for a win; −1 for a loss or for taking more than are left.
  */
 export class Nim extends HeapGame {

@@ -14,8 +14,8 @@ const ballAtRight = width - ballSide;
 /**
  * Pong on a field of 800 × 600 pixels (the ProPS paper's variant), with y pointing down. The agent controls
  * the left paddle; a script makes the right one follow the ball. Each hit with the agent's paddle earns 1;
- * missing the ball ends the episode at no cost. Observation: centre of the agent's paddle, x and y of the
- * ball's top left corner, its velocity in x and y. Action: 0 up, 1 down, 2 stay.
+ * the episode ends once either side misses the ball. Observation: y of the centre of the agent's paddle, x and y of
+ * the ball's top left corner, its velocity in x and y. Action: 0 up, 1 down, 2 stay.
  */
 export class Pong implements Task<number> {
   readonly observationSpace: BoxSpace = {

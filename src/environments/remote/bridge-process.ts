@@ -163,7 +163,7 @@ export function lastLines(text: string): string {
   return text.trim() === '' ? '' : lines.map((line) => `\n  ${line.slice(0, 200)}`).join('');
 }
 
-/** Sends the signal that makes bridge.py write its traceback to standard error. */
+/** Sends the signal that makes bridge.py write its traceback to standard error, and waits for it. */
 async function requestTraceback(child: ChildProcess): Promise<void> {
   if (process.platform === 'win32' || !child.kill('SIGUSR1')) return;
   await new Promise((resolve) => {

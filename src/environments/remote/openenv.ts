@@ -67,7 +67,7 @@ function spaceOf(given: Options['observation']): Space {
   return symmetricBox(given.length, Number.POSITIVE_INFINITY, 'float64');
 }
 
-/** Fields that aren't part of the observation, even if a server includes them. */
+/** Fields that aren't part of the observation unless `fields` names them. */
 const notObserved = new Set(['reward', 'done', 'metadata', 'terminated', 'truncated']);
 
 /** Extracts an observation: its text, or the numbers of its fields (booleans as 0 and 1). @throws EnvironmentError */
@@ -155,8 +155,8 @@ type Seen = Extract<z.output<typeof answerSchema>, { type: 'observation' }>['dat
 
 /**
  * Connects to a server; all but the first of `parallel` connections open when they are needed. The protocol has one
- * flag for the end of an episode: it means terminated, unless the observation has a true `truncated` field. A missing
- * reward counts as 0.
+ * flag for the end of an episode: it means terminated, unless the observation has `truncated: true` (and not also
+ * `terminated: true`). A missing reward counts as 0.
  * @param id the address with the prefix, e.g. `openenv:ws://127.0.0.1:8000`; `/ws` is added if it has no path
  * @param timeoutMs time limit for connecting and for each reply
  * @throws UserError for an invalid address or option, and if the server can't be reached

@@ -11,7 +11,7 @@ export interface PythonSettings {
   readonly python: string;
   /** Folder of Python modules that ids may name, in addition to the working directory. */
   readonly modules?: string | undefined;
-  /** Time limit for a reset or step. Starting a process may take this long, but at least a minute. */
+  /** Time limit for a reset or step. The limit for starting a process is at least a minute. */
   readonly timeoutMs: number;
   /** Episodes per process. */
   readonly parallel: number;
@@ -57,7 +57,7 @@ export class PythonPlayers<Description> {
     this.#settings = settings;
   }
 
-  /** The environment's description from the first process. @throws UserError if it can't be created */
+  /** The environment's description from the first process. @throws UserError if the environment can't be created */
   async description(): Promise<Description> {
     await this.#child(0);
     return this.#description!;
@@ -103,7 +103,7 @@ export class PythonPlayers<Description> {
         field: 'environment',
         message: `can't start its process\n  ${error.message.slice(id.length + 2)}`,
         value: id,
-        remedy: `set environment.python or POLICYLOOP_PYTHON to an interpreter (now ${python}) with ${needs}`,
+        remedy: `set environment.python or POLICYLOOP_PYTHON to an interpreter (currently ${python}) with ${needs}`,
       });
     }
   }
@@ -126,7 +126,7 @@ const stepped = z.object({ steps: z.array(z.tuple([observation, z.number(), z.bo
 
 /**
  * Opens any Gymnasium environment in child processes (`bridge.py`). Arrays are flattened in C order, and dictionaries in
- * their own order; discrete values combined with real numbers become numbers.
+ * the order of their space; discrete values combined with real numbers become real numbers.
  * @param id with the prefix: `gymnasium:Ant-v5`, `gymnasium:module:Env-v0`
  * @param options keyword arguments of `gymnasium.make`
  * @throws UserError if Python or a package is missing, or if Gymnasium can't create the environment

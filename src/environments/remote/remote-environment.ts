@@ -24,7 +24,7 @@ export interface EpisodeBatch {
   gold?(slot: number): Promise<readonly string[]>;
 }
 
-/** A task in another program. Steps cost a round trip, so they are asynchronous and shared by a batch of episodes. */
+/** A task in another program. Steps are asynchronous, and one request can step all episodes of a batch. */
 export interface RemoteEnvironment extends EnvironmentSpec {
   /** Batches that run in parallel. */
   readonly batches: readonly EpisodeBatch[];

@@ -9,13 +9,13 @@ import type { EpisodeBatch, RemoteEnvironment } from './remote-environment.js';
 
 const range = (low: number, high: number) => z.int().min(low).max(high).optional();
 const flag = z
-  .union([z.boolean(), z.literal(0), z.literal(1)], 'must be 0 or 1')
+  .union([z.boolean(), z.literal(0), z.literal(1)], 'must be true, false, 0 or 1')
   .transform(Number)
   .optional();
 
 const carrying = { include_doors: flag, limit_inventory_size: flag };
 
-/** The games and their parameters, from the manual and error messages. Omitted parameters use the game's defaults. */
+/** The games and their parameters, from TextWorldExpress's manual and error messages; all are optional. */
 const parameters = {
   cookingworld: {
     num_locations: range(1, 11),
@@ -57,7 +57,7 @@ interface ExpressGame {
 /** Default step limit, as in the Python package. */
 const usualSteps = 100;
 
-/** Parses `textworld-express:GAME?numLocations=5` and other options. @throws UserError that lists all faults */
+/** Parses `textworld-express:GAME?numLocations=5` and other options. @throws UserError if either is invalid */
 export function parseExpressGame(id: string, options: Readonly<Record<string, unknown>>): ExpressGame {
   const [name = '', ...query] = id.slice('textworld-express:'.length).split('?');
   const game = games.find((one) => one === name);
@@ -119,7 +119,7 @@ interface Play {
 /** Start of the response to a command that isn't understood; all other commands count as moves. */
 const unknown = 'Unknown action:';
 
-/** Games that need one Java process per slot, because games with the same seed in one process share their objects. */
+/** Games that need one Java process per slot, because concurrent games with the same seed share objects. */
 const ownProcess: readonly string[] = ['sorting'];
 const mostProcesses = 4;
 

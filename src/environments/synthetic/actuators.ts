@@ -28,7 +28,7 @@ export function drawActuatorKind(
   return { kind, count: actions ?? count };
 }
 
-/** Draws which way each action pushes. @param strength length of a push */
+/** Draws which way each action pushes. @param strength maximum length of a push */
 export function drawActuators(
   random: RandomGenerator,
   plant: Plant,
@@ -49,7 +49,7 @@ export function drawActuators(
       for (let i = 0; i < n; i++) pushes[action * n + i] = -pushes[(action - 1) * n + i]!;
     }
   }
-  // If the count is odd, the last action does nothing. Without opposed pairs, at least two pushes must oppose each other.
+  // With opposed pairs and an odd count, the last action does nothing. Without pairs, two pushes must oppose each other.
   if (opposed && count % 2 === 1) pushes.fill(0, (count - 1) * n);
   if (kind === 'discrete' && !opposed) turnOne(pushes, n, plant.driven[0]!, random);
   const bound = random.choice([0.4, 1, 1, 2, 3]);

@@ -4,9 +4,9 @@ import { chance, type Draw, integerBetween, logUniform, permutation } from './di
 import { drawUnits } from './landscape.js';
 
 /**
- * 6 to 64 questions, each with a few possible answers. Either all answers together earn a reward at the end (S.
+ * 6 to 64 questions by default, each with a few possible answers. Either all answers together earn a reward at the end (S.
  * Kauffman's NK model: an answer's contribution depends on up to three others), or each correct answer earns 1 and the
- * first wrong one ends the episode. Observation: number of the question.
+ * first wrong one ends the episode. Observation: a number that identifies the question.
  */
 export const drawChoices: Draw<{
   readonly states?: number | undefined;
@@ -26,7 +26,7 @@ interface Rules {
   judge(answers: ArrayLike<number>, asked: number): Pick<TaskStep, 'reward' | 'terminated'>;
 }
 
-/** All questions have one correct answer each or, in some draws, two. */
+/** Each question has one correct answer or, in some draws, two. */
 function drawChain(random: RandomGenerator, states: number, actions: number): Rules {
   const share = actions > 2 && chance(random, 0.4) ? 2 : 1;
   const right = Array.from({ length: states }, () => permutation(random, actions).slice(0, share));

@@ -122,7 +122,7 @@ export const drawSurvival: Draw<ControlOptions> = (random, options) => {
   return { task, maxSteps };
 };
 
-/** Steer a marginally stable system across a line that the target share of random linear policies reaches. */
+/** Steer a nearly marginally stable system across a line that the target share of random linear policies reaches. */
 export const drawReach: Draw<ControlOptions> = (random, options) => {
   const { observations, dimension, kind } = drawSizes(random, options);
   const plant = drawLinearPlant(random, dimension, random.uniform(0.93, 1.005));
@@ -168,7 +168,7 @@ function drawGoal(
   };
 }
 
-/** Oscillators too weak to reach the goal directly; pushes along the velocity must first pump in energy. */
+/** Oscillators whose motors are too weak to reach the goal directly: pushes along the velocity must pump in energy. */
 export const drawPump: Draw<ControlOptions> = (random, options) => {
   const kind = drawActuatorKind(random, options);
   const drawnPairs = chance(random, 0.7) || 5 * kind.count > 24 ? 1 : 2;
@@ -240,7 +240,7 @@ function pumpedPeak(system: ControlledSystem, random: RandomGenerator, trial: Pu
   });
 }
 
-/** A body that swims by moving two damped joints in cycles. Reward: speed − effortCost·effort. */
+/** A body that swims by moving two damped joints in cycles. Reward: scale · (speed − effortCost · effort). */
 export const drawLocomotion: Draw<{ readonly observations?: number | undefined }> = (random, options) => {
   const observations = options.observations ?? integerBetween(random, 4, 8);
   const plant = drawSwimmer(random, Math.max(1, observations - 4));

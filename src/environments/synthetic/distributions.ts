@@ -1,4 +1,4 @@
-/** Distributions of random tasks and of the policy settings drawn with them. */
+/** Shared helpers for drawing random tasks and their policy settings. */
 import { type RandomGenerator, shuffled } from '../../random/generator.js';
 import type { LinearHint, Task } from '../environment.js';
 
@@ -12,7 +12,7 @@ export interface DrawnTask {
 /** Draws a task; undefined if the draw must be repeated because it is trivial or hopeless. */
 export type Draw<Options> = (random: RandomGenerator, options: Options) => DrawnTask | undefined;
 
-/** Options of families with linear policies. */
+/** Options of the families survival, regulate, reach and pump. */
 export interface ControlOptions {
   readonly observations?: number | undefined;
   readonly actions?: number | undefined;
@@ -42,7 +42,7 @@ export function unitVector(random: RandomGenerator, n: number): Float64Array {
   return vector.map((value) => value / length);
 }
 
-/** The integers below `n` in random order. */
+/** The integers from 0 to n − 1 in random order. */
 export const permutation = (random: RandomGenerator, n: number): number[] =>
   shuffled(Array(n).keys(), random);
 
@@ -106,6 +106,6 @@ function drawRank(random: RandomGenerator, weights: number): number {
   return chance(random, 0.5) ? most : integerBetween(random, Math.min(most, 3), most);
 }
 
-/** Size of the solution relative to the box; log-uniform from 0.05 to 1 (inside) or from 1 to 20 (outside). */
+/** Size of the solution relative to the box: usually 0.05 to 1 for continuous actions, 1 to 20 for discrete ones. */
 export const drawSolutionScale = (random: RandomGenerator, kind: 'discrete' | 'continuous'): number =>
   chance(random, 0.7) === (kind === 'continuous') ? logUniform(random, 0.05, 1) : logUniform(random, 1, 20);

@@ -1,4 +1,4 @@
-/** Games in which two players take turns taking sticks from heaps. Taking the last stick wins or, in misère play, loses. */
+/** Games in which two players alternately take sticks from heaps. Taking the last wins or, in misère play, loses. */
 import type { RandomGenerator } from '../../random/generator.js';
 import type { DiscreteSpace, Task, TaskStep } from '../environment.js';
 import { chance, type Draw, integerBetween } from './distributions.js';
@@ -15,7 +15,7 @@ interface Rules {
   readonly moves: readonly Move[];
   /** True if taking the last stick loses. */
   readonly misere: boolean;
-  /** Probability that an opponent who could win moves randomly; if undefined, 0 without drawing a random number. */
+  /** Probability that an opponent who could win moves randomly; if undefined, it never does, and nothing is drawn. */
   readonly errors: number | undefined;
 }
 
@@ -34,7 +34,7 @@ export const drawGame: Draw<{
   if (heap === 10 && misere && takes.join() === '1,2,3') return undefined;
   const moves = takes.map((take) => ({ heap: 0, take }));
   const task = new HeapGame({ sizes: [heap], fewest: [fewest], moves, misere, errors });
-  // Reject lost starting positions, unless the opponent errs often enough.
+  // Reject games that start lost with a full heap, unless the opponent errs often enough.
   return task.winning[heap] === undefined && errors < 0.1 ? undefined : { task, maxSteps: heap + 1 };
 };
 
@@ -65,7 +65,7 @@ export class HeapGame implements Task<number> {
   readonly actionSpace: DiscreteSpace;
   /** A winning move for each position; undefined if there is none. */
   readonly winning: readonly (Move | undefined)[];
-  /** The last moves of agent and opponent; undefined before the first move and after an impossible move. */
+  /** The agent's last move and the opponent's reply; undefined if none was made. */
   protected own: Move | undefined;
   protected answer: Move | undefined;
   readonly #rules: Rules;
@@ -80,7 +80,7 @@ export class HeapGame implements Task<number> {
     this.winning = winningMoves(rules);
   }
 
-  /** Mixed radix: the last heap varies fastest. */
+  /** Index of the position; the last heap varies fastest. */
   get position(): number {
     return positionOf(this.#heaps, this.#rules);
   }

@@ -19,7 +19,7 @@ const reach = 6;
 
 export type Height = (point: readonly number[] | Float64Array) => number;
 
-/** Single-step tasks: the action is a point, and the reward its value. A linear policy without bias is that point. */
+/** Single-step tasks: the action is a point, and the reward its value. A linear policy's weights are that point. */
 export class SingleStepTask implements Task<readonly number[]> {
   readonly observationSpace: BoxSpace = { kind: 'box', low: [1], high: [1] };
   readonly actionSpace: BoxSpace;
@@ -56,7 +56,7 @@ export class SingleStepTask implements Task<readonly number[]> {
   }
 }
 
-/** A landscape, noisy in 40% of the draws. @param deviations range of the noise's deviation, relative to `scale` */
+/** A landscape, noisy in 40% of the draws. @param deviations range of the noise's standard deviation / `scale` */
 function drawnLandscape(
   random: RandomGenerator,
   n: number,

@@ -9,7 +9,7 @@ export interface Plant {
   readonly driven: readonly number[];
   /** The coordinates that are angles, in rad. */
   readonly angles: readonly number[];
-  /** Advances `state` by one step and adds `push`. Both have length `dimension`. */
+  /** Advances `state` by one step and applies `push`. Both have length `dimension`. */
   advance(state: Float64Array, push: Float64Array): void;
 }
 
@@ -123,7 +123,7 @@ export function drawRotors(random: RandomGenerator, pairs: number): Plant {
   };
 }
 
-/** A chain of lightly damped oscillators, of which the first is driven. Their force is a spring, a pendulum or wells. */
+/** A chain of lightly damped springs, pendulums or masses in uneven wells, of which the first is driven. */
 export function drawOscillators(random: RandomGenerator, pairs: number): Plant {
   const n = 2 * pairs;
   const shape = random.choice(['spring', 'pendulum', 'wells'] as const);

@@ -120,7 +120,7 @@ function drawRewards(random: RandomGenerator, count: number): Float64Array {
   return Float64Array.from({ length: count }, () => scale * random.normal());
 }
 
-/** Each action leads to one to three states, mostly neighbours on a ring, so that some states are far from the start. */
+/** Each action leads to one to three states, usually close on a ring, so that some states are far from the start. */
 function drawWalk(random: RandomGenerator, states: number, actions: number, bad: boolean): Walk {
   const order = permutation(random, states);
   const place = new Int32Array(states);
@@ -179,7 +179,7 @@ interface GridMap {
   readonly tiles: readonly Tile[];
 }
 
-/** A walk over a random map to a goal. Holes end the episode; cliffs lead back to the start at a cost. Observation: tile. */
+/** A walk over a random map to a goal. Holes end the episode; cliffs lead back at a cost. Observation: tile. */
 export const drawGrid: Draw<{ readonly rows?: number | undefined; readonly columns?: number | undefined }> = (
   random,
   options,

@@ -4,7 +4,7 @@ import type { Task, TaskStep, TextSpace } from '../environment.js';
 
 interface Probe {
   readonly actions: readonly string[];
-  /** The observation of each step; if it is a pair, one of the two is drawn at random. */
+  /** The observation before each action; of a pair, one is drawn at random. */
   readonly observations: readonly (string | readonly [string, string])[];
   readonly end?: string;
   /** The reward of the last step; earlier steps earn 0. */
@@ -51,7 +51,6 @@ export const probes: Readonly<Record<string, Probe>> = {
   },
 };
 
-/** Observation: a word or a sentence. Action: one of the probe's words. */
 export class TextProbe implements Task<string> {
   readonly observationSpace: TextSpace = { kind: 'text' };
   readonly actionSpace: TextSpace;

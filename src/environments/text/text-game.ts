@@ -14,10 +14,10 @@ export function foldOf(description: string): Fold {
   return share === 9 ? 'test' : 'train';
 }
 
-/** If one in ten draws hits, the probability that all of these miss is below 10^-40. */
+/** If a tenth of all draws belongs to the fold, the probability that none of these does is below 10^-40. */
 const mostDraws = 1000;
 
-/** Draws until the description belongs to the fold. @throws Error if all draws miss, because they vary too little */
+/** Draws until the description belongs to the fold. @throws Error if none does, because the draws vary too little */
 export function drawIn<T>(fold: Fold, draw: () => T, describe: (drawn: T) => string): T {
   for (let tries = 0; tries < mostDraws; tries++) {
     const drawn = draw();

@@ -8,7 +8,7 @@ const cliffGrid = new Grid(4, 12);
 const [cliffStart, cliffGoal] = [36, 47];
 
 /**
- * A walk along a cliff (Sutton and Barto, example 6.6): falling off costs 100 and leads back to the
+ * A walk along a cliff (Sutton and Barto, example 6.6): each step costs 1; falling off costs 100 and leads back to the
  * start. Observation: row · 12 + column. Action: 0 up, 1 right, 2 down, 3 left. On slippery ground, the
  * chosen direction and the two perpendicular ones each have probability 1/3.
  */

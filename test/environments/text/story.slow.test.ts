@@ -100,7 +100,7 @@ test.skipIf(installed)('without ifvms, the message names it', async () => {
 
 test('what is no story is refused', async () => {
   const file = join(temporaryDirectory(), 'game.z8');
-  await expect(makeEnvironment(`textworld:${file}`)).rejects.toThrow('there is no such game');
+  await expect(makeEnvironment(`textworld:${file}`)).rejects.toThrow('the game file does not exist');
   writeFileSync(file, 'Not a story');
   await expect(makeEnvironment(`textworld:${file}`)).rejects.toThrow("isn't a Z-machine story");
   expect([isStory('a.z8'), isStory('b.Z5'), isStory('c.json')]).toEqual([true, true, false]);

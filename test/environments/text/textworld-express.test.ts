@@ -191,7 +191,7 @@ describe('ids', () => {
     ['chess', 'unknown TextWorldExpress game'],
     ['coin?numIngredients=2', 'unknown option'],
     ['coin?numLocations=12', 'numLocations|num_locations'],
-    ['coin?includeDoors=7', 'must be 0 or 1'],
+    ['coin?includeDoors=7', 'must be true, false, 0 or 1'],
     ['coin?fold=holdout', 'fold'],
     ['arithmetic?numLocations=1', 'unknown option'],
   ])('%s is refused', (id, message) => {

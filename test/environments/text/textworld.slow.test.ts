@@ -149,7 +149,7 @@ describe('as an environment of the library', () => {
   });
 
   it.each([
-    [`textworld:${file}x`, {}, 'there is no such game'],
+    [`textworld:${file}x`, {}, 'the game file does not exist'],
     [`textworld:${file}`, { dialect: 'z5' }, 'dialect'],
     ['text:cooking', { capacity: 2 }, 'must exceed the number of ingredients'],
     ['text:cookin', {}, 'cookin'],

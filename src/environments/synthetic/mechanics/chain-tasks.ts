@@ -105,7 +105,7 @@ function drawPoles(random: RandomGenerator, links: number, cart: boolean) {
     frictions: masses.map(() => (rubs ? friction : 0)),
     gravity,
     seconds,
-    // With a cart, an additional motor in the first joint would make the task too easy.
+    // With a cart, motors in the joints would make the task too easy.
     motors: cart ? [] : drawJoints(random, links),
     ...(cart && {
       cart: { mass: cartMass, friction: chance(random, 0.5) ? logUniform(random, 0.01, 1) : 0 },
@@ -122,7 +122,7 @@ function drawJoints(random: RandomGenerator, links: number): readonly number[] {
   return Array.from({ length: links }, (_, i) => i);
 }
 
-/** Swing up one or two links with weak motors. Reward: −1 per step until then, a bonus for it, or the tip's height. */
+/** Swing up one or two links with weak motors. Reward: −1 per step until up, a bonus once up, or the tip's height. */
 export const drawSwing: Draw<object> = (random) => {
   const links = chance(random, 0.7) ? 1 : 2;
   const each = (low: number, high: number) => logUniforms(random, links, low, high);
@@ -184,7 +184,7 @@ export const drawSwing: Draw<object> = (random) => {
   return { task: drawImperfection(random, task), maxSteps, linear };
 };
 
-/** An arm of one to three links whose tip must reach a target. Distance and effort have a cost at each step. */
+/** An arm of one to three links reaches for a target. Distance and effort have a cost; being near may earn a bonus. */
 export const drawArm: Draw<object> = (random) => {
   const links = 1 + random.categorical([0.3, 0.5, 0.2]);
   const each = (low: number, high: number) => logUniforms(random, links, low, high);

@@ -24,7 +24,7 @@ const fastest = 40;
  * the total mass from link i on: M_ij = l_i l_j S_max(i,j) cos(θ_i − θ_j), and with a cart M_0i = l_i S_i cos
  * θ_i. Angles are absolute and 0 is upright, so gravity's torque is S_i g l_i sin θ_i. State: position and
  * velocity of the cart, then angle and velocity of each link. A push is force or torque times seconds, on the
- * cart or between two links, stored at the index of the velocity that it changes.
+ * cart or at a joint, stored at the index of the velocity that it changes.
  */
 export function createChain(parts: ChainParts): Plant {
   const { cart, frictions, gravity, lengths, masses, motors, seconds } = parts;

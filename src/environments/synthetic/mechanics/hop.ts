@@ -30,7 +30,7 @@ interface CreatureParts {
 
 /** Integration steps per step of the task; contact is stiff, so one isn't enough. */
 const substeps = 5;
-/** Below this sideways velocity, friction is viscous and feet creep. */
+/** Well below this sideways velocity, friction is viscous, so feet creep. */
 const creeping = 0.05;
 const fastest = 50;
 
@@ -103,7 +103,7 @@ export function createCreature({
 
 type Place = readonly [x: number, y: number];
 
-/** A body of rods and muscles that must move without falling. Reward: a bonus, usually plus speed and minus effort. */
+/** A body of rods and muscles that must not fall. Reward: a bonus per step, usually plus speed and minus effort. */
 export const drawHop: Draw<object> = (random) => {
   const places = drawBody(random);
   const nodes = places.length;
@@ -172,7 +172,7 @@ function drawBody(random: RandomGenerator): readonly Place[] {
   ];
 }
 
-/** Up to eight rods between the nodes. One to three of them are muscles, starting with the rods of the feet. */
+/** Up to eight rods between the nodes. One to three of them are muscles, starting with those of the first foot. */
 function drawCreature(random: RandomGenerator, places: readonly Place[]): CreatureParts {
   const pairs = places.flatMap((_, from) =>
     places.slice(from + 1).map((__, i) => [from, from + 1 + i] as const),

@@ -73,7 +73,7 @@ export class MechanicalTask implements Task {
   }
 }
 
-/** Motors that push each driven coordinate separately; continuous if more than two. @param strengths sizes of pushes */
+/** Motors that push one driven coordinate each; more than two are continuous. @param strengths sizes of pushes */
 export function drawMotors(
   random: RandomGenerator,
   plant: Plant,

@@ -61,7 +61,7 @@ export class House {
     return this.#commands[this.room]!.filter(({ action }) => this.can(action));
   }
 
-  /** The action of a command, if it is currently possible. */
+  /** The action of a command; undefined if it is unknown or currently impossible. */
   actionOf(text: string): HouseAction | undefined {
     // If a thing and a place share a name, two commands have the same text; at most one is possible.
     return this.#byText[this.room]!.get(text)?.find((action) => this.can(action));

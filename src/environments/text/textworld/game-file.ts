@@ -44,13 +44,13 @@ export type FileAction = z.output<typeof action>;
 export type FileInfo = z.output<typeof info>;
 export type FileQuest = GameFile['quests'][number];
 
-/** @throws UserError if the file is missing, or isn't a TextWorld game; then it says where the problem is */
+/** @throws UserError if the file is missing or isn't a TextWorld game */
 export function readGame(file: string): GameFile {
   const content = readJson(file);
   if (content === undefined)
     throw new UserError({
       file,
-      message: 'there is no such game',
+      message: 'the game file does not exist',
       remedy: 'choose the .json that tw-make writes next to the .z8',
     });
   return checkedValue(gameSchema, content, file);

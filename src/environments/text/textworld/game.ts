@@ -1,4 +1,4 @@
-/** Plays a TextWorld game from only its `.json` file, which contains its rules, quests and texts. */
+/** Plays a TextWorld game using only its `.json` file, which contains its rules, quests and texts. */
 import type { TextGame, TextTurn } from '../text-game.js';
 import { type Action, ActionFinder } from './actions.js';
 import { type Fact, Facts, Vocabulary, type WorldObject } from './facts.js';
@@ -31,7 +31,6 @@ export interface TextWorldGame {
   readonly start: readonly Fact[];
   readonly quests: readonly Quest[];
   readonly objective: string;
-  /** Total reward of all quests; infinite if one can be won repeatedly. */
   readonly maxScore: number;
   /** Commands that win, if the file contains them. */
   readonly walkthrough: readonly string[] | undefined;
@@ -217,7 +216,7 @@ export class TextWorldPlay implements TextGame {
     const { dialect } = this.#game;
     for (const action of this.#finder.find(this.#facts, changed).flat()) {
       const other = actions.get(action.command);
-      // If actions share a command, the compiled game executes the one with most preconditions, and TextWorld the first.
+      // If actions share a command, the compiled game executes the one with the most preconditions, TextWorld the first.
       const isBetter =
         other === undefined || (dialect === 'z8' && action.before.length > other.before.length);
       if (isBetter) actions.set(action.command, action);

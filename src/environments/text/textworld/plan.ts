@@ -1,5 +1,5 @@
 /**
- * Follows a stored plan as TextWorld does when it plays a `.json` itself. The plan is a tree in which each action
+ * Follows a stored plan as TextWorld does when it plays a `.json` file itself. The plan is a tree in which each action
  * is a child of the action that needs its effect. If the player irreversibly undoes something that a step needs,
  * the quest can no longer be won.
  */
@@ -157,7 +157,7 @@ class PlanTree {
     return true;
   }
 
-  /** Removes an executed action or adds its inverse. @returns whether the tree changed, and the inverse, if there is one */
+  /** Removes an executed action, and adds its inverse where another action needs it, as in TextWorld. */
   remove(action: PlannedAction): { readonly changed: boolean; readonly undo: PlannedAction | undefined } {
     const removed = this.#removeLeaf(action);
     const rule = this.reverse.get(action.rule);
@@ -261,7 +261,7 @@ function requiredBy(element: Element): ReadonlySet<Fact> {
   return required;
 }
 
-/** Whether `b` removes more facts that `a` requires than vice versa. This isn't an order relation. */
+/** True if `b` removes more facts that `a` requires than vice versa. This isn't an order relation. */
 function comesBefore(a: Element, b: Element): boolean {
   const taken = (from: Element, by: Element) => {
     const required = requiredBy(from);

@@ -3,14 +3,14 @@ import type { Action } from './actions.js';
 import type { Fact, Facts } from './facts.js';
 import type { Plan } from './plan.js';
 
-/** Ways to score: `z8` like the compiled game, `json` like TextWorld when it plays the `.json` itself. */
+/** Whose rules a game follows: the compiled game's (`z8`), or TextWorld's when it plays the `.json` (`json`). */
 export const dialects = ['z8', 'json'] as const;
 export type Dialect = (typeof dialects)[number];
 
 interface QuestEvent {
   /** Facts that must all hold. */
   readonly condition: readonly Fact[];
-  /** Stored plan that leads to the event. In the `json` dialect, a quest fails if its plan can't be completed. */
+  /** In the `json` dialect, the stored plan that leads to the event; if it can't be completed, the quest fails. */
   readonly plan: Plan | undefined;
 }
 
@@ -58,7 +58,7 @@ export class QuestLog {
     return this.#quests.some(({ optional }, i) => !optional && this.#progress[i]!.failed);
   }
 
-  /** @param action the action that was just executed */
+  /** @param action the action that was just executed; undefined at the start */
   update(facts: Facts, action: Action | undefined): void {
     for (const [i, quest] of this.#quests.entries()) {
       const progress = this.#progress[i]!;
@@ -75,7 +75,7 @@ export class QuestLog {
   }
 }
 
-/** Sum of the rewards; infinite if a quest can be won repeatedly. */
+/** Sum of the rewards, without optional penalties; infinite if a quest earns points repeatedly. */
 export function maximumScore(quests: readonly Quest[]): number {
   return quests
     .filter(({ optional, reward }) => !optional || reward > 0)

@@ -1,4 +1,4 @@
-/** Plays a compiled game (`.z8`) with ifvms, an optional dependency; tracks its state with the `.json` if present. */
+/** Plays compiled games (e.g. `.z8`) with ifvms, an optional dependency; tracks their state if the `.json` exists. */
 
 import { existsSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -8,7 +8,7 @@ import type { TextGame, TextTurn } from '../text-game.js';
 import { loadGame, TextWorldPlay } from './game.js';
 import { readGame } from './game-file.js';
 
-/** The parts of ifvms: a Z-machine, and a library for windows and input that holds the state of one story. */
+/** Our interface to ifvms: a Z-machine, and a library for windows and input that holds the state of one story. */
 interface Interpreter {
   machine(): { prepare(story: Uint8Array, options: object): void };
   library(): { init(options: object): void };
@@ -192,12 +192,12 @@ const noFiles = {
 /** True if the file extension names a Z-machine version that ifvms supports. */
 export const isStory = (file: string): boolean => /\.z[3458]$/i.test(file);
 
-/** @returns a function that creates a game, tracked with the `.json` of the same name if present @throws UserError */
+/** @returns a function that creates a game. @throws UserError for a missing or invalid file, or without ifvms */
 export function loadStory(file: string): () => TextGame {
   if (!existsSync(file))
     throw new UserError({
       file,
-      message: 'there is no such game',
+      message: 'the game file does not exist',
       remedy: 'choose a .z8 file that tw-make wrote',
     });
   const bytes = readFileSync(file);

@@ -6,7 +6,7 @@ import type { FileInfo } from './game-file.js';
 
 export interface Scene {
   readonly vocabulary: Vocabulary;
-  /** One item per object, indexed by the object's number. */
+  /** Indexed by the object's number; missing for objects that the file doesn't describe. */
   readonly infos: readonly FileInfo[];
   readonly facts: Facts;
   /** Number of the move that last moved each object; absent for objects that were never moved. */
@@ -214,7 +214,7 @@ function changed(scene: Scene, action: Action, verb: string): string {
   }
 }
 
-/** The object that a command names after the verb. */
+/** The object that a command names after the verb; -1 if there is none. */
 function subject(scene: Scene, { command, before, after }: Action): number {
   const said = command.slice(command.indexOf(' ') + 1);
   const objects = [...new Set([...before, ...after].flatMap((fact) => fact.objects))];
@@ -226,7 +226,7 @@ function subject(scene: Scene, { command, before, after }: Action): number {
   return named.toSorted((a, b) => nameOf(scene, b).length - nameOf(scene, a).length)[0] ?? -1;
 }
 
-/** The container or supporter that the object is in or on. */
+/** What the object is in or on, other than the player. */
 function placeIn({ vocabulary }: Scene, facts: readonly Fact[], object: number): number | undefined {
   const player = vocabulary.number('I');
   return facts.find(

@@ -23,7 +23,10 @@ export const cookingOptions = z
     distractors: z.int().min(0).max(10).default(5).describe('Number of foods that are not in the recipe'),
     doors: z.boolean().default(true).describe('Put doors between some of the rooms'),
     capacity: z.int().min(0).default(0).describe('Maximum number of things carried at once; 0 for no limit'),
-    fold: z.enum(folds).default('train').describe('No recipe or layout occurs in more than one fold'),
+    fold: z
+      .enum(folds)
+      .default('train')
+      .describe('No recipe, and no layout with its food, occurs in more than one fold'),
   })
   .refine(({ capacity, ingredients }) => capacity === 0 || capacity > ingredients, {
     path: ['capacity'],
@@ -163,7 +166,7 @@ function cookingTask(plan: HousePlan, recipe: readonly Ingredient[]): HouseTask 
   };
 }
 
-/** True once the meal is made, which uses up all ingredients. Eating a single one loses the game before that. */
+/** True once the meal is made, which uses up all ingredients. Eating one of several loses the game first. */
 const isMade = (house: House, indices: readonly number[]) =>
   indices.every((thing) => house.things[thing]!.kind === 'gone');
 

@@ -1,4 +1,4 @@
-/** Worlds in a house: find a coin, follow a map, put things away, hunt a treasure. */
+/** Worlds in a house: find a coin, follow a map, put things away, hunt for a treasure. */
 import { z } from 'zod';
 import { type RandomGenerator, shuffled } from '../../../random/generator.js';
 import type { House } from '../house/house.js';

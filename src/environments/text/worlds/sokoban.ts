@@ -138,7 +138,7 @@ function drawPuzzle(options: SokobanOptions, random: RandomGenerator): Puzzle {
   }
 }
 
-/** Share of the inner cells that are walls. */
+/** Probability that an inner cell is a wall. */
 const wallShare = 0.12;
 
 function drawBoard({ width, height, boxes }: SokobanOptions, random: RandomGenerator) {
@@ -155,7 +155,7 @@ function drawBoard({ width, height, boxes }: SokobanOptions, random: RandomGener
   };
 }
 
-/** Maximum number of positions that the search visits. */
+/** Number of positions after which the search gives up. */
 const mostPositions = 50_000;
 
 /** Breadth-first search, so the solution is a shortest one. @returns undefined if none was found */
