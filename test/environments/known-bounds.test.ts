@@ -60,6 +60,12 @@ describe('known bounds of returns', () => {
     expect(of('gymnasium:CartPole-v1', {}, 500)).toBe(500);
     expect(of('CliffWalking-v1', {}, 1000)).toBe(-13);
     expect(of('CliffWalking-v1', { is_slippery: true }, 1000)).toBe(-63.01);
+    // Luck on slippery ground may lead along the shortest path before the step limit.
+    expect(of('CliffWalking-v1', { is_slippery: true }, 99)).toBe(-13);
+    expect(of('CliffWalking-v1', { is_slippery: true }, 9)).toBe(-9);
+    expect(of('Reacher-v5', {}, 50)).toBe(0);
+    expect(of('Reacher-v5', { reward_dist_weight: -1 }, 50)).toBeUndefined();
+    expect(of('InvertedDoublePendulum-v5', { healthy_reward: 0 }, 1000)).toBe(0);
     expect(of('InvertedDoublePendulum-v5', {}, 1000)).toBeCloseTo(9360, 6);
     expect(of('HalfCheetah-v5', {}, 1000)).toBeUndefined();
   });

@@ -45,13 +45,6 @@ const luckiest: Readonly<Record<string, (options: Options, steps: number) => num
   // The delivery ends the episode; all other steps have a cost.
   Taxi: () => 20,
   Blackjack: (options) => (option(options, 'natural', false) && !option(options, 'sab', false) ? 1.5 : 1),
-  Reacher: (options) => {
-    const weights = ['reward_dist_weight', 'reward_control_weight'];
-    return weights.every((name) => option(options, name, 1) >= 0) ? 0 : undefined;
-  },
-  // If each step costs more than it earns, 0 is still an upper bound.
-  InvertedDoublePendulum: (options, steps) =>
-    Math.max(0, (option(options, 'healthy_reward', 10) - 0.64) * steps),
 };
 
 const bounds: Readonly<Record<string, (options: Options, steps: number) => ReturnBound | undefined>> = {
@@ -65,13 +58,10 @@ const bounds: Readonly<Record<string, (options: Options, steps: number) => Retur
   Acrobot: () => ({ value: 0, because: 'no step has a positive reward' }),
   FrozenLake: frozenLake,
   CliffWalking: (options, steps) => {
-    if (!option(options, 'is_slippery', false)) {
+    if (!option(options, 'is_slippery', false) || steps < 100)
       return { value: Math.max(-13, -steps), because: 'the shortest path has 13 steps, which cost 1 each' };
-    }
     // Longer episodes have a lower optimum (-64.7 for 1,000 steps), so the bound still holds.
-    return steps < 100
-      ? { value: -steps, because: 'each step costs 1 or 100' }
-      : { value: -63.01, because: 'dynamic programming over 100 steps on slippery ground' };
+    return { value: -63.01, because: 'dynamic programming over 100 steps on slippery ground' };
   },
   Taxi: (options) =>
     option(options, 'is_rainy', false) || option(options, 'fickle_passenger', false)
@@ -85,10 +75,10 @@ const bounds: Readonly<Record<string, (options: Options, steps: number) => Retur
   Nim: () => ({ value: 1, because: 'a win earns 1' }),
   Pong: (_options, steps) =>
     steps <= 1000 ? { value: 3, because: 'at most 3 hits are possible in 1,000 steps' } : undefined,
-  Reacher: () => ({
-    value: 0,
-    because: 'distance and effort have a cost, and no step has a positive reward',
-  }),
+  Reacher: (options) =>
+    ['reward_dist_weight', 'reward_control_weight'].every((name) => option(options, name, 1) >= 0)
+      ? { value: 0, because: 'distance and effort have a cost, and no step has a positive reward' }
+      : undefined,
   InvertedPendulum: (_options, steps) => ({
     value: steps,
     because: `each step earns 1, and an episode has at most ${steps} steps`,
@@ -96,6 +86,7 @@ const bounds: Readonly<Record<string, (options: Options, steps: number) => Retur
   // A step earns the healthy reward minus (y - 2)², and the tip's height y is at most 1.2 m.
   InvertedDoublePendulum: (options, steps) => {
     const best = option(options, 'healthy_reward', 10) - 0.64;
+    if (best < 0) return { value: 0, because: 'no step has a positive reward' };
     return {
       value: best * steps,
       because: `a step earns at most ${best.toFixed(2)}, and an episode has at most ${steps} steps`,

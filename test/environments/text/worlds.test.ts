@@ -132,13 +132,15 @@ describe('folds', () => {
 describe('cooking', () => {
   const cooking = textWorlds.find(({ name }) => name === 'cooking')!;
 
-  it('a wrong preparation loses', () => {
-    const one = cooking.game({ rooms: 1, distractors: 0 }, createGenerator(11));
+  it.each([1, 2])('eating one of %i ingredients loses, and is no meal', (ingredients) => {
+    const one = cooking.game({ rooms: 1, distractors: 0, ingredients }, createGenerator(11));
     one.start();
     const [food] = /Ingredients: (\w+)/.exec(one.step('read cookbook').text)!.slice(1);
     for (const command of one.gold!.filter((text) => /^(open|take)/.test(text))) one.step(command);
     expect(one.admissible).toContain(`eat ${food}`);
+    const { score } = one;
     expect(one.step(`eat ${food}`).text).toContain('You have lost.');
+    expect(one.score).toBe(score);
     expect(one).toMatchObject({ lost: true, won: false });
   });
 

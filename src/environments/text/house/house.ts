@@ -184,7 +184,7 @@ export class House {
 
   /** Removes a thing that a meal uses up. */
   useUp(thing: number): void {
-    this.#move(thing, gone);
+    this.#move(thing, { kind: 'used' });
   }
 
   #move(thing: number, to: Location): void {

@@ -44,10 +44,11 @@ export interface PlacePlan {
   readonly heat?: Heat;
 }
 
-/** Location of a thing: carried, gone, on the floor of a room, or on or in a place. */
+/** Location of a thing: carried, gone (eaten, or not made yet), used up in a meal, on a floor, or on or in a place. */
 export type Location =
   | { readonly kind: 'carried' }
   | { readonly kind: 'gone' }
+  | { readonly kind: 'used' }
   | { readonly kind: 'floor'; readonly room: number }
   | { readonly kind: 'place'; readonly place: number };
 

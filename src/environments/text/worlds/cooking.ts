@@ -151,7 +151,7 @@ function cookingTask(plan: HousePlan, recipe: readonly Ingredient[]): HouseTask 
         text: `The recipe wants the ${food} cooked otherwise.`,
       },
       {
-        holds: (house: House) => house.things[indices[i]!]!.kind === 'gone' && !isMade(house, indices),
+        holds: (house: House) => house.things[indices[i]!]!.kind === 'gone',
         text: `The ${food} is missing in the meal.`,
       },
     ]),
@@ -166,9 +166,9 @@ function cookingTask(plan: HousePlan, recipe: readonly Ingredient[]): HouseTask 
   };
 }
 
-/** True once the meal is made, which uses up all ingredients. Eating one of several loses the game first. */
+/** True once the meal is made, which uses up all ingredients. */
 const isMade = (house: House, indices: readonly number[]) =>
-  indices.every((thing) => house.things[thing]!.kind === 'gone');
+  indices.every((thing) => house.things[thing]!.kind === 'used');
 
 function goldOf(plan: HousePlan, recipe: readonly Ingredient[]): readonly string[] {
   const walker = new Walker(plan);
