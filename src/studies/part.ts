@@ -48,7 +48,6 @@ export interface PartUse {
 const fileOf = (directory: string, { index, of }: Part) =>
   join(directory, limitsFolder, `part-${index}-of-${of}.json`);
 
-/** Replaces a part's usage file, creating its folder if needed. */
 export function writeUse(directory: string, part: Part, use: PartUse): void {
   makeDirectory(join(directory, limitsFolder));
   replaceFile(fileOf(directory, part), `${JSON.stringify(use)}\n`);

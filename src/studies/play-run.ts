@@ -1,4 +1,4 @@
-/** Executes one run of a plan, within the limits (`limits.total`) that all of its runs share. */
+/** Executes one run of a plan, within the limits that all runs of the plan share (`limits.total`). */
 import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { CommandContext } from '../base/context.js';
@@ -160,7 +160,7 @@ export type RunEnd =
 
 /**
  * Executes a run to its end or until a stop request, unless it is already complete.
- * @throws only system errors
+ * @throws system errors; other errors end the run with `failed`
  */
 export async function playRun(
   job: Job,
@@ -172,7 +172,7 @@ export async function playRun(
   let played: boolean;
   try {
     if (bulk && existsSync(path) && !isReadable(path)) rmSync(path, { recursive: true });
-    // Runs of paid models are made durable in every iteration, so that no call is paid for twice.
+    // Runs that call models are made durable in every iteration, so that no call is repeated after a crash.
     const durability = bulk && !isPaid(config) ? 'run' : 'iteration';
     const opened = existsSync(join(path, runFiles.manifest))
       ? await reopenRun(path, config, context, { durability })

@@ -63,7 +63,6 @@ export async function isAtWork(
   return true;
 }
 
-/** Path of the command-line program. */
 const cli = fileURLToPath(new URL('../cli.js', import.meta.url));
 
 interface Submission {

@@ -109,7 +109,7 @@ async function forecastSweep(
   }
   const runs =
     how.method === 'halving' ? mostRuns(how, settings.length, seeds.length) : settings.length * seeds.length;
-  // The settings that halving will drop are unknown, so every run counts as an average one.
+  // It isn't known which settings halving will drop, so every run counts as average.
   const each = runs / settings.length;
   const total = (of: (forecast: Forecast) => Amount) => times(one.map(of).reduce(plus, none), each);
   const isPriced = one.some(({ cost }) => cost !== undefined);
