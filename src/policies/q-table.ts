@@ -90,7 +90,7 @@ function mixedRadix(sizes: readonly number[], digit: (dimension: number) => numb
   return index;
 }
 
-/** Larger tables wouldn't fit in a prompt. */
+/** Maximum number of parameters; larger tables wouldn't fit in a prompt. */
 const maxParameters = 20_000;
 
 /**

@@ -12,7 +12,7 @@ import type { RunEnd } from './play-run.js';
 import { alertText, createDisplay, rateText, waitingText } from './run-progress.js';
 
 export interface PlanDisplay<Entry extends PlanEntry> {
-  /** Called when a run starts or resumes. */
+  /** Called before each run that isn't skipped. */
   begin(entry: Entry): void;
   event(entry: Entry, event: RunEvent): void;
   end(entry: Entry, end: RunEnd): void;

@@ -37,7 +37,7 @@ export class SharedLimits {
   /**
    * Reads the usage of all runs from their logs.
    * @param runs directories of the runs; some may not exist yet
-   * @param configOf returns a run's config; its model determines which usage counts
+   * @param configOf returns a run's config, which determines what usage counts
    */
   constructor(runs: readonly string[], configOf: (path: string, index: number) => Config) {
     for (const [i, path] of runs.entries()) {
@@ -104,7 +104,7 @@ export function writeUses({ before = [], entries }: Plan, directory: string, of:
 export const isIn = (part: Part | undefined) => (_: unknown, number: number) =>
   part === undefined || number % part.of === part.index;
 
-/** Makes a run share its limits with other runs, and its models' rate limits with all runs of its plan. */
+/** Makes a run share its limits with other runs, and the rate limits of its model and critic with its plan. */
 export function sharing({ assembly, directory }: ReadyRun, shared: SharedLimits | undefined): ReadyRun {
   const plan = planAround(directory.path);
   for (const model of [languageModelIn(assembly.model), assembly.critic?.model])
