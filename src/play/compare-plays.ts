@@ -51,8 +51,8 @@ interface Request {
 
 /**
  * Compares plays and returns the text to print; undefined if none of the names refers to a play.
- * @throws UserError for plays in different environments, plays mixed with runs, options that don't apply to plays, and
- * if every play is left out
+ * @throws UserError for plays in different environments, plays mixed with runs, and options that don't apply to plays,
+ * or if every play is left out
  */
 export function comparePlays(
   request: Request,

@@ -128,7 +128,7 @@ function planBaselines(request: BaselinesRequest, cwd: string) {
   });
 }
 
-/** For each experiment, a hash of everything that affects its results, except the baseline and the number of repeats. */
+/** For each experiment, a hash of everything that affects its results, except the baseline and number of repeats. */
 function configHashes({ experiments, seeds }: BaselinesPlan): ConfigHashes {
   return Object.fromEntries(
     experiments.map(({ name, configs }) => {

@@ -184,7 +184,7 @@ class RunsDisplay<Entry extends PlanEntry> implements PlanDisplay<Entry> {
     this.#progress.say(`${place}  ${entry.path}  ${iterations} iterations, ${score}`);
   }
 
-  /** Counts unfinished runs as fractions (confirmation is one more iteration), for a steady estimate of the time left. */
+  /** Counts unfinished runs as fractions (confirmation is one more iteration), to keep the time estimate steady. */
   #update(figures: readonly Figure[]) {
     const { context, plan } = this.#shown;
     let value = this.#ended;

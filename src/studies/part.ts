@@ -1,4 +1,4 @@
-/** A part of a plan, played by its own process, possibly on another machine. Limits apply to all parts together. */
+/** A part of a plan, played by its own process, perhaps on another machine. All parts share `limits.total`. */
 import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';

@@ -1,4 +1,4 @@
-/** A set of runs that belong together: repeats, a study of baselines or models, an evaluation, a sweep, … */
+/** A set of runs that belong together: repeats, a study of baselines or models, an evaluation, a sweep or collection. */
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';

@@ -142,7 +142,7 @@ export interface Job {
   readonly bulk: boolean;
   /** See `countsRejections`. */
   readonly countsRejections: boolean;
-  /** True if other runs execute concurrently; with `evaluation.workers: auto`, this one then starts at most one thread. */
+  /** True if other runs execute concurrently; `evaluation.workers: auto` then starts at most one thread. */
   readonly beside: boolean;
   readonly notes: readonly string[];
 }

@@ -158,7 +158,7 @@ async function playPart<Entry extends PlanEntry>(
   return played;
 }
 
-/** Limits on writing results before a repeat has ended: minimum milliseconds between writes, maximum share of time spent writing. */
+/** For writing results before a repeat has ended: minimum milliseconds between writes, maximum share of the time. */
 const leastBetweenWrites = 1000;
 const writeShare = 0.05;
 
@@ -168,7 +168,7 @@ class Player<Entry extends PlanEntry> {
   #jobs: number;
   /** Number of concurrent runs, capped by the number of runs that aren't skipped. */
   readonly #atOnce: () => number;
-  /** Workers, each playing runs one after another, in the order in which they were started. */
+  /** Workers in the order in which they were started. Each plays runs one after another. */
   readonly #players: Promise<void>[] = [];
   #busy = 0;
   readonly #control: PlanControl | undefined;

@@ -274,7 +274,7 @@ exit "$code"
 `;
 }
 
-/** Numbers in `sbatch` syntax: `0-3,7`. */
+/** Formats numbers for `sbatch`, e.g. as `0-3,7`. */
 function numbers(tasks: readonly number[]): string {
   const first = tasks.filter((task) => !tasks.includes(task - 1));
   const last = tasks.filter((task) => !tasks.includes(task + 1));

@@ -165,7 +165,7 @@ function requireSame(before: unknown, now: unknown, output: string): void {
   });
 }
 
-/** All values of a nested structure as JSON, by dotted path. */
+/** The leaves of a nested structure as JSON, by dotted path. */
 function leaves(value: unknown, path = ''): ReadonlyMap<string, string> {
   if ((!isMapping(value) && !Array.isArray(value)) || Object.keys(value).length === 0) {
     return new Map([[path, JSON.stringify(value)]]);

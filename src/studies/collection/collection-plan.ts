@@ -1,4 +1,4 @@
-/** Creates the runs of a collection. Each depends only on the collection's config and the run's index. */
+/** Plans the runs of a collection. Each depends only on the collection's config and the run's index. */
 
 import { type Problem, UserError } from '../../base/errors.js';
 import { type Config, experimentKind } from '../../config/config.js';

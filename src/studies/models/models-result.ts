@@ -95,7 +95,7 @@ export interface ModelsResult {
   readonly policyloop: string;
   /** Time of writing, ISO 8601. */
   readonly date: string;
-  /** `incomplete` until all histories are answered. */
+  /** `incomplete` until every contestant has answered for every history. */
   readonly status: 'completed' | 'incomplete';
   readonly name: string;
   readonly environment: string;
@@ -108,7 +108,7 @@ export interface ModelsResult {
 
 export type ReadProposal = (contestant: Contestant, history: History) => ModelProposal | undefined;
 
-/** Reads the runs of a comparison and caches each proposal. */
+/** Returns a function that reads the proposals of the comparison in `directory` and caches them. */
 export function proposalReader(directory: string): ReadProposal {
   const known = new Map<string, ModelProposal>();
   return (contestant, history) => {

@@ -74,7 +74,7 @@ interface Difference extends Judged {
   readonly count: number;
 }
 
-/** The effect of a value of a key relative to the key's first value, all else being equal. */
+/** The effect of a key's value compared with its first value or, for a range, of the high end with the low end. */
 export interface Effect extends Difference {
   readonly key: string;
   readonly of: string;
