@@ -51,7 +51,8 @@ interface Request {
 
 /**
  * Compares plays and returns the text to print; undefined if none of the names refers to a play.
- * @throws UserError for plays of different games, plays mixed with runs, and options that don't apply to plays
+ * @throws UserError for plays in different environments, plays mixed with runs, and options that don't apply to plays,
+ * or if every play is left out
  */
 export function comparePlays(
   request: Request,
@@ -133,7 +134,7 @@ function requireSameGames(plays: readonly ReadPlay[]): void {
   });
 }
 
-/** Names each play after its player or model, plus the run's name if that isn't unique. */
+/** Names each play after its player or model, plus the path of its run if that isn't unique. */
 function namesOf(results: readonly PlayResult[]): readonly string[] {
   const short = results.map(({ model, player }) => (player === 'model' ? model : player));
   return short.map((name, i) =>

@@ -24,7 +24,7 @@ export interface ModelSpeakerSettings
   readonly model: LanguageModel;
   readonly agent: Agent;
   readonly policy: PlayConfig['policy'];
-  /** Number of the batch of concurrent games. */
+  /** 1-based index of the batch of games that are played concurrently. */
   readonly wave: number;
   readonly finish: AbortSignal;
   /** The time limit that aborted the calls, if one did. */
@@ -85,7 +85,7 @@ export function modelSpeaker(settings: ModelSpeakerSettings): Speaker<ModelReply
   };
 }
 
-/** Records contain calls of tools as text, as the model wrote them; prompts contain them in the template's form. */
+/** Records contain tool calls as the model wrote them; prompts contain them in the form of the chat template. */
 function generating({ agent: { tools }, model }: ModelSpeakerSettings): LanguageModel['generate'] {
   if (tools === undefined) return model.generate.bind(model);
   return (messages, options) => model.generate(withCalls(messages), { ...options, tools });

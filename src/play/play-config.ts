@@ -85,7 +85,7 @@ const settings = z.strictObject({
   episodes: count(1)
     .describe('Number of games')
     .meta({ examples: [20] }),
-  parallel: count(1).default(8).describe('Number of games played at the same time'),
+  parallel: count(1).default(8).describe('Maximum number of concurrent games'),
   maxSteps: count(1)
     .default(1000)
     .describe("Maximum number of turns per game, in addition to the environment's own limit"),
@@ -136,7 +136,7 @@ export interface LoadedPlay {
 /**
  * Loads the config of a play by its path or by the name of a bundled config.
  * @param asWritten leaves relative paths unchanged; in a run directory they are absolute
- * @throws UserError with the place, value, alternatives and remedy of every problem
+ * @throws UserError listing the first problems
  */
 export function loadPlayConfig(
   file: string,

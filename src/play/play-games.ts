@@ -72,7 +72,7 @@ class Play {
   readonly #arrived: readonly EndedCall[];
   readonly #warned = new Set<string>();
   readonly #onFault = firstFaults((event) => this.#emit(event));
-  /** Number of the current batch of concurrent games. */
+  /** 1-based index of the current batch of concurrent games; 0 before the first. */
   #wave: number;
   #isReached = false;
 
@@ -255,7 +255,7 @@ class Play {
         ask: (request) => this.#directory.ask(request),
         onFault: this.#onFault,
         onWait: (ms) => this.#emit({ kind: 'rate-limited', seconds: Math.round(ms / 1000) }),
-        // Ignore a failed call if no later call of its game follows, so that it is retried.
+        // Ignore a failed call if it was the last one of its game, so that it is retried.
         recorded: (...place) =>
           this.#unfinished.findLast(
             (call) => isHere(call, ...place) && (call.outcome.kind !== 'error' || isFollowed(call)),

@@ -34,7 +34,6 @@ export function writePlayPage(path: string): string {
   return file;
 }
 
-/** The page of the play at `path`. */
 export function playPage(path: string): Page {
   const summary = summaryOf(path);
   const { manifest, status } = summary;

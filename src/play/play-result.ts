@@ -28,7 +28,7 @@ export interface PlayResult extends PlayFigures {
   readonly report: string;
 }
 
-/** The last line of `--json` if games end with an error. */
+/** The last line of `--json` after an error that isn't a failure of the model or environment. */
 export interface FailedPlay extends Omit<PlayResult, 'status'> {
   readonly status: 'failed';
   readonly error: string;
@@ -126,7 +126,7 @@ export function playFigures(games: readonly GameRecord[]): PlayFigures {
   const returns = summarize(games.map((game) => game.return));
   const scored = games.flatMap(({ score }) => score ?? []);
   const most = games.flatMap(({ maxScore }) => maxScore ?? []);
-  // If all maximum scores are known and no score is negative, scores range from 0 to the highest maximum.
+  // If all maximum scores are known and no score is negative, assume that scores range from 0 to the highest maximum.
   const isBounded = most.length === games.length && scored.every((score) => score >= 0);
   const score = summarize(scored, isBounded ? [0, largest(most)] : unbounded);
   const share = (of: (game: GameRecord) => boolean | undefined) => {

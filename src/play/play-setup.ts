@@ -132,11 +132,10 @@ async function openModel(
   return { ...createModel(model, env, waitOnClock, cassette), scoresTexts: true };
 }
 
-/** By default, all concurrent games are in the same batch. */
+/** By default, the batch of a local model holds all concurrent games, up to `mostInBatch`. */
 const withBatch = (model: PlayModelConfig, parallel: number): PlayModelConfig =>
   model.provider === 'local' ? { ...model, batch: model.batch ?? Math.min(parallel, mostInBatch) } : model;
 
-/** Maximum batch size of a local model. */
 const mostInBatch = 64;
 
 export function callsAtOnce({ model, parallel }: PlayConfig): number {

@@ -9,7 +9,6 @@ import { openLogs, readManifest } from '../runs/reader.js';
 import { actionText, ending } from './play-page.js';
 import { gamesOf, playResult, playText } from './play-result.js';
 
-/** True if the directory contains a play. */
 export const isPlay = (path: string): boolean => unlessRefused(() => readManifest(path).play) !== undefined;
 
 /** Path of the play with this name; undefined if there is none. */

@@ -169,7 +169,7 @@ async function finish(
   return report(path, args, context);
 }
 
-/** Writes the page of a finished play and prints its result. @returns the exit code */
+/** Writes the page of a play and prints its result. @returns the exit code */
 async function report(
   path: string,
   { json, open = false }: PlayArguments,

@@ -16,12 +16,12 @@ import {
 } from './policy.js';
 import type { LinearConfig, LinearOrder } from './settings.js';
 
-/** Shape of the weight matrix: one row per observation, plus one for the bias if present; one column per output. */
+/** Shape of the weight matrix: a row per observation dimension, plus one for any bias; a column per output. */
 interface LinearShape extends VectorShape {
   readonly bias: boolean;
 }
 
-/** For each weight (row by row, biases last), the index of its parameter; undefined if both orders are the same. */
+/** For each weight (row by row, biases last), the index of its parameter; undefined if `order` changes nothing. */
 function placesOf(
   { observations, outputs, bias }: LinearShape,
   order: LinearOrder | undefined,

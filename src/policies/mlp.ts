@@ -18,7 +18,7 @@ import {
 } from './policy.js';
 import type { MlpConfig } from './settings.js';
 
-/** Maximum number of parameters, because prompts list all of them and CMA-ES stores their covariances. */
+/** Maximum number of parameters: prompts list all of them, and CMA-ES stores their covariances. */
 const maxParameters = 5000;
 /** Maximum number of weights with a projection, which stores one row per weight. */
 const maxWeights = 20_000;
@@ -40,7 +40,7 @@ type Network = Extract<PolicyDescription, { kind: 'mlp' }>;
  * action is the argmax (the first if tied). A continuous action is the output vector itself, not clipped, as
  * for linear policies. Parameters are ordered by layer: the weights row by row (one row per input), then the
  * biases. With a projection, the parameters are coordinates in a random subspace instead.
- * @throws UserError if the spaces don't fit, there are too many weights, or the projection has more parameters than weights
+ * @throws UserError if the spaces don't fit, there are too many weights, or more parameters than weights
  */
 export function mlpPolicies(config: MlpConfig, environment: EnvironmentSpec): PolicyFamily {
   const { activation, hidden } = config;

@@ -22,11 +22,11 @@ export interface UserPolicyFamily {
   readonly description?: string;
   /** Turns a vector of `parameters.count` numbers into a policy. */
   build(vector: ParameterVector): (observation: Observation) => Action;
-  /** Draws a random initial vector (default: each parameter uniform over its range). */
+  /** Draws a random initial vector (default: each parameter uniform over its allowed values). */
   initial?(random: RandomGenerator): ParameterVector;
 }
 
-/** A run's record of its module or program policies, so that it can be displayed without loading them. */
+/** A run's record of a module's policies, so that they can be displayed without loading the module. */
 export const recordedPolicy = z.object({
   name: z.string(),
   text: z.string(),

@@ -12,10 +12,7 @@ import type { ProgramLibrary } from '../programs/library.js';
 import { createGenerator, type RandomGenerator } from '../random/generator.js';
 import type { ProjectionConfig } from './settings.js';
 
-/**
- * The allowed values of a parameter vector. Warm-up, prompts, parser, validation, constrained decoding and the
- * dataset builder all use this definition.
- */
+/** The allowed values of a parameter vector, for drawing, prompting, parsing and constrained decoding. */
 export interface ParameterSpec {
   /** Number of parameters in a vector. */
   readonly count: number;
@@ -24,7 +21,7 @@ export interface ParameterSpec {
   readonly low: number;
   /** Largest allowed value, inclusive. */
   readonly high: number;
-  /** Digits after the decimal point (0 for integers). */
+  /** Maximum number of digits after the decimal point; 0 for integers. */
   readonly decimals: number;
   /** The allowed values, if not all numbers in the range are allowed. */
   readonly choices?: readonly number[];
@@ -41,7 +38,6 @@ export interface Policy {
   readonly forEpisode?: (seed: number) => Policy;
 }
 
-/** The policy to use for the episode with this seed. */
 export const policyFor = (policy: Policy, seed: number): Policy => policy.forEpisode?.(seed) ?? policy;
 
 /** Input and output dimensions of a policy that maps a vector to outputs, and how outputs become actions. */
@@ -63,7 +59,7 @@ export type PolicyDescription =
       readonly bias: boolean;
       /** Present if the parameters are not the weights themselves. */
       readonly projection?: Projection;
-      /** The parameter index of each weight, row by row; absent if parameters are in the same order. */
+      /** The parameter index of each weight, row by row; absent if the parameters are in this order. */
       readonly places?: readonly number[];
     } & VectorShape)
   | ({
@@ -80,7 +76,7 @@ export type PolicyDescription =
       readonly states: number;
       /** Actions by index, as text: `0`, `1`, … or vectors such as `[-1]`. */
       readonly actions: readonly string[];
-      /** Bins per observation dimension, if a continuous observation was discretised. */
+      /** The bins of each observation dimension, if observations are binned. */
       readonly bins?: readonly BinEdges[];
     }
   /** JavaScript functions; the parameter identifies a program in the library. */
@@ -160,7 +156,6 @@ function orthonormalBasis(rows: number, columns: number, seed: number): readonly
   return decomposition.orthogonalMatrix.to2DArray().map((row) => row.map((value, j) => value * signs[j]!));
 }
 
-/** Maps parameters to weights. */
 export function project({ basis, scale }: Projection, parameters: ParameterVector): ParameterVector {
   return basis.map((row) => scale * row.reduce((sum, value, j) => sum + value * parameters[j]!, 0));
 }

@@ -90,11 +90,12 @@ function mixedRadix(sizes: readonly number[], digit: (dimension: number) => numb
   return index;
 }
 
-/** Larger tables wouldn't fit in a prompt. */
+/** Maximum number of parameters; larger tables wouldn't fit in a prompt. */
 const maxParameters = 20_000;
 
 /**
- * Tables over discrete (or discretised) states. Form `actions`: parameter s is the action taken in state s.
+ * Tables over discrete (or discretised) states. Form `actions`: parameter s is the action taken in state s, or its
+ * index if actions are vectors.
  * Form `values`: parameter `s * actions + a` is the value of action a in state s, and the policy takes the
  * action with the highest value (the first if tied).
  */

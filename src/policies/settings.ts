@@ -13,7 +13,9 @@ const binsSchema = z.union([
   z.strictObject({
     low: z.number().describe('Lower end of the binned range'),
     high: z.number().describe('Upper end of the binned range'),
-    bins: count(1).describe('Number of equal bins; values outside the range fall into the outermost ones'),
+    bins: count(1).describe(
+      'Number of bins of equal width; values outside the range fall into the outermost ones',
+    ),
   }),
   z.strictObject({
     edges: z.array(z.number()).describe('Inner edges, ascending; n edges make n + 1 bins'),

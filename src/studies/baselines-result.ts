@@ -37,7 +37,7 @@ export interface Budget {
   readonly episodes: number;
 }
 
-/** One run of the study in its current state. */
+/** The current state of one run of the study. */
 export interface BaselineRun {
   readonly experiment: string;
   readonly control: BaselineName;
@@ -77,7 +77,6 @@ interface BaselineDifference extends PairedComparison {
   readonly against: BaselineName;
 }
 
-/** A failed run and its error message. */
 export interface BaselineFailure {
   readonly experiment: string;
   /** Path relative to the study's directory. */
@@ -97,13 +96,13 @@ export interface BaselinesResult {
   readonly budget: Budget;
   readonly seeds: readonly number[];
   readonly rows: readonly BaselineRow[];
-  /** Differences between every pair of baselines on a task: later minus earlier. */
+  /** Differences between every two baselines on a task: the later one minus the earlier one. */
   readonly differences: readonly BaselineDifference[];
   readonly failures: readonly BaselineFailure[];
   readonly runs: readonly BaselineRun[];
 }
 
-/** Reads the runs of a study below `directory` and caches complete ones. */
+/** Returns a function that reads the runs of the study in `directory` and caches complete ones. */
 export function runReader(directory: string): (run: StudyRun<BaselineName>) => BaselineRun {
   const complete = new Map<string, BaselineRun>();
   return (run) => {
@@ -162,7 +161,7 @@ export function baselinesResult(
   };
 }
 
-/** Range of an episode's return in an experiment; the same for all its configs, which differ only in the model. */
+/** Range of an episode's return. It is the same for all configs of an experiment, which differ only in the model. */
 function rangeIn({ experiments }: BaselinesPlan, experiment: string): Interval {
   const [config] = Object.values(experiments.find(({ name }) => name === experiment)?.configs ?? {});
   return config === undefined ? unbounded : returnRange(config.environment, config.evaluation);
@@ -217,7 +216,7 @@ export const baselinesOnTerminal = (result: BaselinesResult, width?: number): st
     budgetText(result),
   ].join('\n\n');
 
-/** The differences as rows of a table, and how many were tested. */
+/** The differences as table rows, and the number of those that were tested. */
 export function testedDifferences({ differences }: BaselinesResult) {
   const rows = differences.map((difference) => {
     const of = `${difference.experiment}: ${difference.of}`;

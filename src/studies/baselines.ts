@@ -28,7 +28,7 @@ import { planStudy } from './study.js';
 interface BaselinesRequest extends Budget, PlayArguments {
   /** Config files, and key=value overrides that apply to all of them. */
   readonly configs: readonly string[];
-  /** Comma-separated baselines; by default, those that fit the policies of the first config. */
+  /** Comma-separated baselines (default: a selection that fits the policies of the first config). */
   readonly controls?: string | undefined;
   /** First root seed (default: the seed of the first config). */
   readonly seed?: number | undefined;
@@ -102,12 +102,10 @@ function planBaselines(request: BaselinesRequest, cwd: string) {
     // Baselines don't read trajectories, and long episodes would fill the disk.
     'memory.trajectories=none',
     'record=none',
-    // Baselines don't read prompts.
+    // Baselines use none of these. To match the evaluations of a critic's revisions, raise --candidates.
     'demonstrations=',
-    // Baselines have neither; to match the evaluations of a critic's revisions, raise --candidates.
     'critic=',
     'screening=',
-    // Baselines don't use feedback.
     'feedback=',
   ];
   const { files, overrides } = withoutOverrides(request.configs);
@@ -130,7 +128,7 @@ function planBaselines(request: BaselinesRequest, cwd: string) {
   });
 }
 
-/** For each experiment, a hash of everything that affects its results, except baseline and number of repeats. */
+/** For each experiment, a hash of everything that affects its results, except the baseline and number of repeats. */
 function configHashes({ experiments, seeds }: BaselinesPlan): ConfigHashes {
   return Object.fromEntries(
     experiments.map(({ name, configs }) => {

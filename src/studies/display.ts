@@ -12,7 +12,7 @@ import type { RunEnd } from './play-run.js';
 import { alertText, createDisplay, rateText, waitingText } from './run-progress.js';
 
 export interface PlanDisplay<Entry extends PlanEntry> {
-  /** Called when a run starts or resumes. */
+  /** Called before each run that isn't skipped. */
   begin(entry: Entry): void;
   event(entry: Entry, event: RunEvent): void;
   end(entry: Entry, end: RunEnd): void;
@@ -20,7 +20,7 @@ export interface PlanDisplay<Entry extends PlanEntry> {
   close(): void;
 }
 
-/** A finished run of a study, as `--json` prints it. */
+/** A completed or interrupted run of a study, as `--json` prints it. */
 export interface StudyRunLine extends RunResult {
   readonly kind: 'run';
   readonly experiment?: string | undefined;
@@ -30,7 +30,7 @@ export interface StudyRunLine extends RunResult {
   readonly seed: number;
 }
 
-/** A finished run of a plan with thousands of runs, as `--json` prints it. */
+/** A run of a collection that has ended, as `--json` prints it. */
 export interface BulkRunLine {
   readonly kind: 'run';
   readonly run: string;
@@ -43,7 +43,7 @@ interface Shown<Entry extends PlanEntry> extends Pick<PlayArguments, 'json' | 'q
   readonly plan: Plan<Entry>;
   readonly jobs: () => number;
   readonly directory: string;
-  /** Number of runs that were already complete; they aren't shown. */
+  /** Number of runs that are skipped because they are complete; 0 except in collections. */
   readonly done: number;
   readonly context: Pick<CommandContext, 'print' | 'note' | 'terminal' | 'milliseconds' | 'cwd'>;
 }
@@ -103,7 +103,7 @@ class RepeatsDisplay<Entry extends PlanEntry> implements PlanDisplay<Entry> {
   }
 }
 
-/** Shows the overall progress of all runs, plus a line per run unless there are thousands. */
+/** Shows the overall progress of all runs, plus a line per run except in collections. */
 class RunsDisplay<Entry extends PlanEntry> implements PlanDisplay<Entry> {
   readonly #shown: Shown<Entry>;
   readonly #progress: Progress;
@@ -162,7 +162,7 @@ class RunsDisplay<Entry extends PlanEntry> implements PlanDisplay<Entry> {
     } else if (end.kind !== 'failed') {
       this.#showRun(entry);
     }
-    // The line of the last run already shows that all runs have ended.
+    // The output of the last run already shows that all runs have ended.
     if (isBulk(plan) || this.#ended < plan.entries.length) this.#update([entry.path]);
   }
 
@@ -184,7 +184,7 @@ class RunsDisplay<Entry extends PlanEntry> implements PlanDisplay<Entry> {
     this.#progress.say(`${place}  ${entry.path}  ${iterations} iterations, ${score}`);
   }
 
-  /** Counts unfinished runs as fractions (confirmation is one more iteration), so that the estimate stays steady. */
+  /** Counts unfinished runs as fractions (confirmation is one more iteration), to keep the time estimate steady. */
   #update(figures: readonly Figure[]) {
     const { context, plan } = this.#shown;
     let value = this.#ended;
@@ -194,7 +194,7 @@ class RunsDisplay<Entry extends PlanEntry> implements PlanDisplay<Entry> {
     this.#progress.update(value, isBulk(plan) ? [rate] : figures);
   }
 
-  /** Shows a warning only once, even if many runs raise it. */
+  /** Shows a warning or fault only once, even if many runs raise it with different numbers. */
   #warn({ path }: Entry, event: Parameters<typeof alertText>[0]) {
     const key = event.kind === 'fault' ? event.fault : event.message.replaceAll(/\d+/g, '#');
     if (this.#warned.has(key)) return;

@@ -1,4 +1,4 @@
-/** Shows the first prompt of a run without calling the model. */
+/** Shows a run's first prompt, or its next prompt after a given history, without calling the model. */
 
 import { type CommandContext, requireCount } from '../base/context.js';
 import { UserError } from '../base/errors.js';
@@ -42,7 +42,7 @@ export interface NoPrompt extends Pick<FirstPrompt, 'config'> {
   readonly notShown: string;
 }
 
-/** @throws UserError if both kinds of history are set, or the recorded run doesn't exist or has other parameters */
+/** @throws UserError if both kinds of history are set, or the recorded run doesn't exist or has different policies */
 export async function dryRun(assembly: Assembly, args: Arguments, context: CommandContext): Promise<number> {
   const { config, environment, family, model } = assembly;
   const recorded = await historyOf(assembly, args, context);

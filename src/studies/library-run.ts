@@ -140,7 +140,7 @@ function configOf(given: RunConfig | string, { environment, model }: OwnParts, c
   return loadConfig({ file: given, overrides, cwd }).config;
 }
 
-/** Name of a new run's directory: `<name>-<date>-<time>` in UTC; `<name>` is the config's name or its file's. */
+/** Name of a new run's directory: `<name>-<date>-<time>` in UTC; `<name>` is the config's `name`, or its file's. */
 export function runName(config: Pick<Config, 'name'>, file: string, now: Date): string {
   const stem = config.name ?? plainName(basename(file, extname(file)), 'run');
   const [date, time] = now.toISOString().split('T') as [string, string];

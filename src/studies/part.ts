@@ -1,4 +1,4 @@
-/** A part of a plan, played by its own process, possibly on another machine. Limits apply to all parts together. */
+/** A part of a plan, played by its own process, perhaps on another machine. All parts share `limits.total`. */
 import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
@@ -48,7 +48,6 @@ export interface PartUse {
 const fileOf = (directory: string, { index, of }: Part) =>
   join(directory, limitsFolder, `part-${index}-of-${of}.json`);
 
-/** Replaces a part's usage file, creating its folder if needed. */
 export function writeUse(directory: string, part: Part, use: PartUse): void {
   makeDirectory(join(directory, limitsFolder));
   replaceFile(fileOf(directory, part), `${JSON.stringify(use)}\n`);

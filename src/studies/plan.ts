@@ -1,4 +1,4 @@
-/** A set of runs that belong together: repeats, a study of baselines or models, an evaluation, a sweep, … */
+/** A set of runs that belong together: repeats, a study of baselines or models, an evaluation, a sweep or collection. */
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -22,7 +22,7 @@ export interface PlanEntry {
   /** Labels that identify a run within a study. */
   readonly experiment?: string;
   readonly arm?: string;
-  /** 0-based index of the repeat; results are written each time all runs of a repeat have ended. */
+  /** 0-based index of the repeat, seed or history. Results are written when all runs with the same index have ended. */
   readonly repeat?: number;
 }
 
@@ -38,7 +38,7 @@ export interface Plan<Entry extends PlanEntry = PlanEntry> {
   readonly afterFailure?: { readonly label: 'experiment' | 'arm'; readonly others: string };
   /** The number of runs as a product for display, e.g. `3 × 5: settings, seeds`. */
   readonly shape?: string;
-  /** Notes from importing the config, copied to the log of each run. */
+  /** Notes about the configs, copied to the log of each run. */
   readonly notes?: readonly string[] | undefined;
 }
 
@@ -61,7 +61,7 @@ export interface PlayArguments {
   readonly elsewhere?: Elsewhere | undefined;
 }
 
-/** Starts other processes that play the runs of a plan; returns undefined until they have finished. */
+/** Starts other processes that play the runs of a plan; resolves to undefined until they have finished. */
 export type Elsewhere = (plan: Plan, directory: string) => Promise<PlanEnd | undefined>;
 
 /** @throws UserError if `jobs` is set but isn't a positive integer */
@@ -71,7 +71,7 @@ export function requireJobs({ jobs }: PlayArguments): void {
 
 /**
  * True for collections: their thousands of short runs get no report. Runs without model calls are made durable only at
- * their end, and start over if a system crash damages them.
+ * their end; runs damaged by a system crash start over.
  */
 export const isBulk = ({ kind }: Pick<Plan, 'kind'>) => kind === 'collection';
 
@@ -173,7 +173,7 @@ export type ConfigHashes = Readonly<Record<string, string>>;
  * The directory of a study. The same command finds it again, and later commands can add settings to it.
  * @param key key in the study's record under which the hashes are stored
  * @param name name of the directory, to which a hash is appended
- * @param changed what a different hash can mean, for the error message
+ * @param changed what must have changed if a hash differs, for the error message
  */
 export function placeOf(
   {

@@ -1,4 +1,4 @@
-/** Executes one run of a plan, within the limits (`limits.total`) that all of its runs share. */
+/** Executes one run of a plan, within the limits that all runs of the plan share (`limits.total`). */
 import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { CommandContext } from '../base/context.js';
@@ -37,7 +37,7 @@ export class SharedLimits {
   /**
    * Reads the usage of all runs from their logs.
    * @param runs directories of the runs; some may not exist yet
-   * @param configOf returns a run's config; its model determines which usage counts
+   * @param configOf returns a run's config, which determines what usage counts
    */
   constructor(runs: readonly string[], configOf: (path: string, index: number) => Config) {
     for (const [i, path] of runs.entries()) {
@@ -104,7 +104,7 @@ export function writeUses({ before = [], entries }: Plan, directory: string, of:
 export const isIn = (part: Part | undefined) => (_: unknown, number: number) =>
   part === undefined || number % part.of === part.index;
 
-/** Makes a run share its limits with other runs, and its models' rate limits with all runs of its plan. */
+/** Makes a run share its limits with other runs, and the rate limits of its model and critic with its plan. */
 export function sharing({ assembly, directory }: ReadyRun, shared: SharedLimits | undefined): ReadyRun {
   const plan = planAround(directory.path);
   for (const model of [languageModelIn(assembly.model), assembly.critic?.model])
@@ -142,7 +142,7 @@ export interface Job {
   readonly bulk: boolean;
   /** See `countsRejections`. */
   readonly countsRejections: boolean;
-  /** True if other runs execute concurrently; with `evaluation.workers: auto`, this one then starts at most one thread. */
+  /** True if other runs execute concurrently; `evaluation.workers: auto` then starts at most one thread. */
   readonly beside: boolean;
   readonly notes: readonly string[];
 }
@@ -160,7 +160,7 @@ export type RunEnd =
 
 /**
  * Executes a run to its end or until a stop request, unless it is already complete.
- * @throws only system errors
+ * @throws system errors; other errors end the run with `failed`
  */
 export async function playRun(
   job: Job,
@@ -172,7 +172,7 @@ export async function playRun(
   let played: boolean;
   try {
     if (bulk && existsSync(path) && !isReadable(path)) rmSync(path, { recursive: true });
-    // Runs of paid models are made durable in every iteration, so that no call is paid for twice.
+    // Runs that call models are made durable in every iteration, so that no call is repeated after a crash.
     const durability = bulk && !isPaid(config) ? 'run' : 'iteration';
     const opened = existsSync(join(path, runFiles.manifest))
       ? await reopenRun(path, config, context, { durability })

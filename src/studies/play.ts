@@ -70,9 +70,9 @@ function staysHere({ config: { adapt, model } }: PlanEntry): boolean {
 }
 
 /**
- * Plays the remaining runs of a plan. Concurrent runs get a thread each. Runs that share a local model or limits, or
- * train their model, stay in the main thread, where one ledger sees every call before it is made. After the first stop
- * request, each run finishes its iteration; after the second it stops at once. The same command resumes.
+ * Plays the remaining runs of a plan, concurrent ones in separate threads. Runs that share a local model or limits, or
+ * train their model, stay in the main thread, which has the model, the budget and the learner. After the first stop
+ * request, each run finishes its iteration; after the second, it stops immediately. The same command resumes.
  * @param write writes the results so far, given the failures; called repeatedly and at the end, but not for a part
  * @throws UserError if the directory can't be used or a run would ask a person for feedback
  * @throws system errors; any other error of a run counts as its failure
@@ -158,7 +158,7 @@ async function playPart<Entry extends PlanEntry>(
   return played;
 }
 
-/** Limits on writing results before a repeat has ended: minimum milliseconds between writes, maximum share of the time. */
+/** For writing results before a repeat has ended: minimum milliseconds between writes, maximum share of the time. */
 const leastBetweenWrites = 1000;
 const writeShare = 0.05;
 
@@ -166,9 +166,9 @@ class Player<Entry extends PlanEntry> {
   readonly #plan: Plan<Entry>;
   readonly #directory: string;
   #jobs: number;
-  /** The number of concurrent runs, capped by the number of runs left to play. */
+  /** Number of concurrent runs, capped by the number of runs that aren't skipped. */
   readonly #atOnce: () => number;
-  /** Workers, each playing runs one after another, in the order in which they were started. */
+  /** Workers in the order in which they were started. Each plays runs one after another. */
   readonly #players: Promise<void>[] = [];
   #busy = 0;
   readonly #control: PlanControl | undefined;
@@ -233,7 +233,7 @@ class Player<Entry extends PlanEntry> {
     }
   }
 
-  /** Shows each note about models only once, although every run opens its model. */
+  /** Shows each note only once, because each run repeats the notes about its model; adds the plan's stop requests. */
   #contextOfRuns(context: CommandContext): CommandContext {
     const said = new Set<string>();
     const { finish, abort } = context.stop;

@@ -38,7 +38,7 @@ export function createDisplay(
 
 type Of<Kind extends RunEvent['kind']> = Extract<RunEvent, { readonly kind: Kind }>;
 
-/** An event as `--json` prints it; trajectories and messages stay in the run directory. */
+/** An event as `--json` prints it; trajectories, messages and replies stay in the run directory. */
 export type ShownEvent =
   | Exclude<RunEvent, { readonly kind: 'call-finished' | 'warmup-evaluated' | 'candidate-evaluated' }>
   | {
@@ -109,7 +109,7 @@ class RunDisplay {
         // A progress bar would overwrite the question.
         this.#progress.close();
         this.#progress.say(
-          `iteration ${event.iteration} is waiting for feedback, here or in policyloop view`,
+          `iteration ${event.iteration} is waiting for feedback: give it here or in policyloop view`,
         );
         break;
       case 'feedback':

@@ -183,7 +183,7 @@ export async function finishRun(
   const result = printResult(directory.path, assembly.family.parameters, json, context);
   if (!existsSync(join(directory.path, runFiles.report))) {
     context.note(
-      `no report was written because the logs are large; write it with policyloop report ${result.run}`,
+      `stopped without a report, because the logs are large; write it with policyloop report ${result.run}`,
     );
   }
   return exitCodeOf(result.status);

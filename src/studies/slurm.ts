@@ -63,7 +63,6 @@ export async function isAtWork(
   return true;
 }
 
-/** Path of the command-line program. */
 const cli = fileURLToPath(new URL('../cli.js', import.meta.url));
 
 interface Submission {
@@ -275,7 +274,7 @@ exit "$code"
 `;
 }
 
-/** Numbers in `sbatch` syntax: `0-3,7`. */
+/** Formats numbers for `sbatch`, e.g. as `0-3,7`. */
 function numbers(tasks: readonly number[]): string {
   const first = tasks.filter((task) => !tasks.includes(task - 1));
   const last = tasks.filter((task) => !tasks.includes(task + 1));

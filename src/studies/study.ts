@@ -34,7 +34,7 @@ export interface StudyPlan<Arm extends StudyArm> extends Plan<StudyRun<Arm['name
   readonly seeds: readonly number[];
 }
 
-/** The factors of the number of runs, and the label that failed and skipped runs have in common. */
+/** `counted`: the factors whose product is the number of runs. `afterFailure`: see `Plan`. */
 const kinds = {
   controls: {
     counted: 'tasks, baselines, seeds',

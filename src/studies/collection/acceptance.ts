@@ -25,7 +25,7 @@ export const acceptanceSchema = z.strictObject({
   warmup: share.default(0.9).describe('The warm-up must achieve less than this share of the improvement'),
   search: count(10)
     .default(400)
-    .describe('Number of evaluations by the baseline `mix`, including its warm-up'),
+    .describe('Maximum number of evaluations by the baseline `mix`, including its warm-up'),
   random: count(4).default(100).describe('Number of random policies'),
   episodes: count(1).default(2).describe('Episodes per evaluation'),
 });

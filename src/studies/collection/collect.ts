@@ -42,13 +42,12 @@ export interface CollectionSummary {
 }
 
 interface CollectArguments extends PlayArguments {
-  /** If true, submits the runs to Slurm. */
   readonly slurm?: boolean | undefined;
   readonly config: string;
   readonly overrides: readonly string[];
 }
 
-/** Plays the remaining runs of a collection, one per core unless `jobs` is given. Returns the exit code. */
+/** Plays the remaining runs of a collection, `jobs` at once (default: one per core). Returns the exit code. */
 export async function collect(args: CollectArguments, context: CommandContext): Promise<number> {
   requireJobs(args);
   const collection = loadCollection(args.config, args.overrides, context.cwd);
@@ -129,7 +128,7 @@ const recordShape = z.looseObject({
   settings: z.record(z.string(), z.unknown()),
 });
 
-/** The directory of a collection. `record` throws a UserError if the settings of existing runs have changed. */
+/** The directory of a collection. `record` throws a UserError if existing runs have different settings. */
 export function collectionPlace(collection: Collection): PlanPlace {
   const { output, runs, seed, experiment, tasks, proposers } = collection;
   // The settings that define the runs; the round trip through JSON removes undefined values.
@@ -166,7 +165,7 @@ function requireSame(before: unknown, now: unknown, output: string): void {
   });
 }
 
-/** All values of a nested structure as JSON, by dotted path. */
+/** The leaves of a nested structure as JSON, by dotted path. */
 function leaves(value: unknown, path = ''): ReadonlyMap<string, string> {
   if ((!isMapping(value) && !Array.isArray(value)) || Object.keys(value).length === 0) {
     return new Map([[path, JSON.stringify(value)]]);

@@ -30,7 +30,6 @@ const weight = z
   .default(1)
   .describe('How often this item is drawn, relative to the others');
 
-/** Tasks and their weights; each run draws one. */
 export const tasksSchema = z
   .array(
     z.looseObject({
@@ -130,7 +129,7 @@ function partOf({
 }: SchemaNode): SchemaNode {
   if (anyOf !== undefined) {
     const parts = anyOf.map(partOf).flatMap((part) => part.anyOf ?? [part]);
-    // The range comes last because `warmup` also has a key `from`.
+    // Put the range last, so that a section with a key `from`, such as `warmup`, takes precedence.
     const [last, others] = [parts.filter((part) => part === range), parts.filter((part) => part !== range)];
     return { ...node, anyOf: [...others, ...last.slice(0, 1)] };
   }
@@ -188,8 +187,8 @@ export function isRange(value: unknown): value is Range {
  * against its directory, paths in overrides against the working directory.
  * @param overrides `key=value`, such as `runs=10`, `experiment.iterations=5` or `tasks.0.weight=2`
  * @param cwd working directory (default: the working directory of the process)
- * @throws UserError with the place, value, alternatives and remedy of every problem in the collection's own
- * settings; problems in the config of a run surface when that config is created
+ * @throws UserError listing the first problems in the collection's own settings; problems in the config of a run
+ * surface when that config is created
  */
 export function loadCollection(file: string, overrides: readonly string[] = [], cwd = ''): Collection {
   const source = openConfig('collection', file, { cwd });

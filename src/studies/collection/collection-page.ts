@@ -60,7 +60,7 @@ ${
   groups.length > 0 &&
   html`${intervalRows(
     groups.map(({ interval, label, observed }) => ({ name: label, value: observed, interval })),
-    { title: 'Mean of the best observed return' },
+    { title: 'Mean best observed return' },
   )}
 <p class="note">The 95 % intervals are over runs. A run’s best observed return is the highest of many noisy means, so it is too high on average.</p>
 ${groupTable(groups)}`

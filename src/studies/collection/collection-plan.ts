@@ -1,4 +1,4 @@
-/** Creates the runs of a collection. Each depends only on the collection's config and the run's index. */
+/** Plans the runs of a collection. Each depends only on the collection's config and the run's index. */
 
 import { type Problem, UserError } from '../../base/errors.js';
 import { type Config, experimentKind } from '../../config/config.js';
@@ -40,8 +40,7 @@ export function drawRun({ seed, tasks, proposers, experiment }: Collection, inde
 }
 
 /**
- * The resolved config of a run. If `accept` has to draw tasks, the first call takes between a tenth of a
- * second and several seconds.
+ * The resolved config of a run. If the task has `accept`, the first call for this run can take several seconds.
  * @throws UserError with locations in the collection's file
  */
 export function configOfRun(collection: Collection, { index, task, proposer }: Draw): Config {
@@ -101,7 +100,7 @@ function acceptedDraw(
   throw new UserError({
     field: 'tasks.accept',
     message: `search didn't pay off on any of ${mostDraws} tasks drawn from ${configOf(0).environment.id}`,
-    remedy: 'lower gain, or remove accept',
+    remedy: 'lower gain and largerGain, or remove accept',
   });
 }
 
@@ -233,7 +232,7 @@ function varied(content: Record<string, unknown>, { vary }: Task, seed: number):
   return { ...content, environment: { ...environment, options: { ...options, seed } } };
 }
 
-/** @throws UserError if `accept` is set for a task that doesn't vary with the seed, or with a module policy */
+/** @throws UserError unless the task is synthetic and varies with the seed, and the policy isn't from a module */
 function requireDrawn({ environment, policy }: Config, { vary }: Task, task: number): void {
   const seeded = /[?&]seed=/.test(environment.id);
   if (isSyntheticId(environment.id) && !seeded && vary !== 'nothing' && policy?.kind !== 'module') return;
@@ -261,7 +260,7 @@ function shares(items: readonly { readonly weight: number }[]): readonly number[
   return items.map(({ weight }) => weight / total);
 }
 
-/** The task's own `name`, otherwise derived from its environment: `synthetic:survival?noise=1` gives `survival`. */
+/** A short `name`, by default derived from the environment: `synthetic:survival?noise=1` gives `survival`. */
 function shortName({ name, environment }: Layer): string {
   const id = isMapping(environment) ? environment.id : environment;
   const text = typeof name === 'string' ? name : String(id).replace(/^\w+:/, '').replace(/\?.*$/, '');

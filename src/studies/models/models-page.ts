@@ -127,7 +127,7 @@ function conclusionOf({ contestants, differences }: ModelsResult): string | unde
 
 const readingOf = (result: ModelsResult): readonly string[] => [
   'improvements: proposals with a higher return than the best policy of their history; a history without a valid proposal counts as no improvement. Intervals are exact (Clopper and Pearson)',
-  'policies beaten: the mean share of the history’s policies that a proposal beats; a random policy beats half of a random history',
+  'policies beaten: the mean share of the history’s policies that a proposal beats; a random policy beats half of a random history on average',
   'seconds, tokens: means per history, including corrections',
   ...verdictRule(testedIn(result)),
 ];

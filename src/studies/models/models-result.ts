@@ -56,7 +56,7 @@ export interface ContestantFigures {
   readonly kind: ContestantKind;
   /** Number of histories for which the model replied, even if no reply was accepted. */
   readonly histories: number;
-  /** Number of proposals that were valid at once, and number valid after corrections. */
+  /** Number of proposals that were valid in the first reply, and number valid after corrections. */
   readonly valid: { readonly first: number; readonly corrected: number };
   readonly replies: number;
   readonly repeats: number;
@@ -67,7 +67,7 @@ export interface ContestantFigures {
   /** Mean share of the history's policies that a proposal beats; null if there are no proposals. */
   readonly beats: { readonly mean: number; readonly interval: Interval | null } | null;
   readonly predictions: PredictionFigures | null;
-  /** Mean per history; null if unknown. */
+  /** Mean per answered history; null if there is none. */
   readonly seconds: number | null;
   readonly promptTokens: number | null;
   readonly completionTokens: number | null;
@@ -82,7 +82,7 @@ export interface ModelDifference extends Judged {
   readonly against: string;
   readonly pairs: number;
   readonly difference: number;
-  /** 95%; null for a single pair. */
+  /** 95% interval. */
   readonly interval: Interval | null;
   /** McNemar's exact test; null if there are too few pairs for a verdict. */
   readonly p: number | null;
@@ -95,7 +95,7 @@ export interface ModelsResult {
   readonly policyloop: string;
   /** Time of writing, ISO 8601. */
   readonly date: string;
-  /** `incomplete` until all proposals have been made. */
+  /** `incomplete` until every contestant has answered for every history. */
   readonly status: 'completed' | 'incomplete';
   readonly name: string;
   readonly environment: string;
@@ -108,7 +108,7 @@ export interface ModelsResult {
 
 export type ReadProposal = (contestant: Contestant, history: History) => ModelProposal | undefined;
 
-/** Reads the runs of a comparison and caches each proposal. */
+/** Returns a function that reads the proposals of the comparison in `directory` and caches them. */
 export function proposalReader(directory: string): ReadProposal {
   const known = new Map<string, ModelProposal>();
   return (contestant, history) => {

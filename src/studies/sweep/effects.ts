@@ -74,7 +74,7 @@ interface Difference extends Judged {
   readonly count: number;
 }
 
-/** The effect of a value of a key relative to the key's first value, all else being equal. */
+/** The effect of a key's value compared with its first value or, for a range, of the high end with the low end. */
 export interface Effect extends Difference {
   readonly key: string;
   readonly of: string;
@@ -189,7 +189,7 @@ export function listEffects(measured: readonly Measured[], range: Interval): Eff
 }
 
 /**
- * Effects among drawn settings, estimated by least squares on each setting's mean, without interactions. Compares each
+ * Estimates effects from drawn settings by least squares on each setting's mean, without interactions. Compares each
  * value in a list with the first value, and the high end of a range with its low end.
  * @returns undefined if the complete settings are too few or too similar to determine the effects
  */

@@ -33,7 +33,7 @@ interface Lead {
   readonly difference: PairedComparison | undefined;
 }
 
-/** Compares the best setting with the next one, by seed; undefined if no run is complete. */
+/** Compares the best setting with the next one, paired by seed; undefined if no run is complete. */
 function leadOf(settings: readonly SettingFigures[]): Lead | undefined {
   const [best, ...others] = ranked(settings).filter(({ confirmed }) => confirmed !== null);
   if (best === undefined) return undefined;

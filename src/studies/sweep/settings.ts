@@ -9,7 +9,7 @@ import { plainName } from '../../storage/files.js';
 export interface Setting {
   /** Name of the setting's directory. Depends only on its values, so that a larger sweep reuses existing runs. */
   readonly name: string;
-  /** The YAML text of each varying key; `null` if the key is omitted. */
+  /** The value of each varying key as YAML text; `null` if the key is omitted. */
   readonly values: Readonly<Record<string, string>>;
 }
 

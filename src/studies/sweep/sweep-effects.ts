@@ -39,11 +39,11 @@ ${drawn.length > 0 && html`<div class="charts">${drawn.map((key) => drawnChart(k
 ${
   effects !== null && effects.main.length > 0
     ? html`<h3>Differences</h3><p class="note">${overText(effects)}</p>${htmlTable(effects.main, effectColumns)}`
-    : html`<p class="note">Differences require a seed for which all settings are complete or, if settings are drawn, more settings than effects.</p>`
+    : html`<p class="note">Differences require a seed for which all settings are complete or, if settings are drawn, at least two more complete settings than effects.</p>`
 }`;
 }
 
-/** The mean for each value of a key: over seeds, or over settings if these don't share seeds. */
+/** The mean for each value of a key: over seeds if `effects` contains it, otherwise over settings. */
 function levelsOf(
   key: string,
   effects: Effects | null,

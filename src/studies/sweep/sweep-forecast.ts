@@ -61,7 +61,7 @@ export interface SweepForecast {
   readonly playSeconds: Amount | null;
   /** Null if there are no earlier calls to estimate from. */
   readonly modelSeconds: Amount | null;
-  /** The key of `limits.total` that is expected to end the sweep; absent if none is. */
+  /** The limit that is expected to end the sweep, e.g. `total.calls`; absent if none is. */
   readonly limit?: string;
   readonly plan: readonly { readonly name: string; readonly values: Readonly<Record<string, string>> }[];
 }
@@ -109,7 +109,7 @@ async function forecastSweep(
   }
   const runs =
     how.method === 'halving' ? mostRuns(how, settings.length, seeds.length) : settings.length * seeds.length;
-  // The settings that halving will drop are unknown, so every run counts as an average one.
+  // It isn't known which settings halving will drop, so every run counts as average.
   const each = runs / settings.length;
   const total = (of: (forecast: Forecast) => Amount) => times(one.map(of).reduce(plus, none), each);
   const isPriced = one.some(({ cost }) => cost !== undefined);
@@ -214,7 +214,7 @@ function within(
   };
 }
 
-/** Playing time of a run, measured with one random policy; `most` assumes full-length episodes. */
+/** Playing time of a run in milliseconds, measured with one random policy; `most` assumes full-length episodes. */
 async function playTime(
   { config, environment, family }: Assembly,
   context: CommandContext,

@@ -59,7 +59,7 @@ export function sweepPage(result: SweepResult, shown: Shown): Page {
   };
 }
 
-/** More distinct numbers than this count as drawn, in results of versions that didn't record how values were chosen. */
+/** In results of earlier versions, which don't record how values were chosen, more distinct numbers count as drawn. */
 const mostListed = 12;
 
 function keysOf({ keys, settings }: SweepResult): readonly ParallelKey[] {

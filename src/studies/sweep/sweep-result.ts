@@ -69,7 +69,7 @@ export interface SweepResult {
 
 export type ReadRuns = (setting: SweepSetting, seed: number) => ReadRun | undefined;
 
-/** Reads the runs of a sweep and caches complete ones. */
+/** Returns a function that reads the runs of the sweep in `directory` and caches complete ones. */
 export function sweepReader(directory: string): ReadRuns {
   const complete = new Map<string, ReadRun>();
   return ({ name }, seed) => {

@@ -30,7 +30,7 @@ export const interactionColumns: readonly Column<Interaction>[] = [
   ...verdictColumns,
 ];
 
-/** A column for each varying key. */
+/** A column for each varying key, or for the setting's name if no key varies. */
 export function keyColumns<Row extends Pick<SettingFigures, 'name' | 'values'>>([
   first,
 ]: readonly SettingFigures[]): readonly Column<Row>[] {
@@ -63,7 +63,7 @@ export function settingColumns(settings: readonly SettingFigures[]): readonly Co
   ];
 }
 
-/** Number of differences in Holm's correction: of effects or interactions, whichever are more; both have their own. */
+/** The larger number of tested effects or interactions; Holm's correction treats the two separately. */
 export const tested = (effects: Effects | null): number =>
   largest(
     [effects?.main ?? [], effects?.interactions ?? []].map((all) => all.filter(({ p }) => p !== null).length),
