@@ -83,7 +83,12 @@ export function comparePlays(
     replaceFile(resolve(cwd, request.csv), csvTable(compared, playColumns(compared)));
   if (request.json) return JSON.stringify({ plays: compared, differences, leftOut } satisfies PlayComparison);
   const table = terminalTable(compared, playColumns(compared), columns);
-  const texts = [`${compared[0]!.environment}`, table, ...differenceText(differences, columns)];
+  const [{ environment }] = compared as [ComparedPlay];
+  const found =
+    differences.length > 0
+      ? differenceText(differences, columns)
+      : ['No two of these plays share a game: use the same seed.'];
+  const texts = [environment, table, ...(compared.length > 1 ? found : [])];
   return [...texts, ...leftOutText(leftOut)].join('\n\n');
 }
 
@@ -210,7 +215,6 @@ function differenceText(
   differences: readonly PlayDifference[],
   width: number | undefined,
 ): readonly string[] {
-  if (differences.length === 0) return ['No two of these plays share a game: use the same seed.'];
   const table = terminalTable(
     differences,
     [

@@ -104,10 +104,10 @@ export function writeUses({ before = [], entries }: Plan, directory: string, of:
 export const isIn = (part: Part | undefined) => (_: unknown, number: number) =>
   part === undefined || number % part.of === part.index;
 
-/** Makes a run share its limits with other runs, and the rate limits of its model and critic with its plan. */
+/** Makes a run share its limits with other runs, and the rate limits of its models with its plan. */
 export function sharing({ assembly, directory }: ReadyRun, shared: SharedLimits | undefined): ReadyRun {
   const plan = planAround(directory.path);
-  for (const model of [languageModelIn(assembly.model), assembly.critic?.model])
+  for (const model of [languageModelIn(assembly.model), assembly.critic?.model, assembly.feedback?.model])
     if (plan !== undefined) model?.rate?.share(join(plan.directory, limitsFolder));
   return { assembly: { ...assembly, ...(shared && { sharedBudget: shared.of(directory) }) }, directory };
 }

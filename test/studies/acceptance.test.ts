@@ -77,7 +77,7 @@ it('says so where no draw is ever good enough', () => {
   );
 });
 
-it.each(['FrozenLake-v1', '"synthetic:balance?seed=3"'])(
+it.each(['FrozenLake-v1', '"synthetic:balance?seed=3"', '{ id: synthetic:balance, options: { seed: 3 } }'])(
   'is refused for %s, which is not drawn',
   (environment) => {
     const fixed = collectionOf(`  - { environment: ${environment}, accept: {} }`);

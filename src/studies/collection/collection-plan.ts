@@ -166,11 +166,12 @@ function resolved(collection: Collection, choice: Choice): Config {
   const task = tasks[choice.task]!;
   const layered = [experiment, task.layer, proposers[choice.proposer]!.layer].reduce(layOver, {});
   const written = withNumbers(layered, choice.number) as Record<string, unknown>;
-  const content = { ...varied(written, task, choice.taskSeed), seed: choice.seed };
+  const drawn = varied(written, task, choice.taskSeed);
+  const content = { ...drawn, seed: choice.seed };
   try {
     const config = parseConfig(content);
     requireOneThread(config);
-    if (task.accept !== undefined) requireDrawn(config, task, choice.task);
+    if (task.accept !== undefined) requireDrawn(config, drawn !== written, choice.task);
     return { ...config, evaluation: { ...config.evaluation, workers: 1 } };
   } catch (error) {
     throw error instanceof UserError ? collection.locate(error, choice.task, choice.proposer) : error;
@@ -233,9 +234,9 @@ function varied(content: Record<string, unknown>, { vary }: Task, seed: number):
 }
 
 /** @throws UserError unless the task is synthetic and varies with the seed, and the policy isn't from a module */
-function requireDrawn({ environment, policy }: Config, { vary }: Task, task: number): void {
+function requireDrawn({ environment, policy }: Config, varies: boolean, task: number): void {
   const seeded = /[?&]seed=/.test(environment.id);
-  if (isSyntheticId(environment.id) && !seeded && vary !== 'nothing' && policy?.kind !== 'module') return;
+  if (isSyntheticId(environment.id) && !seeded && varies && policy?.kind !== 'module') return;
   throw new UserError({
     field: `tasks.${task}.accept`,
     message: "only works for synthetic tasks that vary with the run's seed, and not for module policies",
