@@ -141,7 +141,7 @@ function refuseSweep(where: Where): never {
   });
 }
 
-/** Lets Python find the module that an environment's id names (`gymnasium:module:Env-v0`) in the config's folder. */
+/** If an id names a Python module (`gymnasium:module:Env-v0`), Python looks for it in the config's folder by default. */
 function withModulesFolder(config: Config, folder: string | undefined): Config {
   const { environment } = config;
   const isNamed = /^gymnasium:[^:]+:/.test(environment.id) && environment.modules === undefined;

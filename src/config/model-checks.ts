@@ -48,7 +48,7 @@ export const conflict = (
 });
 
 /**
- * Problems with the language model or, if there is none, the first baseline; in a portfolio, they name the member.
+ * Problems with the language model or, if there is none, the first member; in a portfolio, they name the member.
  * @param isFinal true if list prices have been filled in
  */
 export function modelProblems(config: Config, isFinal = false): readonly Found[] {
@@ -81,7 +81,7 @@ export function placedIn<P extends Problem>(problem: P, field: string): P {
   };
 }
 
-/** Problems with a model other than the run's own, at `field`; only cost limits apply to it. */
+/** Problems with a model other than the run's own, at `field`. Of the limits, checks only those on cost. */
 export function modelProblemsBeside(
   config: Config,
   field: string,
@@ -178,7 +178,10 @@ function loginProblem(field: string, address: string | undefined, remedy: string
   return (username !== '' || password !== '') && { field, message, remedy };
 }
 
-/** Rejects request fields that policyloop sets itself, because a second value would contradict the log. */
+/**
+ * Rejects request fields that policyloop sets itself, because a second value would contradict the log, and values
+ * that aren't JSON.
+ */
 function extraProblems(model: SingleModelConfig): readonly Found[] {
   if (model.provider !== 'openai') return [];
   return Object.entries(model.extra ?? {}).map(([key, value]) => {
@@ -264,7 +267,6 @@ function stoppingProblems({ model, limits, target, iterations }: SingleConfig): 
   ];
 }
 
-/** Checks that the model and the number of candidates allow `adapt`. */
 function adaptProblems({ adapt, candidates, model }: SingleConfig): readonly Found[] {
   if (adapt === undefined) return [];
   if (model.provider !== 'local') return [untrainable(model)];

@@ -209,7 +209,7 @@ function remedyFor(path: Path, node: SchemaNode, value: unknown): string | undef
   return undefined;
 }
 
-/** The top levels of a nested value, short enough for one line; handles cycles. */
+/** The first items of a value's top two levels, so that messages stay short; handles cycles. */
 function shown(value: unknown, depth = 2): unknown {
   if (typeof value !== 'object' || value === null) return value;
   if (depth === 0) return '…';

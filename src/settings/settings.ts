@@ -60,7 +60,7 @@ export function overlaid(
   };
 }
 
-/** Adds the location of a problem's field, unless the problem has a location, no field, or an option (`--out`). */
+/** Adds the location of a problem's field, unless it has a location already, or the field is an option (`--out`). */
 function placed(problem: Problem, where: Where): Problem {
   return problem.field === undefined || problem.field.startsWith('--') || problem.file !== undefined
     ? problem

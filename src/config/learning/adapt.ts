@@ -44,7 +44,9 @@ export const adaptSchema = z.strictObject({
     .describe('Update every Nth iteration, from all candidates since the previous update'),
   lora: loraSchema
     .optional()
-    .describe('The initial adapter (default: rank 16 on all projections, or `model.adapter` if set)'),
+    .describe(
+      'The new adapter (default: rank 16 on all projections; if `model.adapter` is set, that one is trained instead)',
+    ),
   objective: z
     .discriminatedUnion('kind', [...comparingObjectives, imitationSchema])
     .prefault({ kind: 'grpo' })
