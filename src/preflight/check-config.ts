@@ -106,7 +106,6 @@ export async function deviceFindings(config: ModelConfig): Promise<readonly Find
  * @returns notes on the parts that were built, and warnings
  * @throws UserError with the keys of the original config
  */
-
 export async function buildImport(
   loaded: LoadedConfig,
   env: Readonly<Record<string, string | undefined>>,

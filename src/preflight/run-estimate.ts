@@ -71,7 +71,7 @@ function lookEstimate(config: Config, { feedback: forecast }: PromptForecast): R
   return estimateBeside(config, { reader, forecast, questions: questionsOf(config) });
 }
 
-/** Estimates calls other than proposals; `most` includes all corrections. */
+/** Estimates calls other than proposals. */
 function estimateBeside(
   { corrections, repeats }: Pick<Config, 'corrections' | 'repeats'>,
   {
