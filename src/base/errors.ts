@@ -96,7 +96,7 @@ export class UserError extends Error {
 /** Work that failed although the command was used correctly; the CLI exits with 1. */
 export class FailedWork extends UserError {}
 
-/** Applies a change to every string in plain data. */
+/** Applies a change to every string value in plain data. */
 export function mapText<T>(value: T, change: (text: string) => string): T;
 export function mapText(value: unknown, change: (text: string) => string): unknown {
   if (typeof value === 'string') return change(value);
