@@ -113,7 +113,6 @@ export const manyRuns = {
 export const studyOptions = <T>(y: Argv<T>) =>
   y.options({ seed: { ...number, describe: "First seed (default: the first config's)" }, ...manyRuns });
 
-/** Declares a config file and overrides as positional arguments. */
 export const configArguments = <T>(y: Argv<T>, config: string, overrides: string) =>
   y
     .positional('config', { type: 'string', demandOption: true, describe: config })

@@ -54,7 +54,7 @@ export function hideSecrets(text: string, secrets: readonly string[], cut = fals
   return safe;
 }
 
-/** Values of at least 16 characters of environment variables whose names suggest a secret. */
+/** Values of environment variables whose names suggest a secret, if they have at least 16 characters. */
 export const secretsIn = (env: Readonly<Record<string, string | undefined>>): readonly string[] =>
   Object.entries(env).flatMap(([name, value = '']) =>
     /(KEY|TOKEN|SECRET|PASSWORD)S?$/i.test(name) && value.length >= 16 ? [value] : [],

@@ -60,7 +60,7 @@ const amounts = {
   promptTokens: count(1).optional().describe('Prompt tokens, including cached ones'),
   cachedTokens: count(1).optional().describe('Prompt tokens read from the cache'),
   completionTokens: count(1).optional().describe('Completion tokens, including reasoning'),
-  reasoningTokens: count(1).optional().describe('Hidden reasoning tokens'),
+  reasoningTokens: count(1).optional().describe('Reasoning tokens, a part of the completion tokens'),
   cost: positive.optional().describe('Cost, in the currency of `model.price`'),
 };
 const calls = count(1).optional().describe('Model calls');
@@ -324,7 +324,6 @@ export function modulesPlayed({
   ];
 }
 
-/** Paths of all modules that a config names. */
 export function modulesOf(config: Config): readonly string[] {
   const { adapt, critic, feedback, model, prompts } = config;
   const readers = [

@@ -29,7 +29,7 @@ export const criticSchema = z.strictObject({
     .enum(['statistics', 'median-episode', 'both'])
     .default('both')
     .describe('What the critic sees: `statistics` over all episodes, the `median-episode`, or `both`'),
-  rows: count(2).default(20).describe('Number of steps sampled from the median episode'),
+  rows: count(2).default(20).describe('Maximum number of steps sampled from the median episode'),
   distance: z
     .number()
     .gt(0)

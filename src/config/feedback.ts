@@ -25,7 +25,7 @@ export const feedbackSchema = z.strictObject({
   frames: count(1)
     .max(32)
     .optional()
-    .describe('Number of evenly spaced pictures of the episode sent to the model (default: 6)'),
+    .describe('Maximum number of evenly spaced pictures of the episode sent to the model (default: 6)'),
   prompts: z
     .string()
     .min(1)

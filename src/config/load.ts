@@ -207,7 +207,6 @@ function validated(input: unknown, where: Where = () => ({})): Config {
   throw new UserError(oneScreen(problems.map((problem) => ({ ...at(problem), ...problem }))));
 }
 
-/** Kinds of policies with too many parameters to propose. */
 const trainedKinds: readonly unknown[] = ['transformer'];
 
 function refuseAgent(input: unknown, where: Where): void {

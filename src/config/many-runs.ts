@@ -65,7 +65,6 @@ export type SweepConfig = z.output<typeof sweepSchema>;
 
 const word = z.string().regex(/^[\w.:,+@/-]+$/, 'use letters, digits and . : , + @ / -');
 
-/** The `slurm` section: resources to request from a cluster. */
 export const slurmSchema = z.strictObject({
   tasks: count(1)
     .max(1000)

@@ -25,7 +25,6 @@ import {
 
 export type Found = Problem | false | undefined;
 
-/** Reports that a setting has no effect. */
 export const unused = (field: string, why: string, value?: unknown, instead?: string): Problem => ({
   field,
   ...(value !== undefined && { value }),
@@ -33,7 +32,6 @@ export const unused = (field: string, why: string, value?: unknown, instead?: st
   remedy: `remove ${field}${instead === undefined ? '' : `, or ${instead}`}`,
 });
 
-/** Reports that two settings can't be combined. */
 export const conflict = (
   field: string,
   other: string,

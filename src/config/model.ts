@@ -82,7 +82,6 @@ type LanguageModelConfig = Extract<
   { provider: 'openai' | 'ollama' | 'local' | 'module' | 'custom' }
 >;
 
-/** Whether the model reads prompts, which baselines don't. */
 const isLanguageModel = (model: SingleModelConfig): model is LanguageModelConfig =>
   ['openai', 'ollama', 'local', 'module', 'custom'].includes(model.provider);
 

@@ -66,11 +66,9 @@ export async function checkConfig(
   }
 }
 
-/** Notes on the config's imported keys and on overrides, as findings. */
 const notesOf = (loaded: LoadedConfig | undefined): readonly Finding[] =>
   (loaded?.notes ?? []).map((note) => found('config', note.trim()));
 
-/** Adds the locations in the file to findings. */
 function located(loaded: LoadedConfig, findings: readonly Finding[]): readonly Finding[] {
   return findings.map((finding) =>
     finding.level === 'ok' ? finding : { ...finding, ...loaded.locate(new UserError(finding)).problems[0]! },

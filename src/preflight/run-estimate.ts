@@ -158,7 +158,6 @@ function shareOf(model: ModelConfig): number {
   return weights[own]! / sum(weights);
 }
 
-/** Estimates a run's calls, tokens and cost, as a finding. */
 export function estimateRun(
   assembly: Pick<Assembly, 'config' | 'imported' | 'model'>,
   forecast: PromptForecast,

@@ -174,7 +174,6 @@ function callFindings(assembly: Assembly, { first }: PromptForecast): readonly F
   ];
 }
 
-/** Warns that cost limits have no effect if prices are 0. */
 function costFindings({ config }: Assembly): readonly Finding[] {
   const { critic, feedback, limits, model } = config;
   const limit = ['cost', 'perCall.cost', 'total.cost'].find(

@@ -118,7 +118,7 @@ function unknownKey(path: Path, root: SchemaNode, content: unknown, listKeys: bo
   };
 }
 
-/** Lists where a key of this name exists: `evaluation.episodes`, `model.sigma (provider: hill-climb or cma-es)`. */
+/** Lists where a key of this name exists: `evaluation.episodes`, `model.population (provider: cma-es or genetic)`. */
 function placesOf(key: string, root: SchemaNode): readonly string[] {
   const places: string[] = [];
   const search = (node: SchemaNode, path: string): void => {

@@ -17,7 +17,6 @@ import type { ConfigSource } from './yaml-source.js';
 /** Gives a problem's location, which is printed first: `file:line:column`, or the override. */
 export type Where = (path: Path, aim: 'key' | 'value') => Pick<Problem, 'file' | 'line' | 'column'>;
 
-/** The content of a file, and the locations of its fields. */
 export interface SettingsSource extends Pick<ConfigSource, 'depth' | 'place'> {
   readonly content: Record<string, unknown>;
 }

@@ -56,7 +56,6 @@ const taskNames =
 /** Keys that were introduced later. */
 const laterKeys = ['experiments', 'llm_ui_template_name', 'model_type', 'use_replay_buffer'];
 
-/** Whether a config belongs to one of these tasks. */
 export const isEarlier = (theirs: TheirConfig): boolean =>
   taskNames.test(String(given(theirs, 'task'))) && !laterKeys.some((key) => Object.hasOwn(theirs, key));
 
