@@ -48,7 +48,7 @@ interface Asking {
 export const questionsOf = ({ feedback, iterations }: Asking): number =>
   feedback === undefined ? 0 : Math.floor(iterations / feedback.every);
 
-/** Config of the vision model; undefined if a person or nobody gives feedback. */
+/** Config of the vision model; undefined if no model gives feedback. */
 export const visionModelOf = ({
   feedback,
   model,

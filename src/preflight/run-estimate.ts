@@ -64,7 +64,7 @@ function revisionEstimate(config: Config, { critic: forecast }: PromptForecast):
   return estimateBeside(config, { reader, forecast, questions: revisionsOf(config) });
 }
 
-/** Estimates the vision model's calls; undefined if a person gives the feedback, which is free. */
+/** Estimates the vision model's calls; undefined if no model gives feedback. */
 function lookEstimate(config: Config, { feedback: forecast }: PromptForecast): RunEstimate | undefined {
   const reader = visionModelOf(config);
   if (reader === undefined || forecast === undefined) return undefined;
