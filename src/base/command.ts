@@ -85,7 +85,7 @@ export const common = {
   slurm: { type: 'boolean', describe: 'Submit the runs to Slurm; later, report their progress and results' },
   part: {
     ...text,
-    describe: 'Start only this part of the runs (0/4, 1/4, …); other processes start the rest',
+    describe: 'Start only this part of the runs (0/4, 1/4, …)',
   },
   wait: { ...number, default: 10, describe: 'Seconds to wait for the command to take effect' },
   open: { type: 'boolean', describe: 'Open the page in the browser' },

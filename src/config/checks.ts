@@ -264,7 +264,7 @@ function promptProblems({ demonstrations, feedback, prompts, proposal }: Config)
       conflict(
         'prompts.layout',
         'prompts.set: compact',
-        'whose prompts list the evaluations',
+        'which lists evaluations',
         layout,
         'change prompts.set',
       ),

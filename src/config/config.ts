@@ -43,9 +43,7 @@ const warmupSchema = z.strictObject({
 
 const confirmationSchema = z.strictObject({
   candidates: count(0).default(3).describe('Number of top policies to evaluate again at the end; 0: none'),
-  episodes: count(2)
-    .default(100)
-    .describe('Episodes per evaluation, on fresh seeds; the best of several candidates is evaluated twice'),
+  episodes: count(2).default(100).describe('Episodes per evaluation, on fresh seeds'),
 });
 
 const targetSchema = z.strictObject({
@@ -80,9 +78,7 @@ export const limitsSchema = z.strictObject({
   perCall: z
     .strictObject({
       ...amounts,
-      seconds: positive
-        .optional()
-        .describe('Wall time, including retries; no effect above `model.timeoutSeconds`'),
+      seconds: positive.optional().describe('Wall time with retries; no effect above `model.timeoutSeconds`'),
     })
     .optional()
     .describe('Limits per call'),
@@ -147,9 +143,7 @@ export const configSchema = z.strictObject({
     .describe("Form of proposals: parameters, or changes to a parent's parameters (default: parameters)"),
   corrections: count(0)
     .default(3)
-    .describe(
-      'Maximum number of further requests for a candidate whose reply is invalid or repeats earlier parameters',
-    ),
+    .describe('Maximum retries per candidate after invalid or repeated replies'),
   novelty: noveltySchema
     .optional()
     .describe('How much proposals must differ from earlier ones (default: no exact repeats)'),

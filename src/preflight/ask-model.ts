@@ -42,10 +42,7 @@ export async function contextsOf(
   };
 }
 
-/**
- * Tells each model the length of its longest prompt, so that servers load it only once, with enough context. Then
- * queries the context length of the run's model.
- */
+/** Tells each model the length of its longest prompt, so that servers load it only once, with enough context. */
 export async function makeRoom(assembly: Assembly, signal: AbortSignal | undefined): Promise<void> {
   const model = languageModelIn(assembly.model);
   const others = [assembly.critic?.model, assembly.feedback?.model];

@@ -30,8 +30,7 @@ export async function trialFindings(
       signal,
     );
     const [one, other] = episodes.map(({ episode, ...played }) => JSON.stringify(played));
-    if (one === other)
-      return [found('environment', 'a trial episode works, and the same seed gives the same episode')];
+    if (one === other) return [found('environment', 'a trial episode works, and repeats with the same seed')];
     return [
       warning({
         field: 'environment',

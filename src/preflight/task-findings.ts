@@ -34,10 +34,7 @@ export function policyFindings(
 const defaultLow = -10;
 const defaultHigh = 10;
 
-/**
- * Reports the range of a table of form `actions`, which has no effect. It was probably meant as the range of action
- * numbers, as in other programs.
- */
+/** Reports the range of a table of form `actions`, which has no effect; it was probably meant for action numbers. */
 function rangeFindings({ form, low, high }: QTableConfig, environment: EnvironmentSpec): readonly Finding[] {
   if (form !== 'actions' || (low === defaultLow && high === defaultHigh)) return [];
   const { actionSpace, id } = environment;

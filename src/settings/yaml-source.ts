@@ -32,7 +32,7 @@ export interface ConfigSource {
   place(path: Path, aim: 'key' | 'value'): Place;
 }
 
-/** Scalars, except dates, that PyYAML doesn't read as strings; other YAML 1.1 readers also convert `y`, `1e3` and `08`. */
+/** Scalars, except dates, that PyYAML doesn't read as strings; other YAML 1.1 readers also convert `y` and `1e3`. */
 const pyYamlValues =
   /^(?:~|null|Null|NULL||yes|Yes|YES|no|No|NO|true|True|TRUE|false|False|FALSE|on|On|ON|off|Off|OFF|[-+]?0b[01_]+|[-+]?0[0-7_]+|[-+]?(?:0|[1-9][\d_]*)|[-+]?0x[\da-fA-F_]+|[-+]?[1-9][\d_]*(?::[0-5]?\d)+|[-+]?\d[\d_]*\.[\d_]*(?:[eE][-+]\d+)?|\.\d[\d_]*(?:[eE][-+]\d+)?|[-+]?\d[\d_]*(?::[0-5]?\d)+\.[\d_]*|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN))$/;
 
@@ -68,11 +68,7 @@ export function parseSource(text: string, file: string, reader: 'core' | 'pyyaml
     logLevel: 'error',
     uniqueKeys: keys.isSame,
   });
-  if (keys.tooMany())
-    throw new UserError({
-      file,
-      message: `has too many keys; a mapping can have up to ${mostKeys}, or fewer if there are several large ones`,
-    });
+  if (keys.tooMany()) throw new UserError({ file, message: `has too many keys: more than ${mostKeys}` });
   const placeOf = (offset: number): Place => {
     const { line, col } = lines.linePos(offset);
     return { file, line: Math.max(1, line), column: Math.max(1, col) };
@@ -106,7 +102,7 @@ function parsed(text: string, file: string, options: Parameters<typeof parseDocu
 /** Maximum number of characters, far more than any config has. */
 const largestText = 256_000;
 
-/** Maximum number of keys in a file's only large mapping, far more than any section has. */
+/** Number of keys that are never too many, far more than any config has. */
 const mostKeys = 600;
 
 /**

@@ -29,9 +29,7 @@ const scaledReturn = {
 const rank = {
   kind: z
     .literal('rank')
-    .describe(
-      'Rank in the group: 1 for the highest return, in equal steps down to 1/n for the lowest of n; ties share the mean',
-    ),
+    .describe('Rank in the group, from 1/n (lowest of n returns) to 1 (highest); ties share the mean'),
   invalid: invalid(0),
 };
 const format = { kind: z.literal('format').describe('1 for a valid reply, otherwise 0') };
