@@ -45,13 +45,13 @@ export const common = {
   run: {
     type: 'string',
     demandOption: true,
-    describe: 'Run: a directory, a name or its first letters, a number from policyloop list, or latest',
+    describe: 'Run: a directory, a name or prefix, a number from policyloop list, or latest',
   },
   playedRun: {
     type: 'string',
     demandOption: true,
     describe:
-      'Run: a directory, a name or its first letters, a number from policyloop list, or latest; or a program in a .js file',
+      'Run: a directory, a name or prefix, a number from policyloop list, or latest; or a program in a .js file',
   },
   programEnvironment: { ...text, describe: 'Environment of a program in a .js file' },
   runs: {
@@ -83,8 +83,11 @@ export const common = {
   },
   jobs: { ...number, describe: 'Runs in parallel (default: 1)' },
   slurm: { type: 'boolean', describe: 'Submit the runs to Slurm; later, report their progress and results' },
-  part: { ...text, describe: 'Do only this part of the runs (0/4, 1/4, …); other processes do the rest' },
-  wait: { ...number, default: 10, describe: 'Seconds to wait for completion' },
+  part: {
+    ...text,
+    describe: 'Start only this part of the runs (0/4, 1/4, …)',
+  },
+  wait: { ...number, default: 10, describe: 'Seconds to wait for the command to take effect' },
   open: { type: 'boolean', describe: 'Open the page in the browser' },
   quiet: { ...flag, describe: 'Hide progress' },
   json: { ...flag, describe: 'Print JSON' },
@@ -110,7 +113,6 @@ export const manyRuns = {
 export const studyOptions = <T>(y: Argv<T>) =>
   y.options({ seed: { ...number, describe: "First seed (default: the first config's)" }, ...manyRuns });
 
-/** Declares a config file and overrides as positional arguments. */
 export const configArguments = <T>(y: Argv<T>, config: string, overrides: string) =>
   y
     .positional('config', { type: 'string', demandOption: true, describe: config })

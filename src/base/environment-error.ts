@@ -1,8 +1,8 @@
 import { harmlessLines } from './terminal-text.js';
 
 /**
- * `raised`: it threw an error; `timeout`: it didn't answer in time; `invalid`: it returned a value such as NaN;
- * `died`: it exited; `protocol`: it violated the protocol.
+ * What an environment or module did wrong. `raised`: threw an error; `timeout`: didn't answer in time; `invalid`:
+ * returned a value such as NaN; `died`: exited; `protocol`: violated the protocol.
  */
 export type EnvironmentFailure = 'raised' | 'timeout' | 'invalid' | 'died' | 'protocol';
 

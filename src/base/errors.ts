@@ -54,7 +54,7 @@ export function hideSecrets(text: string, secrets: readonly string[], cut = fals
   return safe;
 }
 
-/** Values of at least 16 characters of environment variables whose names suggest a secret. */
+/** Values of environment variables whose names suggest a secret, if they have at least 16 characters. */
 export const secretsIn = (env: Readonly<Record<string, string | undefined>>): readonly string[] =>
   Object.entries(env).flatMap(([name, value = '']) =>
     /(KEY|TOKEN|SECRET|PASSWORD)S?$/i.test(name) && value.length >= 16 ? [value] : [],
@@ -96,7 +96,7 @@ export class UserError extends Error {
 /** Work that failed although the command was used correctly; the CLI exits with 1. */
 export class FailedWork extends UserError {}
 
-/** Applies a change to every string in plain data. */
+/** Applies a change to every string value in plain data. */
 export function mapText<T>(value: T, change: (text: string) => string): T;
 export function mapText(value: unknown, change: (text: string) => string): unknown {
   if (typeof value === 'string') return change(value);

@@ -55,10 +55,9 @@ function policyProblems(policy: PolicyConfig | undefined): readonly Found[] {
   return [rangeProblem(policy), ...(policy.kind === 'q-table' ? tableProblems(policy) : [])];
 }
 
-/** Baselines that propose programs. */
 const programSearches: readonly string[] = ['random', 'genetic'];
 
-/** Finds baselines that don't fit the kind of policy, and settings that programs don't support. */
+/** Finds baselines and prompts that don't fit the kind of policy, and settings that programs don't support. */
 function programProblems({
   adapt,
   critic,
@@ -245,7 +244,7 @@ function memoryProblems({ critic, memory, record }: Config): readonly Found[] {
   ];
 }
 
-/** Rejects prompts unlike those on which the models of the prompt set `compact` were trained. */
+/** Conflicts of prompt settings. `compact` allows only prompts like those that its models were trained on. */
 function promptProblems({ demonstrations, feedback, prompts, proposal }: Config): readonly Found[] {
   const { conversation, layout, set } = prompts;
   const absent = {
@@ -262,7 +261,13 @@ function promptProblems({ demonstrations, feedback, prompts, proposal }: Config)
     ];
   return [
     isConversation &&
-      conflict('prompts.layout', 'prompts.set: compact', 'which lists scores', layout, 'change prompts.set'),
+      conflict(
+        'prompts.layout',
+        'prompts.set: compact',
+        'which lists evaluations',
+        layout,
+        'change prompts.set',
+      ),
     ...Object.entries(absent).map(
       ([field, value]) =>
         value !== undefined &&

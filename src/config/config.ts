@@ -1,5 +1,5 @@
 /**
- * The single definition of a config: its types, its defaults, `configs/schema.json` and `docs/reference` are all
+ * The single definition of an experiment config: its types, `configs/schema.json` and its pages in `docs/reference` are
  * derived from these schemas. `load.ts` reads files and reports errors by line and column.
  */
 import { z } from 'zod';
@@ -36,14 +36,14 @@ const warmupSchema = z.strictObject({
     ),
   from: text
     .optional()
-    .describe('Start from the replay buffer of this run directory')
+    .describe("Run directory; its policies are evaluated first, on this run's episodes")
     .meta({ format: 'path' }),
-  until: count(0).optional().describe('Last iteration of that run to include (default: all)'),
+  until: count(0).optional().describe('Last iteration of the run in `from` to include (default: all)'),
 });
 
 const confirmationSchema = z.strictObject({
-  candidates: count(0).default(3).describe('Number of top candidates to evaluate again at the end; 0: none'),
-  episodes: count(2).default(100).describe('Episodes per candidate, on fresh seeds'),
+  candidates: count(0).default(3).describe('Number of top policies to evaluate again at the end; 0: none'),
+  episodes: count(2).default(100).describe('Episodes per evaluation, on fresh seeds'),
 });
 
 const targetSchema = z.strictObject({
@@ -58,7 +58,7 @@ const amounts = {
   promptTokens: count(1).optional().describe('Prompt tokens, including cached ones'),
   cachedTokens: count(1).optional().describe('Prompt tokens read from the cache'),
   completionTokens: count(1).optional().describe('Completion tokens, including reasoning'),
-  reasoningTokens: count(1).optional().describe('Hidden reasoning tokens'),
+  reasoningTokens: count(1).optional().describe('Reasoning tokens, a part of the completion tokens'),
   cost: positive.optional().describe('Cost, in the currency of `model.price`'),
 };
 const calls = count(1).optional().describe('Model calls');
@@ -68,17 +68,17 @@ export const limitsSchema = z.strictObject({
   ...amounts,
   evaluations: count(1)
     .optional()
-    .describe('Evaluated policies: warm-up, proposals and revisions, but not rejected replies'),
+    .describe('Evaluated policies: warm-up, proposals and revisions, but not the confirmation'),
   rejections: count(0)
     .optional()
     .describe(
-      'A run without an accepted proposal ends after this many consecutive rejected replies, including corrections; 0: no limit (default: 10, or none with `adapt`, which learns from them)',
+      'A run without any accepted proposal ends after this many rejected replies, including corrections; 0: no limit (default: 10, or none with `adapt`, which learns from them)',
     ),
   minutes: positive.optional().describe('Wall time; a call still pending at the limit is aborted'),
   perCall: z
     .strictObject({
       ...amounts,
-      seconds: positive.optional().describe('Wall time, including retries; at most `model.timeoutSeconds`'),
+      seconds: positive.optional().describe('Wall time with retries; no effect above `model.timeoutSeconds`'),
     })
     .optional()
     .describe('Limits per call'),
@@ -114,7 +114,7 @@ export const configSchema = z.strictObject({
       'Kind and settings of the policies (default: `linear`, or `q-table` for discrete observations)',
     ),
   model: modelSchema
-    .describe('Source of proposals: a language model, a baseline, or a portfolio of both')
+    .describe('Source of proposals: a language model, a baseline, or a portfolio of several')
     .meta({ examples: [{ provider: 'ollama', name: 'qwen3:8b' }] }),
   seed: count(0)
     .default(0)
@@ -125,7 +125,9 @@ export const configSchema = z.strictObject({
   iterations: count(1).default(100).describe('Improvement iterations'),
   candidates: count(1)
     .default(1)
-    .describe('Proposals per iteration: one prompt, K replies, all evaluated unless `screening` is set'),
+    .describe(
+      'Proposals per iteration, all from the same prompt (except with `proposal.beam`), and all evaluated unless `screening` is set',
+    ),
   screening: screeningSchema
     .optional()
     .describe(
@@ -139,13 +141,15 @@ export const configSchema = z.strictObject({
   proposal: proposalSchema
     .optional()
     .describe("Form of proposals: parameters, or changes to a parent's parameters (default: parameters)"),
-  corrections: count(0).default(3).describe('Maximum number of requests to correct the format of a reply'),
+  corrections: count(0)
+    .default(3)
+    .describe('Maximum retries per candidate after invalid or repeated replies'),
   novelty: noveltySchema
     .optional()
     .describe('How much proposals must differ from earlier ones (default: no exact repeats)'),
   critic: criticSchema
     .optional()
-    .describe('A second call revises the best proposal of an iteration, given its episodes (default: off)'),
+    .describe('A second call revises the best proposal of an iteration after its evaluation (default: off)'),
   feedback: feedbackSchema
     .optional()
     .describe('A person or a vision model rates or comments on episodes, for later prompts (default: off)'),
@@ -156,17 +160,15 @@ export const configSchema = z.strictObject({
     .union([z.number(), targetSchema])
     .optional()
     .describe('Stop early at this mean return, or `{return, hold}`'),
-  limits: limitsSchema
-    .prefault({})
-    .describe('Limits; the run ends cleanly before a call that could exceed any of them'),
+  limits: limitsSchema.prefault({}).describe('Limits; the run ends cleanly before it could exceed one'),
   warmup: z
     .union([count(0), warmupSchema])
     .prefault({})
-    .describe('Initial random policies: their number, or `{policies, from}`'),
+    .describe('Initial policies: a number of random ones, or `{policies, from, until}`'),
   evaluation: evaluationSchema.prefault({}).describe('How a candidate is scored'),
   confirmation: confirmationSchema
     .prefault({})
-    .describe('Evaluate the best candidates again at the end, on fresh seeds'),
+    .describe('Evaluate the best policies again at the end, on fresh seeds'),
   memory: z
     .union([z.literal('all'), z.literal('none'), memorySchema])
     .default('all')
@@ -192,7 +194,7 @@ export type TargetConfig = z.output<typeof targetSchema>;
 export type ConfirmationConfig = z.output<typeof confirmationSchema>;
 export type LimitsConfig = z.output<typeof limitsSchema>;
 
-/** A resolved config: defaults filled in and shorthands expanded. It is itself a valid config. */
+/** A config with the defaults of its schema filled in and shorthands expanded. It is itself a valid config. */
 export type Config = Omit<
   ParsedConfig,
   '$schema' | 'environment' | 'target' | 'warmup' | 'memory' | 'sweep'
@@ -212,8 +214,8 @@ const shorthands = {
 };
 
 /**
- * Expands short forms that name a user's file: `{provider: ./my-model.js}` becomes `{provider: module, path:
- * ./my-model.js}`, also in a portfolio's members, and likewise `{kind: ./my-policy.js}`.
+ * Expands short forms that name a user's file, in every section that allows one: `{provider: ./my-model.js}` becomes
+ * `{provider: module, path: ./my-model.js}`, and likewise `{kind: ./my-policy.js}`.
  */
 export function withModules(content: Record<string, unknown>): Record<string, unknown> {
   const { adapt, critic, feedback, model, policy } = content;
@@ -316,7 +318,6 @@ export function modulesPlayed({
   ];
 }
 
-/** Paths of all modules that a config names. */
 export function modulesOf(config: Config): readonly string[] {
   const { adapt, critic, feedback, model, prompts } = config;
   const readers = [

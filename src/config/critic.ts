@@ -29,14 +29,14 @@ export const criticSchema = z.strictObject({
     .enum(['statistics', 'median-episode', 'both'])
     .default('both')
     .describe('What the critic sees: `statistics` over all episodes, the `median-episode`, or `both`'),
-  rows: count(2).default(20).describe('Number of steps sampled from the median episode'),
+  rows: count(2).default(20).describe('Maximum number of steps sampled from the median episode'),
   distance: z
     .number()
     .gt(0)
     .max(1)
     .default(defaultDistance)
     .describe(
-      'Maximum change; larger revisions are rejected. Measured as the root mean square of the differences relative to the range; for a table, as the share of changed entries. 1: no limit, as always for programs',
+      'Maximum change; larger revisions are rejected. Measured as the root mean square of the differences relative to the range; for a table of actions, as the share of changed entries. 1: no limit, as always for programs',
     ),
   prompts: z
     .string()

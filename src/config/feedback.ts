@@ -25,7 +25,7 @@ export const feedbackSchema = z.strictObject({
   frames: count(1)
     .max(32)
     .optional()
-    .describe('Number of evenly spaced pictures of the episode sent to the model (default: 6)'),
+    .describe('Maximum number of evenly spaced pictures of the episode sent to the model (default: 6)'),
   prompts: z
     .string()
     .min(1)
@@ -48,7 +48,7 @@ interface Asking {
 export const questionsOf = ({ feedback, iterations }: Asking): number =>
   feedback === undefined ? 0 : Math.floor(iterations / feedback.every);
 
-/** Config of the vision model; undefined if there is none. */
+/** Config of the vision model; undefined if no model gives feedback. */
 export const visionModelOf = ({
   feedback,
   model,

@@ -14,7 +14,7 @@ interface ConfigKind {
   readonly command: string;
   /** Folder of the bundled configs, relative to `configs/`. */
   readonly folder: string;
-  /** Keys that every config of this kind has and that distinguish it from other kinds. */
+  /** Keys by which a config of this kind is recognised. */
   readonly required: readonly string[];
   /** Remedy for a file that is empty or isn't a mapping. */
   readonly sample: string;
@@ -94,7 +94,6 @@ interface ConfigFile {
 
 const largestBytes = 1_000_000;
 
-/** A config of one kind, read as YAML. */
 export interface OpenedConfig extends SettingsSource {
   readonly path: string;
   readonly folder: string;
@@ -129,7 +128,7 @@ export function openConfig(
 
 /**
  * True for a bundled reinforcement-learning config, and for a file with the keys of one.
- * @throws UserError if it can't be found or read
+ * @throws UserError if it can't be found, read or parsed
  */
 export function isLearningConfig(name: string, cwd: string): boolean {
   const { path, text, ready } = findConfig('experiment', name, cwd, readConfigFile);
@@ -250,7 +249,7 @@ function notMapping(kind: ConfigKindName, content: unknown, source: ConfigSource
     ...source.place([], 'value'),
     message:
       content === null
-        ? `is empty: a config needs at least ${required.join(' and ')}`
+        ? `is empty, but a config needs keys such as ${required.join(' and ')}`
         : `is not a config: it contains ${Array.isArray(content) ? 'a list' : 'a single value'} instead of keys and values`,
     remedy: sample,
   };

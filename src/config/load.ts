@@ -141,7 +141,7 @@ function refuseSweep(where: Where): never {
   });
 }
 
-/** Lets Python find the module that an environment's id names (`gymnasium:module:Env-v0`) in the config's folder. */
+/** If an id names a Python module (`gymnasium:module:Env-v0`), Python looks for it in the config's folder by default. */
 function withModulesFolder(config: Config, folder: string | undefined): Config {
   const { environment } = config;
   const isNamed = /^gymnasium:[^:]+:/.test(environment.id) && environment.modules === undefined;
@@ -207,7 +207,6 @@ function validated(input: unknown, where: Where = () => ({})): Config {
   throw new UserError(oneScreen(problems.map((problem) => ({ ...at(problem), ...problem }))));
 }
 
-/** Kinds of policies with too many parameters to propose. */
 const trainedKinds: readonly unknown[] = ['transformer'];
 
 function refuseAgent(input: unknown, where: Where): void {

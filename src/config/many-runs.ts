@@ -55,7 +55,7 @@ export const sweepSchema = z.discriminatedUnion('method', [
       .max(1)
       .default(0.95)
       .describe(
-        'Drop a setting early if the probability that it catches up is below 1 − confidence; 1: never',
+        'Drop a setting early if the probability that it catches up is below 1 − confidence; 1: only if it can no longer catch up',
       ),
     keys,
   }),
@@ -65,12 +65,11 @@ export type SweepConfig = z.output<typeof sweepSchema>;
 
 const word = z.string().regex(/^[\w.:,+@/-]+$/, 'use letters, digits and . : , + @ / -');
 
-/** The `slurm` section: resources to request from a cluster. */
 export const slurmSchema = z.strictObject({
   tasks: count(1)
     .max(1000)
     .default(8)
-    .describe('Number of tasks n in the job array; each takes every nth run'),
+    .describe('Maximum number of tasks n in the job array; each takes every nth run'),
   atOnce: count(1).optional().describe('Maximum number of tasks at once (default: no limit)'),
   partition: word.optional().describe("Partition (default: the cluster's)"),
   account: word.optional().describe("Account (default: the user's)"),
@@ -84,14 +83,14 @@ export const slurmSchema = z.strictObject({
     .string()
     .min(1)
     .optional()
-    .describe('Shell file to source first, e.g. for modules, keys or a proxy')
+    .describe('Shell file to source first, e.g. to load modules or set keys or a proxy')
     .meta({ format: 'path' }),
   notice: count(10).default(60).describe('Seconds before the time limit at which a task stops its runs'),
 });
 
 export type SlurmConfig = z.output<typeof slurmSchema>;
 
-/** Settings of one section only, which is read before the configs of the runs exist. */
+/** Settings of a single section, which is read before the configs of the runs exist. */
 function sectionKind<Shape extends z.ZodRawShape>(
   shape: Shape,
   example: string,

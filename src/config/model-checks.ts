@@ -25,7 +25,6 @@ import {
 
 export type Found = Problem | false | undefined;
 
-/** Reports that a setting has no effect. */
 export const unused = (field: string, why: string, value?: unknown, instead?: string): Problem => ({
   field,
   ...(value !== undefined && { value }),
@@ -33,7 +32,6 @@ export const unused = (field: string, why: string, value?: unknown, instead?: st
   remedy: `remove ${field}${instead === undefined ? '' : `, or ${instead}`}`,
 });
 
-/** Reports that two settings can't be combined. */
 export const conflict = (
   field: string,
   other: string,
@@ -48,7 +46,7 @@ export const conflict = (
 });
 
 /**
- * Problems with the language model or, if there is none, the first baseline; in a portfolio, they name the member.
+ * Problems with the language model or, if there is none, the first member; in a portfolio, they name the member.
  * @param isFinal true if list prices have been filled in
  */
 export function modelProblems(config: Config, isFinal = false): readonly Found[] {
@@ -81,7 +79,7 @@ export function placedIn<P extends Problem>(problem: P, field: string): P {
   };
 }
 
-/** Problems with a model other than the run's own, at `field`; only cost limits apply to it. */
+/** Problems with a model other than the run's own, at `field`. Of the limits, checks only those on cost. */
 export function modelProblemsBeside(
   config: Config,
   field: string,
@@ -178,7 +176,7 @@ function loginProblem(field: string, address: string | undefined, remedy: string
   return (username !== '' || password !== '') && { field, message, remedy };
 }
 
-/** Rejects request fields that policyloop sets itself, because a second value would contradict the log. */
+/** Rejects fields that policyloop sets itself (a second value would contradict the log), and values that aren't JSON. */
 function extraProblems(model: SingleModelConfig): readonly Found[] {
   if (model.provider !== 'openai') return [];
   return Object.entries(model.extra ?? {}).map(([key, value]) => {
@@ -264,7 +262,6 @@ function stoppingProblems({ model, limits, target, iterations }: SingleConfig): 
   ];
 }
 
-/** Checks that the model and the number of candidates allow `adapt`. */
 function adaptProblems({ adapt, candidates, model }: SingleConfig): readonly Found[] {
   if (adapt === undefined) return [];
   if (model.provider !== 'local') return [untrainable(model)];

@@ -1,4 +1,4 @@
-/** The `model` section: a language model, a baseline, or a portfolio of them, which proposes parameters. */
+/** The `model` section: a language model, a baseline, or a portfolio of several, which proposes policies. */
 import { z } from 'zod';
 import { localSchema } from '../models/local/settings.js';
 import {
@@ -60,7 +60,7 @@ const portfolioSchema = z.strictObject({
     .gt(0)
     .max(1)
     .optional()
-    .describe('For `bandit`: discount factor for past successes, per iteration (default: 0.95)'),
+    .describe('For `bandit`: discount factor for past successes and failures, per iteration (default: 0.95)'),
 });
 
 export const modelSchema = z.discriminatedUnion('provider', [
@@ -82,7 +82,6 @@ type LanguageModelConfig = Extract<
   { provider: 'openai' | 'ollama' | 'local' | 'module' | 'custom' }
 >;
 
-/** Whether the model reads prompts, which baselines don't. */
 const isLanguageModel = (model: SingleModelConfig): model is LanguageModelConfig =>
   ['openai', 'ollama', 'local', 'module', 'custom'].includes(model.provider);
 
@@ -125,8 +124,8 @@ export const isByTuning = (
 ): boolean => tune !== undefined && member === tune.by;
 
 /**
- * Whether a call was answered by a baseline in a portfolio; such calls cost nothing and don't count as calls
- * of the language model.
+ * Whether a baseline answered the call, in a portfolio or for `policy.tune`; such calls cost nothing and don't count as
+ * calls of the language model.
  */
 export const isByBaseline = ({ member }: { readonly member?: string | undefined }): boolean =>
   member !== undefined && findBaseline(member.replace(/-\d+$/, '')) !== undefined;

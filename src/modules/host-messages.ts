@@ -56,7 +56,7 @@ export type FromHost =
 
 export interface HostSetting {
   readonly port: MessagePort;
-  /** [number of messages sent, 1 once the thread has ended, the user code that is running (see `pulse.ts`)]. */
+  /** [counts messages and the exit, 1 once the thread has ended, the user code that is running (see `pulse.ts`)]. */
   readonly shared: Int32Array;
 }
 
@@ -67,7 +67,7 @@ const { isView } = ArrayBuffer;
 const { apply } = Reflect;
 const sliceOf = (getPrototypeOf(Int8Array.prototype) as { slice: (...given: unknown[]) => unknown }).slice;
 
-/** Maximum number of items in a list; longer ones would fill the memory and make prompts and policies unusable. */
+/** Maximum number of items in a list; longer ones could fill the memory, and are useless in prompts and policies. */
 export const longestList = 1_000_000;
 
 const deepest = 64;

@@ -124,7 +124,7 @@ async function call(id: number, { given, later, random: state, target }: Request
   return { value, random: stateOf(random)! };
 }
 
-/** Adds the signal and `onText` to a call's options, because they can't be sent between threads. */
+/** Adds a signal and `onText` to a call's options, because the caller's own can't be sent between threads. */
 function withSignal(id: number, part: unknown): unknown {
   if (typeof part !== 'object' || part === null || !('seeds' in part)) return part;
   const abort = new AbortController();

@@ -65,7 +65,7 @@ const numbers = new Map(calls.map((name, i) => [name, i]));
 let memory: Int32Array | undefined;
 let count = 0;
 
-/** Makes this thread report its calls. */
+/** Makes this thread report its calls of user code. */
 export function startPulse(shared: Int32Array): void {
   memory = shared;
 }

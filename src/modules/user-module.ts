@@ -123,7 +123,8 @@ export async function importModule(path: string, kind: ModuleKind, field: string
     throw problem('the default export has no create function', { remedy: shape });
   }
   const { name = basename(file, extname(file)), schema } = record;
-  if (typeof name !== 'string' || name === '') throw problem('name must be a string', { value: name });
+  if (typeof name !== 'string' || name === '')
+    throw problem('name must be a non-empty string', { value: name });
   if (schema !== undefined && !(isRecord(schema) && typeof schema.parse === 'function')) {
     throw problem('schema has no parse function', { remedy: 'pass a zod schema, or omit schema' });
   }

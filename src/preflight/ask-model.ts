@@ -42,7 +42,7 @@ export async function contextsOf(
   };
 }
 
-/** Announces the longest prompt's length, so that servers load each model only once; then asks for the context. */
+/** Tells each model the length of its longest prompt, so that servers load it only once, with enough context. */
 export async function makeRoom(assembly: Assembly, signal: AbortSignal | undefined): Promise<void> {
   const model = languageModelIn(assembly.model);
   const others = [assembly.critic?.model, assembly.feedback?.model];
@@ -216,7 +216,6 @@ function impatient(config: SingleModelConfig): SingleModelConfig {
  * @returns the call, judged as in a run; undefined if a limit doesn't allow it
  * @throws ModelError if the model can't be used at all, or when aborted
  */
-
 async function firstProposal(
   assembly: Assembly,
   model: LanguageModel,

@@ -66,11 +66,9 @@ export async function checkConfig(
   }
 }
 
-/** Notes on the config's imported keys and on overrides, as findings. */
 const notesOf = (loaded: LoadedConfig | undefined): readonly Finding[] =>
   (loaded?.notes ?? []).map((note) => found('config', note.trim()));
 
-/** Adds the locations in the file to findings. */
 function located(loaded: LoadedConfig, findings: readonly Finding[]): readonly Finding[] {
   return findings.map((finding) =>
     finding.level === 'ok' ? finding : { ...finding, ...loaded.locate(new UserError(finding)).problems[0]! },
@@ -106,7 +104,6 @@ export async function deviceFindings(config: ModelConfig): Promise<readonly Find
  * @returns notes on the parts that were built, and warnings
  * @throws UserError with the keys of the original config
  */
-
 export async function buildImport(
   loaded: LoadedConfig,
   env: Readonly<Record<string, string | undefined>>,

@@ -95,7 +95,7 @@ const leastMemory = 2 * 2 ** 30;
 function computer(): readonly Check[] {
   const model = cpus()[0]?.model.trim() ?? 'unknown model';
   const memory = `${formatBytes(totalmem())}, ${formatBytes(freemem())} free`;
-  const remedy = 'local models need more; use model.provider ollama or openai on another machine';
+  const remedy = 'local models need more; use a server on another machine (model.provider ollama or openai)';
   return [
     ok('processor', `${plural(availableParallelism(), 'thread')}, ${model}`),
     totalmem() >= leastMemory ? ok('memory', memory) : problem('memory', memory, remedy),
@@ -157,7 +157,7 @@ async function ollama({ env, fetch }: Surroundings): Promise<Check> {
       readonly models?: readonly { readonly name: string }[];
     };
     if (models.length === 0)
-      return missing(name, `running at ${place}, without models`, 'ollama pull qwen3:8b');
+      return missing(name, `running at ${place}, without models`, 'run ollama pull qwen3:8b');
     const shown = models.slice(0, 6).map((model) => model.name);
     const more = models.length > shown.length ? `, and ${models.length - shown.length} more` : '';
     return ok(name, `running at ${place}: ${shown.join(', ')}${more}`);
@@ -174,7 +174,7 @@ function cachedModels({ env }: Surroundings): Check {
   const models = hfModels(env);
   const name = 'Hugging Face';
   if (models.length > 0) return ok(name, `${plural(models.length, 'model')} in ${hfCache(env)}`);
-  const remedy = 'policyloop models pull hf:HuggingFaceTB/SmolLM2-135M-Instruct';
+  const remedy = 'run policyloop models pull hf:HuggingFaceTB/SmolLM2-135M-Instruct';
   return missing(name, `no models in ${hfCache(env)}`, remedy);
 }
 

@@ -1,4 +1,4 @@
-/** Modules and programs named in a config. An offline check doesn't run them, and reports what it couldn't check. */
+/** An offline check runs no modules and starts no programs that a config names; it reports what it couldn't check. */
 import { append } from '../base/append.js';
 import { type Problem, UserError } from '../base/errors.js';
 import type { Config } from '../config/config.js';
@@ -27,7 +27,7 @@ export function environmentLeftOut({ environment: { id } }: Config): readonly Le
   return [{ field: 'environment', value: id, unknown, needed: true }];
 }
 
-/** Lists the modules named in the config, except the environment. */
+/** Lists the modules named in the config, except the environment and rewards of `adapt`. */
 export function modulesLeftOut({
   critic,
   feedback,

@@ -98,7 +98,7 @@ function parameterOf({ low, high, decimals, choices }: ParameterSpec, width: Wid
   return width === 'wide' ? byLength.at(-1)! : byLength[0]!;
 }
 
-/** `wide`: an episode with the longest possible trajectory, up to 500 steps; `narrow`: one step. */
+/** `wide`: an episode with the longest trajectory that prompts may show, up to 500 steps; `narrow`: one step. */
 export function episodeOf({ config, environment }: Parts, width: Width): EpisodeRecord {
   const length =
     config.memory.trajectories === 'none' || width === 'narrow' ? 1 : longestEpisode({ config, environment });

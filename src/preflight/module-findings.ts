@@ -11,7 +11,7 @@ import { type Finding, found, warning } from './findings.js';
 const mostSteps = 100;
 
 /**
- * Plays an episode of a random policy twice, with the same seed. Returns nothing if the environment isn't a module.
+ * Plays an episode of a random policy twice, with the same seed, if the environment is a module.
  * @throws the signal's reason if aborted
  */
 export async function trialFindings(
@@ -30,7 +30,7 @@ export async function trialFindings(
       signal,
     );
     const [one, other] = episodes.map(({ episode, ...played }) => JSON.stringify(played));
-    if (one === other) return [found('environment', `plays, and gives the same episode for the same seed`)];
+    if (one === other) return [found('environment', 'a trial episode works, and repeats with the same seed')];
     return [
       warning({
         field: 'environment',

@@ -35,7 +35,7 @@ export interface PromptForecast {
     /** Upper bound on that number for any tokenizer. */
     readonly bound: number;
   };
-  /** Estimated total tokens of all prompts, without corrections. */
+  /** Estimated total tokens of a run with one prompt per iteration, without corrections. */
   readonly total: number;
   /** Tokens of an answer: `most` with a short explanation, `fewest` with parameters only. */
   readonly answer: Tokens;
@@ -73,7 +73,7 @@ export interface Contexts {
 type Count = ModelContext['count'];
 type Runs = readonly [wide: MadeUpRun, narrow: MadeUpRun];
 
-/** Maximum number of iterations at which prompts are measured. */
+/** Maximum number of iterations, or beginnings of conversations, at which prompts are measured. */
 const samples = 6;
 
 /** @param contexts contexts of the models, whose tokenizers are used if available */

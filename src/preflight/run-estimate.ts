@@ -64,14 +64,14 @@ function revisionEstimate(config: Config, { critic: forecast }: PromptForecast):
   return estimateBeside(config, { reader, forecast, questions: revisionsOf(config) });
 }
 
-/** Estimates the vision model's calls; undefined if a person gives the feedback, which is free. */
+/** Estimates the vision model's calls; undefined if no model gives feedback. */
 function lookEstimate(config: Config, { feedback: forecast }: PromptForecast): RunEstimate | undefined {
   const reader = visionModelOf(config);
   if (reader === undefined || forecast === undefined) return undefined;
   return estimateBeside(config, { reader, forecast, questions: questionsOf(config) });
 }
 
-/** Estimates calls other than proposals; `most` includes all corrections. */
+/** Estimates calls other than proposals. */
 function estimateBeside(
   { corrections, repeats }: Pick<Config, 'corrections' | 'repeats'>,
   {
@@ -158,7 +158,6 @@ function shareOf(model: ModelConfig): number {
   return weights[own]! / sum(weights);
 }
 
-/** Estimates a run's calls, tokens and cost, as a finding. */
 export function estimateRun(
   assembly: Pick<Assembly, 'config' | 'imported' | 'model'>,
   forecast: PromptForecast,

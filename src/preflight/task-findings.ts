@@ -34,7 +34,7 @@ export function policyFindings(
 const defaultLow = -10;
 const defaultHigh = 10;
 
-/** Reports a range that was probably meant as a range of action numbers, as other programs use it. */
+/** Reports the range of a table of form `actions`, which has no effect; it was probably meant for action numbers. */
 function rangeFindings({ form, low, high }: QTableConfig, environment: EnvironmentSpec): readonly Finding[] {
   if (form !== 'actions' || (low === defaultLow && high === defaultHigh)) return [];
   const { actionSpace, id } = environment;
@@ -115,7 +115,7 @@ function binFindings(
   });
 }
 
-/** Typical distance between random policies: root mean square of x − y, or for tables the share of unequal entries. */
+/** Typical distance between random policies: RMS difference over range, or for tables the share of differing entries. */
 const apart = (spec: ParameterSpec): number =>
   isTable(spec) ? 1 - 1 / createValueGrid(spec).size : Math.sqrt(1 / 6);
 
@@ -130,7 +130,7 @@ export function noveltyFindings(
     warning({
       field: 'novelty.distance',
       value: novelty.distance,
-      message: `exceeds the mean distance between two random policies (${formatNumber(usual, 2)}): after a few evaluations, nearly all proposals ${then}`,
+      message: `is at least the typical distance between two random policies (${formatNumber(usual, 2)}): after a few evaluations, nearly all proposals ${then}`,
       remedy: 'lower novelty.distance, for example to 0.05',
     }),
   ];
@@ -171,7 +171,6 @@ function callFindings(assembly: Assembly, { first }: PromptForecast): readonly F
   ];
 }
 
-/** Warns that cost limits have no effect if prices are 0. */
 function costFindings({ config }: Assembly): readonly Finding[] {
   const { critic, feedback, limits, model } = config;
   const limit = ['cost', 'perCall.cost', 'total.cost'].find(
@@ -191,7 +190,7 @@ function costFindings({ config }: Assembly): readonly Finding[] {
     warning({
       field: `limits.${limit}`,
       value: valueAt(limit.split('.'), limits),
-      message: 'never stops the run, because all prices in model.price are 0',
+      message: 'never stops the run, because all prices are 0',
       remedy:
         'set the price per million tokens (model.price.input, model.price.output), or use limits.tokens',
     }),

@@ -118,7 +118,7 @@ function unknownKey(path: Path, root: SchemaNode, content: unknown, listKeys: bo
   };
 }
 
-/** Lists where a key of this name exists: `evaluation.episodes`, `model.sigma (provider: hill-climb or cma-es)`. */
+/** Lists where a key of this name exists: `evaluation.episodes`, `model.population (provider: cma-es or genetic)`. */
 function placesOf(key: string, root: SchemaNode): readonly string[] {
   const places: string[] = [];
   const search = (node: SchemaNode, path: string): void => {
@@ -209,7 +209,7 @@ function remedyFor(path: Path, node: SchemaNode, value: unknown): string | undef
   return undefined;
 }
 
-/** The top levels of a nested value, short enough for one line; handles cycles. */
+/** The first items of a value's top two levels, so that messages stay short; handles cycles. */
 function shown(value: unknown, depth = 2): unknown {
   if (typeof value !== 'object' || value === null) return value;
   if (depth === 0) return '…';

@@ -215,7 +215,7 @@ function possibleChild(node: SchemaNode, holder: Holder, key: string): SchemaNod
   return canHold ? declaredChild(node, key) : undefined;
 }
 
-/** The object or list at this key: the existing one, or an existing shorthand in its long form. */
+/** The object or list at this key, with a shorthand expanded, or a new object; undefined if the field can't hold one. */
 function open(node: SchemaNode, current: unknown, path: readonly string[], kind: Kind): Holder | undefined {
   if (isMapping(current) || Array.isArray(current)) return current as Holder;
   const takesObjects = variantsOf(node).some(

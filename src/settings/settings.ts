@@ -17,7 +17,6 @@ import type { ConfigSource } from './yaml-source.js';
 /** Gives a problem's location, which is printed first: `file:line:column`, or the override. */
 export type Where = (path: Path, aim: 'key' | 'value') => Pick<Problem, 'file' | 'line' | 'column'>;
 
-/** The content of a file, and the locations of its fields. */
 export interface SettingsSource extends Pick<ConfigSource, 'depth' | 'place'> {
   readonly content: Record<string, unknown>;
 }
@@ -60,7 +59,7 @@ export function overlaid(
   };
 }
 
-/** Adds the location of a problem's field, unless the problem has a location, no field, or an option (`--out`). */
+/** Adds the location of a problem's field, unless it has a location already, or the field is an option (`--out`). */
 function placed(problem: Problem, where: Where): Problem {
   return problem.field === undefined || problem.field.startsWith('--') || problem.file !== undefined
     ? problem

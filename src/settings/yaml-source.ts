@@ -32,7 +32,7 @@ export interface ConfigSource {
   place(path: Path, aim: 'key' | 'value'): Place;
 }
 
-/** Scalars that PyYAML doesn't read as strings; other YAML 1.1 readers also convert `y`, `1e3` and `08`. */
+/** Scalars, except dates, that PyYAML doesn't read as strings; other YAML 1.1 readers also convert `y` and `1e3`. */
 const pyYamlValues =
   /^(?:~|null|Null|NULL||yes|Yes|YES|no|No|NO|true|True|TRUE|false|False|FALSE|on|On|ON|off|Off|OFF|[-+]?0b[01_]+|[-+]?0[0-7_]+|[-+]?(?:0|[1-9][\d_]*)|[-+]?0x[\da-fA-F_]+|[-+]?[1-9][\d_]*(?::[0-5]?\d)+|[-+]?\d[\d_]*\.[\d_]*(?:[eE][-+]\d+)?|\.\d[\d_]*(?:[eE][-+]\d+)?|[-+]?\d[\d_]*(?::[0-5]?\d)+\.[\d_]*|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN))$/;
 
@@ -68,8 +68,7 @@ export function parseSource(text: string, file: string, reader: 'core' | 'pyyaml
     logLevel: 'error',
     uniqueKeys: keys.isSame,
   });
-  if (keys.tooMany())
-    throw new UserError({ file, message: `has too many keys; the maximum per mapping is ${mostKeys}` });
+  if (keys.tooMany()) throw new UserError({ file, message: `has too many keys: more than ${mostKeys}` });
   const placeOf = (offset: number): Place => {
     const { line, col } = lines.linePos(offset);
     return { file, line: Math.max(1, line), column: Math.max(1, col) };
@@ -103,7 +102,7 @@ function parsed(text: string, file: string, options: Parameters<typeof parseDocu
 /** Maximum number of characters, far more than any config has. */
 const largestText = 256_000;
 
-/** Maximum number of keys in a mapping, far more than any section has. */
+/** Number of keys that are never too many, far more than any config has. */
 const mostKeys = 600;
 
 /**
@@ -184,7 +183,7 @@ function isTooDeep(document: Document.Parsed): boolean {
 
 const mostAliases = 100;
 
-/** Finds aliases that can't be resolved: without an anchor, or inside their own anchor. */
+/** Finds aliases without an anchor, inside their own anchor, or beyond the maximum number of aliases. */
 function brokenAliases(document: Document.Parsed): readonly { offset: number; message: string }[] {
   const broken: { offset: number; message: string }[] = [];
   const add = (alias: Node, wrong: string) =>
@@ -214,7 +213,7 @@ function contentOf(document: Document.Parsed, file: string): unknown {
   }
 }
 
-/** The existing nodes along a path; `key` is the start of the key or of the list item. */
+/** The existing nodes along a path; `key` is the offset of the key or list item. */
 function walk(document: Document.Parsed, path: Path) {
   const found: { readonly key: number; readonly value: Node | undefined }[] = [];
   let node: Node | undefined = document.contents ?? undefined;

@@ -83,7 +83,7 @@ describe('policyloop doctor', () => {
     const empty = await startOllama([]);
     expect(found(await look({ OLLAMA_HOST: empty }), 'Ollama')).toMatchObject({
       status: 'missing',
-      remedy: 'ollama pull qwen3:8b',
+      remedy: 'run ollama pull qwen3:8b',
     });
     expect(found(await look({ OLLAMA_HOST: 'ftp://x' }), 'Ollama')).toMatchObject({ status: 'problem' });
   });

@@ -25,11 +25,7 @@ function refusal(file: string, readFile?: (path: string) => string): string {
 describe('configs that are built to take long', () => {
   it.each([
     ['50,000 keys', base + many(50_000, (i) => `k${i}: 1`), /488949 characters; the maximum is 256000/],
-    [
-      '20,000 short keys',
-      base + many(20_000, (i) => `k${i}: 1`),
-      /too many keys; the maximum per mapping is 600/,
-    ],
+    ['20,000 short keys', base + many(20_000, (i) => `k${i}: 1`), /too many keys: more than 600/],
     ['keys in braces', `${base}memory: {${many(20_000, (i) => `k${i}: 1`, ', ')}}`, /too many keys/],
     ['500 keys', base + many(500, (i) => `k${i}: 1`), /k0: unknown key/],
     ['one key 20,000 times', base + 'a: 1\n'.repeat(20_000), /duplicate key: a/],

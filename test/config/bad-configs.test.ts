@@ -94,7 +94,7 @@ describe('keys', () => {
         expected: text or a mapping {id, options, python, timeoutSeconds, …} (Environment id, your own module (\`./my-env.js\`), or \`{id, options}\`)
         remedy: add it, for example \`environment: CartPole-v1\`
       my.yaml:1:1: model: missing
-        expected: a mapping with provider: openai, ollama, local, random, hill-climb, cma-es, one-plus-one-es, mix, gp, grid, genetic, teacher, mixture, replayed, module, custom or portfolio (Source of proposals: a language model, a baseline, or a portfolio of both)
+        expected: a mapping with provider: openai, ollama, local, random, hill-climb, cma-es, one-plus-one-es, mix, gp, grid, genetic, teacher, mixture, replayed, module, custom or portfolio (Source of proposals: a language model, a baseline, or a portfolio of several)
         remedy: add it, for example \`model: {provider: ollama, name: qwen3:8b}\`"
     `);
   });
@@ -362,13 +362,13 @@ describe('settings that contradict each other', () => {
 describe('files', () => {
   it('empty', () => {
     expect(screen('')).toMatchInlineSnapshot(`
-      "my.yaml:1:1: is empty: a config needs at least environment and model
+      "my.yaml:1:1: is empty, but a config needs keys such as environment and model
         remedy: for example:  \`environment: CartPole-v1\` and \`model: {provider: ollama, name: qwen3:8b}\`"
     `);
   });
   it('only comments', () => {
     expect(screen('# nothing yet\n')).toMatchInlineSnapshot(`
-      "my.yaml:1:1: is empty: a config needs at least environment and model
+      "my.yaml:1:1: is empty, but a config needs keys such as environment and model
         remedy: for example:  \`environment: CartPole-v1\` and \`model: {provider: ollama, name: qwen3:8b}\`"
     `);
   });
@@ -468,7 +468,7 @@ param_max: -3
 `),
     ).toMatchInlineSnapshot(`
       "my.yaml:2:1: model: missing
-        expected: a mapping with provider: openai, ollama, local, random, hill-climb, cma-es, one-plus-one-es, mix, gp, grid, genetic, teacher, mixture, replayed, module, custom or portfolio (Source of proposals: a language model, a baseline, or a portfolio of both)
+        expected: a mapping with provider: openai, ollama, local, random, hill-climb, cma-es, one-plus-one-es, mix, gp, grid, genetic, teacher, mixture, replayed, module, custom or portfolio (Source of proposals: a language model, a baseline, or a portfolio of several)
         remedy: add it, for example \`model: {provider: ollama, name: qwen3:8b}\`
       my.yaml:3:15: iterations: must be a whole number of at least 1
         got: false"

@@ -127,7 +127,7 @@ describe('every kind is read alike', () => {
   it.each(configKindNames)('%s: what is missing, empty or no mapping', (kind) => {
     const keys = configKinds[kind].required.join(' and ');
     expect(refusal(() => loaders[kind](written('').file)).message).toMatch(
-      new RegExp(`is empty: a config needs at least ${keys}[\\s\\S]*remedy`),
+      new RegExp(`is empty, but a config needs keys such as ${keys}[\\s\\S]*remedy`),
     );
     expect(refusal(() => loaders[kind](written('- 1').file)).message).toContain('it contains a list');
     const [problem] = refusal(() => loaders[kind]('syntetic')).problems;

@@ -47,7 +47,6 @@ export function given(theirs: TheirConfig, key: string): unknown {
   return value === null || value === 'None' || value === '' ? undefined : value;
 }
 
-/** True for `true`, `'true'` and `'True'`. */
 export const isOn = (value: unknown): boolean => value === true || value === 'True' || value === 'true';
 
 /** Sets fields without a note; returns their paths. */

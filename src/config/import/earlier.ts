@@ -56,7 +56,6 @@ const taskNames =
 /** Keys that were introduced later. */
 const laterKeys = ['experiments', 'llm_ui_template_name', 'model_type', 'use_replay_buffer'];
 
-/** Whether a config belongs to one of these tasks. */
 export const isEarlier = (theirs: TheirConfig): boolean =>
   taskNames.test(String(given(theirs, 'task'))) && !laterKeys.some((key) => Object.hasOwn(theirs, key));
 
@@ -88,8 +87,8 @@ function refuse(draft: Draft): void {
 }
 
 /**
- * The tables of `reflex`, Nim and the optimiser have one action per state; other tables, including projected
- * ones, have values.
+ * Tables contain one action per state with `reflex`, for `nim` and, unless projected, for `llm_num_optim_q_table`;
+ * otherwise, they contain values.
  */
 function policyFields(
   draft: Draft,
@@ -120,7 +119,7 @@ const showsTrajectories = (draft: Draft): boolean =>
   /^(cliff_walking|maze_\dx\d|(mountaincar|swimmer|halfcheetah|pendulum)_continuous)$/.test(taskOf(draft)) ||
   (taskOf(draft) === 'frozen_lake' && !isOn(given(draft.theirs, 'reflex')));
 
-/** Their continuous pendulum has less gravity than Gymnasium's. */
+/** In these tasks, the pendulum has less gravity than in Gymnasium. */
 const isLightPendulum = (draft: Draft): boolean => /^pendulum_(continuous|llm)/.test(taskOf(draft));
 
 const task: KeyImport = (draft, key) => {

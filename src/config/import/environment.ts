@@ -12,7 +12,7 @@ export interface EnvironmentChoice {
 /**
  * The environment that a config refers to.
  * @param fixed the environment that `task` always uses in the original, regardless of `gym_env_name`
- * @throws UserError if `gym_env_name` is required and names no known environment
+ * @throws UserError if nothing is fixed and `gym_env_name` names no known environment
  */
 export function chooseEnvironment(theirs: TheirConfig, fixed?: string): EnvironmentChoice {
   const written = given(theirs, 'gym_env_name');
@@ -83,7 +83,7 @@ export function importOptions(draft: Draft, key: string, value: unknown): void {
 export const noWindow =
   'policyloop opens no window; use policyloop render to draw an episode of a run, or render.every to draw one every N iterations';
 
-/** The environment's own time limit in steps; undefined if it has none or is remote. */
+/** The environment's own time limit in steps; undefined if it has none or isn't built in. */
 export function stepLimit(id: string): number | undefined {
   return infoOf(id)?.maxSteps;
 }
@@ -101,7 +101,7 @@ export function importSlippery(draft: Draft, key: string, value: unknown, id: st
 
 export function importGridSize(draft: Draft, key: string, value: unknown, id: string): void {
   const size = Array.isArray(value) ? value[0] : value;
-  if (!id.startsWith('FrozenLake')) drop(draft, key, `${id} has no grid size to choose`);
+  if (!id.startsWith('FrozenLake')) drop(draft, key, `${id} has no option for the grid size`);
   else if (size === 4 || size === 8) carry(draft, key, { 'environment.options.map_name': `${size}x${size}` });
   else {
     throw new UserError({

@@ -22,7 +22,6 @@ export const networkFields: Fields = {
   ...{ 'policy.kind': 'mlp', 'policy.hidden': [11], 'policy.activation': 'leaky-relu' },
 };
 
-/** In their networks, each of the two layers is projected from this many numbers. */
 export const rank: KeyImport = (draft, key, value, reading) => {
   if (!isNetwork(draft)) return projection(draft, key, value, reading);
   const reason =

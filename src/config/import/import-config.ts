@@ -25,7 +25,7 @@ export function isForeignConfig(content: unknown): content is TheirConfig {
 
 /**
  * Translates their keys to ours. Pure: reads no files and creates no environment.
- * @throws UserError, whose `field` is one of their keys, for anything without an equivalent here
+ * @throws UserError, whose `field` is one of their keys, for values that can't be imported
  */
 export function importConfig(theirs: TheirConfig): ImportedConfig {
   const dialect = dialectOf(theirs);

@@ -12,7 +12,7 @@ export interface Reading {
   readonly model: ModelChoice | undefined;
 }
 
-/** Imports one key that has a value; adds a note for each change to the config. */
+/** Imports one key that has a value, and notes how. */
 export type KeyImport = (draft: Draft, key: string, value: unknown, reading: Reading) => void;
 
 export interface Dialect {
@@ -111,10 +111,7 @@ export const warmUp: KeyImport = (draft, key, value) => {
 /** A token budget that no history reaches, because their prompts show the whole buffer. */
 export const wholeHistory: Fields = { 'memory.tokens': 10_000_000 };
 
-/**
- * Numbers only, or with a task description, according to the template's name; `semantic` takes precedence
- * over `numeric`.
- */
+/** The prompt set that a template's name suggests, if any; `semantic` takes precedence over `numeric`. */
 export function promptsOf(template: unknown): 'numeric' | 'semantic' | undefined {
   const name = String(template ?? '');
   if (/semantic/i.test(name)) return 'semantic';

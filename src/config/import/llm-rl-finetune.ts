@@ -120,7 +120,7 @@ const showsBuffer = ({ theirs }: Draft): boolean => {
   return use === undefined || isOn(use);
 };
 
-/** The number of evaluations in the buffer, all of which a prompt shows. */
+/** Number of evaluations in the buffer and the prompt; with older templates, steps per trajectory in the prompt. */
 const bufferSize: KeyImport = (draft, key, value, { environment: { id } }) => {
   if (!isOlder(draft)) {
     const reason =

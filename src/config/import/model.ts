@@ -92,7 +92,7 @@ function downloaded(name: string): ModelChoice {
   return { fields: { provider: 'local', path }, ...(reason !== undefined && { reason }) };
 }
 
-/** Our models are directories, so models that the original programs download by name must be downloaded first. */
+/** The original programs download models by name; here, users download them to a directory. */
 function directoryOf(name: string): { readonly path: string; readonly reason?: string } {
   if (!/^[\w.-]+\/[\w.-]+$/.test(name) || /^(\.{1,2}|models|checkpoints|logs)\//.test(name))
     return { path: name };

@@ -29,8 +29,8 @@ const tasks: Readonly<
 };
 
 /**
- * Infers the kinds for an unknown task from other keys: tables have lists of states, semantic prompts have a
- * description.
+ * Infers the kinds for an unknown task from its name, its template's name and other keys: tables have lists of states,
+ * semantic prompts have a description.
  */
 function guess({ theirs }: Draft) {
   const task = String(given(theirs, 'task') ?? '');
@@ -182,7 +182,7 @@ const summary: KeyImport = (draft, key, value, reading) => {
   }
 };
 
-/** The longest completion that leaves room for a prompt in the context. */
+/** The requested maximum length of a completion (default: 4096), lowered to half of the context if necessary. */
 function completionTokens({ theirs }: Draft): number {
   const [asked, context] = ['ollama_num_predict', 'ollama_num_ctx'].map((key) => given(theirs, key));
   const most = typeof context === 'number' ? Math.floor(context / 2) : Number.POSITIVE_INFINITY;

@@ -44,7 +44,7 @@ export const adaptSchema = z.strictObject({
     .describe('Update every Nth iteration, from all candidates since the previous update'),
   lora: loraSchema
     .optional()
-    .describe('The initial adapter (default: rank 16 on all projections, or `model.adapter` if set)'),
+    .describe('The new adapter (default: rank 16 on all projections); not allowed with `model.adapter`'),
   objective: z
     .discriminatedUnion('kind', [...comparingObjectives, imitationSchema])
     .prefault({ kind: 'grpo' })

@@ -52,7 +52,7 @@ const importanceSchema = z
       .enum(importanceKinds)
       .default('sequence-mask')
       .describe(
-        "Treatment of trainer-to-sampler ratios above the cap: omit the tokens (mask), or use the cap (truncate); 'none' ignores ratios",
+        'Weights tokens by the trainer-to-sampler ratio of the token or sequence; above the cap, the weight is 0 (mask) or the cap (truncate). `none`: no weights',
       ),
     cap: z.number().positive().default(3).describe('Maximum ratio'),
   })
@@ -69,7 +69,7 @@ const grpoSchema = z.strictObject({
     .enum(grpoVariants)
     .default('dapo')
     .describe(
-      'Divisor of the sum over tokens: the number of tokens in the update (dapo, cispo), in the completion (grpo) or in `localBatch` completions (bnpo), or the maximum length (dr_grpo)',
+      'Averaging of the loss: over the tokens of the update (dapo, cispo), of each completion (grpo) or of each `localBatch` (bnpo), or as if every completion had the maximum length (dr_grpo)',
     ),
   ratio: z
     .enum(['token', 'sequence'])
@@ -101,9 +101,9 @@ const ppoSchema = z.strictObject({
     .positive()
     .default(1)
     .describe('Factor for rewards; values are learnt best if returns are close to 1'),
-  valueClip: z.number().positive().default(0.2).describe('Maximum change of a value per update'),
+  valueClip: z.number().positive().default(0.2).describe('Clipping range of the value loss'),
   valueCoefficient: share(0.1).describe('Weight of the value loss'),
-  discount: z.number().min(0).max(1).default(1).describe('γ: discount per token'),
+  discount: z.number().min(0).max(1).default(1).describe('γ: discount factor per token'),
   lambda: z
     .number()
     .min(0)

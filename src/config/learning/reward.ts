@@ -12,7 +12,7 @@ const file = z.string().min(1).describe('Path of your own module').meta({ format
 const improvement = {
   kind: z
     .literal('improvement')
-    .describe('Improvement of the mean return over the best policy in the prompt, on the same episodes'),
+    .describe('Improvement of the mean return over the best policy in the memory'),
   scale: z
     .union([z.literal('run'), z.number().positive()])
     .default('run')
@@ -29,12 +29,12 @@ const scaledReturn = {
 const rank = {
   kind: z
     .literal('rank')
-    .describe('Rank in the group: 1 for the highest return, in equal steps down to 1/n for the lowest of n'),
+    .describe('Rank in the group, from 1/n (lowest of n returns) to 1 (highest); ties share the mean'),
   invalid: invalid(0),
 };
 const format = { kind: z.literal('format').describe('1 for a valid reply, otherwise 0') };
 const module = {
-  kind: z.literal('module').describe('Your own function from the candidates of a group to their rewards'),
+  kind: z.literal('module').describe('Your own function that computes the rewards of a group of candidates'),
   path: file,
   invalid: invalid(0),
 };
