@@ -36,7 +36,7 @@ export function checkConfig(config: Config): readonly Problem[] {
 const remoteKeys = ['python', 'timeoutSeconds', 'parallel'] as const;
 
 function environmentProblems({ id, ...environment }: EnvironmentConfig): readonly Found[] {
-  if (id.startsWith('gymnasium:')) return [];
+  if (id.startsWith('gymnasium:') || id.startsWith('textworld-express:')) return [];
   const used = isModulePath(id) ? 'timeoutSeconds' : undefined;
   const idle = id.startsWith('openenv:') ? (['python'] as const) : remoteKeys.filter((key) => key !== used);
   return idle.map(
