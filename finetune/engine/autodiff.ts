@@ -10,7 +10,7 @@ interface Known {
   readonly constants?: readonly Value[];
   /** Values that are cheap to compute; the backward pass recomputes them, so they aren't kept. */
   readonly cheap?: ReadonlySet<Value>;
-  /** Inverses of gather indices, so gradients are gathered, not scattered. For repeated rows, they must be 0 or unused. */
+  /** Inverses of gather indices: gather gradients instead of scattering them. Repeated rows keep only one gradient. */
   readonly inverses?: ReadonlyMap<Value, Value>;
 }
 

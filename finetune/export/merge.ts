@@ -21,7 +21,7 @@ import { adapterChanges, encodeFloats, mergedRows, requireHalves, type WeightCha
 import { makeModelDirectory, modelFiles, stateFloat32 } from './model-directory.js';
 import { type MergeHooks, makeRoom, storedBytes, writeParts } from './writing.js';
 
-/** `stored` rounds changed matrices to the model's dtype (quantized blocks to float16); `float32` stores them in float32. */
+/** Dtype of changed matrices: the model's own (float16 for quantized blocks), or float32. */
 type MergedDtype = 'stored' | 'float32';
 
 export interface Merged {

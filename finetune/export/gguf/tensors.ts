@@ -120,8 +120,8 @@ const unchanged: FileForm = { rows: 1, change: (values) => values };
 
 /**
  * Hugging Face rotates element i of a head's first half with element i of its second half. Some of llama.cpp's
- * architectures pair neighboring elements, so the rows of queries and keys are reordered. Norms stored as offsets from 1
- * get 1 added.
+ * architectures pair neighboring elements, so the rows of queries and keys are reordered. Norms stored as offsets from
+ * 1 get 1 added.
  */
 export function fileForm(config: DecoderConfig, name: string): FileForm {
   const { interleaved, wholeNorms } = ggufFamilies[ggufArchitecture(config)]!;
