@@ -20,7 +20,10 @@ export const options = (y: Argv) =>
       describe: 'Run a trial update, forecast memory, tokens and time, then stop',
     }),
   )
-    .example('$0 finetune rl rl/bandit output=tuned/bandit', 'takes a minute: which of eight arms pays best?')
+    .example(
+      '$0 finetune rl rl/bandit output=tuned/bandit',
+      'learns which of eight arms pays best, in about a minute',
+    )
     .example('$0 finetune rl rl/proposer-mountaincar', 'the embedded model learns to propose policies')
     .example('$0 finetune rl mine.yaml', 'trains, or resumes from the checkpoint in its output');
 

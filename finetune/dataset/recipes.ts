@@ -155,8 +155,8 @@ const place = ({ entry: { iteration, candidate, score } }: Proposed) => ({ itera
 const largestWeight = 20;
 
 /**
- * Imitates all proposals that had an earlier evaluation, with weights exp(A), clipped at 20 and scaled to mean 1
- * (advantage-weighted regression, Peng et al. 2019). A is the gain over the best so far, standardized over the run.
+ * Imitates all proposals except those before the first evaluation, with weights exp(A), clipped at 20 and scaled to
+ * mean 1 (advantage-weighted regression, Peng et al. 2019). A is the gain over the best so far, standardized per run.
  */
 export function weighted(run: SourceRun): readonly Imitation[] {
   const proposals = run.steps.flatMap((step) => {

@@ -65,7 +65,7 @@ export interface Evaluation {
   readonly version: 1;
   readonly kind: 'evaluation';
   readonly policyloop: string;
-  /** `incomplete` until all runs have completed. */
+  /** `incomplete` until all runs are over (`isOver`). */
   readonly status: 'completed' | 'incomplete';
   readonly arms: readonly {
     readonly name: ArmName;
