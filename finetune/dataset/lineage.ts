@@ -134,7 +134,6 @@ export function trainingState(
   };
 }
 
-/** Writes the lineage atomically. */
 export function writeLineage(directory: string, lineage: TrainingLineage): void {
   mkdirSync(directory, { recursive: true });
   replaceFile(join(directory, lineageFile), `${JSON.stringify(lineage, null, 2)}\n`);

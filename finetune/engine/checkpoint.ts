@@ -22,7 +22,6 @@ export interface TrainingState {
   progress?: string | undefined;
 }
 
-/** The state before any update. */
 export function freshState(parameters: readonly Parameter[]): TrainingState {
   const moments = parameters.map(zeroMoments);
   return { parameters, moments, step: 0, best: undefined, evaluationsWithoutGain: 0 };

@@ -17,7 +17,7 @@ export interface Batch {
   readonly ids: Int32Array;
   /** Position of each token in its sequence [N]. */
   readonly positions: Int32Array;
-  /** Length of each token's sequence [N]; for prompt tokens, the length of the family's longest sequence. */
+  /** Length of each token's sequence [N]; for shared prompt tokens, the length of the family's longest sequence. */
   readonly lengths: Int32Array;
   readonly blocks: BatchBlocks;
   /** Index of the token before each target [C], C ≥ 1. */

@@ -52,7 +52,7 @@ export interface GroupResult {
   readonly comparisons: readonly ArmComparison[];
 }
 
-/** A run or an arm that failed. */
+/** A failed run and its error message. */
 export interface Failure {
   readonly arm: ArmName;
   /** Path relative to the evaluation's directory. */

@@ -21,7 +21,7 @@ import { adapterChanges, encodeFloats, mergedRows, requireHalves, type WeightCha
 import { makeModelDirectory, modelFiles, stateFloat32 } from './model-directory.js';
 import { type MergeHooks, makeRoom, storedBytes, writeParts } from './writing.js';
 
-/** Dtype of changed matrices: the model's own (float16 for quantized blocks), or float32. */
+/** Dtype of changed matrices: the model's own, or float32. For GGUF files, see `mergeGguf`. */
 type MergedDtype = 'stored' | 'float32';
 
 export interface Merged {
@@ -161,7 +161,7 @@ const classes: Readonly<Record<string, string>> = {
 
 /**
  * Merges into a GGUF file's weights, and writes a Hugging Face directory with a tokenizer rebuilt from metadata.
- * @param float32 if false, quantized blocks become float16
+ * @param float32 if true, all weights become float32; if false, only quantized blocks are converted, to float16
  * @throws UserError if config.json can't express the model in the file
  */
 async function mergeGguf(

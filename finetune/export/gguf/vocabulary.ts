@@ -160,7 +160,7 @@ function pairs(merges: Tokenizer['model']['merges']): [string, string][] {
   );
 }
 
-/** True if every text gets a leading space. With `prepend_scheme: first`, none does after a leading control token. */
+/** True if every text gets a leading space. False for `prepend_scheme: first`: text after a control token gets none. */
 function addsSpace({ normalizer, pre_tokenizer }: Tokenizer): boolean {
   const normalizers = z
     .looseObject({ normalizers: z.array(stepSchema).default([]) })
