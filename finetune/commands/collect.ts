@@ -1,4 +1,4 @@
-/** `policyloop finetune collect <config>`: collects training data from many runs over tasks and proposers. */
+/** `policyloop finetune collect <config>`: runs many tasks with many proposers to collect training data. */
 import type { Argv } from 'yargs';
 import { type Arguments, common, configArguments, kinds } from '../../src/base/command.js';
 import type { CommandContext } from '../../src/base/context.js';

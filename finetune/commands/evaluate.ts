@@ -1,4 +1,4 @@
-/** `policyloop finetune evaluate`: compares the base and the tuned model in the same experiments. */
+/** `policyloop finetune evaluate`: compares base, tuned model and baselines in the same experiments. */
 import type { Argv } from 'yargs';
 import { type Arguments, common, kinds, studyOptions } from '../../src/base/command.js';
 import { type CommandContext, requireCount } from '../../src/base/context.js';
@@ -49,7 +49,7 @@ export const options = (y: Argv) =>
       .option('open', common.open),
   ).example(
     '$0 finetune evaluate --tuned tuned --configs cartpole-numeric acrobot-numeric --control random iterations=50',
-    'runs both with the tuned model, its base and random search; the same command resumes',
+    'runs both configs with the tuned model, its base and random search; the same command resumes',
   );
 
 type Args = Arguments<typeof options>;

@@ -66,7 +66,7 @@ export interface Output {
   readonly out: string;
   readonly trainer: TrlTrainer;
   readonly examples: FolderFacts['examples'];
-  /** Comparison of TRL's tokens with those in serving; null if the base model's files aren't available. */
+  /** Compares TRL's tokens with serving; null if the base model's files aren't available. */
   readonly tokens: TokenCheck | null;
   readonly warnings: readonly string[];
   readonly files: readonly string[];

@@ -127,7 +127,7 @@ async function locate({ directory, model, adapter, ignoreKeys }: Args, cwd: stri
   const ignored = listed(ignoreKeys);
   if (isAdapter(place)) {
     if (adapter !== undefined && adapter !== given) throw twice('--adapter', adapter, 'an adapter');
-    const remedy = `pass it too: finetune gguf ${shellWord(given)} --model models/…`;
+    const remedy = `pass the base model too: finetune gguf ${shellWord(given)} --model models/…`;
     return openBase(place, base, cwd, ignored, remedy);
   }
   if (base !== undefined) throw twice('--model', model, 'a model');

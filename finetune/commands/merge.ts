@@ -67,4 +67,4 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
 }
 
 const roundingNote = (share: number) =>
-  `rounding to the stored dtype added an error of ${(100 * share).toFixed(0)} % of the adapter's change; --dtype float32 avoids it, at twice the size`;
+  `rounding to the stored dtype added an error of ${(100 * share).toFixed(0)} % of the adapter's change; --dtype float32 avoids it, at up to twice the size`;

@@ -17,10 +17,13 @@ export const options = (y: Argv) =>
       'key=value, e.g. updates=20 reward.shuffle=true output=tuned-2',
     ).option('dry-run', {
       ...kinds.flag,
-      describe: 'Run a trial update, forecast memory, tokens and time, then stop',
+      describe: 'Run trial updates, forecast memory, time, and tokens or steps, then stop',
     }),
   )
-    .example('$0 finetune rl rl/bandit output=tuned/bandit', 'takes a minute: which of eight arms pays best?')
+    .example(
+      '$0 finetune rl rl/bandit output=tuned/bandit',
+      'learns which of eight arms pays best, within a minute',
+    )
     .example('$0 finetune rl rl/proposer-mountaincar', 'the embedded model learns to propose policies')
     .example('$0 finetune rl mine.yaml', 'trains, or resumes from the checkpoint in its output');
 

@@ -20,7 +20,7 @@ export const options = (y: Argv) =>
     .example('$0 finetune train tune.yaml', 'trains, or resumes an interrupted run')
     .example(
       '$0 finetune train tune.yaml output=quick epochs=1',
-      'with overrides; paths are relative to the config file',
+      'with overrides, whose paths are relative to the working directory',
     );
 
 type Args = Arguments<typeof options>;

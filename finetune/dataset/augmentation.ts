@@ -25,7 +25,11 @@ export type Symmetry =
   /** State s of the transformed environment is `states[s]` of the original, and its action a is `actions[a]`. */
   | { readonly kind: 'table'; readonly states: readonly number[]; readonly actions: readonly number[] };
 
-/** Draws a symmetry uniformly. Output signs flip only if the outputs are the action itself. */
+/**
+ * Draws a symmetry uniformly. Signs flip only if parameter bounds are symmetric, and output signs only if outputs are
+ * continuous actions.
+ * @throws UserError for networks without a projection, programs and custom policies
+ */
 export function drawSymmetry({ parameters, description }: PolicyFamily, random: RandomGenerator): Symmetry {
   const flips = parameters.low === -parameters.high;
   const moved = (count: number, flip: boolean): readonly Moved[] =>
@@ -103,7 +107,7 @@ const silentSets = ['numeric', 'compact'];
 /**
  * Makes copies 1 … `count` of a run, each determined by `seed`, the run's seed and the copy's number.
  * @param warp if true, the copies' prompts also show returns on another scale
- * @throws UserError if the run's prompts mention its environment or can't be rendered
+ * @throws UserError if the run's prompts mention its environment or can't be rendered, or no symmetries are known
  */
 export function augmented(run: SourceRun, count: number, seed: number, warp = false): readonly SourceRun[] {
   return Array.from({ length: count }, (_, i) => {

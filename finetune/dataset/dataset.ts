@@ -40,7 +40,7 @@ export interface DatasetOptions extends GroupTargets, Omit<DemonstrationOptions,
   readonly validation: ValidationPlan;
   /** Seed for drawing held-out runs, `samples`, and the copies' symmetries and scales. */
   readonly seed: number;
-  /** Prompts drawn per run (`hindsight`; default: its iterations), or steps per play (`demonstrations`; default: all). */
+  /** Prompts per run (`hindsight`; default: its iterations), or steps per play (`demonstrations`; default: all). */
   readonly samples?: number | undefined;
   /** Transformed copies per training run. Default: 0. */
   readonly augment?: number | undefined;
@@ -52,7 +52,7 @@ export interface DatasetOptions extends GroupTargets, Omit<DemonstrationOptions,
   readonly context?: number | undefined;
 }
 
-/** A run from which examples were made. */
+/** A run given as input; possibly no examples were made from it. */
 export interface Source {
   readonly run: string;
   readonly environment: string;

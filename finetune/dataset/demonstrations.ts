@@ -41,7 +41,7 @@ export interface PlayedGames {
   readonly played: number;
 }
 
-/** @throws UserError if there is no play at `path`, or it is damaged */
+/** @throws UserError if there is no play at `path`, it is damaged, or its agent acts by tool calls */
 export async function readPlay(
   path: string,
   name: string,

@@ -109,7 +109,7 @@ export function exportRows(examples: readonly Example[], format: RowFormat): rea
   return shape === 'trl-kto' ? withoutRepeats(rows) : rows;
 }
 
-/** Returns no rows for pairs in single-answer formats, or vice versa. */
+/** Returns nothing for a pair in a single-answer format, and vice versa. */
 function contentsOf(example: Example, shape: RowShape): readonly object[] {
   const { prompt, weight, lineage } = example;
   if (example.kind === 'imitation') {

@@ -11,7 +11,7 @@ import { placeKey, type SourceRun } from './source-run.js';
 
 /**
  * Builds prompts that the run could have had, with an answer that it found later. Draws a target entry, an iteration,
- * and a history of earlier entries with lower scores, which is as long as the run's own history at that iteration.
+ * and a history of earlier entries with lower scores (see `historyLength`).
  * The answer contains no reason, because the model gave none for this history.
  * @param samples number of prompts to draw; the rare duplicates aren't replaced
  * @throws UserError if the run's prompt templates are missing or broken

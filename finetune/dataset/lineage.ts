@@ -105,7 +105,7 @@ export interface TrainingState {
   begin(): void;
   /**
    * @param dataset replaces the dataset given at the start
-   * @param use command-line settings to use the result
+   * @param use command-line settings that select the result
    */
   end(outcome: Training['outcome'], dataset?: DatasetLineage, use?: string): TrainingLineage;
   /** Records the failure if `begin` was called. */
@@ -134,7 +134,6 @@ export function trainingState(
   };
 }
 
-/** Writes the lineage atomically. */
 export function writeLineage(directory: string, lineage: TrainingLineage): void {
   mkdirSync(directory, { recursive: true });
   replaceFile(join(directory, lineageFile), `${JSON.stringify(lineage, null, 2)}\n`);

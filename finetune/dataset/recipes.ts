@@ -76,7 +76,7 @@ export function bestOfGroup(
   });
 }
 
-/** Maximum number of candidates per iteration to re-evaluate, unless there are more winners. */
+/** Maximum number of candidates to re-evaluate per iteration and look-ahead, unless there are more winners. */
 const finalistCount = 4;
 
 /** The best candidates of step `first` and the next `further` iterations that beat the best score before that step. */
@@ -151,12 +151,12 @@ function pair(run: SourceRun, step: Step, better: Proposed, worse: Proposed): Pr
 
 const place = ({ entry: { iteration, candidate, score } }: Proposed) => ({ iteration, candidate, score });
 
-/** Largest weight before weights are scaled to mean 1, as in Peng et al. 2019. */
+/** Largest weight, as in Peng et al. 2019, before weights are scaled to mean 1. */
 const largestWeight = 20;
 
 /**
- * Imitates all proposals with weights exp(A), at most 20 (advantage-weighted regression, Peng et al. 2019). A is
- * the gain over the best so far, standardized over the run; weights have a mean of 1.
+ * Imitates all proposals except those before the first evaluation, with weights exp(A), clipped at 20 and scaled to
+ * mean 1 (advantage-weighted regression, Peng et al. 2019). A is the gain over the best so far, standardized per run.
  */
 export function weighted(run: SourceRun): readonly Imitation[] {
   const proposals = run.steps.flatMap((step) => {
@@ -169,7 +169,7 @@ export function weighted(run: SourceRun): readonly Imitation[] {
   return proposals.map(({ step, proposed }, i) => imitate(run, 'weighted', step, proposed, weights[i]!));
 }
 
-/** Weights, rounded to six significant digits so that all machines write the same text. */
+/** Weights with mean 1, rounded to six significant digits so that all machines write the same text. */
 export function advantageWeights(gains: readonly number[]): readonly number[] {
   const centre = mean(gains);
   const spread = standardDeviation(gains);

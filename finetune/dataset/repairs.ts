@@ -1,4 +1,3 @@
-/** Examples that repair programs. */
 import { type CallRecord, callId, currentFailure, stageOf } from '../../src/runs/calls.js';
 import { programFailureText } from '../../src/runs/failure-text.js';
 import { type Imitation, promptHash } from './example.js';

@@ -25,7 +25,7 @@ import { fileHash } from './lineage.js';
 /** In characters. Longer reasons are dropped, because prompts ask for at most three sentences. */
 const longestReason = 600;
 
-/** Formats an answer from which these parameters are parsed. Drops the reason if it would change the result. */
+/** Formats an answer that parses to these parameters. Drops the reason if it would change them. */
 export function formatAnswer(
   parameters: ParameterVector,
   encoding: Encoding,
@@ -83,7 +83,7 @@ export interface SourceRun extends OpenedRun {
 export const placeKey = ({ iteration, candidate }: Pick<BufferEntry, 'iteration' | 'candidate'>) =>
   `${iteration}/${candidate}`;
 
-/** @throws UserError if there is no run at `path`, or it is damaged */
+/** @throws UserError if there is no run at `path`, it is damaged, or its proposals have parents */
 export async function readSourceRun(path: string, name: string): Promise<SourceRun> {
   const opened = await readWholeRun(path);
   const { memory, proposal } = opened.config;

@@ -18,7 +18,7 @@ export interface SplitRun {
   readonly keys: readonly string[];
 }
 
-/** Parses `none`, a fraction or comma-separated names. @throws UserError for an empty name or a number outside (0, 1) */
+/** Parses `none`, a fraction or comma-separated names. @throws UserError for empty names or numbers outside (0, 1) */
 export function parseValidation(text: string): ValidationPlan {
   const trimmed = text.trim();
   if (trimmed === 'none') return { kind: 'none' };

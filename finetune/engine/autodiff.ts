@@ -1,4 +1,4 @@
-/** Reverse-mode automatic differentiation: appends nodes that compute the gradients to the graph. */
+/** Reverse-mode automatic differentiation: extends the graph with nodes that compute the gradients. */
 import type { GraphBuilder, Precision, Value } from '../../src/models/local/graph/graph.js';
 import type { OnnxInitializer, OnnxNode } from '../../src/models/local/graph/onnx-writer.js';
 import type { ParameterSource } from '../../src/models/local/graph/parameters.js';
@@ -10,7 +10,7 @@ interface Known {
   readonly constants?: readonly Value[];
   /** Values that are cheap to compute; the backward pass recomputes them, so they aren't kept. */
   readonly cheap?: ReadonlySet<Value>;
-  /** Inverses of gather indices, to gather gradients, not scatter them. Omitted gradients must be 0 or unused. */
+  /** Inverses of gather indices: gather gradients instead of scattering them. Repeated rows keep only one gradient. */
   readonly inverses?: ReadonlyMap<Value, Value>;
 }
 
@@ -116,7 +116,7 @@ export function droppedValues(nodes: readonly OnnxNode[], kept: ReadonlySet<Valu
 /**
  * Selective recomputation (Korthikanti et al. 2022, arXiv 2205.05198): the backward pass recomputes the layers'
  * values except products with weights, the residual stream and the input of attention's output projection. The
- * dropped values are cheap to compute and take two thirds of the memory.
+ * dropped values are cheap to compute and would take two thirds of the memory.
  * @param active values that depend on a parameter
  * @returns a function of a value and a gradient; a dropped value is recomputed only once the gradient is available
  */

@@ -31,7 +31,6 @@ export function exampleLength({ promptIds, completionIds }: TokenSequence): numb
   return promptIds.length + completionIds.length;
 }
 
-/** Number of trained tokens in an example. */
 export function trainedLength({ completionIds, trained }: TokenSequence): number {
   return trained === undefined ? completionIds.length : trained.filter(Boolean).length;
 }

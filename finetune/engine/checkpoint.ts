@@ -15,14 +15,13 @@ export interface TrainingState {
   /** In the order of `parameters`. */
   readonly moments: readonly Moments[];
   step: number;
-  /** The lowest loss in an evaluation so far, with the parameter values at that step, in the order of `parameters`. */
+  /** The lowest evaluation loss so far, with the parameter values at that step, in the order of `parameters`. */
   best: (StepLoss & { readonly values: readonly Numbers[] }) | undefined;
   evaluationsWithoutGain: number;
   /** Serialized extra state that resuming needs, such as the runs in flight. */
   progress?: string | undefined;
 }
 
-/** The state before any update. */
 export function freshState(parameters: readonly Parameter[]): TrainingState {
   const moments = parameters.map(zeroMoments);
   return { parameters, moments, step: 0, best: undefined, evaluationsWithoutGain: 0 };
@@ -77,7 +76,7 @@ export function writeCheckpoint(file: string, state: TrainingState, owner: Check
   );
 }
 
-/** Returns undefined if there is no checkpoint. @throws UserError if it belongs to another training run */
+/** Returns undefined if there is no checkpoint. @throws UserError if the checkpoint's `identity` differs */
 export function readCheckpoint(
   file: string,
   parameters: readonly Parameter[],
@@ -110,7 +109,7 @@ export function readCheckpoint(
   };
 }
 
-/** Number of threads that the interrupted training used; undefined if there is no checkpoint. */
+/** Number of threads that the interrupted run used; undefined if there is no checkpoint. */
 export function checkpointThreads(file: string): number | undefined {
   return existsSync(file) ? progressOf(readSafetensors(file).metadata).threads : undefined;
 }

@@ -80,8 +80,8 @@ export function initializerRange(directory: string): number {
 }
 
 /**
- * Matrices are normally distributed, biases 0 and norm scales 1. With L layers, the matrices that write to the
- * residual stream are divided by √(2L), so that the stream doesn't grow with depth (Radford et al. 2019).
+ * Matrices are normally distributed, biases 0 and norm scales 1. With L layers, `o_proj` and `down_proj`, which write
+ * to the residual stream, are divided by √(2L), so that the stream doesn't grow with depth (Radford et al. 2019).
  */
 export function randomModel(config: DecoderConfig, deviation: number, seed: number): Parameter[] {
   const random = createGenerator(seed);

@@ -1,4 +1,4 @@
-/** Gradient rules for all operators of the decoder and its losses. y is the node's output, dy = ∂loss/∂y. */
+/** Gradient rules for attention layers, feed-forward layers and losses. y is the node's output, dy = ∂loss/∂y. */
 import type { Value } from '../../src/models/local/graph/graph.js';
 import type { Rule, RuleContext } from './gradient-rule.js';
 import { int8ProductRule } from './int8-product.js';

@@ -1,4 +1,4 @@
-/** Frozen matrices in int8 with one scale per row, computed on first use and cached next to the model. */
+/** Frozen matrices in int8 with one scale per row, computed on first use and cached (see `cachedFile`). */
 import { multipliedMatrices } from '../../src/models/local/graph/packed-parameters.js';
 import {
   type PackedMatrix,

@@ -10,11 +10,11 @@ export interface Schedule {
   readonly warmupSteps: number;
   /** Total number of steps; `linear` and `cosine` reach the floor after the last one. */
   readonly totalSteps: number;
-  /** Lowest rate as a fraction of the peak, in [0, 1]. */
+  /** Final rate of `linear` and `cosine` as a fraction of the peak, in [0, 1]. */
   readonly floor: number;
 }
 
-/** Fraction of the peak rate at a step. Warm-up step s uses (s + 1)/warmupSteps, so the first step isn't wasted. */
+/** Fraction of the peak rate at a zero-based step. The first step of a warm-up uses 1/warmupSteps, not 0. */
 export function scheduleFactor({ kind, warmupSteps, totalSteps, floor }: Schedule, step: number): number {
   if (step < warmupSteps) return (step + 1) / warmupSteps;
   const progress = Math.min(1, (step - warmupSteps) / Math.max(1, totalSteps - warmupSteps));
@@ -83,7 +83,7 @@ export interface MuonSettings {
   readonly weightDecay: number;
 }
 
-/** True for parameters that Muon updates: the layers' matrices, but not embeddings, heads or adapter factors. */
+/** True for parameters that Muon updates: matrices in `model.layers`, but not embeddings, heads or adapter factors. */
 export function isMuonMatrix({ name, shape }: Parameter): boolean {
   return shape.length === 2 && name.startsWith('model.layers.') && !name.includes('.lora_');
 }

@@ -23,7 +23,7 @@ import { orOutOfMemory, type Parameter } from './training-session.js';
 
 export interface SampledReply extends Reply {
   readonly promptIds: readonly number[];
-  /** Includes the end-of-sequence token. */
+  /** Includes the end-of-sequence token, unless the reply was truncated. */
   readonly ids: readonly number[];
   /** Natural log-probabilities among the allowed tokens, at the sampling temperature. */
   readonly logp: readonly number[];
@@ -177,7 +177,7 @@ function remembered(tokenizer: ChatTokenizer): Encode {
   };
 }
 
-/** The token ids of a conversation's prompt. If it shows the whole conversation, reuses sampled ids. */
+/** Token ids of a conversation's next prompt. If it contains the whole conversation, reuses sampled ids. */
 function promptOf(
   tokenizer: ChatTokenizer,
   encode: Encode,

@@ -33,15 +33,14 @@ export function allParameters({
 }
 
 /**
- * Builds the graph. N is the number of tokens in the batch, C the number of targets; sequences are
- * concatenated without padding.
+ * N is the number of tokens in the batch, C the number of targets; sequences are concatenated without padding.
  * Inputs:
- * - `input_ids`, `positions`: int32 [1, N]
+ * - `input_ids`, `positions` and, if rotary embeddings depend on it, `sequence_tokens`: int32 [1, N]
  * - `blocks.*`: locate the sequences for attention (see `Blocks`)
  * - `selected`: int32 [C], the token before each target; repeated if a token has several continuations
  * - `targets`: int32 [C]
  * - `allowed`: int32 [C, K], if the objective is constrained
- * - the objective's inputs, each [C], and every trained parameter by name
+ * - the objective's inputs, each [C], every trained parameter by name, and random numbers if dropout is on
  * Outputs: `loss`, `logp` [C], the objective's outputs [C] and, for training, `grad.<parameter>`. Only
  * selected rows reach the head.
  */

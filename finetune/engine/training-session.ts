@@ -17,7 +17,7 @@ export interface Batch {
   readonly ids: Int32Array;
   /** Position of each token in its sequence [N]. */
   readonly positions: Int32Array;
-  /** Length of each token's sequence [N]; for prompt tokens, the length of the family's longest sequence. */
+  /** Length of each token's sequence [N]; for shared prompt tokens, the length of the family's longest sequence. */
   readonly lengths: Int32Array;
   readonly blocks: BatchBlocks;
   /** Index of the token before each target [C], C ≥ 1. */
@@ -74,7 +74,7 @@ export interface TrainingSession {
   close(): Promise<void>;
 }
 
-/** @throws UserError if memory runs out while loading or running */
+/** @throws UserError if memory runs out, or if int8 products aren't exact here (see `requireInt8`) */
 export async function openTrainingSession(
   { model, folder, graph }: BuiltGraph,
   settings: SessionSettings,
@@ -216,7 +216,7 @@ export function accumulate(sum: Gradients | undefined, part: Gradients): Gradien
 }
 
 /**
- * Checks int8 products. CPUs without VNNI (before Zen 4 and Ice Lake) add two products in 16 bits, which can overflow.
+ * Checks int8 products. CPUs without VNNI instructions add two products in 16 bits, which can overflow.
  * @throws UserError if the products aren't exact, or the device isn't the CPU
  */
 export async function requireInt8(device: string): Promise<void> {

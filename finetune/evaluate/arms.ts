@@ -1,4 +1,4 @@
-/** The arms of an evaluation: the models to compare, each given by its directory, or by provider and name. */
+/** The arms of an evaluation: the models and baselines to compare. */
 import { existsSync, realpathSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { UserError } from '../../src/base/errors.js';

@@ -52,7 +52,7 @@ export interface GroupResult {
   readonly comparisons: readonly ArmComparison[];
 }
 
-/** A run or an arm that failed. */
+/** A failed run and its error message. */
 export interface Failure {
   readonly arm: ArmName;
   /** Path relative to the evaluation's directory. */
@@ -65,7 +65,7 @@ export interface Evaluation {
   readonly version: 1;
   readonly kind: 'evaluation';
   readonly policyloop: string;
-  /** `incomplete` until all runs have completed. */
+  /** `incomplete` until all runs are over (`isOver`). */
   readonly status: 'completed' | 'incomplete';
   readonly arms: readonly {
     readonly name: ArmName;

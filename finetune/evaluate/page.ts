@@ -131,7 +131,7 @@ ${armCurves(curves)}
 ${metricTable(evaluation, experiment)}`;
 }
 
-/** A table with one row per metric: each model's value, and the difference between the tuned model and each other. */
+/** A table with one row per measure: each arm's value, and the tuned model's difference from each other arm. */
 function metricTable({ arms, runs }: Evaluation, experiment: ExperimentResult): Html {
   const comparisons = experiment.comparisons.filter(({ of }) => of === 'tuned');
   const own = runs.filter((run) => run.experiment === experiment.name);

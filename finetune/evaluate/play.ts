@@ -43,7 +43,7 @@ interface EvaluationRequest extends PlayArguments {
 
 const files = { result: resultFiles.evaluation, page: 'index.html' } as const;
 
-/** Plays the remaining runs of an evaluation and prints the results. @returns the exit code */
+/** Completes the runs of an evaluation and prints the results. @returns the exit code */
 export async function playEvaluation(args: EvaluationRequest, context: CommandContext): Promise<number> {
   const stated = args.trainedOn === undefined ? undefined : await environmentsIn(args.trainedOn);
   const { arms, notes } = openArms(args.base, args.tuned, args.control, context.cwd);

@@ -27,7 +27,7 @@ interface ComparedIn {
   readonly comparison: ArmComparison;
 }
 
-/** The comparisons of each experiment, then those of the groups. */
+/** The comparisons in each experiment, then in each group if there are several experiments. */
 export function comparedIn({ experiments, groups }: Evaluation): readonly ComparedIn[] {
   const pooled = experiments.length > 1 ? groups : [];
   return [

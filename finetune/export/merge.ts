@@ -1,4 +1,4 @@
-/** Merges an adapter into its model, W + s·B·A, one tensor at a time to save memory. */
+/** Merges an adapter into its model, W + s·B·A, a block of rows at a time to save memory. */
 import { copyFileSync, existsSync, realpathSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { UserError } from '../../src/base/errors.js';
@@ -21,20 +21,19 @@ import { adapterChanges, encodeFloats, mergedRows, requireHalves, type WeightCha
 import { makeModelDirectory, modelFiles, stateFloat32 } from './model-directory.js';
 import { type MergeHooks, makeRoom, storedBytes, writeParts } from './writing.js';
 
-/** `stored` rounds changed matrices to the model's dtype (quantized blocks to float16); `float32` stores float32. */
+/** Dtype of changed matrices: the model's own, or float32. For GGUF files, see `mergeGguf`. */
 type MergedDtype = 'stored' | 'float32';
 
 export interface Merged {
   readonly changedMatrices: number;
   /** Bytes of all weights. */
   readonly bytes: number;
-  /** Error of rounding to the stored dtype, relative to the adapter's change (both as root sum of squares). */
+  /** Rounding error relative to the adapter's change (both as root sum of squares). Not measured (0) for GGUF files. */
   readonly roundingError: number;
 }
 
 /**
- * Copies the model, and computes the matrices that the adapter changes in float64. The directory appears only when it
- * is complete.
+ * Copies the model, and computes changed matrices in float64. The directory appears only when it is complete.
  * @param output a directory that is empty or doesn't exist yet
  * @throws UserError if the adapter doesn't fit the model, or the disk is full; or the reason of `hooks.signal`
  */
@@ -162,7 +161,7 @@ const classes: Readonly<Record<string, string>> = {
 
 /**
  * Merges into a GGUF file's weights, and writes a Hugging Face directory with a tokenizer rebuilt from metadata.
- * @param float32 if false, quantized blocks become float16
+ * @param float32 if true, all weights become float32; if false, only quantized blocks are converted, to float16
  * @throws UserError if config.json can't express the model in the file
  */
 async function mergeGguf(

@@ -71,7 +71,7 @@ function halfMagnitude(bits: number, value: number): number {
   return sumBits[0]! - 0x3f00_0000;
 }
 
-/** How many numbers share a scale in llama.cpp's Q8_0. */
+/** Number of values that share a scale in llama.cpp's Q8_0. */
 export const q8Block = 32;
 
 /** Q8_0 as in llama.cpp, in float32: per block a float16 scale (largest/127) and 32 int8; halves round away from 0. */

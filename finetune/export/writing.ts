@@ -78,7 +78,6 @@ export async function stoppable<T>(
 
 const chunkBytes = 1 << 22;
 
-/** A stored tensor's bytes in chunks. */
 export function* storedBytes(tensor: StoredTensor): Iterable<Uint8Array> {
   for (let start = 0; start < tensor.length; start += chunkBytes)
     yield readTensorBytes(tensor, start, Math.min(chunkBytes, tensor.length - start));

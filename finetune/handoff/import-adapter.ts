@@ -151,15 +151,15 @@ function warningsOf(
 ): readonly string[] {
   const exportedFor = handOver?.base.hash ?? null;
   const warnings = [
-    ...(handOver?.warnings ?? ['it has no lineage.json, so its training data is unknown']),
+    ...(handOver?.warnings ?? ['there is no lineage.json, so the training data is unknown']),
     base !== undefined &&
       exportedFor !== null &&
       contentHash(base) !== exportedFor &&
       `the base model ${base} differs from the one in the export`,
     !finished &&
       (step === undefined
-        ? 'unknown whether its training finished'
-        : `train.py didn't finish its training: this is the state after step ${step}`),
+        ? "it's unknown whether training finished"
+        : `train.py didn't finish training: these are the weights after step ${step}`),
   ];
   return warnings.filter((warning) => warning !== false);
 }

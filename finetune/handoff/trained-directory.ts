@@ -140,7 +140,7 @@ const stateSchema = z.looseObject({
     .default([]),
 });
 
-/** Reads `finished.json` and `trainer_state.json`, or the newest checkpoint's if the latter is missing. */
+/** Reads `finished.json` and `trainer_state.json`; if the latter is missing, the newest checkpoint's. */
 export function readOutcome(directory: string): TrlOutcome {
   const finished = parsed(finishedSchema, path.join(directory, 'finished.json'));
   const state = parsed(stateSchema, path.join(directory, stateFile(directory)));

@@ -66,7 +66,7 @@ export function openBaseTexts(
   };
 }
 
-/** `{prompt, completion}` or `{prompt, chosen, rejected}`, plus `chat_template_kwargs` if there are any. */
+/** `{prompt, completion}` or `{prompt, chosen, rejected}`; adds `chat_template_kwargs` if there are `variables`. */
 export function messageRows(
   examples: readonly StoredExample[],
   variables: Readonly<Record<string, unknown>>,

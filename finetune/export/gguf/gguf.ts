@@ -1,4 +1,4 @@
-/** Writes a model directory as one GGUF file, for llama.cpp and programs based on it (Ollama, LM Studio). */
+/** Writes a model as one GGUF file, for llama.cpp and programs based on it (Ollama, LM Studio). */
 import path from 'node:path';
 import { UserError } from '../../../src/base/errors.js';
 import { readDecoderConfig } from '../../../src/models/local/families/hf-config.js';
@@ -94,7 +94,7 @@ function exported(
 /** GGUF's `general.file_type` for each type of the matrices. */
 const fileTypes: Readonly<Record<GgufTensorType, number>> = { F32: 0, F16: 1, Q8_0: 7, BF16: 32 };
 
-/** Keys that no longer apply to the new file: file type, alignment and split information. */
+/** Keys that don't apply to the new file: file type, alignment and split information. */
 const outdated = /^general\.(file_type|alignment)$|^split\./;
 
 interface Parts {

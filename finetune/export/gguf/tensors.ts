@@ -51,7 +51,7 @@ export function ggufArchitecture({ architecture }: DecoderConfig): string {
   });
 }
 
-/** Vectors stay float32. Q8_0 needs widths divisible by 32, else F16 is used. @throws UserError for wrong shapes */
+/** Only matrices use `type`; the rest, and position embeddings, are float32. @throws UserError for wrong shapes */
 export function fileTensors(
   config: DecoderConfig,
   weights: StoredTensors,
@@ -90,9 +90,9 @@ export function fileTensors(
   ];
 }
 
-/** Position embeddings stay float32. */
 const keptExact = ({ modules }: DecoderConfig, name: string) => name === `${modules.positions}.weight`;
 
+/** Q8_0 needs widths divisible by 32, so other matrices use F16. */
 export const matrixType = (type: GgufTensorType, columns: number): GgufTensorType =>
   type === 'Q8_0' && columns % q8Block !== 0 ? 'F16' : type;
 
@@ -120,7 +120,8 @@ const unchanged: FileForm = { rows: 1, change: (values) => values };
 
 /**
  * Hugging Face rotates element i of a head's first half with element i of its second half. Some of llama.cpp's
- * architectures pair neighboring elements, so the rows of queries and keys are reordered.
+ * architectures pair neighboring elements, so the rows of queries and keys are reordered. Norms stored as offsets from
+ * 1 get 1 added.
  */
 export function fileForm(config: DecoderConfig, name: string): FileForm {
   const { interleaved, wholeNorms } = ggufFamilies[ggufArchitecture(config)]!;

@@ -59,7 +59,7 @@ export function addedBos(directory: string, config: DecoderConfig): string | und
   return addBos ? [...tokenIds(tokenizer)].find(([, id]) => id === bos)?.[0] : undefined;
 }
 
-/** If the file doesn't specify it, llama.cpp adds the token for SentencePiece models. */
+/** If the file has no `add_bos_token`, llama.cpp adds the token for SentencePiece models. */
 function storedBos({ metadata }: GgufFile): string | undefined {
   const value = (name: string) => metadata.get(`tokenizer.ggml.${name}`);
   const adds = value('add_bos_token') ?? value('model') === 'llama';
@@ -160,7 +160,7 @@ function pairs(merges: Tokenizer['model']['merges']): [string, string][] {
   );
 }
 
-/** True if every text gets a leading space. With `prepend_scheme: first`, none does after a leading control token. */
+/** True if every text gets a leading space. False for `prepend_scheme: first`: text after a control token gets none. */
 function addsSpace({ normalizer, pre_tokenizer }: Tokenizer): boolean {
   const normalizers = z
     .looseObject({ normalizers: z.array(stepSchema).default([]) })
@@ -219,7 +219,7 @@ function tokenIds({ model, added_tokens: added }: Tokenizer): ReadonlyMap<string
   return new Map([...Object.entries(model.vocab), ...added.map(({ content, id }) => [content, id] as const)]);
 }
 
-/** The control tokens around every text; undefined for an older tokenizer, whose config determines them. */
+/** Control tokens around every text; undefined for older tokenizers, where `tokenizer_config.json` specifies them. */
 function frameOf(processor: Tokenizer['post_processor']): { first: string; last: string } | undefined {
   const { processors } = z
     .looseObject({ processors: z.array(stepSchema).default([]) })

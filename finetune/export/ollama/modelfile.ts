@@ -24,7 +24,7 @@ export interface Modelfile {
   readonly template: boolean;
 }
 
-/** @throws UserError for a name with a line break */
+/** @throws UserError if the GGUF file's name contains a line break */
 export function ggufModelfile(
   model: string,
   gguf: string,

@@ -186,7 +186,7 @@ describe('finetune import', () => {
     expect(await command('came-back', { model: base, out: 'mine' })).toBe(0);
     expect(result().warnings).toEqual([
       expect.stringContaining('no lineage.json'),
-      expect.stringContaining('unknown whether its training finished'),
+      expect.stringContaining('unknown whether training finished'),
     ]);
     expect(readLineage(join(cwd, 'mine'))).toMatchObject({
       dataset: { sources: null },
@@ -221,7 +221,7 @@ describe('finetune import', () => {
     expect(message).toMatch(/only checkpoints[\s\S]*checkpoint-1/);
     expect(await command('run/checkpoint-1', { model: base, out: 'mine' })).toBe(0);
     expect(result().warnings.join()).toMatch(
-      /train\.py didn't finish its training: this is the state after step 1/,
+      /train\.py didn't finish training: these are the weights after step 1/,
     );
   });
 
