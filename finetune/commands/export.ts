@@ -4,6 +4,7 @@ import { styleText } from 'node:util';
 import type { Argv } from 'yargs';
 import { type Arguments, common, kinds } from '../../src/base/command.js';
 import { type CommandContext, requireCount, shownPath } from '../../src/base/context.js';
+import { plural } from '../../src/format/numbers.js';
 import { plainName } from '../../src/storage/files.js';
 import type { FolderFacts } from '../handoff/texts.js';
 import type { TokenCheck } from '../handoff/trl-rows.js';
@@ -105,7 +106,10 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
       : `${tokens.same} answers match serving, ${tokens.longer} have extra tokens at the end, ${tokens.different} differ`;
   context.print(
     [
-      styleText('bold', `${trainer}: ${examples.train} examples, ${examples.validation} for validation`),
+      styleText(
+        'bold',
+        `${trainer}: ${plural(examples.train, 'example')}, ${examples.validation} for validation`,
+      ),
       `tokens      ${compared}`,
       `folder      ${folder}`,
       `run         ${nodes === 1 ? 'bash run.sh, or ' : ''}sbatch slurm.sh in that folder; see its README.md`,

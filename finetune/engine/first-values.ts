@@ -60,8 +60,6 @@ export function writeAdapter(
   replaceFile(path.join(directory, 'adapter_config.json'), `${JSON.stringify(config, null, 2)}\n`);
 }
 
-const residual = /\.(o_proj|down_proj)\.weight$/;
-
 export function storedModel(config: DecoderConfig, weights: StoredTensors): Parameter[] {
   return decoderTensors(config).map(({ name, shape }) => {
     const tensor = requireTensor(weights, name);
@@ -80,14 +78,17 @@ export function initializerRange(directory: string): number {
 }
 
 /**
- * Matrices are normally distributed, biases 0 and norm scales 1. With L layers, `o_proj` and `down_proj`, which write
- * to the residual stream, are divided by √(2L), so that the stream doesn't grow with depth (Radford et al. 2019).
+ * Matrices are normally distributed, biases 0 and norm scales 1. With L layers, output projections, which write to the
+ * residual stream, are divided by √(2L), so that the stream doesn't grow with depth (Radford et al. 2019).
  */
 export function randomModel(config: DecoderConfig, deviation: number, seed: number): Parameter[] {
   const random = createGenerator(seed);
+  const { attentionOutput, down } = config.modules;
+  const outputs = [attentionOutput, down, 'out_proj'].map((module) => `.${module}.weight`);
   return decoderTensors(config).map(({ name, shape }) => {
     const values = new Float32Array(elementCount(shape));
-    const own = residual.test(name) ? deviation / Math.sqrt(2 * config.layers.length) : deviation;
+    const isOutput = outputs.some((ending) => name.endsWith(ending));
+    const own = isOutput ? deviation / Math.sqrt(2 * config.layers.length) : deviation;
     if (shape.length === 2) for (let i = 0; i < values.length; i++) values[i] = random.normal(0, own);
     else if (!name.endsWith('.bias')) values.fill(1 - config.norm.offset);
     return { name, shape, values };

@@ -83,9 +83,9 @@ export interface MuonSettings {
   readonly weightDecay: number;
 }
 
-/** True for parameters that Muon updates: matrices in `model.layers`, but not embeddings, heads or adapter factors. */
+/** True for parameters that Muon updates: matrices of layers, but not embeddings, heads or adapter factors. */
 export function isMuonMatrix({ name, shape }: Parameter): boolean {
-  return shape.length === 2 && name.startsWith('model.layers.') && !name.includes('.lora_');
+  return shape.length === 2 && /\.\d+\./.test(name) && !name.includes('.lora_');
 }
 
 export interface Muon {

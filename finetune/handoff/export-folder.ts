@@ -2,6 +2,7 @@
 import { chmodSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { UserError } from '../../src/base/errors.js';
+import { plural } from '../../src/format/numbers.js';
 import { writeWhole } from '../../src/storage/draft.js';
 import { readStoredDataset, type StoredExample } from '../dataset/read-dataset.js';
 import { requireNewDirectory, writeRows } from '../dataset/write-dataset.js';
@@ -172,7 +173,7 @@ function warningsOf(
     method.kind === 'lora' &&
       method.quantization !== 'none' &&
       `The base model isn't quantized on the other machine (here: ${method.quantization}); serve the adapter without model.quantization.`,
-    leftOut > 0 && `${leftOut} examples with a weight of 0 or less are excluded.`,
+    leftOut > 0 && `Excluded: ${plural(leftOut, 'example')} with a weight of 0 or less.`,
   ];
   return warnings.filter((warning) => warning !== false);
 }
@@ -193,7 +194,7 @@ function tokenWarnings(
       : '';
   const warnings = [
     different > 0 &&
-      `For ${different} answers, TRL's tokens differ from serving (the chat template changes answers or inserts the date, or a message contains a control token).${remedy}`,
+      `For ${plural(different, 'answer')}, TRL's tokens differ from serving (the chat template changes answers or inserts the date, or a message contains a control token).${remedy}`,
     longest > contextTokens &&
       `The longest example has ${longest} tokens; the model's context has ${contextTokens}.`,
   ];

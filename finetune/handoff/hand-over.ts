@@ -72,11 +72,12 @@ export function findHandOver(directory: string): HandOver | undefined {
     try {
       content = parseJson(readFileSync(file, 'utf8'));
     } catch {
+      // A file of this name in a parent directory may be unrelated, so ignore it.
+      if (place !== directory) continue;
       throw damaged(file, 'not JSON');
     }
     const parsed = schema.safeParse(content);
     if (parsed.success) return parsed.data;
-    // A file of this name in a parent directory may be unrelated, so ignore it.
     if (place !== directory) continue;
     const issue = parsed.error.issues[0]!;
     throw damaged(file, `${issue.path.join('.') || 'content'}: ${issue.message}`);

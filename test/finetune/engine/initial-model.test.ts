@@ -4,32 +4,45 @@ import { expect, it } from 'vitest';
 import { initializerRange, randomModel } from '../../../finetune/engine/first-values.js';
 import { readDecoderConfig } from '../../../src/models/local/families/hf-config.js';
 import { referenceDirectory } from '../../models/local/fixture.js';
+import { familyDirectory } from '../../models/local/reference-families.js';
 import { temporaryDirectory } from '../../support/experiments.js';
 
 const place = temporaryDirectory();
 
-it('a random model is as wide as its config says, and narrower where it adds to the residual stream', () => {
-  const config = readDecoderConfig(referenceDirectory('qwen2-tied-bf16-sharded'));
-  const model = randomModel(config, 0.05, 3);
-  const deviations = model
-    .filter(({ shape }) => shape.length === 2)
-    .map(({ name, values }) => ({
-      expected: /o_proj|down_proj/.test(name) ? 0.05 / Math.sqrt(2 * config.layers.length) : 0.05,
-      found: Math.sqrt(Float64Array.from(values).reduce((sum, value) => sum + value ** 2, 0) / values.length),
-      // Four standard errors of a standard deviation.
-      tolerance: 4 / Math.sqrt(2 * values.length),
-    }));
-  for (const { expected, found, tolerance } of deviations)
-    expect(Math.abs(found / expected - 1)).toBeLessThan(tolerance);
-  for (const { name, shape, values } of model)
-    if (shape.length === 1)
-      expect(
-        values.every((value) => value === (name.endsWith('.bias') ? 0 : 1)),
-        name,
-      ).toBe(true);
-  expect(randomModel(config, 0.05, 3)).toEqual(model);
-  expect(randomModel(config, 0.05, 4)).not.toEqual(model);
-});
+const outputs = /\.(o_proj|down_proj|c_proj|output_linear|out_proj|w2)\.weight$/;
+
+it.each([
+  ['qwen2', referenceDirectory('qwen2-tied-bf16-sharded')],
+  ['gpt2', familyDirectory('gpt2')],
+  ['granite4', familyDirectory('granite4')],
+  ['lfm2', familyDirectory('lfm2')],
+])(
+  'a random %s is as wide as its config says, and narrower where it adds to the residual stream',
+  (_, directory) => {
+    const config = readDecoderConfig(directory);
+    const model = randomModel(config, 0.05, 3);
+    const deviations = model
+      .filter(({ shape }) => shape.length === 2)
+      .map(({ name, values }) => ({
+        expected: outputs.test(name) ? 0.05 / Math.sqrt(2 * config.layers.length) : 0.05,
+        found: Math.sqrt(
+          Float64Array.from(values).reduce((sum, value) => sum + value ** 2, 0) / values.length,
+        ),
+        // Four standard errors of a standard deviation.
+        tolerance: 4 / Math.sqrt(2 * values.length),
+      }));
+    for (const { expected, found, tolerance } of deviations)
+      expect(Math.abs(found / expected - 1)).toBeLessThan(tolerance);
+    for (const { name, shape, values } of model)
+      if (shape.length === 1)
+        expect(
+          values.every((value) => value === (name.endsWith('.bias') ? 0 : 1)),
+          name,
+        ).toBe(true);
+    expect(randomModel(config, 0.05, 3)).toEqual(model);
+    expect(randomModel(config, 0.05, 4)).not.toEqual(model);
+  },
+);
 
 it('reads the width from config.json', () => {
   const write = (content: object) => writeFileSync(join(place, 'config.json'), JSON.stringify(content));

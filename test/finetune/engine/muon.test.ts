@@ -45,6 +45,8 @@ it('shrinks the weights and averages the gradients', async () => {
 it('is for the matrices of the layers', () => {
   const one = (name: string, shape: number[]) => isMuonMatrix({ name, shape, values: new Float32Array() });
   expect(one('model.layers.1.self_attn.q_proj.weight', [4, 4])).toBe(true);
+  expect(one('transformer.h.1.attn.c_attn.weight', [4, 4])).toBe(true);
+  expect(one('transformer.wte.weight', [9, 4])).toBe(false);
   expect(one('model.layers.1.input_layernorm.weight', [4])).toBe(false);
   expect(one('model.embed_tokens.weight', [9, 4])).toBe(false);
   expect(one('model.layers.1.self_attn.q_proj.lora_A.weight', [2, 4])).toBe(false);

@@ -148,7 +148,7 @@ method: { kind: lora, rank: 4, alpha: 6, rsLora: true, dropout: 0.1, modules: [q
     expect(readdirSync(join(cwd, 'folder', 'data'))).toEqual(['train.jsonl']);
     expect(result().warnings).toEqual([
       expect.stringContaining('weights'),
-      expect.stringContaining('2 examples with a weight of 0 or less are excluded'),
+      expect.stringContaining('Excluded: 2 examples with a weight of 0 or less'),
     ]);
     expect(text('README.md')).toContain('weights');
     expect(text('sft.yaml')).toContain('eval_strategy: "no"');
