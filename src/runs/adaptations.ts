@@ -8,7 +8,7 @@ export interface AdaptationTotals {
   /** Optimizer steps. */
   readonly steps: number;
   readonly answers: number;
-  /** Part of the run's wall time. */
+  /** Wall time of the updates. */
   readonly seconds: number;
   /** Standard deviation of the rewards within a group, averaged over groups and updates. */
   readonly spread: number;

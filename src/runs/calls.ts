@@ -1,4 +1,4 @@
-/** Model calls of a run and their usage. */
+/** Records of model calls, and their usage. */
 import type { ScoredChoice } from '../agents/scored.js';
 import type { Action } from '../environments/environment.js';
 import type { ChatMessage, Completion, FailedCall } from '../models/language-model.js';
@@ -8,7 +8,7 @@ import type { ParseFailure } from '../prompting/answer/parse.js';
 export interface CallPosition {
   readonly iteration: number;
   readonly candidate: number;
-  /** 0 for the first request, then 1, 2, … for corrections. */
+  /** 0 for the first call, then 1, 2, … for corrections. */
   readonly attempt: number;
 }
 
@@ -16,22 +16,21 @@ export const callId = ({ iteration, candidate, attempt }: CallPosition): string 
   `iteration ${iteration}, candidate ${candidate}, attempt ${attempt}`;
 
 /**
- * Purpose of a call: a proposal, a correction of a proposal, a revision by the critic, or feedback. Corrections of
- * a revision or of feedback keep its purpose. Terms used everywhere: a *call* asks a model once; a *proposal* is
- * the first call for one *candidate* with its corrections; an *evaluation* is a policy with the episodes that it
- * played.
+ * The purpose of a call. Corrections of a revision (`critic`) or of feedback keep its purpose. Terms used everywhere: a
+ * *call* asks a model once; a *proposal* is the first call for one *candidate* with its corrections; an *evaluation*
+ * is a policy with the episodes that it played.
  */
 export type CallPurpose = 'proposal' | 'correction' | 'critic' | 'feedback';
 
 type Purposeful = Pick<CallPosition, 'attempt'> & { readonly purpose?: CallPurpose | undefined };
 
-/** Runs of earlier versions record the purpose only for the critic and feedback. */
+/** Earlier versions recorded the purpose only for the critic and feedback. */
 export const purposeOf = ({ attempt, purpose }: Purposeful): CallPurpose =>
   purpose ?? (attempt > 0 ? 'correction' : 'proposal');
 
 export const purposeSql = "coalesce(purpose, CASE WHEN attempt > 0 THEN 'correction' ELSE 'proposal' END)";
 
-/** Purpose of a call, counting corrections as proposals. */
+/** The purpose of a call; corrections of proposals count as proposals. */
 export function stageOf(call: Purposeful): Stage {
   const purpose = purposeOf(call);
   return purpose === 'correction' ? 'proposal' : purpose;
@@ -39,7 +38,7 @@ export function stageOf(call: Purposeful): Stage {
 
 export type Stage = Exclude<CallPurpose, 'correction'>;
 
-/** Candidate numbers of the revision and the feedback question; they follow the numbers of the proposals. */
+/** The revision and the feedback question are numbered like candidates, after the proposals. */
 export const numbersAfter = (candidates: number) => ({ critic: candidates, feedback: candidates + 1 });
 
 /** Why a reply was rejected; `ambiguous` occurs only in older runs. */
@@ -47,11 +46,10 @@ export type LoggedFailure =
   | ParseFailure
   | { readonly kind: 'ambiguous'; readonly readings: readonly [string, string] };
 
-/** Maps failures of older versions to current ones. */
 export const currentFailure = (failure: LoggedFailure): ParseFailure =>
   failure.kind === 'ambiguous' ? { kind: 'missing' } : failure;
 
-/** One model call: a line of `calls.jsonl`. */
+/** One model call, as recorded in `calls.jsonl`. */
 export interface CallRecord extends CallPosition {
   readonly messages: readonly ChatMessage[];
   readonly seed: number;
@@ -59,18 +57,17 @@ export interface CallRecord extends CallPosition {
   readonly purpose?: CallPurpose;
   /** With a portfolio: name of the member that was called. */
   readonly member?: string;
-  /** With `pipeline`: number of earlier iterations whose results the prompt could not show yet. */
+  /** With `pipeline`: number of earlier iterations whose results weren't known when the prompt was written. */
   readonly behind?: number;
   readonly outcome:
     | {
         readonly kind: 'accepted';
         /** Empty for actions in games and for feedback. */
         readonly parameters: ParameterVector;
-        /** The return predicted by the reply. */
+        /** The return that the reply predicts. */
         readonly predicted?: number;
-        /** Set if a proposal too close to an earlier one was moved: its original parameters and distance. */
+        /** Set if a proposal was moved because it was too close to an evaluated one: its original parameters and distance. */
         readonly moved?: { readonly from: ParameterVector; readonly distance: number };
-        /** The source of the proposed program. */
         readonly program?: string;
         readonly action?: Action;
         /** All possible actions with their scores, if the model scored actions. */
@@ -78,20 +75,20 @@ export interface CallRecord extends CallPosition {
       }
     | { readonly kind: 'rejected'; readonly failure: LoggedFailure }
     | FailedCall;
-  /** Only on the first call of a request for several completions: their number. Their other calls follow. */
+  /** Number of completions requested at once, if several; only on the first of their calls. */
   readonly choices?: number;
   /** Absent if the call failed. */
   readonly completion?: Completion;
-  /** In US dollars, or in the currency of `model.price`; absent without a price. */
+  /** In US dollars, or in the currency of `model.price`; absent if the call failed or has no price. */
   readonly cost?: number;
   /** ISO 8601. */
   readonly time: string;
 }
 
-/** A finished call whose answer may not have been processed yet. */
+/** A finished call; `outcome` is absent until its answer is processed. */
 export type EndedCall = Omit<CallRecord, 'outcome'> & Partial<Pick<CallRecord, 'outcome'>>;
 
-/** Kinds of the faults in a call: in its failed attempts and in its reply. */
+/** The kinds of all faults in a call: those of its failed attempts and of its reply. */
 export function faultsOf({ completion, outcome }: EndedCall): readonly string[] {
   const tries = outcome?.kind === 'error' ? outcome.failedTries : completion?.failedTries;
   return [
@@ -101,7 +98,7 @@ export function faultsOf({ completion, outcome }: EndedCall): readonly string[] 
   ];
 }
 
-/** Sums over the calls of a run. */
+/** Usage summed over the calls of a run. */
 export interface UsageTotals {
   readonly calls: number;
   /** Calls without a completion. */
@@ -114,9 +111,9 @@ export interface UsageTotals {
   readonly latencyMs: number;
   /** Absent without a price. */
   readonly cost?: number;
-  /** Month of the list prices used for the cost, e.g. `2026-09`; absent with `model.price`. */
+  /** Month of the oldest list price used for the cost, e.g. `2026-09`; absent if only `model.price` was used. */
   readonly listed?: string;
-  /** Upper bound on the tokens that the provider did not report; it counts towards limits. */
+  /** Upper bound on the tokens that the provider didn't report; it counts towards limits. */
   readonly unreported?: number;
   /** Number of faults by kind (ModelErrorKind, ReplyFault). */
   readonly faults?: Readonly<Record<string, number>>;
@@ -142,11 +139,11 @@ export type LimitName =
 
 export interface Cap {
   readonly limit: LimitName;
-  /** For `perCall` limits, the amount that the largest call used. */
+  /** For `perCall` limits, the largest amount that a single call used. */
   readonly used: number;
   readonly cap: number;
 }
 
-/** The reply to show on a page; undefined for a search over programs, whose replies contain only numbers. */
+/** The reply to show; undefined for a baseline that searches programs, because its replies contain only numbers. */
 export const shownReply = ({ completion, messages }: CallRecord, arePrograms: boolean): string | undefined =>
   arePrograms && messages.length === 0 ? undefined : completion?.text;

@@ -7,7 +7,7 @@ import type { Manifest } from './manifest.js';
 import { groupFile, nothingRecorded, runFiles, type TakenOver } from './reader.js';
 import { type Durability, type RunDirectory, RunWriter } from './writer.js';
 
-/** @throws UserError if the directory is not empty: a run is never overwritten */
+/** @throws UserError if the directory isn't empty, except for files of a start that was cut off */
 export function createRunDirectory(
   path: string,
   content: Partial<TakenOver> & {
@@ -38,8 +38,8 @@ export function createRunDirectory(
 }
 
 /**
- * Writes the files that turn an empty directory into a run or a group. If writing fails, removes them all, so the
- * command can be repeated.
+ * Writes the files that turn an empty directory into a run or a group of repeats. Removes them all if writing fails,
+ * so that the command can be repeated.
  */
 function begin(path: string, files: Readonly<Record<string, string>>): void {
   try {
@@ -53,7 +53,7 @@ function begin(path: string, files: Readonly<Record<string, string>>): void {
 /**
  * Creates the parent directory of repeats.
  * @param group content of `group.json`
- * @throws UserError if the directory is not empty
+ * @throws UserError as for `createRunDirectory`
  */
 export function createGroupDirectory(path: string, configYaml: string, group: object): void {
   requireEmpty(path);

@@ -7,36 +7,35 @@ import type { BufferEntry, Feedback, RacingTotals } from '../rollout/replay-buff
 import type { CallRecord, Cap, LimitName, LoggedFailure, UsageTotals } from './calls.js';
 
 export interface GameTurn {
-  /** The message shown to the player. */
   readonly message: string;
-  /** The model's reply. */
+  /** Present only if a model or a person plays. */
   readonly reply?: string;
-  /** Absent if nothing was played because the reply named no action. */
+  /** Absent if the reply named no action and no fallback action was played. */
   readonly action?: Action;
-  /** The action's name, if the action is a number with a name. */
+  /** The action's name, if it has one and is recorded as a number. */
   readonly words?: string;
-  /** False if the reply named no possible action; absent for players without a model. */
+  /** False if the reply named no possible action; absent if there is no reply. */
   readonly valid?: boolean;
   readonly reward: number;
 }
 
-/** A game: a line of `episodes.jsonl`. Its calls have the same iteration and candidate. */
+/** A line of `episodes.jsonl` for a play. The calls of a game have its iteration and candidate. */
 export interface GameRecord {
   /** 1-based index of the batch of concurrent games. */
   readonly iteration: number;
   readonly candidate: number;
-  /** 0-based index of the game. */
+  /** 0-based index of the game within the play. */
   readonly episode: number;
   readonly seed: number;
   readonly turns: readonly GameTurn[];
   /** The final observation. */
   readonly last: string;
   readonly return: number;
-  /** Number of steps. */
+  /** In steps. */
   readonly length: number;
   readonly terminated: boolean;
   readonly truncated: boolean;
-  /** Only in text worlds. */
+  /** This and the following fields are present only in text worlds. */
   readonly objective?: string;
   readonly score?: number;
   readonly maxScore?: number | null;
@@ -45,8 +44,8 @@ export interface GameRecord {
 }
 
 /**
- * A candidate evaluated on seeds that played no part in selecting it. `selection`: measured to choose among the
- * best few candidates. `final`: the chosen candidate.
+ * A candidate's evaluation on fresh seeds. `selection`: to choose among the best few candidates. `final`: the chosen
+ * candidate, on seeds that played no part in choosing it.
  */
 export interface Confirmation {
   readonly stage: 'selection' | 'final';
@@ -55,7 +54,7 @@ export interface Confirmation {
   readonly parameters: ParameterVector;
   /** Source of a program; `parameters` then holds its structure and its constants. */
   readonly program?: string;
-  /** The score by which it was selected. */
+  /** Its score during the search. */
   readonly observed: number;
   readonly mean: number;
   /** 95% interval of the mean. */
@@ -89,7 +88,8 @@ export type StopReason =
     };
 
 /**
- * An update of the model from the answers since the last one; `entropy`, `kl` and `mismatch` are means over tokens.
+ * An update of the model from the answers since the previous update; `entropy`, `kl` and `mismatch` are means over
+ * tokens.
  */
 export interface Adaptation {
   /** 1-based. */
@@ -100,18 +100,19 @@ export interface Adaptation {
   readonly reward: number;
   /** Mean over groups of the standard deviation of their rewards. */
   readonly spread: number;
-  /** Share of groups that teach nothing because all their rewards are equal. */
+  /** Share of groups that teach nothing because all their rewards are equal, in [0, 1]. */
   readonly flat: number;
-  /** Optimizer steps; if 0, there was nothing to learn from, and the other optional fields are absent. */
+  /** Optimizer steps; if 0, there was nothing to learn from, and the optional fields are absent. */
   readonly steps: number;
   readonly loss?: number;
   readonly gradientNorm?: number;
   /** In nats per token. */
   readonly entropy?: number;
-  /** KL divergence to the initial model, and between trainer and sampler, in nats per token. */
+  /** KL divergence to the initial model, if the objective uses it, in nats per token. */
   readonly kl?: number;
+  /** KL divergence between trainer and sampler, in nats per token. */
   readonly mismatch?: number;
-  /** Part of the run's wall time. */
+  /** Wall time of the update. */
   readonly seconds: number;
 }
 
@@ -123,14 +124,14 @@ export interface SettingChange {
   readonly now?: unknown;
 }
 
-/** Result of a revision. A revision is itself a candidate of its iteration, with number `candidate`. */
+/** Result of asking the critic for a revision, which is numbered like a candidate of the iteration (`candidate`). */
 export interface Revision {
   readonly kind: 'revised';
   readonly iteration: number;
   readonly candidate: number;
-  /** Number of the candidate that it revises. */
+  /** Number of the candidate to revise. */
   readonly revises: number;
-  /** `kept`: the answer changes nothing. `rejected`: no usable answer. */
+  /** `kept`: the critic changed nothing. `rejected`: no usable revision. */
   readonly result: 'better' | 'no-better' | 'kept' | 'rejected';
   /** Score of the revised candidate. */
   readonly before: number;
@@ -140,7 +141,6 @@ export interface Revision {
   readonly distance?: number;
 }
 
-/** A question about an episode. */
 interface FeedbackQuestion {
   readonly iteration: number;
   readonly candidate: number;
@@ -151,11 +151,11 @@ interface FeedbackQuestion {
 
 export interface FeedbackResult extends FeedbackQuestion, Pick<Feedback, 'rating' | 'remark'> {
   readonly kind: 'feedback';
-  /** `unanswered`: no answer in time. `unusable`: no reply could be parsed. */
+  /** `unanswered`: no answer in time, or an empty one. `unusable`: no usable reply. */
   readonly result: 'given' | 'skipped' | 'unanswered' | 'unusable';
 }
 
-/** Proposal outcomes over all completed iterations. */
+/** Outcomes of the proposals in a run. */
 export interface ProposalTally {
   readonly rejected: number;
   /** Proposals that the critic was asked to revise. */
@@ -175,7 +175,7 @@ export function tallyOf(events: Iterable<RunEvent>, before?: ProposalTally): Pro
   return { better, rejected, revisions };
 }
 
-/** Everything that happens in a run. The console, the logs and the report are all made from these events. */
+/** Everything that happens in a run. The console, the logs and the report are made from these events. */
 export type RunEvent =
   | {
       readonly kind: 'run-started';
@@ -197,7 +197,7 @@ export type RunEvent =
       readonly kind: 'warmup-evaluated';
       readonly entry: BufferEntry;
       readonly episodes: readonly EpisodeRecord[];
-      /** Total number of warm-up policies. */
+      /** Total number of warm-up policies, including imported ones. */
       readonly of: number;
     }
   | { readonly kind: 'call-finished'; readonly call: CallRecord }
@@ -218,13 +218,13 @@ export type RunEvent =
   | ({ readonly kind: 'feedback-asked' } & FeedbackQuestion)
   | FeedbackResult
   | { readonly kind: 'game-finished'; readonly game: GameRecord }
-  /** An iteration finished. `score` is its best candidate's score; absent if all candidates were rejected. */
+  /** `score`: the best candidate's score (absent if nothing was evaluated), or the mean return of a batch of games. */
   | {
       readonly kind: 'iteration-finished';
       readonly iteration: number;
       readonly score?: number;
       readonly best?: number;
-      /** The update of the model; absent if it isn't trained. */
+      /** Present if the model was updated after this iteration. */
       readonly adapted?: Adaptation;
       readonly usage: UsageTotals;
       /** How much of each limit is used. */
@@ -244,11 +244,11 @@ export type RunEvent =
       /** For `set`; empty if nothing changed. */
       readonly changes?: readonly SettingChange[];
     }
-  /** The user has asked the run to stop; it waits for calls in flight, but at most `seconds` if set. */
+  /** The user asked the run to stop, but calls are in flight; it waits for them, at most `seconds` if set. */
   | { readonly kind: 'waiting'; readonly seconds?: number }
-  /** A request waits for the rate limit (`model.requestsPerMinute`) or for Retry-After. */
+  /** A request is waiting because of `model.requestsPerMinute` or a Retry-After header. */
   | { readonly kind: 'rate-limited'; readonly seconds: number }
-  /** `of`: number of measurements, which is one more than `candidates` if there are several of them. */
+  /** `of`: number of evaluations: 1 for a single candidate, otherwise one more than `candidates`. */
   | {
       readonly kind: 'confirmation-started';
       readonly candidates: number;
@@ -281,8 +281,6 @@ export function firstFaults(emit: (event: RunEvent) => void): NonNullable<Genera
 export type LoggedEvent = {
   /** ISO 8601. */
   readonly time: string;
-  /**
-   * Line counts of the other logs at the end of the iteration; if a log has fewer, the iteration is incomplete.
-   */
+  /** Line counts of the other logs after the iteration; if a log has fewer lines, the iteration is incomplete. */
   readonly lines?: { readonly evaluations: number; readonly episodes: number; readonly calls: number };
 } & RunEvent;

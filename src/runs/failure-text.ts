@@ -31,7 +31,7 @@ export const faultMeaning: Readonly<Record<ModelErrorKind | ReplyFault, string>>
   'usage-wrong': 'implausible token counts; missing ones are estimated',
 };
 
-/** The kinds by which a report counts failed calls. */
+/** Why a reply was rejected, or why a call failed. */
 export type FailureKind = LoggedFailure['kind'] | `error: ${ModelErrorKind}`;
 
 export function failureKind(
@@ -70,7 +70,7 @@ const rejectionMeaning: Readonly<Record<LoggedFailure['kind'], string>> = {
   ambiguous: 'a reply that earlier versions found ambiguous',
 };
 
-/** The meaning of a fault, or of `rejected: …`; undefined for a kind that this version doesn't know. */
+/** Explains a kind of fault, or `rejected: <kind>`; undefined if this version doesn't know the kind. */
 export function kindMeaning(kind: string): string | undefined {
   const [, reason] = /^rejected: (.*)$/s.exec(kind) ?? [];
   const [meanings, key]: [Readonly<Record<string, string>>, string] =
@@ -78,7 +78,7 @@ export function kindMeaning(kind: string): string | undefined {
   return Object.hasOwn(meanings, key) ? meanings[key] : undefined;
 }
 
-/** Explains why a reply was rejected, and quotes the beginning of the reply. */
+/** Explains why a reply was rejected, and quotes its beginning. */
 export function rejectionText({ completion, outcome }: CallRecord, characters = 80): string {
   const explained = outcome.kind === 'rejected' ? explainFailure(outcome.failure) : '';
   const line = completion?.text.replaceAll(/\s+/g, ' ').trim() ?? '';
@@ -87,7 +87,7 @@ export function rejectionText({ completion, outcome }: CallRecord, characters = 
   return `${explained} It begins: “${start}”`;
 }
 
-/** Why a call failed; empty if it was accepted. */
+/** Why a call failed or its reply was rejected; empty if the reply was accepted. */
 export function outcomeText(outcome: { readonly kind: 'accepted' } | CallRecord['outcome']): string {
   if (outcome.kind === 'error') return outcome.message;
   return outcome.kind === 'rejected' ? explainFailure(outcome.failure) : '';

@@ -6,10 +6,10 @@ import { collectionFile, groupFile, planFile, runFiles } from './reader.js';
 
 const isRun = (path: string) => existsSync(join(path, runFiles.manifest));
 
-/** Maximum depth of folders to search; runs of studies are two levels down. */
+/** Maximum depth of the folders to search; the runs of a study are two levels down. */
 const deepest = 4;
 
-/** Paths of the runs in a folder and its subfolders, sorted by name. */
+/** Paths of the runs in a folder and its subfolders (or of the folder, if it is a run), sorted by name. */
 export function runsBelow(folder: string, depth = 0): readonly string[] {
   if (isRun(folder)) return [folder];
   if (depth > deepest || !existsSync(folder)) return [];
@@ -28,7 +28,7 @@ export function holderOf(name: string, root: string): string | undefined {
   return holderOf(around, root) ?? (holds ? around : undefined);
 }
 
-/** A plan is a directory of runs that belong together. For each kind: its record, its lock and a description. */
+/** The kinds of plans (directories of runs that belong together): file that marks one, lock and description. */
 export const planKinds = {
   repeats: { record: groupFile, lock: runFiles.lock, name: 'repeats' },
   controls: { record: planFile, lock: 'controls.lock', name: 'a table of baselines' },
@@ -42,7 +42,7 @@ export interface PlanDirectory {
   readonly directory: string;
   /** Path of the lock held by the process that executes the plan. */
   readonly lock: string;
-  /** Log of the commands sent to that process. */
+  /** Log of the commands that this process has executed. */
   readonly changes: string;
 }
 
@@ -51,7 +51,7 @@ export function planAt(directory: string): PlanDirectory | undefined {
     const file = join(directory, record);
     if (!existsSync(file)) continue;
     const written = readOwnJson(file) as { readonly kind?: unknown } | undefined;
-    // Evaluations of earlier versions don't record their kind.
+    // Earlier versions didn't record the kind of an evaluation.
     if (record === planFile && (written?.kind ?? 'evaluation') !== kind) continue;
     return { directory, lock: join(directory, lock), changes: join(directory, 'changes.jsonl') };
   }
@@ -61,13 +61,13 @@ export function planAt(directory: string): PlanDirectory | undefined {
 /** The plan that contains the run at `path`, if any. */
 export function planAround(path: string): PlanDirectory | undefined {
   const around = dirname(resolve(path));
-  // The runs of a study are in one folder per experiment.
+  // A study has one folder per experiment, which contains its runs.
   return planAt(around) ?? planAt(dirname(around));
 }
 
 /**
- * The number of concurrent runs set by the override `jobs=…`: undefined without it, `'wrong'` if it is invalid or
- * combined with others.
+ * The number of concurrent runs set by the override `jobs=…`; undefined without it, `'wrong'` if it is invalid or not
+ * the only override.
  */
 export function jobsAsked(overrides: readonly string[]): number | 'wrong' | undefined {
   const [first, ...others] = overrides.filter((text) => text.startsWith('jobs='));

@@ -42,7 +42,6 @@ export function fingerprint(config: object, promptHash: string, modules?: Module
 
 export const differences = (a: object, b: object) => changedSettings(fixedSettings(a), fixedSettings(b));
 
-/** The settings that must not change within a run, by dotted key. */
 export const fixedSettings = (config: object): NonNullable<Manifest['settings']> =>
   Object.fromEntries(fixedParts(config));
 
@@ -57,7 +56,7 @@ const newStart = {
   play: 'start a new play with the changed config (policyloop play CONFIG)',
 } as const;
 
-/** @throws UserError that names each setting that must not change within a run or a play */
+/** @throws UserError that names each changed setting that must not change within a run or a play */
 export function refuseDifferences(was: object, config: object, kind: keyof typeof newStart = 'run'): void {
   const changed = differences(was, config);
   if (changed.length === 0) return;
@@ -86,10 +85,10 @@ function fixedParts(config: object): readonly (readonly [string, unknown])[] {
     .toSorted(([a], [b]) => (a < b ? -1 : 1));
 }
 
-/** Settings of models other than the one that proposes. */
+/** Config sections of models that don't make proposals. */
 const ownModels: ReadonlySet<string> = new Set(['critic.model', 'feedback.model']);
 
-/** Splits portfolio members and additional models into single keys, so the same keys may change as for `model`. */
+/** Splits the settings of portfolio members and `ownModels` into keys, so the same keys may change as in `model`. */
 function settingsAt(path: string, value: unknown): [string, unknown][] {
   if (ownModels.has(path) && typeof value === 'object' && value !== null)
     return Object.entries(value)
@@ -105,7 +104,7 @@ function settingsAt(path: string, value: unknown): [string, unknown][] {
 
 const changeableKeys: readonly string[] = [...mayChange].filter((key) => key !== 'name');
 
-/** @throws UserError if a run or play started with a different config, templates or modules */
+/** @throws UserError if the run or play started with a different config, templates or modules */
 export function requireSame(
   assembly: {
     readonly config: object;
@@ -152,8 +151,8 @@ export function requireSame(
 }
 
 /**
- * Explains how to continue a finished run; undefined if it isn't finished, or if `now` already lets it continue.
- * @param was the config that it ran with
+ * Explains how to continue a finished run; undefined if it isn't finished, or if it can continue with the config `now`.
+ * @param was the config of the finished run
  */
 export function whatCompletes(
   manifest: Manifest,

@@ -10,13 +10,13 @@ export type LogName = (typeof logNames)[number];
 
 export type LogFiles = Readonly<Record<LogName, string>>;
 
-/** Number of complete lines, and the offset of the first byte after them. */
+/** Number of complete lines, and the position of the first byte after them. */
 export interface Extent {
   readonly lines: number;
   readonly end: number;
 }
 
-/** Called for a broken line, which is then skipped; if undefined, a broken line throws. */
+/** Called for a broken line, which is then skipped. If undefined, a broken line throws. */
 export type OnBroken = ((error: UserError) => void) | undefined;
 
 type Field = readonly [path: readonly string[], type: 'number' | 'string'];
@@ -39,7 +39,7 @@ const logFields = {
   ],
 } as const satisfies Record<LogName, readonly Field[]>;
 
-/** Beginning of every complete line in the large logs, and a substring that it must contain. */
+/** Beginning of each complete line in the large logs, and text that it must contain. */
 const placePattern = /^\{"iteration":(\d+),"candidate":(\d+),/;
 const marker = { episodes: ',"episode":', calls: '"outcome":{"kind":"' } as const;
 
@@ -63,7 +63,7 @@ export function* linesOf<T>(
   }
 }
 
-/** Yields lines up to the end of the file or the first place that can't be read. */
+/** Yields the lines of a file; if reading fails, calls `onBroken` and ends. */
 function* linesIn(file: string, onBroken: OnBroken): Generator<Line, void> {
   try {
     yield* eachLine(file);
@@ -95,7 +95,7 @@ const problemIn = (log: LogName) => (item: unknown) =>
     ? undefined
     : lacking(item, completionFields));
 
-/** A message about the first missing field; undefined if all fields are present. */
+/** A message about the first missing field; undefined if none is missing. */
 function lacking(item: unknown, fields: readonly Field[]): string | undefined {
   for (const [path, type] of fields) {
     let value = item;
@@ -106,9 +106,9 @@ function lacking(item: unknown, fields: readonly Field[]): string | undefined {
 }
 
 /**
- * Scans a log line by line. Lines of calls and episodes are large, so they are only parsed if one of their ends
- * looks incomplete; other damage is found when they are read.
- * @throws UserError with line and byte for a broken line
+ * Scans a log line by line. Lines of calls and episodes are large, so they are parsed only if they look incomplete;
+ * other damage is found when they are read.
+ * @throws UserError with line and byte for a broken line, unless `onBroken` is given
  */
 export function extentOf<T>(
   files: LogFiles,
@@ -133,7 +133,7 @@ export function extentOf<T>(
 
 const closingBrace = 0x7d;
 
-/** Iteration and candidate of a line that looks complete; undefined if the line must be parsed. */
+/** Iteration and candidate of a line that looks complete; otherwise undefined, and the line must be parsed. */
 function placeIn(bytes: Buffer, text: string): Place | undefined {
   const [, iteration, candidate] = placePattern.exec(bytes.toString('latin1', 0, 60)) ?? [];
   if (iteration === undefined || bytes.at(-1) !== closingBrace || !bytes.includes(text)) return undefined;
@@ -165,15 +165,15 @@ interface WrittenMessage {
   readonly content: string | readonly TextPart[];
 }
 
-/** A line of `calls.jsonl`. */
+/** A line of `calls.jsonl`: a call with encoded messages. */
 export interface WrittenCall extends Omit<CallRecord, 'messages'> {
   readonly messages: readonly WrittenMessage[];
 }
 
-/** Every 256th prompt is written in full, which limits how many lines after a damaged one are unreadable. */
+/** Every 256th call is written in full, which limits how many lines after a damaged one are unreadable. */
 const linesBetweenWhole = 256;
 
-/** Shorter messages are always written in full. */
+/** Shorter messages, in characters, are always written in full. */
 const shortestShared = 200;
 
 /** Remembers the last message at each position of a prompt. */
@@ -197,7 +197,7 @@ const isWhole = ({ messages }: Pick<WrittenCall, 'messages'>) =>
 export class CallEncoder {
   readonly #last = new LastMessages();
 
-  /** @param line number of lines before this one */
+  /** @param line number of lines in the file before this one */
   encode(call: CallRecord, line: number): WrittenCall {
     const startsOver = line % linesBetweenWhole === 0;
     const messages = call.messages.map(({ role, content }, place): WrittenMessage => {
@@ -221,12 +221,12 @@ function shorterOf(content: string, earlier: string): WrittenMessage['content'] 
 class CallDecoder {
   readonly #last = new LastMessages();
 
-  /** Forgets earlier messages, after an unreadable line. */
+  /** Forgets earlier messages; call this after an unreadable line. */
   startOver(): void {
     this.#last.keep([], true);
   }
 
-  /** @throws RangeError if parts don't match an earlier message */
+  /** @throws RangeError if a message refers to parts that the earlier message lacks */
   decode(written: WrittenCall): CallRecord {
     const messages = written.messages.map(({ role, content }, place): ChatMessage => {
       if (typeof content === 'string') return { role, content };

@@ -1,4 +1,4 @@
-/** Reads the logs of a run as streams, so memory use doesn't grow with prompts and trajectories. */
+/** Reads the logs of a run as streams, so that memory use doesn't grow with prompts and trajectories. */
 
 import { basename } from 'node:path';
 import { append } from '../base/append.js';
@@ -20,20 +20,20 @@ import {
   type Place,
 } from './log-lines.js';
 
-/** The content of a run up to its last complete iteration. Each loop over an iterable reads from disk. */
+/** The content of a run up to its last complete iteration. Each loop over an iterable reads the file again. */
 export interface RecordedRun {
   readonly entries: readonly BufferEntry[];
   readonly episodes: Iterable<EpisodeRecord>;
-  /** All calls, including those of an unfinished iteration. */
+  /** All logged calls, including those of unfinished iterations. */
   readonly calls: Iterable<CallRecord>;
-  /** Unprocessed answers of an unfinished iteration; present only if the run resumes. */
+  /** Answers of unfinished iterations that weren't processed; present only if the run is resumed. */
   readonly arrived?: readonly EndedCall[];
   readonly events: Iterable<LoggedEvent>;
   /** The last complete iteration; 0 before the first. */
   readonly iteration: number;
-  /** Number of lines of each log up to the end of that iteration. */
+  /** Number of lines of each log that a resumed run keeps. */
   readonly lines: Readonly<Record<LogName, number>>;
-  /** Descriptions of the parts that can't be used, one line each. */
+  /** One line for each part that can't be used. */
   readonly faults: readonly string[];
 }
 
@@ -109,9 +109,9 @@ export function scanLogs(files: LogFiles, tolerant = false): Scan {
 }
 
 /**
- * Prepares the logs of a run that resumes: cuts torn lines and rolls back an unfinished iteration, except its
- * model calls.
- * @throws UserError with path and byte if more than that would be lost
+ * Prepares the logs of a run to be resumed: cuts torn lines and rolls back unfinished iterations, except their model
+ * calls.
+ * @throws UserError for a broken line, or if more than that would be lost
  */
 export function repairLogs(files: LogFiles): RecordedRun {
   const { recorded, found, lastEvaluated } = scanLogs(files);
@@ -141,16 +141,16 @@ function noteFault(faults: string[], error: UserError): void {
   if (!faults.includes(fault)) faults.push(fault);
 }
 
-/** Line counts of an iteration that recorded none: no log reaches them, so it is incomplete. */
+/** Used for an iteration without line counts: no log reaches these, so the iteration counts as incomplete. */
 const unknownLines = { evaluations: Infinity, episodes: Infinity, calls: Infinity };
 
-/** Returns a test for records: true if they belong to a complete iteration or an evaluated warm-up policy. */
+/** Returns a test that is true for records of complete iterations and of evaluated warm-up policies. */
 function keptPlaces(complete: readonly BufferEntry[], last: number) {
   const warmup = new Set(complete.flatMap((entry) => (entry.iteration === 0 ? [entry.candidate] : [])));
   return ({ iteration, candidate }: Place) => iteration <= last && (iteration > 0 || warmup.has(candidate));
 }
 
-/** Leaves out evaluations with returns that overflowed, which earlier versions recorded as null. */
+/** Removes evaluations with returns that overflowed, which earlier versions recorded as null. */
 function usable(complete: readonly BufferEntry[], files: LogFiles) {
   const entries = complete.filter(
     ({ score, returns }) => Number.isFinite(score) && returns.every((value) => Number.isFinite(value)),
@@ -166,8 +166,8 @@ function* keptItems<T>(items: Iterable<T>, isKept: (item: T) => boolean): Genera
 }
 
 /**
- * A crash loses at most two iterations: the one after the last commit and the interrupted one. If more iterations
- * than that have evaluations but are incomplete, other logs have lost lines, and cutting would lose even more.
+ * A crash leaves at most two incomplete iterations: the last one, if its commit was unfinished, and the interrupted one.
+ * If more are incomplete, other logs have lost lines, and rolling back would lose even more.
  */
 function requireWhole(files: LogFiles, { iteration, lines }: RecordedRun, last: number): void {
   const file = files.evaluations;

@@ -8,7 +8,7 @@ import type { RacingTotals } from '../rollout/replay-buffer.js';
 import type { Cap, UsageTotals } from './calls.js';
 import type { Confirmation, StopReason } from './events.js';
 
-/** The description of an environment without its id. In the file, infinite bounds are null. */
+/** The specification of an environment without its id. In the file, infinite bounds are null. */
 export type RecordedSpec = Omit<EnvironmentSpec, 'id' | 'words'> &
   Pick<EnvironmentWords, 'observationNames' | 'actionNames'>;
 
@@ -17,7 +17,7 @@ export interface Manifest {
   readonly version: 1;
   /** Name of the run directory. */
   readonly run: string;
-  /** If `running`, but no process holds the lock, the run has crashed. */
+  /** If it is `running`, but no process holds the lock, the run has crashed. */
   readonly status: 'running' | 'completed' | 'interrupted' | 'failed';
   /** Present while the run is paused. */
   readonly paused?: true;
@@ -26,24 +26,24 @@ export interface Manifest {
   /** ISO 8601. */
   readonly created: string;
   readonly updated: string;
-  /** Running time over all processes, in milliseconds. */
+  /** Running time in milliseconds, excluding pauses, summed over all processes. */
   readonly activeMs: number;
   readonly versions: { readonly policyloop: string; readonly node: string; readonly commit?: string };
   readonly environment: string;
-  /** Only for an environment that isn't built in; lets the run be shown without it. */
+  /** Only for an environment that isn't built in: what showing the run requires. */
   readonly spec?: RecordedSpec;
   /** Only for policies that aren't built in. */
   readonly policy?: RecordedPolicy;
   readonly model: string;
-  /** With `model.format: auto`: the format of the last proposal. */
+  /** With `model.format: auto`: the answer format of the last call for a proposal. */
   readonly format?: AnswerFormat;
-  /** SHA-256 of everything that must not change when the run resumes. */
+  /** SHA-256 of everything that must not change when the run is resumed. */
   readonly fingerprint: string;
   /** Settings that must not change, by dotted key; absent in older runs. */
   readonly settings?: Readonly<Record<string, unknown>>;
   /** SHA-256 of the prompt templates. */
   readonly prompts: string;
-  /** SHA-256 of each file of the user's modules. */
+  /** SHA-256 of each file of the user's modules, by path. */
   readonly modules?: ModuleHashes;
   /** Root seed of this run or repeat. */
   readonly seed: number;
@@ -62,7 +62,7 @@ export interface Manifest {
   readonly usage: UsageTotals;
   /** How much of each limit is used. */
   readonly caps?: readonly Cap[];
-  /** Only for games of an agent (`policyloop play`): `iterations` then counts games. */
+  /** Only for a play (`policyloop play`); `iterations` then counts games. */
   readonly play?: PlaySummary;
 }
 
@@ -70,15 +70,15 @@ interface PlaySummary {
   readonly player: string;
   readonly meanReturn?: number;
   readonly ci95?: readonly [number, number] | null;
-  /** Only for text worlds. */
+  /** This and the next field are present only for text worlds. */
   readonly meanScore?: number;
   readonly scoreCi95?: readonly [number, number] | null;
 }
 
-/** Earlier versions recorded a return that overflowed as null; it counts as missing. */
+/** Earlier versions recorded returns that overflowed as null; these count as missing. */
 const overflowing = z.number().nullable();
 
-/** Fields that every manifest must have; others are not checked. */
+/** The fields to check; all others are kept as they are. */
 export const manifestShape = z.looseObject({
   version: z.literal(1),
   run: z.string(),
@@ -110,7 +110,7 @@ export const manifestShape = z.looseObject({
   usage: z.looseObject({ calls: z.number(), promptTokens: z.number(), completionTokens: z.number() }),
 });
 
-/** Shape of `group.json`, which marks a directory whose subdirectories are repeats of one experiment. */
+/** The content of `group.json`, which marks a directory whose subdirectories are repeats of one experiment. */
 export const groupShape = z.looseObject({
   version: z.literal(1),
   seeds: z.array(z.number()),

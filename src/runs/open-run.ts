@@ -30,7 +30,7 @@ export interface OpenedRun {
   readonly recorded: RecordedRun;
 }
 
-/** @throws UserError if the config is missing, a link or a pipe */
+/** Returns the path of a run's config. @throws UserError if it is missing or not a regular file */
 export function requireConfig(file: string): string {
   if (existsSync(file)) {
     closeSync(openRegularFile(file, 'refuse').descriptor);
@@ -39,11 +39,11 @@ export function requireConfig(file: string): string {
   throw new UserError({
     file,
     message: "this run's config is missing",
-    remedy: 'restore it from a copy, or write it again with the settings of the run',
+    remedy: "restore it from a copy, or write a new one with the run's settings",
   });
 }
 
-/** Reads a run to play its policies again; imports the user's modules. @throws UserError if the run is damaged */
+/** Opens a run to play its policies again; imports the user's modules. @throws UserError if the run is damaged */
 export async function readWholeRun(path: string): Promise<OpenedRun> {
   const frame = await frameOf(path, async ({ manifest, config, policy }) => {
     const { id, options } = config.environment;
@@ -59,23 +59,23 @@ export async function readWholeRun(path: string): Promise<OpenedRun> {
 }
 
 /**
- * Reads a run to show it, without importing or starting anything that it names. Broken log lines are skipped
+ * Opens a run to show it, without importing or starting anything that it names. Broken log lines are skipped
  * and listed in `recorded.faults`.
- * @throws UserError if there is no run, or its manifest or config is damaged
+ * @throws UserError if `path` is not an experiment, or its manifest or config is damaged
  */
 export async function readShownRun(path: string): Promise<OpenedRun> {
   const { unknown, ...frame } = await readShownFrame(path);
   const recorded = openLogs(path, true);
   const broken = addPrograms(frame.family, recorded.entries);
   const more = [...(unknown === undefined ? [] : [unknown]), ...broken];
-  // The list of faults grows while calls and events are read.
+  // Copy `recorded` only if necessary: its list of faults grows while calls and events are read.
   return {
     ...frame,
     recorded: more.length === 0 ? recorded : { ...recorded, faults: [...more, ...recorded.faults] },
   };
 }
 
-/** Adds the programs of a run to its policy family. @returns a message for each that can't be read */
+/** Adds the programs of a run to its policy family. @returns a message for each program that can't be read */
 export function addPrograms(
   family: Pick<PolicyFamily, 'description'>,
   entries: readonly BufferEntry[],
@@ -94,7 +94,7 @@ export function addPrograms(
   });
 }
 
-/** Like `readShownRun`, without the logs; `unknown` is a note if the run doesn't record what its policies are. */
+/** Like `readShownRun`, without the logs. `unknown`: a note, if the run doesn't record what its policies are. */
 export const readShownFrame = (path: string) => frameOf(path, shownParts);
 
 type RunFrame = Omit<OpenedRun, 'recorded'>;
@@ -134,7 +134,7 @@ async function frameOf(
   };
 }
 
-/** Clips intervals to the range of returns, which earlier versions did not. */
+/** Clips confidence intervals to the range of possible returns, because earlier versions didn't. */
 function withinReturns(manifest: Manifest, { environment, evaluation }: Config): Manifest {
   const range = returnRange(environment, evaluation);
   const confirmations = manifest.confirmations.map((confirmation) => ({
@@ -146,7 +146,7 @@ function withinReturns(manifest: Manifest, { environment, evaluation }: Config):
 
 const nothing = { kind: 'box', low: [], high: [] } as const;
 
-/** Opens environment and policies from built-in and recorded data only, so no foreign code runs. */
+/** Opens the environment and policies from built-in and recorded data, without running anyone's code. */
 async function shownParts({
   config,
   manifest,
@@ -198,7 +198,7 @@ export function notablePolicies(
 /**
  * @param wanted `best`, `worst`, `first`, or an iteration number
  * @param candidate 1-based candidate number within that iteration; defaults to the best one
- * @throws UserError if the run has evaluated no such policy
+ * @throws UserError if the run has evaluated no such policy, or `candidate` is set without an iteration number
  */
 export function choosePolicy(
   { recorded, manifest, path }: Pick<OpenedRun, 'recorded' | 'manifest' | 'path'>,
@@ -231,7 +231,7 @@ export function choosePolicy(
       remedy: `choose an iteration from 0 (warm-up) to ${recorded.iteration}`,
     });
   }
-  // Racing may have cut short every evaluation of an iteration.
+  // `bestEntries` is empty if racing cut short every evaluation of the iteration.
   if (candidate === undefined) return bestEntries(entries, 1)[0] ?? entries[0]!;
   const found = entries.find((entry) => entry.candidate === candidate - 1);
   if (found !== undefined) return found;

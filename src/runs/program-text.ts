@@ -3,7 +3,6 @@ import { harmless } from '../base/terminal-text.js';
 import { plural } from '../format/numbers.js';
 import type { ParameterVector } from '../policies/policy.js';
 
-/** An evaluated or confirmed program. */
 interface Recorded {
   readonly parameters: ParameterVector;
   readonly program?: string | undefined;
@@ -16,13 +15,16 @@ export function programTitle(recorded: Recorded | undefined): string {
   return `program, ${plural(lines, 'line')}, ${plural(recorded.parameters.length - 1, 'constant')}`;
 }
 
-/** The hash that identifies a program's structure, as 12 hexadecimal digits. */
+/** The hash of a program's structure as 12 hexadecimal digits. */
 export const structureText = ([structure = 0]: ParameterVector): string =>
   structure.toString(16).padStart(12, '0');
 
 const mostLines = 60;
 
-/** The first 60 lines of a source, indented so that none can be mistaken for output of policyloop. */
+/**
+ * The first 60 lines of a source, indented so that none can be mistaken for output of policyloop.
+ * @param whole where to find the rest
+ */
 export function sourceLines(source: string, indent: number, whole: string): readonly string[] {
   const lines = harmless(source.trimEnd()).split('\n');
   const left = lines.length - mostLines;

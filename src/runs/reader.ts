@@ -29,7 +29,7 @@ export const runFiles = {
   report: 'report.html',
   /** Folder. */
   animations: 'animations',
-  /** Folder: the adapter, for `model.adapter`, if the run trained its model. */
+  /** Folder: the trained adapter, if the run trains its model. */
   adapter: 'adapter',
   lock: 'run.lock',
 } as const;
@@ -67,7 +67,7 @@ export const logsIn = (path: string): LogFiles => ({
   events: join(path, runFiles.events),
 });
 
-/** The evaluations of complete iterations. Doesn't read the other logs, which can be a hundred times as large. */
+/** The evaluations of complete iterations. Skips the other logs, which can be a hundred times as large. */
 export function readEvaluations(path: string, { iterations }: Manifest): readonly BufferEntry[] {
   return evaluationsUntil(logsIn(path), iterations.done);
 }
@@ -78,11 +78,10 @@ export const logBytes = (path: string): number =>
     0,
   );
 
-/** Data that a run copied from elsewhere when it started; a resumed run uses the copy. */
+/** Data that a run copied when it started, for later processes that resume it. */
 export interface TakenOver {
-  /** Parameters from an earlier run. */
+  /** Policies of an earlier run (`warmup.from`). */
   readonly imported: readonly ParameterVector[];
-  /** Demonstrations that its prompts show. */
   readonly demonstrations: readonly Demonstration[];
 }
 
@@ -129,7 +128,7 @@ function readShaped<T extends z.ZodType>(file: string, shape: T): z.output<T> {
     });
   let content: unknown;
   try {
-    // Terminals show text of manifests, which may be untrusted. Programs are escaped where they are shown.
+    // Manifests may be untrusted, and terminals show their text. Programs are escaped later, when they are shown.
     content = parseJson(readOwnText(file), (value, key) =>
       typeof value === 'string' && key !== 'program' ? harmlessLines(value) : value,
     );
@@ -144,7 +143,7 @@ function readShaped<T extends z.ZodType>(file: string, shape: T): z.output<T> {
   throw damaged(`this file is damaged: ${issue.path.join('.') || 'content'}: ${issue.message}`);
 }
 
-/** The error for a path that isn't a run; says what the path contains instead. */
+/** The error for a path that isn't a run; explains what is there instead. */
 export function noRun(path: string): UserError {
   if (existsSync(join(path, groupFile))) {
     return new UserError({

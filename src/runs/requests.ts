@@ -1,6 +1,6 @@
 /**
- * Commands for the process of a run, in `control.jsonl`, which exists only while the run is in progress, and the
- * question that the run asks a person.
+ * Files for communicating with a run in progress: commands for its process, in `control.jsonl`, and the question that it
+ * asks a person.
  */
 import { appendFileSync, existsSync, lstatSync, rmSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
@@ -37,7 +37,7 @@ export type SteeringRequest = Exclude<ControlRequest, { action: 'answer' }>;
 
 const fileOf = (path: string) => join(path, 'control.jsonl');
 
-/** Sends a command to the process that runs `path`. @returns the number of the request */
+/** Sends a command to the process that executes `path`. @returns the 1-based number of the request */
 export function askOf(path: string, request: ControlRequest): number {
   const file = fileOf(path);
   try {
@@ -48,13 +48,13 @@ export function askOf(path: string, request: ControlRequest): number {
   return [...eachLine(file)].length;
 }
 
-/** Reads the requests to one process, in order. */
+/** Reads the requests to one process in the order of arrival. */
 export class Requests {
   readonly #file: string;
   #size = 0;
   #read = 0;
 
-  /** @param path path of the run or the plan */
+  /** @param path directory of the run or plan */
   constructor(path: string) {
     this.#file = fileOf(path);
   }
@@ -77,7 +77,7 @@ export class Requests {
   }
 }
 
-/** Calls `look` periodically until the returned function is called. Ignores errors: the run reports them. */
+/** Calls `look` periodically until the returned function is called. Ignores errors, which the run reports later. */
 export function watchRequests(look: () => void): () => void {
   const timer = setInterval(() => {
     try {
@@ -97,7 +97,7 @@ export const requestText = (request: ControlRequest): string =>
 
 export type Controlled = Extract<RunEvent, { kind: 'controlled' }>;
 
-/** As logged; `time` is ISO 8601. */
+/** The event as logged; `time` is ISO 8601. */
 export type LoggedControl = Controlled & { readonly time: string };
 
 export function controlledText({ action, changes = [], iteration, ...event }: Controlled): string {
@@ -129,12 +129,12 @@ const questionShape = z.object({
   question: z.string().max(100),
   /** Text to show to the person. */
   text: z.string().max(20_000),
-  /** File name of the picture, if there is one. */
+  /** File name of the picture; null if there is none. */
   picture: z
     .string()
     .regex(/^feedback-\d{4,}\.gif$/)
     .nullable(),
-  /** The process that asks, as in the run's lock: identifies a question that a killed process left behind. */
+  /** The process that asks, as in the run's lock. A question of any other process is ignored: it was killed. */
   by: z.string(),
 });
 
@@ -149,20 +149,20 @@ export const openQuestion = (run: string, question: OpenQuestion): void =>
 
 export const closeQuestion = (run: string): void => rmSync(questionFile(run), { force: true });
 
-/** The question that the run waits for; undefined if there is none or the run isn't running. */
+/** The question that the run is asking; undefined if there is none or no process executes the run. */
 export function readQuestion(run: string): OpenQuestion | undefined {
   if (!isLocked(join(run, runFiles.lock))) return undefined;
   try {
     const { data } = questionShape.safeParse(readOwnJson(questionFile(run)));
     return data?.by === ownerOf(run) ? data : undefined;
   } catch (error) {
-    // The file may be gone or incomplete.
+    // The file may be missing or damaged.
     if (error instanceof UserError || (error instanceof Error && 'code' in error)) return undefined;
     throw error;
   }
 }
 
-/** Lock file in a directory that a live view shows. */
+/** Lock file in each directory that a live view shows. */
 const viewLock = '.view.lock';
 
 /** Maximum number of parent folders to check for a view. */
@@ -180,8 +180,7 @@ export function isViewed(path: string): boolean {
 
 /**
  * Marks a directory as shown by a view.
- * @returns a function that removes the mark; undefined if the directory is missing, read-only or already
- * marked
+ * @returns a function that removes the mark; undefined if the directory is missing, read-only or already marked
  */
 export function markViewed(directory: string): (() => void) | undefined {
   if (!existsSync(directory)) return undefined;

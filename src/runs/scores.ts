@@ -8,10 +8,10 @@ import { logsIn, readEvaluations } from './reader.js';
 
 export type Scored = Pick<BufferEntry, 'iteration' | 'candidate' | 'score' | 'planned'>;
 
-/** Maximum size of a log that is read at once, in bytes. */
+/** Maximum size, in bytes, of a log to read at once. */
 const largest = 64 * 2 ** 20;
 
-/** The beginning of a line. */
+/** The beginning of each line. */
 const place = /\{"iteration":(\d+),"group":\d+,"candidate":(\d+),"source":"/y;
 
 const key = ',"score":';
@@ -25,7 +25,7 @@ export function readScores(path: string, manifest: Manifest): readonly Scored[] 
   return quickScores(logsIn(path).evaluations, manifest.iterations.done) ?? readEvaluations(path, manifest);
 }
 
-/** Undefined if a line has another form, or if the file is missing or too large. */
+/** Undefined if a line has another form, or if the file is missing, too large or not a regular file. */
 function quickScores(file: string, iterations: number): readonly Scored[] | undefined {
   const text = textOf(file);
   if (text === undefined) return undefined;

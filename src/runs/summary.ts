@@ -24,13 +24,13 @@ import type { Manifest } from './manifest.js';
 import { programTitle, sourceLines } from './program-text.js';
 import { type RunStatus, readManifest, runFiles, statusOf } from './reader.js';
 
-/** The result of a run, read from its manifest without the logs. */
+/** The state and result of a run, read from its manifest without the logs. */
 export interface RunSummary {
   readonly path: string;
   readonly manifest: Manifest;
-  /** Current status, which also tells whether the run crashed or is paused. */
+  /** The current status; unlike that of the manifest, it can be `crashed` or `paused`. */
   readonly status: RunStatus;
-  /** Why the run ended, in words. */
+  /** Why the run ended, in words, or its status. */
   readonly ended: string;
   /** True if it ended before its last iteration, at a target or a limit. */
   readonly stoppedEarly: boolean;
@@ -130,7 +130,7 @@ export function describeResult(result: RunResult, spec: ParameterSpec): string {
   return lines.join('\n');
 }
 
-/** A table of the repeats, and a summary. @param range possible returns of an episode */
+/** A table of the repeats and a summary of their confirmed means. @param range possible returns of an episode */
 export function describeRepeats(results: readonly RunResult[], range: Interval, width?: number): string {
   const summary = summarizeRepeats(results, range);
   const lines = [
@@ -167,7 +167,7 @@ export interface RepeatsSummary {
   readonly iqm: number;
 }
 
-/** Undefined if no run was confirmed. Intervals are clipped to `range`. */
+/** Undefined if no run was confirmed. The interval is clipped to `range`. */
 export function summarizeRepeats(
   results: readonly Pick<RunResult, 'confirmed'>[],
   range: Interval = unbounded,
@@ -188,7 +188,7 @@ export function describeReason(end: Pick<RunResult, 'reason' | 'status'>): strin
   return end.reason?.kind === 'no-proposals' ? `${headline}; first reason: ${cause}` : cause;
 }
 
-/** How a run ended, in words that follow its status. @param unit plural of its unit, such as `games` */
+/** How a run ended, in words to show after its status; may be empty. @param unit its unit, such as `games` */
 export function endText(
   { ended, manifest: { reason }, status }: Pick<RunSummary, 'ended' | 'manifest' | 'status'>,
   unit: string,
@@ -198,7 +198,7 @@ export function endText(
   return ended === status ? '' : ended;
 }
 
-/** Why a run failed; undefined if it ended in another way. */
+/** Why a run failed; undefined if it didn't fail. */
 function causeOf({ reason, status }: Pick<RunResult, 'reason' | 'status'>): string | undefined {
   if (status === 'running' || status === 'paused' || status === 'crashed') return undefined;
   switch (reason?.kind) {

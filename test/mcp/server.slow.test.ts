@@ -146,7 +146,7 @@ describe('policyloop mcp', { timeout: 400_000 }, () => {
       ] as const)
         expect((await call(name, given)).isError).toBe(true);
     for (const name of ['away/secret.yaml', 'away'])
-      expect((await call('check_config', { configs: [name] })).text).toMatch(/link to a path outside/);
+      expect((await call('check_config', { configs: [name] })).text).toMatch(/leads to a path outside/);
     expect((await call('list_runs', { filters: [`name=${'*a'.repeat(90)}b`] })).result).toEqual([]);
     expect((await call('query_runs', { sql: 'SELECT 5 AS x, 7 AS x' })).result).toEqual([{ x: 5, x_2: 7 }]);
     expect((await call('query_runs', { sql: 'SELECT * FROM range(50000000)' })).text).toMatch(/rows/);

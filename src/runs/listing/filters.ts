@@ -1,7 +1,4 @@
-/**
- * Selects and sorts the runs and training runs of `policyloop list`, e.g. by `environment=CartPole-v1
- * best=400..`.
- */
+/** Selects and sorts runs and training runs for `policyloop list`, e.g. with `environment=CartPole-v1 best=400..`. */
 
 import { resolve } from 'node:path';
 import { shownPath } from '../../base/context.js';
@@ -19,7 +16,7 @@ import {
   trainingLines,
 } from './listing.js';
 
-/** The fields to filter and sort by, for runs and training runs; null if there is no value. */
+/** The fields of a run or training run to filter and sort by; null if there is no value. */
 export interface Listed {
   readonly name: string;
   readonly status: string;
@@ -30,7 +27,7 @@ export interface Listed {
   readonly note: string | null;
   readonly seed: number | null;
   readonly iterations: number;
-  /** The highest observed mean return; for a training run, the best held-out return. */
+  /** The highest observed mean return; for a training run, the held-out return of its result. */
   readonly best: number | null;
   readonly confirmed: number | null;
   readonly calls: number | null;
@@ -75,7 +72,7 @@ const numbers: ReadonlySet<Key> = new Set<Key>([
 ]);
 
 /**
- * @param texts each `key=value`, where the value is a word, a pattern, or a range of numbers or times like `400..`
+ * @param texts each `key=value`, where the value is a word, a pattern, a number, a time, or a range like `400..`
  * @throws UserError for an unknown key or an invalid value
  */
 function filterOf(texts: readonly string[]): (listed: Listed) => boolean {
@@ -102,7 +99,7 @@ function parsed(text: string): (listed: Listed) => boolean {
   };
 }
 
-/** `a..b`, `a..`, `..b` or one value; both ends are included. */
+/** Parses a range: `a..b`, `a..`, `..b` or a single value, all inclusive. */
 function inRange<V extends number | string>(
   text: string,
   of: (listed: Listed) => V | null,
@@ -128,10 +125,7 @@ function numberOf(text: string): number {
   throw new UserError({ field: 'filters', value: text, message: 'not a number' });
 }
 
-/**
- * A date, or the beginning of an ISO 8601 time in UTC; an upper bound includes every time that begins with
- * it.
- */
+/** Parses the beginning of an ISO 8601 time in UTC; as an upper bound, it includes every time that begins with it. */
 function timeOf(text: string, end: 'low' | 'high'): string {
   if (/^\d{4}(-\d\d(-\d\d(T[\d:.Z]*)?)?)?$/.test(text)) return end === 'low' ? text : `${text}\uffff`;
   throw new UserError({
@@ -141,7 +135,7 @@ function timeOf(text: string, end: 'low' | 'high'): string {
 }
 
 /**
- * Numbers and times sort descending, words ascending, missing values last.
+ * Sorts numbers and times in descending order, words in ascending order, and missing values last.
  * @throws UserError for an unknown key
  */
 function orderOf(key: string): (a: Listed, b: Listed) => number {
@@ -173,9 +167,9 @@ function keyOf(text: string, field: string): Key {
 export interface Selection {
   /** Each has the form `key=value`. */
   readonly filters: readonly string[];
-  /** The key to sort by; if undefined, the oldest run is first. */
+  /** The key to sort by; if undefined, the oldest comes first. */
   readonly sort: string | undefined;
-  /** Maximum number of runs, and of training runs; keeps the first if sorted, otherwise the newest. */
+  /** Maximum number of runs, and of training runs: the first if `sort` is set, otherwise the newest. */
   readonly limit: number | undefined;
 }
 
@@ -183,7 +177,7 @@ export interface ListedTraining extends RecordedTraining {
   readonly labels: Labels;
 }
 
-/** @throws UserError for an invalid filter or sort key, and if the runs directory is a file */
+/** @throws UserError for an invalid filter or sort key, or if the runs directory is a file */
 export function listed(selection: Selection, places: RunPlaces) {
   const root = resolve(places.cwd, places.runsDir);
   const { damaged, runs } = listRuns(root);
@@ -198,9 +192,9 @@ export function listed(selection: Selection, places: RunPlaces) {
     trainings: selected(labelled, asRow, selection),
     damaged,
     damagedTrainings,
-    /** True if there are no runs at all, even without the filters. */
+    /** True if there are no runs or training runs at all, even without the filters. */
     isEmpty: runs.length + trainings.length + damaged.length + damagedTrainings.length === 0,
-    /** Run number, as accepted by commands. */
+    /** The number that commands accept instead of the name. */
     numberOfRun: ({ path }: Pick<ListedRun, 'path'>) => numbers.get(path),
     numberOfTraining: ({ path }: Pick<RecordedTraining, 'path'>) => numbers.get(path),
   };

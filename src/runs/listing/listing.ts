@@ -19,18 +19,18 @@ export interface ListedRun extends RunSummary {
   readonly labels: Labels;
 }
 
-/** The path of a run, study or collection, relative to the runs directory, and its runs. */
+/** A line of the list: the path of a run, study or collection, relative to the runs directory, and its runs. */
 export type Line = readonly [name: string, runs: readonly ListedRun[]];
 
-/** Names of runs are looked up in the working directory, then below the runs directory. */
+/** The directories in which to look for runs. */
 export interface RunPlaces {
   readonly cwd: string;
   readonly runsDir: string;
 }
 
 /**
- * The runs below `root`, oldest first, and the names of those with a damaged manifest. Reads no logs, so their size
- * doesn't matter.
+ * The runs below `root`, oldest first, and the names of those with a damaged manifest. Reads only manifests and labels,
+ * not the logs, so it is fast.
  * @throws UserError if `root` is a file
  */
 export function listRuns(root: string): {
@@ -54,13 +54,13 @@ export function listRuns(root: string): {
   };
 }
 
-/** Folders to search for training runs: the runs directory and, unless one was given, also `tuned`. */
+/** Folders to search for training runs: the runs directory and, if that is the default, also `tuned`. */
 export function trainingFolders({ cwd, runsDir }: RunPlaces): readonly string[] {
   const root = resolve(cwd, runsDir);
   return runsDir === common.runsDir.default ? [root, join(cwd, trainingsFolder)] : [root];
 }
 
-/** Paths of the training runs in `trainingFolders`, and of those registered in the runs directory. */
+/** Paths of the training runs in `trainingFolders`, and of others registered in the runs directory. */
 export const trainingPaths = (places: RunPlaces): readonly string[] => [
   ...new Set([
     ...trainingFolders(places).flatMap((folder) => trainingsBelow(folder)),
@@ -70,7 +70,7 @@ export const trainingPaths = (places: RunPlaces): readonly string[] => [
 
 export const trainingLines = (places: RunPlaces) => listTrainings(trainingPaths(places), places.cwd);
 
-/** One line per run; the runs of a study or collection share a single line. */
+/** One line per run, except that the runs of a study or collection share one. */
 export function linesOf(runs: readonly ListedRun[], root: string): readonly Line[] {
   const lines = new Map<string, ListedRun[]>();
   for (const run of runs) {
@@ -85,11 +85,11 @@ export function linesOf(runs: readonly ListedRun[], root: string): readonly Line
 /** True if the line is a single run. */
 export const isRun = ([name, runs]: Line): boolean => runs[0]!.name === name;
 
-/** The result of a run: its confirmed return, or the mean return of its games. */
+/** The result of a run: the confirmed return of an experiment, or the mean return of a play. */
 export const resultOfLine = ({ confirmed, manifest: { play } }: RunSummary): number | undefined =>
   confirmed?.mean ?? play?.meanReturn;
 
-/** @param numberOf returns the number of a line, as accepted by commands */
+/** @param numberOf returns the number that commands accept instead of the name */
 export function listTable(
   lines: readonly Line[],
   numberOf: (line: Line) => number | undefined,
@@ -138,7 +138,7 @@ export interface Labels {
 
 export const labelsFile = 'labels.json';
 
-const tag = z.string().regex(/^[^\s,=]+$/u, 'a tag must not contain spaces, commas or equals signs');
+const tag = z.string().regex(/^[^\s,=]+$/u, 'a tag must not be empty or contain spaces, commas or equals signs');
 
 const labelsShape = z.strictObject({
   tags: z.array(tag).default([]),
@@ -157,7 +157,7 @@ function soundLabels(path: string): Labels {
 }
 
 /**
- * Changes the labels of a run or training run under a lease.
+ * Changes the labels of a run or training run, one process at a time.
  * @returns the new labels
  * @throws UserError for an invalid tag or a damaged file
  */

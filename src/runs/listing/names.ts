@@ -1,6 +1,6 @@
 /**
- * Resolves names given on a command line: a path, `latest`, a number from `policyloop list`, the beginning of a
- * name, a directory of runs, or a pattern.
+ * Finds the runs that a command-line argument names: a path, `latest`, a number from `policyloop list`, the beginning
+ * of a name, a directory of runs, or a pattern.
  */
 import { existsSync, realpathSync } from 'node:fs';
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
@@ -28,8 +28,8 @@ export interface Named {
 }
 
 /**
- * Path of the one run or group of repeats with this name.
- * @throws UserError if none matches, or several do; it suggests names if there are any
+ * Path of the only run or group of repeats with this name.
+ * @throws UserError if none or several match; it suggests names if there are any
  */
 export const findRun = (name: string, places: RunPlaces): string =>
   findNamed(name, places, ['run', 'repeats']).path;
@@ -41,8 +41,8 @@ export function findTraining(name: string, places: RunPlaces): string | undefine
 }
 
 /**
- * The one item of these kinds with this name.
- * @throws UserError if none matches, or several do; it suggests names if there are any
+ * The only item of these kinds with this name.
+ * @throws UserError if none or several match; it suggests names if there are any
  */
 export function findNamed(name: string, places: RunPlaces, kinds: readonly Kind[]): Named {
   const found = matches(name, places, isOneOf(kinds));
@@ -64,14 +64,14 @@ const isOneOf =
 
 /**
  * Paths of the runs with these names, without duplicates, in the given order.
- * @throws UserError if a name matches no run or is the beginning of several names
+ * @throws UserError if a name matches no run, or is the beginning of several names
  */
 export const findRuns = (names: readonly string[], places: RunPlaces): readonly string[] =>
   findEach(names, places, ['run', 'repeats', 'folder']);
 
 /**
  * Like `findRuns`, including training runs.
- * @param isWhole true for a directory that is returned itself, instead of its runs
+ * @param isWhole returns true for a directory to include itself instead of its runs
  */
 export const findPlayed = (
   names: readonly string[],
@@ -111,8 +111,9 @@ function runsMatching(
 }
 
 /**
- * Paths of the runs, directories of runs and training runs that match a name or pattern.
- * @throws UserError if none matches, or a name is ambiguous; it suggests names
+ * Paths of the runs, directories of runs and training runs that match a name or pattern, except a whole folder
+ * of runs and its parents.
+ * @throws UserError if nothing matches, or the name is ambiguous; it suggests names
  */
 export function findAll(name: string, places: RunPlaces): readonly string[] {
   const whole = [resolve(places.cwd, places.runsDir), ...trainingFolders(places)];
@@ -123,7 +124,7 @@ export function findAll(name: string, places: RunPlaces): readonly string[] {
   return outermost(found).map(({ path }) => path);
 }
 
-/** Everything that a name can refer to: several items for a pattern or an ambiguous beginning. */
+/** Everything that a name can refer to: several items for a pattern or an ambiguous name. */
 function matches(name: string, places: RunPlaces, wanted: (found: Named) => boolean): readonly Named[] {
   const isWanted = (found: Named | undefined): found is Named => {
     if (found === undefined || !wanted(found)) return false;
@@ -148,7 +149,7 @@ function matches(name: string, places: RunPlaces, wanted: (found: Named) => bool
   return beginningWith(name, allNamed(places).filter(isWanted), places);
 }
 
-/** @throws UserError if the path is a link that leads out of the folders of runs */
+/** @throws UserError if the path is in a folder of runs, but a link leads out of that folder */
 function requireInside(path: string, places: RunPlaces): void {
   const folder = [resolve(places.cwd, places.runsDir), ...trainingFolders(places)].find((one) =>
     isBelow(path, one),
@@ -158,8 +159,8 @@ function requireInside(path: string, places: RunPlaces): void {
 }
 
 /**
- * Checks a name given by a client: its paths must be inside the working directory or a folder of runs.
- * @throws UserError for an existing path outside them
+ * Checks a name given by a client.
+ * @throws UserError if it refers to an existing path outside the working directory and the folders of runs
  */
 export function requireWithin(name: string, places: RunPlaces): void {
   const roots = [places.cwd, resolve(places.cwd, places.runsDir), ...trainingFolders(places)]
@@ -178,12 +179,12 @@ export function requireWithin(name: string, places: RunPlaces): void {
 const isBelow = (path: string, folder: string) => path.startsWith(`${folder.replace(/[/\\]$/, '')}${sep}`);
 
 const leadsOut = (value: string, folder: string, remedy: string) =>
-  new UserError({ value, message: `is a link to a path outside ${folder}`, remedy });
+  new UserError({ value, message: `leads to a path outside ${folder}`, remedy });
 
 const rootsOf = (name: string, { cwd, runsDir }: RunPlaces) =>
   isAbsolute(name) ? [cwd] : [cwd, resolve(cwd, runsDir)];
 
-/** Candidate paths for a name, in order of precedence, also in the folders of training runs. */
+/** Paths that a name can mean, in order of precedence, including those in the folders of training runs. */
 function pathsOf(name: string, places: RunPlaces): readonly string[] {
   if (isAbsolute(name)) return [name];
   const root = resolve(places.cwd, places.runsDir);
@@ -232,13 +233,16 @@ function allNamed(places: RunPlaces): readonly Named[] {
   ];
 }
 
-/** Shell completions: every name, and `latest`. */
+/** Names for shell completion: `latest`, and those of all items. */
 export const runNames = (places: RunPlaces): readonly string[] => [
   'latest',
   ...new Set(allNamed(places).map(({ path }) => nameOf(path, places))),
 ];
 
-/** Items whose name, or its last part, begins with `start`. A directory is listed instead of its contents. */
+/**
+ * Items whose name, or its last part, begins with `start`; if the last part of any equals `start`, only those. Lists a
+ * directory instead of its contents.
+ */
 function beginningWith(start: string, all: readonly Named[], places: RunPlaces): readonly Named[] {
   if (start === '') return [];
   const begun = all.filter(
@@ -257,14 +261,14 @@ function outermost(found: readonly Named[]): readonly Named[] {
   return found.filter(({ path }) => !isHeld(path));
 }
 
-/** Path relative to the runs directory, a folder of training runs or the working directory; otherwise absolute. */
+/** Path relative to the runs directory, a folder of training runs or the working directory; absolute outside them. */
 function nameOf(path: string, places: RunPlaces): string {
   const folders = [resolve(places.cwd, places.runsDir), ...trainingFolders(places), places.cwd];
   const around = folders.find((folder) => path.startsWith(`${folder}/`));
   return around === undefined ? path : relative(around, path);
 }
 
-/** Maximum number of candidates listed in an error message. */
+/** Maximum number of names listed in an error message. */
 const mostCandidates = 12;
 
 function ambiguous(name: string, found: readonly Named[], places: RunPlaces): UserError {

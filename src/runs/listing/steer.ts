@@ -23,12 +23,12 @@ import { isTraining, trainingFiles } from '../training-files.js';
 import { findPlayed } from './names.js';
 
 export interface Steered {
-  /** Path of the run, training or plan. */
+  /** Path of the run, training run or plan. */
   readonly run: string;
   readonly action: Controlled['action'];
-  /** `asked`: not executed yet, because an iteration is in flight; `ended`: the run ended before executing it. */
+  /** `asked`: not executed yet, e.g. because an iteration is in flight; `ended`: the run ended first. */
   readonly outcome: 'done' | 'asked' | 'ended';
-  /** The event that the run logged. */
+  /** The event that the run logged when it executed the command. */
   readonly event?: LoggedControl;
   /** Status of the run afterwards. */
   readonly status: RunStatus;
@@ -42,7 +42,7 @@ interface Played {
   readonly status: RunStatus;
   /** The log in which executed commands appear. */
   readonly events: string;
-  /** Unit of its progress, if not iterations. */
+  /** Unit of a training run's progress. */
   readonly unit?: 'step' | 'update';
 }
 
@@ -61,10 +61,10 @@ function playedAt(path: string): Played {
   return { kind, status, events: join(path, runFiles.events) };
 }
 
-/** A paused process polls several times a second, so it answers within this time. */
+/** Time within which a paused process executes a command, because it polls several times a second. */
 export const secondsToAnswer = 10;
 
-/** True for an experiment: the only kind of run whose settings `set` can change. */
+/** True for an experiment, the only kind of run whose settings `set` can change. */
 const isPlainRun = (path: string): boolean => playedAt(path).kind === 'run';
 
 /** True if a process is executing the plan in a directory. */
@@ -73,7 +73,7 @@ function isPlayedPlan(path: string): boolean {
   return plan !== undefined && isLocked(plan.lock);
 }
 
-/** @throws UserError if the run isn't paused; the caller must know that it is running */
+/** @throws UserError if the run isn't paused; call this only if a process executes the run */
 export function requirePaused(path: string): void {
   const { kind, status } = playedAt(path);
   if (status === 'paused') return;
@@ -88,8 +88,8 @@ const playedOf = (paths: readonly string[]): readonly string[] =>
   paths.filter((path) => isLive(playedAt(path).status));
 
 /**
- * Sends a command to the process that runs `path`, and waits up to `seconds` for it to be executed.
- * @throws UserError if nothing runs `path`, or its settings can't change while it is running
+ * Sends a command to the process that executes `path`, and waits up to `seconds` until it has done so.
+ * @throws UserError if no process executes `path`, or its settings can't change while it is running
  */
 export async function steer(path: string, request: SteeringRequest, seconds: number): Promise<Steered> {
   const { events, kind, status, unit } = playedAt(path);
@@ -113,17 +113,17 @@ export async function steer(path: string, request: SteeringRequest, seconds: num
   return { ...told, outcome: 'asked', status: playedAt(path).status };
 }
 
-/** True if the status already reflects the command; the log is written before the status. */
+/** True if the status already reflects the command. The command is logged before the status changes. */
 const isSettled = ({ action }: SteeringRequest, status: RunStatus) =>
   action === 'pause' ? status !== 'running' : action !== 'resume' || status !== 'paused';
 
 function remedyFor(path: string, request: SteeringRequest, status: RunStatus): string {
   if (request.action === 'set')
     return `resume it with policyloop resume ${path} ${request.overrides.join(' ')}`;
-  return status === 'completed' ? 'it is finished' : `resume it with policyloop resume ${path}`;
+  return status === 'completed' ? 'choose a run that is in progress' : `resume it with policyloop resume ${path}`;
 }
 
-/** Executed commands that were logged after byte `from` of the events. */
+/** Executed commands that were logged after byte `from` of the file. */
 function controlledIn(file: string, from: number, unit: Played['unit']): readonly LoggedControl[] {
   if (!existsSync(file)) return [];
   const { descriptor, size } = openRegularFile(file, 'refuse');
@@ -136,7 +136,7 @@ function controlledIn(file: string, from: number, unit: Played['unit']): readonl
   const lines = bytes.toString('utf8').split('\n').slice(0, -1);
   return lines.flatMap((line) => {
     if (!line.includes('"kind":"controlled"')) return [];
-    // Training runs count steps instead of iterations.
+    // Training runs log a step or update instead of an iteration.
     const { step, ...event } = JSON.parse(line) as LoggedControl & { readonly step?: number };
     return [step === undefined ? event : { ...event, iteration: step, unit: unit ?? 'step' }];
   });
@@ -167,7 +167,7 @@ interface SteerArguments {
 
 /**
  * @param check throws if a run can't execute the command
- * @throws UserError if none of the runs is running
+ * @throws UserError if none of the runs is in progress
  */
 export async function steerRuns(
   { json, runs, runsDir, wait }: SteerArguments,
@@ -181,11 +181,11 @@ export async function steerRuns(
   const found = findPlayed(runs, { cwd, runsDir }, isOfPlans(request) ? isPlayedPlan : () => false);
   if (request.action === 'set') requirePlans(request.overrides, found);
   const live = playedOf(found);
-  // If there are several runs, skip those without a process.
+  // Skip runs that aren't in progress, unless there is only one.
   const asked = found.length === 1 ? found : live;
   if (asked.length === 0)
     throw new UserError({
-      ...{ field: 'run', value: runs.join(' '), message: 'none of these runs is running' },
+      ...{ field: 'run', value: runs.join(' '), message: 'none of these runs is in progress' },
       remedy: 'list running runs with policyloop list status=running',
     });
   for (const path of live) if (isPlainRun(path)) check(path);
@@ -195,13 +195,12 @@ export async function steerRuns(
   return 0;
 }
 
-/** True if a process that executes a plan accepts the command. */
+/** True if the command is for the process that executes a plan. */
 const isOfPlans = (request: SteeringRequest): boolean =>
   request.action === 'stop' || (request.action === 'set' && jobsAsked(request.overrides) !== undefined);
 
 /**
- * @throws UserError if `jobs` is invalid, is combined with other settings, or is set for anything but a running
- * plan
+ * @throws UserError if `jobs` is invalid, combined with other settings, or set for anything but a running plan
  */
 function requirePlans(overrides: readonly string[], found: readonly string[]): void {
   const jobs = jobsAsked(overrides);
@@ -239,7 +238,7 @@ export async function goOn(
 /**
  * Resumes a paused training run.
  * @returns the exit code
- * @throws UserError if no process holds it, because then only its own command can resume it
+ * @throws UserError if it isn't paused (after it has ended, only its own command can resume it), or for any override
  */
 export async function goOnTraining(
   path: string,

@@ -9,7 +9,7 @@ import { type RunPlaces, trainingFolders } from './listing.js';
 
 const trashFolder = '.trash';
 
-/** The trash folder for a run: in the runs directory or folder of training runs around it, else next to it. */
+/** The trash folder for a run: in the runs directory or folder of training runs that contains it, or next to it. */
 function trashOf(path: string, places: RunPlaces): string {
   const holder = trainingFolders(places).find((folder) => path.startsWith(`${folder}/`));
   return join(holder ?? dirname(path), trashFolder);
@@ -18,17 +18,17 @@ function trashOf(path: string, places: RunPlaces): string {
 /**
  * Moves a run, a directory of runs, or a training run to the trash.
  * @returns its new path
- * @throws UserError while a process writes there
+ * @throws UserError while a process is writing to it
  */
 export function moveToTrash(path: string, places: RunPlaces): string {
   requireIdle(path);
   const place = claimDirectory(trashOf(path, places), basename(path));
-  // Renaming replaces the empty directory atomically.
+  // The new name is an empty directory, which renaming replaces atomically.
   renameSync(path, place);
   return place;
 }
 
-/** @throws UserError while a process writes to the directory or to a run in it */
+/** @throws UserError while a process is writing to the directory or to a run in it */
 export function requireIdle(path: string): void {
   const locked = [path, ...runsBelow(path)]
     .flatMap((folder) =>
