@@ -138,7 +138,9 @@ export interface Labels {
 
 export const labelsFile = 'labels.json';
 
-const tag = z.string().regex(/^[^\s,=]+$/u, 'a tag must not be empty or contain spaces, commas or equals signs');
+const tag = z
+  .string()
+  .regex(/^[^\s,=]+$/u, 'a tag must not be empty or contain spaces, commas or equals signs');
 
 const labelsShape = z.strictObject({
   tags: z.array(tag).default([]),

@@ -120,7 +120,9 @@ const isSettled = ({ action }: SteeringRequest, status: RunStatus) =>
 function remedyFor(path: string, request: SteeringRequest, status: RunStatus): string {
   if (request.action === 'set')
     return `resume it with policyloop resume ${path} ${request.overrides.join(' ')}`;
-  return status === 'completed' ? 'choose a run that is in progress' : `resume it with policyloop resume ${path}`;
+  return status === 'completed'
+    ? 'choose a run that is in progress'
+    : `resume it with policyloop resume ${path}`;
 }
 
 /** Executed commands that were logged after byte `from` of the file. */
