@@ -12,7 +12,7 @@ import { unbounded } from '../statistics/bootstrap.js';
 import { largest, mean } from '../statistics/descriptive.js';
 import { summarize } from '../statistics/paired.js';
 
-/** The last line that `--json` prints. */
+/** Last line of `--json`, and the output of `show --json`. */
 export interface PlayResult extends PlayFigures {
   /** Path of the run directory. */
   readonly run: string;
@@ -97,7 +97,7 @@ export interface PlayFigures {
   readonly meanReturn: number | null;
   /** 95% interval of the mean; null for fewer than two games. */
   readonly returnCi95: readonly [number, number] | null;
-  /** Null if the environment has no score. */
+  /** Null before the first game, or if the environment has no score. */
   readonly meanScore: number | null;
   readonly scoreCi95: readonly [number, number] | null;
   /** Mean of the games' maximum scores; null if unknown. */
@@ -109,7 +109,7 @@ export interface PlayFigures {
   readonly meanLength: number | null;
   /** Number of games cut off by a step limit. */
   readonly truncated: number;
-  /** Share of replies that named no action; null if neither a model nor a person played. */
+  /** Share of replies that named no action; null without replies by a model or a person. */
   readonly unclear: number | null;
 }
 

@@ -45,7 +45,7 @@ export const policySchema = z.discriminatedUnion('kind', [
 ]);
 
 /**
- * Creates a built-in policy family. If its policies are programs, they can't be run.
+ * Creates a built-in policy family. A family of programs can't build policies; `openPolicyFamily` returns one that can.
  * @throws UserError if the family doesn't fit the environment, or comes from a module
  */
 export function createPolicyFamily(config: PolicyConfig, environment: EnvironmentSpec): PolicyFamily {

@@ -15,7 +15,7 @@ import type { ModulePolicyConfig } from './settings.js';
 /** A policy family as a user's module returns it. */
 export interface UserPolicyFamily {
   readonly parameters: Pick<ParameterSpec, 'count' | 'low' | 'high' | 'choices' | 'names'> & {
-    /** Default: 1; 0 for integers. */
+    /** Digits after the decimal point (default: 1); 0 makes the parameters integers. */
     readonly decimals?: number;
   };
   /** Describes in prompts how parameters become actions. */

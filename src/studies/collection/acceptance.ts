@@ -45,7 +45,7 @@ export interface Findings {
 
 /**
  * Both results are shares of the improvement from the median random policy to the search's best: `left` is the share
- * that the best random policy doesn't achieve, and `begun` is the share that the warm-up already achieves. Undefined if
+ * that no random policy achieves, not even in the warm-up; `begun` is the share that the warm-up achieves. Undefined if
  * the search finds nothing better than the median.
  */
 export function gainOf({ median: start, random, search, warmup: begun }: Findings) {

@@ -190,7 +190,7 @@ export function listEffects(measured: readonly Measured[], range: Interval): Eff
 
 /**
  * Estimates effects from drawn settings by least squares on each setting's mean, without interactions. Compares each
- * value in a list with the first value, and the high end of a range with its low end.
+ * value in a list with the first one that was measured, and the high end of a range with its low end.
  * @returns undefined if the complete settings are too few or too similar to determine the effects
  */
 export function drawnEffects(keys: readonly SweptKey[], measured: readonly Measured[]): Effects | undefined {

@@ -5,7 +5,7 @@ import { comparePairs, type PairedComparison } from '../../statistics/paired.js'
 import { fewestForVerdict, pairedTest, verdicts } from '../../statistics/tests.js';
 import type { SettingFigures } from './sweep-result.js';
 
-/** Formats a value; `(none)` if the key is omitted. */
+/** Formats a value; `(none)` for null, which omits the key. */
 export const shownValue = (value: string | undefined): string =>
   value === 'null' ? '(none)' : (value ?? '');
 
