@@ -111,7 +111,7 @@ describe('policyloop render', () => {
       /--candidate: iteration 2 has no evaluated candidate[\s\S]*one of: 1, 2/,
     ],
     [{ candidate: 1 }, /--candidate: --iteration best already/],
-    [{ episode: 4 }, /--episode: cartpole evaluates/],
+    [{ episode: 4 }, /--episode: evaluations of cartpole have only/],
     [{ episode: 0 }, /--episode: must be a whole number of at least 1/],
     [{ seed: -1 }, /--seed/],
     [{ format: 'png' }, /--format: unknown format[\s\S]*one of: gif, svg/],
