@@ -11,7 +11,8 @@ export const options = (y: Argv) =>
   y
     .option('model', {
       ...kinds.text,
-      describe: 'Directory of a Hugging Face model, a GGUF file, `ollama:…` or `hf:…` (default: the embedded model)',
+      describe:
+        'Directory of a Hugging Face model, a GGUF file, `ollama:…` or `hf:…` (default: the embedded model)',
     })
     .option('adapter', {
       ...kinds.text,
