@@ -13,7 +13,7 @@ export interface Moment {
   readonly reward?: number | undefined;
 }
 
-/** The first three functions are required; the others are optional and have defaults. */
+/** The first three functions are required; the next two have defaults. */
 export interface Agent {
   /** The system prompt; empty for none. In text worlds, `objective` is passed once the first turn is no longer shown. */
   systemPrompt(objective?: string): string;

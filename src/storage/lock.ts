@@ -65,7 +65,7 @@ export function removeForeignLock(path: string): void {
 }
 
 /**
- * Creates a file with its content atomically, so nobody ever sees an empty lock.
+ * Creates a file with its content. On file systems with hard links, nobody ever sees an empty lock.
  * @returns false if the file already exists
  */
 function createWhole(path: string, content: string): boolean {

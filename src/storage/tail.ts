@@ -10,7 +10,7 @@ const chunk = 4 * 2 ** 20;
 /** Number of bytes before the position that are read again, to find out whether the file was rewritten. */
 const checked = 256;
 
-/** Follows a JSON Lines file, remembering only its position. */
+/** Follows a JSON Lines file; keeps only its position and the last bytes read. */
 export class Tail {
   readonly #path: string;
   #end = 0;
@@ -32,7 +32,7 @@ export class Tail {
 
   /**
    * Passes new lines to `onLine`, skipping invalid JSON.
-   * @returns `again`: the file was truncated or replaced, so reading restarts; `more`: read on; `done`: at the end
+   * @returns `again`: the file was truncated or replaced, so reading restarts; `more`: read on; `done`: nothing to read now
    */
   look(onLine: (item: unknown) => void): 'again' | 'more' | 'done' {
     let descriptor: number;
