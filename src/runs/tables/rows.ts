@@ -52,7 +52,7 @@ export const tables = {
     column('prompt_tokens', 'BIGINT', 'tokens of all prompts'),
     column('cached_tokens', 'BIGINT', "prompt tokens read from the provider's cache"),
     column('completion_tokens', 'BIGINT', 'tokens of all replies'),
-    column('cost', 'DOUBLE', 'in the currency of `model.price`'),
+    column('cost', 'DOUBLE', 'in US dollars, or in the currency of `model.price`'),
     column('minutes', 'DOUBLE', 'time spent running, including resumptions'),
     column('started', 'TIMESTAMP', 'start time, in UTC'),
     column('tags', 'VARCHAR[]', 'tags set with `policyloop tag`'),
@@ -82,7 +82,7 @@ export const tables = {
   ],
   calls: [
     ...place,
-    column('attempt', 'INTEGER', '0 for the first request, then 1, 2, … for corrections'),
+    column('attempt', 'INTEGER', '0 for the first call, then 1, 2, … for corrections'),
     column('time', 'TIMESTAMP', 'time of the call, in UTC'),
     column(
       'purpose',
@@ -104,7 +104,7 @@ export const tables = {
     column('completion_tokens', 'BIGINT', 'tokens of the reply'),
     column('latency_ms', 'DOUBLE', 'wall time, including retries'),
     column('retries', 'INTEGER', 'attempts after the first'),
-    column('cost', 'DOUBLE', 'in the currency of `model.price`'),
+    column('cost', 'DOUBLE', 'in US dollars, or in the currency of `model.price`'),
     column('reply', 'VARCHAR', 'the answer, without hidden reasoning'),
   ],
   steps: [

@@ -322,7 +322,7 @@ export function secondsLeftOf(metrics: readonly TimedStep[]): number | undefined
   return each * (total - steps.at(-1)!.step);
 }
 
-/** @throws UserError if an option for experiments is used with a training run */
+/** @throws UserError if `--iteration` is used with a training run */
 export function refuseIteration(iteration: number | undefined): void {
   if (iteration === undefined) return;
   throw new UserError({
