@@ -106,7 +106,7 @@ test('without a template named default, none is guessed', () => {
     { name: 'rag', template: 'b' },
   ];
   const open = (list: typeof named) => openChatTemplate('/no/directory', { chat_template: list });
-  expect(() => open(named)).toThrow(/none of these templates is called `default`/);
+  expect(() => open(named)).toThrow(/none of these templates is named `default`/);
   expect(open([...named, { name: 'default', template: 'c' }]).render([])).toBe('c');
 });
 
