@@ -68,10 +68,15 @@ export async function readShownRun(path: string): Promise<OpenedRun> {
   const recorded = openLogs(path, true);
   const broken = addPrograms(frame.family, recorded.entries);
   const more = [...(unknown === undefined ? [] : [unknown]), ...broken];
-  // Copy `recorded` only if necessary: its list of faults grows while calls and events are read.
   return {
     ...frame,
-    recorded: more.length === 0 ? recorded : { ...recorded, faults: [...more, ...recorded.faults] },
+    recorded: {
+      ...recorded,
+      // The list of faults grows while calls and events are read.
+      get faults() {
+        return [...more, ...recorded.faults];
+      },
+    },
   };
 }
 

@@ -1,6 +1,6 @@
 /**
- * Calls in flight: requests are written to disk before they are sent, answers as soon as they arrive. The
- * file holds unfinished iterations and is removed once all their calls are in `calls.jsonl`.
+ * Calls in flight: requests are on disk before they are sent; answers are written when they arrive. The file holds
+ * unfinished iterations, and is removed at the end if all their calls are in `calls.jsonl`.
  */
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';

@@ -18,8 +18,8 @@ import { type AskedRequest, CallsUnderway, readCallsLeft, type SentRequest } fro
 type ManifestChanges = { readonly [K in keyof Manifest]?: Manifest[K] | undefined };
 
 /**
- * When records become durable. `iteration`: after each iteration, so a system crash loses no complete model
- * call. `run`: only at the end, for thousands of short runs; a system crash may lose the run.
+ * When records become durable. `iteration`: after each iteration, so a system crash loses at most the current one.
+ * `run`: only at the end, for thousands of short runs; a system crash may lose the run.
  */
 export type Durability = 'iteration' | 'run';
 
@@ -32,7 +32,7 @@ export interface RunDirectory {
   /** Appends an event to the logs that record it. */
   record(event: RunEvent): void;
   update(changes: ManifestChanges): void;
-  /** Writes a request to disk before it is sent, so a crash neither hides a paid call nor loses an answer. */
+  /** Writes a request to disk before it is sent, so that no crash hides a paid call. */
   ask(request: AskedRequest): Promise<SentRequest>;
   /**
    * Makes everything recorded so far durable in the background; waits only for the previous commit. With

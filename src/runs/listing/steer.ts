@@ -93,7 +93,7 @@ const playedOf = (paths: readonly string[]): readonly string[] =>
  */
 export async function steer(path: string, request: SteeringRequest, seconds: number): Promise<Steered> {
   const { events, kind, status, unit } = playedAt(path);
-  if (!isLive(status)) throw notPlayed(path, status, remedyFor(path, request, status));
+  if (!isLive(status)) throw notPlayed(path, status, remedyFor(path, request, status, kind));
   if (request.action === 'set' && kind !== 'run' && kind !== 'plan')
     throw new UserError({
       ...{ field: 'run', value: path, message: `the settings of a ${kind} can't change while it is running` },
@@ -117,7 +117,9 @@ export async function steer(path: string, request: SteeringRequest, seconds: num
 const isSettled = ({ action }: SteeringRequest, status: RunStatus) =>
   action === 'pause' ? status !== 'running' : action !== 'resume' || status !== 'paused';
 
-function remedyFor(path: string, request: SteeringRequest, status: RunStatus): string {
+function remedyFor(path: string, request: SteeringRequest, status: RunStatus, kind: Played['kind']): string {
+  if (kind === 'training' && status !== 'completed')
+    return `policyloop show ${path} prints the command that continues it`;
   if (request.action === 'set')
     return `resume it with policyloop resume ${path} ${request.overrides.join(' ')}`;
   return status === 'completed'

@@ -8,7 +8,7 @@ import { trainingFiles } from '../training-files.js';
 const turnShape = z.object({ prompt: z.string(), reply: z.string() });
 
 const sampleShape = z.object({
-  /** The first turns of an episode; a single turn in supervised training. */
+  /** The first turns of an episode; a single turn for proposers and in supervised training. */
   turns: z.array(turnShape).min(1),
   /** Number of turns that aren't recorded. */
   omitted: z.number().optional(),
@@ -27,7 +27,7 @@ export type RecordedSample = Sample & { readonly step: number };
 export const sampleCount = 3;
 const mostTurns = 3;
 
-/** Maximum length of a recorded text, in characters. */
+/** Length above which a text is shortened, in characters. */
 const longestText = 700;
 
 /** Shortens a long text; keeps more of its end than of its beginning, because prompts end with the task. */

@@ -29,7 +29,7 @@ export function trainingTable(
   return terminalTable(trainings, columns, width);
 }
 
-/** Output of `list --json` and `show --json`; paths are relative to the working directory. */
+/** Output of `list --json` and `show --json`. */
 export interface TrainingFigures extends RecordedTraining {
   readonly name: string;
   readonly report: string;
@@ -106,6 +106,7 @@ function bestText(training: RecordedTraining): string {
 function useOf(training: RecordedTraining, cwd: string): readonly (readonly [string, string])[] {
   const { command, folder, path, result, status } = training;
   if (status === 'running') return [];
+  if (status === 'paused') return [['resume', `policyloop resume ${shellWord(shownPath(path, cwd))}`]];
   if (status !== 'completed') {
     const there = folder === null || folder === cwd ? '' : `cd ${shellWord(folder)} && `;
     return [['resume', command === null ? goOnAsBefore : `${there}${command}`]];

@@ -19,7 +19,7 @@ export interface RecordedTraining {
   readonly status: 'running' | 'paused' | 'crashed' | 'interrupted' | 'failed' | 'completed';
   /** Why the run failed or ended before its last step; null otherwise. */
   readonly note: string | null;
-  /** Path of the trained model, or the kind of a numeric policy; null if not recorded. */
+  /** Path of the trained model, or a description of the numeric policy; null if not recorded. */
   readonly model: string | null;
   /** `lora`, `full`, `scratch`, or the method of a numeric policy. */
   readonly method: string | null;

@@ -51,7 +51,7 @@ export class HourlyUsage {
   /**
    * Reads the lines appended to the sources, with pauses for other work.
    * @param patience milliseconds after which it returns, while reading continues in the background
-   * @returns the hours of the sources that have been read to the end, and their number
+   * @returns the hours of the sources that have been read to the end, and the number of these sources
    */
   async read(
     sources: readonly UsageSource[],

@@ -138,7 +138,7 @@ const duration = (sum: UsageSum, share: number) => {
 /** The cost of the calls whose price is known; null if there are none. */
 export const costOf = (sum: UsageSum): string | null => (sum.priced === 0 ? null : formatCost(sum.cost));
 
-/** Table columns; a cell is empty if its figure was not reported. */
+/** Table columns; the cached share, latencies and cost are empty if they weren't reported. */
 export const usageColumns: readonly Column<UsageRow>[] = [
   text('model', ({ model }) => model, { grouped: true }),
   text('purpose', ({ purpose }) => purpose),
@@ -167,7 +167,7 @@ export interface UsageFigures {
   /** In milliseconds. */
   readonly latency: { readonly median: number | null; readonly percentile95: number | null };
   readonly cost: number | null;
-  /** Calls without a known price, which `cost` leaves out. */
+  /** Calls with tokens but without a known price, which `cost` leaves out. */
   readonly unpricedCalls: number;
   /** Number of failures by kind, including retried attempts. */
   readonly failures: Readonly<Record<string, number>>;
