@@ -85,7 +85,7 @@ function createContext(): CommandContext {
 
 let typed: Interface | undefined;
 
-/** Reads a line from the user; undefined after Ctrl-C, which ends the input. */
+/** Reads a line from the user; undefined after Ctrl-C or at the end of the input. */
 function readLine(text: string): Promise<string | undefined> {
   typed ??= createInterface({ input: process.stdin, output: process.stdout });
   const own = typed;
@@ -117,12 +117,12 @@ const context = createContext();
 // yargs prints help and version with console.log.
 console.log = (...values: unknown[]) => context.print(format(...values));
 
-/** Milliseconds that an aborted command has for cleaning up. */
+/** Milliseconds that an aborted command has to clean up. */
 const closingMs = 4000;
 
 /**
- * The first Ctrl-C lets a command finish; the second aborts it. SIGTERM (from `timeout`, systemd, Docker, Slurm) and
- * SIGHUP (from a closed terminal) abort it immediately, because a SIGKILL may follow.
+ * For commands with `finishing`, the first Ctrl-C lets them finish and the second aborts them. SIGTERM (from `timeout`,
+ * systemd, Docker, Slurm) and SIGHUP (from a closed terminal) abort them immediately, because a SIGKILL may follow.
  */
 async function execute<T>(command: Command<T>, args: Arguments<unknown, T>): Promise<void> {
   const { finishing } = command;
@@ -183,7 +183,7 @@ function systemRemedy(code: string | undefined): string {
     case 'ENAMETOOLONG':
       return 'use a shorter name';
     case 'ENOENT':
-      return 'a file was removed while in use; run the command again';
+      return 'run the command again; a file was removed while in use';
     default:
       return 'check this file or directory, then repeat the command (for a run: policyloop resume)';
   }

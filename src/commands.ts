@@ -251,7 +251,7 @@ export async function declaredOptions([, , load]: ListedCommand): Promise<Declar
   return declared.getOptions();
 }
 
-/** Kinds of bundled configs that these commands accept; all other commands accept experiments. */
+/** Kinds of bundled configs that completion offers per command; for all other commands, experiments. */
 const configsOf: Readonly<Record<string, readonly ConfigKindName[]>> = {
   play: ['agents'],
   check: ['experiment', 'rl'],

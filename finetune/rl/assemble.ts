@@ -179,7 +179,7 @@ function settingsOf(config: LearningConfig): OnlineSettings {
   };
 }
 
-/** The settings that affect learning, with hashes of the model and of a proposer's user modules. */
+/** The settings that affect learning, with hashes of the model and of the user's files. */
 function identityParts(config: LearningConfig): unknown {
   const {
     $schema: _,

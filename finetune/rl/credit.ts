@@ -26,7 +26,7 @@ export interface CreditSettings {
   readonly scale: (typeof advantageScales)[number];
   readonly invalid: number;
   readonly assignment?: Assignment | undefined;
-  /** Discount factor per turn. Ignored by the assignment `return`, because the given returns are already discounted. */
+  /** Discount factor per turn. PPO ignores it, and so does `return`, whose returns are already discounted. */
   readonly gamma?: number | undefined;
 }
 
@@ -190,7 +190,7 @@ function withEstimates(
 /**
  * - `return`: the return of the whole episode.
  * - `to-go`: the discounted rewards from the turn on, including its own.
- * - `spread`: an equal share of the discounted return, as in LlamaGym.
+ * - `spread`: an equal share of the return (discounted, except for PPO), as in LlamaGym.
  * - `anchor`: the return of the whole episode, plus the rewards-to-go compared between turns in the same state.
  */
 export const assignments = ['return', 'to-go', 'spread', 'anchor'] as const;

@@ -81,7 +81,10 @@ export interface OnlineOutcome {
 /** First spawn keys of the random streams. */
 const streams = { starts: 10, samples: 11, permutation: 12, heldOutStarts: 13, heldOutSamples: 14 } as const;
 
-/** Resumes from a checkpoint. @throws UserError if training diverges, or the checkpoint belongs to another run */
+/**
+ * Trains, resuming from the checkpoint if it exists.
+ * @throws UserError if training diverges, or the checkpoint belongs to another run
+ */
 export async function learnOnline(run: OnlineLearning, hooks: OnlineHooks = {}): Promise<OnlineOutcome> {
   const { settings } = run;
   const perUpdate = stepsOf(settings.improvement);

@@ -45,7 +45,7 @@ export type Output = {
 
 export const finishing = 'stopping';
 
-/** Checks a config of another kind, such as a training config; undefined for all others. */
+/** Checks a config for reinforcement learning; undefined for other configs. */
 export type OtherCheck = (
   config: { readonly file: string; readonly overrides: readonly string[] },
   offline: boolean,

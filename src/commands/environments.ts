@@ -18,7 +18,6 @@ interface DescribedEnvironment {
   readonly id: string;
   /** How the environment differs from the requested version. */
   readonly note?: string | undefined;
-  /** The observation space as text. */
   readonly observation: string;
   readonly action: string;
   /** Absent if there is no limit. */

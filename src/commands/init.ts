@@ -8,7 +8,7 @@ import { packageRoot } from '../base/package.js';
 import type { ModuleKind } from '../modules/host-messages.js';
 import { isTaken, writeWhole } from '../storage/draft.js';
 
-/** The line to add to a config to use a module, for each kind of module. */
+/** Config line that uses a module, for each kind of module. */
 const uses = {
   environment: (path: string) => `environment: ${path}`,
   policy: (path: string) => `policy: {kind: ${path}}`,

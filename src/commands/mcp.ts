@@ -23,7 +23,7 @@ type Args = Arguments<typeof options>;
 
 export const finishing = 'closing the server; its runs continue';
 
-/** Serves until its input ends. @param load loads the commands that the tools call */
+/** @param load loads the commands that the tools call */
 export async function execute(args: Args, context: CommandContext, load: LoadCommand): Promise<number> {
   const { serveMcp } = await import('../mcp/serve-mcp.js');
   const cwd = args.project === undefined ? context.cwd : entered(args.project);

@@ -149,7 +149,7 @@ function requireIdle(seconds: number): number {
   });
 }
 
-/** Options that apply to only one kind of server, with their defaults. */
+/** Defaults of options that have no effect on some servers. */
 type Defaults = Readonly<Partial<Record<keyof Args, unknown>>>;
 const ofModels: Defaults = {
   ...{ model: undefined, adapter: [], device: 'auto', quantization: 'none', threads: undefined },

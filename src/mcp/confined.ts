@@ -17,7 +17,7 @@ const path = z
 
 export const confinedRun = path;
 
-/** A config file in the working directory, or the name of a bundled config. */
+/** A config file below the working directory, or the name of a bundled config. */
 export const confinedConfig = path.refine(
   (text) => !/^[A-Za-z][\w.-]*=/.test(text),
   'must be a config, not an override',

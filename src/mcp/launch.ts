@@ -1,4 +1,4 @@
-/** Starts experiments for a client of the MCP server. Each runs in its own process, which outlives the server. */
+/** Starts and resumes experiments for MCP clients. Each runs in its own process, which outlives the server. */
 import { spawn } from 'node:child_process';
 import {
   closeSync,
@@ -67,7 +67,7 @@ export async function launchResumption(
   return launch(['resume', path, ...overrides], path, isBegun, outside);
 }
 
-/** Milliseconds to wait for a run to start; loading a large model takes long. */
+/** Milliseconds to wait for a run to start; loading a large model takes time. */
 const longestStart = 60_000;
 
 /** @throws UserError with the output of the process if it fails before the run starts */

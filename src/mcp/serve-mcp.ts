@@ -121,7 +121,7 @@ export async function answered(
   }
 }
 
-/** @throws UserError if a link leads outside the server's directories */
+/** @throws UserError if a path or link leads outside the server's directories */
 function requirePathsWithin(given: Record<string, unknown>, places: RunPlaces): void {
   const { config, configs, run, runs } = given;
   for (const name of [config, run, configs, runs].flat())
@@ -161,7 +161,8 @@ async function execute(
     'configs' in own ? { configs: [...(own.configs as string[]), ...(overrides as string[])] } : {};
   await command.execute({ ...defaults, ...own, ...configs, ...tool.fixed, runsDir, json: true }, context);
   const last = printed.at(-1);
-  if (last === undefined) throw new UserError({ message: notes.join('\n') || 'no answer' });
+  if (last === undefined)
+    throw new UserError({ message: notes.join('\n') || 'the command printed no result' });
   const result = JSON.parse(last) as unknown;
   return { result: tool.shorten?.(result, given) ?? result, ...(notes.length > 0 && { notes }) };
 }

@@ -1,4 +1,4 @@
-/** Tools of the MCP server. Each runs a command with `--json` and the arguments that a client can set. */
+/** Tools of the MCP server. Each runs a command with the arguments that a client can set. */
 import { z } from 'zod';
 import { confinedConfig, confinedId, confinedRun, plainOverride } from './confined.js';
 
@@ -19,7 +19,7 @@ export interface Tool {
   readonly launches?: true;
 }
 
-const run = confinedRun.describe('Run: name or its beginning, number in list_runs, or latest');
+const run = confinedRun.describe('Run: name or prefix, number in list_runs, or latest');
 const runs = z.array(confinedRun).min(1).max(100).describe('Runs, directories of runs, or patterns');
 const count = z.int().min(1);
 const overrides = z
@@ -112,7 +112,7 @@ export const tools: readonly Tool[] = [
   {
     ...{ name: 'run', command: 'run', reads: false, launches: true },
     description:
-      'Starts an experiment in its own process and returns its name immediately; follow it with show_run',
+      'Starts an experiment in its own process and returns its name once it starts; follow it with show_run',
     input: z.strictObject({
       config: confinedConfig.describe('A config file, or the name of a bundled config'),
       overrides,

@@ -10,14 +10,14 @@ interface AdmittedRequest {
 }
 
 /**
- * @returns the outcome, as text for the log
- * @throws HttpError, or an error for `httpErrorOf`, before anything is sent or in the middle of a stream
+ * @returns a summary for the log
+ * @throws errors that `httpErrorOf` converts, before anything is sent or in the middle of a stream
  */
 export type Endpoint = (request: AdmittedRequest) => Promise<string>;
 
 /**
- * @param most maximum number of waiting and running requests, which limits the number of bodies in memory. A request
- * whose body is incomplete makes way for a new one.
+ * @param most maximum number of waiting and running requests, which limits the number of bodies in memory. At the
+ * limit, a new request replaces the oldest one whose body is incomplete.
  */
 export function createAdmission(most = 64) {
   let open = 0;

@@ -40,7 +40,8 @@ export function requestedForm(request: FormRequest): TextForm | undefined {
       (grammar) => grammar && { kind: 'gbnf', grammar },
     ),
   ].filter((form) => form != null && form !== '') as TextForm[];
-  if (forms.length > 1) throw badRequest('only one form of the answer can be requested', 'response_format');
+  if (forms.length > 1)
+    throw badRequest('the request has several answer formats; keep one', 'response_format');
   return forms[0];
 }
 

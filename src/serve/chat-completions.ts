@@ -15,7 +15,7 @@ import {
 } from './service.js';
 import { type ReplyParts, ReplyReader } from './tool-calls.js';
 
-/** Answers a chat. If the client disconnects, generation stops within one token. */
+/** Answers a chat. If the client disconnects, generation stops. */
 export const chatEndpoint =
   (service: ModelService): Endpoint =>
   async ({ body, response, signal }) => {

@@ -102,8 +102,8 @@ type ToolRequest = Pick<z.output<typeof requestSchema>, 'tools' | 'tool_choice' 
 
 /**
  * The tools that the prompt describes, and the form of the answer: one or more calls if they are required; otherwise
- * either calls or text, which must have `form` if given. If calls have no mark that distinguishes them from free
- * text, their form can't be enforced next to it.
+ * either calls or text, which must have `form` if given. If no mark distinguishes calls from free text, neither is
+ * enforced.
  */
 function readTools(
   { parallel_tool_calls: several, tool_choice: choice, tools: given }: ToolRequest,

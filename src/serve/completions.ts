@@ -98,7 +98,7 @@ function choiceOf(
 const textOf = (tokens: readonly PromptToken[]): string =>
   Buffer.from(tokens.flatMap(({ bytes }) => bytes)).toString('utf8');
 
-/** One entry per token. Log-probabilities are null for the first token of a prompt. */
+/** Lists with one entry per token. Log-probabilities are null for the first token of a prompt. */
 interface ChoiceLogprobs {
   readonly tokens: readonly string[];
   readonly token_logprobs: readonly (number | null)[];
@@ -114,7 +114,7 @@ function logprobsOf(tokens: readonly PromptToken[]): ChoiceLogprobs {
     tokens: tokens.map(tokenName),
     token_logprobs: tokens.map(({ logProbability }) => logProbability ?? null),
     top_logprobs: tokens.map(({ top }) =>
-      // The likeliest comes last, because the last of several tokens with the same text counts.
+      // Likeliest last: of several tokens with the same text, `fromEntries` keeps the last.
       top === undefined
         ? null
         : Object.fromEntries(top.toReversed().map((one) => [tokenName(one), one.logProbability])),

@@ -51,7 +51,7 @@ export function badRequest(message: string, param?: string): HttpError {
   return new HttpError(400, 'invalid_request_error', message, param === undefined ? {} : { param });
 }
 
-/** Words of the model's messages and their replacements: request fields, and a phrase that clients look for. */
+/** Replaces words about configs in the model's messages, and adds a phrase that clients look for. */
 const inTermsOfRequests = [
   ['show less (memory.tokens)', 'shorten the prompt'],
   ['the context only holds', "this model's maximum context length is"],
@@ -78,12 +78,12 @@ export function httpErrorOf(error: unknown): HttpError {
   return new HttpError(500, 'server_error', forClient(messageOf(error)));
 }
 
-/** Maximum length of a body in bytes, far more than any prompt that fits into a context. */
+/** Maximum length of a request body in bytes. */
 export const longestBody = 8 * 2 ** 20;
 
 /**
  * @param longest maximum length in bytes
- * @throws HttpError if the body isn't JSON, or is too long or too deeply nested
+ * @throws HttpError if the body isn't declared as JSON, is compressed, invalid, too long or too deeply nested
  */
 export async function readJsonBody(request: IncomingMessage, longest = longestBody): Promise<unknown> {
   // Browsers can send other content types to other origins without a preflight request.
@@ -149,7 +149,7 @@ const requestTimeout = 30_000;
  * @param respond handles a request; if it fails, only the connection of that request is closed
  * @param upgrade handles WebSockets; without it, upgrade requests are handled like others
  * @param connections maximum number of open connections
- * @throws UserError if the server can't listen on the address
+ * @throws UserError if the port is in use or privileged, or this machine lacks the address
  */
 export async function startHttp(
   address: Address,
@@ -225,7 +225,7 @@ export function requirePort(given: number): number {
  * their host name resolves to this machine (DNS rebinding), the Host differs.
  * @param anySite true for paths that other sites may link to
  * @returns the path without the query, where some programs put keys
- * @throws HttpError 403 for a foreign Host or Origin; 400 for two Hosts, or a target that is neither a path nor an
+ * @throws HttpError 403 for a foreign Host, Origin or site; 400 for two Hosts, or a target that is neither a path nor an
  * http URL (RFC 9112, 3.2.2)
  */
 export function requireLocal(

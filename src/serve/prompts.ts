@@ -4,7 +4,7 @@ import { z } from 'zod';
 
 export type Prompt = string | readonly number[];
 
-/** Maximum number of prompts, and of choices, in one request. */
+/** Maximum number of prompts in one request, and of choices for all its prompts together. */
 export const mostPrompts = 2048;
 const ids = z.array(z.int().min(0)).min(1);
 /** One prompt or several, each as text or token ids. */

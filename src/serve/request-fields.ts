@@ -6,7 +6,7 @@ import { badRequest } from './http.js';
 
 const mostChoices = 32;
 
-/** True for values that wouldn't change the answer. */
+/** True if an unsupported field with this value can be ignored, because it wouldn't change the answer. */
 const isNeutral = (value: unknown): boolean =>
   value === null ||
   value === undefined ||
@@ -23,7 +23,7 @@ function validSeed(seed: number): number {
   return ((seed % 2 ** 31) + 2 ** 31) % 2 ** 31;
 }
 
-/** Maximum number of stop strings, because each is searched for after every token. */
+/** Maximum number of stop strings; each is searched for after every token. */
 const mostStops = 64;
 const stopText = z.string().min(1).max(1024);
 

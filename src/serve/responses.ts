@@ -133,7 +133,7 @@ function merged(messages: readonly Message[]): readonly Message[] {
   return turns;
 }
 
-/** Fields of the request that a response repeats; clients require them. */
+/** Fields that clients require in every response; most repeat the request. */
 const echoed = (request: ResponsesRequest) => ({
   ...{ error: null, previous_response_id: null, store: false, truncation: 'disabled', user: null },
   instructions: request.instructions ?? null,

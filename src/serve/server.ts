@@ -42,7 +42,7 @@ export async function startServer(options: ModelService & Address) {
     '/v1/responses': responsesEndpoint(options),
   };
 
-  /** @returns the outcome, as text for the log */
+  /** @returns a summary for the log */
   async function answer(request: IncomingMessage, response: ServerResponse, port: number): Promise<string> {
     const path = requireLocal(request, port);
     const endpoint = Object.hasOwn(endpoints, path) ? endpoints[path] : undefined;
@@ -155,7 +155,7 @@ export interface Ready {
   readonly contextTokens: number;
 }
 
-/** Serves until the first signal, then finishes pending requests, unless a second signal aborts them. */
+/** Serves until `stop.finish`, then completes pending requests, unless `stop.abort` cancels them. */
 export async function serveModels(
   { settings, name, adapters, host, port }: ServedModels,
   { now, note, stop }: Pick<CommandContext, 'now' | 'note' | 'stop'>,

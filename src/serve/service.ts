@@ -24,7 +24,7 @@ export interface ModelService {
     readonly trainedTokens: number;
     /** Maximum number of requests per batch. */
     readonly slots: number;
-    /** Changes with anything that may change the answer to a request with a seed. */
+    /** Changes with the version, settings, adapters, device or threads, which can change answers for the same seed. */
     readonly fingerprint: string;
   };
   readonly now: () => Date;

@@ -15,7 +15,7 @@ export interface ReplyParts {
   readonly calls: readonly ToolCall[];
 }
 
-/** Reads one answer as it grows. Content and arguments only get longer until the end, which shows what was a call. */
+/** Reads one answer as it grows. Until it ends, content and arguments only get longer. */
 export class ReplyReader {
   readonly #requested: RequestedCalls | undefined;
   readonly #ids: string[] = [];
@@ -67,7 +67,7 @@ function mayBeCall(text: string, ended: boolean): boolean {
   return ['{"name":', '[{"name":'].some((one) => one.startsWith(begun) || begun.startsWith(one));
 }
 
-/** Length of the end that may belong to a mark, so it is held back: white space, and the beginning of the mark. */
+/** Number of characters to hold back at the end: white space, then what may be the beginning of a mark. */
 function heldBack(text: string, mark: string): number {
   if (mark === '') return 0;
   let begun = Math.min(mark.length - 1, text.length);

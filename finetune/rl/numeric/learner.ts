@@ -40,7 +40,7 @@ export interface LearnerState extends PpoState {
 }
 
 export interface UpdateFigures {
-  /** KL divergence between the policies before and after the update, in nats. */
+  /** KL divergence from the policy before the update, in nats; for PPO, the mean over its last epoch. */
   readonly kl: number;
   readonly entropy: number;
   readonly valueLoss: number;

@@ -28,7 +28,7 @@ const policySchema = z.discriminatedUnion('kind', [
     observations: z
       .enum(['text', 'embeddings'])
       .default('text')
-      .describe('How the decoder reads numbers: as text, or as one learned vector each'),
+      .describe('How the decoder reads numbers: as text, or as one embedding vector each'),
     decimals: count(0)
       .max(6)
       .default(2)

@@ -73,7 +73,10 @@ export interface NumericOutcome {
 /** First spawn keys of the random streams. */
 const streams = { starts: 10, heldOut: 13 } as const;
 
-/** Resumes from a checkpoint. @throws UserError if the policy doesn't suit the environment, or the settings changed */
+/**
+ * Trains, resuming from the checkpoint if it exists.
+ * @throws UserError if the policy doesn't suit the environment, or the settings changed
+ */
 export async function trainNumeric(config: NumericConfig, hooks: NumericHooks = {}): Promise<NumericOutcome> {
   return withTraining(config, hooks, trainOn);
 }

@@ -165,7 +165,7 @@ interface Outcome {
   readonly sample: Sample;
 }
 
-/** Plays all held-out runs together, with one candidate per iteration as in a normal run. */
+/** Plays all held-out runs together, with one candidate per iteration. */
 async function playHeldOut(
   sampler: Sampler,
   {

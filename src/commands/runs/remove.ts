@@ -22,7 +22,7 @@ export const options = (y: Argv) =>
 
 type Args = Arguments<typeof options>;
 
-/** Where each run is in the trash; if the trash was emptied, the directories that were removed. */
+/** Each run and its place in the trash; if the trash was emptied, the removed directories. */
 export type Output = readonly { readonly run?: string; readonly trash: string }[];
 
 export async function execute(args: Args, context: CommandContext): Promise<number> {

@@ -71,7 +71,7 @@ export class Batch {
   }
 
   /**
-   * Takes a step in each environment. If one action is rejected, no environment moves.
+   * Takes a step in each environment, or resets it if its episode has ended. If one action is invalid, none moves.
    * @param data `{actions}`
    * @throws Refusal if an action is invalid, a reset is needed, or an environment fails
    */

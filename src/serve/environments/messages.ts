@@ -1,4 +1,4 @@
-/** Messages of OpenEnv's WebSockets (versions 0.3 to 0.10), and of batches: one answer per request. */
+/** Messages of OpenEnv's WebSockets (versions 0.3 to 0.10), and of batches. */
 import { z } from 'zod';
 import { messageOf } from '../../base/errors.js';
 import { parseJson } from '../../storage/json-depth.js';
@@ -94,15 +94,13 @@ export function errorAnswer(error: unknown, detail: Readonly<Record<string, unkn
   };
 }
 
-/** JSON-RPC at `/mcp`, answered only with errors because environments have no tools. */
-
 const requestSchema = z.object({
   jsonrpc: z.literal('2.0'),
   method: z.string(),
   id: z.union([z.string(), z.number()]).nullish(),
 });
 
-/** @returns the answer to a request, which is always an error */
+/** Answers a JSON-RPC request at `/mcp`, always with an error because environments have no tools. */
 export function toolsAnswer(request: unknown): object {
   const { data } = requestSchema.safeParse(request);
   const error =

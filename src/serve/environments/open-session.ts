@@ -25,7 +25,7 @@ export interface OpenSession {
 /** Milliseconds that an environment has to close. */
 const closingMs = 1000;
 
-/** Creates an environment that only this session uses. @throws the errors of `makeEnvironment` */
+/** Opens a session with its own environment. @throws the errors of `makeEnvironment` */
 export async function openSession(
   id: string,
   options: Readonly<Record<string, unknown>>,

@@ -30,7 +30,7 @@ export class Refusal extends Error {
   }
 }
 
-/** Maximum number of faults per request, and of characters in each, because they may quote the client. */
+/** Maximum number of faults per request, and of characters in each; faults may quote the client. */
 const mostFaults = 10;
 const mostLetters = 400;
 

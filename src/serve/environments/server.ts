@@ -128,7 +128,7 @@ function failureOf(error: unknown): Failure {
   return { status: 500, headers: {}, body: { detail: message }, remark: message };
 }
 
-/** @returns the outcome, as text for the log */
+/** @returns a summary for the log */
 function refuseUpgrade(socket: Duplex, { body, remark, status }: Failure): string {
   const text = JSON.stringify(body);
   const head = [

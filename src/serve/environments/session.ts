@@ -27,7 +27,7 @@ export interface SessionState {
   readonly truncated: boolean;
 }
 
-/** Maximum number of characters in a text action, far more than any command has. */
+/** Maximum number of characters in a text action. */
 const longestAction = 10_000;
 
 export const seedSchema = z.int('must be a whole number from 0 to 2^53 - 1').min(0);

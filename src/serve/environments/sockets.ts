@@ -10,7 +10,7 @@ import { Refusal } from './refusal.js';
 export interface SessionLimits {
   /** Maximum number of concurrent sessions, over all environments. */
   readonly sessions: number;
-  /** Maximum time between two messages. */
+  /** Time without a message after which a session ends. */
   readonly idleSeconds: number;
 }
 

@@ -12,7 +12,7 @@ import type { Row } from '../network/network.js';
 import type { NumericPolicy } from '../network/policy.js';
 
 export interface NumericEpisode {
-  /** Observation before each step, as returned by the environment. */
+  /** Observation before each step, not normalized. */
   readonly raw: readonly Row[];
   /** The same observations, normalized. */
   readonly observations: readonly Row[];

@@ -23,7 +23,7 @@ import { emitLayers, initialLayers, joined, type Layers, layerShapes } from './n
 export type Reading =
   /** The numbers as text, separated by spaces. */
   | { readonly kind: 'text'; readonly decimals: number }
-  /** One vector per number: the number times a learned vector, plus another learned vector. */
+  /** One vector per number: the number times a weight vector, plus a bias vector. */
   | { readonly kind: 'embeddings' };
 
 export interface Decoder {
