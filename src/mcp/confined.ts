@@ -27,10 +27,7 @@ export const confinedConfig = path.refine(
 export const confinedId = z
   .string()
   .max(200)
-  .regex(
-    /^(?!(?:gymnasium|openenv|textworld):)[\w-]+(?::[\w-]+(?:\?[\w=&.,-]*)?)?$/,
-    'must be a built-in environment',
-  );
+  .regex(/^(?:(?:synthetic|text):)?[\w-]+(?:\?[\w=&.,-]*)?$/, 'must be a built-in environment');
 
 /** Config sections for budgets and the search, in which every key may be set; `keys` lists single keys. */
 const sections = /^(?:limits|warmup\.policies|confirmation|memory)(?:\.\w+)*$/;

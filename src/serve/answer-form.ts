@@ -31,7 +31,8 @@ export function requestedForm(request: FormRequest): TextForm | undefined {
   const forms = [
     responseForm(format),
     structured?.json_object ? anyObject : undefined,
-    ...[structured?.json, request.guided_json].map(jsonForm),
+    jsonForm(structured?.json, 'structured_outputs.json'),
+    jsonForm(request.guided_json, 'guided_json'),
     ...[structured?.regex, request.guided_regex].map((pattern) => pattern && { kind: 'regex', pattern }),
     ...[structured?.choice, request.guided_choice].map(
       (given) => given && { kind: 'either', options: given.map((one) => ({ kind: 'literal', text: one })) },
@@ -50,11 +51,12 @@ function responseForm(format: FormRequest['response_format']): TextForm | undefi
     case 'text':
       return undefined;
     case 'json_object':
-      return jsonForm(format?.schema) ?? anyObject;
+      return jsonForm(format?.schema, 'response_format.schema') ?? anyObject;
     case 'json_schema': {
-      const form = jsonForm(format?.json_schema?.schema);
+      const param = 'response_format.json_schema.schema';
+      const form = jsonForm(format?.json_schema?.schema, param);
       if (form !== undefined) return form;
-      throw badRequest('response_format.json_schema.schema is missing', 'response_format.json_schema.schema');
+      throw badRequest(`${param} is missing`, param);
     }
     default:
       throw badRequest(
@@ -65,12 +67,12 @@ function responseForm(format: FormRequest['response_format']): TextForm | undefi
 }
 
 /** vLLM's clients may send a schema as text. */
-function jsonForm(given: z.output<typeof schema>): TextForm | undefined {
+function jsonForm(given: z.output<typeof schema>, param: string): TextForm | undefined {
   if (given == null) return undefined;
   if (typeof given !== 'string') return { kind: 'json', schema: given };
   try {
     return { kind: 'json', schema: JSON.parse(given) as unknown };
   } catch {
-    throw badRequest('the JSON schema isn’t valid JSON', 'guided_json');
+    throw badRequest('the JSON schema isn’t valid JSON', param);
   }
 }

@@ -107,6 +107,7 @@ describe('policyloop mcp', { timeout: 400_000 }, () => {
       ['query_runs', { sql: "COPY (SELECT 1) TO '/tmp/x'" }],
       ['query_runs', { sql: 'DROP TABLE runs' }],
       ['environments', { id: 'gymnasium:os:system' }],
+      ['environments', { id: 'textworld-express:coin' }],
       ['environments', { id: './evil.js' }],
       ['check_config', { configs: ['../c.yaml'] }],
       ['run', { config: '/etc/passwd' }],
