@@ -109,7 +109,7 @@ export interface PlayFigures {
   readonly meanLength: number | null;
   /** Number of games cut off by a step limit. */
   readonly truncated: number;
-  /** Share of replies that named no action; null without replies by a model or a person. */
+  /** Share of replies that named no action; null without replies. */
   readonly unclear: number | null;
 }
 

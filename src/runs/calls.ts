@@ -98,7 +98,7 @@ export function faultsOf({ completion, outcome }: EndedCall): readonly string[] 
   ];
 }
 
-/** Usage summed over the calls of a run. */
+/** Usage by all calls of a run. */
 export interface UsageTotals {
   readonly calls: number;
   /** Calls without a completion. */

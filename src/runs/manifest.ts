@@ -26,7 +26,7 @@ export interface Manifest {
   /** ISO 8601. */
   readonly created: string;
   readonly updated: string;
-  /** Running time in milliseconds, without pauses and waiting for people's feedback, summed over all processes. */
+  /** Running time in milliseconds, without pauses and waiting for people, over all processes. */
   readonly activeMs: number;
   readonly versions: { readonly policyloop: string; readonly node: string; readonly commit?: string };
   readonly environment: string;

@@ -70,7 +70,7 @@ export interface RunResult {
   readonly reason?: StopReason;
   /** Complete iterations. */
   readonly iterations: number;
-  /** The highest observed mean return, biased upwards because it was selected on noise; see `confirmed`. */
+  /** The highest observed mean return: selected on noise, so biased upwards. */
   readonly best: NonNullable<Manifest['best']> | null;
   /** The chosen candidate on fresh seeds; null if not measured. */
   readonly confirmed: Confirmation | null;

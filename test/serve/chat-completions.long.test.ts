@@ -320,7 +320,12 @@ const refusals: readonly (readonly [string, object, number, RegExp])[] = [
   ['a choice of another tool', { tools: [tool], tool_choice: named('other') }, 400, /no tool \\"other\\"/],
   ['too many choices', { n: 1000 }, 400, /"param":"n"/],
   ['a seed that is no integer', { seed: 0.5 }, 400, /"param":"seed"/],
-  ['two forms', { response_format: { type: 'json_object' }, guided_regex: 'a' }, 400, /only one form/],
+  [
+    'two forms',
+    { response_format: { type: 'json_object' }, guided_regex: 'a' },
+    400,
+    /several answer formats/,
+  ],
   ['an unknown format', { response_format: { type: 'xml' } }, 400, /use text, json_object or json_schema/],
   [
     'a schema that can’t be enforced',

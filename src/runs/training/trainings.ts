@@ -19,11 +19,11 @@ export interface RecordedTraining {
   readonly status: 'running' | 'paused' | 'crashed' | 'interrupted' | 'failed' | 'completed';
   /** Why the run failed or ended before its last step; null otherwise. */
   readonly note: string | null;
-  /** Path of the trained model, or a description of the numeric policy; null if not recorded. */
+  /** Path of the trained model, or kind of numeric policy; null if unknown. */
   readonly model: string | null;
   /** `lora`, `full`, `scratch`, or the method of a numeric policy. */
   readonly method: string | null;
-  /** Quantization with which an adapter must be served; null if there is none. */
+  /** Quantization with which to serve an adapter, if any. */
   readonly quantization: string | null;
   /** `sft`, `dpo`, `grpo`, `ppo`, … */
   readonly objective: string | null;
@@ -55,7 +55,7 @@ export interface RecordedTraining {
   readonly command: string | null;
   /** Working directory of that command. */
   readonly folder: string | null;
-  /** Command-line settings that use the result; null for numeric policies and earlier versions. */
+  /** Command-line settings that use the result; null if there are none. */
   readonly use: string | null;
 }
 
