@@ -86,7 +86,7 @@ export async function openSampler(settings: SamplerSettings): Promise<Sampler> {
         throw new UserError({
           field: settings.fields.reply,
           value: maxTokens,
-          message: `must be at least ${constraint.answerTokens}`,
+          message: `an answer may need ${constraint.answerTokens} tokens, but only ${maxTokens} are allowed or fit into the context`,
         });
       return {
         ...{ prompt, maxTokens, eosTokens },

@@ -97,7 +97,7 @@ export type Metric = keyof typeof metrics;
 export interface RunFigures extends Readonly<Record<Metric, number | null>> {
   readonly environment: string;
   readonly status: RunSummary['status'];
-  /** True if the run is complete, or failed without an accepted proposal, because that is its model's result. */
+  /** True if the run is complete, or if no proposal was accepted, which counts as its model's result. */
   readonly isOver: boolean;
   /** Reason for the status, as text. */
   readonly reason: string;

@@ -133,7 +133,10 @@ export interface Machines {
 
 export const processesOf = ({ nodes, gpusPerNode }: Machines): number => nodes * gpusPerNode;
 
-/** Passes per update. @throws UserError if they don't add up to `batchExamples`, or `single_gpu` has several devices */
+/**
+ * Gradient accumulation steps per update.
+ * @throws UserError if `batchExamples` isn't a multiple of the examples per pass, or `single_gpu` has several devices
+ */
 export function accumulation(machines: Machines, batchExamples: number): number {
   const processes = processesOf(machines);
   if (machines.strategy === 'single_gpu' && processes > 1) {

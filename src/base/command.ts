@@ -82,7 +82,10 @@ export const common = {
     describe: "Threads that play episodes (processes for gymnasium:; default: the config's)",
   },
   jobs: { ...number, describe: 'Runs in parallel (default: 1)' },
-  slurm: { type: 'boolean', describe: 'Submit the runs to Slurm; later, report their progress and results' },
+  slurm: {
+    type: 'boolean',
+    describe: 'Submit the runs to Slurm; repeat the command to see their progress and results',
+  },
   part: {
     ...text,
     describe: 'Start only this part of the runs (0/4, 1/4, …)',

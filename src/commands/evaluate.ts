@@ -12,7 +12,7 @@ export const options = (y: Argv) =>
     .option('episodes', { ...kinds.number, default: 100, describe: 'Number of episodes' })
     .option('seed', {
       ...kinds.number,
-      describe: 'Seed of the episodes (default: one that the run has not used)',
+      describe: "Seed of the episodes (default: the run's; never repeats the episodes of its evaluations)",
     })
     .option('iteration', { ...kinds.number, describe: 'Evaluate the best candidate of this iteration' })
     .option('workers', common.workers)

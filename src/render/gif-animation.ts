@@ -35,7 +35,7 @@ interface Encoder {
   bytes(): Uint8Array;
 }
 
-// The gifenc package has no types, and its `exports` only work with bundlers.
+// The gifenc package has no types, and Node can't detect the named exports of its CommonJS build.
 const { GIFEncoder } = createRequire(import.meta.url)('gifenc') as { GIFEncoder: () => Encoder };
 
 /** Palette index that means "unchanged since the previous frame". */

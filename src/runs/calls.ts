@@ -16,8 +16,8 @@ export const callId = ({ iteration, candidate, attempt }: CallPosition): string 
   `iteration ${iteration}, candidate ${candidate}, attempt ${attempt}`;
 
 /**
- * The purpose of a call. Corrections of a revision (`critic`) or of feedback keep its purpose. Terms used everywhere: a
- * *call* asks a model once; a *proposal* is the first call for one *candidate* with its corrections; an *evaluation*
+ * The purpose of a call. A correction of a critic's or feedback call has that call's purpose. In the whole project, a
+ * *call* asks a model once, a *proposal* is the first call for a *candidate* with its corrections, and an *evaluation*
  * is a policy with the episodes that it played.
  */
 export type CallPurpose = 'proposal' | 'correction' | 'critic' | 'feedback';

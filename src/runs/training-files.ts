@@ -49,7 +49,7 @@ export function registerTraining(runs: string, output: string): void {
   }
 }
 
-/** Registered training runs that still exist, sorted by path. Ignores everything else in a damaged file. */
+/** Registered training runs that still exist, sorted by path. Skips invalid lines. */
 export const registeredTrainings = (runs: string): readonly string[] =>
   [...new Set(pathsIn(registryText(runs)))].filter(isOwnTraining).toSorted();
 

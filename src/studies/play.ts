@@ -216,7 +216,7 @@ class Player<Entry extends PlanEntry> {
     this.#atOnce = () => Math.max(1, Math.min(this.#jobs, left.length));
     this.#display = createPlanDisplay({ plan, directory, context, json, quiet, jobs: this.#atOnce, done });
     const around = planAt(directory);
-    // If several processes played parts, any one of them might receive a command.
+    // With --part, any of several processes could receive a command, so none accepts commands.
     if (args.part === undefined && around !== undefined)
       this.#control = new PlanControl(around, {
         complete: () => this.#complete,

@@ -20,7 +20,7 @@ import { formatCaps } from '../runs/summary.js';
 
 /**
  * Shows the progress of a run.
- * @param run name to add to JSON output if several runs play at once
+ * @param run name to add to JSON output if several runs are in progress at once
  */
 export function createDisplay(
   mode: ProgressMode,

@@ -22,7 +22,7 @@ export interface OpenSession {
   close(): void;
 }
 
-/** Milliseconds that an environment has to close. */
+/** Time limit for closing an environment, in milliseconds. */
 const closingMs = 1000;
 
 /** Opens a session with its own environment. @throws the errors of `makeEnvironment` */

@@ -264,7 +264,7 @@ function emptyRanges(value: unknown, path: Path): readonly Path[] {
   return Object.entries(value).flatMap(([key, item]) => emptyRanges(item, [...path, key]));
 }
 
-/** Adds places in the file to an error in a config that was merged from layers. */
+/** Adds lines in the file to the problems of a config that was merged from layers. */
 export const locatedIn = (error: UserError, layers: readonly Path[], content: unknown, where: Where) =>
   new UserError(error.problems.map((problem) => located(problem, layers, content, where)));
 

@@ -127,7 +127,7 @@ function listed(keys: readonly SweptKey[], method: string): Listed {
     if (values.kind === 'list') return [key, values.items] as const;
     throw new UserError({
       field: key,
-      message: `is drawn from a range, but sweep.method=${method} plays every value`,
+      message: `is drawn from a range, but sweep.method=${method} tries every value`,
       remedy: 'list its values, or set sweep.method=random sweep.samples=20',
     });
   });
