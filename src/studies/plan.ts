@@ -50,7 +50,7 @@ export const resultFiles = {
   models: 'models.json',
 } as const;
 
-/** Options that control how runs are played and shown. */
+/** Options that control how runs are executed and shown. */
 export interface PlayArguments {
   readonly jobs?: number | undefined;
   readonly json: boolean;
@@ -61,7 +61,7 @@ export interface PlayArguments {
   readonly elsewhere?: Elsewhere | undefined;
 }
 
-/** Starts other processes that play the runs of a plan; resolves to undefined until they have finished. */
+/** Starts other processes that do the runs of a plan; resolves to undefined until they have finished. */
 export type Elsewhere = (plan: Plan, directory: string) => Promise<PlanEnd | undefined>;
 
 /** @throws UserError if `jobs` is set but isn't a positive integer */
@@ -96,7 +96,7 @@ export function refusePersons(plan: Plan): void {
   });
 }
 
-/** The directory in which a plan is played. */
+/** The directory of a plan. */
 export interface PlanPlace {
   readonly directory: string;
   /** Returns the plan's new record, given the existing one. @throws UserError if that belongs to another plan */
@@ -136,7 +136,7 @@ export function openPlan(kind: Plan['kind'], { directory, record, field = '--out
 }
 
 /**
- * Like `openPlan`, but for one of several processes that play parts of the plan at the same time.
+ * Like `openPlan`, but for one of several processes that run parts of the plan at the same time.
  * @throws UserError while a process plays the whole plan
  */
 export async function openPart(kind: Plan['kind'], { directory, record }: PlanPlace): Promise<void> {

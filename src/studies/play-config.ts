@@ -172,7 +172,7 @@ function slurmOfGroup(path: string, { overrides }: ConfigArguments, { cwd }: Com
   return before ?? loadSlurm({ file: join(path, runFiles.config), overrides, cwd });
 }
 
-/** True if another process is playing the run at `path`, even if it is paused. */
+/** True if another process is executing the run at `path`, even if it is paused. */
 const isPlayed = (path: string) => isLocked(join(path, runFiles.lock)) && isReadable(path);
 
 /** Tells another process to apply the overrides and resume its run. @throws UserError if the run isn't paused */

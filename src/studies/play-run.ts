@@ -114,7 +114,7 @@ export function sharing({ assembly, directory }: ReadyRun, shared: SharedLimits 
 
 /**
  * The plan-wide limits for a run of a plan that is resumed on its own; undefined if there are none.
- * @throws UserError if another process is playing the plan, because both would use the same budget
+ * @throws UserError if another process is executing the plan, because both would use the same budget
  */
 export function limitsAround(
   path: string,

@@ -38,7 +38,7 @@ interface PlanFailure<Entry extends PlanEntry = PlanEntry> {
 /** `elsewhere`: other processes play the remaining runs. */
 export type PlayedStatus = 'completed' | 'interrupted' | 'failed' | 'elsewhere';
 
-/** The outcome of a command that played a plan. */
+/** The outcome of a command that ran a plan. */
 export interface Played<Entry extends PlanEntry = PlanEntry> {
   /** Also `completed` if the remaining runs were skipped because of a plan-wide limit. */
   readonly status: PlayedStatus;
@@ -90,7 +90,7 @@ export async function playPlan<Entry extends PlanEntry, Result>(
   if (part !== undefined) return playPart(plan, place, part, args, context);
   let outcome: PlanEnd = { failures: [] };
   if (elsewhere !== undefined) {
-    // Create the directory but unlock it at once, because the processes that play parts may start immediately.
+    // Create the directory but unlock it at once, because the processes that run its parts may start immediately.
     openPlan(plan.kind, place)();
     const end = await elsewhere(plan, place.directory);
     if (end === undefined) {
@@ -146,7 +146,7 @@ async function playPart<Entry extends PlanEntry>(
 ): Promise<Played<Entry>> {
   await openPart(plan.kind, place);
   const entries = plan.entries.filter(isIn(part));
-  // Only one process plays a part at a time, so locks from other machines are stale.
+  // Only one process at a time runs a part, so locks from other machines are stale.
   for (const { path } of entries) removeForeignLock(join(place.directory, path, runFiles.lock));
   const own = { ...plan, entries };
   const played = await new Player(own, place.directory, args, context, () => undefined).play();
@@ -168,7 +168,7 @@ class Player<Entry extends PlanEntry> {
   #jobs: number;
   /** Number of concurrent runs, capped by the number of runs that aren't skipped. */
   readonly #atOnce: () => number;
-  /** Workers in the order in which they were started. Each plays runs one after another. */
+  /** Workers in the order in which they were started. Each does one run after another. */
   readonly #players: Promise<void>[] = [];
   #busy = 0;
   readonly #control: PlanControl | undefined;
@@ -186,7 +186,7 @@ class Player<Entry extends PlanEntry> {
   #complete: number;
   #played = 0;
   #evaluations = 0;
-  /** True if a run was played since results were last written. */
+  /** True if a run has ended since results were last written. */
   #unwritten = false;
   /** When unfinished results may be written again, in milliseconds of the context's clock. */
   #nextWrite = 0;
@@ -302,7 +302,7 @@ class Player<Entry extends PlanEntry> {
     }
   }
 
-  /** A worker: plays runs one after another, in this thread or a new one. */
+  /** A worker: does one run after another, in this thread or a new one. */
   async #playNext(): Promise<void> {
     let thread: PlayerThread | undefined;
     try {

@@ -245,12 +245,12 @@ function requireDrawn({ environment, policy }: Config, varies: boolean, task: nu
   });
 }
 
-/** Refuses several threads per run: runs are played in parallel, so their threads would only compete. */
+/** Refuses several threads per run, because the runs are parallel, and their threads would only compete. */
 function requireOneThread({ evaluation: { workers } }: Config): void {
   if (workers === 'auto' || workers === 1) return;
   throw new UserError({
     field: 'evaluation.workers',
-    message: 'must be 1, because the runs of a collection are played in parallel',
+    message: 'must be 1, because the runs of a collection are parallel',
     value: workers,
     remedy: 'remove it; use --jobs to set the number of concurrent runs',
   });
