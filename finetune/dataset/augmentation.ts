@@ -204,7 +204,7 @@ function requireSilentPrompts({ name, config: { demonstrations, prompts, memory 
   const refuse = (field: string, value: unknown, message: string, alternatives: readonly string[]) => {
     throw new UserError({
       field: '--augment',
-      message: `${message}: ${name} uses ${field}`,
+      message: `${message}: ${name} sets ${field}`,
       value,
       alternatives,
       remedy: 'exclude such runs, or omit --augment',

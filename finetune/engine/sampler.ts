@@ -39,7 +39,7 @@ interface Prompt {
 }
 
 export interface Sampler extends Speaker<SampledReply> {
-  /** Call this after each update; it drops values cached for old parameters. Ignores parameters not in the model. */
+  /** Sets the parameters to sample with, and drops values cached for old ones. Ignores parameters not in the model. */
   refresh(parameters: readonly Parameter[]): void;
   answer(prompts: readonly Prompt[]): Promise<readonly SampledReply[]>;
   close(): Promise<void>;

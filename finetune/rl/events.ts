@@ -14,7 +14,7 @@ export interface RlAlarm {
 export interface Evaluated {
   readonly step: number;
   readonly meanReward: number;
-  /** Half the width of the mean's 95 % interval. */
+  /** Half the width of the mean's 95% interval. */
   readonly margin: number;
   /** Mean return of the proposed policies; proposers only. */
   readonly policyReturn?: number | undefined;

@@ -30,7 +30,7 @@ export const shared = {
     .min(1)
     .optional()
     .describe(
-      'Result directory (default: tuned/ and the name of this file); training resumes from a checkpoint there',
+      'Result directory (default: `tuned/<name of this file>`); training resumes from a checkpoint there',
     )
     .meta({ format: 'path' }),
   warmupSteps: (preset: number) =>

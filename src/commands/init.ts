@@ -47,7 +47,7 @@ export async function execute(
       field: 'file',
       message: 'already exists',
       value: file,
-      remedy: 'choose another file',
+      remedy: 'choose another file name',
     });
   const path = /^[./\\]|:/.test(file) ? file : `./${file}`;
   const template = readFileSync(join(packageRoot(), 'templates', `${kind}.js`), 'utf8');

@@ -95,7 +95,7 @@ const rangeOf = ([first]: readonly RepeatData[]): Interval =>
 const confirmedMeans = (repeats: readonly RepeatData[]) =>
   repeats.flatMap(({ data: { confirmed } }) => confirmed?.mean ?? []);
 
-/** Draws each repeat's best return so far, their mean, and the 95 % interval of the mean. */
+/** Draws each repeat's best return so far, their mean, and the 95% interval of the mean. */
 function groupCurve(repeats: readonly RepeatData[]): Html {
   const last = largest(repeats.map(({ data: { manifest } }) => manifest.iterations.done));
   const range = rangeOf(repeats);

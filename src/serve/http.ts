@@ -86,7 +86,7 @@ export const longestBody = 8 * 2 ** 20;
  * @throws HttpError if the body isn't declared as JSON, is compressed, invalid, too long or too deeply nested
  */
 export async function readJsonBody(request: IncomingMessage, longest = longestBody): Promise<unknown> {
-  // Browsers can send other content types to other origins without a preflight request.
+  // Pages of other origins can send forms and plain text without a preflight request, but not JSON.
   if (request.headers['content-type']?.split(';')[0]?.trim().toLowerCase() !== 'application/json')
     throw new HttpError(415, 'invalid_request_error', 'the Content-Type must be application/json');
   const encoding = request.headers['content-encoding'] ?? 'identity';

@@ -60,7 +60,7 @@ export interface GroupMean {
   /** Number of seeds. */
   readonly count: number;
   readonly mean: number;
-  /** 95 % interval of the mean; null for one seed. */
+  /** 95% interval of the mean; null for one seed. */
   readonly interval: readonly [number, number] | null;
 }
 

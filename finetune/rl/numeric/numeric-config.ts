@@ -77,7 +77,9 @@ const settings = z.strictObject({
     .union([environmentSchema.shape.id, environmentSchema.pick({ id: true, options: true })])
     .describe('Environment to control: an id, or an id with options'),
   policy: policySchema.prefault({ kind: 'mlp' }).describe('Maps observations to actions'),
-  algorithm: z.discriminatedUnion('kind', [ppoSchema, trpoSchema]).describe('Learning algorithm'),
+  algorithm: z
+    .discriminatedUnion('kind', [ppoSchema, trpoSchema])
+    .describe('Learning algorithm: PPO or TRPO, with its settings'),
   output: shared.output,
   seed: count(0).default(0).describe('Seed for initial weights, starting states and actions'),
   updates: count(1).default(100).describe('Number of updates; each plays a batch and learns from it'),

@@ -82,7 +82,7 @@ function refuse(draft: Draft): void {
   throw new UserError({
     ...reason,
     value: given(draft.theirs, reason.field),
-    remedy: 'write a similar policyloop config yourself, starting from policyloop init',
+    remedy: 'write a similar policyloop config yourself, starting from a bundled one',
   });
 }
 

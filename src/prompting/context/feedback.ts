@@ -117,7 +117,7 @@ const seenSchema = z.strictObject({
   iteration: count('The iteration of the evaluation, from 1'),
   evaluated: object('The evaluation of the episode', {
     parameters: text('Parameters of the evaluation, in the answer format'),
-    score: text('Score of the evaluation'),
+    score: text('Mean return of the evaluation'),
     best: flag('True if no earlier evaluation has a higher score'),
   }),
   episode: object('The episode with the median return', {

@@ -34,7 +34,7 @@ interface CurveOptions {
 const mostBands = 4;
 
 /**
- * Mean best return so far of each arm with its 95 % interval, and confirmed returns at the right edge. A single arm
+ * Mean best return so far of each arm with its 95% interval, and confirmed returns at the right edge. A single arm
  * also shows its runs.
  */
 export function armCurves(
@@ -121,7 +121,7 @@ interface CurvePoint {
 }
 
 /**
- * Mean of the curves at each index, with its 95 % interval (Student's t, clipped to `range`), up to the length of
+ * Mean of the curves at each index, with its 95% interval (Student's t, clipped to `range`), up to the length of
  * the longest curve.
  */
 function meanCurve(curves: readonly (readonly number[])[], range: Interval): readonly CurvePoint[] {

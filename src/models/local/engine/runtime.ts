@@ -89,7 +89,7 @@ export async function openSession(
   };
 }
 
-/** The keys and then the values of each layer: either separate outputs, or slices of one output. */
+/** All layers' keys, then all layers' values: separate outputs, or slices of one output. */
 function newEntries(
   results: Readonly<Record<string, ort.Tensor>>,
   layers: number,

@@ -168,7 +168,7 @@ function placeOf(tensor: StoredTensor, { decomposed }: AdapterConfig): { module:
   throw new UserError({
     file: tensor.file,
     field: tensor.name,
-    message: `isn’t a ${decomposed ? 'part' : 'factor'} of a module that can be adapted`,
+    message: `isn’t ${decomposed ? 'part of an adapter' : 'a LoRA matrix (lora_A or lora_B)'} for one of these modules`,
     alternatives: linearModules,
   });
 }

@@ -130,7 +130,7 @@ export function lengthOf(value: Value): number {
 function contains(container: Value, item: Value): boolean {
   if (typeof container === 'string') {
     if (typeof item === 'string') return container.includes(item);
-    throw new Error(`${typeName(item)} can't be searched for in text`);
+    throw new Error(`a text can't contain a value of type ${typeName(item)}`);
   }
   return itemsOf(container).some((one) => areEqual(one, item));
 }
