@@ -34,7 +34,7 @@ export interface RecordedRun {
   /** Number of lines of each log that a resumed run keeps. */
   readonly lines: Readonly<Record<LogName, number>>;
   /** One line for each part that can't be used. */
-  readonly faults: readonly string[];
+  readonly faults: string[];
 }
 
 /** A run with all of its logs in memory. */

@@ -67,17 +67,9 @@ export async function readShownRun(path: string): Promise<OpenedRun> {
   const { unknown, ...frame } = await readShownFrame(path);
   const recorded = openLogs(path, true);
   const broken = addPrograms(frame.family, recorded.entries);
-  const more = [...(unknown === undefined ? [] : [unknown]), ...broken];
-  return {
-    ...frame,
-    recorded: {
-      ...recorded,
-      // The list of faults grows while calls and events are read.
-      get faults() {
-        return [...more, ...recorded.faults];
-      },
-    },
-  };
+  // Change the list itself, because it grows while calls and events are read.
+  recorded.faults.unshift(...(unknown === undefined ? [] : [unknown]), ...broken);
+  return { ...frame, recorded };
 }
 
 /** Adds the programs of a run to its policy family. @returns a message for each program that can't be read */

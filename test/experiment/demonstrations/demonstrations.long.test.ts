@@ -219,7 +219,7 @@ describe('demonstrations of a run', () => {
       /demonstrations\.from: that run's environment is CartPole-v1, but this one's is MountainCarContinuous-v0/,
     );
     const mute = await runExperimentFrom({ ...car, model: { provider: 'random' }, record: 'none' });
-    expect(await refusal(shown(mute.path))).toMatch(/that run recorded no episodes[\s\S]*record: first/);
+    expect(await refusal(shown(mute.path))).toMatch(/that run recorded no episodes[\s\S]*record=first/);
     const few = await runExperimentFrom({ ...car, model: { provider: 'random' }, warmup: 1, iterations: 1 });
     expect(await refusal(shown(few.path, { episodes: 3 }))).toMatch(
       /demonstrations\.episodes: demonstrations\.from has only 2 episodes[\s\S]*demonstrations\.episodes=2/,
