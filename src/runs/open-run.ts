@@ -1,5 +1,6 @@
 import { closeSync, existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { append } from '../base/append.js';
 import { UserError } from '../base/errors.js';
 import type { Config } from '../config/config.js';
 import { loadConfig } from '../config/load.js';
@@ -68,7 +69,7 @@ export async function readShownRun(path: string): Promise<OpenedRun> {
   const recorded = openLogs(path, true);
   const broken = addPrograms(frame.family, recorded.entries);
   // Change the list itself, because it grows while calls and events are read.
-  recorded.faults.unshift(...(unknown === undefined ? [] : [unknown]), ...broken);
+  append(recorded.faults, unknown === undefined ? broken : [unknown, ...broken]);
   return { ...frame, recorded };
 }
 

@@ -197,7 +197,11 @@ describe('tensors of adapter_model.safetensors', () => {
       extra('base_model.model.model.layers.9.mlp.up_proj.lora_A.weight'),
       /counterpart/,
     ],
-    ['an embedding', extra('base_model.model.model.embed_tokens.lora_embedding_A'), /for one of these modules/],
+    [
+      'an embedding',
+      extra('base_model.model.model.embed_tokens.lora_embedding_A'),
+      /for one of these modules/,
+    ],
     ['a saved head', extra('base_model.model.lm_head.weight'), /for one of these modules/],
     ['a bias of B', extra(`${prefix}.lora_B.bias`), /for one of these modules/],
     ['lengths without use_dora', extra(`${prefix}.lora_magnitude_vector`), /for one of these modules/],
