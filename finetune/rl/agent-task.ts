@@ -6,6 +6,7 @@ import type { Fallback } from '../../src/agents/settings.js';
 import { UserError } from '../../src/base/errors.js';
 import { isRemoteId, makeEnvironment } from '../../src/environments/catalogue/open.js';
 import type { Environment } from '../../src/environments/environment.js';
+import { isFolder } from '../../src/prompting/templates/template-files.js';
 import { deriveSeeds } from '../../src/random/generator.js';
 import { sampleCount, sampleOf } from '../../src/runs/training/samples.js';
 import type { SampledReply, Sampler } from '../engine/sampler.js';
@@ -73,6 +74,7 @@ export async function openAgentTask(
     );
   };
   return {
+    ...(prompts !== undefined && isFolder(prompts) && { prompts: agent.hash }),
     async play(sampler, starts, size, seed) {
       const played = (await playFrom(sampler, starts, size, seed)).map(episodeOf);
       return starts.map((_, group) => played.slice(group * size, (group + 1) * size));

@@ -1,6 +1,5 @@
 /** Assembles the parts of reinforcement learning: model, sampler, environments, sessions. */
 import path from 'node:path';
-import { agentTemplates } from '../../src/agents/prompts/prompted-agent.js';
 import { chooseDevice, freeCores } from '../../src/models/local/engine/device.js';
 import { readDecoderConfig } from '../../src/models/local/families/hf-config.js';
 import { endTokens } from '../../src/models/local/generation/engine.js';
@@ -10,7 +9,6 @@ import { readGenerationDefaults } from '../../src/models/local/weights/generatio
 import { isGguf } from '../../src/models/local/weights/gguf.js';
 import { hashModules } from '../../src/modules/sources.js';
 import { isModulePath } from '../../src/modules/user-module.js';
-import { isFolder } from '../../src/prompting/templates/template-files.js';
 import { trainingFiles } from '../../src/runs/training-files.js';
 import { contentHash, fileHash } from '../dataset/lineage.js';
 import { checkpointThreads } from '../engine/checkpoint.js';
@@ -67,7 +65,7 @@ export type OpenedLearning = OpenedTrainer & OnlineLearning;
 export async function openLearning(plan: PlannedLearning): Promise<OpenedLearning> {
   const task = await openTask(plan);
   try {
-    const trainer = await openTrainer(plan);
+    const trainer = await openTrainer(plan, task.prompts);
     const close = async () => {
       await task.close();
       await trainer.close();
@@ -80,7 +78,7 @@ export async function openLearning(plan: PlannedLearning): Promise<OpenedLearnin
 }
 
 /** @throws UserError if the model can't be used, or memory runs out */
-export async function openTrainer(plan: PlannedLearning): Promise<OpenedTrainer> {
+export async function openTrainer(plan: PlannedLearning, prompts?: string): Promise<OpenedTrainer> {
   const { config, decoder, method, objective, checkpoint, threads } = plan;
   const device = await chooseDevice(config.device, 'device');
   const { trainable, parameters: ofModel } = await orOutOfMemory('reading the weights', () =>
@@ -101,7 +99,7 @@ export async function openTrainer(plan: PlannedLearning): Promise<OpenedTrainer>
       close: async () => void (await Promise.all([sampler.close(), sessions.close()])),
       reference: kl ? referenceOf(parameters, trainable) : undefined,
       settings: settingsOf(config),
-      owner: { identity: identityOf(identityParts(config), parameters), threads },
+      owner: { identity: identityOf(identityParts(config, prompts), parameters), threads },
     };
   } catch (error) {
     await sampler.close();
@@ -180,7 +178,7 @@ function settingsOf(config: LearningConfig): OnlineSettings {
 }
 
 /** The settings that affect learning, with hashes of the model and of the user's files. */
-function identityParts(config: LearningConfig): unknown {
+function identityParts(config: LearningConfig, prompts: string | undefined): unknown {
   const {
     $schema: _,
     batchTokens,
@@ -192,19 +190,12 @@ function identityParts(config: LearningConfig): unknown {
     threads,
     ...rest
   } = config;
-  return [rest, isGguf(model) ? fileHash(model) : contentHash(model), ...ownFiles(config)];
-}
-
-/** Hashes of the user's files that determine what the model sees and which rewards it gets. */
-function ownFiles(config: LearningConfig): readonly unknown[] {
-  if (isProposer(config)) return [hashModules(modulePaths(config))];
-  const { agent, environment } = config;
-  const prompts = agent.prompts !== undefined && isFolder(agent.prompts) ? agent.prompts : undefined;
+  const modules = isProposer(config) ? modulePaths(config) : [config.environment.id].filter(isModulePath);
   return [
-    ...(isModulePath(environment.id) ? [hashModules([environment.id])] : []),
-    ...(prompts === undefined
-      ? []
-      : agentTemplates.map((name) => fileHash(path.join(prompts, `${name}.hbs`)))),
+    ...[rest, isGguf(model) ? fileHash(model) : contentHash(model)],
+    // Agents without modules have no hash here, as in checkpoints of earlier versions.
+    ...(isProposer(config) || modules.length > 0 ? [hashModules(modules)] : []),
+    ...(prompts === undefined ? [] : [prompts]),
   ];
 }
 

@@ -132,15 +132,17 @@ export function htmlTable<Row>(
     kind !== 'text' && html` class="${kind === 'bar' ? 'bar-cell' : 'number'}"`;
   const stacks = shown.length > mostOnPhone;
   // Sorting would separate blank cells from the cell above that they repeat.
-  const isFixed = rows.some((_, r) => repetitions(shown, rows, r).includes(true));
+  const repeated = rows.map((_, r) => repetitions(shown, rows, r));
+  const isFixed = repeated.flat().includes(true);
   return html`<div class="scroll${tall && ' tall'}" tabindex="0"><table${stacks && html` class="stack"`}${isFixed && ' data-fixed'}>
 <thead><tr>${shown.map((column, c) => html`<th scope="col"${number(column)}>${column.title || html`<span class="repeated">${column.spoken ?? (c === 0 ? 'name' : 'value')}</span>`}</th>`)}</tr></thead>
 <tbody>${rows.map((row, r) => {
-    const repeated = repetitions(shown, rows, r);
     return html`<tr>${shown.map((column, c) => {
       const cell = htmlCell(column, column.cell(row));
       // On a phone, the list of each row must be self-contained; screen readers need each row's header.
-      const content = repeated[c] ? (stacks || c === 0) && html`<span class="repeated">${cell}</span>` : cell;
+      const content = repeated[r]![c]
+        ? (stacks || c === 0) && html`<span class="repeated">${cell}</span>`
+        : cell;
       const label = stacks && column.title !== '' && html` data-label="${column.title}"`;
       return c === 0
         ? html`<th scope="row"${number(column)}${label}>${content}</th>`

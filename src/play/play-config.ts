@@ -35,7 +35,7 @@ const policySchema = z
       .enum([...ways, 'scored'])
       .default('text')
       .describe(
-        'How a reply selects an action. `text`: the last action that a free reply names. `json`: the action in a JSON object. Only for local models: `tool`: the action in a tool call, in the form of the chat template, `constrained` masks tokens that lead to no possible action, and `scored` selects an action by the log-probabilities of all possible ones',
+        'How a reply selects an action. `text`: the last action that a free reply names. `json`: the action in a JSON object. Only for local models: `tool` reads a tool call in the form of the chat template, `constrained` masks tokens that lead to no possible action, and `scored` selects an action by the log-probabilities of all possible ones',
       ),
     scoring: scoringSchema,
     fallback: z

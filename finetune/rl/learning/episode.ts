@@ -15,6 +15,8 @@ export interface RlTask {
   measure(sampler: Sampler, starts: readonly number[], seed: number): Promise<Measured>;
   /** State that the next groups depend on, in addition to the starts; stored in checkpoints. */
   readonly progress?: { save(): string; restore(saved: string): Promise<void> };
+  /** Hash of the user's own prompt set, including its partials; a resumed training needs the same. */
+  readonly prompts?: string;
   /** Results of baseline searches on the held-out tasks. */
   baselines?(): Promise<readonly Baseline[]>;
   close(): Promise<void>;

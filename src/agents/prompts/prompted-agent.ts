@@ -34,8 +34,7 @@ export interface AgentOptions {
 }
 
 const plain = 'plain';
-/** Names of the templates of a prompt set, without `.hbs`. */
-export const agentTemplates = ['system', 'observation', 'ask-again'] as const;
+const fileNames = ['system', 'observation', 'ask-again'] as const;
 
 /** Opens the agent of a prompt set, or the generic one for `plain`. @throws UserError if the set is missing or invalid */
 export function openAgent(given: AgentOptions): PromptedAgent {
@@ -115,13 +114,7 @@ function openTemplates(set: string, given: AgentOptions, view: EnvironmentView |
     shapeOfSchema(askAgainSchema),
   ];
   const wanted = shapes.map((shape, i) => {
-    const file = fileOfSet(
-      folder,
-      agentTemplates[i]!,
-      agentTemplates,
-      given.field,
-      join('agents', 'generic'),
-    );
+    const file = fileOfSet(folder, fileNames[i]!, fileNames, given.field, join('agents', 'generic'));
     return { file, folder, shape };
   });
   const { hash, render } = loadTemplates(wanted, [join(packageRoot(), 'prompts'), agents, folder]);

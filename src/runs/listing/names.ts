@@ -1,6 +1,6 @@
 /**
- * Finds the runs that a command-line argument names: a path, `latest`, a number from `policyloop list`, the beginning
- * of a name, a directory of runs, or a pattern.
+ * Finds the runs that a command-line argument names: a path, `latest`, a number from `policyloop list`, a name or how it
+ * begins, a directory of runs, or a pattern.
  */
 import { existsSync, realpathSync } from 'node:fs';
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
@@ -111,8 +111,8 @@ function runsMatching(
 }
 
 /**
- * Paths of the runs, directories of runs and training runs that match a name or pattern, except a whole folder
- * of runs and its parents.
+ * Paths of the runs, directories of runs and training runs that match a name or pattern. Folders that contain all of
+ * them, and their parents, don't match.
  * @throws UserError if nothing matches, or the name is ambiguous; it suggests names
  */
 export function findAll(name: string, places: RunPlaces): readonly string[] {

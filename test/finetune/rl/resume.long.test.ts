@@ -75,14 +75,16 @@ describe('a learning that was cut off', () => {
     const folder = temporaryDirectory();
     const [environment, prompts] = [join(folder, 'game.mjs'), join(folder, 'prompts')];
     cpSync(join(packageRoot(), 'templates', 'environment.js'), environment);
-    mkdirSync(prompts);
+    mkdirSync(join(prompts, 'partials'), { recursive: true });
+    writeFileSync(join(prompts, 'partials', 'shown.hbs'), '{{observation}}');
     for (const name of ['system', 'observation', 'ask-again'])
-      writeFileSync(join(prompts, `${name}.hbs`), name === 'observation' ? '{{observation}}' : '');
+      writeFileSync(join(prompts, `${name}.hbs`), name === 'observation' ? '{{> shown}}' : '');
     const own = { environment, agent: { maxTokens: 1, fallback: 'first', history: 0, maxTurns: 2, prompts } };
     const config = () => tinyConfig({ ...written, ...own, updates: 1 }, folder);
     await learnt(config());
     await learnt(config());
-    for (const file of [environment, join(prompts, 'observation.hbs')]) {
+    const files = [environment, join(prompts, 'observation.hbs'), join(prompts, 'partials', 'shown.hbs')];
+    for (const file of files) {
       const before = readFileSync(file, 'utf8');
       appendFileSync(file, '\n');
       await expect(learnt(config())).rejects.toThrow(/different settings/);

@@ -3,12 +3,11 @@
  * (Liu et al. 2024, arXiv 2402.09353) also scales the rows of W + s·B·A to given lengths.
  */
 import { UserError } from '../../../base/errors.js';
-import { rowOrder } from '../weights/rows.js';
 import type { StoredTensors } from '../weights/safetensors.js';
 import type { Adapter, ModuleChange } from './adapter.js';
 import type { GraphBuilder, Precision, Value } from './graph.js';
 import { isPacked } from './packed-weights.js';
-import { type ParameterSource, requireTensor } from './parameters.js';
+import { orderedRows, type ParameterSource, requireTensor } from './parameters.js';
 
 /** The factors of one module's change, in the graph's precision. */
 export interface LoraFactors {
@@ -74,9 +73,7 @@ export function rowScaleOf(
       message: `DoRA needs unquantised weights, but ${stored.name} has ${stored.dtype} blocks`,
       remedy: 'use the model in its original format: a Hugging Face directory, or a GGUF file in F16 or F32',
     });
-  const order = rowOrder(stored);
-  const rows = g.exact(stored, precision);
-  const matrix = order === undefined ? rows : g.op('Gather', [rows, g.integers(order)], { axis: 0 });
+  const matrix = orderedRows(g, stored, precision);
   const upright = stored.transposed ? g.op('Transpose', [matrix], { perm: [1, 0] }) : matrix;
   const changed = g.op('Add', [upright, added]);
   const length = g.op('ReduceL2', [changed], { axes: [1], keepdims: 0 });

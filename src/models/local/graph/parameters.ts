@@ -24,12 +24,8 @@ export function storedParameters(
   precision: Precision,
   products: Precision | 'float16' = precision,
 ): ParameterSource {
-  const typed = (name: string, type: Precision | 'float16') => {
-    const tensor = requireTensor(weights, name);
-    const order = rowOrder(tensor);
-    const rows = g.exact(tensor, type);
-    return order === undefined ? rows : g.op('Gather', [rows, g.integers(order)], { axis: 0 });
-  };
+  const typed = (name: string, type: Precision | 'float16') =>
+    orderedRows(g, requireTensor(weights, name), type);
   const exact = (name: string) => typed(name, precision);
   return {
     linear(module, x, bias) {
@@ -48,6 +44,13 @@ export function storedParameters(
     },
     vector: exact,
   };
+}
+
+/** An unquantised tensor with its rows in Hugging Face's order. */
+export function orderedRows(g: GraphBuilder, tensor: StoredTensor, type: Precision | 'float16'): Value {
+  const order = rowOrder(tensor);
+  const rows = g.exact(tensor, type);
+  return order === undefined ? rows : g.op('Gather', [rows, g.integers(order)], { axis: 0 });
 }
 
 /** @throws UserError if the tensor is missing or has an unsupported dtype */

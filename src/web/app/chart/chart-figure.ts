@@ -234,7 +234,7 @@ function optionsOf(latest: Latest, width: number): uPlot.Options {
   };
 }
 
-/** Of the points with the same x, the index of the one vertically closest to the pointer. */
+/** Several points may have the same x: returns the index of the one vertically closest to the pointer. */
 function nearest(plot: uPlot, { chart: { at, series }, hidden }: Drawn, index: number): number {
   const values = series.find(({ label }) => !hidden.has(label))?.values ?? [];
   const distance = (i: number) =>
