@@ -24,32 +24,34 @@ export function splitTop(text: string): readonly string[] {
   let start = 0;
   /** The last non-space character; a quote opens only at the start of a value. */
   let before = '';
+  /** Index of the character that closed the last quote or bracket. */
+  let closed = -1;
+  /** Whether the last colon directly follows such a character: then its value may follow without a space. */
+  let endsKey = false;
   for (let i = 0; i < text.length; i++) {
     const char = text[i]!;
-    if ((char === '"' || char === "'") && opensQuote(before, text[i - 1] === before, open.length > 0)) {
+    const opensQuote =
+      before === '' ||
+      /[,[{(]/.test(before) ||
+      (before === ':' && (text[i - 1] !== ':' || (endsKey && open.length > 0)));
+    if ((char === '"' || char === "'") && opensQuote) {
       const end = endOfQuote(text, i);
       if (end === undefined) return [text];
-      i = end;
+      closed = i = end;
     } else if (closing[char] !== undefined) open.push(closing[char]);
-    else if (char === open.at(-1)) open.pop();
-    else if (char === ',' && open.length === 0) {
+    else if (char === open.at(-1)) {
+      open.pop();
+      closed = i;
+    } else if (char === ',' && open.length === 0) {
       parts.push(text.slice(start, i));
       start = i + 1;
       before = '';
       continue;
-    }
+    } else if (char === ':') endsKey = closed === i - 1;
     if (char.trim() !== '') before = char;
   }
   return open.length > 0 ? [text] : [...parts, text.slice(start)];
 }
-
-/**
- * Whether a quote starts a value, rather than being inside a word (`it's`, `a:'b`).
- * @param before the last non-space character
- * @param isNext whether it directly precedes the quote
- */
-const opensQuote = (before: string, isNext: boolean, isInside: boolean) =>
-  before === '' || /[,[{(]/.test(before) || (before === ':' && (isInside || !isNext));
 
 /** Index of the quote that closes the quote at `start`, by YAML's rules. */
 function endOfQuote(text: string, start: number): number | undefined {

@@ -68,6 +68,9 @@ it.each([
   ['{a: 1, b: 2}, {a: 3}', ['{a: 1, b: 2}', '{a: 3}']],
   ['"a,b","c..d"', ['"a,b"', '"c..d"']],
   ["it's,that's", ["it's", "that's"]],
+  // In braces, a colon without a space separates only after a quoted key.
+  [`{a:'0,"'}",0},1`, [`{a:'0,"'}",0}`, '1']],
+  [`{"a":'}'},1`, [`{"a":'}'}`, '1']],
 ])('%s lists', (text, items) => {
   expect(valuesOf(text, 'key')).toEqual({ kind: 'list', items });
 });
