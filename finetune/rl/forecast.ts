@@ -68,7 +68,8 @@ export async function forecast(
     const [sampling, training] = [one.sampling / one.episodes, one.learning / one.episodes];
     const sampledTokens = (episodes * one.tokens) / one.episodes;
     const seconds = sampling * episodes + training * updates * learned;
-    const mostTokens = limits.tokens ?? Number.POSITIVE_INFINITY;
+    // The token limit counts only the tokens of updates; each evaluation belongs to an update.
+    const mostTokens = ((limits.tokens ?? Number.POSITIVE_INFINITY) * episodes) / (updates * learned);
     return {
       memory: Math.max(memory.total, used()),
       free: machineMemory().free,

@@ -73,8 +73,10 @@ function otherKind(
   // A config with an agent is an agent config, whatever else it contains.
   if (isMapping(content.policy) && content.policy.kind === 'agent')
     return expected === 'agents' ? undefined : 'agents';
-  const isOf = (kind: ConfigKindName) =>
-    configKinds[kind].required.every((key) => Object.hasOwn(content, key));
+  const has = (key: string) => Object.hasOwn(content, key);
+  // Configs for numeric policies have no model.
+  if (has('algorithm') && !has('model')) return expected === 'rl' ? undefined : 'rl';
+  const isOf = (kind: ConfigKindName) => configKinds[kind].required.every(has);
   const all = configKindNames.filter(isOf);
   const isPartOf = (kind: ConfigKindName, other: ConfigKindName) =>
     configKinds[kind].required.every((key) =>

@@ -10,7 +10,10 @@ import { recordingContext, temporaryDirectory } from '../support/experiments.js'
 const model = referenceDirectory('llama3-rope-bf16');
 const adapter = randomAdapter({ model, rank: 4, modules: ['q_proj', 'down_proj'], seed: 3 });
 
-async function check(directory: string, options: { base?: string; json?: boolean } = {}) {
+async function check(
+  directory: string,
+  options: { base?: string; json?: boolean; quantization?: string } = {},
+) {
   const { context, printed } = recordingContext(temporaryDirectory());
   const code = await checkModelCommand({ directory, json: false, ...options }, context);
   return { code, text: printed.join('\n') };
@@ -38,6 +41,12 @@ test('JSON holds the same', async () => {
     problems: [],
   });
   expect(facts.adapter!.bytes).toBe(4 * facts.adapter!.parameters);
+});
+
+test('quantization applies only to models', async () => {
+  await expect(check(adapter, { quantization: 'int8' })).rejects.toThrow(
+    /--quantization: only applies to complete models/,
+  );
 });
 
 test('a given base rules; one that does not fit is a problem', async () => {

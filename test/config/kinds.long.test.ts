@@ -98,6 +98,11 @@ describe('a config of another kind', () => {
     });
   });
 
+  it('is recognised without a model if it trains a policy of numbers', () => {
+    const { file } = written('environment: CartPole-v1\nalgorithm: { kind: ppo }\n');
+    expect(refusal(() => loaders.experiment(file)).message).toContain(`use policyloop finetune rl ${file}`);
+  });
+
   it('is not guessed: what could be several kinds, or none, is told its usual problems', () => {
     const several = written(`${samples.training}runs: 3\ntasks: []\nproposers: []\n`).file;
     expect(refusal(() => loaders.experiment(several)).message).toContain('environment: missing');

@@ -5,7 +5,9 @@ import { count, positive, rlMethod, shared } from '../../train/train-config.js';
 const limitsSchema = z
   .strictObject({
     minutes: positive.optional().describe('Maximum minutes, over all sessions'),
-    tokens: count(1).optional().describe('Maximum number of sampled tokens'),
+    tokens: count(1)
+      .optional()
+      .describe('Maximum number of tokens sampled in updates; evaluations don’t count'),
   })
   .prefault({})
   .describe('Limits that end training early; the result is still written');

@@ -42,6 +42,13 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
   const ignored = listed(args.ignoreKeys);
   const directory = modelDirectory(args.directory ?? embeddedModel, context.cwd);
   if (isAdapter(directory)) {
+    if (quantization !== undefined)
+      throw new UserError({
+        field: '--quantization',
+        value: quantization,
+        message: 'only applies to complete models, and this directory contains an adapter',
+        remedy: 'use the directory of the base model',
+      });
     const base = args.base === undefined ? undefined : modelDirectory(args.base, context.cwd, '--base');
     return explain(adapterSummary(directory, base, context.cwd, ignored), adapterRows, args.json, context);
   }

@@ -115,7 +115,7 @@ export class LineSessions {
     }
     const offered = this.#named(envelope);
     if (this.#open.size >= this.#most) {
-      const message = `${plural(this.#most, 'session')} are already open; close one`;
+      const message = `the limit of ${plural(this.#most, 'open session')} is reached; close one`;
       throw new Refusal('CAPACITY_REACHED', message);
     }
     const session = await offered.open().catch((error: unknown) => {

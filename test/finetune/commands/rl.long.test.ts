@@ -115,6 +115,9 @@ describe('policyloop finetune rl', () => {
     });
     expect(last.memory).toBeGreaterThan(1e8);
     expect(existsSync(join(folder, 'other'))).toBe(false);
+    // Half of the tokens of updates means half of the updates, with half of the evaluations.
+    const half = await learn(folder, ['output=other', 'limits.tokens=32'], { dryRun: true });
+    expect(half.last).toMatchObject({ sampledTokens: 96 });
   });
 
   it('ends early at its limit of tokens, counted over all sessions', async () => {
