@@ -2,6 +2,7 @@
 import { append } from '../base/append.js';
 import { type Problem, UserError } from '../base/errors.js';
 import type { Config } from '../config/config.js';
+import { termsOf } from '../config/learning/reward.js';
 import { languageModelOf } from '../config/model.js';
 import { isRemoteId } from '../environments/catalogue/open.js';
 import { openModel } from '../experiment/open-models.js';
@@ -27,8 +28,9 @@ export function environmentLeftOut({ environment: { id } }: Config): readonly Le
   return [{ field: 'environment', value: id, unknown, needed: true }];
 }
 
-/** Lists the modules named in the config, except the environment and rewards of `adapt`. */
+/** Lists the modules named in the config, except the environment. */
 export function modulesLeftOut({
+  adapt,
   critic,
   feedback,
   policy,
@@ -64,6 +66,12 @@ export function modulesLeftOut({
       unknown: 'the model',
       needed: false,
     },
+    ...(adapt === undefined ? [] : termsOf(adapt.reward)).map((term) => ({
+      field: 'adapt.reward',
+      value: term.kind === 'module' && term.path,
+      unknown: 'the rewards for learning',
+      needed: false,
+    })),
   ];
   return modules.flatMap(({ value, ...part }) => (typeof value === 'string' ? [{ ...part, value }] : []));
 }
