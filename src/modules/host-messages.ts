@@ -56,7 +56,7 @@ export type FromHost =
 
 export interface HostSetting {
   readonly port: MessagePort;
-  /** [counts messages and the exit, 1 once the thread has ended, the user code that is running (see `pulse.ts`)]. */
+  /** [number of messages and exits, 1 once the thread has ended, the user code that is running (see `pulse.ts`)]. */
   readonly shared: Int32Array;
 }
 

@@ -19,7 +19,7 @@ import {
 const variant = release as unknown as QuickJSSyncVariant;
 
 const page = 65_536;
-/** Fixed size of the memory: 16 MiB, of which 11 are heap. QuickJS's own limit isn't enough: it ignores strings. */
+/** Fixed size of the memory: 16 MiB, of which 11 MiB are heap. QuickJS's own limit isn't enough: it ignores strings. */
 const pages = 256;
 /**
  * Limits of QuickJS's stack in bytes: about 650 nested calls and 500 nested brackets. The parser uses more of V8's
@@ -51,7 +51,7 @@ export interface Machine {
   copy(): Image;
   /** Restores a state. Memory outside the image isn't cleared, but QuickJS doesn't read it. */
   restore(image: Image): void;
-  /** Like `restore`, but clears other memory too. @param renew also replaces the instance: its stack may be damaged */
+  /** Like `restore`, but clears other memory too. @param renew whether to replace an instance with a damaged stack */
   reset(image: Image, renew?: boolean): void;
 }
 

@@ -118,7 +118,7 @@ function shielded<T>(value: T, control: ControlTokens): T {
   return Object.fromEntries(pairs) as T & object;
 }
 
-/** Opens an `encodeText` for models without a chat template; control tokens stay text. @throws UserError */
+/** Like `encodeText`, for models without a chat template: control tokens stay text. @throws UserError */
 export function openTextEncoder(directory: string): ChatTokenizer['encodeText'] {
   const { control, encode } = openEncoder(directory);
   return (text) => encode(control.clean(text));

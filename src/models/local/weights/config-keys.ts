@@ -6,11 +6,11 @@ export interface KnownKeys {
   readonly read: readonly string[];
   /** Keys that never affect a result, each with the reason. */
   readonly harmless?: Readonly<Record<string, string>>;
-  /** The only value (besides null) at which a key has no effect; for other keys, these are false, empty and `none`. */
+  /** Keys that have no effect at this value (or null). Other keys have none if they are false, empty or `none`. */
   readonly neutral?: Readonly<Record<string, unknown>>;
 }
 
-/** `content`: from `withoutKeys`; `section`: e.g. `rope_scaling`. @throws UserError naming up to 8 unknown keys */
+/** @param section e.g. `rope_scaling` @throws UserError naming up to 8 unknown keys */
 export function refuseUnknownKeys(content: object, known: KnownKeys, file: string, section = ''): void {
   const problems = Object.entries(content)
     .filter(([key, value]) => !known.read.includes(key) && changes(key, value, known))
@@ -39,10 +39,10 @@ const notUnderstood = (file: string, field: string, value: unknown): Problem => 
 
 /** Explains how to declare that a key can be ignored. */
 export function ignoring(key: string): string {
-  return `if it changes nothing, ignore it: model.ignoreKeys=[${key}], --ignore-keys ${key}`;
+  return `if it changes nothing, ignore it with model.ignoreKeys=[${key}] or --ignore-keys ${key}`;
 }
 
-/** The content of a file without the keys that the user has declared irrelevant. Dots address nested keys. */
+/** Returns the content of a file without the keys that the user wants to ignore. Dots address nested keys. */
 export function withoutKeys(content: unknown, ignored: readonly string[], section = ''): unknown {
   if (ignored.length === 0 || typeof content !== 'object' || content === null || Array.isArray(content))
     return content;
