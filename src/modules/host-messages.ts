@@ -29,7 +29,7 @@ export type ToHost =
   /** Releases a function that is no longer used. */
   | { readonly kind: 'release'; readonly target: number };
 
-/** Plain data, a function (as its number), a promise, or an object with such members. */
+/** Plain data, a function (as its number), a promise, or an object whose members are such values. */
 export type SentValue =
   | { readonly data: unknown }
   | { readonly function: number }

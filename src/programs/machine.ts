@@ -51,7 +51,7 @@ export interface Machine {
   copy(): Image;
   /** Restores a state. Memory outside the image isn't cleared, but QuickJS doesn't read it. */
   restore(image: Image): void;
-  /** Like `restore`, but clears other memory too. @param renew whether to replace an instance with a damaged stack */
+  /** Like `restore`, but clears other memory too. With `renew`, replaces the instance: its stack may be damaged. */
   reset(image: Image, renew?: boolean): void;
 }
 
@@ -109,7 +109,7 @@ export async function openMachine(): Promise<Machine> {
       if (result.error !== undefined) return { error: result.error };
       return interrupts > mostInterrupts ? { limit: 'work' } : { value: result.value };
     } catch (error) {
-      // A RangeError means that V8's stack ran out, any other error that WebAssembly trapped.
+      // A RangeError means that V8's stack ran out; any other error means that WebAssembly trapped.
       return { limit: error instanceof RangeError ? 'stack' : 'memory' };
     }
   };

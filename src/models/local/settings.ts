@@ -41,7 +41,7 @@ function resultIn(directory: string): string {
   return result === undefined ? directory : join(directory, result);
 }
 
-/** Returns a model's path for display; inside the package, its `package:` name unless that is the working directory. */
+/** Returns a model's path for display; in the package, its `package:` name, unless the package is `cwd`. */
 export function shownModel(directory: string, cwd: string): string {
   const inPackage = relative(packageRoot(), directory);
   return inPackage.startsWith('..') || cwd === packageRoot() ? shownPath(directory, cwd) : scheme + inPackage;

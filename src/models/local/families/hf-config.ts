@@ -255,7 +255,7 @@ function refuseUnsupported(config: HfConfig, name: string, family: Family, file:
   if (!possible.includes(config[field] ?? '')) throw unsupported(file, field, config[field], possible);
   if (config.quantization_config && Object.keys(config.quantization_config).length > 0)
     throw unsupported(file, 'quantization_config', config.quantization_config.quant_method ?? 'some method', [
-      'weights in float32, float16 or bfloat16 (`quantization` in the experiment quantises them)',
+      'weights in float32, float16 or bfloat16, which `model.quantization` can quantise',
     ]);
   const rotary = config.partial_rotary_factor ?? 1;
   if (rotary !== 1 && !family.partialRotation)

@@ -16,7 +16,7 @@ import {
 /** Name of a value in a graph: an input, a constant or the output of a node. */
 export type Value = string;
 
-/** Type of the numbers that a graph computes with. Decoders use float64 only in gradient tests. */
+/** Type of most numbers in a graph. Decoders are built in float64 only for gradient tests. */
 export type Precision = 'float32' | 'float64';
 
 /**

@@ -6,7 +6,7 @@ export interface KnownKeys {
   readonly read: readonly string[];
   /** Keys that never affect a result, each with the reason. */
   readonly harmless?: Readonly<Record<string, string>>;
-  /** Keys that have no effect at this value (or null). Other keys have none if they are false, empty or `none`. */
+  /** Keys that have no effect at this value or null. Any other key has no effect if it is false, empty or `none`. */
   readonly neutral?: Readonly<Record<string, unknown>>;
 }
 
@@ -37,7 +37,7 @@ const notUnderstood = (file: string, field: string, value: unknown): Problem => 
   remedy: ignoring(field),
 });
 
-/** Explains how to declare that a key can be ignored. */
+/** Explains how to ignore a key. */
 export function ignoring(key: string): string {
   return `if it changes nothing, ignore it with model.ignoreKeys=[${key}] or --ignore-keys ${key}`;
 }

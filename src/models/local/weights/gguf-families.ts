@@ -25,7 +25,7 @@ export interface GgufFamily {
   readonly partialRotation?: boolean;
   /** Whether a head count of 0 marks layers without attention. */
   readonly zeroHeads?: boolean;
-  /** @param value a function that reads a key with the architecture's prefix */
+  /** @param value a function that reads a key, given without the architecture's prefix */
   readonly config?: (value: Value, gguf: GgufFile) => Readonly<Record<string, unknown>>;
 }
 

@@ -33,7 +33,8 @@ export function openGguf(file: string): GgufFile {
   if (!existsSync(file))
     throw new UserError({ field: 'model.path', value: file, message: 'there is no such file' });
   const stat = statSync(file);
-  if (!stat.isFile()) throw broken(file, 'it is not a regular file');
+  if (!stat.isFile())
+    throw new UserError({ field: 'model.path', value: file, message: 'is not a regular file' });
   const key = [realpathSync(file), stat.size, stat.mtimeMs].join('\0');
   const known = opened.get(key);
   if (known !== undefined) return known;
@@ -50,11 +51,20 @@ function splitOf(first: GgufFile): readonly GgufFile[] {
   if (count === 1 || count === 0) return [first];
   const match = /^(.*)-\d{5}-of-(\d{5})\.gguf$/.exec(path.basename(first.file));
   if (match === null || Number(match[2]) !== count)
-    throw broken(first.file, `it is one of ${String(count)} parts, but not named …-00001-of-0000N.gguf`);
+    throw new UserError({
+      file: first.file,
+      message: `this is one of ${String(count)} parts, but its name doesn’t state which, as in …-00001-of-00002.gguf`,
+      remedy: 'give all parts the names under which they were published',
+    });
   return Array.from({ length: count }, (_, i) => {
     const name = `${match[1]}-${String(i + 1).padStart(5, '0')}-of-${match[2]}.gguf`;
     const part = path.join(path.dirname(first.file), name);
-    if (!existsSync(part)) throw broken(first.file, `its other part ${name} is missing`);
+    if (!existsSync(part))
+      throw new UserError({
+        file: first.file,
+        message: `its other part ${name} is missing`,
+        remedy: 'download all parts into the same directory',
+      });
     return name === path.basename(first.file) ? first : readOne(part);
   });
 }

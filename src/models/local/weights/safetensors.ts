@@ -150,7 +150,7 @@ export function directoryWeights(directory: string): StoredTensors {
   return forText(all);
 }
 
-/** A tensor's name in a text-only model; vision-language models have the text part under `language_model`. */
+/** A tensor's name in a text-only model; vision-language models store the text part under `language_model`. */
 export const textName = (name: string): string =>
   name
     .replace(/^(?:language_model\.model|model\.language_model)\./, 'model.')
