@@ -11,7 +11,7 @@ import {
   returnsOf,
 } from './syntax.js';
 
-/** Methods that return elements of an array or map. */
+/** Methods that return one or more elements of an array or map. */
 const elementMethods = new Set('at concat filter find get pop reverse shift slice'.split(' '));
 /** Methods that make their arguments elements of an array. */
 const filling = new Set(['push', 'unshift', 'fill']);

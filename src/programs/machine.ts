@@ -143,7 +143,7 @@ const intrinsics = {
 
 const zeros = Buffer.alloc(page);
 
-/** End of the memory in use, in whole pages. */
+/** End of the memory in use in bytes, rounded up to whole pages. */
 function usedBytes(bytes: Uint8Array): number {
   let end = bytes.length;
   while (zeros.equals(bytes.subarray(end - page, end))) end -= page;

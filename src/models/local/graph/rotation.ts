@@ -79,7 +79,7 @@ export function scaleInFactors({ scoreScale }: DecoderConfig): number {
 export interface TokenPlaces {
   /** int32 [S], or [P, S] with P = B if rows differ, otherwise 1: position of each new token in its sequence. */
   readonly positions: Value;
-  /** int32 [P, 1] or [P, S]: maximum length of the sequences; if undefined, it is derived from the positions. */
+  /** int32 [P, 1] or [P, S]: length that each sequence has or can reach; if undefined, the positions determine it. */
   readonly sequenceTokens?: Value;
 }
 

@@ -87,7 +87,7 @@ export const harmlessModelKeys: Readonly<Record<string, string>> = {
     'max_sequence_length model_max_length max_seq_len seq_length',
   ),
   ...because(
-    'is for generation, which generation_config.json and the experiment configure; Transformers 5 also omits it',
+    'is for generation, which generation_config.json and the experiment configure',
     'max_length min_length max_new_tokens do_sample early_stopping num_beams num_beam_groups diversity_penalty temperature top_k top_p min_p typical_p epsilon_cutoff eta_cutoff repetition_penalty encoder_repetition_penalty length_penalty no_repeat_ngram_size encoder_no_repeat_ngram_size bad_words_ids num_return_sequences forced_bos_token_id forced_eos_token_id remove_invalid_values exponential_decay_length_penalty suppress_tokens begin_suppress_tokens',
   ),
 };
