@@ -29,7 +29,7 @@ export type ToHost =
   /** Releases a function that is no longer used. */
   | { readonly kind: 'release'; readonly target: number };
 
-/** Plain data, a function (as its number), a promise, or an object with such members. */
+/** Plain data, a function (as its number), a promise, or an object whose members are such values. */
 export type SentValue =
   | { readonly data: unknown }
   | { readonly function: number }
@@ -56,7 +56,7 @@ export type FromHost =
 
 export interface HostSetting {
   readonly port: MessagePort;
-  /** [counts messages and the exit, 1 once the thread has ended, the user code that is running (see `pulse.ts`)]. */
+  /** [number of messages and exits, 1 once the thread has ended, the user code that is running (see `pulse.ts`)]. */
   readonly shared: Int32Array;
 }
 

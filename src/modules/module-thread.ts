@@ -37,7 +37,7 @@ export interface CallSetting {
   readonly later: boolean;
 }
 
-/** Why the thread ended, and the file responsible if known. */
+/** Why the thread ended and, if known, the file responsible. */
 interface Failure {
   readonly kind: EnvironmentFailure;
   readonly message: string;

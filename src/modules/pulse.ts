@@ -70,7 +70,7 @@ export function startPulse(shared: Int32Array): void {
   memory = shared;
 }
 
-/** Reports the start of a call. The number also counts calls, so that two calls of the same function differ. */
+/** Reports the start of a call. The reported number also counts calls, so two calls of the same function differ. */
 export function enter(name: UserCall): void {
   if (memory === undefined) return;
   count = (count + calls.length) % (calls.length * 2 ** 26);

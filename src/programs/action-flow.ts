@@ -11,11 +11,11 @@ import {
   returnsOf,
 } from './syntax.js';
 
-/** Methods that return elements of an array or map. */
+/** Methods that return one or more elements of an array or map. */
 const elementMethods = new Set('at concat filter find get pop reverse shift slice'.split(' '));
 /** Methods that make their arguments elements of an array. */
 const filling = new Set(['push', 'unshift', 'fill']);
-/** Functions that return one of their arguments, or its elements, numeric value or text. */
+/** Functions that return or store one of their arguments, or its elements, numeric value or text. */
 const passing = new Set(['min', 'max', 'Number', 'String', 'of', 'from', 'freeze', ...filling]);
 /** Functions that limit a value; the program's own are recognised by their usual names. */
 const limiting = /^(min|max|clip|clamp|limit|saturate|bound)/i;

@@ -19,7 +19,7 @@ import {
 const variant = release as unknown as QuickJSSyncVariant;
 
 const page = 65_536;
-/** Fixed size of the memory: 16 MiB, of which 11 are heap. QuickJS's own limit isn't enough: it ignores strings. */
+/** Fixed size of the memory: 16 MiB, of which 11 MiB are heap. QuickJS's own limit isn't enough: it ignores strings. */
 const pages = 256;
 /**
  * Limits of QuickJS's stack in bytes: about 650 nested calls and 500 nested brackets. The parser uses more of V8's
@@ -51,7 +51,7 @@ export interface Machine {
   copy(): Image;
   /** Restores a state. Memory outside the image isn't cleared, but QuickJS doesn't read it. */
   restore(image: Image): void;
-  /** Like `restore`, but clears other memory too. @param renew also replaces the instance: its stack may be damaged */
+  /** Like `restore`, but clears other memory too. With `renew`, replaces the instance: its stack may be damaged. */
   reset(image: Image, renew?: boolean): void;
 }
 
@@ -109,7 +109,7 @@ export async function openMachine(): Promise<Machine> {
       if (result.error !== undefined) return { error: result.error };
       return interrupts > mostInterrupts ? { limit: 'work' } : { value: result.value };
     } catch (error) {
-      // A RangeError means that V8's stack ran out, any other error that WebAssembly trapped.
+      // A RangeError means that V8's stack ran out; any other error means that WebAssembly trapped.
       return { limit: error instanceof RangeError ? 'stack' : 'memory' };
     }
   };
@@ -143,7 +143,7 @@ const intrinsics = {
 
 const zeros = Buffer.alloc(page);
 
-/** End of the memory in use, in whole pages. */
+/** End of the memory in use in bytes, rounded up to whole pages. */
 function usedBytes(bytes: Uint8Array): number {
   let end = bytes.length;
   while (zeros.equals(bytes.subarray(end - page, end))) end -= page;

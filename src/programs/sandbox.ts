@@ -11,7 +11,7 @@ import { type ActingProgram, type ProgramFailure, ProgramFault } from './program
 
 /** Longest source, in characters. */
 const mostCharacters = 20_000;
-/** Maximum length of an interrupted episode that is replayed to continue it; for longer ones, the state is copied. */
+/** Maximum number of steps that are replayed to continue an interrupted episode; after more, its state is copied. */
 const mostReplayed = 1000;
 
 /** A sandbox for programs that act in one environment. */

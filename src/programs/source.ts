@@ -140,7 +140,7 @@ export function withConstants(
   values: readonly number[],
 ): string {
   if (values.length !== constants.length || !values.every(Number.isFinite))
-    throw new Error(`a program with ${constants.length} constants needs as many finite values`);
+    throw new Error(`a program with ${constants.length} constants needs that many finite values`);
   let [text, position] = ['', 0];
   for (const [i, { value, start, end }] of constants.entries()) {
     text += source.slice(position, start);

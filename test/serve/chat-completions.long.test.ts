@@ -351,7 +351,7 @@ const refusals: readonly (readonly [string, object, number, RegExp])[] = [
     'an empty range',
     listOf({ type: 'integer', minimum: 0.2, maximum: 0.8 }),
     400,
-    /items: there is no such number/,
+    /items: there is no allowed number/,
   ],
 ];
 test.each(refusals)('%s is refused in a way that says why', async (_name, change, status, pattern) => {

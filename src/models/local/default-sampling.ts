@@ -32,7 +32,7 @@ export function defaultSampling(model: Sampled): SourcedSampling {
   return samplingOf(published, [config, ...storedSampling(model.path), ...ofFamily(path)]);
 }
 
-/** GGUF files don't contain the publisher's sampling settings, so use the recommendation for the family. */
+/** Layers for a GGUF file, which lacks the publisher's settings: a recommendation for the family, then a default. */
 function ofFamily(path: string): readonly SamplingLayer[] {
   if (!isGguf(path)) return [];
   const known = familySampling(openGguf(path));
@@ -44,7 +44,7 @@ function ofFamily(path: string): readonly SamplingLayer[] {
   ];
 }
 
-/** Writes sampling settings into the config of a new run, so that they don't change with later versions. */
+/** Adds sampling settings to the config of a new run, so that they don't change with later versions. */
 export const withDefaultSampling = <Config extends Sampled>(model: Config): Config => ({
   ...model,
   ...valuesOf(defaultSampling(model)),

@@ -16,7 +16,10 @@ export const embeddedModel = `${scheme}models/tiny-improver`;
 
 export const isPackaged = (path: string): boolean => path.startsWith(scheme);
 
-/** Directory or GGUF file of a model, an adapter or a training result. @throws UserError if a reference is unknown */
+/**
+ * Returns the directory or GGUF file of a model, an adapter or a training result.
+ * @throws UserError if the package or a store doesn't contain the model
+ */
 export function modelDirectory(path: string, cwd?: string, field = 'model.path'): string {
   if (isReference(path)) return storedModelPath(path);
   if (!isPackaged(path)) return resultIn(cwd === undefined ? path : resolve(cwd, path));
@@ -38,7 +41,7 @@ function resultIn(directory: string): string {
   return result === undefined ? directory : join(directory, result);
 }
 
-/** How to display a model's directory; for a directory in the package, its `package:` name. */
+/** Returns a model's path for display; in the package, its `package:` name, unless the package is `cwd`. */
 export function shownModel(directory: string, cwd: string): string {
   const inPackage = relative(packageRoot(), directory);
   return inPackage.startsWith('..') || cwd === packageRoot() ? shownPath(directory, cwd) : scheme + inPackage;
@@ -54,7 +57,7 @@ export const deviceSchema = z.enum(['auto', ...devices]);
 
 /** Optional rather than empty by default, so that runs from earlier versions can be resumed. */
 export const ignoreKeysSchema = about(
-  'Unknown keys of config.json and adapter_config.json to ignore because they change nothing; dots address nested keys',
+  'Unknown keys of config.json, adapter_config.json or GGUF metadata to ignore because they change nothing; dots address nested keys of JSON files',
   z.array(z.string().min(1)).optional(),
 );
 
@@ -81,7 +84,7 @@ export const localSchema = z.strictObject({
   ),
   threads: count(1).optional().describe('Processor threads (default: the number of idle physical cores)'),
   batch: about(
-    'Maximum number of calls that the model answers together, from several runs (`--jobs`) or agents; only on the processor',
+    'Maximum number of calls that the model answers together, from several runs (`--jobs`) or agents; only on the processor (default: 1)',
     count(1).max(64).optional(),
   ),
   contextTokens: count(16)
@@ -110,7 +113,7 @@ export const localSchema = z.strictObject({
     z.number().positive().optional(),
   ),
   heatAfterRepeat: about(
-    'If a reply repeats parameters already tried, each further attempt raises the temperature by this fraction (new runs: 0.5)',
+    'If a reply repeats parameters already tried, each further attempt raises the temperature by this fraction (default in new runs: 0.5)',
     z.number().min(0).max(4).optional(),
   ),
   stop: z.array(z.string().min(1)).default([]).describe('Strings that end a completion'),

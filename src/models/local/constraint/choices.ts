@@ -9,7 +9,7 @@ interface Branch {
   readonly mask: TokenMask;
 }
 
-/** `answers`: token ids including the end token, so that none is a prefix of another; at least one. */
+/** @param answers one or more lists of token ids, each with the end token, so that none is a prefix of another */
 export function choiceConstraint(answers: readonly (readonly number[])[]): Constraint {
   if (answers.length === 0) throw new RangeError('there must be at least one answer to choose from');
   const root = branchOf(answers);

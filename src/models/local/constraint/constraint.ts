@@ -103,7 +103,7 @@ interface Rules {
 }
 
 /**
- * `thinking`: whether the prompt ends inside a thinking block.
+ * @param thinking whether the prompt ends inside a thinking block
  * @throws UserError if the tokenizer lacks a token for a required character
  */
 export function createConstraint(
@@ -159,7 +159,7 @@ function holding(characters: string, { bytes }: ConstraintVocabulary): readonly 
 interface Costs {
   /** Upper bound on the tokens of the shortest answer. */
   readonly answer: number;
-  /** Upper bound on the tokens needed to finish the answer from free text, even if each value has its maximum length. */
+  /** Upper bound on the tokens needed to finish the answer from free text, even with values of maximum length. */
   readonly start: number;
   /** Upper bound on the tokens of the shortest completion from a state; infinite in free text. */
   from(state: AnswerState): number;

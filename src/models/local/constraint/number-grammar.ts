@@ -54,7 +54,7 @@ const shape = /^(-?)(?:(0|[1-9]\d*)(?:(\.)(\d*))?)?$/;
 /** Minimum number of characters that complete a text to an allowed value; Infinity if none starts with it. */
 type Shortfall = (text: string) => number;
 
-/** Allows two spellings of each choice, with all decimals and the shortest one, if they parse to exactly that value. */
+/** Allows two spellings of each choice if they parse to exactly its value: with all decimals, and the shortest one. */
 function choiceShortfall(choices: readonly number[], decimals: number): Shortfall {
   const texts = choices.flatMap((choice) =>
     [choice.toFixed(decimals), String(choice)].filter((text) => shape.test(text) && Number(text) === choice),

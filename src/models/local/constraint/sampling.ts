@@ -138,7 +138,7 @@ export function likeliestFirst(logits: Float32Array, k: number): readonly number
   return ids.sort((a, b) => logits[b]! - logits[a]! || a - b).slice(0, k);
 }
 
-/** Keeps the largest logits so far in a min-heap, so most of the vocabulary is compared only once and never sorted. */
+/** Keeps the k largest logits in a min-heap, so most of the vocabulary is compared only once and never sorted. */
 function kthLargest(logits: Float32Array, ids: Int32Array | undefined, k: number): number {
   const heap = new Float32Array(k).fill(Number.NEGATIVE_INFINITY);
   for (let i = 0; i < (ids ?? logits).length; i++) {

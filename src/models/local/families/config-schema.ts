@@ -104,10 +104,10 @@ export interface Family {
   readonly theta?: number;
   readonly ropes?: readonly Exclude<Rope['scaling'], 'divided'>[];
   readonly ropeAliases?: Readonly<Record<string, 'longrope'>>;
-  /** Keys of the rope section that `options` reads. */
+  /** More keys that the rope section may contain. */
   readonly ropeKeys?: readonly string[];
   readonly partialRotation?: boolean;
-  /** Default type of a layer if windows are in use; undefined if no layer can have one. */
+  /** Default type of a layer if windows are in use; absent if the family has no windows. */
   readonly layerType?: (config: HfConfig, layer: number) => LayerType;
   /** Whether `layer_types` may override `layerType`. */
   readonly typed?: boolean;

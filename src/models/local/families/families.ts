@@ -7,7 +7,7 @@ import { gpt2, lfm2, qwen35 } from './recurrent-families.js';
 
 const always = () => true;
 const everywhere = (): LayerType => 'sliding_attention';
-/** Every n-th layer has full attention; the others have a window. */
+/** Gives every n-th layer full attention, and the others a window. */
 const allBut =
   (n: number) =>
   (_: HfConfig, layer: number): LayerType =>

@@ -78,7 +78,7 @@ function readGgufConfig(gguf: GgufFile, ignoredKeys: readonly string[]): Decoder
   return { ...config, layers: config.layers.map((layer) => ({ ...layer, rope: divided(layer.rope) })) };
 }
 
-/** GGUF files store decay rates directly, and interleave the value heads that share a key. */
+/** Adapts a layer to GGUF files, which store decay rates directly and interleave the value heads that share a key. */
 function asStored({ recurrence, ...layer }: LayerConfig, { metadata }: GgufFile): LayerConfig {
   if (recurrence?.kind !== 'gated delta') return recurrence === undefined ? layer : { ...layer, recurrence };
   // Ollama's own files state whether they reordered the heads.
@@ -102,7 +102,7 @@ export function parseDecoderConfig(raw: unknown, file: string): DecoderConfig {
   const layers = readLayers(config, family, headDim, file);
   if (attentionLayers({ layers }).length === 0)
     throw unsupported(file, 'layer_types', config.layer_types ?? null, [
-      'a list with a layer of full_attention',
+      'a list with at least one "full_attention"',
     ]);
   return {
     architecture: name,
@@ -154,7 +154,7 @@ const longestContext = (stated: number, layers: readonly LayerConfig[]) =>
     ]),
   );
 
-/** Vision-language models have the config of their text part in `text_config`. */
+/** Type of the text part of each vision-language model. The part's config is in `text_config`. */
 const withText: Readonly<Record<string, string>> = {
   gemma3: 'gemma3_text',
   mistral3: 'mistral',
@@ -255,7 +255,7 @@ function refuseUnsupported(config: HfConfig, name: string, family: Family, file:
   if (!possible.includes(config[field] ?? '')) throw unsupported(file, field, config[field], possible);
   if (config.quantization_config && Object.keys(config.quantization_config).length > 0)
     throw unsupported(file, 'quantization_config', config.quantization_config.quant_method ?? 'some method', [
-      'weights in float32, float16 or bfloat16 (`quantization` in the experiment quantises them)',
+      'weights in float32, float16 or bfloat16, which `model.quantization` can quantise',
     ]);
   const rotary = config.partial_rotary_factor ?? 1;
   if (rotary !== 1 && !family.partialRotation)
@@ -274,7 +274,7 @@ function refuseUnsupported(config: HfConfig, name: string, family: Family, file:
 function readLayers(config: HfConfig, family: Family, headDim: number, file: string): LayerConfig[] {
   const count = config.num_hidden_layers;
   if (config.layer_types && config.layer_types.length !== count)
-    throw unsupported(file, 'layer_types', config.layer_types, [`a list of ${count}`]);
+    throw unsupported(file, 'layer_types', config.layer_types, [`a list of ${count} types`]);
   const window = family.windowed?.(config) ? (config.sliding_window ?? undefined) : undefined;
   const ropeFamily = {
     headDim,

@@ -116,7 +116,7 @@ const lfm2Modules: DecoderConfig['modules'] = {
   norms: { beforeAttention: 'operator_norm', beforeFeedForward: 'ffn_norm' },
 };
 
-/** Unless turned off: two thirds of the stated width (because of the gate), scaled and rounded up to a multiple. */
+/** The stated width of the feed-forward part or, by default, two thirds of it, scaled and rounded up to a multiple. */
 function adjustedWidth(config: HfConfig): number {
   if (config.block_auto_adjust_ff_dim === false) return config.intermediate_size;
   const [factor, multiple] = [config.block_ffn_dim_multiplier ?? 1, config.block_multiple_of ?? 256];

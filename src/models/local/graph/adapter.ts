@@ -31,7 +31,7 @@ export const linearModules: readonly string[] = [
 /** Prefix that PEFT adds to module paths in `adapter_model.safetensors`. */
 export const adapterPrefix = 'base_model.model.';
 
-/** Change to one module: W becomes W + scale·B·A, whose rows then get the lengths in `magnitude`, if present. */
+/** Change to one module: W becomes W + scale·B·A. If `magnitude` is given, its rows are then scaled to these lengths. */
 export interface ModuleChange {
   /** [rank, in] */
   readonly a: StoredTensor;
@@ -49,7 +49,7 @@ export interface Adapter extends Omit<AdapterConfig, 'scalings'> {
   readonly modules: ReadonlyMap<string, ModuleChange>;
 }
 
-/** Reads a PEFT directory, ignoring `ignoredKeys`. @throws UserError if the adapter can't be used */
+/** Reads a PEFT directory, ignoring `ignoredKeys` of its config. @throws UserError if the adapter can't be used */
 export function readAdapter(directory: string, ignoredKeys: readonly string[] = []): Adapter {
   return readFiles(directory, ignoredKeys).adapter;
 }
@@ -92,7 +92,7 @@ export function openAdapter(
     file,
     field: 'target_modules',
     value: missing.slice(0, 3),
-    message: `the adapter should change ${missing.length === 1 ? 'this module' : `${missing.length} modules, such as these,`} but lacks the factors`,
+    message: `the adapter has no factors for ${missing.length === 1 ? 'this module' : `${missing.length} modules, such as these`}`,
     remedy: 'save it again with PEFT, or list only the changed modules in target_modules',
   });
 }
@@ -148,7 +148,8 @@ function modulesOf(file: string, config: AdapterConfig): ReadonlyMap<string, Mod
     [...byModule].map(([module, parts]) => {
       const scaling = scalings.get(module);
       const [first] = parts.values();
-      if (scaling === undefined) throw wrong(first!, 'belongs to a module that target_modules omits');
+      if (scaling === undefined)
+        throw wrong(first!, 'belongs to a module that adapter_config.json doesn’t select');
       return [module, changeOf(module, parts, scaling.rank, loraScale(scaling), config.decomposed)];
     }),
   );
@@ -205,13 +206,17 @@ function changeOf(
 function checkedTensor(given: StoredTensor): StoredTensor {
   const tensor = requireTensor(new Map([[given.name, given]]), given.name);
   if (toFloat32(readTensorBytes(tensor), tensor.dtype).every(Number.isFinite)) return tensor;
-  throw wrong(tensor, 'contains numbers that are not finite: the training diverged, or the file is damaged');
+  throw wrong(
+    tensor,
+    'contains numbers that are not finite: the training diverged, or the file is damaged',
+    'use an earlier checkpoint, or copy the file again',
+  );
 }
 
-const wrong = ({ file, name }: StoredTensor, what: string) =>
+const wrong = ({ file, name }: StoredTensor, what: string, remedy = 'save it again with PEFT') =>
   new UserError({
     file,
     field: name,
     message: `this adapter can't be used: this tensor ${what}`,
-    remedy: 'save it again with PEFT',
+    remedy,
   });

@@ -35,11 +35,11 @@ export interface Shapes {
   readonly ungrouped: Value;
   /** [kvHeads, B, S, headDim] */
   readonly newKeys: Value;
-  /** [1]: number of matrices per key head that the queries of all rows form in a product with a shared segment. */
+  /** [1]: number of query matrices per key head in a product with a shared segment. */
   readonly apart: Value;
 }
 
-/** `ids`: [B, S]; `apart`: see `Shapes`. */
+/** @param ids [B, S] */
 export function emitShapes({ g, config }: DecoderBuild, ids: Value, apart: Value = g.integers([1])): Shapes {
   const { heads, hidden, kvHeads, headDim } = config;
   const group = heads / kvHeads;
@@ -62,8 +62,8 @@ export function emitShapes({ g, config }: DecoderBuild, ids: Value, apart: Value
 }
 
 /**
- * The value of `apart`: g for a single new token, because products of single rows read the keys in place while others
- * copy them; otherwise, and always in shaders, 1.
+ * Emits `apart`: g if there is only one new token, because a product of a single row reads the keys in place while
+ * other products copy them. For more tokens, and always in shaders, it is 1.
  */
 export function emitApart({ g, config: { heads, kvHeads } }: DecoderBuild, ids: Value): Value {
   if (g.shaders) return g.integers([1]);
@@ -72,11 +72,11 @@ export function emitApart({ g, config: { heads, kvHeads } }: DecoderBuild, ids: 
 }
 
 export interface Places extends TokenPlaces {
-  /** int32 [P, T₁ + T₂ + …]: positions of the cached keys, segment by segment; beyond any context for spare slots. */
+  /** int32 [P, T₁ + T₂ + …]: positions of the cached keys, segment by segment. Spare slots lie beyond any context. */
   readonly cachedPositions?: Value;
 }
 
-/** Added to the scores [·, ·, g·S, T + S]: 0 for keys that the query can see, otherwise large and negative. */
+/** Emits the bias of the scores [·, ·, g·S, T + S]: 0 for keys that the query can see, otherwise large and negative. */
 export function emitBias(
   { g, config, precision }: DecoderBuild,
   window: number | undefined,

@@ -5,10 +5,10 @@ import type { DecoderBuild } from './parameters.js';
 
 /** F prompts of at most P tokens, each with up to G answers of at most A tokens. */
 export interface Blocks {
-  /** int32 [F, P] and [F, G, A]: index of the token in each slot. Empty slots contain a padding token. */
+  /** int32 [F, P] and [F, G, A]: index of the token in each slot; for an empty slot, the index of a padding token. */
   readonly prompts: Value;
   readonly answers: Value;
-  /** int32 of the same shapes: each token's position in its sequence; beyond any context length for an empty slot. */
+  /** int32 of the same shapes: each token's position in its sequence. Empty slots lie beyond any context. */
   readonly promptPositions: Value;
   readonly answerPositions: Value;
   /** int32 [N]: the slot of each token; the slots of the prompts come first. */

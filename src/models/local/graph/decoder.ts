@@ -168,14 +168,14 @@ function activated(build: DecoderBuild, x: Value): Value {
   return g.op('Mul', [x, g.op('Sigmoid', [scaledBy(build, inner, 2 * Math.sqrt(2 / Math.PI))])]);
 }
 
-/** Outputs the new keys, then the values: separate in shaders, otherwise one tensor, as each output is slow in Node. */
+/** Outputs the new keys, then the new values. Outside shaders they form one tensor, because each output costs time. */
 function emitEntries(g: GraphBuilder, entries: readonly Value[], shape: readonly (number | string)[]): void {
   if (g.shaders)
     for (const [i, value] of entries.entries()) g.output(`entries.${i}`, value, 'float32', shape);
   else g.output('entries', g.op('Concat', entries, { axis: 0 }), 'float32', ['entries', ...shape.slice(1)]);
 }
 
-/** The graph for prefilling and decoding; cached segments are the shared prompt and each candidate's tokens. */
+/** Builds the graph for prefilling and decoding. Cached segments are the shared prompt and each candidate's tokens. */
 export function buildInferenceGraph(
   config: DecoderConfig,
   parametersOf: (g: GraphBuilder) => ParameterSource,

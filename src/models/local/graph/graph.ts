@@ -16,10 +16,13 @@ import {
 /** Name of a value in a graph: an input, a constant or the output of a node. */
 export type Value = string;
 
-/** Type of the numbers that a graph computes with. Decoders use float64 only in gradient tests. */
+/** Type of most numbers in a graph. Decoders are built in float64 only for gradient tests. */
 export type Precision = 'float32' | 'float64';
 
-/** The device that computes in shaders. There, sines have errors up to 2⁻¹¹ (−π to π); 8-bit activations aren't faster. */
+/**
+ * The device that computes in shaders. Its sines have errors of up to 2⁻¹¹ even between −π and π, and rounding
+ * activations to 8 bits doesn't make it faster.
+ */
 export const shaderDevice = 'webgpu';
 
 type AttributeInput = number | string | readonly number[] | { readonly float: number };
@@ -41,7 +44,7 @@ export interface BuiltGraph {
   readonly graph: OnnxGraph;
 }
 
-/** Builds a graph; equal calls produce equal bytes. In attributes, a number is an int, and `{ float: x }` is a float. */
+/** Builds a graph; equal calls produce equal bytes. In attributes, numbers are ints, and `{ float: x }` is a float. */
 export class GraphBuilder {
   readonly #nodes: OnnxNode[] = [];
   readonly #inputs: OnnxValue[] = [];
@@ -83,7 +86,7 @@ export class GraphBuilder {
     return value;
   }
 
-  /** Whether the result is a size computed from sizes. The graph computes each size once, because fewer nodes load faster. */
+  /** Whether the operator computes sizes. Each size is computed only once, because a smaller graph loads faster. */
   #givesIntegers(op: string, inputs: readonly Value[]): boolean {
     if (op === 'Shape') return true;
     return arithmeticOfSizes.has(op) && inputs.every((name) => this.#integers.has(name));
@@ -108,7 +111,7 @@ export class GraphBuilder {
     return outputs;
   }
 
-  /** Groups the operators that `emit` adds: outlines show them as one operator `op`, which is differentiated as a unit. */
+  /** Groups the operators that `emit` adds: an outline shows them as one `op`, which is differentiated as a unit. */
   composite(
     op: string,
     inputs: readonly Value[],
@@ -209,7 +212,7 @@ export class GraphBuilder {
     };
   }
 
-  /** @param input a graph input with at least one dimension; if given, the model loads faster, except in shaders */
+  /** @param input a graph input with at least one dimension; if given, the model loads faster (not in shaders) */
   build(name: string, input?: Value): BuiltGraph {
     const graph = this.describe(name);
     const model =

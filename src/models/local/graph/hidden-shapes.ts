@@ -1,7 +1,7 @@
 /**
  * Hides the shapes of values from ONNX Runtime. When it loads a model, its memory planner compares each value of known
  * rank with all previously freed values. For a model with 30 layers, this takes seconds, and for its training graph
- * half a minute. The plan gains nothing, because the memory arena reuses freed memory anyway.
+ * half a minute. The planning gains nothing, because the memory arena reuses freed memory anyway.
  */
 import { type OnnxGraph, type OnnxInitializer, type OnnxNode, writeOnnxModel } from './onnx-writer.js';
 
@@ -9,8 +9,8 @@ import { type OnnxGraph, type OnnxInitializer, type OnnxNode, writeOnnxModel } f
 const mostDimensions = 8;
 
 /**
- * Writes the model without the shapes of its inputs and outputs. Constant targets of reshapes are sliced when the model
- * runs, so that the runtime doesn't know the rank of the results in advance.
+ * Writes the model without the shapes of its inputs and outputs. Each constant target shape of a reshape passes through
+ * a slice, so the runtime doesn't know the rank of the result in advance.
  * @param input name of an input with at least one dimension
  */
 export function modelWithoutShapes(graph: OnnxGraph, input: string): Uint8Array {

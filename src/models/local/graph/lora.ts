@@ -42,7 +42,7 @@ export function loraParameters(
   };
 }
 
-/** A module's output: `changed` adds an adapter's product, `rowScale` [out] scales the sum, and a bias is added last. */
+/** Emits a module's output. `changed` adds an adapter's product. A `rowScale` [out] scales all but the bias. */
 export function scaledRows(
   g: GraphBuilder,
   base: ParameterSource,

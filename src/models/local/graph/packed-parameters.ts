@@ -14,7 +14,10 @@ import {
 } from './packed-weights.js';
 import { decoderTensors, type ParameterSource, requireTensor } from './parameters.js';
 
-/** Packs rounded matrices or a file's own blocks, if any. @throws UserError if blocks would have to be rounded again */
+/**
+ * Rounds and packs matrices, or packs a file's own blocks; undefined if there is nothing to pack.
+ * @throws UserError if blocks would have to be rounded again
+ */
 export function packedWeights(
   model: string,
   config: DecoderConfig,
@@ -33,7 +36,7 @@ export function packedWeights(
       value: quantization,
       message: `the weights in this file are already quantised (${[...new Set(blocks.map(({ dtype }) => dtype))].join(', ')})`,
       alternatives: ['none', 'float32'],
-      remedy: 'remove this setting: the weights are used as they are',
+      remedy: 'remove this setting; the weights are then used as they are',
     });
   if (quantization === 'float16') return undefined;
   return roundedWeights(model, multipliedMatrices(config, weights), quantization);
@@ -49,9 +52,10 @@ export function multipliedMatrices(config: DecoderConfig, weights: StoredTensors
 }
 
 /**
- * Multiplies with the packed matrices and leaves the rest to `exact`. On a CPU, activations are rounded to 8
- * bits per block (accuracy level 4). If the weights were rounded here, embeddings are still looked up unrounded.
- * `stacking` combines matrices that multiply the same x.
+ * Multiplies with the packed matrices and leaves the rest to `exact`. On a CPU, activations are rounded to 8-bit
+ * numbers, with one scale per block (accuracy level 4). Embeddings are looked up in the packed matrices only if the
+ * file itself has blocks.
+ * @param stacking whether adjacent matrices that multiply the same x are combined
  */
 export function packedParameters(
   g: GraphBuilder,
@@ -133,7 +137,7 @@ function stackedTensor(parts: readonly (StoredTensor | undefined)[]): StoredTens
   return { ...first, name, shape: [rows, ...first.shape.slice(1)], length: end - first.offset };
 }
 
-/** All products in float32: the matrices are unpacked when the session loads, and take their full size in memory. */
+/** Computes all products in float32. The matrices are unpacked when the session loads, so they need their full size. */
 export function unpackedParameters(
   g: GraphBuilder,
   { matrices }: PackedWeights,
@@ -151,7 +155,7 @@ export function unpackedParameters(
   };
 }
 
-/** Gathers rows of a packed embedding and unpacks only these; a tied output layer uses the same codes. */
+/** Gathers rows of a packed embedding and unpacks only these. A tied output layer uses the same codes. */
 function embedded(
   g: GraphBuilder,
   matrices: PackedWeights['matrices'],
@@ -167,7 +171,7 @@ function embedded(
   return g.op('Reshape', [rows, g.op('Concat', [shape, g.integers([matrix.columns])], { axis: 0 })]);
 }
 
-/** scale·(code − middle) + offset, [rows, columns] in float32. */
+/** Emits scale·(code − middle) + offset: [rows, columns] in float32. */
 function unpacked(
   g: GraphBuilder,
   { bits, block, columns, codes, scales, offsets }: PackedMatrix,

@@ -144,7 +144,7 @@ function layoutOf(matrices: readonly StoredTensor[], packingOf: (tensor: StoredT
     const blocks = Math.ceil(columns / packing.block);
     return { tensor, packing, blocks, count: rows * blocks };
   });
-  // Parts of one kind are adjacent, so that matrices multiplied with the same x form one range of the file.
+  // Parts of one kind are adjacent, so matrices that multiply the same x form one range of the file.
   const codes = sized.map(({ packing, count }) => place((count * packing.block * packing.bits) / 8));
   const scales = sized.map(({ count }) => place(count * 4));
   const offsets = sized.map(({ packing, count }) => place(packing.offset ? count * 4 : 0));
@@ -227,7 +227,7 @@ interface Rows {
   readonly offsets?: Float32Array;
 }
 
-/** Converts rows of blocks to the runtime's layout; values don't change. Interleaved rows must form whole heads. */
+/** Converts rows of blocks to the runtime's layout without changing values. Interleaved rows must form whole heads. */
 function repackRows(tensor: StoredTensor, from: number, count: number): Rows {
   const { bytes: blockBytes, elements, packing, unpack } = blockType(tensor.dtype)!;
   const { bits, block } = packing!;

@@ -17,7 +17,7 @@ export interface ParameterSource {
   vector(name: string): Value;
 }
 
-/** The weights as stored. `products`: the type in which matrices are multiplied. */
+/** Provides the stored weights. @param products the type in which matrices are multiplied */
 export function storedParameters(
   g: GraphBuilder,
   weights: StoredTensors,
@@ -46,7 +46,7 @@ export function storedParameters(
   };
 }
 
-/** An unquantised tensor with its rows in Hugging Face's order. */
+/** Emits an unquantised tensor with its rows in Hugging Face's order. */
 export function orderedRows(g: GraphBuilder, tensor: StoredTensor, type: Precision | 'float16'): Value {
   const order = rowOrder(tensor);
   const rows = g.exact(tensor, type);

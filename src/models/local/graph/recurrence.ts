@@ -47,8 +47,8 @@ function shortConvolution(
 }
 
 /**
- * S ← e^g·S + β·k·(v − (e^g·S)ᵀk)ᵀ, o = Sᵀq/√d for each value head, where q and k have length 1, and rates β in
- * (0, 1) and decays g < 0 are computed from x. A norm over the head and a gate follow.
+ * For each value head: S ← e^g·S + β·k·(v − (e^g·S)ᵀk)ᵀ and o = Sᵀq/√d, where q and k have length 1. The rate β in
+ * (0, 1) and the decay g < 0 are computed from x. A norm over the head and a gate follow.
  */
 function gatedDelta(
   build: DecoderBuild,
@@ -100,7 +100,7 @@ function gatedDelta(
   return { output: parameters.linear(`${module}.out_proj`, flat, false), states: [convolutionState, state] };
 }
 
-/** [valueHeads]; all values are negative. */
+/** Emits the factor of each value head's decay: [valueHeads], all negative. */
 function decayRate({ g, parameters }: DecoderBuild, { decay }: Of<'gated delta'>, module: string): Value {
   const stored = parameters.vector(`${module}.A_log`);
   return decay === 'rate' ? stored : g.op('Neg', [g.op('Exp', [stored])]);

@@ -5,8 +5,8 @@ import type { Value } from './graph.js';
 import type { DecoderBuild } from './parameters.js';
 
 /**
- * Angular frequencies in radians per token, width / 2 values, rounded to float32 where the reference
- * implementation rounds, because late positions multiply the error. Llama-3: Grattafiori et al. 2024 (arXiv
+ * Returns the width / 2 angular frequencies in radians per token. They are rounded to float32 where the reference
+ * implementation rounds, because high positions multiply the error. Llama-3: Grattafiori et al. 2024 (arXiv
  * 2407.21783) and Meta's `apply_scaling`. YaRN: Peng et al. 2023 (arXiv 2309.00071). LongRoPE: Ding et al. 2024
  * (arXiv 2402.13753); `long` selects its factors for long sequences.
  */
@@ -79,7 +79,7 @@ export function scaleInFactors({ scoreScale }: DecoderConfig): number {
 export interface TokenPlaces {
   /** int32 [S], or [P, S] with P = B if rows differ, otherwise 1: position of each new token in its sequence. */
   readonly positions: Value;
-  /** int32 [P, 1] or [P, S]: maximum length of the sequences; if undefined, it is derived from the positions. */
+  /** int32 [P, 1] or [P, S]: length that each sequence has or can reach; if undefined, the positions determine it. */
   readonly sequenceTokens?: Value;
 }
 

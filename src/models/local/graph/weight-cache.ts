@@ -6,7 +6,7 @@ import path from 'node:path';
 import { messageOf, UserError } from '../../../base/errors.js';
 import { readSafetensors, readTensorBytes, type StoredTensor, sampledParts } from '../weights/safetensors.js';
 
-/** Path of a cached file, which `make` creates if it isn't complete. @throws UserError if it can't be written */
+/** Returns the path of a cached file, which `make` creates if necessary. @throws UserError if it can't be written */
 export function cachedFile(
   model: string,
   kind: string,
@@ -34,7 +34,7 @@ export function cachedFile(
   return file;
 }
 
-/** Hashes names, dtypes, shapes and samples of all matrices, so that different weights get different files. */
+/** Hashes names, dtypes, shapes and samples of all matrices, so that changed weights get a new file. */
 function fingerprint(tensors: readonly StoredTensor[], version: number): string {
   const hash = createHash('sha256').update(`${version}`);
   for (const tensor of tensors) {
@@ -45,7 +45,6 @@ function fingerprint(tensors: readonly StoredTensor[], version: number): string 
   return hash.digest('hex').slice(0, 16);
 }
 
-/** Whether the cached file exists and is complete. */
 function isWhole(file: string): boolean {
   if (!existsSync(file)) return false;
   try {

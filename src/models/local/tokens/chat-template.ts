@@ -53,13 +53,13 @@ export interface ChatTemplate {
   readonly literals: readonly string[];
   /** Strings that the template may search for in messages, such as `</think>`: arguments of methods and of `in`. */
   readonly sought: readonly string[];
-  /** The template's tool format. If it has no supported one, the Hermes format, which the prompt then describes. */
+  /** The template's tool format or, if it has no supported one, the Hermes format, which the prompt then describes. */
   readonly toolFormat: ToolFormat;
   /** The prompt's text before tokenisation; it ends where the assistant's answer begins. */
   render(messages: readonly ChatMessage[], tools?: readonly ToolDefinition[]): string;
 }
 
-/** `variables` add to or replace the template's variables. @throws UserError if the template is missing or unusable */
+/** Opens a chat template; `variables` add to its own or replace them. @throws UserError if it is missing or unusable */
 export function openChatTemplate(
   directory: string,
   config: TokenizerConfig,
@@ -235,8 +235,10 @@ export interface ControlTokens {
 }
 
 /**
- * `control`: tokens that only a template may write; `answers`: the subset that an answer may contain, such as
- * `</think>`; `ordinary`: other added tokens. The longest matching token wins.
+ * Distinguishes control tokens from text. Where several tokens match, the longest wins.
+ * @param control tokens that only a template may write
+ * @param answers the control tokens that an answer may contain, such as `</think>`
+ * @param ordinary other added tokens
  */
 export function controlTokens(
   control: readonly string[],

@@ -13,7 +13,7 @@ export interface TokenBytes {
   readonly stripsFirstSpace: boolean;
 }
 
-/** `tokens`: the tokenizer's spelling of each token, by id. @throws UserError if the decoder isn't supported */
+/** @param tokens the tokenizer's spelling of each token, by id @throws UserError if the decoder isn't supported */
 export function tokenBytes(
   json: TokenizerJson,
   tokens: readonly (string | undefined)[],

@@ -29,7 +29,7 @@ export const tokenizerSchema = z.looseObject({
 export type TokenizerJson = z.output<typeof tokenizerSchema>;
 
 type Step = Readonly<Record<string, unknown>>;
-/** Allowed values of a setting, including undefined if it may be missing. */
+/** Allowed values of a setting, including undefined if it may be missing, or a test for them. */
 type Allowed = readonly unknown[] | ((value: unknown) => boolean);
 type Kinds = Readonly<Record<string, Readonly<Record<string, Allowed>>>>;
 
@@ -112,7 +112,7 @@ const startSchema = z.object({
   single: z.array(z.looseObject({ SpecialToken: z.object({ id: z.string() }).optional() })),
 });
 
-/** Ids that precede any text, such as the id of `<s>`. Without `add_bos_token`, the post-processor decides. */
+/** Ids that precede any text, such as the id of `<s>`. If `isAdded` isn't a boolean, the post-processor decides. */
 export function startTokens(
   { added_tokens: added, post_processor: last }: TokenizerJson,
   { isAdded, bos }: { readonly isAdded: unknown; readonly bos: string | undefined },
@@ -185,7 +185,7 @@ export const splitStep = (Regex: string): Step => ({
   ...{ type: 'Split', pattern: { Regex }, behavior: 'Isolated', invert: false },
 });
 
-/** Rewrites steps as regular expressions; otherwise, the library's digits and white space differ from Unicode's. */
+/** Rewrites a step as regular expressions, because the library's own digits and white space differ from Unicode's. */
 function exact(step: Step): readonly Step[] {
   if (step.type === 'Digits') return [splitStep(step.individual_digits === true ? '\\p{N}' : '\\p{N}+')];
   if (step.type === 'ByteLevel' && step.use_regex !== false)

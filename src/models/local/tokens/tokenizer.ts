@@ -52,7 +52,7 @@ export interface ChatTokenizer {
 /** Placeholder for an answer in a rendered conversation, to find its position. */
 const answerMark = '⟦the answer that was given⟧';
 
-/** `variables` are passed to the chat template. @throws UserError if a file is missing or unsupported */
+/** @param variables passed to the chat template @throws UserError if a file is missing or unsupported */
 export function openTokenizer(
   directory: string,
   variables: Readonly<Record<string, unknown>> = {},
@@ -118,7 +118,7 @@ function shielded<T>(value: T, control: ControlTokens): T {
   return Object.fromEntries(pairs) as T & object;
 }
 
-/** Opens an `encodeText` for models without a chat template; control tokens stay text. @throws UserError */
+/** Returns an `encodeText` for models without a chat template; control tokens stay text. @throws UserError */
 export function openTextEncoder(directory: string): ChatTokenizer['encodeText'] {
   const { control, encode } = openEncoder(directory);
   return (text) => encode(control.clean(text));

@@ -53,7 +53,7 @@ export function describeTools({ messages, tools }: ToolPrompt): readonly ChatMes
     'tags:\n<tool_call>\n{"name": <function-name>, "arguments": <args-json-object>}\n</tool_call>';
   const [first, ...rest] = written;
   if (first === undefined) return [];
-  // Some templates have no system message.
+  // Some templates reject system messages, so don't add one.
   const text = first.role === 'system' ? [first.content, description] : [description, first.content];
   return [{ ...first, content: text.join('\n\n') }, ...rest];
 }

@@ -97,15 +97,14 @@ export function parseAdapterConfig(
 /** Initialisations that leave the base unchanged, so they don't matter after training. */
 const plainBeginnings = ['gaussian', 'eva', 'orthogonal', 'mica', 'true', 'false'];
 
-/** Refuses PiSSA, OLoRA, CorDA, LoftQ and LoRA-GA: they subtract the initial product of A and B from the base. */
+/** Refuses PiSSA, OLoRA, CorDA, LoftQ, LoRA-GA and unknown initialisations: they may change the base weights. */
 function refuseChangedBase({ init_lora_weights: given }: Fields, file: string): void {
   if (given == null || plainBeginnings.includes(String(given).toLowerCase())) return;
   throw new UserError({
     file,
     field: 'init_lora_weights',
     value: given,
-    message:
-      'this adapter was trained on changed base weights (its initial product was subtracted), so it doesn’t fit the original base',
+    message: 'this initialisation may change the base weights, so the adapter may not fit the original model',
     alternatives: ['true', 'false', ...plainBeginnings.slice(0, 4)],
     remedy:
       'convert it to a plain LoRA with PEFT (save_pretrained with path_initial_model_for_weight_conversion), ' +
@@ -152,7 +151,7 @@ function layersOf(fields: Fields, file: string): readonly number[] | undefined {
   return listed;
 }
 
-/** Modules that match a pattern, that `all-linear` includes, or whose path ends with a listed name. */
+/** The modules that a pattern matches, that `all-linear` includes, or whose path ends with a listed name. */
 function fitting(
   fields: Fields,
   field: 'target_modules' | 'exclude_modules',

@@ -6,11 +6,11 @@ export interface KnownKeys {
   readonly read: readonly string[];
   /** Keys that never affect a result, each with the reason. */
   readonly harmless?: Readonly<Record<string, string>>;
-  /** The only value (besides null) at which a key has no effect; for other keys, these are false, empty and `none`. */
+  /** Keys that have no effect at this value or null. Any other key has no effect if it is false, empty or `none`. */
   readonly neutral?: Readonly<Record<string, unknown>>;
 }
 
-/** `content`: from `withoutKeys`; `section`: e.g. `rope_scaling`. @throws UserError naming up to 8 unknown keys */
+/** @param section e.g. `rope_scaling` @throws UserError naming up to 8 unknown keys */
 export function refuseUnknownKeys(content: object, known: KnownKeys, file: string, section = ''): void {
   const problems = Object.entries(content)
     .filter(([key, value]) => !known.read.includes(key) && changes(key, value, known))
@@ -37,12 +37,12 @@ const notUnderstood = (file: string, field: string, value: unknown): Problem => 
   remedy: ignoring(field),
 });
 
-/** Explains how to declare that a key can be ignored. */
+/** Explains how to ignore a key. */
 export function ignoring(key: string): string {
-  return `if it changes nothing, ignore it: model.ignoreKeys=[${key}], --ignore-keys ${key}`;
+  return `if it changes nothing, ignore it with model.ignoreKeys=[${key}] or --ignore-keys ${key}`;
 }
 
-/** The content of a file without the keys that the user has declared irrelevant. Dots address nested keys. */
+/** Returns the content of a file without the keys that the user wants to ignore. Dots address nested keys. */
 export function withoutKeys(content: unknown, ignored: readonly string[], section = ''): unknown {
   if (ignored.length === 0 || typeof content !== 'object' || content === null || Array.isArray(content))
     return content;
@@ -87,7 +87,7 @@ export const harmlessModelKeys: Readonly<Record<string, string>> = {
     'max_sequence_length model_max_length max_seq_len seq_length',
   ),
   ...because(
-    'is for generation, which generation_config.json and the experiment configure; Transformers 5 also omits it',
+    'is for generation, which generation_config.json and the experiment configure',
     'max_length min_length max_new_tokens do_sample early_stopping num_beams num_beam_groups diversity_penalty temperature top_k top_p min_p typical_p epsilon_cutoff eta_cutoff repetition_penalty encoder_repetition_penalty length_penalty no_repeat_ngram_size encoder_no_repeat_ngram_size bad_words_ids num_return_sequences forced_bos_token_id forced_eos_token_id remove_invalid_values exponential_decay_length_penalty suppress_tokens begin_suppress_tokens',
   ),
 };

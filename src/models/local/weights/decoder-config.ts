@@ -63,7 +63,7 @@ export interface ModulePaths {
   /** Gate and up, or a fused projection with the rows of both; only up if there is no gate. */
   readonly feedForward: readonly [string, string] | readonly [string];
   readonly down: string;
-  /** Norms before and after attention and the feed-forward part; the latter apply before the residual addition. */
+  /** Norms before and after attention and the feed-forward part; one after a part applies before the residual addition. */
   readonly norms: {
     readonly beforeAttention?: string;
     readonly afterAttention?: string;

@@ -25,7 +25,7 @@ const generationSchema = z.looseObject({
   repetition_penalty: z.number().nullish(),
 });
 
-/** Reads `generation_config.json`; empty if it doesn't exist. A GGUF file contains only end tokens. */
+/** Reads `generation_config.json`, if it exists. For a GGUF file, only the end tokens are known. */
 export function readGenerationDefaults(directory: string): GenerationDefaults {
   if (isGguf(directory)) return { eosTokens: ggufEndTokens(openGguf(directory)) };
   const file = path.join(directory, 'generation_config.json');
@@ -50,7 +50,7 @@ export type SourcedSampling = {
   readonly [K in keyof Sampling]: { readonly value: Sampling[K]; readonly from: string };
 };
 
-/** How a local model samples. Earlier layers of `chosen` take precedence over later ones, and those over `published`. */
+/** How a local model samples. Earlier layers of `chosen` take precedence over later ones, and all over `published`. */
 export function samplingOf(
   published: GenerationDefaults,
   chosen: readonly SamplingLayer[] = [],
@@ -92,7 +92,7 @@ export function tokenIds(ids: z.output<typeof tokenIdsSchema>): number[] {
   return ids == null ? [] : typeof ids === 'number' ? [ids] : ids;
 }
 
-/** Spellings of end tokens, because a file may not name all of them. */
+/** Usual spellings of end tokens, because a GGUF file may not name all of its end tokens. */
 const endSpellings = new Set(
   (
     '<|eot_id|> <|eom_id|> <|im_end|> <|end|> <|return|> <|call|> <end_of_turn> ' +

@@ -39,7 +39,7 @@ const neutral: Readonly<Record<string, GgufValue>> = {
   'rope.scaling.attn_factor': 1,
 };
 
-/** Converts GGUF metadata to the form of `config.json`. @throws UserError if a key is missing, unknown or unsupported */
+/** Converts GGUF metadata to the keys of `config.json`. @throws UserError for missing, unknown and unsupported keys */
 export function ggufConfig(gguf: GgufFile, ignoredKeys: readonly string[] = []): Record<string, unknown> {
   const architecture = ggufArchitecture(gguf);
   const { tensors } = gguf;
@@ -82,7 +82,7 @@ export function ggufHeadDim(gguf: GgufFile): number {
     : number('embedding_length') / number('attention.head_count');
 }
 
-/** Returns a function that reads a key with the architecture's prefix, by any of its names, or the family's default. */
+/** Returns a function that reads a key, given without the prefix, under any of its names; it may have a default. */
 function valueReader({ metadata }: GgufFile, architecture: string) {
   const { aliases = {}, defaults = {} } = ggufFamilies[architecture]!;
   return (key: string): GgufValue | undefined => {
@@ -110,7 +110,7 @@ function numberReader(gguf: GgufFile, architecture: string): (key: string) => nu
       field: `${architecture}.${key}`,
       value: Array.isArray(given) ? given.slice(0, 4) : (given ?? null),
       message: given === undefined ? 'is missing' : 'is not a single number, but all layers must be the same',
-      remedy: 'use a different file of this model',
+      remedy: 'use a different file of this model, or serve it with llama-server or Ollama',
     });
   };
 }

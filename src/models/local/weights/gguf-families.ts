@@ -25,7 +25,7 @@ export interface GgufFamily {
   readonly partialRotation?: boolean;
   /** Whether a head count of 0 marks layers without attention. */
   readonly zeroHeads?: boolean;
-  /** @param value a function that reads a key with the architecture's prefix */
+  /** @param value a function that reads a key, given without the architecture's prefix */
   readonly config?: (value: Value, gguf: GgufFile) => Readonly<Record<string, unknown>>;
 }
 
@@ -49,7 +49,7 @@ const headWidth = (value: Value): number =>
       Number(value('embedding_length')) / Number(value('attention.head_count')),
   );
 
-/** The score scale isn't stored. In the largest model, it depends on the model's width; otherwise on the head's. */
+/** Returns `query_pre_attn_scalar`, which files don't store: a head's width or, in the largest model, width / heads. */
 const gemmaScale = (value: Value, layersOfLargest: number): number =>
   value('block_count') === layersOfLargest
     ? Number(value('embedding_length')) / Number(value('attention.head_count'))
@@ -60,7 +60,7 @@ export const storedNumbers = ({ tensors }: GgufFile, name: string): readonly num
   return stored && [...toFloat32(readTensorBytes(stored), stored.dtype)];
 };
 
-/** `stated`: n if every n-th layer is global, or a list that is true for each local layer. */
+/** @param stated n if every n-th layer is global, or a list that is true for each local layer */
 const gemmaPattern = (stated: unknown) =>
   Array.isArray(stated)
     ? { layer_types: stated.map((local) => (local ? 'sliding_attention' : 'full_attention')) }

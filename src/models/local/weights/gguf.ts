@@ -18,13 +18,13 @@ export interface GgufFile {
   readonly tensors: ReadonlyMap<string, StoredTensor>;
 }
 
-/** Whether a path is a GGUF file. Any file counts: other models are directories, and Ollama's have no extension. */
+/** Whether a model is a GGUF file. Any file counts: other models are directories, and Ollama's have no extension. */
 export const isGguf = (model: string): boolean =>
   /\.gguf$/i.test(model) || (statSync(model, { throwIfNoEntry: false })?.isFile() ?? false);
 
 const most = { tensors: 100_000, pairs: 20_000, elements: 8_000_000, text: 1 << 26, head: 1 << 29 } as const;
 
-/** Headers of the most recently opened files, because several parts of a program read the same file. */
+/** Headers of the files read most recently, kept because several parts of a program read the same file. */
 const opened = new Map<string, GgufFile>();
 const openedAtMost = 4;
 
@@ -33,7 +33,8 @@ export function openGguf(file: string): GgufFile {
   if (!existsSync(file))
     throw new UserError({ field: 'model.path', value: file, message: 'there is no such file' });
   const stat = statSync(file);
-  if (!stat.isFile()) throw broken(file, 'it is not a regular file');
+  if (!stat.isFile())
+    throw new UserError({ field: 'model.path', value: file, message: 'is not a regular file' });
   const key = [realpathSync(file), stat.size, stat.mtimeMs].join('\0');
   const known = opened.get(key);
   if (known !== undefined) return known;
@@ -44,17 +45,26 @@ export function openGguf(file: string): GgufFile {
   return gguf;
 }
 
-/** All files of a split, including the given one. */
+/** All parts of a split file, including the given one. */
 function splitOf(first: GgufFile): readonly GgufFile[] {
   const count = first.metadata.get('split.count') ?? 1;
   if (count === 1 || count === 0) return [first];
   const match = /^(.*)-\d{5}-of-(\d{5})\.gguf$/.exec(path.basename(first.file));
   if (match === null || Number(match[2]) !== count)
-    throw broken(first.file, `it is one of ${String(count)} parts, but not named …-00001-of-0000N.gguf`);
+    throw new UserError({
+      file: first.file,
+      message: `this is one of ${String(count)} parts, but its name doesn’t state which, as in …-00001-of-00002.gguf`,
+      remedy: 'give all parts the names under which they were published',
+    });
   return Array.from({ length: count }, (_, i) => {
     const name = `${match[1]}-${String(i + 1).padStart(5, '0')}-of-${match[2]}.gguf`;
     const part = path.join(path.dirname(first.file), name);
-    if (!existsSync(part)) throw broken(first.file, `its other part ${name} is missing`);
+    if (!existsSync(part))
+      throw new UserError({
+        file: first.file,
+        message: `its other part ${name} is missing`,
+        remedy: 'download all parts into the same directory',
+      });
     return name === path.basename(first.file) ? first : readOne(part);
   });
 }
@@ -78,12 +88,14 @@ function readPrefix(reader: HeadReader, file: string): [tensors: number, pairs: 
   if (magic !== 'GGUF') throw broken(file, `it begins with ${JSON.stringify(magic)}, not with "GGUF"`);
   const version = reader.number(4);
   if (version !== 2 && version !== 3)
-    throw broken(
+    throw new UserError({
       file,
-      version % 65_536 === 0 && version > 0
-        ? 'its numbers are big-endian, but only little-endian files are supported'
-        : `it has version ${version} of the format, but only 2 and 3 are supported`,
-    );
+      message:
+        version % 65_536 === 0 && version > 0
+          ? 'this GGUF file is big-endian, but only little-endian files are supported'
+          : `this GGUF file has version ${version} of the format, but only 2 and 3 are supported`,
+      remedy: 'use a different file of this model',
+    });
   const tensors = reader.count('tensors', most.tensors, 24);
   return [tensors, reader.count('metadata pairs', most.pairs, 13)];
 }
@@ -164,7 +176,7 @@ function placed(
 ): ReadonlyMap<string, StoredTensor> {
   const alignment = metadata.get('general.alignment') ?? 32;
   if (typeof alignment !== 'number' || alignment < 1 || alignment % 8 !== 0 || alignment > 1 << 20)
-    throw broken(file, `general.alignment is ${shown(alignment)}, but must be a multiple of 8`);
+    throw broken(file, `general.alignment is ${shown(alignment)}, but must be a multiple of 8, at most 2^20`);
   const start = Math.ceil(position / alignment) * alignment;
   const tensors = new Map<string, StoredTensor>();
   let end = 0;
@@ -241,7 +253,7 @@ class HeadReader {
     return this.#window.subarray(this.#next - length, this.#next);
   }
 
-  /** An unsigned integer. Above 2⁵³ it is rounded, but no file is that long. */
+  /** Reads an unsigned integer. Above 2⁵³ it is rounded, but no file is that long. */
   number(bytes: 4 | 8): number {
     return bytes === 4 ? this.bytes(4).readUInt32LE() : Number(this.bytes(8).readBigUInt64LE());
   }
@@ -250,12 +262,13 @@ class HeadReader {
     return this.bytes(this.count('bytes in a text', most.text, 1)).toString('utf8');
   }
 
-  /** Reads the number of items that follow. Each must take at least `bytesOfEach` bytes of the rest of the file. */
+  /** Reads the number of items that follow. Each takes at least `bytesOfEach` bytes of the rest of the file. */
   count(what: string, atMost: number, bytesOfEach: number): number {
     const count = this.number(8);
     const rest = this.size - this.position;
-    if (count > atMost || count * bytesOfEach > rest)
+    if (count * bytesOfEach > rest)
       throw broken(this.file, `it states ${count} ${what}, but only ${rest} bytes follow`);
+    if (count > atMost) throw broken(this.file, `it states ${count} ${what}; the maximum is ${atMost}`);
     return count;
   }
 

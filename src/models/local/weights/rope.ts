@@ -90,7 +90,7 @@ interface RopeFamily {
   readonly partial: boolean;
   readonly kinds: readonly Kind[];
   readonly aliases?: Readonly<Record<string, Kind>>;
-  /** Keys of the section that are read elsewhere. */
+  /** More keys that the section may contain. */
   readonly keys?: readonly string[];
 }
 
@@ -163,7 +163,7 @@ export function readRope(config: RopeConfig, layerType: string, family: RopeFami
       const factors = (name: 'short_factor' | 'long_factor') => {
         const list = section[name] ?? missing(file, `${field}.${name}`, stated);
         if (list.length === width / 2) return list;
-        throw unsupported(file, `${field}.${name}`, list.length, [`a list of ${width / 2}`]);
+        throw unsupported(file, `${field}.${name}`, `${list.length} numbers`, [`a list of ${width / 2}`]);
       };
       const factor = section.factor ?? config.max_position_embeddings / originalContext;
       const usual = factor <= 1 ? 1 : Math.sqrt(1 + Math.log(factor) / Math.log(originalContext));

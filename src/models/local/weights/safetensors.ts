@@ -16,7 +16,10 @@ export interface StoredTensor {
   readonly file: string;
   readonly offset: number;
   readonly length: number;
-  /** Rows per head, if its halves are interleaved (llama.cpp's llama): row i of the halves is stored at 2i and 2i + 1. */
+  /**
+   * Rows per head, if the halves of each head are interleaved (llama.cpp's llama): row i of the first half is stored at
+   * 2i, and row i of the second half at 2i + 1.
+   */
   readonly interleaved?: number;
   /** Present if the file stores the matrix transposed (GPT-2 stores inputs first). */
   readonly transposed?: true;
@@ -45,7 +48,7 @@ const bytesPerElement: Readonly<Record<string, number>> = {
 /** The limit that the format itself sets for a header. */
 const maxHeaderBytes = 100_000_000;
 
-/** Tensors, in the header's order, and metadata of a file. @throws UserError if it isn't a complete safetensors file */
+/** Reads the tensors, in the header's order, and the metadata. @throws UserError if the file isn't complete */
 export function readSafetensors(file: string): SafetensorsFile {
   const real = realpathSync(file);
   const { descriptor, size } = openRegularFile(real);
@@ -147,7 +150,7 @@ export function directoryWeights(directory: string): StoredTensors {
   return forText(all);
 }
 
-/** A tensor's name in a text-only model; vision-language models have the text part under `language_model`. */
+/** A tensor's name in a text-only model; vision-language models store the text part under `language_model`. */
 export const textName = (name: string): string =>
   name
     .replace(/^(?:language_model\.model|model\.language_model)\./, 'model.')
@@ -155,7 +158,7 @@ export const textName = (name: string): string =>
 
 const transposedNames = /^(?:transformer\.)?h\.\d+\.(?:attn|mlp)\.c_\w+\.weight$/;
 
-/** GPT-2's tensors by their full names, because some files omit the prefix. */
+/** Gives GPT-2's tensors their full names, because some files omit the prefix. */
 function ofGpt2(tensors: StoredTensors): StoredTensors {
   return byName(
     [...tensors.values()].map((tensor) => ({

@@ -23,7 +23,7 @@ export class FormError extends Error {
   override readonly name = 'FormError';
 }
 
-/** Maximum number of expressions: for building a form, and in total with the ones that decoding adds. */
+/** Maximum number of expressions in a form, and in total with the ones that decoding adds. */
 const mostBuilt = 100_000;
 const mostNodes = 300_000;
 /** Maximum length of a literal in bytes. */
@@ -171,7 +171,7 @@ export class ExpressionTable {
     if (node.kind === 'reference') node.target = target;
   }
 
-  /** Starts counting the work of a step. */
+  /** Starts a decoding step, whose work is counted from 0. */
   begin(): void {
     this.#work = 0;
   }

@@ -14,7 +14,7 @@ interface Rules extends SealedForm {
   readonly vocabulary: ConstraintVocabulary;
   readonly tree: TokenTree;
   readonly masks: Map<number, TokenMask>;
-  /** The tokens of the only text that can follow, by state, except the last, which a longer token could replace. */
+  /** For each state, the tokens of the only text that can follow, without the last: a longer one could replace it. */
   readonly spelled: Map<number, readonly number[]>;
   kept: number;
 }

@@ -12,7 +12,7 @@ import { type Flat, onlyKeyword, refusedKeywords, SchemaParts, typesOf } from '.
 const basicPlane = [[0, 0xffff]] as const;
 
 /**
- * @param lenient ignores keywords that can't be enforced
+ * @param lenient whether to ignore keywords that can't be enforced
  * @throws FormError if the schema is invalid, or contains a keyword that can't be enforced
  */
 export function jsonExpression(e: Expressions, schema: unknown, lenient = false): number {

@@ -66,7 +66,7 @@ function bounded(
   };
   const found = e.either(part(isInteger ? outer : inner, decimals), isInteger ? e.nothing : part(outer, 0));
   if (found !== e.nothing) return found;
-  throw new FormError(`${field}: there is no such number between ${inner.low} and ${inner.high}`);
+  throw new FormError(`${field}: there is no allowed number between ${inner.low} and ${inner.high}`);
 }
 
 function ranged(kind: { readonly low: number; readonly high: number; readonly decimals: number }): Machine {

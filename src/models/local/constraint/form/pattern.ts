@@ -48,7 +48,7 @@ class Translator {
     this.#character = character;
   }
 
-  /** `rest`: the expression for the rest of the text. `atStart`: whether the text starts here. */
+  /** @param rest the expression for the rest of the text @param atStart whether the text starts here */
   alternatives(given: readonly AST.Alternative[], rest: number, atStart: boolean): number {
     return this.#e.either(...given.map(({ elements }) => this.#elements(elements, rest, atStart)));
   }

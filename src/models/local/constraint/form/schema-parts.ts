@@ -79,7 +79,7 @@ export class SchemaParts {
     throw new FormError(`${field}.$ref: ${JSON.stringify(pointer)} is not in this schema`);
   }
 
-  /** Alternatives; a value must follow at least one. @throws FormError */
+  /** @returns alternatives, of which a value must follow at least one @throws FormError */
   flatten(given: unknown, field: string): readonly Flat[] {
     if (given === true) return [{}];
     if (given === false) return [];
@@ -187,7 +187,7 @@ const merges: Readonly<Record<string, Merge>> = {
   multipleOf: (a: number, b: number) => (a % b === 0 ? a : b % a === 0 ? b : a * b),
 };
 
-/** A schema for values that follow both; undefined if they share no type or choice. @throws FormError if impossible */
+/** A schema for values that follow both; undefined if they share no type or choice. @throws FormError if unsupported */
 function merge(a: Flat, b: Flat, field: string): Flat[] | undefined {
   const merged: Record<string, unknown> = { ...a, ...b };
   for (const key of Object.keys(a)) {

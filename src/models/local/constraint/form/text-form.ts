@@ -12,7 +12,7 @@ export interface SealedForm {
   readonly root: number;
 }
 
-/** @throws FormError, within about a second, if the form can't be enforced */
+/** Takes a few seconds at most. @throws FormError if the form can't be enforced */
 export function sealForm(form: TextForm): SealedForm {
   const expressions = new Expressions();
   const root = bounded(() => {
