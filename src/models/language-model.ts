@@ -19,7 +19,7 @@ export interface AnswerGrammar {
   readonly number: NumberKind;
   /** Text after the last number. If present, only thinking may surround the answer; otherwise, any text may. */
   readonly closing?: string;
-  /** Start of a label: free text must not start a list with it before the answer, or contain it after the answer. */
+  /** Start of a label. Free text must not start a list with it before the answer, or contain it after the answer. */
   readonly mention: string;
   /** Key of the list in a JSON answer. */
   readonly key: string;
@@ -41,7 +41,7 @@ export type TextForm =
   | { readonly kind: 'gbnf'; readonly grammar: string }
   | { readonly kind: 'sequence'; readonly parts: readonly TextForm[] }
   | { readonly kind: 'either'; readonly options: readonly TextForm[] }
-  /** The part any number of times, including zero. */
+  /** Any number of repetitions of `part`, including none. */
   | { readonly kind: 'repeated'; readonly part: TextForm };
 
 /** A function that a model may call. */

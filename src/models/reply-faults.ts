@@ -148,7 +148,7 @@ export function checkUsage(
   };
 }
 
-/** Lower bound on tokens read, without system messages (some templates omit them); scaled down if replies took few. */
+/** Lower bound on tokens read, without system messages, which some templates omit; lower if replies took few tokens. */
 function fewestRead(
   messages: readonly ChatMessage[],
   replies: readonly Reply[],

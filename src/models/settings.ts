@@ -111,7 +111,7 @@ export const replayedSchema = z.strictObject({
   provider: z
     .literal('replayed')
     .describe('Replays the replies of an earlier run offline, byte for byte, at no cost'),
-  run: about('Directory of the run; if it has repeats, each replays the one with its seed', text, {
+  run: about('Directory of the run; if it has repeats, each replays the one with the same seed', text, {
     format: 'path',
   }),
   onChange: about(

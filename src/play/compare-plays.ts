@@ -87,7 +87,7 @@ export function comparePlays(
   const found =
     differences.length > 0
       ? differenceText(differences, columns)
-      : ['No two of these plays share a game: use the same seed.'];
+      : ['No two of these plays share a game. To compare players, play with the same seed.'];
   const texts = [environment, table, ...(compared.length > 1 ? found : [])];
   return [...texts, ...leftOutText(leftOut)].join('\n\n');
 }
@@ -139,7 +139,7 @@ function requireSameGames(plays: readonly ReadPlay[]): void {
   });
 }
 
-/** Names each play after its player or model, plus the path of its run if that isn't unique. */
+/** Names each play after its player or model, plus the path of its run if the name isn't unique. */
 function namesOf(results: readonly PlayResult[]): readonly string[] {
   const short = results.map(({ model, player }) => (player === 'model' ? model : player));
   return short.map((name, i) =>

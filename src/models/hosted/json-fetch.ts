@@ -26,7 +26,7 @@ const longestBody = 16 * 2 ** 20;
 /** A host that takes longer to accept a connection (including TLS) counts as down. */
 const connectTimeoutMs = 10_000;
 
-/** Sends `init` (method, headers, text body, signal); resolves whatever the status is. @throws TryFailure */
+/** Sends `init` (method, headers, text body, signal); accepts any status. @throws TryFailure if the reply is incomplete */
 export const plainFetch: typeof fetch = async (input, init = {}) => {
   const { status, body } = await exchange(new URL(input instanceof Request ? input.url : input), init);
   return new Response(body === '' ? null : body, { status });
@@ -176,7 +176,7 @@ export interface ServerError {
   readonly message: string;
   /** An error code such as `insufficient_quota`. */
   readonly code?: string;
-  /** The status in the error itself, for errors sent with HTTP 200. */
+  /** The HTTP status that the error states as its code, because some errors are sent with HTTP 200. */
   readonly status?: number;
 }
 

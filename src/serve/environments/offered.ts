@@ -60,7 +60,7 @@ export async function offerEnvironments(
       field: '--environments',
       value: written[twice],
       message: `two environments have the name ${names[twice]}`,
-      remedy: 'choose a name: name=id',
+      remedy: 'give one of them another name: name=id',
     });
   }
   // Report an invalid id or option now, not to the first client.
