@@ -28,8 +28,8 @@ export interface Cassette {
 }
 
 /**
- * Answers calls by their ids, with recorded errors, usage and latency. A call that isn't recorded, or (with
- * `onChange: fail`) has a different prompt, throws the ModelError `not-recorded`, which ends a run.
+ * Answers calls by their ids, with recorded errors, usage and latency. A call that isn't recorded throws the ModelError
+ * `not-recorded`, which ends a run; with `onChange: fail`, so does a call with a different prompt.
  */
 export function createReplayed(
   { onChange }: Pick<ReplayedConfig, 'onChange'>,

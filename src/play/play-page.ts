@@ -98,7 +98,7 @@ function reproduction(manifest: Manifest): Html {
     ...(manifest.play?.player === 'model'
       ? [
           '# the same games with the recorded replies, without calling the model',
-          `npx policyloop play config.yaml --run-dir ${again} 'model={provider: replayed, run: .}'`,
+          `npx policyloop play config.yaml --run-dir ${shellWord(`../${manifest.run}-replayed`)} 'model={provider: replayed, run: .}'`,
         ]
       : []),
     '# random actions in the same games, for comparison',

@@ -121,7 +121,7 @@ export class SharedRate {
     }
   }
 
-  /** Requests grants for all waiting requests, as soon as the lease is free. */
+  /** Asks for grants for all waiting requests, as soon as the lease is free. */
   async #lookForAll(): Promise<void> {
     const { clock } = this.#settings;
     let pauseMs: number = pauses.firstMs;

@@ -25,7 +25,7 @@ export interface OfferedEnvironment {
   readonly name: string;
   /** Starts a session with a new environment. @throws the errors of `makeEnvironment` */
   open(): Promise<OpenSession>;
-  /** Describes the environment; computed only once. @throws the errors of `makeEnvironment` */
+  /** Describes the environment; the result is computed only once. @throws the errors of `makeEnvironment` */
   describe(): Promise<DescribedEnvironment>;
 }
 

@@ -9,7 +9,7 @@ import { type Device, devices, type LocalConfig } from '../settings.js';
 import { quantizations } from '../weights/quantization.js';
 import { ort } from './onnx-runtime.js';
 
-/** Devices that `auto` tries before the CPU. On Linux, WebGPU may be a software renderer, slower than the CPU. */
+/** Devices that `auto` tries before the CPU. On Linux, WebGPU is left out, as it may be a slow software renderer. */
 const preferred: readonly Device[] =
   process.platform === 'win32'
     ? ['cuda', 'dml', 'webgpu']
@@ -103,7 +103,7 @@ async function run(device: Device, type: 'float16' | 'float32'): Promise<void> {
 /** Estimates the number of idle physical cores, at least 1. More threads would wait for each other and be slower. */
 export function freeCores(): number {
   const cores = Math.min(physicalCores(), availableParallelism());
-  // On Windows, loadavg always returns 0.
+  // On Windows, loadavg always returns zeros.
   return Math.max(1, Math.round(cores - (loadavg()[0] ?? 0)));
 }
 

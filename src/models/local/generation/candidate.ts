@@ -99,7 +99,7 @@ export class Candidate {
     return this.#finish !== undefined;
   }
 
-  /** True if the answer has ended and no token needs to be read anymore to score the forced token after it. */
+  /** True if the answer has ended and, if scores were requested, each of its tokens has one. */
   get finished(): boolean {
     return this.ended && (!this.scored || this.unread.length <= 1);
   }

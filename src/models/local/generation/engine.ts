@@ -53,7 +53,7 @@ import type { GenerateJob, JobResult, LoadReport, LoadSettings } from './protoco
 
 export interface Engine {
   readonly report: LoadReport;
-  /** Calls may overlap. @throws RequestError if the job is invalid or too long, FormError for its form, AbortedError */
+  /** Calls may overlap. @throws RequestError for an invalid job, FormError for its form, AbortedError if aborted */
   generate(job: GenerateJob, hooks: GenerationHooks): Promise<JobResult>;
   /** Applies this adapter to jobs that name none, in `adaptable` modules only. @throws UserError if it can't be used */
   adopt(directory: string): Promise<void>;

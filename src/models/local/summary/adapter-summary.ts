@@ -37,7 +37,7 @@ export function isAdapter(directory: string): boolean {
   return existsSync(join(directory, 'adapter_config.json')) && !existsSync(join(directory, 'config.json'));
 }
 
-/** Summarises an adapter, and checks that it fits `model` (default: the model that it names, if on this disk). */
+/** Summarises an adapter, and checks whether it fits `model` or, by default, the model that it names, if found. */
 export function adapterSummary(
   directory: string,
   model: string | undefined,
