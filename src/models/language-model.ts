@@ -321,7 +321,7 @@ export type ModelErrorKind =
   | 'empty'
   /** The provider refused the prompt for its content. */
   | 'content-filter'
-  /** The prompt exceeds the server's context. */
+  /** The prompt doesn't fit into the context. */
   | 'too-long'
   | 'authentication'
   | 'not-found'
