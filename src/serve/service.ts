@@ -74,7 +74,7 @@ export function usageText({ prompt_tokens, prompt_tokens_details, completion_tok
   return `200 ${prompt_tokens} tokens in (${prompt_tokens_details.cached_tokens} cached), ${completion_tokens} out`;
 }
 
-/** Sends server-sent events. Nothing is sent before the first one, so that a failing request gets an error status. */
+/** Streams server-sent events. Nothing is sent before the first one, so that a failing request gets an error status. */
 export function eventStream(response: ServerResponse) {
   const write = (text: string) => {
     if (!response.headersSent)

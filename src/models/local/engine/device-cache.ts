@@ -5,7 +5,7 @@ import { ort } from './onnx-runtime.js';
 
 const slotBlock = 64;
 
-/** Maximum number of lines [headDim] to write in place; with more, copying is faster (the runtime compares all pairs). */
+/** Maximum number of lines [headDim] written in place; with more, copying is faster: the runtime compares all pairs. */
 const linesInPlace = 64;
 
 /** Graphs that change all tensors of a cache in a single run. */

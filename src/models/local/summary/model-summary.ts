@@ -45,7 +45,7 @@ export interface MemoryNeed {
   readonly contextToken: number;
 }
 
-/** Summarises a model; with `quantization`, also measures its loss (a minute per 0.5 billion weights). */
+/** Summarises a model; with `quantization`, also measures its loss (about a minute per 0.5 billion weights). */
 export async function modelSummary(
   directory: string,
   quantization: Exclude<Quantization, 'none'> | undefined,
