@@ -31,7 +31,7 @@ export type Launched = z.output<typeof launched>;
 
 type Outside = Pick<CommandContext, 'cwd' | 'env' | 'now'>;
 
-/** Starts an experiment in the runs directory. */
+/** Starts an experiment in a new directory, named after the config and the time. */
 export async function launchRun(
   { config, overrides }: { readonly config: string; readonly overrides: readonly string[] },
   runsDir: string,
@@ -83,7 +83,7 @@ async function launch(
   // The process writes to a file, because with pipes, the run would end with this server.
   const child = spawn(
     process.execPath,
-    // The words can't be options, because `confined.ts` rejects leading hyphens.
+    // The client's words can't be options, because `confined.ts` rejects leading hyphens.
     [fileURLToPath(new URL('../cli.js', import.meta.url)), ...words, '--quiet'],
     {
       ...{ cwd, env: { ...env }, detached: true, stdio: ['ignore', 'ignore', said] },

@@ -83,7 +83,7 @@ async function loadProtocol() {
   } catch {
     throw new UserError({
       message: 'the package @modelcontextprotocol/server is not installed',
-      remedy: 'run npm install @modelcontextprotocol/server, or use --json, which every command supports',
+      remedy: 'run npm install @modelcontextprotocol/server, or run the commands directly with --json',
     });
   }
 }

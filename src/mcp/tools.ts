@@ -54,7 +54,7 @@ export const tools: readonly Tool[] = [
         .max(20)
         .optional()
         .describe('key=value: environment, model, status, tag, name, best, confirmed; best=400.. is a range'),
-      sort: z.string().max(50).optional().describe('Sort key; the highest or newest come first'),
+      sort: z.string().max(50).optional().describe('Sort key (highest, newest or A to Z first)'),
       limit: count.default(20).describe('Maximum number of runs; the newest, unless sort is set'),
     }),
   },

@@ -19,7 +19,7 @@ export interface AnswerGrammar {
   readonly number: NumberKind;
   /** Text after the last number. If present, only thinking may surround the answer; otherwise, any text may. */
   readonly closing?: string;
-  /** Start of a label: free text must not start a list with it before the answer, or contain it after the answer. */
+  /** Start of a label. Free text must not start a list with it before the answer, or contain it after the answer. */
   readonly mention: string;
   /** Key of the list in a JSON answer. */
   readonly key: string;
@@ -41,7 +41,7 @@ export type TextForm =
   | { readonly kind: 'gbnf'; readonly grammar: string }
   | { readonly kind: 'sequence'; readonly parts: readonly TextForm[] }
   | { readonly kind: 'either'; readonly options: readonly TextForm[] }
-  /** The part any number of times, including zero. */
+  /** Any number of repetitions of `part`, including none. */
   | { readonly kind: 'repeated'; readonly part: TextForm };
 
 /** A function that a model may call. */
@@ -140,11 +140,11 @@ export interface Completion {
   /** How the format was requested; absent if the config fixes it, or if none was requested. */
   readonly format?: AnswerFormat;
   readonly usage: Usage;
-  /** Wall time of the call, including retries, in milliseconds. */
+  /** Wall time of the call in milliseconds, including retries but not waits for a turn. */
   readonly latencyMs: number;
   /** Number of HTTP attempts after the first. */
   readonly retries: number;
-  /** Kinds of the failed attempts, in order. */
+  /** Kinds of the failed attempts. */
   readonly failedTries?: readonly ModelErrorKind[];
   readonly faults?: readonly ReplyFault[];
   /** Messages for the user, e.g. that the provider truncated the prompt. */
@@ -187,7 +187,10 @@ export interface LogitChanges {
 }
 
 export interface GenerateOptions {
-  /** One per completion, at least one, in [0, 2^31). If the provider is deterministic, equal seeds give equal answers. */
+  /**
+   * One seed per completion, at least one; in a run, whole numbers below 2^31. If the provider is deterministic, equal
+   * seeds give equal answers.
+   */
   readonly seeds: readonly number[];
   /** Overrides the model's sampling settings. */
   readonly sampling?: SamplingChoice;
@@ -260,9 +263,9 @@ export interface Turn {
 }
 
 export interface RequestRate {
-  /** Waits until another request may be sent; the caller must send it immediately. @throws the signal's reason */
+  /** Waits until another request may be sent, which must happen at once. @throws the signal's reason if it aborts */
   turn(turn: Turn): Promise<void>;
-  /** Shares the rate with all models of the same server, in any process on any machine, that use this directory. */
+  /** Shares the rate with all processes, on any machine, that use this directory and the same account and model. */
   share(directory: string): void;
   /** Gives back grants that weren't used. */
   close(): void;
@@ -291,7 +294,7 @@ export interface LanguageModel {
   generate(messages: readonly ChatMessage[], options: GenerateOptions): Promise<readonly Completion[]>;
   /** Loads the model before the first call; returns a description of it. @throws UserError if it can't be used */
   open?(): Promise<string>;
-  /** Returns the model's limits, without generating anything. @throws ModelError if this fails */
+  /** Returns the model's limits (undefined if unknown) without generating anything. @throws ModelError if this fails */
   context?(signal?: AbortSignal): Promise<ModelContext | undefined>;
   /** Announces the length of future prompts in tokens, so that a server needs to size its context only once. */
   expect?(promptTokens: number): void;
@@ -318,7 +321,7 @@ export type ModelErrorKind =
   | 'empty'
   /** The provider refused the prompt for its content. */
   | 'content-filter'
-  /** The prompt exceeds the server's context. */
+  /** The prompt doesn't fit into the context. */
   | 'too-long'
   | 'authentication'
   | 'not-found'
@@ -326,7 +329,7 @@ export type ModelErrorKind =
   | 'not-recorded'
   | 'aborted';
 
-/** Whether a call that failed with this kind will fail again. */
+/** Whether the calls after one that failed with this kind would fail, too. */
 export const isFatal = (kind: ModelErrorKind): boolean =>
   ['quota', 'authentication', 'not-found', 'bad-request', 'not-recorded'].includes(kind);
 
@@ -335,7 +338,7 @@ export type ReplyFault =
   | 'no-text'
   /** The provider's content filter stopped or emptied the reply. */
   | 'content-filter'
-  /** One phrase is repeated up to the token limit. */
+  /** One phrase is repeated until the reply is cut off. */
   | 'loop'
   | 'overlong'
   /** The server read less than was sent. */
@@ -358,7 +361,7 @@ export interface FailedCall {
   readonly latencyMs: number;
 }
 
-/** A call without a completion. A `fatal` kind will fail again, so the run stops. */
+/** A call without a completion. If it is `fatal`, the run stops, because the next call would fail, too. */
 export class ModelError extends Error {
   override readonly name = 'ModelError';
   readonly kind: ModelErrorKind;

@@ -28,8 +28,8 @@ export interface Cassette {
 }
 
 /**
- * Answers calls by their ids, with recorded errors, usage and latency. A call that isn't recorded, or (with
- * `onChange: fail`) has a different prompt, throws the ModelError `not-recorded`, which ends a run.
+ * Answers calls by their ids, with recorded errors, usage and latency. A call that isn't recorded throws the ModelError
+ * `not-recorded`, which ends a run; with `onChange: fail`, so does a call with a different prompt.
  */
 export function createReplayed(
   { onChange }: Pick<ReplayedConfig, 'onChange'>,
@@ -47,7 +47,7 @@ export function createReplayed(
     const text = `${call.id}: the prompt differs from the recorded one. ${difference}`;
     if (onChange === 'fail')
       throw notRecorded(
-        `${text}. Restore the config and the templates of ${cassette.path}, or set model.onChange to warn to continue with its replies`,
+        `${text}. Restore the config and templates of ${cassette.path}, or use its replies anyway: model.onChange=warn`,
       );
     changed = true;
     warning = `${text}. The recorded replies are used anyway, matched by iteration and candidate`;
@@ -60,7 +60,8 @@ export function createReplayed(
       // Completions are recorded one per line, so each is requested separately, unless one error applies to all.
       if (seeds.length > 1 && !failedForAll(call)) return [];
       if (signal?.aborted) throw new ModelError('aborted', 'aborted', { retries: 0, latencyMs: 0 });
-      if (callId === undefined) throw notRecorded('a recorded run can only answer the calls of a run');
+      if (callId === undefined)
+        throw notRecorded('a replayed model can only answer the calls of a run: use another model');
       if (call === undefined)
         throw notRecorded(
           `${callId}: ${cassette.path} doesn’t contain this call: that run was shorter, or had fewer candidates or corrections. Replay it with its own config, or with at most as many iterations`,

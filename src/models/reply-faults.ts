@@ -55,7 +55,7 @@ export function replyFaults({ text, finishReason }: Reply): readonly ReplyFault[
   return faults;
 }
 
-/** Explains what to do about an empty reply; undefined if the reply has text. */
+/** Explains what to do about an empty reply; undefined if it has text or was stopped by a content filter. */
 export function silenceWarning(
   { text, reasoning, finishReason }: Reply,
   maxTokens: number | undefined,
@@ -148,7 +148,7 @@ export function checkUsage(
   };
 }
 
-/** Lower bound on tokens read, without system messages (some templates omit them); scaled down if replies took few. */
+/** Lower bound on tokens read, without system messages, which some templates omit; lower if replies took few tokens. */
 function fewestRead(
   messages: readonly ChatMessage[],
   replies: readonly Reply[],

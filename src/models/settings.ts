@@ -38,9 +38,11 @@ const sampling = {
     '`auto` requests JSON, parameters first, with a schema if the server can enforce one; `json` requires a schema, reason first; `text` requests a line of text',
     z.enum(['auto', 'text', 'json']).default('auto'),
   ),
-  concurrency: count(1).default(4).describe('Calls in flight at once, if `candidates` is above 1'),
+  concurrency: count(1).default(4).describe('Maximum number of calls in flight at once'),
   timeoutSeconds: positive.default(600).describe('Deadline of one call, including retries'),
-  maxRetries: count(0).default(4).describe('Retries after rate limits, server and network errors'),
+  maxRetries: count(0)
+    .default(4)
+    .describe('Maximum number of retries after rate limits, server and network errors'),
   requestsPerMinute: about(
     'Maximum requests per minute, including retries, across all runs and tasks of a command (default: unlimited)',
     count(1).optional(),
@@ -111,7 +113,7 @@ export const replayedSchema = z.strictObject({
   provider: z
     .literal('replayed')
     .describe('Replays the replies of an earlier run offline, byte for byte, at no cost'),
-  run: about('Directory of the run; if it has repeats, each replays the one with its seed', text, {
+  run: about('Directory of the run; if it has repeats, each replays the one with the same seed', text, {
     format: 'path',
   }),
   onChange: about(

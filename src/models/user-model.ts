@@ -30,7 +30,12 @@ export interface UserModel
 export async function moduleModel({ path, options }: ModuleModelConfig): Promise<LanguageModel> {
   const module = await loadModule(path, 'model', 'model.path');
   const made = await module.create(options, 'model.options');
-  if (!isRecord(made)) throw new UserError({ file: module.file, message: 'create didn’t return a model' });
+  if (!isRecord(made))
+    throw new UserError({
+      file: module.file,
+      message: 'create didn’t return a model',
+      remedy: 'return an object with the function generate(messages, options)',
+    });
   return checkedModel(made, `module/${module.name}`, module.file);
 }
 

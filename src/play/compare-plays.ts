@@ -1,4 +1,4 @@
-/** Compares players by their mean results and by differences over the games that both played. */
+/** Compares players by their mean results, and by the differences in the games that both played. */
 import { resolve } from 'node:path';
 import { type CommandContext, shownPath } from '../base/context.js';
 import { messageOf, UserError } from '../base/errors.js';
@@ -65,6 +65,7 @@ export function comparePlays(
     throw new UserError({
       ...{ field: 'runs', value: shownPath(plays[0]!, cwd) },
       message: "plays can't be compared with runs",
+      remedy: 'name only plays, or only runs',
     });
   refuseOptions(request);
   const read = plays.map((path) => readPlay(path, cwd, request.unfinished));
@@ -87,7 +88,7 @@ export function comparePlays(
   const found =
     differences.length > 0
       ? differenceText(differences, columns)
-      : ['No two of these plays share a game: use the same seed.'];
+      : ['No two of these plays share a game. To compare players, play with the same seed.'];
   const texts = [environment, table, ...(compared.length > 1 ? found : [])];
   return [...texts, ...leftOutText(leftOut)].join('\n\n');
 }
@@ -139,7 +140,7 @@ function requireSameGames(plays: readonly ReadPlay[]): void {
   });
 }
 
-/** Names each play after its player or model, plus the path of its run if that isn't unique. */
+/** Names each play after its player or model, plus the path of its run if the name isn't unique. */
 function namesOf(results: readonly PlayResult[]): readonly string[] {
   const short = results.map(({ model, player }) => (player === 'model' ? model : player));
   return short.map((name, i) =>
@@ -233,6 +234,6 @@ function differenceText(
   );
   return [
     table,
-    `Intervals are 95 %. Higher or lower: the interval excludes 0 and p < 0.05, with Holm’s correction for ${plural(differences.length, 'difference')}. Ties count half.`,
+    `Intervals are 95 %. “Is higher” and “is lower” mean that the interval excludes 0 and p < 0.05, with Holm’s correction for ${plural(differences.length, 'difference')}. In “better in”, ties count half.`,
   ];
 }

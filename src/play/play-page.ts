@@ -27,7 +27,7 @@ import { type Page, page, sectionsOf } from '../web/page.js';
 import { pageHeader, resultTile, tile, warningList, writtenBy } from '../web/study.js';
 import { gamesOf, type PlayFigures, percent, playFigures } from './play-result.js';
 
-/** Writes `report.html` of the play at `path`; returns its path. */
+/** Writes the `report.html` of the play at `path`, and returns the file's path. */
 export function writePlayPage(path: string): string {
   const file = join(path, runFiles.report);
   replaceFile(file, page(playPage(path)));
@@ -98,7 +98,7 @@ function reproduction(manifest: Manifest): Html {
     ...(manifest.play?.player === 'model'
       ? [
           '# the same games with the recorded replies, without calling the model',
-          `npx policyloop play config.yaml --run-dir ${again} 'model={provider: replayed, run: .}'`,
+          `npx policyloop play config.yaml --run-dir ${shellWord(`../${manifest.run}-replayed`)} 'model={provider: replayed, run: .}'`,
         ]
       : []),
     '# random actions in the same games, for comparison',

@@ -100,7 +100,7 @@ async function openArena(
   return localArena(environments);
 }
 
-/** The model whose usage counts; in a replay, the recorded model. */
+/** The model whose usage counts; in a replay, the model of the recorded play. */
 function countedModel({ model }: PlayConfig): PlayModelConfig {
   return model!.provider === 'replayed' ? countedModel(recordedConfig(model!.run)) : model!;
 }

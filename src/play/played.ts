@@ -1,4 +1,4 @@
-/** Finds plays among the directories named on a command line. */
+/** Finds and shows the plays that a command line names. */
 import type { CommandContext } from '../base/context.js';
 import { UserError, unlessRefused } from '../base/errors.js';
 import { formatReturn, plural } from '../format/numbers.js';

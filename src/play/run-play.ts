@@ -66,7 +66,7 @@ export async function playConfig(
   });
 }
 
-/** Resumes a play. @returns the exit code */
+/** @returns the exit code */
 export async function resumePlay(
   args: PlayArguments & { readonly run: string },
   context: CommandContext,

@@ -48,15 +48,25 @@ export function createAdmission(most = 64) {
     if (open >= most) {
       const [oldest] = reading;
       if (oldest === undefined)
-        throw new HttpError(429, 'rate_limit_error', `${open} requests are already waiting`, {
-          code: 'rate_limit_exceeded',
-          headers: { 'retry-after': '1' },
-        });
+        throw new HttpError(
+          429,
+          'rate_limit_error',
+          `the server already has ${open} requests; try again later`,
+          {
+            code: 'rate_limit_exceeded',
+            headers: { 'retry-after': '1' },
+          },
+        );
       reading.delete(oldest);
       oldest(
-        new HttpError(408, 'invalid_request_error', 'the body was incomplete when other requests arrived', {
-          headers: { connection: 'close' },
-        }),
+        new HttpError(
+          408,
+          'invalid_request_error',
+          'the body was still incomplete when too many requests had arrived',
+          {
+            headers: { connection: 'close' },
+          },
+        ),
       );
     }
     open++;

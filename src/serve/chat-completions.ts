@@ -152,7 +152,7 @@ interface ChoiceDelta {
   readonly finishReason?: Choice['finishReason'];
 }
 
-/** A stream chunk: the start of a choice, more of its text or of a call, or its end. */
+/** Makes a chunk of the stream: the start of a choice, more of its text or of a call, or its end. */
 function choiceChunk(head: ReplyHead, index: number, part: ChoiceDelta) {
   const { call, role, content, logprobs = null, finishReason = null } = part;
   const delta = {

@@ -34,7 +34,7 @@ export function endingOf(server: Server): () => Promise<void> {
  * waiting for an answer.
  */
 export function guardConnections(server: Server, most = 256): void {
-  /** Per connection, oldest first: whether a request is still being answered. */
+  /** For each connection, oldest first: whether a complete request is still being answered. */
   const isBusy = new Map<Duplex, () => boolean>();
   server.on('connection', (socket: Duplex) => {
     isBusy.set(socket, () => false);

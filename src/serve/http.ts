@@ -51,7 +51,7 @@ export function badRequest(message: string, param?: string): HttpError {
   return new HttpError(400, 'invalid_request_error', message, param === undefined ? {} : { param });
 }
 
-/** Replaces words about configs in the model's messages, and adds a phrase that clients look for. */
+/** Replacements for words about configs in the model's messages; one is a phrase that clients look for. */
 const inTermsOfRequests = [
   ['show less (memory.tokens)', 'shorten the prompt'],
   ['the context only holds', "this model's maximum context length is"],
@@ -240,7 +240,8 @@ export function requireLocal(
   const authorities = ['127.0.0.1', 'localhost', '[::1]'].flatMap((name) =>
     port === 80 ? [name, `${name}:80`] : [`${name}:${port}`],
   );
-  if ((headersDistinct?.host?.length ?? 1) > 1) throw badRequest('a request must have one Host');
+  if ((headersDistinct?.host?.length ?? 1) > 1)
+    throw badRequest('a request must have exactly one Host header');
   for (const given of [headers.host, named ?? headers.host]) {
     const host = given?.toLowerCase() ?? '';
     if (!authorities.includes(host)) throw refused('Host', host);

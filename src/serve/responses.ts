@@ -1,4 +1,4 @@
-/** Handles `POST /v1/responses`, another notation for chats. Nothing is stored. */
+/** Handles `POST /v1/responses`, another format for chats. Nothing is stored. */
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import type { Endpoint } from './admission.js';
@@ -101,7 +101,7 @@ export const responsesEndpoint =
     return usageText(usage);
   };
 
-/** Converts a request to the notation of chat completions. */
+/** Converts a request to the format of chat completions. */
 function chatRequest({ input, instructions, text: form, ...request }: ResponsesRequest): object {
   const { format } = form ?? {};
   const { tool_choice: choice } = request;
@@ -189,7 +189,7 @@ type OutputItem = { readonly id: string } & (
   | { readonly arguments: string; readonly status: string }
 );
 
-/** Sends events, but none before the first text or the end, so that a failing request still gets its status. */
+/** Sends events, but none before the first text or the end, so that a failing request still gets an error status. */
 function openEvents({ end, send: write }: ReturnType<typeof eventStream>, head: object) {
   let sequence = 0;
   const send = (type: string, more: object) => write({ type, sequence_number: sequence++, ...more }, type);

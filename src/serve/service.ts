@@ -24,7 +24,7 @@ export interface ModelService {
     readonly trainedTokens: number;
     /** Maximum number of requests per batch. */
     readonly slots: number;
-    /** Changes with the version, settings, adapters, device or threads, which can change answers for the same seed. */
+    /** Changes with the version, settings, adapters, device or threads, which all affect the answer to a seed. */
     readonly fingerprint: string;
   };
   readonly now: () => Date;
@@ -74,7 +74,7 @@ export function usageText({ prompt_tokens, prompt_tokens_details, completion_tok
   return `200 ${prompt_tokens} tokens in (${prompt_tokens_details.cached_tokens} cached), ${completion_tokens} out`;
 }
 
-/** Server-sent events. Nothing is sent before the first event, so that a failing request still gets its status. */
+/** Streams server-sent events. Nothing is sent before the first one, so that a failing request gets an error status. */
 export function eventStream(response: ServerResponse) {
   const write = (text: string) => {
     if (!response.headersSent)

@@ -339,7 +339,7 @@ const refusals: readonly (readonly [string, object, number, RegExp])[] = [
     'a prompt beyond the context',
     { messages: [{ role: 'user', content: 'params '.repeat(600) }] },
     400,
-    /maximum context length is 512: shorten the prompt"/,
+    /maximum context length is 512 tokens, answer included: shorten the prompt"/,
   ],
   [
     'more choices than can be offered',

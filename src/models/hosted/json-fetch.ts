@@ -26,13 +26,13 @@ const longestBody = 16 * 2 ** 20;
 /** A host that takes longer to accept a connection (including TLS) counts as down. */
 const connectTimeoutMs = 10_000;
 
-/** Sends `init` (method, headers, text body, signal); resolves whatever the status is. @throws TryFailure */
+/** Sends `init` (method, headers, text body, signal); accepts any status. @throws TryFailure without a full reply */
 export const plainFetch: typeof fetch = async (input, init = {}) => {
   const { status, body } = await exchange(new URL(input instanceof Request ? input.url : input), init);
   return new Response(body === '' ? null : body, { status });
 };
 
-/** Like `plainFetch`, but resolves only if the status is 2xx and the body is JSON. @throws TryFailure */
+/** Like `plainFetch`, but accepts only a status of 2xx and a JSON body. @throws TryFailure otherwise */
 export const jsonFetch: typeof fetch = async (input, init = {}) => {
   const url = new URL(input instanceof Request ? input.url : input);
   const reply = await exchange(url, init);
@@ -176,7 +176,7 @@ export interface ServerError {
   readonly message: string;
   /** An error code such as `insufficient_quota`. */
   readonly code?: string;
-  /** The status in the error itself, for errors sent with HTTP 200. */
+  /** The HTTP status that the error states as its code, because some errors are sent with HTTP 200. */
   readonly status?: number;
 }
 

@@ -97,7 +97,7 @@ function usageOf({ done, prompt_eval_count, eval_count }: Response, reply: Reply
 /** Allowance for end tokens, which are counted with the answer. */
 const endTokens = 2;
 
-/** Ollama counts thoughts with the answer; this splits the count by text length. `uncounted`: thoughts not counted. */
+/** Ollama counts thoughts with the answer; this splits the count by text length. `uncounted`: tokens it left out. */
 function withReasoning(usage: Usage, { text, reasoning }: Reply, uncounted: number): Usage {
   if (reasoning === undefined) return usage;
   const { completionTokens, unreported } = usage;
@@ -118,7 +118,7 @@ export const contextRemedy = (contextTokens: number) =>
   `(requested context window: ${contextTokens}; the model's own may be smaller). ` +
   `Raise model.contextTokens if it is set, or show less (memory.tokens)`;
 
-/** Allowance per boundary, in tokens: tokens may merge there, and a template may add some to each message. */
+/** Tokens allowed per boundary between texts: tokens may merge there, and a template may add some to each message. */
 const seam = 8;
 
 /** A run's prompts grow at the end, so a count below the previous prompt's shows that the server cut the prompt. */

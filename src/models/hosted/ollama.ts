@@ -34,7 +34,7 @@ const contextStep = 2048;
 /** The server ignores bounds on numbers, but obeys a list of allowed numbers. */
 const jsonSchema = { longestList: 1000, longestReason: 2000 } as const;
 
-/** A model on an Ollama server. @throws UserError if the host isn't a valid address */
+/** Creates a model on an Ollama server. @throws UserError if the host isn't a valid address */
 export function createOllama(config: OllamaConfig, env: CommandContext['env'], wait: Wait): LanguageModel {
   const host = readHost(config, env);
   const id = `ollama/${config.name}`;
@@ -46,9 +46,9 @@ export function createOllama(config: OllamaConfig, env: CommandContext['env'], w
   /** The model's own context length, once the server has reported it. */
   let ownTokens: number | undefined;
   let thinks = false;
-  /** A warning about the model's template. */
+  /** Set if the model's template drops system messages. */
   let warning: string | undefined;
-  /** Whether the server accepts a schema for the answer. */
+  /** False once the server has rejected a schema for the answer. */
   let takesSchema = true;
   /** `auto` enforces no format on thinking models: Ollama would need two requests and not count the thoughts. */
   const isEnforced = () =>
@@ -151,7 +151,6 @@ const templateWarning = (name: string) =>
   `the template of ${name} uses neither .System nor .Messages: the server drops the system message, which contains the task. ` +
   `Recreate the model with a TEMPLATE for its family in the Modelfile (\`ollama show ${name} --modelfile\` prints the current one)`;
 
-/** Whether the server rejected the schema. */
 const refusesSchema = (error: unknown, { format }: ChatRequest): boolean =>
   format !== undefined &&
   error instanceof TryFailure &&

@@ -7,7 +7,7 @@ import type { OpenAIConfig } from '../settings.js';
 export interface Login {
   /** Value of the `authorization` header (RFC 7617). */
   readonly authorization: string;
-  /** All encodings of the credentials that must be hidden in output. */
+  /** The credentials in each of their encodings, all of which must be hidden in output. */
   readonly secrets: readonly string[];
 }
 
@@ -19,7 +19,7 @@ export function loginOf({ username, password }: URL): Login | undefined {
   return { authorization: `Basic ${token}`, secrets: [token, secret, decoded(secret)] };
 }
 
-/** Decodes part of a URL; returns it unchanged if it contains a literal percent sign. */
+/** Decodes part of a URL; returns it unchanged if it has an invalid percent sequence. */
 function decoded(text: string): string {
   try {
     return decodeURIComponent(text);

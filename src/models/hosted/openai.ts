@@ -30,7 +30,7 @@ import { createRate } from './shared-rate.js';
 
 const seedWarning = 'the server doesn’t accept a seed, so its replies can’t be reproduced';
 
-/** A model on OpenAI or a compatible server. @throws UserError if the key or the URL is missing or unusable */
+/** Creates a model on OpenAI or a compatible server. @throws UserError if the key or the URL is missing or unusable */
 export function createOpenAI(config: OpenAIConfig, env: CommandContext['env'], wait: Wait): LanguageModel {
   const { baseUrl, secrets, settings } = openaiServer(config, env);
   const id = `openai/${config.name}`;
@@ -40,7 +40,7 @@ export function createOpenAI(config: OpenAIConfig, env: CommandContext['env'], w
   /** The context length that the server reports, requested only once. */
   let served: ReturnType<typeof servedContext> | undefined;
 
-  /** Sends a request, and repeats it without rejected fields; `adapted` collects the kinds of these failures. */
+  /** Sends a request, and repeats it without rejected fields; `adapted` collects the kinds of the failures. */
   const request = async (
     bodyOf: () => ChatCompletionCreateParamsNonStreaming,
     hasImages: boolean,

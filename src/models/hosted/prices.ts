@@ -123,7 +123,7 @@ export function listPrice(
   return { input, ...(cachedInput !== null && { cachedInput }), output, listed: list.read };
 }
 
-/** Writes the list price into the config of a new run, so that its cost doesn't change with later versions. */
+/** Adds the list price to the config of a new run, so that its cost doesn't change with later versions. */
 export function withListPrice<Model extends { readonly provider: string }>(
   model: Model,
   env: Readonly<Record<string, string | undefined>>,

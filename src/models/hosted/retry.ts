@@ -1,4 +1,4 @@
-/** Retries happen only here, because client libraries obey any Retry-After, and some can't be interrupted meanwhile. */
+/** All retries happen here: client libraries obey any Retry-After, and some can't be interrupted while they wait. */
 
 import { setTimeout as delay } from 'node:timers/promises';
 import { onAbort } from '../../base/abortable.js';

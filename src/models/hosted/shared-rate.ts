@@ -121,7 +121,7 @@ export class SharedRate {
     }
   }
 
-  /** Requests grants for all waiting requests, as soon as the lease is free. */
+  /** Asks for grants for all waiting requests, as soon as the lease is free. */
   async #lookForAll(): Promise<void> {
     const { clock } = this.#settings;
     let pauseMs: number = pauses.firstMs;
@@ -177,7 +177,7 @@ export class SharedRate {
   }
 }
 
-/** Time is divided into cells, each with room for a number of requests such that no minute exceeds the limit. */
+/** Time is divided into cells. Each has room for a few requests, chosen so that no minute exceeds the limit. */
 
 const minuteMs = 60_000;
 
@@ -235,7 +235,7 @@ export function giveBack(granted: Granted, cells: readonly number[]): Granted {
 
 const processClock: RateClock = { now: () => performance.now(), wait: waitOnClock };
 
-/** Enforces `model.requestsPerMinute` per server, account and model, in one process or all that share a directory. */
+/** Enforces `model.requestsPerMinute` per server, account and model, in one process or in all that share a folder. */
 export function createRate(
   perMinute: number | undefined,
   server: readonly (string | undefined)[],

@@ -16,11 +16,11 @@ export interface BatchObserved {
   readonly rewards: readonly number[];
   readonly terminated: readonly boolean[];
   readonly truncated: readonly boolean[];
-  /** With `same-step`, if any episode ended: the last observation per environment; null if its episode continues. */
+  /** With `same-step`, if an episode ended: the last observation of each ended episode, and null for the others. */
   readonly final_observations?: readonly (Observation | null)[];
 }
 
-const size = `must have 1 to ${mostInBatch} seeds, one per environment; null continues its random stream`;
+const size = `must have 1 to ${mostInBatch} seeds, one per environment; null continues an environment's random stream`;
 
 const resetSchema = z.strictObject({
   seeds: z.array(seedSchema.nullable(), size).min(1, size).max(mostInBatch, size),

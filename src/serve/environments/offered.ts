@@ -25,7 +25,7 @@ export interface OfferedEnvironment {
   readonly name: string;
   /** Starts a session with a new environment. @throws the errors of `makeEnvironment` */
   open(): Promise<OpenSession>;
-  /** Describes the environment; computed only once. @throws the errors of `makeEnvironment` */
+  /** Describes the environment; the result is computed only once. @throws the errors of `makeEnvironment` */
   describe(): Promise<DescribedEnvironment>;
 }
 
@@ -60,7 +60,7 @@ export async function offerEnvironments(
       field: '--environments',
       value: written[twice],
       message: `two environments have the name ${names[twice]}`,
-      remedy: 'choose a name: name=id',
+      remedy: 'give one of them another name: name=id',
     });
   }
   // Report an invalid id or option now, not to the first client.

@@ -83,7 +83,7 @@ async function step(body: unknown, offered: OfferedEnvironment): Promise<never> 
   throw new HttpError(
     409,
     'invalid_request_error',
-    'this environment has not been reset, because each request has its own; play episodes over the WebSocket at /ws',
+    'each request gets a new environment, which has not been reset; play episodes over the WebSocket at /ws',
   );
 }
 

@@ -41,7 +41,7 @@ export class SocketSessions {
     socket.on('error', () => {});
     const { sessions } = this.#limits;
     if (this.#open.size >= sessions) {
-      const message = `the limit of ${plural(sessions, 'open session')} is reached`;
+      const message = `the limit of ${plural(sessions, 'session')} is reached`;
       const detail = { active_sessions: this.#open.size, max_sessions: sessions };
       send(socket, errorAnswer(new Refusal('CAPACITY_REACHED', message), detail));
       end(socket, closeCodes.tryLater, 'no more sessions');

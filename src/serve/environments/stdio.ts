@@ -115,7 +115,7 @@ export class LineSessions {
     }
     const offered = this.#named(envelope);
     if (this.#open.size >= this.#most) {
-      const message = `the limit of ${plural(this.#most, 'open session')} is reached; close one`;
+      const message = `the limit of ${plural(this.#most, 'session')} is reached; close one`;
       throw new Refusal('CAPACITY_REACHED', message);
     }
     const session = await offered.open().catch((error: unknown) => {
@@ -152,7 +152,7 @@ function written(answer: LineAnswer, { id, session }: Envelope): string {
   });
 }
 
-/** Adds the spaces, because JSON Schemas don't contain their data types. */
+/** Adds the step limit, and the spaces, because their JSON Schemas don't contain data types. */
 async function metadataWithSpaces(offered: OfferedEnvironment): Promise<object> {
   const described = await offered.describe();
   const {

@@ -1,4 +1,4 @@
-/** Passes adapters to a loaded base model as graph inputs; unchanged modules get rank-1 zeros and row scales of 1. */
+/** Passes adapters to a loaded base model as graph inputs. Modules that an adapter doesn't change get rank-1 zeros. */
 import type { Adapter } from '../graph/adapter.js';
 import { GraphBuilder } from '../graph/graph.js';
 import { rowScaleOf, scaledRows } from '../graph/lora.js';
@@ -11,11 +11,11 @@ import { ort } from './onnx-runtime.js';
 export interface AdaptedModule {
   readonly name: string;
   readonly width: { readonly in: number; readonly out: number };
-  /** True if any of the adapters scales rows. */
+  /** True if at least one of the adapters scales this module's rows. */
   readonly scaled: boolean;
 }
 
-/** Factors and row scales of all adapted modules, by graph input. */
+/** Factors and row scales of all adapted modules, by input name. */
 export type AdapterInputs = Readonly<Record<string, ort.Tensor>>;
 
 export function adaptedModules(adapters: readonly Adapter[]): AdaptedModule[] {
@@ -43,7 +43,7 @@ const inputNames = (module: string) => ({
   rowScale: `${module}.row_scale`,
 });
 
-/** Adds A [in, rank] and B [rank, out] of each module as inputs: (x·Wᵀ + (x·A)·B)·rowScale, where B includes the scale. */
+/** Adds inputs for A [in, rank] and B [rank, out] of each module, where B includes the adapter's scale. */
 export function fedAdapterParameters(
   g: GraphBuilder,
   modules: readonly AdaptedModule[],
@@ -105,7 +105,7 @@ async function rowScales(
   const { model, folder, graph } = g.build('row scales');
   if (graph.outputs.length === 0 || folder === undefined) return {};
   const session = await ort.InferenceSession.create(model, {
-    // Everything here is constant, and graph optimisation would compute it operator by operator.
+    // All inputs are constants, so graph optimisation would already compute the results, one operator at a time.
     graphOptimizationLevel: 'disabled',
     enableMemPattern: false,
     logSeverityLevel: 3,
@@ -127,7 +127,7 @@ function zeros(shape: readonly [number, number]): ort.Tensor {
   return new ort.Tensor('float32', new Float32Array(shape[0] * shape[1]), shape);
 }
 
-/** Decoding computes products of single rows, which are faster with transposed factors. */
+/** Transposes and scales a factor. Decoding multiplies single rows, which is faster with transposed factors. */
 function transposed(tensor: StoredTensor, scale: number): ort.Tensor {
   const [rows, columns] = tensor.shape as [number, number];
   const stored = toFloat32(readTensorBytes(tensor), tensor.dtype);

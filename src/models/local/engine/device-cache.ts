@@ -1,11 +1,11 @@
-/** Keys and values in device memory. Slots are allocated in blocks, so that shapes rarely change. */
+/** Keys and values in device memory. Slots are allocated in blocks, so shapes rarely change. */
 import { GraphBuilder, shaderDevice, type Value } from '../graph/graph.js';
 import type { CacheShape, NewEntries, TokenCache } from './key-value-cache.js';
 import { ort } from './onnx-runtime.js';
 
 const slotBlock = 64;
 
-/** Maximum number of lines [headDim] written in place; above it, copying is faster (the runtime compares all pairs). */
+/** Maximum number of lines [headDim] written in place; with more, copying is faster: the runtime compares all pairs. */
 const linesInPlace = 64;
 
 /** Graphs that change all tensors of a cache in a single run. */
@@ -39,7 +39,7 @@ export async function deviceCaches(shape: CacheShape): Promise<DeviceCaches> {
 
 type Emit = (g: GraphBuilder, shape: CacheShape) => (index: number) => Value;
 
-/** A graph with 2 × layers outputs, which stay on the device if `located`. */
+/** Opens a graph with 2 × layers outputs, which stay on the device if `located`. */
 function openGraph(shape: CacheShape, emit: Emit, located: boolean): Promise<ort.InferenceSession> {
   const g = new GraphBuilder();
   const one = emit(g, shape);
@@ -77,7 +77,7 @@ const rearrange: Emit = (g, { kvHeads, headDim }) => {
 class DeviceCache implements TokenCache {
   readonly #shape: CacheShape;
   readonly #graphs: CacheGraphs;
-  /** Undefined until something is stored; until then, the device gets one masked slot of zeros per row. */
+  /** If undefined, the runtime gets one masked slot of zeros per row. */
   #held: readonly ort.Tensor[] | undefined;
   #rows = 1;
   #length = 0;

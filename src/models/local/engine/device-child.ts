@@ -1,4 +1,4 @@
-/** Probes devices in a separate process, because drivers write to the terminal and faulty ones may crash. */
+/** Probes devices in a separate process, because drivers write to the terminal, and faulty drivers may crash. */
 import { chooseDevice, findDevicesHere } from './device.js';
 
 process.send?.({ ...(await findDevicesHere()), auto: await chooseDevice('auto') });

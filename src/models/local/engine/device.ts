@@ -9,7 +9,7 @@ import { type Device, devices, type LocalConfig } from '../settings.js';
 import { quantizations } from '../weights/quantization.js';
 import { ort } from './onnx-runtime.js';
 
-/** Devices that `auto` tries before the CPU. On Linux, WebGPU may be a software renderer slower than the CPU. */
+/** Devices that `auto` tries before the CPU. On Linux, WebGPU is left out, as it may be a slow software renderer. */
 const preferred: readonly Device[] =
   process.platform === 'win32'
     ? ['cuda', 'dml', 'webgpu']
@@ -57,7 +57,7 @@ function hasProvider(device: Device): boolean {
   return ort.listSupportedBackends().some(({ name }) => name === device);
 }
 
-/** @throws UserError unless the device is a GPU that multiplies in float16; a CPU would convert each number */
+/** @throws UserError unless the device is a GPU that multiplies in float16 (a CPU would convert each number) */
 export async function requireFloat16(device: Device): Promise<void> {
   if (device !== 'cpu' && (await runs(device, 'float16'))) return;
   throw new UserError({
@@ -100,14 +100,14 @@ async function run(device: Device, type: 'float16' | 'float32'): Promise<void> {
   }
 }
 
-/** The number of idle physical cores, at least 1. More threads would wait for each other and be slower. */
+/** Estimates the number of idle physical cores, at least 1. More threads would wait for each other and be slower. */
 export function freeCores(): number {
   const cores = Math.min(physicalCores(), availableParallelism());
-  // On Windows, loadavg always returns 0.
+  // On Windows, loadavg always returns zeros.
   return Math.max(1, Math.round(cores - (loadavg()[0] ?? 0)));
 }
 
-/** Number of physical cores if the system reports them (on Linux), otherwise of hardware threads. */
+/** The number of physical cores if the system reports it (on Linux), otherwise the number of hardware threads. */
 function physicalCores(): number {
   const logical = cpus().length;
   try {
@@ -148,7 +148,7 @@ export function unusable(device: Device, cause?: unknown): UnusableDevice {
 
 function reasonOf(device: Device, message: string): string {
   if (/Failed to get a WebGPU adapter/.test(message)) return noAdapter;
-  // The runtime says only that a library couldn't be loaded, so find out which.
+  // The runtime only says that a library couldn't be loaded, so find out which.
   if (device === 'cuda' && process.platform === 'linux') return cudaLack() ?? message.split('\n')[0]!;
   return message.split('\n')[0]!;
 }
@@ -157,7 +157,7 @@ const noAdapter = `no graphics card with a ${
   { win32: 'Direct3D 12', darwin: 'Metal' }[process.platform as string] ?? 'Vulkan'
 } driver was found`;
 
-/** Paths that exist if an NVIDIA driver is installed, on Linux or on Linux in Windows. */
+/** One of these exists if an NVIDIA driver is installed: the first on Linux, the second in Linux on Windows (WSL). */
 const driverPlaces = ['/proc/driver/nvidia/version', '/dev/dxg'];
 
 /** Explains what is missing for CUDA; undefined if nothing is known to be missing. */

@@ -33,7 +33,7 @@ export interface ModelReport {
   readonly problems: readonly Problem[];
 }
 
-/** The result of `read`; if it throws, undefined, and its problems are added to the list. */
+/** Returns the result of `read`. If it throws, adds its problems to the list and returns undefined. */
 export function attempt<T>(read: () => T, problems: Problem[]): T | undefined {
   try {
     return read();
@@ -77,7 +77,7 @@ export function inspectModel(directory: string, ignoredKeys: readonly string[] =
   };
 }
 
-/** @throws UserError if the files, apart from the tokenizer, show that the model can't be run */
+/** @throws UserError if the config, or a tensor's name, type or shape, shows that the model can't be run */
 export function checkModel(directory: string, ignoredKeys: readonly string[] = []): void {
   const config = readDecoderConfig(directory, ignoredKeys);
   const problems = tensorProblems(config, openWeights(directory));

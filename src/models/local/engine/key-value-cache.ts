@@ -31,7 +31,7 @@ export interface TokenCache {
   readonly lengths: readonly number[];
   /** The largest of `lengths`. */
   readonly length: number;
-  /** Slots per row, at least 1. Those from a row's length on are spare. */
+  /** Slots per row, at least 1. Slots after a row's last token are spare. */
   readonly capacity: number;
   /** 2 × layers tensors [kvHeads, rows, capacity, headDim], keys before values; valid until the next modification. */
   tensors(): readonly ort.Tensor[];
@@ -39,9 +39,9 @@ export interface TokenCache {
   truncate(length: number): void;
   /** Appends tokens to each row; `entries` must not be used afterwards. */
   append(entries: NewEntries, block?: number): void | Promise<void>;
-  /** Adds sequences, each with the tokens of its entries. Absent if all rows must have the same length. */
+  /** Adds a row for each sequence. Absent if all rows must have the same length. */
   join?(sequences: readonly NewEntries[], block: number): void;
-  /** Keeps only these rows, in this order, which must be ascending. */
+  /** Keeps only these rows, given in ascending order. */
   keepRows(kept: readonly number[]): void | Promise<void>;
   /** A copy of one row's tokens from `from` up to, but not including, `to` (default: all). */
   entries(row: number, from?: number, to?: number): NewEntries | Promise<NewEntries>;
@@ -101,7 +101,7 @@ export class KeyValueCache implements TokenCache {
     this.#layOut(lengths, largest([1, ...lengths]), [...lengths.keys()]);
   }
 
-  /** The capacity grows to multiples of `block`; if these are large, appending one token usually moves no data. */
+  /** The capacity grows to a multiple of `block`, so with large blocks, appending a token rarely moves data. */
   append(entries: NewEntries, block = 1): void {
     const { kvHeads, headDim, layers } = this.shape;
     const length = this.length + entries.tokens;
@@ -162,8 +162,8 @@ export class KeyValueCache implements TokenCache {
   }
 
   /**
-   * Rearranges the stored tokens for other numbers of rows and slots; one must not grow while the other shrinks.
-   * `lengths`: number of tokens in each new row; `kept`: old indices of the first rows.
+   * Rearranges the stored tokens for a new number of rows and of slots; one must not grow while the other shrinks.
+   * `lengths`: number of tokens in each new row; `kept`: old index of each row that is kept; these rows come first.
    */
   #layOut(lengths: number[], capacity: number, kept: readonly number[]): void {
     const { kvHeads, headDim } = this.shape;
@@ -240,7 +240,7 @@ export function keptStates(states: States, rows: number, kept: readonly number[]
 /** Maximum number of stored positions per sequence: 8 take 150 MB for a model with 0.8 billion weights. */
 const mostPlaces = 8;
 
-/** States of one sequence at its most recent stored positions, because states can't be truncated to fewer tokens. */
+/** Stores a sequence's states at several positions, because a state can't be truncated to fewer tokens. */
 export class StatePlaces {
   /** States by the number of preceding tokens, in ascending order. */
   readonly #places: Map<number, States>;

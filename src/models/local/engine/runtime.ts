@@ -56,7 +56,7 @@ export interface DecoderSession {
   close(): Promise<void>;
 }
 
-/** Position of spare cache slots: later than any query's, so that they are always masked. */
+/** Position of spare cache slots: later than any query's, so they are always masked. */
 const beyondAnyContext = 2 ** 30;
 
 /** Loads the inference graph. Weights are memory-mapped from their files; nothing is written to disk. */
@@ -72,7 +72,7 @@ export async function openSession(
   return {
     newCache: caches.make,
     async forward(input) {
-      // Outputs that aren't named aren't copied.
+      // The runtime copies only the outputs that are named.
       const names = session.outputNames.filter((name) => input.sum || name !== 'sum');
       const results = await session.run(feeds(config, input), names);
       return {
@@ -89,7 +89,7 @@ export async function openSession(
   };
 }
 
-/** All layers' keys, then all layers' values: separate outputs, or slices of one output. */
+/** Takes the new entries from separate outputs, or splits one output that has all keys before all values. */
 function newEntries(
   results: Readonly<Record<string, ort.Tensor>>,
   layers: number,

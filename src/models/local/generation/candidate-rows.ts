@@ -15,7 +15,7 @@ import type { HeldPrompt } from './prompt-caches.js';
 import type { PromptReading } from './prompt-reading.js';
 import type { Generation } from './protocol.js';
 
-/** Slots by which the candidates' cache grows; with whole blocks, spare slots don't change the last bits of sums. */
+/** The candidates' cache grows by this many slots; spare slots in whole blocks don't change the last bits of sums. */
 const ownBlock = 32;
 
 export interface Work {
@@ -31,7 +31,7 @@ export interface Begun extends Work {
   readonly cachedTokens: number;
   readonly candidates: Candidate[];
   readonly reading: PromptReading;
-  /** `held.tokens` right after the prompt was read; another request that uses `held` replaces that list. */
+  /** The list `held.tokens` right after the prompt was read. If it is another list now, another request uses `held`. */
   read?: readonly number[];
 }
 
@@ -40,7 +40,7 @@ export interface Row {
   readonly candidate: Candidate;
 }
 
-/** The candidates being generated. They share a prompt's cache, or each has a copy, so that other prompts can join. */
+/** The candidates being generated. They share a prompt's cache or, so that other prompts can join, each has a copy. */
 export class CandidateRows {
   readonly #session: DecoderSession;
   /** Whether some layers have a recurrent state. */
@@ -48,10 +48,10 @@ export class CandidateRows {
   readonly #vocabulary: number;
   /** A cache that always stays empty. */
   readonly #none: TokenCache;
-  /** Cache of the candidates' tokens; with several prompts, also of the prompts. */
+  /** Caches the candidates' tokens and, with several prompts, the prompts' tokens. */
   readonly #own: TokenCache;
   #rows: readonly Row[] = [];
-  /** Rows not yet in the cache. They are added together before the next step, so that the others move only once. */
+  /** Rows not yet in the cache. They are added together before the next step, so the other rows move only once. */
   #arrived: NewEntries[] = [];
   #states: States = [];
   #several = false;
@@ -81,7 +81,7 @@ export class CandidateRows {
     return this.#own.join !== undefined;
   }
 
-  /** Must be called only while there are no rows. */
+  /** May be called only while there are no rows. */
   begin(several: boolean): void {
     this.#several = several;
     this.#own.reset(0);
@@ -111,8 +111,8 @@ export class CandidateRows {
     const [{ work }] = rows as [Row, ...Row[]];
     this.#enterCache();
     const shared = this.#several ? this.#none : work.held.cache;
-    // Forced tokens are read along with the previous one, except with several requests, whose rounding would then
-    // depend on each other.
+    // Forced tokens are read along with the previous one, except with several requests, because one request's
+    // rounding would then depend on the others.
     const tokens = this.#several ? 1 : smallest(rows.map(({ candidate }) => candidate.unread.length));
     const chosen = rows.map(({ candidate }) => candidate.unread.slice(0, tokens + 1));
     const places = rows.flatMap(({ candidate }, row) =>

@@ -26,19 +26,19 @@ export interface GenerationRequest
     | 'embedding'
     | 'conversation'
   > {
-  /** Factors of the adapter. Cached prompts are looked up by this object, so a copy starts without them. */
+  /** Factors of the adapter. Cached prompts are looked up by this object, so a copy of it finds none. */
   readonly adapter: AdapterInputs;
   readonly prompt: readonly number[];
-  /** System message; a prompt reuses only cached prompts with the same one. */
+  /** System message. Only cached prompts with the same system message are reused. */
   readonly system?: string | undefined;
   readonly sampling: Sampling;
   readonly sampledLogProbabilities?: boolean;
-  /** Allows reading this prompt in one pass with others: faster, but the last bits of its logits depend on them. */
+  /** Allows reading this prompt in one pass with others, which is faster, but changes the last bits of its logits. */
   readonly readTogether?: boolean;
   readonly eosTokens: ReadonlySet<number>;
-  /** With a constraint, stop strings take effect only from its `answerEnd` on. */
+  /** With a constraint, stop strings take effect only after the end of its answer (`answerEnd`). */
   readonly constraint?: Constraint;
-  /** Token ids of texts to score as answers, instead of generating one; `maxTokens` is the length of the longest. */
+  /** Texts to score instead of generating an answer, as token ids; `maxTokens` is the length of the longest. */
   readonly texts?: readonly (readonly number[])[];
 }
 
@@ -49,7 +49,7 @@ export interface GenerationHooks {
   aborted(): boolean;
 }
 
-/** An unfinished answer. It has its own random stream, so other candidates don't affect it. */
+/** An answer in progress. It has its own random stream, so other candidates don't affect it. */
 export class Candidate {
   readonly ids: number[] = [];
   /** Chosen tokens that the model hasn't read yet. */
@@ -99,7 +99,7 @@ export class Candidate {
     return this.#finish !== undefined;
   }
 
-  /** True if no more tokens need to be read. All unread tokens of an ended answer but the first may need a score. */
+  /** True if the answer has ended and, if scores were requested, each of its tokens has one. */
   get finished(): boolean {
     return this.ended && (!this.scored || this.unread.length <= 1);
   }
@@ -137,7 +137,7 @@ export class Candidate {
     }
   }
 
-  /** Records the log-probability of a chosen token under the model itself. */
+  /** Records a chosen token's log-probability under the model itself, at temperature 1 and without a constraint. */
   score(logits: Float32Array, id: number): void {
     this.#tokens.push(scoredToken(logits, id, this.#bytes, this.#request.topLogProbabilities));
   }
@@ -200,7 +200,7 @@ interface ScoringRequest {
   /** Logits after the last token of the prompt. */
   readonly first: Float32Array;
   readonly vocabulary: number;
-  /** Runs `rows` sequences of equal length after the prompt; returns the logits of `logitsOf` in [rows × tokens]. */
+  /** Reads `rows` sequences of equal length after the prompt; returns the logits at the indices `logitsOf` of `ids`. */
   run(ids: readonly number[], rows: number, logitsOf: readonly number[]): Promise<Float32Array>;
 }
 

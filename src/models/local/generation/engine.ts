@@ -53,9 +53,9 @@ import type { GenerateJob, JobResult, LoadReport, LoadSettings } from './protoco
 
 export interface Engine {
   readonly report: LoadReport;
-  /** Calls may overlap. @throws RequestError if the job doesn't fit; FormError for its form; AbortedError if aborted */
+  /** Calls may overlap. @throws RequestError for an invalid job, FormError for its form, AbortedError if aborted */
   generate(job: GenerateJob, hooks: GenerationHooks): Promise<JobResult>;
-  /** Uses this adapter for jobs that name none, in `adaptable` modules only. @throws UserError if it doesn't fit */
+  /** Applies this adapter to jobs that name none, in `adaptable` modules only. @throws UserError if it can't be used */
   adopt(directory: string): Promise<void>;
   close(): Promise<void>;
 }
@@ -125,7 +125,8 @@ export async function loadEngine(settings: LoadSettings): Promise<Engine> {
       if (constraint !== undefined && maxTokens < constraint.answerTokens)
         throw new RequestError(
           `an answer ${grammar === undefined ? '' : `of ${plural(grammar.labels.length, 'number')} `}may need ${plural(constraint.answerTokens, 'token')}, ` +
-            `but only ${maxTokens} are allowed: raise model.maxTokens${room < job.maxTokens ? ' or shorten the prompt' : ''}`,
+            `but only ${maxTokens} are allowed: ` +
+            (room < job.maxTokens ? 'shorten the prompt' : 'raise model.maxTokens'),
         );
       // The caller's settings take precedence, then the publisher's, then plain sampling.
       const sampling = valuesOf(samplingOf(defaults, [{ from: 'the call', sampling: job.sampling }]));
@@ -136,7 +137,7 @@ export async function loadEngine(settings: LoadSettings): Promise<Engine> {
   };
 }
 
-/** Token ids of complete answers, including the end token; without it, a prefix of another text would always win. */
+/** Token ids of complete answers, including the end token; without it, a text would always beat its continuations. */
 function answersOf(
   texts: readonly string[],
   tokenizer: ChatTokenizer,
@@ -163,7 +164,7 @@ function requireRoom(texts: readonly (readonly number[])[], room: number): numbe
   return longest;
 }
 
-/** Graph inputs by adapter directory; undefined stands for the base or the adopted adapter. */
+/** Loads the graph inputs of each adapter. `of(undefined)` returns those of the adopted adapter, or of the base. */
 async function loadAdapters(
   modules: readonly AdaptedModule[],
   weights: StoredTensors,
@@ -184,7 +185,7 @@ async function loadAdapters(
   };
 }
 
-/** The inference graph, with weights as stored or quantised. `fed`: modules whose adapters are graph inputs. */
+/** Builds the inference graph, with weights as stored or quantised. `fed`: modules whose adapters are graph inputs. */
 export function buildGraph(
   {
     path,
@@ -237,7 +238,7 @@ const formsKept = 8;
 /** Maximum length of a form's JSON in characters. */
 const longestForm = 2 ** 20;
 
-/** The constraints of recent grammars, forms and choices, with their cached masks. */
+/** Caches constraints, with their masks, by grammar, form or choices. */
 export interface ConstraintCache {
   of(grammar: AnswerGrammar, thinking: boolean): Constraint;
   among(texts: readonly string[]): Constraint;

@@ -16,14 +16,14 @@ export class AbortedError extends Error {
   override readonly name = 'AbortedError';
 }
 
-/** Number of prompt tokens read per run: enough to use the processor well, but few enough to abort quickly. */
+/** Maximum number of prompt tokens per run: enough to use the processor well, but few enough to abort quickly. */
 const longestChunk = 256;
 const shortestChunk = 32;
 
 /** Maximum number of unread tokens of a prompt that is read together with others. */
 const shortPrompt = 64;
 
-/** Maximum number of float32 attention scores at a time (64 MiB); late in a long prompt, chunks become shorter. */
+/** Number of float32 attention scores to compute at a time (64 MiB); late in a long prompt, chunks become shorter. */
 const scoresAtOnce = 2 ** 24;
 
 function chunkLength(config: DecoderConfig, position: number): number {
@@ -31,7 +31,7 @@ function chunkLength(config: DecoderConfig, position: number): number {
   return Math.max(shortestChunk, Math.min(longestChunk, fitting));
 }
 
-/** Memory limit in bytes: for the rows of a batch, and again for the cached prompts. */
+/** Memory limit in bytes for the rows of a batch, and the same again for the cached prompts. */
 const batchBytes = 2 ** 29;
 
 /**
@@ -58,7 +58,7 @@ export class TextGenerator {
   #joined = 0;
   #working = false;
 
-  /** `most`: maximum number of concurrent requests. `memory`: bytes for rows, and again for cached prompts. */
+  /** `most`: maximum number of concurrent requests. `memory`: limit in bytes for rows, and again for cached prompts. */
   constructor(
     session: DecoderSession,
     config: DecoderConfig,
@@ -129,7 +129,7 @@ export class TextGenerator {
     return this.#waiting.take(adapter);
   }
 
-  /** Whether the batch with this request fits in its memory even if all answers reach their maximum length. */
+  /** Whether the batch with this request fits in memory even if all answers reach their maximum length. */
   #fits({ request }: Work): boolean {
     const entering = this.#entering.map((one) => one.request.seeds.length);
     const rows = [request.seeds.length, ...entering].reduce((sum, one) => sum + one, this.#rows.all.length);
@@ -330,7 +330,7 @@ function resolveFinished(works: readonly Begun[]): void {
       });
 }
 
-/** Takes items from lanes in turn, first in, first out within each: many jobs for one adapter don't delay another's. */
+/** Takes items from each lane in turn, so many jobs for one adapter don't delay the jobs for another. */
 export class TurnQueue<Lane, T> {
   /** Lanes with waiting items, the next one first. */
   readonly #lanes = new Map<Lane, T[]>();

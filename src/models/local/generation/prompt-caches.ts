@@ -36,7 +36,7 @@ const mostPrompts = 4;
 
 /**
  * Caches the last prompt of each kind. With concurrent requests, it caches several per kind, because each request
- * continues its own. When full, it evicts the least recently used prompt.
+ * continues its own prompt. When full, it evicts the least recently used prompt.
  */
 export class PromptCaches {
   readonly #newCache: () => TokenCache;

@@ -14,9 +14,9 @@ export class RequestError extends Error {
   }
 }
 
-/** Number of characters encoded at a time. Each takes about 3 µs, and up to 25 µs in a run of spaces. */
+/** Number of characters to encode at a time. A character takes about 3 µs, and up to 25 µs in a run of spaces. */
 const sliceLength = 2048;
-/** Prompts with at most this many characters aren't counted first, because that takes as long as encoding them. */
+/** Prompts with at most this many characters aren't counted first, because counting takes as long as encoding. */
 const quicklyEncoded = 2 ** 16;
 
 /** Far more characters per token than any text has, unless it is mostly spaces. */
@@ -32,7 +32,8 @@ export function promptReader(tokenizer: ChatTokenizer, contextTokens: number, co
   let counting: Promise<unknown> = Promise.resolve();
   const tooLong = (count: string) =>
     new RequestError(
-      `the prompt has ${count}, but the context only holds ${contextTokens}: show less (memory.tokens)` +
+      `the prompt has ${count}, but the context only holds ${contextTokens} tokens, answer included: ` +
+        'show less (memory.tokens)' +
         (contextTokens < config.contextTokens ? ' or raise model.contextTokens' : ''),
       'too-long',
     );
@@ -69,7 +70,7 @@ export function promptReader(tokenizer: ChatTokenizer, contextTokens: number, co
     const strange = ids.find((id) => !(Number.isInteger(id) && id >= 0 && id < config.vocabulary));
     if (strange !== undefined)
       throw new RequestError(
-        `${strange} is not a token id: must be a whole number from 0 to ${config.vocabulary - 1}`,
+        `${strange} is not a token id: token ids are whole numbers from 0 to ${config.vocabulary - 1}`,
       );
     if (ids.length === 0) throw new RequestError('the prompt is empty');
     if (ids.length >= contextTokens) throw tooLong(`${ids.length} tokens`);

@@ -15,7 +15,7 @@ import type { LocalConfig } from '../settings.js';
 const own = ['path', 'adapter', 'device', 'quantization', 'threads', 'batch', 'contextTokens'] as const;
 export const loadKeys = [...own, 'template', 'ignoreKeys'] as const;
 
-/** Settings of a process. `adapter` is part of the model, and applies to every job that doesn't name an adapter. */
+/** Settings of a process. `adapter` applies to every job, so a process with `adapters` has none. */
 export interface LoadSettings extends Pick<LocalConfig, (typeof loadKeys)[number]> {
   /** Directories of adapters that jobs can choose from. */
   readonly adapters?: readonly string[];

@@ -76,7 +76,7 @@ export async function measureQuantizationLoss(
   }
 }
 
-/** Reads the text piece by piece, and returns the logits after each token. */
+/** Returns a function that reads the next `count` tokens and returns the logits after each of them. */
 function reader(session: DecoderSession, ids: readonly number[]) {
   const [prompt, own] = [session.newCache(), session.newCache()];
   let states: States = [];

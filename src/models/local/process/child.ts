@@ -5,7 +5,7 @@ import { AbortedError } from '../generation/generation.js';
 import { RequestError } from '../generation/prompt-tokens.js';
 import type { FailureReport, FromProcess, ToProcess } from '../generation/protocol.js';
 
-// Runs a model in a process of its own, so that the experiment survives if the model crashes or is killed.
+// Runs a model in its own process, so that the experiment survives if the model crashes or is killed.
 
 let engine: Promise<Engine> | undefined;
 type Job = ToProcess & { readonly kind: 'generate' };
@@ -43,7 +43,7 @@ process.on('message', (message: ToProcess) => {
 async function runJob({ id, job }: Job): Promise<void> {
   try {
     const loaded = await engine;
-    if (loaded === undefined) throw new Error('nothing was loaded');
+    if (loaded === undefined) throw new Error('no model was loaded before this job');
     const result = await loaded.generate(job, {
       aborted: () => jobs.get(id)?.aborted ?? true,
       onText: (candidate, text) => send({ kind: 'text', id, candidate, text }),

@@ -25,10 +25,11 @@ import { openWeights } from '../weights/gguf-tensors.js';
 import { ModelProcess } from './model-process.js';
 
 /**
- * A Hugging Face directory or GGUF file, run in a separate process that starts with the first call. The same
- * seed gives the same text, whatever else is being generated. If `adaptable` (module path suffixes) is given,
- * the model can adopt adapters, uses temperature as its only sampling setting, and returns the sampled tokens.
- * @throws UserError if it can't be run
+ * Creates a model from a Hugging Face directory or GGUF file. It runs in a separate process, which starts with the
+ * first call. The same seed gives the same text, whatever else is being generated. If `adaptable` (module path
+ * suffixes) is given, the model can adopt adapters, uses temperature as its only sampling setting, and returns the
+ * sampled tokens.
+ * @throws UserError if the files can't be used, or the runtime is missing
  */
 export function createLocalModel(config: LocalConfig, adaptable?: readonly string[]): LanguageModel {
   const adapter =
@@ -82,7 +83,7 @@ export interface LocalModels extends Pick<ModelProcess, 'load' | 'close' | 'pid'
   model(adapter?: string): LanguageModel;
 }
 
-/** One process with one copy of the base, which its adapters share. @throws UserError if one can't be used */
+/** Opens one process for a base model and its adapters. @throws UserError if the base or an adapter can't be used */
 export function openLocalModels(
   config: Omit<LocalConfig, 'adapter'>,
   adapters: readonly string[],
@@ -117,7 +118,7 @@ function checkFiles(
   for (const adapter of adapters) openAdapter(adapter, config, ignoreKeys);
 }
 
-/** For a model in a store, returns the reference, because the path may be only a hash. */
+/** The name to show: the reference of a model in a store, whose path may be only a hash, otherwise the path. */
 const nameable = (path: string): string => (isReference(path) ? path : modelDirectory(path));
 
 function modelId(path: string, adapter?: string): string {
@@ -219,7 +220,7 @@ export function localContext({
   return lowestLimit(contextTokens, readDecoderConfig(modelDirectory(model), ignoreKeys).contextTokens)!;
 }
 
-/** A short name: the reference, the repository's name in a Hugging Face cache, or the directory's name. */
+/** A short name: the reference, the repository's name in a Hugging Face cache, or the last part of the path. */
 export function modelName(directory: string): string {
   if (isReference(directory)) return directory;
   const resolved = path.resolve(directory);

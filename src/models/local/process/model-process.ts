@@ -32,7 +32,7 @@ interface Running {
   readonly jobs: Map<number, Pending>;
 }
 
-/** The parent's view of the model's process: starts it when it is needed, and again after a crash. */
+/** The parent's view of the model's process: starts it when needed, and again after a crash. */
 export class ModelProcess {
   readonly #id: string;
   #settings: LoadSettings;
@@ -59,7 +59,7 @@ export class ModelProcess {
     }
   }
 
-  /** Runs a job; at most `batch` (default: 1) run at a time. @throws ModelError, or UserError if loading fails */
+  /** Runs a job; at most `batch` (default: 1) run at once. @throws ModelError, or UserError if the model is unusable */
   async generate(job: GenerateJob, { signal, onText }: JobOptions = {}): Promise<JobResult> {
     const started = performance.now();
     const aborted = () => errorOf(this.#id, { kind: 'aborted' }, performance.now() - started);
@@ -84,7 +84,7 @@ export class ModelProcess {
     }
   }
 
-  /** Uses a different adapter from now on, including in processes started later. */
+  /** Switches to another adapter, also for processes that are started later. */
   adopt(directory: string): void {
     this.#settings = { ...this.#settings, adapter: directory };
     if (this.#running !== undefined) send(this.#running.child, { kind: 'adopt', directory });

@@ -79,7 +79,7 @@ export function hfModel(reference: string, env: Variables): string {
     alternatives: hfModels(env)
       .slice(0, 12)
       .map((model) => model.reference),
-    remedy: `download it: \`policyloop models pull hf:${reference}\`, or set HF_HOME to the location of the cache`,
+    remedy: `download it: \`policyloop models pull hf:${reference}\`, or set HF_HUB_CACHE to the folder of the cache`,
   });
 }
 

@@ -11,7 +11,7 @@ import { type HfReference, hfCache, hfScheme, parseHfReference, repositoryFolder
 import type { Variables } from './ollama-store.js';
 
 export interface DownloadHooks {
-  /** Called with the total size in bytes and the number of files to download, without files already in the cache. */
+  /** Called with the total size in bytes and the number of the files to download. Files in the cache don't count. */
   readonly onStart?: (bytes: number, files: number) => void;
   readonly onBytes?: (bytes: number) => void;
   readonly signal?: AbortSignal;
@@ -46,7 +46,8 @@ export async function pullModel(
     const listed = [];
     for await (const entry of listFiles({ ...hub, repo: name, revision: sha })) {
       listed.push(entry);
-      if (listed.length > mostFiles) throw strange(`${env.HF_ENDPOINT}`, 'its list of files never ends');
+      if (listed.length > mostFiles)
+        throw strange(`${env.HF_ENDPOINT}`, `it lists more than ${mostFiles} files`);
     }
     const chosen = filesOf(parsed, listed);
     const snapshot = path.join(folder, 'snapshots', sha);
@@ -136,20 +137,20 @@ const answerSchema = z.union([z.array(entrySchema), repositorySchema]);
 const mostBytes = 64 * 2 ** 20;
 const mostFiles = 1_000_000;
 
-/** Checks a response from the hub. Its ids become file names, so each must be a hash. @throws UserError */
+/** Checks a response from the hub. Its ids become file names, so each must be a hash. @throws UserError if invalid */
 async function checkedAnswer(response: Response): Promise<Response> {
   const parts: Uint8Array[] = [];
   let length = 0;
   for await (const part of response.body ?? []) {
     parts.push(part);
     length += part.length;
-    if (length > mostBytes) throw strange(response.url, 'it does not end');
+    if (length > mostBytes) throw strange(response.url, `it is longer than ${mostBytes} bytes`);
   }
   const text = Buffer.concat(parts).toString('utf8');
   try {
     answerSchema.parse(parseJson(text));
   } catch {
-    throw strange(response.url, 'one of its ids is not a hash, or a file has no name or size');
+    throw strange(response.url, 'it is not JSON, an id in it is not a hash, or a file has no name or size');
   }
   return withBody(response, text);
 }
@@ -214,7 +215,7 @@ function unreachable(reference: string, env: Variables, error: unknown): UserErr
     return new UserError({
       ...place,
       message: `${endpoint} restricts access to this model (HTTP ${status}), or the model doesn’t exist`,
-      remedy: 'accept its licence on its page, and set HF_TOKEN to your token',
+      remedy: 'check its name, accept the licence on its page, and set HF_TOKEN to your token',
     });
   if (status === 404)
     return new UserError({ ...place, message: `${endpoint} has no such model, revision or file` });

@@ -35,7 +35,7 @@ const manifestSchema = z.looseObject({ layers: z.array(layerSchema) });
 
 const ollamaRoot = (env: Variables): string => env.OLLAMA_MODELS ?? path.join(homedir(), '.ollama', 'models');
 
-/** `reference`: `qwen3:0.6b`, `user/model:tag`, `host/user/model:tag`. @throws UserError if missing or unsupported */
+/** @param reference e.g. `qwen3:0.6b` or `user/model:tag`. @throws UserError if the model is missing or unsupported */
 export function ollamaModel(reference: string, env: Variables): OllamaModel {
   const root = ollamaRoot(env);
   const manifest = manifestFile(root, reference);

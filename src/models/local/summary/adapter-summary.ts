@@ -22,7 +22,7 @@ export interface AdapterSummary {
     readonly otherScales: readonly number[];
     /** Whether the adapter sets the lengths of the changed rows (DoRA). */
     readonly decomposed: boolean;
-    /** Changed modules by the last part of their path, each with its number of layers. */
+    /** Number of changed modules by the last part of their path, e.g. `q_proj`. */
     readonly modules: Readonly<Record<string, number>>;
     readonly parameters: number;
     readonly bytes: number;
@@ -37,7 +37,7 @@ export function isAdapter(directory: string): boolean {
   return existsSync(join(directory, 'adapter_config.json')) && !existsSync(join(directory, 'config.json'));
 }
 
-/** Summarises an adapter, which must fit `model`, by default the model that it names. `problems` lists errors. */
+/** Summarises an adapter, and checks whether it fits `model` or, by default, the model that it names, if found. */
 export function adapterSummary(
   directory: string,
   model: string | undefined,

@@ -45,7 +45,7 @@ export interface MemoryNeed {
   readonly contextToken: number;
 }
 
-/** Summarises a model; with `quantization`, also measures its loss, which takes a minute per 0.5 billion weights. */
+/** Summarises a model; with `quantization`, also measures its loss (about a minute per 0.5 billion weights). */
 export async function modelSummary(
   directory: string,
   quantization: Exclude<Quantization, 'none'> | undefined,
@@ -54,7 +54,6 @@ export async function modelSummary(
 ): Promise<ModelSummary> {
   const report = inspectModel(directory, ignoredKeys);
   const problems: Problem[] = [...report.problems];
-  // All prompts of an experiment have a system message.
   if (report.tokenizer?.system === 'refused')
     problems.push({
       file: report.tokenizer.templateFile,
@@ -84,7 +83,7 @@ export async function modelSummary(
   };
 }
 
-/** Memory that a model needs. An untied embedding stays on disk, where rows are looked up; vectors are float32. */
+/** Computes the memory that a model needs. Rows of an untied embedding are looked up on disk; vectors are float32. */
 export function memoryNeed(config: DecoderConfig, stored?: StoredTensors): MemoryNeed {
   let matrices = 0;
   let vectors = 0;
