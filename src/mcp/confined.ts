@@ -23,7 +23,7 @@ export const confinedConfig = path.refine(
   'must be a config, not an override',
 );
 
-/** A built-in environment or a synthetic task, which starts no other program and imports no module. */
+/** A built-in environment, synthetic task or text world, which starts no other program and imports no module. */
 export const confinedId = z
   .string()
   .max(200)
@@ -46,11 +46,11 @@ function isPlain(text: string): boolean {
   return keys.has(key) || sections.test(key);
 }
 
-/** `key=value` that sets a key for budgets or search to a number or a word. */
+/** `key=value` that sets a permitted key to a number or a word. */
 export const plainOverride = z
   .string()
   .max(200)
   .refine(
     isPlain,
-    'can only set budgets, seeds and searches to a number or a word, and model.provider to a baseline',
+    'can only set budgets, seeds, search and sampling to a number or a word, and model.provider to a baseline',
   );

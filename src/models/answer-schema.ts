@@ -19,7 +19,7 @@ export const autoSchema: SchemaOptions = { numbersFirst: true, longestList: 1000
 /**
  * JSON schema of an answer `{"reason": "…", "<key>": [ … ]}`, for models that can enforce it. By default the reason
  * comes first, so that a model can think before it commits to numbers. Every property is required and no others are
- * allowed, as strict schemas demand. Without `hasSteps`, only the parser checks the decimals.
+ * allowed, as strict schemas demand.
  */
 export function answerSchema(
   { key, labels, number }: AnswerGrammar,

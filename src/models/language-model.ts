@@ -1,7 +1,7 @@
 import { harmlessLine } from '../base/terminal-text.js';
 import { smallest } from '../statistics/descriptive.js';
 
-/** Numbers in plain decimal notation: digits and a point, without exponent or plus sign. */
+/** Numbers in plain decimal notation, without exponent or plus sign. */
 export interface NumberKind {
   /** Smallest and largest allowed number, both inclusive. */
   readonly low: number;
@@ -17,7 +17,7 @@ export interface AnswerGrammar {
   /** Text before each number. From the second on, it includes the separator: `a[0]: `, `, a[1]: `, … */
   readonly labels: readonly string[];
   readonly number: NumberKind;
-  /** Text after the last number. If present, only thinking may surround the answer; otherwise, any text may. */
+  /** Text after the last number. If present, only thinking may precede the answer, and nothing may follow it. */
   readonly closing?: string;
   /** Start of a label. Free text must not start a list with it before the answer, or contain it after the answer. */
   readonly mention: string;
@@ -116,7 +116,7 @@ export interface SampledTokens {
   readonly ids: readonly number[];
   /** Natural log-probabilities at the sampling temperature, among the allowed tokens. */
   readonly logp: readonly number[];
-  /** For each token, the ids to which a constraint limited it, or null; absent if all are null. */
+  /** For each token, the only ids that a constraint allowed, or null; absent if all are null. */
   readonly allowed?: readonly (readonly number[] | null)[];
 }
 
@@ -135,7 +135,7 @@ export interface Completion {
   /** Reasoning that the provider returned separately from the text. */
   readonly reasoning?: string;
   readonly finishReason: FinishReason;
-  /** Set if the requested grammar was enforced for the answer (but not for text around it). */
+  /** Set if a local model enforced the requested grammar for the answer (but not for text around it). */
   readonly constrained?: true;
   /** How the format was requested; absent if the config fixes it, or if none was requested. */
   readonly format?: AnswerFormat;
@@ -247,7 +247,7 @@ export function lowestLimit(...limits: readonly (number | undefined)[]): number 
 export interface ModelContext {
   /** Maximum number of tokens in prompt and answer together. */
   readonly tokens: number;
-  /** Set if the model thinks by default. */
+  /** Set if the model can think before it answers. */
   readonly thinks?: boolean;
   /** A problem that keeps the model from reading its prompts properly, and its remedy. */
   readonly warning?: string;
@@ -270,6 +270,9 @@ export interface RequestRate {
   /** Gives back grants that weren't used. */
   close(): void;
 }
+
+/** The remedy for a prompt that doesn't fit into the context. */
+export const showLess = 'show less (memory.tokens; in a play, policy.historyTokens)';
 
 /** A hosted or local model. It handles messages and replies, and knows nothing about the task. */
 export interface LanguageModel {

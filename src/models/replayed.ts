@@ -36,7 +36,7 @@ export function createReplayed(
   cassette: Cassette,
 ): LanguageModel {
   const calls = answers(cassette);
-  /** Describes the first prompt that differs; undefined once this has been reported. */
+  /** Describes the first prompt that differs, until this has been reported. */
   let warning: string | undefined;
   let changed = false;
 
@@ -64,7 +64,7 @@ export function createReplayed(
         throw notRecorded('a replayed model can only answer the calls of a run: use another model');
       if (call === undefined)
         throw notRecorded(
-          `${callId}: ${cassette.path} doesn’t contain this call: that run was shorter, or had fewer candidates or corrections. Replay it with its own config, or with at most as many iterations`,
+          `${callId}: ${cassette.path} doesn’t contain this call: that run was shorter, or had fewer candidates or corrections. Replay it with its own config, or with at most as many iterations (in a play, episodes)`,
         );
       compare(call, messages);
       const { completion, outcome } = call;

@@ -1,5 +1,11 @@
 import { sum } from '../statistics/descriptive.js';
-import type { ChatMessage, Completion, ReplyFault, Usage } from './language-model.js';
+import {
+  type ChatMessage,
+  type Completion,
+  type ReplyFault,
+  showLess,
+  type Usage,
+} from './language-model.js';
 
 /** Maximum number of tokens that a chat template adds to each message. */
 const templateTokens = 8;
@@ -63,10 +69,10 @@ export function silenceWarning(
   if (text.trim() !== '' || finishReason === 'content-filter') return undefined;
   if (finishReason === 'length') {
     const limit = maxTokens === undefined ? "the provider's limit of tokens" : `all ${maxTokens} tokens`;
-    return `the model used up ${limit} before it answered, mostly on thinking: raise model.maxTokens, or make it think less`;
+    return `the model used up ${limit} before it answered, probably on thinking: raise model.maxTokens, or make it think less`;
   }
   return reasoning === undefined
-    ? 'the model gave an empty reply: if it thinks, raise model.maxTokens; if the prompt is too long for the server, lower memory.tokens'
+    ? `the model gave an empty reply: if it thinks, raise model.maxTokens; if the prompt is too long for the server, ${showLess}`
     : 'the model thought, but gave no answer: raise model.maxTokens, or make it think less';
 }
 
@@ -79,7 +85,7 @@ const absurd = 10;
 
 /** Whether a text ends in a repeated phrase; finds the shortest period in linear time (Knuth, Morris & Pratt 1977). */
 export function endsInLoop(text: string): boolean {
-  // Reversed, because the last repetition may be incomplete.
+  // Reversed, because the algorithm examines prefixes, and the loop is at the end.
   const end = [...text.slice(-loopLength.most).trimEnd()].reverse();
   const borders = new Array<number>(end.length).fill(0);
   for (let i = 1; i < end.length; i++) {

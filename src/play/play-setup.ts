@@ -114,7 +114,7 @@ function recordedConfig(run: string): PlayConfig {
     throw new UserError({ message: 'no model played in this run, so it contains no replies' });
   } catch (error) {
     if (!(error instanceof UserError)) throw error;
-    const { message, remedy = 'choose the directory of a play' } = error.problems[0]!;
+    const { message, remedy = 'choose the directory of a play by a model' } = error.problems[0]!;
     throw new UserError({ field: 'model.run', value: run, message, remedy });
   }
 }

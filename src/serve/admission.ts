@@ -62,7 +62,7 @@ export function createAdmission(most = 64) {
         new HttpError(
           408,
           'invalid_request_error',
-          'the body was still incomplete when too many requests had arrived',
+          'the body was still incomplete when the server reached its limit of requests',
           {
             headers: { connection: 'close' },
           },

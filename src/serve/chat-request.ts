@@ -101,9 +101,9 @@ export function readChatRequest(
 type ToolRequest = Pick<z.output<typeof requestSchema>, 'tools' | 'tool_choice' | 'parallel_tool_calls'>;
 
 /**
- * Returns the tools that the prompt describes, and the form of the answer. If calls are required, it consists of calls.
- * Otherwise, it consists of calls or of text in the given form. If no form is given and no mark distinguishes calls
- * from text, nothing is enforced.
+ * Returns the tools that the prompt describes, and the form of the answer: calls if they are required, otherwise calls
+ * or text in the given form. Without a given form, free text may precede calls if a mark distinguishes them from text;
+ * otherwise, nothing is enforced.
  */
 function readTools(
   { parallel_tool_calls: several, tool_choice: choice, tools: given }: ToolRequest,

@@ -56,7 +56,7 @@ function exchange(url: URL, init: RequestInit): Promise<Reply> {
       url,
       {
         // A server may close an idle connection just as it is reused; a new connection avoids this. Only the
-        // global agent knows whether Node uses proxies (NODE_USE_ENV_PROXY or --use-env-proxy, since Node 24).
+        // global agent knows whether Node uses proxies (NODE_USE_ENV_PROXY or --use-env-proxy).
         agent: new Agent({
           proxyEnv: (globalAgent as { readonly options?: ProxyOptions }).options?.proxyEnv,
         } as ProxyOptions),
@@ -141,7 +141,7 @@ export function kindOf(status: number, { code, message }: ServerError): ModelErr
   return [408, 409, 425].includes(status) || status >= 500 ? 'server' : 'bad-request';
 }
 
-/** Milliseconds to wait, if stated. `retry-after` (RFC 9110) gives seconds, or a date relative to the server's `date`. */
+/** Milliseconds to wait, if stated. `retry-after` (RFC 9110) is in seconds, or a date to compare with `date`. */
 export function retryAfter(headers: http.IncomingHttpHeaders): number | undefined {
   const given = headers['retry-after-ms'];
   const milliseconds = Number.parseFloat(Array.isArray(given) ? '' : (given ?? ''));
@@ -212,7 +212,7 @@ function causeIn(metadata: unknown): string {
   return parts.length === 0 ? '' : ` (${parts.join(': ')})`;
 }
 
-/** An error's text. FastAPI has text or a list of problems in `detail`; Mistral has the same in `message`. */
+/** An error's text. FastAPI puts text or a list of problems into `detail`; Mistral puts such an object into `message`. */
 function wordsOf(value: unknown): string {
   if (typeof value === 'string') return value;
   if (Array.isArray(value)) return value.map(wordsOf).filter(Boolean).join('; ');

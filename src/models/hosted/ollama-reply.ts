@@ -1,6 +1,12 @@
 /** Reads replies of Ollama's `/api/chat`, and checks their token counts and completeness. */
 import { z } from 'zod';
-import type { ChatMessage, Completion, ReplyFault, Usage } from '../language-model.js';
+import {
+  type ChatMessage,
+  type Completion,
+  type ReplyFault,
+  showLess,
+  type Usage,
+} from '../language-model.js';
 import { checkUsage, mostTokensOf, replyFaults, silenceWarning } from '../reply-faults.js';
 import { TryFailure } from './retry.js';
 
@@ -46,8 +52,8 @@ export function readCompletion(response: Response, sent: Sent): Reading {
     ...(message.thinking && { reasoning: message.thinking }),
     finishReason: done_reason === 'stop' || done_reason === 'length' ? done_reason : 'other',
   } as const;
-  const { faults, usage, warning } = usageOf(response, reply, sent);
-  const silence = silenceWarning(reply, sent.maxTokens);
+  const { faults, isFull, usage, warning } = usageOf(response, reply, sent);
+  const silence = isFull ? undefined : silenceWarning(reply, sent.maxTokens);
   const warnings = [warning, silence].filter((text) => text !== undefined);
   // Ollama stops with `done: false` and without counts after more than thirty equal tokens in a row.
   const isLoop = done === false;
@@ -91,7 +97,7 @@ function usageOf({ done, prompt_eval_count, eval_count }: Response, reply: Reply
   }
   const isFull = reply.finishReason === 'length' && completionTokens < maxTokens && used >= window;
   const full = `the context window of ${window} tokens was full before the reply was complete ${remedy}`;
-  return { usage: whole, faults, warning: isFull ? full : undefined };
+  return { usage: whole, faults, isFull, warning: isFull ? full : undefined };
 }
 
 /** Allowance for end tokens, which are counted with the answer. */
@@ -116,12 +122,15 @@ function withReasoning(usage: Usage, { text, reasoning }: Reply, uncounted: numb
 
 export const contextRemedy = (contextTokens: number) =>
   `(requested context window: ${contextTokens}; the model's own may be smaller). ` +
-  `Raise model.contextTokens if it is set, or show less (memory.tokens)`;
+  `Raise model.contextTokens if it is set, or ${showLess}`;
 
 /** Tokens allowed per boundary between texts: tokens may merge there, and a template may add some to each message. */
 const seam = 8;
 
-/** A run's prompts grow at the end, so a count below the previous prompt's shows that the server cut the prompt. */
+/**
+ * Estimates the fewest tokens of a prompt: the previous prompt's count, minus its text that the new prompt lacks. A
+ * lower count shows that the server cut the prompt.
+ */
 export class PromptFloor {
   #last: { readonly text: string; readonly tokens: number } | undefined;
 

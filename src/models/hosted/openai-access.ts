@@ -7,7 +7,7 @@ import type { OpenAIConfig } from '../settings.js';
 export interface Login {
   /** Value of the `authorization` header (RFC 7617). */
   readonly authorization: string;
-  /** The credentials in each of their encodings, all of which must be hidden in output. */
+  /** The password or key in each of its encodings, all of which must be hidden in output. */
   readonly secrets: readonly string[];
 }
 
@@ -32,12 +32,12 @@ type OpenAIAccess = Pick<OpenAIConfig, 'baseUrl' | 'apiKeyEnv'>;
 
 export interface OpenAIServer {
   readonly baseUrl: URL;
-  /** Strings that are sent but must stay hidden: the key or login, and the user's headers. */
+  /** Strings that are sent but must stay hidden: the key or password, and the values of the user's headers. */
   readonly secrets: readonly string[];
   readonly settings: ClientOptions;
 }
 
-/** @throws UserError if the key is missing or unusable, or the URL is invalid */
+/** @throws UserError if the key is missing or unusable, or the URL is unusable */
 export function openaiServer(access: OpenAIAccess, env: CommandContext['env']): OpenAIServer {
   const baseUrl = readBaseUrl(access, env);
   const login = loginOf(baseUrl);
@@ -56,7 +56,7 @@ export function openaiServer(access: OpenAIAccess, env: CommandContext['env']): 
     throw new UserError({
       field: 'model.apiKeyEnv',
       value: apiKeyEnv,
-      message: `the API key is missing: the environment variable ${apiKeyEnv} is not set`,
+      message: `the API key is missing: the environment variable ${apiKeyEnv} is not set, or empty`,
       remedy: `export ${apiKeyEnv}=… (any value for a server that needs no key), or set model.apiKeyEnv to the variable that contains the key`,
     });
   return {
@@ -67,7 +67,7 @@ export function openaiServer(access: OpenAIAccess, env: CommandContext['env']): 
       apiKey: apiKey ?? 'none',
       defaultQuery: Object.fromEntries(query),
       ...(login !== undefined && { defaultHeaders: { authorization: login.authorization } }),
-      // Azure expects a key in `api-key`; in `authorization`, it accepts only an Entra token (a JWT).
+      // Azure expects a key in `api-key`, and an Entra token (a JWT) in `authorization`.
       ...(isAzure(baseUrl, query) &&
         apiKey !== undefined &&
         !apiKey.startsWith('eyJ') && { defaultHeaders: { 'api-key': apiKey, authorization: null } }),

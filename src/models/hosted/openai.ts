@@ -30,7 +30,7 @@ import { createRate } from './shared-rate.js';
 
 const seedWarning = 'the server doesn’t accept a seed, so its replies can’t be reproduced';
 
-/** Creates a model on OpenAI or a compatible server. @throws UserError if the key or the URL is missing or unusable */
+/** Creates a model on OpenAI or a compatible server. @throws UserError if the key or the URL can't be used */
 export function createOpenAI(config: OpenAIConfig, env: CommandContext['env'], wait: Wait): LanguageModel {
   const { baseUrl, secrets, settings } = openaiServer(config, env);
   const id = `openai/${config.name}`;
@@ -40,7 +40,7 @@ export function createOpenAI(config: OpenAIConfig, env: CommandContext['env'], w
   /** The context length that the server reports, requested only once. */
   let served: ReturnType<typeof servedContext> | undefined;
 
-  /** Sends a request, and repeats it without rejected fields; `adapted` collects the kinds of the failures. */
+  /** Sends a request, and repeats it after each failure to which the dialect adapts; `adapted` collects their kinds. */
   const request = async (
     bodyOf: () => ChatCompletionCreateParamsNonStreaming,
     hasImages: boolean,
@@ -211,12 +211,12 @@ function hintFor(
       return hasImages ? 'the request contains pictures: check that the model can read them' : undefined;
     }
     case 'too-long':
-      return 'show less (memory.tokens, memory.best, memory.recent), lower model.maxTokens, or serve the model with a larger context';
+      return 'show less (memory.tokens, memory.best, memory.recent; in a play, policy.historyTokens), lower model.maxTokens, or serve the model with a larger context';
     case 'authentication':
       if (/can only afford|fewer max_tokens/.test(message)) return 'lower model.maxTokens, or add credit';
       return /quota|credit|balance|billing/i.test(message)
         ? `add credit to the account of the key in ${config.apiKeyEnv}, then run \`policyloop resume <run>\``
-        : `the key came from ${config.apiKeyEnv}`;
+        : `check the key in ${config.apiKeyEnv}`;
     case 'not-found': {
       const base = `${baseUrl.origin}${baseUrl.pathname}`;
       const also = prefix === '' ? '' : `, and ${base.replace(/\/$/, '')}${prefix}`;

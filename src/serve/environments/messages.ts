@@ -100,7 +100,7 @@ const requestSchema = z.object({
   id: z.union([z.string(), z.number()]).nullish(),
 });
 
-/** Answers a JSON-RPC request at `/mcp`, always with an error because environments have no tools. */
+/** Answers a JSON-RPC request, always with an error because environments have no tools. */
 export function toolsAnswer(request: unknown): object {
   const { data } = requestSchema.safeParse(request);
   const error =

@@ -1,6 +1,6 @@
 """Environments of policyloop for Gymnasium: one as an Env, many as a VectorEnv. For Stable-Baselines3: policyloop_sb3.py.
 
-A process (`policyloop serve --environments ID --stdio`) plays all copies of an environment, with one message per step.
+A process (`policyloop serve --environments ID --stdio`) runs all copies of an environment, with one message per step.
 """
 
 import contextlib
@@ -76,7 +76,7 @@ def space_of(space):
         starts = [part.get("start", 0) for part in space["spaces"]]
         return spaces.MultiDiscrete([part["n"] for part in space["spaces"]], start=starts)
     if space["kind"] == "text":
-        raise ValueError("a text world has no numeric spaces; play it as an OpenEnv server")
+        raise ValueError("a text world has no numeric spaces; connect to it as an OpenEnv server")
     dtype = np.dtype(space.get("dtype", "float32"))
     low, high = (
         np.array([none if bound is None else bound for bound in space[side]], dtype=dtype)

@@ -104,8 +104,9 @@ export function routeOf(
   const [only, ...others] = offered;
   if (only !== undefined && others.length === 0) return { offered: only, path };
   if (rest.length > 0) throw notFound(`unknown environment ${first}; GET / lists them`);
+  const [example = ''] = offered.map(({ name }) => addressOf(name));
   throw badRequest(
-    'this server has several environments; choose one, e.g. /CartPole-v1/ws (GET / lists them)',
+    `this server has several environments; choose one, e.g. /${example}/ws (GET / lists them)`,
   );
 }
 
@@ -157,7 +158,7 @@ const endSchemas = {
 
 const scoreSchemas = {
   score: { type: 'number' },
-  max_score: orNull({ type: 'number' }, 'Score of a won game'),
+  max_score: orNull({ type: 'number' }, 'Maximum score'),
   won: { type: 'boolean' },
   lost: { type: 'boolean' },
   moves: orNull({ type: 'integer' }, 'Number of valid commands'),

@@ -35,7 +35,7 @@ export interface ServedEnvironment {
   readonly url: string;
 }
 
-/** Maximum number of connections that don't belong to sessions. */
+/** Number of connections allowed in addition to the maximum number of sessions. */
 const mostOthers = 64;
 
 /**

@@ -291,6 +291,13 @@ describe('the context window, once more', () => {
     expect(warnings?.[0]).toMatch(/full before the reply was complete/);
   });
 
+  it('that ends an empty reply early isn’t taken for the limit of tokens', async () => {
+    const counts = { promptTokens: 560, completionTokens: 41, doneReason: 'length' };
+    const { model } = await start({ reply: () => ({ text: '', ...counts }) }, { contextTokens: 600 });
+    const { warnings } = await ask(model, history(20), options);
+    expect(warnings).toEqual([expect.stringMatching(/full before the reply was complete/)]);
+  });
+
   it('is the cause where less is read of a conversation than of its beginning', async () => {
     const counts = [900, 700, 960];
     const { model } = await start({ reply: () => ({ text: 'x', promptTokens: counts.shift()! }) });

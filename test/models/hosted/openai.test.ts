@@ -394,7 +394,7 @@ describe('what the user is told', () => {
     const error = await failureOf(ask(model, messages, options));
     expect(error).toMatchObject({ kind: 'authentication', fatal: true });
     expect(error.message).toContain(
-      'Incorrect API key provided: [redacted]; the key came from OPENAI_API_KEY',
+      'Incorrect API key provided: [redacted]; check the key in OPENAI_API_KEY',
     );
     expect(error.message).not.toContain(wrong);
   });

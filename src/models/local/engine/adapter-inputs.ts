@@ -15,7 +15,7 @@ export interface AdaptedModule {
   readonly scaled: boolean;
 }
 
-/** Factors and row scales of all adapted modules, by input name. */
+/** Factors of all adapted modules, and row scales of the scaled ones, by input name. */
 export type AdapterInputs = Readonly<Record<string, ort.Tensor>>;
 
 export function adaptedModules(adapters: readonly Adapter[]): AdaptedModule[] {

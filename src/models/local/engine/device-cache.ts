@@ -5,7 +5,10 @@ import { ort } from './onnx-runtime.js';
 
 const slotBlock = 64;
 
-/** Maximum number of lines [headDim] written in place; with more, copying is faster: the runtime compares all pairs. */
+/**
+ * Maximum number of lines [headDim] to write in place. With more, copying is faster, because the runtime compares every
+ * pair of them.
+ */
 const linesInPlace = 64;
 
 /** Graphs that change all tensors of a cache in a single run. */

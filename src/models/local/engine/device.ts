@@ -133,7 +133,7 @@ const remedies: Readonly<Record<Device, string>> = {
   cuda: `install an NVIDIA driver, CUDA 12 and cuDNN 9, then run \`${install}\`; webgpu needs only the driver`,
   webgpu:
     "install the graphics card's driver and the Vulkan loader (Debian, Ubuntu: libvulkan1, and mesa-vulkan-drivers or NVIDIA's driver), or use cpu",
-  dml: 'use webgpu or cpu: DirectML exists only on Windows',
+  dml: 'use webgpu or cpu',
   coreml: 'use webgpu (which uses Metal on a Mac) or cpu',
 };
 
@@ -143,7 +143,8 @@ export function unusable(device: Device, cause?: unknown): UnusableDevice {
     cause === undefined
       ? `the runtime for ${process.platform} ${process.arch} doesn't include ${device}`
       : reasonOf(device, messageOf(cause));
-  return { device, reason, remedy: remedies[device] };
+  const remedy = cause === undefined ? 'use auto, which selects a device that works here' : remedies[device];
+  return { device, reason, remedy };
 }
 
 function reasonOf(device: Device, message: string): string {

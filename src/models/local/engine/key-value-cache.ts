@@ -25,7 +25,7 @@ export interface NewEntries {
   readonly tokens: number;
 }
 
-/** Keys and values of a batch of sequences, in the memory of the device that reads them. */
+/** Keys and values of a batch of sequences. */
 export interface TokenCache {
   readonly rows: number;
   readonly lengths: readonly number[];
@@ -47,7 +47,7 @@ export interface TokenCache {
   entries(row: number, from?: number, to?: number): NewEntries | Promise<NewEntries>;
 }
 
-/** A cache in this process's memory, which the runtime reads in place. Buffers never shrink. */
+/** A cache in this process's memory, which the runtime reads in place on the CPU. Buffers never shrink. */
 export class KeyValueCache implements TokenCache {
   readonly shape: CacheShape;
   /** 2 × layers buffers: the keys of each layer, then the values of each layer. */
@@ -253,7 +253,7 @@ export class StatePlaces {
     return new StatePlaces(this.#places);
   }
 
-  /** The last stored position at or before `tokens`, or 0 if there is none. Drops later positions. */
+  /** Drops positions after `tokens`, and returns the last remaining one, or 0 if there is none. */
   cut(tokens: number): number {
     for (const place of this.#places.keys()) if (place > tokens) this.#places.delete(place);
     return largest([0, ...this.#places.keys()]);

@@ -59,7 +59,7 @@ export interface DecoderSession {
 /** Position of spare cache slots: later than any query's, so they are always masked. */
 const beyondAnyContext = 2 ** 30;
 
-/** Loads the inference graph. Weights are memory-mapped from their files; nothing is written to disk. */
+/** Loads the inference graph, with weights memory-mapped from their files. */
 export async function openSession(
   graph: BuiltGraph,
   config: DecoderConfig,

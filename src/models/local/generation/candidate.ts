@@ -204,7 +204,7 @@ interface ScoringRequest {
   run(ids: readonly number[], rows: number, logitsOf: readonly number[]): Promise<Float32Array>;
 }
 
-/** Maximum number of logits computed at a time (256 MiB). */
+/** Maximum number of logits computed at a time (256 MiB), unless a single text needs more. */
 const logitsAtOnce = 2 ** 26;
 
 /** Scores answers to one prompt, many at a time. @returns the log-probabilities of each answer's tokens */

@@ -60,7 +60,7 @@ export interface Engine {
   close(): Promise<void>;
 }
 
-/** @throws UserError if the directory or the device can't be used */
+/** @throws UserError if the model, an adapter or the device can't be used */
 export async function loadEngine(settings: LoadSettings): Promise<Engine> {
   const config = readDecoderConfig(settings.path, settings.ignoreKeys);
   const tokenizer = openTokenizer(settings.path, settings.template);

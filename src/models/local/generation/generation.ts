@@ -110,7 +110,7 @@ export class TextGenerator {
     this.#working = false;
   }
 
-  /** The next request that can join the current ones. A request for another adapter waits for at most one batch. */
+  /** The next request that can join the current ones: at most `most` in turn while another adapter's requests wait. */
   #next(): Work | undefined {
     const works = this.#begun();
     const [begun] = works;

@@ -59,7 +59,7 @@ export interface GeneratedAnswer {
   readonly tokens?: readonly CompletionToken[];
   /** Log-probabilities at the sampling temperature, among the `allowed` ids, before filters; present if requested. */
   readonly sampledLogProbabilities?: readonly number[];
-  /** For each token, the ids to which a constraint limited it, or null; present with `sampledLogProbabilities`. */
+  /** For each token, the only ids that a constraint allowed, or null; present with `sampledLogProbabilities`. */
   readonly allowed?: readonly (readonly number[] | null)[];
 }
 

@@ -25,8 +25,8 @@ import { openWeights } from '../weights/gguf-tensors.js';
 import { ModelProcess } from './model-process.js';
 
 /**
- * Creates a model from a Hugging Face directory or GGUF file. It runs in a separate process, which starts with the
- * first call. The same seed gives the same text, whatever else is being generated. If `adaptable` (module path
+ * Creates a model from a Hugging Face directory or GGUF file. It runs in a separate process, which starts when first
+ * needed. The same seed gives the same text, whatever else is being generated. If `adaptable` (module path
  * suffixes) is given, the model can adopt adapters, uses temperature as its only sampling setting, and returns the
  * sampled tokens.
  * @throws UserError if the files can't be used, or the runtime is missing

@@ -20,7 +20,7 @@ export interface DownloadHooks {
 /** Name of a file that marks a repository as downloaded by policyloop. */
 const mark = '.policyloop-pulled';
 
-/** Files needed to load a model, apart from its weights. */
+/** Files used to load a model, apart from its weights. */
 const besides =
   /^(config|generation_config|tokenizer|tokenizer_config|chat_template|model\.safetensors\.index)\.json$|^chat_template\.jinja$|^tokenizer\.model$/;
 
@@ -47,7 +47,7 @@ export async function pullModel(
     for await (const entry of listFiles({ ...hub, repo: name, revision: sha })) {
       listed.push(entry);
       if (listed.length > mostFiles)
-        throw strange(`${env.HF_ENDPOINT}`, `it lists more than ${mostFiles} files`);
+        throw strange(env, endpointOf(env), `it lists more than ${mostFiles} files`);
     }
     const chosen = filesOf(parsed, listed);
     const snapshot = path.join(folder, 'snapshots', sha);
@@ -90,7 +90,7 @@ export function removeModel(reference: string, env: Variables): string {
 }
 
 interface Hub {
-  readonly hubUrl?: string;
+  readonly hubUrl: string;
   readonly accessToken?: string;
   readonly fetch: typeof fetch;
 }
@@ -98,12 +98,12 @@ interface Hub {
 /** Uses the endpoint and token from huggingface_hub's variables, and counts the bytes of downloaded files. */
 function hubOf(env: Variables, { signal }: DownloadHooks, count: (bytes: number) => void): Hub {
   return {
-    ...(env.HF_ENDPOINT && { hubUrl: env.HF_ENDPOINT.replace(/\/+$/, '') }),
+    hubUrl: endpointOf(env),
     ...(env.HF_TOKEN && { accessToken: env.HF_TOKEN }),
     async fetch(input, init) {
       const response = await fetch(input, { ...init, ...(signal && { signal }) });
       // `input` is the URL before any redirects.
-      if (response.ok && /\/api\/models\//.test(urlOf(input))) return checkedAnswer(response);
+      if (response.ok && /\/api\/models\//.test(urlOf(input))) return checkedAnswer(env, response);
       if (response.body === null || !/\/resolve\//.test(response.url)) return response;
       const counted = new TransformStream<Uint8Array, Uint8Array>({
         transform(chunk, controller) {
@@ -138,19 +138,23 @@ const mostBytes = 64 * 2 ** 20;
 const mostFiles = 1_000_000;
 
 /** Checks a response from the hub. Its ids become file names, so each must be a hash. @throws UserError if invalid */
-async function checkedAnswer(response: Response): Promise<Response> {
+async function checkedAnswer(env: Variables, response: Response): Promise<Response> {
   const parts: Uint8Array[] = [];
   let length = 0;
   for await (const part of response.body ?? []) {
     parts.push(part);
     length += part.length;
-    if (length > mostBytes) throw strange(response.url, `it is longer than ${mostBytes} bytes`);
+    if (length > mostBytes) throw strange(env, response.url, `it is longer than ${mostBytes} bytes`);
   }
   const text = Buffer.concat(parts).toString('utf8');
   try {
     answerSchema.parse(parseJson(text));
   } catch {
-    throw strange(response.url, 'it is not JSON, an id in it is not a hash, or a file has no name or size');
+    throw strange(
+      env,
+      response.url,
+      'it is not JSON, an id in it is not a hash, or a file has no name or size',
+    );
   }
   return withBody(response, text);
 }
@@ -162,12 +166,17 @@ function withBody(
   return Object.defineProperty(new Response(body, { status, statusText, headers }), 'url', { value: url });
 }
 
-const strange = (url: string, what: string) =>
+const endpointOf = ({ HF_ENDPOINT: given }: Variables): string =>
+  (given || 'https://huggingface.co').replace(/\/+$/, '');
+
+const strange = ({ HF_ENDPOINT: given }: Variables, url: string, what: string) =>
   new UserError({
-    field: 'HF_ENDPOINT',
+    field: given ? 'HF_ENDPOINT' : 'model',
     value: url,
     message: `this is not a response from a model hub: ${what}`,
-    remedy: 'unset HF_ENDPOINT, or set it to a server that you trust',
+    remedy: given
+      ? 'unset HF_ENDPOINT, or set it to a server that you trust'
+      : 'check whether a proxy or firewall replaces responses, or set HF_ENDPOINT to a server that you trust',
   });
 
 type Listed = { readonly path: string; readonly size: number; readonly type: string };
@@ -192,7 +201,9 @@ function filesOf({ repository, file }: HfReference, listed: readonly Listed[]): 
     field: 'model',
     value: `${hfScheme}${repository}${file === undefined ? '' : `:${file}`}`,
     message:
-      file === undefined ? 'this repository has no safetensors weights' : 'the repository has no such file',
+      file === undefined
+        ? 'this repository has no model.safetensors, whole or in parts'
+        : 'the repository has no such file',
     alternatives: ggufs.slice(0, 12).map((name) => `${hfScheme}${repository}:${name}`),
   });
 }
@@ -209,7 +220,7 @@ function refuseOffline(reference: string, { HF_HUB_OFFLINE: offline }: Variables
 
 function unreachable(reference: string, env: Variables, error: unknown): UserError {
   const status = error instanceof HubApiError ? error.statusCode : undefined;
-  const endpoint = env.HF_ENDPOINT ?? 'https://huggingface.co';
+  const endpoint = endpointOf(env);
   const place = { field: 'model', value: `${hfScheme}${reference}` };
   if (status === 401 || status === 403)
     return new UserError({

@@ -63,6 +63,9 @@ test('why a device can’t be used is told in words of the system, not of the ru
   expect(unusable('dml').reason).toBe(
     `the runtime for ${process.platform} ${process.arch} doesn't include dml`,
   );
+  // Installing a driver wouldn't add a device to the runtime.
+  expect(unusable('cuda').remedy).toMatch(/^use auto/);
+  expect(unusable('cuda', new Error('no driver')).remedy).toMatch(/^install an NVIDIA driver/);
 });
 
 test('float16 is for GPUs: a processor refuses it, and names what is for it', async () => {

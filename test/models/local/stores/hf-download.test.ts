@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { UserError } from '../../../../src/base/errors.js';
 import { execute as pull } from '../../../../src/commands/models/pull.js';
 import { execute as remove } from '../../../../src/commands/models/remove.js';
@@ -258,6 +258,18 @@ describe('a hub that can’t be trusted', () => {
     await expect(pull(args('hf:org/tiny'), outside().context)).rejects.toThrow(
       /not a response from a model hub/,
     );
+  });
+
+  it('is named in full, and the remedy depends on whether HF_ENDPOINT is set', async () => {
+    reply = { status: 200, body: 'not JSON' };
+    await expect(pull(args('hf:org/tiny'), outside().context)).rejects.toThrow(/remedy: unset HF_ENDPOINT/);
+    vi.stubGlobal('fetch', async () => new Response('not JSON'));
+    try {
+      const unset = outside({ HF_ENDPOINT: '' }).context;
+      await expect(pull(args('hf:org/tiny'), unset)).rejects.toThrow(/remedy: check whether a proxy/);
+    } finally {
+      vi.unstubAllGlobals();
+    }
   });
 
   it('takes only numbered parts for parts of a GGUF file', async () => {
