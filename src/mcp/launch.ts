@@ -1,4 +1,4 @@
-/** Starts and resumes experiments for MCP clients. Each runs in its own process, which outlives the server. */
+/** Starts and resumes experiments for MCP clients. Each runs in its own process, which continues if the server ends. */
 import { spawn } from 'node:child_process';
 import {
   closeSync,
@@ -67,7 +67,7 @@ export async function launchResumption(
   return launch(['resume', path, ...overrides], path, isBegun, outside);
 }
 
-/** Milliseconds to wait for a run to start; loading a large model takes time. */
+/** Maximum time for a run to start, in milliseconds; loading a large model takes time. */
 const longestStart = 60_000;
 
 /** @throws UserError with the output of the process if it fails before the run starts */

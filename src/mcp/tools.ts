@@ -1,4 +1,4 @@
-/** Tools of the MCP server. Each runs a command with the arguments that a client can set. */
+/** Tools of the MCP server. Each runs a command, some of whose arguments a client can set. */
 import { z } from 'zod';
 import { confinedConfig, confinedId, confinedRun, plainOverride } from './confined.js';
 
@@ -15,7 +15,7 @@ export interface Tool {
   readonly shorten?: (result: unknown, given: Readonly<Record<string, unknown>>) => unknown;
   /** False for tools that change or start something; these require `--allow-runs`. */
   readonly reads: boolean;
-  /** True if the tool starts a process that outlives the call. */
+  /** True if the tool starts a process that continues after the call. */
   readonly launches?: true;
 }
 

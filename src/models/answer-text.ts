@@ -22,9 +22,9 @@ const edge = /^(?:(?:begin|start)|(end))_(?:of_)?(?=[a-z])/;
 const finalChannel = /<\|channel\|>final(?:[^<\n]|<\|constrain\|>){0,40}<\|message\|>/g;
 
 /**
- * The answer part of a reply. A block counts as thinking if its name says so. It also does if it starts a line or spans
- * several lines, unless its name marks it as the answer or as formatting. Text before an end tag without a start tag is
- * also thinking, because chat templates may open that block in the prompt.
+ * The answer part of a reply, without thinking. A block is thinking if its name says so, or if it starts a line or spans
+ * several lines and its name marks it neither as the answer nor as formatting. Text before an end tag without a start
+ * tag is also thinking, because chat templates may open that block in the prompt.
  */
 export function answerText(reply: string): { readonly text: string; readonly unclosedThinking: boolean } {
   if (isJson(reply)) return { text: reply, unclosedThinking: false };

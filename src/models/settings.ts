@@ -38,7 +38,7 @@ const sampling = {
     '`auto` requests JSON, parameters first, with a schema if the server can enforce one; `json` requires a schema, reason first; `text` requests a line of text',
     z.enum(['auto', 'text', 'json']).default('auto'),
   ),
-  concurrency: count(1).default(4).describe('Maximum number of calls in flight at once'),
+  concurrency: count(1).default(4).describe('Maximum number of concurrent calls'),
   timeoutSeconds: positive.default(600).describe('Deadline of one call, including retries'),
   maxRetries: count(0)
     .default(4)
@@ -89,9 +89,9 @@ export const ollamaSchema = z.strictObject({
   maxTokens: count(1).default(4096).describe('Maximum tokens per completion (num_predict)'),
   contextTokens: count(512)
     .optional()
-    .describe('Context window (num_ctx; default: enough for the longest prompt)'),
+    .describe('Context window (num_ctx; default: enough for the longest prompt and its answer)'),
   think: about(
-    'Whether a reasoning model thinks before it answers',
+    'Whether, or how much, a reasoning model thinks before it answers',
     z.union([z.boolean(), z.enum(['low', 'medium', 'high'])]).optional(),
   ),
   keepAlive: text

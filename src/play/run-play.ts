@@ -88,7 +88,7 @@ export async function resumePlay(
     await closeLeft(path, context.now);
     if (!isReported(path, manifest)) return report(path, args, context);
     throw new UserError({
-      message: `this play is complete: ${describeReason(manifest)} after ${iterations.done} of ${iterations.of} games`,
+      message: `this play has ended: ${describeReason(manifest)} after ${iterations.done} of ${iterations.of} games`,
       value: path,
       remedy: isLimited
         ? `raise the limit: policyloop resume ${path} limits.${reason.limit}=…`

@@ -24,7 +24,7 @@ export interface ModelService {
     readonly trainedTokens: number;
     /** Maximum number of requests per batch. */
     readonly slots: number;
-    /** Changes with the version, settings, adapters, device or threads, which all affect the answer to a seed. */
+    /** Changes with the version, settings, adapters, device or threads, which can affect the answer to a seed. */
     readonly fingerprint: string;
   };
   readonly now: () => Date;

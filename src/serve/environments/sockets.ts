@@ -35,7 +35,7 @@ export class SocketSessions {
     this.#note = note;
   }
 
-  /** Serves a client until it disconnects or ends the session. Never throws. */
+  /** Starts a client's session, or sends an error and closes the connection. Never throws. */
   async serve(socket: WebSocket, offered: OfferedEnvironment): Promise<void> {
     // After this event, `ws` itself closes the connection with a code.
     socket.on('error', () => {});

@@ -15,7 +15,7 @@ import type { HeldPrompt } from './prompt-caches.js';
 import type { PromptReading } from './prompt-reading.js';
 import type { Generation } from './protocol.js';
 
-/** The candidates' cache grows by this many slots; spare slots in whole blocks don't change the last bits of sums. */
+/** The candidates' cache grows in steps of this many slots; spare slots in whole blocks don't change the last bits of sums. */
 const ownBlock = 32;
 
 export interface Work {

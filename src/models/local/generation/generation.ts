@@ -110,7 +110,7 @@ export class TextGenerator {
     this.#working = false;
   }
 
-  /** The next request that can join the current ones: at most `most` in turn while another adapter's requests wait. */
+  /** The next request that can join the current ones. While other adapters' requests wait, at most `most` join. */
   #next(): Work | undefined {
     const works = this.#begun();
     const [begun] = works;

@@ -17,7 +17,7 @@ export class RequestError extends Error {
 
 /** Number of characters to encode at a time. A character takes about 3 µs, and up to 25 µs in a run of spaces. */
 const sliceLength = 2048;
-/** Prompts with at most this many characters aren't counted first, because counting takes as long as encoding. */
+/** Prompts with at most this many characters are encoded without being counted first, because that is quick. */
 const quicklyEncoded = 2 ** 16;
 
 /** Far more characters per token than any text has, unless it is mostly spaces. */
