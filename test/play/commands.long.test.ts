@@ -246,7 +246,7 @@ describe('plays among the runs', () => {
       { ...common, runs: ['buffers/other-*', named.expert!], unfinished: false },
       context,
     );
-    expect(printed.pop()).toContain('use the same seed');
+    expect(printed.pop()).toContain('play with the same seed');
   });
 
   it('go on by resume, unless they are complete or would be others', async () => {
