@@ -51,7 +51,7 @@ const noPositiveSignal: Check = ({ recipe, train, made }) => {
       recipe === 'preference'
         ? 'no two answers to a prompt differ in score'
         : 'no training example beats the best earlier score',
-    remedy: 'add runs of models or baselines that improve, or use --recipe hindsight',
+    remedy: `add runs of models or baselines that improve${recipe === 'hindsight' ? '' : ', or use --recipe hindsight (not for programs)'}`,
   };
 };
 

@@ -54,7 +54,7 @@ interface Networks {
   readonly value: NumericNetwork;
 }
 
-/** −mean min(r·A, clip(r)·A) + valueFactor·valueLoss − entropyFactor·entropy, and its gradients. */
+/** Computes −mean min(r·A, clip(r)·A) + `valueFactor`·(value loss) − `entropy`·(mean entropy), and its gradients. */
 export async function ppoLoss(
   { policy, value }: Networks,
   state: Pick<PpoState, 'theta' | 'valueTheta'>,

@@ -105,8 +105,8 @@ interface ValueTargets {
 }
 
 /**
- * Computes ½·mean squared error and its gradient. With a clip, each step contributes the larger of two squared
- * errors: with its value, and with its value clipped to ± clip around the previous value (as in OpenAI Baselines).
+ * Computes ½·mean squared error and its gradient. With `clip`, a step counts with the larger squared error of two
+ * values: its current one, and the same clipped to ± `clip` around the previous one (as in OpenAI Baselines).
  */
 export async function valueLoss(
   network: NumericNetwork,
