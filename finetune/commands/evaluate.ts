@@ -19,7 +19,7 @@ export const options = (y: Argv) =>
         ...kinds.text,
         demandOption: true,
         describe:
-          'GGUF file; directory of an adapter, a model or a training run; ollama:NAME; openai:NAME; or a baseline',
+          'Adapter, model or training run (a directory or GGUF file); or ollama:NAME, openai:NAME or a baseline',
       })
       .option('base', {
         ...kinds.text,

@@ -65,7 +65,7 @@ const equalWeights: Check = ({ recipe, train }) => {
   };
 };
 
-const tooLong: Check = ({ train, validation, lengths, context }) => {
+const tooLong: Check = ({ recipe, train, validation, lengths, context }) => {
   if (context === undefined) return undefined;
   const long = [...train, ...validation].filter((example) => {
     const { prompt, completion } = lengths.get(example)!;
@@ -75,7 +75,7 @@ const tooLong: Check = ({ train, validation, lengths, context }) => {
   return {
     kind: 'too-long',
     message: `${long.length} of ${train.length + validation.length} examples are longer than the context of ${context} tokens`,
-    remedy: 'train a model with a longer context, or use runs with a smaller memory.tokens or memory.best',
+    remedy: `train a model with a longer context, or ${recipe === 'demonstrations' ? 'lower --history' : 'use runs with a smaller memory.tokens or memory.best'}`,
   };
 };
 

@@ -169,7 +169,7 @@ function openArm(name: 'base' | 'tuned', spec: string, base: Arm | undefined, cw
   };
 }
 
-/** @throws UserError if the model was trained as an agent, because it can't propose parameters */
+/** @throws UserError for agents and numeric policies, because they can't propose parameters */
 function requireProposer(directory: string, name: Arm['name']): void {
   const lineage = readLineage(directory);
   const actor =

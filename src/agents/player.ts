@@ -197,7 +197,7 @@ class RunningGame<R extends Reply> {
     return this.#setting.agent.systemPrompt(isWhole ? undefined : this.#objective);
   }
 
-  /** The latest turns that fit `history` and the token limit; unclear replies since the last step are always kept. */
+  /** The latest turns that fit `history` and the token limit. Retries since the last step are always shown. */
   #shown(): readonly Turn<R>[] {
     const { history, historyTokens, speaker } = this.#setting;
     const most = Math.max(history, this.#unclear);

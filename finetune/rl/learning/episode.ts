@@ -78,7 +78,7 @@ export function episodeOf({
   };
 }
 
-/** Joins turns whose prompts continue the previous tokens. Drops tokens after the last trained one. */
+/** Joins turns whose prompts continue the previous tokens. Drops the tokens after each sequence's last trained one. */
 function sequencesOf(turns: readonly Pick<Played, 'reply'>[]): Pick<Episode, 'sequences' | 'ends'> {
   const completions: Completion[] = [];
   /** Cumulative number of trained tokens at the end of each turn. */

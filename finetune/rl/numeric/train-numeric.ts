@@ -38,7 +38,7 @@ export type NumericEvent =
       readonly best: boolean;
     }
   | { readonly kind: 'checkpoint'; readonly step: number }
-  /** `episodes`: number of training episodes. `returns`: of the final episodes, whose starts weren't used before. */
+  /** `episodes`: training episodes. `returns`: returns of the final episodes, whose starts weren't used before. */
   | {
       readonly kind: 'final';
       readonly step: number;

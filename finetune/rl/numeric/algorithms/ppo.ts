@@ -11,7 +11,7 @@ import { valueLoss } from './values.js';
 export interface PpoSettings {
   /** ε: ratios are clipped to 1 ± ε. */
   readonly clip: number;
-  /** In the loss, value estimates are clipped to ± this around their previous values; undefined disables clipping. */
+  /** Clips value estimates in the loss to ± this value around the previous ones; undefined disables clipping. */
   readonly valueClip?: number | undefined;
   readonly epochs: number;
   readonly minibatchSteps: number;
