@@ -81,7 +81,7 @@ export const options = (y: Argv) =>
     .option('json', common.json)
     .example(
       '$0 finetune dataset buffers/cooking --recipe demonstrations --min-return 1 --out datasets/cooking',
-      'from won games',
+      'from games that were won',
     )
     .example(
       '$0 finetune dataset "buffers/cartpole-*" --recipe improvement --out datasets/a',

@@ -52,7 +52,7 @@ export interface DatasetOptions extends GroupTargets, Omit<DemonstrationOptions,
   readonly context?: number | undefined;
 }
 
-/** A run given as input; possibly no examples were made from it. */
+/** A run given as input, even if no examples were made from it. */
 export interface Source {
   readonly run: string;
   readonly environment: string;

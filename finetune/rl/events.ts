@@ -80,7 +80,7 @@ const window = 10;
 interface Course {
   readonly before: readonly Step[];
   readonly now: readonly Step[];
-  /** True if recent episodes returned almost as much as the best episode so far. */
+  /** True if the mean return of recent updates is close to the best return so far. */
   readonly solved: boolean;
   /** True if the objective compares the episodes of a group. */
   readonly compares: boolean;
@@ -105,7 +105,7 @@ const watches: readonly Watch[] = [
       return {
         message: `${percent(flat)} of the groups had equal returns in the last ${window} updates, so nothing was learned from them`,
         remedy:
-          'raise groupSize or the temperature, choose easier starts, reward partial success, or stop if the task is solved',
+          'raise groupSize or the temperature, choose an easier task, reward partial success, or stop if the task is solved',
       };
     },
   },
@@ -158,12 +158,13 @@ const watches: readonly Watch[] = [
         return {
           message: lengths,
           remedy:
-            'set objective.variant=dr_grpo, which gives all tokens equal weight, or lower the learning rate',
+            'lower the learning rate; if objective.variant is grpo, use dr_grpo, which gives all tokens equal weight',
         };
       if (last >= 16 && last >= 3 * first)
         return {
           message: lengths,
-          remedy: 'lower maxTokens, or set objective.variant=dr_grpo, which gives all tokens equal weight',
+          remedy:
+            'lower maxTokens; if objective.variant is grpo, use dr_grpo, which gives all tokens equal weight',
         };
       return undefined;
     },

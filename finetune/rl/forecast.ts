@@ -9,7 +9,7 @@ import { estimateMemory, type MemoryEstimate, machineMemory } from '../train/mem
 import { type OpenedLearning, openLearning, type PlannedLearning } from './assemble.js';
 import type { Group } from './learning/episode.js';
 import { playAndLearn } from './online.js';
-import { answeringOf, evaluationSize, promptField, turnsOf } from './rl-config.js';
+import { answeringOf, evaluationSize, isProposer, promptField, turnsOf } from './rl-config.js';
 
 export interface Forecast {
   /** Estimated peak memory of an update, in bytes. */
@@ -121,9 +121,10 @@ function memoryOf(
   if (longest > decoder.contextTokens)
     throw new UserError({
       field: promptField(config),
-      value: longest,
-      message: `a prompt and its reply exceed the context of ${decoder.contextTokens} tokens`,
-      remedy: `reduce ${promptField(config)}`,
+      message: `a prompt and its reply have ${longest} tokens, more than the context of ${decoder.contextTokens}`,
+      remedy: isProposer(config)
+        ? 'lower experiment.memory.tokens or experiment.memory.best'
+        : 'lower agent.history, or set agent.historyTokens',
     });
   const wanted = config.groups * config.groupSize;
   const copies = Math.ceil(wanted / played.flat().length);

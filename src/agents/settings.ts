@@ -4,7 +4,7 @@ import { about } from '../models/settings.js';
 
 const count = (minimum: number) => z.int().min(minimum);
 
-/** What to do after a reply without an action: ask again, draw a random action, take the first, or give up. */
+/** After a reply without an action: ask again, draw a random action, take the first action, or end the episode. */
 export const fallbacks = ['ask-again', 'random', 'first', 'end'] as const;
 export type Fallback = (typeof fallbacks)[number];
 

@@ -144,7 +144,7 @@ export function plainName(text: string, otherwise: string): string {
   return `${name.slice(0, longestPart - 9)}-${createHash('sha256').update(text).digest('hex').slice(0, 8)}`;
 }
 
-/** Largest JSON file in a model directory; even vocabularies of a million tokens are smaller. */
+/** Maximum size of a JSON file in bytes; even vocabularies of a million tokens are smaller. */
 const largestJson = 128 * 2 ** 20;
 
 /**
@@ -194,7 +194,7 @@ export const isPattern = (text: string): boolean => /[*?]/.test(text);
 const mostFolders = 20_000;
 
 /**
- * Paths of the folders that match a pattern, relative to `from`. `*`, `?` and `**` never match links.
+ * Paths of the folders that match a pattern; a relative pattern starts at `from`. `*`, `?` and `**` never match links.
  * @throws UserError if the search covers too many folders
  */
 export function foldersMatching(pattern: string, from: string): readonly string[] {

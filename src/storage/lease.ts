@@ -27,7 +27,7 @@ export async function underLease<T>(path: string, work: () => T): Promise<T> {
   }
   throw new UserError({
     file: path,
-    message: `another process has held this lease for minutes (now ${read(path) ?? 'nobody'})`,
+    message: `other processes have held this lease for minutes (now ${read(path) ?? 'nobody'})`,
     remedy: 'if no runs are in progress, delete it',
   });
 }

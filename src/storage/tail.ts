@@ -32,7 +32,8 @@ export class Tail {
 
   /**
    * Passes new lines to `onLine`, skipping invalid JSON.
-   * @returns `again`: the file was truncated or replaced, so reading restarts; `more`: read on; `done`: nothing to read now
+   * @returns `again` if the file was truncated or replaced, so reading restarts; `more` if it has more to read now;
+   * otherwise `done`
    */
   look(onLine: (item: unknown) => void): 'again' | 'more' | 'done' {
     let descriptor: number;

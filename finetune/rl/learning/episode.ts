@@ -15,7 +15,7 @@ export interface RlTask {
   measure(sampler: Sampler, starts: readonly number[], seed: number): Promise<Measured>;
   /** State that the next groups depend on, in addition to the starts; stored in checkpoints. */
   readonly progress?: { save(): string; restore(saved: string): Promise<void> };
-  /** Hash of the user's own prompt set, including its partials; a resumed training needs the same. */
+  /** Hash of the user's own prompt set, including its partials; it must be unchanged when training resumes. */
   readonly prompts?: string;
   /** Results of baseline searches on the held-out tasks. */
   baselines?(): Promise<readonly Baseline[]>;
@@ -46,7 +46,7 @@ export interface SampledSequence extends TokenSequence {
 }
 
 export interface Episode {
-  /** The environment's message in each turn, which shows the current state; empty for answers of a proposer. */
+  /** The environment's message in each turn, which shows the current state; '' for answers of a proposer. */
   readonly states: readonly string[];
   readonly sequences: readonly SampledSequence[];
   readonly rewards: readonly number[];
@@ -78,7 +78,7 @@ export function episodeOf({
   };
 }
 
-/** Joins turns whose prompts continue the previous tokens. Drops tokens after the last trained one. */
+/** Joins turns whose prompts continue the previous tokens. Drops the tokens after each sequence's last trained one. */
 function sequencesOf(turns: readonly Pick<Played, 'reply'>[]): Pick<Episode, 'sequences' | 'ends'> {
   const completions: Completion[] = [];
   /** Cumulative number of trained tokens at the end of each turn. */

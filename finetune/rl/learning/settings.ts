@@ -31,7 +31,7 @@ export const learningSettings = z.strictObject({
     .enum(advantageScales)
     .default('group')
     .describe(
-      "Divide advantages by the group's or the batch's standard deviation, or not at all (grpo, reinforce)",
+      "For grpo and reinforce: divide advantages by the standard deviation of the group or the batch, or don't",
     ),
   limits: limitsSchema,
   learningRate: shared.learningRate(1e-5),

@@ -19,7 +19,7 @@ import { toolOf } from '../tool-turns.js';
 import { type EnvironmentView, environmentSets, viewOf } from './views.js';
 
 export interface PromptedAgent extends CompleteAgent {
-  /** SHA-256 of the set's templates; empty for `plain`. */
+  /** SHA-256 of the set's templates and their partials; empty for `plain`. */
   readonly hash: string;
 }
 
@@ -36,7 +36,7 @@ export interface AgentOptions {
 const plain = 'plain';
 const fileNames = ['system', 'observation', 'ask-again'] as const;
 
-/** Opens the agent of a prompt set, or the generic one for `plain`. @throws UserError if the set is missing or invalid */
+/** Opens a prompt set's agent, or the generic one for `plain`. @throws UserError if the set is missing or invalid */
 export function openAgent(given: AgentOptions): PromptedAgent {
   const { environment, options, reading } = given;
   const view = viewOf(environment.id, options);
