@@ -21,7 +21,7 @@ import { preflight } from './preflight.js';
 import { forecastPrompts } from './prompt-forecast.js';
 
 /**
- * Checks a config before it is run. Problems become findings of level `error`.
+ * Checks a config before it is run. Reports a config that can't be run with findings of level `error`.
  * @param offline if true, contacts no server, starts no program and imports no module
  */
 export async function checkConfig(

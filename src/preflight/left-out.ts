@@ -27,7 +27,7 @@ export function environmentLeftOut({ environment: { id } }: Config): readonly Le
   return [{ field: 'environment', value: id, unknown, needed: true }];
 }
 
-/** Lists the modules named in the config, except the environment and rewards of `adapt`. */
+/** Lists the modules named in the config, except for the environment and `adapt.reward`. */
 export function modulesLeftOut({
   critic,
   feedback,
@@ -101,7 +101,7 @@ export function notChecked({ field, value, unknown }: LeftOut): Finding {
 }
 
 /**
- * Opens and closes the model and, if requested, the environment, to find problems. Imports no module of a model.
+ * Opens and closes the model and, if requested, the environment, to find problems. Doesn't import a model's module.
  * @throws UserError with the problems of all parts
  */
 export async function openParts(

@@ -1,4 +1,4 @@
-/** Plays a module's environment, because mistakes in `reset` and `step` appear only then. */
+/** Plays a module's environment, because mistakes in `reset` and `step` appear only when they are called. */
 
 import { EnvironmentError } from '../environments/remote/remote-environment.js';
 import type { Assembly } from '../experiment/assemble.js';

@@ -93,19 +93,19 @@ function boundFindings({ config, environment: { id, maxSteps } }: Assembly): rea
       warning({
         field: 'prompts.optimum',
         value: optimum,
-        message: `the prompt states a return that ${id} can't reach: the optimum is ${best}`,
+        message: `the prompt states a mean return that ${id} can't reach: the upper bound is ${best}`,
         remedy: `set prompts.optimum=${possible}, or omit it with prompts.optimum=`,
       }),
     );
   } else if (optimum !== undefined) {
-    findings.push(found('prompts.optimum', `${optimum}; the bound is ${best}`));
+    findings.push(found('prompts.optimum', `${optimum}; the upper bound is ${best}`));
   }
   if (target !== undefined && isBeyond(target.return)) {
     findings.push(
       warning({
         field: 'target.return',
         value: target.return,
-        message: `is reachable only by luck: the highest possible mean return of ${id} is ${best}`,
+        message: `is reachable only by luck: the upper bound on the mean return of ${id} is ${best}`,
         remedy: `set target.return=${possible} or lower, or remove the target with target=`,
       }),
     );
@@ -113,7 +113,7 @@ function boundFindings({ config, environment: { id, maxSteps } }: Assembly): rea
   return findings;
 }
 
-/** Reports the maximum savings of racing; actual savings depend on the policies. */
+/** Reports how many episodes a run with racing can take; the actual number depends on the policies. */
 function racingFindings({ config, imported, racing }: Assembly): readonly Finding[] {
   if (racing === undefined) return [];
   const { evaluation, repeats, warmup } = config;
@@ -253,7 +253,7 @@ function rewardProblem({ environment: { id }, evaluation, model, prompts }: Conf
   );
 }
 
-/** Reports a description that is named after another environment. */
+/** Reports a description whose file is named after another environment. */
 function descriptionProblem(file: string | undefined, id: string): Problem | undefined {
   if (file === undefined) return undefined;
   const named = environmentName(basename(file, extname(file)));

@@ -35,7 +35,7 @@ export interface PromptForecast {
     /** Upper bound on that number for any tokenizer. */
     readonly bound: number;
   };
-  /** Estimated total tokens of a run with one prompt per iteration, without corrections. */
+  /** Estimated prompt tokens of a run with one prompt per iteration and no corrections. */
   readonly total: number;
   /** Tokens of an answer: `most` with a short explanation, `fewest` with parameters only. */
   readonly answer: Tokens;

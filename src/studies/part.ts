@@ -1,4 +1,4 @@
-/** A part of a plan, played by its own process, perhaps on another machine. All parts share `limits.total`. */
+/** A part of a plan, executed by its own process, perhaps on another machine. All parts share `limits.total`. */
 import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
@@ -149,7 +149,7 @@ const endShape = z.object({
   limit: z.custom<LimitName>((value) => typeof value === 'string' && value.startsWith('total.')).optional(),
 });
 
-/** Outcome of a plan or of one of its parts, as reported by the processes that played it. */
+/** Outcome of a plan or of one of its parts, as reported by the processes that executed it. */
 export interface PlanEnd {
   /** Runs that failed; a later command may retry them. */
   readonly failures: readonly { readonly run: string; readonly message: string }[];
@@ -159,7 +159,7 @@ export interface PlanEnd {
 
 const folderOf = (directory: string) => join(directory, 'parts');
 
-/** Writes the report of a part that wasn't interrupted; keeps earlier failures of runs it didn't play this time. */
+/** Writes the report of a part that wasn't interrupted; keeps earlier failures of runs that aren't in `played`. */
 export function writePartEnd(
   directory: string,
   { index, of }: { readonly index: number; readonly of: number },

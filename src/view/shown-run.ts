@@ -72,7 +72,8 @@ function animations(name: string, shown: readonly Animated[], config: RunFrame['
 export interface ShownIteration {
   /** Evaluations up to and including the iteration, oldest first. */
   readonly entries: readonly BufferEntry[];
-  /** Calls of the iteration. */
+  /** Calls of this iteration only. */
+
   readonly calls: readonly CallRecord[];
 }
 

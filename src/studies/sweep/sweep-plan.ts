@@ -93,7 +93,7 @@ function sameSettings(settings: readonly SweepSetting[]): readonly string[] {
     const text = JSON.stringify(config);
     const same = first.get(text);
     if (same === undefined) first.set(text, name);
-    return same === undefined ? [] : [`${name} is the same experiment as ${same}; both are played`];
+    return same === undefined ? [] : [`${name} is the same experiment as ${same}; both are run`];
   });
 }
 
