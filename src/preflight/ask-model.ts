@@ -47,7 +47,7 @@ export async function contextsOf(
   };
 }
 
-/** Tells each model the length of its longest prompt, so that servers load it only once, with enough context. */
+/** Tells each model how long its prompts can become, so that servers load it only once, with enough context. */
 export async function makeRoom(assembly: Assembly, signal: AbortSignal | undefined): Promise<void> {
   const model = languageModelIn(assembly.model);
   const others = [assembly.critic?.model, assembly.feedback?.model];
@@ -73,8 +73,8 @@ const probe = {
 } as const;
 
 /**
- * Asks the proposing model for a first proposal, and the other models for a short answer. Skips baselines and modules
- * without `generate`.
+ * Asks the proposing model for a first proposal, and the models for the critic (if it has its own) and for feedback for
+ * a short answer. Skips baselines and modules without `generate`.
  */
 export async function askModel(
   assembly: Assembly,

@@ -39,9 +39,9 @@ export interface PromptForecast {
   readonly total: number;
   /** Tokens of an answer: `most` with a short explanation, `fewest` with parameters only. */
   readonly answer: Tokens;
-  /** Minimum number of evaluations that fit into `memory.tokens`. */
+  /** Number of evaluations that fit into `memory.tokens` if all are as long as possible. */
   readonly room: number;
-  /** Maximum estimated tokens per evaluation in the history. */
+  /** Estimated tokens of the longest possible evaluation in the history. */
   readonly entryTokens: number;
   readonly critic?: LongestPrompt;
   readonly feedback?: LongestPrompt;
@@ -55,8 +55,8 @@ export interface LongestPrompt {
 }
 
 /**
- * `most`: a high estimate for the longest numbers. `fewest`: a low estimate for the shortest numbers. For prompts, exact
- * counts replace the estimates if the model counts tokens.
+ * `most`: a high estimate for the longest numbers. `fewest`: a low estimate for the shortest numbers. For prompts,
+ * exact counts replace the estimates if the model counts tokens.
  */
 export interface Tokens {
   readonly most: number;

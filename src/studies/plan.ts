@@ -22,7 +22,7 @@ export interface PlanEntry {
   /** Labels that identify a run within a study. */
   readonly experiment?: string;
   readonly arm?: string;
-  /** 0-based index of the repeat, seed or history. Results so far are written once all runs with an index have ended. */
+  /** 0-based index of the repeat, seed or history. Once all its runs have ended, the results so far are written. */
   readonly repeat?: number;
 }
 

@@ -1,4 +1,4 @@
-/** Executes a config: a single run or its repeats. */
+/** Runs a config: once or, with `repeats`, several times. */
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { withWorkers } from '../base/command.js';
@@ -38,7 +38,7 @@ interface ConfigArguments extends PlayArguments {
   readonly workers?: number | undefined;
 }
 
-/** Executes a config or, with `dryRun`, prints its first prompt. Returns the exit code. */
+/** Runs a config or, with `dryRun`, prints the prompt without calling a model. Returns the exit code. */
 export async function playConfig(
   args: ConfigArguments &
     DryRunHistory & {

@@ -158,7 +158,7 @@ async function playPart<Entry extends PlanEntry>(
   return played;
 }
 
-/** When results are written before a repeat has ended: minimum milliseconds between writes, and maximum share of time. */
+/** Limits on writing results before a repeat has ended: minimum milliseconds between writes, maximum share of time. */
 const leastBetweenWrites = 1000;
 const writeShare = 0.05;
 

@@ -40,7 +40,7 @@ export const action =
 const names = z.array(z.string()).min(1, 'select at least one run').max(10_000);
 const tags = z.array(z.string()).max(100).default([]);
 
-/** Tags or untags runs and training runs, including all in selected directories. @throws UserError for an invalid tag */
+/** Tags or untags runs and training runs, also those in selected directories. @throws UserError for an invalid tag */
 export const tagItems = action(
   z.strictObject({ of: names, add: tags, remove: tags }),
   async ({ add, of, remove }, { live, placeOf }) => {

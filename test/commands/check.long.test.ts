@@ -208,7 +208,7 @@ describe('well-known defects are explained', () => {
     const of = (more: string) => `environment: HalfCheetah-v5\n${more}`;
     const cut = await check(of('model: { provider: ollama, name: tiny, maxTokens: 64 }\n'));
     expect(cut.code).toBe(2);
-    expect(cut.text).toContain('an answer of 108 parameters takes at least');
+    expect(cut.text).toContain('an answer with 108 parameters takes at least');
     const memory = await check(of(`${model}memory: { tokens: 300 }\n`));
     expect(bad(memory).map(({ field }) => field)).toEqual(['memory.tokens']);
     const limit = await check(of(`${model}limits: { tokens: 1000 }\n`));

@@ -26,7 +26,7 @@ import {
 } from '../../web/study.js';
 import type { ContestantFigures, ModelDifference, ModelsResult, Share } from './models-result.js';
 
-/** Formats whole percents: with few histories, intervals are too wide for decimals to matter. */
+/** Formats a share in whole percent: with few histories, intervals are too wide for decimals to matter. */
 const formatPercent = (share: number): string => `${Math.round(100 * share)} %`;
 
 type Columns = readonly Column<ContestantFigures>[];

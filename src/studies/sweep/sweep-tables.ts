@@ -63,7 +63,7 @@ export function settingColumns(settings: readonly SettingFigures[]): readonly Co
   ];
 }
 
-/** Number of tested effects or of tested interactions, whichever is larger; Holm's correction treats them separately. */
+/** Number of tested effects or of tested interactions, whichever is larger: Holm's method corrects them separately. */
 export const tested = (effects: Effects | null): number =>
   largest(
     [effects?.main ?? [], effects?.interactions ?? []].map((all) => all.filter(({ p }) => p !== null).length),

@@ -227,7 +227,7 @@ function report(
     '',
     ...failureLines(played),
     ...(played.limit ? [`stopped at the limit of ${played.limit}`] : []),
-    `runs        ${plural(played.complete, 'run')} complete, ${formatDuration(result.activeMs)} of play: ${out}`,
+    `runs        ${plural(played.complete, 'run')} complete, total time ${formatDuration(result.activeMs)}: ${out}`,
     ...(result.usage.promptTokens > 0 ? [`usage       ${formatUsage(result.usage)}`] : []),
     `page        ${shownPath(resolve(directory, runFiles.report), context.cwd)}`,
     ...(played.limit
