@@ -121,8 +121,8 @@ function racingFindings({ config, imported, racing }: Assembly): readonly Findin
   const { block, confidence, highest } = racing;
   const lost =
     confidence === 1
-      ? 'only policies that can no longer reach the best are cut short'
-      : `at most ${Number((100 * (1 - confidence)).toPrecision(3))} % of the policies that would reach the best are cut short`;
+      ? 'only policies that can no longer match the best so far are cut short'
+      : `at most ${Number((100 * (1 - confidence)).toPrecision(3))} % of the policies that would match the best so far are cut short`;
   return [
     found(
       'evaluation.racing',
@@ -156,7 +156,8 @@ function promptFindings(
           field: 'prompts.set',
           value: prompts.set,
           message: 'the prompt never shows how to write a program, so replies are likely to be rejected',
-          remedy: 'include the partial {{> program-answer}}',
+          remedy:
+            'show the answer format in a code block, as prompts/programs/partials/program-answer.hbs does',
         }
       : named.length === 0 &&
         !/"params"/.test(text) && {

@@ -96,7 +96,7 @@ export interface BaselinesResult {
   readonly budget: Budget;
   readonly seeds: readonly number[];
   readonly rows: readonly BaselineRow[];
-  /** Differences between every two baselines on a task: the later one minus the earlier one. */
+  /** Differences between all pairs of baselines on each task: the later one minus the earlier one. */
   readonly differences: readonly BaselineDifference[];
   readonly failures: readonly BaselineFailure[];
   readonly runs: readonly BaselineRun[];

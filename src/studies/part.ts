@@ -35,7 +35,7 @@ export function partOf(text: string | undefined): Part | undefined {
 
 const mostParts = 10_000;
 
-/** Subdirectory of a plan with the usage and rate limits that its runs share. */
+/** Subdirectory of a plan that holds the usage and the rate limits shared by its runs. */
 export const limitsFolder = 'limits';
 
 /** A part's usage, which it publishes in a file for the other parts to read. */
@@ -57,7 +57,6 @@ export function writeUse(directory: string, part: Part, use: PartUse): void {
 export class PartBudget {
   readonly #directory: string;
   readonly #part: Part;
-  /** Usage of this part. */
   readonly #own: { spent: Amounts; reserved: Amounts };
   readonly #activeMs: () => number;
   #others: PartUse = { spent: nothing, reserved: nothing, activeMs: 0 };

@@ -233,7 +233,7 @@ class Player<Entry extends PlanEntry> {
     }
   }
 
-  /** Shows each note only once, because each run repeats the notes about its model; adds the plan's stop requests. */
+  /** Adds the plan's stop requests, and shows each note only once, because every run repeats the notes about its model. */
   #contextOfRuns(context: CommandContext): CommandContext {
     const said = new Set<string>();
     const { finish, abort } = context.stop;

@@ -16,7 +16,7 @@ function isSame(a: string, b: string): boolean {
 /** Value of the Authorization header that pages send. A cookie would also be sent to other ports of the host. */
 export const authorizationOf = (token: string): string => `Bearer ${token}`;
 
-/** Key that gives access to a single address, for requests that can't send headers, such as those for pictures. */
+/** Key that gives access to a single address, for requests that can't send headers, such as requests for pictures. */
 const keyOf = (token: string, address: string): string =>
   createHmac('sha256', token).update(address).digest('base64url');
 

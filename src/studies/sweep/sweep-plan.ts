@@ -105,7 +105,8 @@ function requireOneTask(settings: readonly SweepSetting[]): void {
     field: 'environment',
     message: "returns of different environments can't be compared",
     value: ids.join(', '),
-    remedy: 'run a sweep per environment; for several tasks, use policyloop controls or finetune evaluate',
+    remedy:
+      'run a sweep per environment; for several tasks, use policyloop controls or policyloop finetune evaluate',
   });
 }
 
