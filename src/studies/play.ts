@@ -233,7 +233,7 @@ class Player<Entry extends PlanEntry> {
     }
   }
 
-  /** Adds the plan's stop requests, and shows each note only once, because every run repeats the notes about its model. */
+  /** Adds the plan's stop requests, and shows a note that several runs repeat only once. */
   #contextOfRuns(context: CommandContext): CommandContext {
     const said = new Set<string>();
     const { finish, abort } = context.stop;

@@ -235,7 +235,7 @@ describe('an environment of a module', () => {
     expect(await checked('{ observation: [0], reward: action, terminated: false }')).toContainEqual({
       level: 'ok',
       field: 'environment',
-      message: 'a trial episode works, and repeats with the same seed',
+      message: 'a trial episode works, and repeating it with the same seed gives the same result',
     });
   });
 
