@@ -73,7 +73,6 @@ export interface ShownIteration {
   /** Evaluations up to and including the iteration, oldest first. */
   readonly entries: readonly BufferEntry[];
   /** Calls of this iteration only. */
-
   readonly calls: readonly CallRecord[];
 }
 
