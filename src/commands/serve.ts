@@ -35,7 +35,7 @@ export const options = (y: Argv) =>
     .option('threads', { ...kinds.number, describe: 'CPU threads (default: one per free core)' })
     .option('batch', {
       ...kinds.number,
-      describe: 'Requests per batch on the CPU (default: one at a time)',
+      describe: 'Maximum number of requests answered together, only on the CPU (default: 1)',
     })
     .option('context-tokens', {
       ...kinds.number,

@@ -144,7 +144,7 @@ function withinReturns(manifest: Manifest, { environment, evaluation }: Config):
 
 const nothing = { kind: 'box', low: [], high: [] } as const;
 
-/** Opens the environment and policies from built-in and recorded data, without running anyone's code. */
+/** Creates the environment and policies from built-in and recorded data, without running user code. */
 async function shownParts({
   config,
   manifest,
@@ -194,6 +194,7 @@ export function notablePolicies(
 }
 
 /**
+ * Finds a policy that the run evaluated.
  * @param wanted `best`, `worst`, `first`, or an iteration number
  * @param candidate 1-based candidate number within that iteration; defaults to the best one
  * @throws UserError if the run has evaluated no such policy, or `candidate` is set without an iteration number
