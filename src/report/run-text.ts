@@ -155,7 +155,7 @@ export function runText(run: OpenedRun, shown: Shown): string {
     tooClose &&
       `novelty   ${plural(tooClose.asked + tooClose.moved, 'proposal')} too close to earlier ones: ${tooClose.asked} rejected, ${tooClose.moved} moved`,
     screened &&
-      `screening ${screened.evaluated} of ${plural(screened.proposed, 'proposal')} evaluated, selected by screening`,
+      `screening ${screened.evaluated} of ${plural(screened.proposed, 'proposal')} selected for evaluation`,
     `rejected  ${describeFailures(figures.failures)}`,
     figures.tags.length > 0 && `tags      ${figures.tags.join(' ')}`,
     figures.note !== undefined && `note      ${figures.note}`,

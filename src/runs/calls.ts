@@ -16,9 +16,9 @@ export const callId = ({ iteration, candidate, attempt }: CallPosition): string 
   `iteration ${iteration}, candidate ${candidate}, attempt ${attempt}`;
 
 /**
- * The purpose of a call. A correction in answer to a critic or feedback call has the purpose `critic` or `feedback`.
- * Throughout the project, a *call* asks a model once, a *proposal* is the first call for a *candidate* together with
- * its corrections, and an *evaluation* is a policy together with the episodes that it played.
+ * The purpose of a call. Corrections of critic and feedback calls have the purposes `critic` and `feedback`. Throughout
+ * the project, a *call* asks a model once, a *proposal* is the first call for a *candidate* together with its
+ * corrections, and an *evaluation* is a policy together with the episodes that it played.
  */
 export type CallPurpose = 'proposal' | 'correction' | 'critic' | 'feedback';
 
@@ -38,7 +38,7 @@ export function stageOf(call: Purposeful): Stage {
 
 export type Stage = Exclude<CallPurpose, 'correction'>;
 
-/** Candidate numbers of the revision and of the feedback question, which follow those of the proposals. */
+/** Candidate numbers of the critic's revision and of the feedback question; they follow the proposals' numbers. */
 export const numbersAfter = (candidates: number) => ({ critic: candidates, feedback: candidates + 1 });
 
 /** Why a reply was rejected; `ambiguous` occurs only in older runs. */
@@ -66,7 +66,7 @@ export interface CallRecord extends CallPosition {
         readonly parameters: ParameterVector;
         /** The return that the reply predicts. */
         readonly predicted?: number;
-        /** Set if a proposal was moved because it was too close to an evaluated one: its original parameters and distance. */
+        /** The original parameters and distance of a proposal that was moved because it was too close to an earlier one. */
         readonly moved?: { readonly from: ParameterVector; readonly distance: number };
         readonly program?: string;
         readonly action?: Action;
@@ -88,7 +88,7 @@ export interface CallRecord extends CallPosition {
 /** A finished call; `outcome` is absent until its answer is processed. */
 export type EndedCall = Omit<CallRecord, 'outcome'> & Partial<Pick<CallRecord, 'outcome'>>;
 
-/** The kinds of all faults in a call, its failed attempts and its reply. */
+/** The kinds of all faults of a call: in its failed attempts, in the call itself and in its reply. */
 export function faultsOf({ completion, outcome }: EndedCall): readonly string[] {
   const tries = outcome?.kind === 'error' ? outcome.failedTries : completion?.failedTries;
   return [
@@ -111,7 +111,7 @@ export interface UsageTotals {
   readonly latencyMs: number;
   /** Absent without a price. */
   readonly cost?: number;
-  /** Month of the oldest list price used for the cost, e.g. `2026-09`; absent if only `model.price` was used. */
+  /** Month of the oldest list price used for the cost, e.g. `2026-09`; absent if no list price was used. */
   readonly listed?: string;
   /** Upper bound on the tokens that the provider didn't report; it counts towards limits. */
   readonly unreported?: number;

@@ -19,7 +19,7 @@ export interface GameTurn {
   readonly reward: number;
 }
 
-/** A line of `episodes.jsonl` for a play. The calls of a game have the same iteration and candidate. */
+/** A line of `episodes.jsonl` for a play. A game's calls have the same iteration and candidate numbers. */
 export interface GameRecord {
   /** 1-based index of the batch of concurrent games. */
   readonly iteration: number;
@@ -129,11 +129,11 @@ export interface Revision {
   readonly kind: 'revised';
   readonly iteration: number;
   readonly candidate: number;
-  /** Number of the candidate that was revised. */
+  /** Number of the candidate that the critic was asked to revise. */
   readonly revises: number;
   /** `kept`: the critic changed nothing. `rejected`: no usable revision. */
   readonly result: 'better' | 'no-better' | 'kept' | 'rejected';
-  /** Score of the revised candidate. */
+  /** Score of that candidate. */
   readonly before: number;
   /** Score of the revision, if it was evaluated. */
   readonly after?: number;

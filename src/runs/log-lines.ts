@@ -39,7 +39,7 @@ const logFields = {
   ],
 } as const satisfies Record<LogName, readonly Field[]>;
 
-/** Beginning of each complete line in the large logs, and text that it must contain. */
+/** The beginning of each complete line in the large logs, and text that the line must contain. */
 const placePattern = /^\{"iteration":(\d+),"candidate":(\d+),/;
 const marker = { episodes: ',"episode":', calls: '"outcome":{"kind":"' } as const;
 

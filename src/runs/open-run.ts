@@ -21,7 +21,6 @@ import type { RecordedRun } from './logs.js';
 import type { Manifest } from './manifest.js';
 import { openLogs, readManifest, runFiles } from './reader.js';
 
-/** A run opened for reading. */
 export interface OpenedRun {
   readonly path: string;
   readonly manifest: Manifest;

@@ -22,8 +22,8 @@ export const structureText = ([structure = 0]: ParameterVector): string =>
 const mostLines = 60;
 
 /**
- * The lines of a source, indented so that none can be mistaken for policyloop's own output. If at least two would
- * follow the first 60, they are left out.
+ * The lines of a source, indented so that none can be mistaken for policyloop's own output. Lines after the 60th are
+ * omitted if there are at least two.
  * @param whole command that shows the whole source
  */
 export function sourceLines(source: string, indent: number, whole: string): readonly string[] {

@@ -1,4 +1,3 @@
-/** Reads run directories. */
 import { existsSync, lstatSync } from 'node:fs';
 import { join } from 'node:path';
 import type { z } from 'zod';

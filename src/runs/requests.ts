@@ -134,7 +134,7 @@ const questionShape = z.object({
     .string()
     .regex(/^feedback-\d{4,}\.gif$/)
     .nullable(),
-  /** The asking process, as recorded in the run's lock. Questions from any other process are ignored: it was killed. */
+  /** The asking process, as recorded in the run's lock. A question from any other process is left over and ignored. */
   by: z.string(),
 });
 

@@ -48,7 +48,7 @@ function capsTable(caps: readonly Cap[] | undefined): Html | undefined {
     number('of', ({ cap, limit }) => amount(limit, cap)),
     barColumn(({ cap, used }) => used / cap),
   ])}
-<p class="note">A run stops before a call that could exceed a limit, so usage usually stays below it.</p>`;
+<p class="note">A run stops before a call that could exceed a limit, so usage usually stays below the limit.</p>`;
 }
 
 /** Spells out a limit: `perCall.promptTokens` becomes `prompt tokens per call`. */

@@ -29,7 +29,7 @@ export interface Named {
 
 /**
  * Path of the only run or group of repeats with this name.
- * @throws UserError if none or several match; it suggests names if there are any
+ * @throws UserError if none or several match; the error suggests names if there are any
  */
 export const findRun = (name: string, places: RunPlaces): string =>
   findNamed(name, places, ['run', 'repeats']).path;
@@ -42,7 +42,7 @@ export function findTraining(name: string, places: RunPlaces): string | undefine
 
 /**
  * The only item of these kinds with this name.
- * @throws UserError if none or several match; it suggests names if there are any
+ * @throws UserError if none or several match; the error suggests names if there are any
  */
 export function findNamed(name: string, places: RunPlaces, kinds: readonly Kind[]): Named {
   const found = matches(name, places, isOneOf(kinds));
@@ -113,7 +113,7 @@ function runsMatching(
 /**
  * Paths of the runs, directories of runs and training runs that match a name or pattern. The runs directory, the folder
  * of training runs, and their parents don't match.
- * @throws UserError if nothing matches, or the name is ambiguous; it suggests names
+ * @throws UserError if nothing matches, or the name is ambiguous; the error suggests names
  */
 export function findAll(name: string, places: RunPlaces): readonly string[] {
   const whole = [resolve(places.cwd, places.runsDir), ...trainingFolders(places)];

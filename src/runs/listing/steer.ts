@@ -88,7 +88,7 @@ const playedOf = (paths: readonly string[]): readonly string[] =>
   paths.filter((path) => isLive(playedAt(path).status));
 
 /**
- * Sends a command to the process that executes `path`, and waits for up to `seconds` for its execution.
+ * Sends a command to the process that executes `path`, and waits up to `seconds` for the command to be executed.
  * @throws UserError if no process executes `path`, or its settings can't change while it is running
  */
 export async function steer(path: string, request: SteeringRequest, seconds: number): Promise<Steered> {

@@ -162,8 +162,8 @@ export function exportEventFiles(runs: readonly ListedRun[], directory: string):
 const number = (value: unknown) => (typeof value === 'number' ? value : undefined);
 
 /**
- * Yields a point without values at the start, one point per iteration with scores, at the time when it ended, and the
- * confirmed return at the last iteration.
+ * Yields an empty point for the start, a point for each iteration that has scores, with the time when it ended, and a
+ * point for the confirmed return at the last iteration.
  */
 function* pointsOf(run: ListedRun): Generator<Point> {
   const row = runRow(run);

@@ -38,7 +38,11 @@ export const tables = {
   runs: [
     run,
     column('environment', 'VARCHAR', 'id of the environment'),
-    column('model', 'VARCHAR', 'id of the model; `control/…` for a baseline, `player/…` for another player'),
+    column(
+      'model',
+      'VARCHAR',
+      'id of the model; `control/…` for a baseline, `player/…` for a play without one',
+    ),
     column('seed', 'BIGINT', 'root seed of the run'),
     column('status', 'VARCHAR', 'completed, running, paused, interrupted, failed or crashed'),
     column('iterations', 'INTEGER', 'complete iterations or, for `policyloop play`, games'),
@@ -47,7 +51,7 @@ export const tables = {
     column(
       'confirmed',
       'DOUBLE',
-      'mean return of the chosen policy on unseen episodes; of all games for a play',
+      'mean return of the chosen policy on unseen episodes or, for `policyloop play`, of all games',
     ),
     column('confirmed_low', 'DOUBLE', 'lower end of its 95 % interval'),
     column('confirmed_high', 'DOUBLE', 'upper end of its 95 % interval'),
@@ -57,7 +61,7 @@ export const tables = {
     column('cached_tokens', 'BIGINT', "prompt tokens read from the provider's cache"),
     column('completion_tokens', 'BIGINT', 'tokens of all replies'),
     column('cost', 'DOUBLE', 'in US dollars, or in the currency of `model.price`'),
-    column('minutes', 'DOUBLE', 'running time in all, without pauses'),
+    column('minutes', 'DOUBLE', 'total running time, without pauses'),
     column('started', 'TIMESTAMP', 'start time, in UTC'),
     column('tags', 'VARCHAR[]', 'tags set with `policyloop tag`'),
     column('note', 'VARCHAR', 'note set with `policyloop note`'),
@@ -74,7 +78,7 @@ export const tables = {
     column('lowest', 'DOUBLE', 'lowest episode return'),
     column('highest', 'DOUBLE', 'highest episode return'),
     column('steps', 'BIGINT', 'total steps of its episodes'),
-    column('parameters', 'DOUBLE[]', 'parameters of the policy; of a program, its constants'),
+    column('parameters', 'DOUBLE[]', 'parameters of the policy; for a program, its constants'),
     column('program', 'VARCHAR', 'source of the program'),
     column('structure', 'VARCHAR', 'equal for programs that differ only in constants, comments and layout'),
   ],
@@ -97,7 +101,7 @@ export const tables = {
     column(
       'behind',
       'INTEGER',
-      'with `pipeline`: earlier iterations whose results its prompt could not show yet',
+      'with `pipeline`: number of earlier iterations whose results the prompt could not show yet',
     ),
     column('outcome', 'VARCHAR', 'accepted, rejected or error'),
     column('fault', 'VARCHAR', 'why the reply was rejected, or the kind of error'),
