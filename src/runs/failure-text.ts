@@ -22,7 +22,7 @@ export const faultMeaning: Readonly<Record<ModelErrorKind | ReplyFault, string>>
   'not-found': 'unknown model or address',
   'bad-request': 'the request was rejected as invalid',
   'not-recorded': "the replayed run doesn't contain this call",
-  aborted: 'stopped by the user or by a time limit',
+  aborted: 'stopped by the user, by a time limit or by a crash',
   'no-text': 'a reply without text',
   loop: 'one phrase repeated until the length limit',
   overlong: 'a reply longer than requested',

@@ -240,7 +240,7 @@ export const runNames = (places: RunPlaces): readonly string[] => [
 ];
 
 /**
- * Items whose name or base name begins with `start`, or only those with this base name if there are any. A matching
+ * Items whose name or base name begins with `start`; if some base names equal `start`, only those items. A matching
  * directory replaces its contents.
  */
 function beginningWith(start: string, all: readonly Named[], places: RunPlaces): readonly Named[] {
