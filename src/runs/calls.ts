@@ -66,7 +66,7 @@ export interface CallRecord extends CallPosition {
         readonly parameters: ParameterVector;
         /** The return that the reply predicts. */
         readonly predicted?: number;
-        /** The original parameters and distance of a proposal that was moved because it was too close to an earlier one. */
+        /** Original parameters and distance of a proposal that was moved because it was too close to an earlier one. */
         readonly moved?: { readonly from: ParameterVector; readonly distance: number };
         readonly program?: string;
         readonly action?: Action;
