@@ -22,7 +22,7 @@ export interface GroupDifference {
   /** `paired`: by seed. `welch`: unpaired. `none`: not comparable, because of `reason`. */
   readonly test: 'paired' | 'welch' | 'none';
   readonly reason?: string;
-  /** Number of pairs, or of runs in each group. */
+  /** Number of pairs, or of seeds with a confirmed return in each group. */
   readonly counts: readonly number[];
   /** `of` − `against`. */
   readonly difference: number | null;
@@ -38,8 +38,8 @@ export interface GroupDifference {
 }
 
 /**
- * Compares all pairs of groups within a task, the later group against the earlier: `compare baseline new` shows
- * what `new` adds.
+ * Compares all pairs of groups within a task, each group against the earlier ones: `compare baseline new` shows what
+ * `new` adds.
  */
 export function differencesOf(
   tasks: readonly { readonly groups: readonly RunGroup[] }[],
@@ -156,7 +156,7 @@ function ownValues(group: RunGroup, key: string): ReadonlySet<string> {
   return own;
 }
 
-/** Describes differences between the groups of an environment that could mislead. */
+/** Describes differences between and within the groups of an environment that make the comparison misleading. */
 export function cautions(
   { groups, named }: TaskGroups,
   by: readonly string[] | undefined,
@@ -256,7 +256,7 @@ function ofRuns({ name, runs }: RunGroup): readonly string[] {
       ? []
       : [`${name}: ${unconfirmed.length} ${of} have no confirmed return and are left out of its mean`]),
     ...(versions.length > 1
-      ? [`${name}: played by different versions of policyloop, ${versions.join(', ')}`]
+      ? [`${name}: its runs used different versions of policyloop: ${versions.join(', ')}`]
       : []),
   ];
 }

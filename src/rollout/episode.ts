@@ -1,7 +1,7 @@
 import type { Action, Environment, Observation, Step } from '../environments/environment.js';
 import { type Policy, policyFor } from '../policies/policy.js';
 
-/** A finished episode. */
+/** The totals of an episode, and how it ended; if it is in progress, both flags are false. */
 export interface Episode {
   /** Undiscounted sum of the rewards. */
   readonly return: number;

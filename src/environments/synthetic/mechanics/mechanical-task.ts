@@ -73,7 +73,7 @@ export class MechanicalTask implements Task {
   }
 }
 
-/** Motors that push one driven coordinate each; more than two are continuous. @param strengths sizes of pushes */
+/** Draws a motor for each driven coordinate; more than two are continuous. @param strengths sizes of their pushes */
 export function drawMotors(
   random: RandomGenerator,
   plant: Plant,
