@@ -108,7 +108,7 @@ export function parseMaze(lines: readonly string[]): Maze {
   }
 }
 
-/** Carves a maze by a random depth-first walk from the top left corner, then removes a share of the other inner walls. */
+/** Carves a maze by a random depth-first walk from the top left, then removes a share of the remaining inner walls. */
 export function carveMaze(width: number, height: number, seed: number, loopShare: number): Maze {
   const random = createGenerator(seed);
   const lines = closedLines(width, height);
