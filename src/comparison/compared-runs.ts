@@ -124,7 +124,7 @@ function spentAfter(
   });
 }
 
-/** The best score after each evaluation of the budget; before the first score, equal to the first score. */
+/** The best score so far after each evaluation of the budget; before the first score, equal to the first score. */
 function bestSoFar(
   entries: readonly Scored[],
   spent: readonly number[],

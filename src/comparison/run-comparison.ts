@@ -22,7 +22,7 @@ export interface TimeToTarget {
   readonly reached: boolean;
   /** Iteration (1-based) in which it reached the target, otherwise its last iteration. */
   readonly iteration: number;
-  /** Number of evaluations up to that iteration, including the warm-up. */
+  /** Number of evaluations by the end of that iteration, including the warm-up. */
   readonly evaluation: number;
 }
 

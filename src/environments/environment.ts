@@ -72,9 +72,9 @@ export interface TextInfo {
   readonly maxScore: number | null;
   readonly won: boolean;
   readonly lost: boolean;
-  /** Number of commands that were understood; null if unknown. */
+  /** Number of commands executed so far; null if unknown. */
   readonly moves: number | null;
-  /** Commands that currently change or show something, sorted and without duplicates; null if unknown. */
+  /** Commands that currently change or show something; null if unknown. */
   readonly admissible: readonly string[] | null;
 }
 

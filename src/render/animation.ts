@@ -64,7 +64,7 @@ export interface Caption {
   readonly step: string;
 }
 
-/** Captions of all moments. Their returns have the same number of decimals, so that the digits don't shift. */
+/** Captions of all moments. Their returns have the same number of decimals, so the digits don't shift. */
 export function captionsOf({ moments }: Pick<Animation, 'moments'>): readonly Caption[] {
   const decimals = moments.every((moment) => Number.isInteger(moment.return))
     ? 0

@@ -8,7 +8,7 @@ export interface Episode {
   /** Number of steps. */
   readonly length: number;
   readonly terminated: boolean;
-  /** True if the environment's time limit or `maxSteps` ended the episode. */
+  /** True if the environment or `maxSteps` cut the episode off. */
   readonly truncated: boolean;
 }
 

@@ -120,7 +120,7 @@ export function bestEntry(entries: readonly BufferEntry[]): BufferEntry | undefi
   return best;
 }
 
-/** The best `count` entries with distinct parameters, best first; ties go to earlier ones. Skips shortened evaluations. */
+/** The best `count` entries with distinct parameters, best first, then oldest first. Skips evaluations cut short. */
 export function bestEntries(entries: readonly BufferEntry[], count: number): readonly BufferEntry[] {
   const ranked = entries.filter(({ planned }) => planned === undefined).toSorted((a, b) => b.score - a.score);
   const best = new Map<string, BufferEntry>();

@@ -99,7 +99,7 @@ export const textCatalogue: readonly CatalogueEntry[] = [
   ),
 ];
 
-/** The entry for a TextWorld game: `textworld:` followed by the path of its `.json` or compiled story. */
+/** The entry for a TextWorld game, whose id is `textworld:` and the path of its `.json` or compiled story. */
 function textWorldEntry(id: string): CatalogueEntry {
   const file = id.slice(textWorldPrefix.length);
   if (isStory(file)) return entry(id, {}, noOptions, () => new TextGameTask(loadStory(file)));

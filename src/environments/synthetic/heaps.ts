@@ -15,7 +15,7 @@ interface Rules {
   readonly moves: readonly Move[];
   /** True if taking the last stick loses. */
   readonly misere: boolean;
-  /** Probability that an opponent who could win moves randomly; undefined: never, without drawing a random number. */
+  /** Probability that an opponent who could win moves randomly. If undefined, it never does, and no draw decides. */
   readonly errors: number | undefined;
 }
 

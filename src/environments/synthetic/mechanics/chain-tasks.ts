@@ -123,7 +123,10 @@ function drawJoints(random: RandomGenerator, links: number): readonly number[] {
   return Array.from({ length: links }, (_, i) => i);
 }
 
-/** Swinging up one or two links with weak motors. Reward: −1 per step until up, or a bonus or height minus costs. */
+/**
+ * Swinging up one or two links with weak motors. The reward is −1 per step until they are up; a bonus once they are up,
+ * minus the cost of effort; or the height of the tip, minus the costs of effort and, in some draws, speed.
+ */
 export const drawSwing: Draw<object> = (random) => {
   const links = chance(random, 0.7) ? 1 : 2;
   const each = (low: number, high: number) => logUniforms(random, links, low, high);

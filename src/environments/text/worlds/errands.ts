@@ -66,7 +66,7 @@ export const mapReaderOptions = z.strictObject({
   fold,
 });
 
-/** The player must bring a coin from a named room to a box in the first room, and has a map of the connections. */
+/** The player must bring a coin from a named room to a box in the start room, and has a map of the connections. */
 export function mapReaderGame(options: z.output<typeof mapReaderOptions>, random: RandomGenerator): TextGame {
   const layout = drawIn(options.fold, () => drawLayout(options, random), describeLayout);
   const start = random.integers(0, options.rooms);
