@@ -1,6 +1,6 @@
 /**
- * Bootstrap intervals for small numbers of runs. The method for each statistic was chosen by its coverage in
- * simulations with 5 to 20 runs (docs/log): the plain percentile interval of a mean covers only 77 to 94%, not 95%.
+ * Bootstrap intervals for small numbers of runs. The methods were chosen by their coverage in simulations with 5 to 20
+ * runs (docs/log): the plain percentile interval of a mean covers only 77 to 94%, not 95%.
  */
 import { createGenerator } from '../random/generator.js';
 import { ascending, interquartileMean, mean, median, quantile, standardDeviation } from './descriptive.js';
