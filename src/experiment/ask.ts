@@ -284,7 +284,7 @@ const isRefusal = (kind: ModelErrorKind) => kind === 'content-filter' || kind ==
 
 const reject = ({ candidate, calls }: Pending): Proposal => ({ kind: 'rejected', candidate, calls });
 
-/** Ends an incomplete round. Stores answers without interpreting them, because earlier candidates' may be missing. */
+/** Ends an incomplete round. Stores its answers uninterpreted, because those of earlier candidates may be missing. */
 function abandon(request: AskRequest, replies: Round['replies']): never {
   const stopped = new RunStopped({ kind: 'interrupted' });
   if (request.isPerson) throw stopped;

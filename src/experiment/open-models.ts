@@ -257,8 +257,10 @@ function otherSeed(runs: readonly SeededRun[], seed: number, repeats: number): U
         : `${repeats === 1 ? 'this config has' : 'a repeat of this config has'} the seed ${seed}, but no recorded run has it`,
     alternatives: seeds,
     remedy:
-      runs.length > 1
-        ? 'set seed and repeats to the recorded values'
-        : `set seed=${seeds[0] ?? seed} and repeats=1`,
+      runs.length === 0
+        ? 'choose a run that has started; list your runs with policyloop list'
+        : runs.length > 1
+          ? 'set seed and repeats to the recorded values'
+          : `set seed=${seeds[0]} and repeats=1`,
   });
 }

@@ -222,7 +222,7 @@ export function experimentIn(
   };
 }
 
-/** True if calls cost money or compute time, so that none should be repeated. */
+/** True if calls cost money or compute time, so none should be repeated. */
 export const isPaid = ({ critic, feedback, model }: Config) =>
   model.provider !== 'replayed' &&
   [model, critic?.model, feedback?.model].some(
@@ -257,7 +257,7 @@ class Replies {
   /** True once any proposal, including a baseline's, has been accepted. */
   isAnyAccepted = false;
   isModelAccepted = false;
-  /** Number of the model's rejected replies, including corrections. */
+  /** Number of the model's rejected replies, including replies to corrections. */
   rejected = 0;
   /** The first of the model's replies that was rejected. */
   first: CallRecord | undefined;

@@ -16,12 +16,12 @@ import {
 } from './policy.js';
 import type { LinearConfig, LinearOrder } from './settings.js';
 
-/** Shape of the weight matrix: a row per observation dimension, plus one for any bias; a column per output. */
+/** Shape of the weight matrix: a row per observation dimension, plus one for the bias, if any; a column per output. */
 interface LinearShape extends VectorShape {
   readonly bias: boolean;
 }
 
-/** For each weight (row by row, biases last), the index of its parameter; undefined if `order` changes nothing. */
+/** For each weight (row by row, biases last), the index of its parameter; undefined for `rows`. */
 function placesOf(
   { observations, outputs, bias }: LinearShape,
   order: LinearOrder | undefined,
@@ -73,7 +73,7 @@ function buildLinear(values: ParameterVector, shape: LinearShape): Policy {
   return (observation) => firstLargest(outputsFor(observation as readonly number[], sums)) + firstAction;
 }
 
-/** Draws initial weights. For a range of ±6: Normal(0, 3) with a bias, Uniform(−3, 3) without. */
+/** Draws initial parameters. For a range of ±6: Normal(0, 3) with a bias, Uniform(−3, 3) without. */
 function initialLinear(spec: ParameterSpec, bias: boolean, random: RandomGenerator): ParameterVector {
   const centre = (spec.low + spec.high) / 2;
   const spread = (spec.high - spec.low) / 4;

@@ -67,7 +67,7 @@ export const memorySchema = z.strictObject({
   best: count(0).optional().describe('Show the K best evaluations'),
   recent: count(0).optional().describe('Show the J most recent evaluations'),
   order: about(
-    '`chronological` keeps the start of the prompt unchanged, so that prompt caches work',
+    '`chronological` keeps the start of the prompt unchanged, so prompt caches work',
     z.enum(['chronological', 'best-last', 'best-first']).default('chronological'),
   ),
   tokens: about(
@@ -82,7 +82,7 @@ export const memorySchema = z.strictObject({
     'How to show the first episode of each evaluation',
     z.enum(['none', 'rows', 'summary']).default('none'),
   ),
-  rows: count(1).default(10).describe('Sampled steps per trajectory (trajectories: rows)'),
+  rows: count(1).default(10).describe('Sampled steps per trajectory (`trajectories: rows`)'),
   ofGroup: about(
     'Keep one evaluation per iteration, the best of its first K candidates (default: all); baselines and fine-tuning see the same evaluations',
     count(1).optional(),

@@ -23,7 +23,7 @@ export interface Task {
 
 /** A baseline: a search algorithm that proposes in place of a language model. */
 export interface Baseline {
-  /** Must be a pure function, so that a resumed run makes the same proposals as an uninterrupted one. */
+  /** Must be a pure function, so a resumed run makes the same proposals as an uninterrupted one. */
   propose(task: Task, random: RandomGenerator): ParameterVector | Promise<ParameterVector>;
   /** Proposes all candidates of an iteration together; absent if the proposals are independent of each other. */
   readonly proposeGroup?: (

@@ -127,7 +127,7 @@ function worstOf(
   };
 }
 
-/** `unless seen otherwise`: the model decides whether to think, until an answer shows that it doesn't. */
+/** `unless seen otherwise`: assumed true until an answer arrives without thoughts. */
 export type ThoughtsApart = 'never' | 'unless seen otherwise' | 'always';
 
 export interface CountedOptions {

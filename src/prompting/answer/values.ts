@@ -13,7 +13,7 @@ export interface WrittenSet {
   readonly conflicts: readonly number[];
   readonly start: number;
   readonly end: number;
-  /** `params`: the values or the list are named as in the prompt; `other`: the list has another name. */
+  /** `params`: the values are named, or the list has a usual name of parameters; `other`: it has another name. */
   readonly naming: 'params' | 'other' | 'none';
 }
 

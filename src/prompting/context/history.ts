@@ -10,7 +10,7 @@ import type { ProgressContext } from './prompt-context.js';
 import { type ScoreText, ScoreTexts, twoDecimals } from './scores.js';
 import { trajectoryLines } from './trajectory.js';
 
-/** Share of the token budget kept when the window moves. It moves rarely, so that prompts share their beginning. */
+/** Share of the token budget kept when the window moves. It moves rarely, so prompts share their beginning. */
 const keptShare = 0.75;
 
 /** The fields of an evaluation that determine whether it is remembered. */
@@ -20,7 +20,7 @@ type Remembered = Pick<BufferEntry, 'iteration' | 'score'> &
 /**
  * The evaluations in memory: the warm-up and, from each iteration, the best of the first `ofGroup` candidates (the
  * earliest if tied), or all. Of a proposal and its revision, the better one is kept, or both if `revisions` is `all`.
- * Prompts, baselines and fine-tuning see only these; checks for repeats, the target and the best policy use all.
+ * Prompts, baselines and fine-tuning see only these; repeats, the target and the best policy depend on all.
  * `entries`: oldest first, candidates in order.
  */
 export function remembered<Entry extends Remembered>(
@@ -90,7 +90,7 @@ export function selectHistory(
   }
 }
 
-/** Replays how the window moved as entries were added, so that the result is the same after resuming. */
+/** Replays how the window moved as entries were added, so the result is the same after resuming. */
 function window(
   entries: readonly BufferEntry[],
   budget: number,
@@ -291,8 +291,8 @@ export function rankHistory(
 }
 
 /**
- * The parents, best first: the `beam` best evaluations or, with `form: delta`, the best one of the last iteration (the
- * last one of the warm-up before the first iteration).
+ * The parents, best first: the `beam` best evaluations or, with `form: delta`, the best one of the latest iteration that
+ * has any (of the warm-up: the last one).
  */
 export function parentsOf(
   proposal: ProposalConfig | undefined,

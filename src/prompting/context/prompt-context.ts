@@ -66,7 +66,7 @@ const linearSchema = z.strictObject({
   observations: count('Length of the observation'),
   outputs: count('Number of outputs: actions, or components of the action'),
   bias: flag('True if each output has a bias'),
-  listed: flag('True if the parameters are the weights row by row, then the biases'),
+  listed: flag('True unless `policy.order` rearranges the weights: row by row, then the biases'),
   biasStart: count('Index of the first bias: the number of weights'),
   discrete: flag(
     'True if the action is the index of the largest output; false if the outputs are the action',
@@ -252,10 +252,12 @@ const progressSchema = z.strictObject({
   history: object('The evaluations shown', {
     text: text('The evaluations, one per line'),
     shown: count('Number of evaluations shown'),
-    total: count('Total number of evaluations'),
+    total: count('Number of evaluations that could be shown'),
     partial: flag('True if some evaluations are omitted'),
-    best: rankedSchema.describe('The best evaluations in memory, the best last'),
-    others: rankedSchema.describe('The other evaluations in memory, oldest first'),
+    best: rankedSchema.describe(
+      'The `memory.best` best evaluations shown, the best last; all of them without `best` and `recent`',
+    ),
+    others: rankedSchema.describe('The other evaluations shown, oldest first'),
   }),
   best: maybe('The best evaluation; null before the first one', {
     line: text('The best evaluation so far, as a line of the history'),

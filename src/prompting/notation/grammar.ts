@@ -10,10 +10,10 @@ export interface AnswerForm {
   readonly reason: 'first' | 'last' | 'none';
 }
 
-/** Parameters on the first line and a reason below; used if the format isn't enforced. */
+/** Parameters on the first line and a reason below; the default if the format isn't enforced. */
 export const freeForm: AnswerForm = { notation: 'labels', whole: false, reason: 'last' };
 
-/** Chooses the form of answers: by default, JSON if it is enforced. If enforced, local models omit the reason to save time. */
+/** Chooses the form of answers: JSON by default if it is enforced. Local models then omit the reason, to save time. */
 export function answerFormOf(
   model: { readonly format?: string; readonly provider?: string } | undefined,
   { answer, set }: { readonly answer?: 'json' | 'labels' | undefined; readonly set: string },
@@ -29,7 +29,7 @@ export function answerFormOf(
   return notation === 'labels' ? freeForm : { notation, whole: true, reason: 'last' };
 }
 
-/** The answer format as data, for models that enforce it; `parseParameters` accepts every answer of this grammar. */
+/** The answer format as data, for models that enforce it; `parseParameters` can read every answer of this grammar. */
 export function answerGrammar(
   { count, kind, low, high, decimals, choices }: ParameterSpec,
   { notation, whole }: AnswerForm = freeForm,
