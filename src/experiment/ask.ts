@@ -84,7 +84,7 @@ export interface AskRequest extends Question, Omit<AskingRequest, keyof Answerer
 
 /**
  * Asks one iteration's question. If a wall-time limit aborts the calls in flight, the group is empty.
- * @param isPaid whether requests are recorded before they are sent, so that a resumed run knows which were sent
+ * @param isPaid whether requests are recorded before they are sent, so a resumed run knows which were sent
  * @throws ModelError if retrying can't help or the calls are aborted; RunStopped if the user stopped the run before all
  * answers arrived
  */

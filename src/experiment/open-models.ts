@@ -37,7 +37,7 @@ export interface OpenedModel {
   readonly model: Proposer;
   /** Config used to count usage: the run's own model or, in a replay, the model of the recorded run. */
   readonly counted: ModelConfig;
-  /** The same for the critic and feedback sections. */
+  /** The critic and feedback sections used to count usage. */
   readonly countedBeside: Pick<Config, 'critic' | 'feedback'>;
   readonly defaults: RunDefaults;
 }

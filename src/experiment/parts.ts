@@ -89,7 +89,6 @@ export interface Experiment {
 interface AskedSoFar {
   /** Whether the server ever responded, even with an error. */
   isReached: boolean;
-  /** Whether any call was ever answered. */
   isAnswered: boolean;
   /** Error message of the last failed call. */
   lastError: string | undefined;
@@ -99,7 +98,7 @@ interface AskedSoFar {
 export interface StopRequests {
   /** Let the calls and evaluations in flight finish, then stop. */
   readonly finish: AbortSignal;
-  /** Stop now. */
+  /** Abort the calls and evaluations in flight. */
   readonly abort: AbortSignal;
 }
 
@@ -109,7 +108,6 @@ export const isDue = (
   iteration: number,
 ): boolean => stage !== undefined && iteration % stage.config.every === 0;
 
-/** The manifest of a run that is about to start. */
 export function newManifest(assembly: Assembly, run: string, now: Date): Manifest {
   const { config, environment, model, prompts } = assembly;
   const head = commit();

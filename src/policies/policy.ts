@@ -167,7 +167,8 @@ export function numericSpace(space: Space, id: string): NumericSpace {
     field: 'environment',
     value: id,
     message: "has text observations or actions, which numeric policies can't handle",
-    remedy: 'train a language model as the agent (policyloop finetune rl), or write your own policy',
+    remedy:
+      'use a language model as the agent (policyloop play, or policyloop finetune rl to train it), or write your own policy',
   });
 }
 

@@ -17,7 +17,7 @@ export interface Task {
   readonly proposed?: number;
   /** True if repeated evaluations of a point can differ because each iteration plays different episodes. */
   readonly noisy?: boolean;
-  /** True if other proposers contribute too, so that `history` may contain points far from this search's own. */
+  /** True if other proposers contribute too, so `history` may contain points far from this search's own. */
   readonly shared?: boolean;
 }
 

@@ -66,7 +66,7 @@ export interface PictureFigures {
   readonly bytes: number;
   readonly frames: number;
   readonly seconds: number;
-  /** Playback speed relative to the task's own; null if they are equal or the task has none. */
+  /** Playback speed relative to the task's own; null if they are nearly equal or the task has none. */
   readonly speed: number | null;
 }
 

@@ -127,7 +127,7 @@ function worstOf(
   };
 }
 
-/** `unless seen otherwise`: assumed true until an answer arrives without thoughts. */
+/** Whether a separate request generates the thoughts. `unless seen otherwise`: yes, until an answer has none. */
 export type ThoughtsApart = 'never' | 'unless seen otherwise' | 'always';
 
 export interface CountedOptions {

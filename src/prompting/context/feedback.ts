@@ -116,7 +116,7 @@ export function saidText({ rating, remark }: Said): string {
 const seenSchema = z.strictObject({
   iteration: count('The iteration of the evaluation, from 1'),
   evaluated: object('The evaluation of the episode', {
-    parameters: text('Parameters of the evaluation, in the answer format'),
+    parameters: text('Parameters of the evaluation as text: `params[0]: 1.2, …`, or the program'),
     score: text('Mean return of the evaluation'),
     best: flag('True if no earlier evaluation has a higher score'),
   }),

@@ -67,8 +67,9 @@ export function withoutVariants(entries: readonly BufferEntry[]): readonly Buffe
 
 /**
  * The evaluations shown in a prompt: all, or the `best` highest scores (the earlier wins ties) and the `recent` last
- * ones. To fit the token budget, the oldest are dropped first (if all are shown, down to three quarters of it) and
- * the best last; at least one remains. `entries`: oldest first.
+ * ones. If they exceed the token budget, the oldest are dropped, but those among the `best` only after all others. If
+ * neither number is set, dropping continues to three quarters of the budget. At least one remains. `entries`: oldest
+ * first.
  */
 export function selectHistory(
   entries: readonly BufferEntry[],
