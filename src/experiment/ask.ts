@@ -83,7 +83,7 @@ export interface AskRequest extends Question, Omit<AskingRequest, keyof Answerer
 }
 
 /**
- * Asks one iteration's question. If a wall-time limit aborts the calls in flight, the group is empty.
+ * Asks one iteration's question. If a time limit aborts the calls in flight, the group is empty.
  * @param isPaid whether requests are recorded before they are sent, so a resumed run knows which were sent
  * @throws ModelError if retrying can't help or the calls are aborted; RunStopped if the user stopped the run before all
  * answers arrived

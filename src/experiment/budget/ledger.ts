@@ -269,7 +269,7 @@ export class Ledger {
     return [used, this.#lostTries(call).reduce(plus, used)];
   }
 
-  /** @param elapsedMs wall time of the run, in milliseconds */
+  /** @param elapsedMs active time of the run, in milliseconds */
   caps(elapsedMs: number): readonly Cap[] {
     return capsOf(this.#limits, {
       run: this.#own.spent,

@@ -118,7 +118,7 @@ const seenSchema = z.strictObject({
   evaluated: object('The evaluation of the episode', {
     parameters: text('Parameters of the evaluation as text: `params[0]: 1.2, …`, or the program'),
     score: text('Mean return of the evaluation'),
-    best: flag('True if no earlier evaluation has a higher score'),
+    best: flag('True if its score is higher than that of every earlier evaluation'),
   }),
   episode: object('The episode with the median return', {
     number: count('Number of the episode within the evaluation, from 1'),

@@ -98,8 +98,8 @@ const networkSchema = z.strictObject({
     lastUnit: count('Index of the last unit'),
     input: text('Name of the inputs: `observation`, `h1`, …'),
     output: text('Name of the units: `h1`, …, `score` or `action`'),
-    weights: text('Index of a weight, as a formula in i and j'),
-    biases: text('Index of a bias, as a formula in j'),
+    weights: text('Weight from input i to unit j, such as `params[4 * i + j]`'),
+    biases: text('Bias of unit j, such as `params[16 + j]`'),
   }),
   projection: projectionSchema,
 });

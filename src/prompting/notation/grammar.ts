@@ -10,12 +10,12 @@ export interface AnswerForm {
   readonly reason: 'first' | 'last' | 'none';
 }
 
-/** Parameters on the first line and a reason below; the default if the format isn't enforced. */
+/** Parameters on the first line and a reason below; the default if replies may contain other text. */
 export const freeForm: AnswerForm = { notation: 'labels', whole: false, reason: 'last' };
 
 /**
- * Chooses the form of answers: by default, JSON if the format is enforced, otherwise labels. Local models with an
- * enforced format omit the reason, to save time.
+ * Chooses the form of answers. By default, it is JSON if replies may contain nothing but the answer, otherwise labels.
+ * Local models with `format: auto` omit the reason, to save time.
  */
 export function answerFormOf(
   model: { readonly format?: string; readonly provider?: string } | undefined,
