@@ -147,7 +147,7 @@ function checkBound({ racing, warn }: Experiment, entries: readonly BufferEntry[
 export const knownTo = ({ buffer, config }: Pick<Experiment, 'buffer' | 'config'>, iteration: number) =>
   knownEntries(buffer.entries, lastKnown(config, iteration));
 
-/** A search task whose history is the part of `entries` that the memory holds. */
+/** A search task; its history is the part of `entries` that the memory holds. */
 export const searched = (
   { buffer, config, setting }: Experiment,
   entries: readonly BufferEntry[],

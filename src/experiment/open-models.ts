@@ -37,7 +37,7 @@ export interface OpenedModel {
   readonly model: Proposer;
   /** Config used to count usage: the run's own model or, in a replay, the model of the recorded run. */
   readonly counted: ModelConfig;
-  /** The critic and feedback sections used to count usage. */
+  /** The critic and feedback sections of the same config. */
   readonly countedBeside: Pick<Config, 'critic' | 'feedback'>;
   readonly defaults: RunDefaults;
 }

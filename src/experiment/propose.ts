@@ -273,8 +273,8 @@ export function noveltyOf(
 }
 
 /**
- * Keeps requests for up to `pipeline` iterations in flight. A prompt knows the evaluations up to `pipeline` iterations
- * before its own. Results are recorded in iteration order, regardless of when answers arrive.
+ * Keeps requests for up to `pipeline` iterations in flight. A prompt can show the evaluations up to `pipeline`
+ * iterations before its own. Results are recorded in iteration order, regardless of when answers arrive.
  */
 export function openPipeline(experiment: Experiment, stop: StopRequests) {
   // A recording answers instantly, and it may lack answers that the recorded run never used.

@@ -79,7 +79,7 @@ function thinned(history: readonly Evaluated[]): readonly Evaluated[] {
   return history.filter((_, i) => kept.has(i));
 }
 
-/** Fits a process with a shared length scale and, if `createGp` averages two, one with a length scale per parameter. */
+/** Fits a process with a shared length scale and, with few parameters and enough points, one with a scale for each. */
 async function fitted(task: Task, shown: readonly Evaluated[]): Promise<readonly Hyperparameters[]> {
   // All returns may still have been equal when the last fit was due.
   if (isFlat(shown)) return [];

@@ -82,7 +82,7 @@ export function createMix(): Baseline {
 
 /**
  * Takes a step from a point, or draws a point if there is none.
- * @param stepOf returns the standard deviation and, for tables, how many more entries than one to redraw on average
+ * @param stepOf returns the standard deviation; for tables, about how many entries to redraw in addition to one
  */
 function proposeFrom(
   from: Evaluated | undefined,
@@ -149,7 +149,7 @@ export function createOnePlusOneEs(config: OnePlusOneEsConfig): Baseline {
   };
 }
 
-/** Steps below the grid spacing would find nothing new; steps above half the range (or table) would be random guesses. */
+/** The shortest and longest useful step: shorter ones find nothing new, and longer ones are random guesses. */
 function stepBounds(spec: ParameterSpec): { readonly shortest: number; readonly longest: number } {
   if (isTable(spec)) return { shortest: 1, longest: Math.max(1, spec.count / 2) };
   const { step } = createValueGrid(spec);

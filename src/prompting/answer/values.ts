@@ -13,7 +13,7 @@ export interface WrittenSet {
   readonly conflicts: readonly number[];
   readonly start: number;
   readonly end: number;
-  /** `params`: the values are named, or the list has a usual name of parameters; `other`: it has another name. */
+  /** `params`: the values have names, or the list has one such as `params` or `answer`; `other`: it has another. */
   readonly naming: 'params' | 'other' | 'none';
 }
 

@@ -234,7 +234,7 @@ export function createHistory({
   };
 }
 
-/** `params[0]: 1.2; params[1]: -0.5; f(params): 123.45`, plus the number of episodes if the evaluation stopped early. */
+/** `params[0]: 1.2; params[1]: -0.5; f(params): 123.45`, plus the number of episodes if the evaluation was cut. */
 export function historyLine(
   entry: Pick<BufferEntry, 'parameters' | 'score' | 'returns' | 'planned'>,
   encoding: Encoding,
@@ -292,8 +292,8 @@ export function rankHistory(
 }
 
 /**
- * The parents, best first: the `beam` best evaluations or, with `form: delta`, the best one of the latest iteration that
- * has any (of the warm-up: the last one).
+ * The parents, best first: the `beam` best evaluations or, with `form: delta`, the best one of the latest iteration
+ * that has any (of the warm-up: the last one).
  */
 export function parentsOf(
   proposal: ProposalConfig | undefined,
