@@ -90,7 +90,7 @@ interface AskedSoFar {
   /** Whether the server ever responded, even with an error. */
   isReached: boolean;
   isAnswered: boolean;
-  /** Error message of the last failed call. */
+  /** Error message of the last failed call; undefined if none has failed. */
   lastError: string | undefined;
 }
 

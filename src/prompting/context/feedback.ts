@@ -67,7 +67,7 @@ type Reading =
   | { readonly ok: true; readonly said: Said }
   | { readonly ok: false; readonly failure: ParseFailure };
 
-/** Parses `rating: 4` and `remark: …` in a reply. One may be missing; the first of each counts. Long remarks are cut. */
+/** Parses `rating: 4` and `remark: …` in a reply. One may be missing; the first of each counts. Cuts long remarks. */
 export function readFeedback(reply: string, finishReason: FinishReason): Reading {
   const { text, unclosedThinking } = answerText(reply);
   const values = (name: string) =>
