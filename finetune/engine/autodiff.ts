@@ -10,7 +10,7 @@ interface Known {
   readonly constants?: readonly Value[];
   /** Values that are cheap to compute; the backward pass recomputes them, so they aren't kept. */
   readonly cheap?: ReadonlySet<Value>;
-  /** Inverses of gather indices: gather gradients instead of scattering them. Repeated rows keep only one gradient. */
+  /** By gather indices, the indices that gather the gradients back. A row read several times gets only one of them. */
   readonly inverses?: ReadonlyMap<Value, Value>;
 }
 

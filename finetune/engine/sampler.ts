@@ -39,7 +39,7 @@ interface Prompt {
 }
 
 export interface Sampler extends Speaker<SampledReply> {
-  /** Sets the parameters to sample with, and drops values cached for old ones. Ignores parameters not in the model. */
+  /** Sets the parameters to sample with, and drops values cached for old ones. Ignores other models' parameters. */
   refresh(parameters: readonly Parameter[]): void;
   answer(prompts: readonly Prompt[]): Promise<readonly SampledReply[]>;
   close(): Promise<void>;
@@ -87,6 +87,7 @@ export async function openSampler(settings: SamplerSettings): Promise<Sampler> {
           field: settings.fields.reply,
           value: maxTokens,
           message: `an answer may need ${constraint.answerTokens} tokens, but only ${maxTokens} are allowed or fit into the context`,
+          remedy: `increase ${settings.fields.reply}, reduce ${settings.fields.prompt}, or use a model with a longer context`,
         });
       return {
         ...{ prompt, maxTokens, eosTokens },
@@ -156,7 +157,7 @@ export async function openSampler(settings: SamplerSettings): Promise<Sampler> {
 interface Asked {
   readonly ids: readonly number[];
   readonly seed: number;
-  /** Identifies the constraint on the answer, to group equal ones. */
+  /** Identifies the constraint on the answer. Equal prompts with the same constraint are sampled together. */
   readonly form: string;
   readonly constraint?: Constraint | undefined;
 }
