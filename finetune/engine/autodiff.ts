@@ -10,7 +10,7 @@ interface Known {
   readonly constants?: readonly Value[];
   /** Values that are cheap to compute; the backward pass recomputes them, so they aren't kept. */
   readonly cheap?: ReadonlySet<Value>;
-  /** By gather indices, the indices that gather the gradients back. A row read several times gets only one of them. */
+  /** The inverse of a gather's indices, which gathers the gradients back. A repeated row gets only one gradient. */
   readonly inverses?: ReadonlyMap<Value, Value>;
 }
 

@@ -1,4 +1,4 @@
-/** Estimates the peak memory of training. Its factors are fitted to measured peaks (docs/log), to within 20 %. */
+/** Estimates the peak memory of training. Its factors are fitted to measured peaks, to within 20 %. */
 import { readFileSync } from 'node:fs';
 import { totalmem } from 'node:os';
 import process from 'node:process';

@@ -1,4 +1,4 @@
-/** Inputs and identity of a training run. Only a run with the same identity can resume from a checkpoint. */
+/** Inputs, identity and objectives of training. Only a run with the same identity can resume from a checkpoint. */
 import { createHash } from 'node:crypto';
 import { decoderTensors, requireTensor } from '../../src/models/local/graph/parameters.js';
 import type { DecoderConfig } from '../../src/models/local/weights/decoder-config.js';

@@ -21,7 +21,7 @@ export interface Command<T> {
   options(y: Argv): Argv<T>;
   /** @returns the exit code */
   execute(args: Arguments<unknown, T>, context: CommandContext): number | Promise<number>;
-  /** What the first Ctrl-C waits for, as shown to the user; omitted if Ctrl-C ends the command at once. */
+  /** Message after the first Ctrl-C, which asks the command to finish; omitted if Ctrl-C ends the command at once. */
   readonly finishing?: string;
 }
 
@@ -114,7 +114,10 @@ export const manyRuns = {
 } as const;
 
 export const studyOptions = <T>(y: Argv<T>) =>
-  y.options({ seed: { ...number, describe: "First seed (default: the first config's)" }, ...manyRuns });
+  y.options({
+    seed: { ...number, describe: 'First seed (default: the seed of the first config)' },
+    ...manyRuns,
+  });
 
 export const configArguments = <T>(y: Argv<T>, config: string, overrides: string) =>
   y

@@ -83,8 +83,7 @@ type Columns<Row> = readonly Column<Row>[];
 /**
  * A table for the terminal, with columns padded to their widest cell. Control characters, which could control the
  * terminal, become spaces.
- * @param width columns of the terminal; a wider table wraps its text, then moves columns below; Infinity means
- * no limit
+ * @param width of the terminal, in columns; a wider table wraps its text, then moves columns below (Infinity: no limit)
  */
 export function terminalTable<Row>(
   rows: readonly Row[],

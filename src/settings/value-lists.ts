@@ -97,7 +97,7 @@ function itemsOf(parts: readonly string[], name: string): readonly string[] {
         throw wrong(
           name,
           `${printable(part)}: can't be combined with other values`,
-          'list values, or use one distribution',
+          'list only plain values, or use only this function',
         );
       return isRange(part) ? numbersOf(part, name) : [part];
     });

@@ -115,7 +115,8 @@ function mergedGguf(
       field: 'model',
       value: model,
       message: 'this is already a GGUF file',
-      remedy: 'pass an adapter that was trained on it: finetune gguf tuned/adapter --out tuned.gguf',
+      remedy:
+        'pass an adapter that was trained on it: policyloop finetune gguf tuned/adapter --out tuned.gguf',
     });
   const gguf = openGguf(model);
   const weights = ggufTensors(gguf);

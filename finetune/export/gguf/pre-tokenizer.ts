@@ -50,7 +50,7 @@ export function improverMerges(tokens: readonly string[]): readonly Merge[] {
 const numbers = (count: number): readonly string[] =>
   count === 0 ? [''] : numbers(count - 1).flatMap((number) => digits.map((digit) => number + digit));
 
-/** Numbers of up to three digits after a sign, built from the left: `[64` is part of a key, `-12` of a decimal. */
+/** Numbers of up to three digits after `[` (in a key) or `-` (in a decimal), built from the left. */
 const numbersAfter = (sign: string): Merge[] =>
   [0, 1, 2].flatMap((count) =>
     numbers(count).flatMap((number) => digits.map((digit) => [sign + number, digit] as const)),

@@ -1,4 +1,4 @@
-/** Objectives of policy updates. */
+/** Objectives of reinforcement learning: GRPO and its variants, RLOO, REINFORCE, and PPO (see `ppo.ts`). */
 import type {
   CommonSettings,
   GrpoSettings,
