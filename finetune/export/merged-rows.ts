@@ -74,7 +74,7 @@ function halfMagnitude(bits: number, value: number): number {
 /** Number of values that share a scale in llama.cpp's Q8_0. */
 export const q8Block = 32;
 
-/** Encodes Q8_0 like llama.cpp: each block has a float16 scale (largest/127) and 32 int8, with ties away from 0. */
+/** Encodes Q8_0 like llama.cpp: per block, a float16 scale (largest/127) and 32 int8 codes; ties round away from 0. */
 export function encodeQ8(values: Float32Array): Uint8Array {
   const blocks = values.length / q8Block;
   const scales = new Float32Array(blocks);

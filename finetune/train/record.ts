@@ -42,7 +42,7 @@ export interface ControlledTraining {
   readonly action: 'pause' | 'resume' | 'stop' | 'set';
 }
 
-/** Returns a function that adds the time and the memory to an event at the moment when it happens. */
+/** Returns a function that adds the time, its duration and the memory in use to an event. */
 export function createMeter(meters: {
   now(): Date;
   milliseconds(): number;

@@ -54,7 +54,10 @@ export interface TrainingRun {
   readonly checkpoint: string;
 }
 
-/** SHA-256 of the inputs and settings, except `batchTokens` and `checkpointEvery`, which a resumed run may change. */
+/**
+ * SHA-256 of examples, samples of the weights, and settings, except `batchTokens` and `checkpointEvery`, which a
+ * resumed run may change.
+ */
 export function trainingIdentity(run: TrainingRun): string {
   const { config, trainable, parameters, training, validation, settings } = run;
   const hash = createHash('sha256');
