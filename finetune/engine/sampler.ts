@@ -53,7 +53,6 @@ export interface SamplerSettings {
   readonly device: string;
   readonly threads: number;
   readonly temperature: number;
-  /** Maximum tokens per reply. */
   readonly maxTokens: number;
   /** Config fields that determine the length of replies and of prompts; error messages name them. */
   readonly fields: { readonly reply: string; readonly prompt: string };

@@ -27,7 +27,6 @@ export interface TokenCheck {
   readonly different: number;
   /** Number of tokens in the longest example. */
   readonly longest: number;
-  /** Context size of the model, in tokens. */
   readonly contextTokens: number;
 }
 

@@ -73,7 +73,6 @@ export interface Problem {
   readonly value?: unknown;
   /** Accepted values or keys. */
   readonly alternatives?: readonly string[];
-  /** How to fix it. */
   readonly remedy?: string;
 }
 
