@@ -39,7 +39,7 @@ interface Prompt {
 }
 
 export interface Sampler extends Speaker<SampledReply> {
-  /** Sets the parameters to sample with, and drops values cached for old ones. Ignores an objective's own parameters. */
+  /** Sets the parameters to sample with, and drops cached values. Ignores an objective's own parameters. */
   refresh(parameters: readonly Parameter[]): void;
   answer(prompts: readonly Prompt[]): Promise<readonly SampledReply[]>;
   close(): Promise<void>;

@@ -73,6 +73,7 @@ export interface Problem {
   readonly value?: unknown;
   /** Accepted values or keys. */
   readonly alternatives?: readonly string[];
+  /** How to fix the problem. */
   readonly remedy?: string;
 }
 
