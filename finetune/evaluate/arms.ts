@@ -234,7 +234,7 @@ function itsBase({ local, lineage, label }: Arm): string {
   }
   throw new UserError({
     field: '--base',
-    message: `is required: the model that ${label} was trained from is unknown`,
+    message: `is required: the model that ${label} was trained from can't be found`,
     remedy: 'set the base model: --base models/…',
   });
 }

@@ -32,8 +32,8 @@ export class Tail {
 
   /**
    * Passes new lines to `onLine`, skipping invalid JSON.
-   * @returns `again` if the file was truncated or replaced, so reading restarts; `more` if it has more to read now;
-   * otherwise `done`
+   * @returns `again` if the file was truncated, replaced or deleted, so reading restarts; `more` if there are bytes
+   * left to read; otherwise `done`
    */
   look(onLine: (item: unknown) => void): 'again' | 'more' | 'done' {
     let descriptor: number;
