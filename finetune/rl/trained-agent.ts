@@ -40,7 +40,7 @@ export interface AgentTraining
       | 'threads'
     >
   > {
-  /** Directory of the model; `package:models/tiny-bytes` is a small model for `method: {kind: 'scratch'}`. */
+  /** Model directory, or GGUF file with method `lora`; `package:models/tiny-bytes` suits `method: {kind: 'scratch'}`. */
   readonly model: string;
   /** Episodes per update. Default: 16. */
   readonly batch?: number;

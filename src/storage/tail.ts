@@ -7,7 +7,7 @@ import { openRegularFile } from './regular-file.js';
 /** Usual number of bytes per read. */
 const chunk = 4 * 2 ** 20;
 
-/** Number of bytes before the position that are read again, to find out whether the file was rewritten. */
+/** Maximum number of bytes before the position to read again, to find out whether the file was rewritten. */
 const checked = 256;
 
 /** Follows a JSON Lines file; keeps only its position and the last bytes read. */
