@@ -40,7 +40,8 @@ export const options = (y: Argv) =>
     .option('seed', { ...kinds.number, default: 0, describe: 'Random seed' })
     .option('samples', {
       ...kinds.number,
-      describe: 'Prompts per run (hindsight), or steps per play (demonstrations; default: all)',
+      describe:
+        'Prompts per run (hindsight; default: its iterations), or steps per play (demonstrations; default: all)',
     })
     .option('min-return', {
       ...kinds.number,

@@ -67,7 +67,7 @@ export type TrainingLineage = z.output<typeof lineageSchema>;
 
 export interface Training {
   readonly method: string;
-  /** Directory of the base model, or its name if the files aren't available. */
+  /** Path of the base model, or a name if there are no files. */
   readonly model: string;
   readonly dataset: DatasetLineage;
   readonly config: object;

@@ -26,7 +26,7 @@ export function endOfAnswer(directory: string, config: DecoderConfig, tokenizer:
   const end = tokenizer.eosTokens[0] ?? readGenerationDefaults(directory).eosTokens[0] ?? config.eosTokens[0];
   if (end === undefined)
     throw new UserError({
-      field: 'model.path',
+      field: 'model',
       value: directory,
       message: 'neither the tokenizer nor the config defines an end token',
       remedy: 'set eos_token in tokenizer_config.json or eos_token_id in config.json',

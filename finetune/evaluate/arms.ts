@@ -41,8 +41,8 @@ export type TrainedOn =
   | { readonly kind: 'unknown'; readonly reason: string };
 
 /**
- * @param base a directory (model, adapter, training run), `ollama:NAME`, `openai:NAME` or a baseline; if undefined,
- * the model that `tuned` was trained from
+ * @param base a directory (model, adapter, training run), GGUF file, `ollama:NAME`, `openai:NAME` or a baseline; if
+ * undefined, the model that `tuned` was trained from
  * @param wanted baselines, e.g. `random` or, with settings, `hill-climb:sigma=2`
  * @throws UserError if a directory contains no model or adapter, or the base is unknown or has the same weights
  */
@@ -234,7 +234,7 @@ function itsBase({ local, lineage, label }: Arm): string {
   }
   throw new UserError({
     field: '--base',
-    message: `is required: the model that ${label} was trained from is unknown`,
+    message: `is required: the model that ${label} was trained from can't be found`,
     remedy: 'set the base model: --base models/…',
   });
 }

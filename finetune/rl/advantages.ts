@@ -5,7 +5,7 @@ import { mean, standardDeviation } from '../../src/statistics/descriptive.js';
 /** Added to standard deviations to avoid division by 0, as in TRL. */
 const epsilon = 1e-4;
 
-/** Rewards of the answers to one prompt; NaN for answers that couldn't be judged. */
+/** Rewards that are compared, e.g. of the answers to one prompt; NaN where there is none. */
 export type Group = readonly number[];
 
 /**

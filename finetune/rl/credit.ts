@@ -188,7 +188,7 @@ function withEstimates(
 }
 
 /**
- * - `return`: the return of the whole episode.
+ * - `return`: the return of the whole episode; for PPO, the turn's own reward.
  * - `to-go`: the discounted rewards from the turn on, including its own.
  * - `spread`: an equal share of the return (discounted, except for PPO), as in LlamaGym.
  * - `anchor`: the return of the whole episode, plus the rewards-to-go compared between turns in the same state.

@@ -103,7 +103,7 @@ const watches: readonly Watch[] = [
       const flat = meanOf(now, 'flat');
       if (!compares || flat < 0.9 || solved) return undefined;
       return {
-        message: `${percent(flat)} of the groups had equal returns in the last ${window} updates, so nothing was learned from them`,
+        message: `${percent(flat)} of the groups had equal returns in the last ${window} updates, so comparing them taught nothing`,
         remedy:
           'raise groupSize or the temperature, choose an easier task, reward partial success, or stop if the task is solved',
       };
@@ -117,8 +117,7 @@ const watches: readonly Watch[] = [
       if (solved || teaches || first < 0.1 || last > 0.05 * first) return undefined;
       return {
         message: `the entropy of the replies fell from ${first.toFixed(2)} to ${last.toPrecision(2)} nats per token: the model no longer explores`,
-        remedy:
-          'lower the learning rate, raise objective.clip.high or objective.entropy, or stop if the task is solved',
+        remedy: 'lower the learning rate, raise objective.entropy, or stop if the task is solved',
       };
     },
   },
@@ -129,7 +128,8 @@ const watches: readonly Watch[] = [
       if (mismatch < 0.01) return undefined;
       return {
         message: `sampler and trainer compute different probabilities (KL ${mismatch.toPrecision(2)} per token)`,
-        remedy: 'set method.quantization=none and method.compute=float32, or lower objective.importance.cap',
+        remedy:
+          'with method lora, set method.quantization=none and method.compute=float32; otherwise, lower objective.importance.cap',
       };
     },
   },
@@ -145,7 +145,7 @@ const watches: readonly Watch[] = [
         };
       return {
         message: `only ${percent(last)} of the replies can be parsed, down from ${percent(first)} at the start`,
-        remedy: 'penalize invalid replies (reward.invalid=-1), or lower the learning rate',
+        remedy: 'lower reward.invalid to penalize invalid replies, or lower the learning rate',
       };
     },
   },

@@ -21,7 +21,7 @@ export interface Forecast {
   readonly sampledTokens: number;
   readonly episodes: number;
   readonly seconds: number;
-  /** Number of episodes in the trial: as many as in an update, or fewer if that would take too long. */
+  /** Number of episodes in the trial: as many as in an update, or up to 16 if that would take too long. */
   readonly tried: number;
   readonly remedy: string;
 }
@@ -68,7 +68,7 @@ export async function forecast(
     const [sampling, training] = [one.sampling / one.episodes, one.learning / one.episodes];
     const sampledTokens = (episodes * one.tokens) / one.episodes;
     const seconds = sampling * episodes + training * updates * learned;
-    // The token limit counts only the tokens of updates; each evaluation belongs to an update.
+    // The token limit counts only the tokens of updates; evaluations sample more tokens in proportion.
     const mostTokens = ((limits.tokens ?? Number.POSITIVE_INFINITY) * episodes) / (updates * learned);
     return {
       memory: Math.max(memory.total, used()),

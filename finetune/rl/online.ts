@@ -237,7 +237,7 @@ function outcome(
   return { parameters: bestParameters(state), step, ended, best: bestOf(state, perUpdate), last };
 }
 
-/** SHA-256 of everything that determines the result; only a run with the same hash can resume from a checkpoint. */
+/** SHA-256 of settings and initial parameters; only a run with the same hash can resume from a checkpoint. */
 export function identityOf(described: unknown, parameters: readonly Parameter[]): string {
   const hash = createHash('sha256');
   hash.update(JSON.stringify(described));

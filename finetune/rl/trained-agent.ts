@@ -40,7 +40,7 @@ export interface AgentTraining
       | 'threads'
     >
   > {
-  /** Directory of the model; `package:models/tiny-bytes` is a small model for `method: {kind: 'scratch'}`. */
+  /** Model directory, or GGUF file with method `lora`; `package:models/tiny-bytes` suits `method: {kind: 'scratch'}`. */
   readonly model: string;
   /** Episodes per update. Default: 16. */
   readonly batch?: number;
@@ -66,7 +66,7 @@ export interface EndedEpisode {
   readonly update?: AgentUpdate;
 }
 
-/** First spawn keys for sampling and for the permutation of returns, which isn't used here. */
+/** First spawn keys for sampling, and for shuffling returns, which PPO never does. */
 const streams = { samples: 20, permutation: 21 } as const;
 
 /**
@@ -195,7 +195,7 @@ export class TrainedAgent<A extends Action = Action> {
     const reply = await this.#learner.reply({
       ...{ system: this.#functions.systemPrompt?.() ?? '', before, whole: before.length === turn, message },
       ...{ choices: undefined, game: this.#episodes, turn },
-      // Models accept only seeds below 2³¹.
+      // `GenerateOptions` requires seeds below 2³¹.
       seed: deriveSeeds(seed, place, 1)[0]! >>> 1,
     });
     const action = this.#functions.extractAction(reply.text);

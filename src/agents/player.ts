@@ -100,7 +100,7 @@ class RunningGame<R extends Reply> {
   #message = '';
   #observation: Observation;
   #steps = 0;
-  /** Number of consecutive replies that named no action. */
+  /** Number of replies since the last step that named no action. */
   #unclear = 0;
   /** The reply that led to the step in progress. */
   #said: Pick<Turn<R>, 'message' | 'reply' | 'valid'> | undefined;

@@ -146,7 +146,7 @@ function objectAt(text: string, from: number): FoundObject | undefined {
 /** Name of the tool that takes an action. */
 export const actTool = 'act';
 
-/** The arguments of a call of `act`, in the notation of any chat template; undefined for other objects. */
+/** The arguments of a call of `act`, under the keys that chat templates use; undefined for other objects. */
 function argumentsOf({ name, arguments: given, parameters }: Record<string, unknown>) {
   if (name !== actTool) return undefined;
   const value = given ?? parameters;

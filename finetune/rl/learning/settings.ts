@@ -18,7 +18,9 @@ export const learningSettings = z.strictObject({
   model: z
     .string()
     .min(1)
-    .describe('Model directory; `package:models/tiny-bytes` is for training from scratch')
+    .describe(
+      'Model directory, or GGUF file with method lora; `package:models/tiny-bytes` is for training from scratch',
+    )
     .meta({ format: 'path' }),
   objective: objectiveSchema.describe('What an update maximizes'),
   output: shared.output,

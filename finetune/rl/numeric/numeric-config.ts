@@ -107,7 +107,7 @@ const settings = z.strictObject({
       episodes: count(1).default(25).describe('Episodes per evaluation, with the most probable actions'),
     })
     .prefault({})
-    .describe('Evaluations that select the best weights, on starts that training never uses'),
+    .describe('Evaluations that select the best weights, with seeds that training never uses'),
   baselines: z
     .array(z.enum(baselineNames))
     .default(['random', 'hill-climb', 'cma-es'])

@@ -38,7 +38,7 @@ export type NumericEvent =
       readonly best: boolean;
     }
   | { readonly kind: 'checkpoint'; readonly step: number }
-  /** `episodes`: training episodes. `returns`: returns of the final episodes, whose starts weren't used before. */
+  /** `episodes`: training episodes. `returns`: returns of the final episodes, whose seeds weren't used before. */
   | {
       readonly kind: 'final';
       readonly step: number;
@@ -64,7 +64,7 @@ export interface NumericOutcome {
   readonly step: number;
   readonly episodes: number;
   readonly steps: number;
-  /** Returns of the best policy on seeds that were used for nothing else; undefined if interrupted. */
+  /** Returns of the best policy on episodes that neither trained nor selected it; undefined if interrupted. */
   readonly returns: readonly number[] | undefined;
   readonly baselines: readonly NumericBaseline[];
   readonly result: string | undefined;

@@ -27,7 +27,7 @@ export interface AgentOptions {
   readonly environment: EnvironmentSpec;
   readonly options: Readonly<Record<string, unknown>>;
   readonly maxSteps: number;
-  /** Name of a built-in set, path of a folder, or `plain`; defaults to the environment's own set. */
+  /** Name of a built-in set, path of a folder, or `plain`; the default depends on the environment. */
   readonly prompts?: string | undefined;
   readonly reading: Reading;
   readonly field: string;
@@ -161,7 +161,7 @@ const actions = z
 
 const vector = maybe('Set if an action is a list of numbers', {
   length: count('Number of components'),
-  numbers: text('`number`, `numbers` or `whole numbers`'),
+  numbers: text('`number` or `numbers`, preceded by `whole` if the components are integers'),
   several: flag('True if there is more than one component'),
   example: text('Example: a list of zeros'),
 });

@@ -14,7 +14,7 @@ import type { NumericPolicy } from '../network/policy.js';
 export interface NumericEpisode {
   /** Observation before each step, not normalized. */
   readonly raw: readonly Row[];
-  /** The same observations, as the networks see them: normalized, unless normalization is off. */
+  /** The same observations, normalized unless normalization is off. */
   readonly observations: readonly Row[];
   readonly inputs: readonly Row[];
   readonly actions: readonly Float64Array[];
