@@ -92,7 +92,7 @@ export async function openSandbox(environment: EnvironmentSpec): Promise<Sandbox
     return { reason: shortened([name, message].filter(Boolean).join(': ')), ...line, isLimit: false };
   }
 
-  /** Saves the state of the current episode before another one, or a compilation, replaces it. */
+  /** Makes room for another episode or a compilation; saves the current episode's state if it can't be replayed. */
   function putAside(): void {
     if (current !== undefined && current.history === undefined) current.saved = machine.copy();
     current = undefined;

@@ -154,7 +154,7 @@ const longestContext = (stated: number, layers: readonly LayerConfig[]) =>
     ]),
   );
 
-/** Type of the text part of each vision-language model. The part's config is in `text_config`. */
+/** Default type of each vision-language model's text part; `text_config` holds its config and may name another. */
 const withText: Readonly<Record<string, string>> = {
   gemma3: 'gemma3_text',
   mistral3: 'mistral',

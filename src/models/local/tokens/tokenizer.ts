@@ -186,7 +186,7 @@ function markedTokenizer(json: TokenizerJson, control: ControlTokens, file: stri
 /** Time limit for a tokenizer, far longer than any prompt needs. */
 const mostSeconds = 20;
 
-/** Limits the time that a model's patterns may take, because they may backtrack forever. @throws UserError */
+/** Limits the time that a model's patterns may take, because they may backtrack almost endlessly. @throws UserError */
 function bounded<T>(file: string, work: () => T): T {
   try {
     return withinTime(mostSeconds, work);

@@ -146,7 +146,7 @@ function layersOf(fields: Fields, file: string): readonly number[] | undefined {
       file,
       field: 'layers_to_transform',
       value: layers,
-      message: 'requires target_modules to be a list, but it is a single pattern',
+      message: 'requires target_modules to be a list, but it is a string',
     });
   return listed;
 }
@@ -207,7 +207,7 @@ function matching(
   const [start = '', flags = ''] = /^\(\?([aimsu]+)\)/.exec(pattern) ?? [];
   const source = pattern.slice(start.length);
   const [unknown] = pythonOnly.exec(source) ?? [];
-  if (unknown === '(?') refuse('it has a kind of group that only Python supports');
+  if (unknown === '(?') refuse('it has a kind of group that Python and JavaScript don’t share');
   if (unknown !== undefined) refuse(`${unknown} means something else in Python`);
   try {
     const whole = new RegExp(`^(?:${source.replaceAll('(?P<', '(?<')})$`, flags.includes('i') ? 'i' : '');

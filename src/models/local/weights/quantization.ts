@@ -51,7 +51,7 @@ export function quantizeRows(
   return { codes: bits === 8 ? levels : pairs(levels), scales, ...sums };
 }
 
-/** Quantises one block in a single pass (a model has hundreds of millions of weights); returns its scale. */
+/** Quantises one block and adds its errors to `sums` in the same loop, because models are large; returns its scale. */
 function quantizeBlock(
   weights: Float32Array,
   start: number,
