@@ -38,7 +38,7 @@ export function readDecoderConfig(directory: string, ignoredKeys: readonly strin
       value: directory,
       message: existsSync(directory) ? 'this directory has no config.json' : 'there is no such directory',
       remedy:
-        'use the directory of a Hugging Face model, with config.json, tokenizer.json and model.safetensors',
+        'use the directory of a Hugging Face model, with config.json, tokenizer.json and model.safetensors, or a GGUF file',
     });
   const config = parseDecoderConfig(withoutKeys(raw, ignoredKeys), file);
   return config.tied && storesOwnHead(directory, config.modules) ? { ...config, tied: false } : config;

@@ -100,7 +100,8 @@ export function openChatTemplate(
           file,
           message: `the chat template can't render these messages: ${messageOf(error)}`,
           value: messages.map(({ role }) => role),
-          remedy: 'check the roles: some templates reject system messages or require roles to alternate',
+          remedy:
+            'check the template and the roles: some templates reject system messages or require roles to alternate',
         });
       }
     },

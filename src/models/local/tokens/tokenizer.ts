@@ -85,7 +85,10 @@ export function openTokenizer(
       );
       const end = rendered.indexOf(answerMark);
       if (end < 0)
-        throw new UserError({ file, message: 'the chat template doesn’t include the assistant’s answers' });
+        throw new UserError({
+          file: template.file,
+          message: 'the chat template doesn’t include the assistant’s answers',
+        });
       return encode(control.mark(rendered.slice(end + answerMark.length)));
     },
     encodeText: (text) => encode(control.mark(control.shield(control.clean(text), true))),

@@ -74,6 +74,7 @@ export function parseAdapterConfig(
       file,
       field: 'target_modules',
       message: 'is missing, so the changed modules are unknown',
+      remedy: 'list the names of the changed modules there, e.g. ["q_proj", "v_proj"]',
     });
   const scaling = { rank: fields.r, alpha: fields.lora_alpha, rankStabilized: fields.use_rslora ?? false };
   return {

@@ -224,6 +224,7 @@ function noWeights(directory: string): UserError {
   const others = existsSync(directory)
     ? readdirSync(directory).filter((name) => /\.(bin|pt|pth|gguf|onnx|safetensors)$/.test(name))
     : [];
+  const has = (pattern: RegExp) => others.some((name) => pattern.test(name));
   return new UserError({
     field: 'model.path',
     value: directory,
@@ -232,8 +233,10 @@ function noWeights(directory: string): UserError {
         ? 'there are no weights in this directory'
         : `there is no model.safetensors in this directory, only ${others.join(', ')}`,
     alternatives: ['model.safetensors', 'model.safetensors.index.json with its shards'],
-    remedy: others.some((name) => name.endsWith('.gguf'))
-      ? 'use the path of the .gguf file itself'
-      : 'use the directory of a Hugging Face model with safetensors weights',
+    remedy: has(/-of-\d+\.safetensors$/)
+      ? 'download the whole model directory again, including the index'
+      : has(/\.gguf$/)
+        ? 'use the path of the .gguf file itself'
+        : 'use the directory of a Hugging Face model with safetensors weights',
   });
 }
