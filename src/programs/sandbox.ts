@@ -29,7 +29,7 @@ interface Episode {
   readonly seed: number;
   /** The observations so far; undefined if the state is copied instead. */
   history: Observation[] | undefined;
-  /** The state, saved while another episode is played. */
+  /** The state, saved while another episode or a compilation uses the machine. */
   saved?: Image;
   fault?: ProgramFault;
 }
