@@ -80,7 +80,10 @@ export type AnswerState =
  * another list, and text after it must not mention one or contain a thinking tag.
  */
 export interface AnswerAutomaton {
-  /** @param thinking `open`: in a thinking block; `may` and `none`: whether thinking may precede a closed answer */
+  /**
+   * @param thinking `open`: in a thinking block; `may` or `none`: whether thinking may precede an answer with a closing
+   * text (without one, it always may)
+   */
   start(thinking: 'open' | 'may' | 'none'): AnswerState;
   /** The next state; undefined if the byte is rejected. */
   step(state: AnswerState, byte: number): AnswerState | undefined;

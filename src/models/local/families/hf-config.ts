@@ -219,7 +219,7 @@ const knownKeys = (family: Family): KnownKeys => ({
   read: [...Object.keys(commonShape), 'architectures', ...family.keys],
   harmless: {
     ...harmlessModelKeys,
-    ...Object.fromEntries((family.harmless ?? []).map((key) => [key, 'is for parts that this family lacks'])),
+    ...Object.fromEntries((family.harmless ?? []).map((key) => [key, 'has no effect in this family'])),
   },
   neutral: {
     is_causal: true,
