@@ -47,8 +47,8 @@ export const membersOf: Readonly<Record<ModuleKind, readonly string[] | undefine
  * Loads a module in the thread for users' modules; Node imports each file once per thread.
  * @param field config field that names the module, for errors
  * @param seconds time limit per call
- * @throws UserError if the file is missing or its default export is incomplete; EnvironmentError if the module
- * doesn't return in time or ends the thread
+ * @throws UserError if the file is missing, can't be imported or has no suitable default export; EnvironmentError if
+ * the module doesn't return in time or ends the thread
  */
 export async function loadModule(
   path: string,
