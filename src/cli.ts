@@ -194,7 +194,7 @@ const kebabCase = (key: string) => key.replaceAll(/[A-Z]/g, (letter) => `-${lett
 
 /** @throws UserError if an option that isn't a list is given twice */
 function requireOnce(argv: Readonly<Record<string, unknown>>, options: unknown): true {
-  // The command's options, which the types don't include.
+  // yargs passes the command's options, but its types don't describe them.
   const { array: lists = [] } = options as { readonly array?: readonly string[] };
   const twice = Object.keys(argv).find(
     (key) => key.length > 1 && !lists.includes(kebabCase(key)) && Array.isArray(argv[key]),

@@ -111,8 +111,8 @@ const sections: readonly (readonly [heading: string, commands: readonly (ListedC
   [
     'Manage runs',
     [
-      ['pause <runs..>', 'Pause a running run', () => import('./commands/runs/pause.js')],
-      ['stop <runs..>', 'Stop a running run; it can be resumed', () => import('./commands/runs/stop.js')],
+      ['pause <runs..>', 'Pause runs', () => import('./commands/runs/pause.js')],
+      ['stop <runs..>', 'Stop runs; they can be resumed', () => import('./commands/runs/stop.js')],
       [
         'set <run> [overrides..]',
         'Change limits, iterations or target of a running run',
@@ -128,7 +128,7 @@ const sections: readonly (readonly [heading: string, commands: readonly (ListedC
     [
       [
         'models',
-        'Check, list, download and compare models',
+        'Check, list, download, remove and compare models',
         [
           [
             'check [directory]',
@@ -137,7 +137,7 @@ const sections: readonly (readonly [heading: string, commands: readonly (ListedC
           ],
           [
             'list',
-            'List models in Ollama, the Hugging Face cache and LM Studio, and whether they can run',
+            'List models in Ollama, the Hugging Face cache and LM Studio, and show whether they can run',
             () => import('./commands/models/list.js'),
           ],
           [
@@ -261,8 +261,8 @@ const configsOf: Readonly<Record<string, readonly ConfigKindName[]>> = {
 };
 
 /**
- * Completes the last word of a command line with a command, an option, a run or a bundled config; empty for files,
- * which the shell completes.
+ * Completions of the last word of a command line: commands, options, runs or bundled configs; empty for files, which
+ * the shell completes.
  * @param words after the program's name; the last may be empty
  */
 export async function completions(words: readonly string[], cwd: string): Promise<readonly string[]> {

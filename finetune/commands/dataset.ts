@@ -40,7 +40,8 @@ export const options = (y: Argv) =>
     .option('seed', { ...kinds.number, default: 0, describe: 'Random seed' })
     .option('samples', {
       ...kinds.number,
-      describe: 'Prompts per run (hindsight), or steps per play (demonstrations; default: all)',
+      describe:
+        'Prompts per run (hindsight; default: its iterations), or steps per play (demonstrations; default: all)',
     })
     .option('min-return', {
       ...kinds.number,
@@ -81,7 +82,7 @@ export const options = (y: Argv) =>
     .option('json', common.json)
     .example(
       '$0 finetune dataset buffers/cooking --recipe demonstrations --min-return 1 --out datasets/cooking',
-      'from won games',
+      'from games that were won',
     )
     .example(
       '$0 finetune dataset "buffers/cartpole-*" --recipe improvement --out datasets/a',

@@ -1,4 +1,4 @@
-/** `policyloop finetune evaluate`: compares base, tuned model and baselines in the same experiments. */
+/** `policyloop finetune evaluate`: compares the base model, the tuned model and baselines on the same experiments. */
 import type { Argv } from 'yargs';
 import { type Arguments, common, kinds, studyOptions } from '../../src/base/command.js';
 import { type CommandContext, requireCount } from '../../src/base/context.js';
@@ -19,7 +19,7 @@ export const options = (y: Argv) =>
         ...kinds.text,
         demandOption: true,
         describe:
-          'Directory of an adapter, a model or a training run; or ollama:NAME, openai:NAME or a baseline',
+          'Adapter, model or training run (a directory or GGUF file); or ollama:NAME, openai:NAME or a baseline',
       })
       .option('base', {
         ...kinds.text,

@@ -39,7 +39,7 @@ export const options = (y: Argv) =>
     .option('json', common.json)
     .example('$0 finetune gguf tuned/adapter --out tuned.gguf', 'base and adapter in one file')
     .example('$0 finetune gguf tuned/adapter --model models/base --out tuned.gguf', 'with an explicit base')
-    .example('$0 finetune gguf models/Qwen3-0.6B --out qwen.gguf --dtype q8_0', 'half the size');
+    .example('$0 finetune gguf models/Qwen3-0.6B --out qwen.gguf --dtype q8_0', 'about half the size');
 
 type Args = Arguments<typeof options>;
 

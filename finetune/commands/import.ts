@@ -15,7 +15,7 @@ export const options = (y: Argv) =>
     })
     .option('model', {
       ...kinds.text,
-      describe: 'Base model of an adapter (default: the one it was exported for)',
+      describe: 'Base model of an adapter (default: the one it was exported for, or else the one it names)',
     })
     .option('ignore-keys', common.ignoreKeys)
     .option('out', {

@@ -33,7 +33,7 @@ export type Output = { readonly out: string; readonly base: string; readonly dty
 
 export const finishing = 'stopping';
 
-/** Fraction of the adapter's change above which the rounding error is reported. */
+/** A rounding error above this fraction of the adapter's change is reported. */
 const notableRounding = 0.05;
 
 export async function execute(args: Args, context: CommandContext): Promise<number> {

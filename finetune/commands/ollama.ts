@@ -72,7 +72,7 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
   return 0;
 }
 
-/** `NAME` of `NAME.Modelfile`, else the name of the adapter's directory or, if that is `adapter`, of its parent. */
+/** Returns `NAME` for `NAME.Modelfile`, otherwise the name of the adapter's directory or, for `adapter`, its parent. */
 function modelName(out: string, adapter: string): string {
   const name = /^(.+)\.Modelfile$/.exec(basename(out))?.[1] ?? basename(adapter);
   return name === 'adapter' ? basename(dirname(adapter)) : name;

@@ -29,7 +29,7 @@ export const options = (y: Argv) =>
 
 type Args = Arguments<typeof options>;
 
-/** Metrics as they are measured, then the result; with `--dry-run`, the forecast. */
+/** Metrics as they are measured, then the result; with `--dry-run`, the forecast; with Slurm, the job's progress. */
 export type Output =
   | RlMetric
   | RlSummary

@@ -25,7 +25,7 @@ export const options = (y: Argv) =>
 
 type Args = Arguments<typeof options>;
 
-/** Metrics as they are measured, then the result. */
+/** Metrics as they are measured, then the result; with Slurm, the job's progress. */
 export type Output = Metric | TrainingSummary | HandedTraining;
 
 export const finishing = 'writing a checkpoint; the same command resumes from it';

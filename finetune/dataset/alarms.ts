@@ -51,7 +51,7 @@ const noPositiveSignal: Check = ({ recipe, train, made }) => {
       recipe === 'preference'
         ? 'no two answers to a prompt differ in score'
         : 'no training example beats the best earlier score',
-    remedy: 'add runs of models or baselines that improve, or use --recipe hindsight',
+    remedy: `add runs of models or baselines that improve${recipe === 'hindsight' ? '' : ', or use --recipe hindsight (not for programs)'}`,
   };
 };
 
@@ -65,7 +65,7 @@ const equalWeights: Check = ({ recipe, train }) => {
   };
 };
 
-const tooLong: Check = ({ train, validation, lengths, context }) => {
+const tooLong: Check = ({ recipe, train, validation, lengths, context }) => {
   if (context === undefined) return undefined;
   const long = [...train, ...validation].filter((example) => {
     const { prompt, completion } = lengths.get(example)!;
@@ -75,7 +75,7 @@ const tooLong: Check = ({ train, validation, lengths, context }) => {
   return {
     kind: 'too-long',
     message: `${long.length} of ${train.length + validation.length} examples are longer than the context of ${context} tokens`,
-    remedy: 'train a model with a longer context, or use runs with a smaller memory.tokens or memory.best',
+    remedy: `train a model with a longer context, or ${recipe === 'demonstrations' ? 'lower --history' : 'use runs with a smaller memory.tokens or memory.best'}`,
   };
 };
 

@@ -11,7 +11,7 @@ import { largest, smallest } from '../../src/statistics/descriptive.js';
 import { promptHash } from './example.js';
 import type { SourceRun, Step } from './source-run.js';
 
-/** Takes the value at position `from`, times `sign`. */
+/** The value at position `from`, times `sign`. */
 export interface Moved {
   readonly from: number;
   readonly sign: 1 | -1;

@@ -52,7 +52,7 @@ export interface DatasetOptions extends GroupTargets, Omit<DemonstrationOptions,
   readonly context?: number | undefined;
 }
 
-/** A run given as input; possibly no examples were made from it. */
+/** A run given as input, even if no examples were made from it. */
 export interface Source {
   readonly run: string;
   readonly environment: string;
@@ -73,7 +73,7 @@ type Environment = Readonly<Record<string, string | undefined>>;
 
 export type Split = 'train' | 'validation';
 
-/** Contains no times or absolute paths, so equal runs and options give identical bytes. */
+/** Contains no times, so the same runs and options give identical bytes. */
 interface DatasetSummary extends GroupTargets, Omit<DemonstrationOptions, 'samples' | 'seed'> {
   readonly recipe: Recipe;
   readonly seed: number;

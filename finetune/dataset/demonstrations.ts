@@ -145,7 +145,10 @@ function replyFor({ action, words }: GameTurn, act: PlayConfig['policy']['act'])
 
 export const gameName = (run: string, episode: number): string => `${run}, game ${episode}`;
 
-/** Chooses held-out games, keeping games with equal starts or turns together. @throws UserError for an unknown name */
+/**
+ * Chooses held-out games. A fraction keeps games with equal starts or turns together.
+ * @throws UserError for an unknown name
+ */
 export function heldOutGames(
   plays: readonly PlayedGames[],
   plan: ValidationPlan,

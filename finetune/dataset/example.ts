@@ -23,7 +23,7 @@ interface Evaluated {
   readonly score: number;
 }
 
-/** Where an example comes from. Inherited fields describe the completion's evaluation (in a pair, the chosen one's). */
+/** Where an example comes from. Inherited fields describe the evaluation of the completion or the chosen answer. */
 export interface Lineage extends Evaluated {
   readonly run: string;
   readonly environment: string;
@@ -36,7 +36,7 @@ export interface Lineage extends Evaluated {
   readonly prompt: string;
   /** One-based iteration of the prompt; for a demonstration, the turn. */
   readonly promptIteration: number;
-  /** Number of evaluations that the prompt is based on; for a demonstration, number of turns that it shows. */
+  /** Number of evaluations that the prompt is based on; for a demonstration, the number of turns that it shows. */
   readonly history: number;
   /** Best score among the evaluations that the prompt is based on; missing if there are none. */
   readonly incumbent?: number;

@@ -42,7 +42,7 @@ const lineageSchema = z.looseObject({
   kind: z.literal('training'),
   /** Version of policyloop that wrote the file. */
   policyloop: z.string(),
-  /** `lora`, `full`, `scratch`, or another trainer's name for its method. */
+  /** `lora`, `full`, `scratch`, `head` (numeric policies), or another trainer's name for its method. */
   method: z.string(),
   base: z.looseObject({
     model: z.string(),
@@ -67,7 +67,7 @@ export type TrainingLineage = z.output<typeof lineageSchema>;
 
 export interface Training {
   readonly method: string;
-  /** Directory of the base model, or its name if the files aren't available. */
+  /** Path of the base model, or a name if there are no files. */
   readonly model: string;
   readonly dataset: DatasetLineage;
   readonly config: object;

@@ -21,12 +21,12 @@ export interface Conversation {
   readonly served?: { readonly model: string; readonly promptTokens: number };
 }
 
-/** The tokenizer's end token, as written by templates, or else the model's. @throws UserError if neither exists */
+/** The end token that templates write after an answer, or else the model's. @throws UserError if neither exists */
 export function endOfAnswer(directory: string, config: DecoderConfig, tokenizer: ChatTokenizer): number {
   const end = tokenizer.eosTokens[0] ?? readGenerationDefaults(directory).eosTokens[0] ?? config.eosTokens[0];
   if (end === undefined)
     throw new UserError({
-      field: 'model.path',
+      field: 'model',
       value: directory,
       message: 'neither the tokenizer nor the config defines an end token',
       remedy: 'set eos_token in tokenizer_config.json or eos_token_id in config.json',
@@ -79,7 +79,10 @@ export function readConversations(dataset: string, split: Split): readonly Conve
   }).map(({ completion, ...row }) => conversation(row, completion));
 }
 
-/** Reads pairs, chosen answers first. @throws UserError if the file doesn't exist, or a row isn't a pair */
+/**
+ * Reads pairs. Each chosen answer comes right before its rejected one.
+ * @throws UserError if the file doesn't exist, or a row isn't a pair
+ */
 export function readComparisons(dataset: string, split: Split): readonly Conversation[] {
   return readRows(dataset, split, pairSchema, {
     message: "this row isn't a pair of answers",

@@ -76,7 +76,7 @@ export function bestOfGroup(
   });
 }
 
-/** Maximum number of candidates to re-evaluate per iteration and look-ahead, unless there are more winners. */
+/** Maximum number of candidates to re-evaluate per iteration and look-ahead, unless `winners` is larger. */
 const finalistCount = 4;
 
 /** The best candidates of step `first` and the next `further` iterations that beat the best score before that step. */
@@ -111,7 +111,7 @@ function winner({ proposals }: Step): Proposed {
 
 /**
  * Pairs the winner of an iteration with each candidate that scored lower. A single candidate is paired with the next
- * iteration's first candidate, because scores depend only on the parameters, not on the prompt.
+ * iteration's first candidate. That is fair, because scores depend only on the parameters, not on the prompt.
  */
 export function preference(run: SourceRun): readonly Preference[] {
   return run.steps.flatMap((step, i) =>

@@ -25,7 +25,11 @@ export function parseValidation(text: string): ValidationPlan {
   const share = Number(trimmed);
   if (trimmed !== '' && Number.isFinite(share)) {
     if (share > 0 && share < 1) return { kind: 'share', share };
-    throw new UserError({ ...validationProblem, message: 'a fraction must be between 0 and 1', value: text });
+    throw new UserError({
+      ...validationProblem,
+      message: 'a fraction must be above 0 and below 1',
+      value: text,
+    });
   }
   const names = trimmed.split(',').map((name) => name.trim());
   if (names.includes('')) {

@@ -57,7 +57,7 @@ export interface SplitStatistics {
   /** This and the next three are undefined if there are no examples. */
   readonly promptTokens?: Distribution | undefined;
   readonly completionTokens?: Distribution | undefined;
-  /** Number of evaluations that each prompt is based on (for demonstrations, of turns that it shows). */
+  /** Number of evaluations that each prompt is based on; for demonstrations, number of turns that it shows. */
   readonly history?: Distribution | undefined;
   readonly weight?: Distribution | undefined;
 }

@@ -86,7 +86,7 @@ export function makeBatch<E extends TokenSequence>(
   const replies = new Block(families.length * answers * answerTokens, tokens);
   const targets = new Targets();
   let count = 0;
-  /** @param slot index of the first token within the block */
+  /** @param slot index of the first token's slot in the block */
   const read = (
     sequence: readonly number[],
     position: number,
@@ -136,7 +136,7 @@ export function makeBatch<E extends TokenSequence>(
   };
 }
 
-/** Maps slots of an attention block to tokens and back, for either the prompts or the completions. */
+/** Maps the slots of an attention block to tokens and back, for either the shared prompts or the remaining tokens. */
 class Block {
   readonly places: Int32Array;
   readonly positions: Int32Array;
@@ -219,7 +219,7 @@ export interface ReadExample<E extends TokenSequence> {
   readonly outputs: Readonly<Record<string, Float64Array>>;
 }
 
-/** Distributes values of a batch's targets to its examples: one per completion token, 0 for untrained tokens. */
+/** Distributes the values of a batch's targets to its examples: one per completion token, 0 for untrained tokens. */
 export function byExample<E extends TokenSequence>(
   families: readonly Family<E>[],
   values: ArrayLike<number>,

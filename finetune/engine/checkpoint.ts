@@ -35,7 +35,7 @@ export function keepBest(state: TrainingState, loss: number, ties: boolean): boo
   return isBest;
 }
 
-/** The parameters of the best evaluation; without evaluations, the last parameters. */
+/** The parameters of the best evaluation; without evaluations, the current parameters. */
 export const bestParameters = ({ best, parameters }: TrainingState): readonly Parameter[] =>
   best === undefined
     ? parameters

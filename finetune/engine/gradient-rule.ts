@@ -28,7 +28,7 @@ export type Rule = (context: RuleContext) => readonly (Value | undefined)[];
 export type Late = (values: readonly number[], type: 'int64' | 'uint8') => Value;
 
 /**
- * Creates constants that the runtime can't fold. If it could, it would keep every dequantized matrix in float32.
+ * Creates constants that the runtime can't fold. If it folded them, it would keep every dequantized matrix in float32.
  * @param anything a value computed during the run, at least one-dimensional
  */
 export function lateConstants(g: GraphBuilder, anything: Value): Late {

@@ -4,7 +4,7 @@ import type { ParameterShape } from './trainable.js';
 import type { Numbers } from './training-session.js';
 
 export interface TensorToWrite extends ParameterShape {
-  /** Type name of the format: `F32`, `BF16`, … */
+  /** Type name in the file's header: `F32`, `BF16`, … */
   readonly dtype: string;
   readonly byteLength: number;
   /** The tensor's bytes in parts, each produced when it is written. */

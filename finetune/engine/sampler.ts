@@ -39,7 +39,7 @@ interface Prompt {
 }
 
 export interface Sampler extends Speaker<SampledReply> {
-  /** Sets the parameters to sample with, and drops values cached for old ones. Ignores parameters not in the model. */
+  /** Sets the parameters to sample with, and drops cached values. Ignores an objective's own parameters. */
   refresh(parameters: readonly Parameter[]): void;
   answer(prompts: readonly Prompt[]): Promise<readonly SampledReply[]>;
   close(): Promise<void>;
@@ -53,7 +53,6 @@ export interface SamplerSettings {
   readonly device: string;
   readonly threads: number;
   readonly temperature: number;
-  /** Maximum tokens per reply. */
   readonly maxTokens: number;
   /** Config fields that determine the length of replies and of prompts; error messages name them. */
   readonly fields: { readonly reply: string; readonly prompt: string };
@@ -87,6 +86,7 @@ export async function openSampler(settings: SamplerSettings): Promise<Sampler> {
           field: settings.fields.reply,
           value: maxTokens,
           message: `an answer may need ${constraint.answerTokens} tokens, but only ${maxTokens} are allowed or fit into the context`,
+          remedy: `increase ${settings.fields.reply}, reduce ${settings.fields.prompt}, or use a model with a longer context`,
         });
       return {
         ...{ prompt, maxTokens, eosTokens },
@@ -156,7 +156,7 @@ export async function openSampler(settings: SamplerSettings): Promise<Sampler> {
 interface Asked {
   readonly ids: readonly number[];
   readonly seed: number;
-  /** Identifies the constraint on the answer, to group equal ones. */
+  /** Identifies the constraint on the answer. Equal prompts with the same constraint are sampled together. */
   readonly form: string;
   readonly constraint?: Constraint | undefined;
 }

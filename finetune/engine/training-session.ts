@@ -61,7 +61,7 @@ interface StepResult {
   readonly gradients: Gradients;
 }
 
-/** `device` is an ONNX Runtime provider. Tests in float64 disable `optimize`: fused operators round differently. */
+/** `device` is an ONNX Runtime provider. Float64 tests disable `optimize`: fused operators round differently. */
 interface SessionSettings {
   readonly device: string;
   readonly threads: number;
@@ -141,7 +141,7 @@ export async function orOutOfMemory<T>(doing: string, work: () => T | Promise<T>
       message: `out of memory while ${doing}`,
       remedy:
         'lower batchTokens (you can still resume from the checkpoint), train on shorter examples, ' +
-        'or save memory: samples=0 (finetune train), method lora, fewer method.modules, a lower method.rank, method.quantization int4',
+        'or save memory with samples=0 (finetune train), method.kind=lora, fewer method.modules, a lower method.rank or method.quantization=int4',
     });
   }
 }

@@ -41,9 +41,9 @@ export type TrainedOn =
   | { readonly kind: 'unknown'; readonly reason: string };
 
 /**
- * @param base a directory (model, adapter, training run), `ollama:NAME`, `openai:NAME` or a baseline; if undefined,
- * the model that `tuned` was trained from
- * @param wanted baselines, e.g. `random`, or with settings `hill-climb:sigma=2`
+ * @param base a directory (model, adapter, training run), GGUF file, `ollama:NAME`, `openai:NAME` or a baseline; if
+ * undefined, the model that `tuned` was trained from
+ * @param wanted baselines, e.g. `random` or, with settings, `hill-climb:sigma=2`
  * @throws UserError if a directory contains no model or adapter, or the base is unknown or has the same weights
  */
 export function openArms(
@@ -82,7 +82,10 @@ export function trainedOn(tuned: Arm, stated: readonly string[] | undefined): Tr
   }
   const environments = trainedEnvironments(tuned.lineage);
   if (environments === undefined) {
-    return { kind: 'unknown', reason: `a training dataset has no manifest, or differs from it; ${remedy}` };
+    return {
+      kind: 'unknown',
+      reason: `a training dataset has no manifest, or has changed since it was made; ${remedy}`,
+    };
   }
   const held = tuned.lineage.dataset.sources?.filter(({ split }) => split === 'validation') ?? [];
   return {
@@ -102,7 +105,7 @@ function baselineArms(specs: readonly string[]): readonly Arm[] {
     field: '--control',
     message: 'is listed twice with different settings',
     value: twice.name,
-    remedy: 'list each baseline once, or start a new evaluation with a different --out',
+    remedy: 'list each baseline once; compare other settings in a separate evaluation',
   });
 }
 
@@ -166,7 +169,7 @@ function openArm(name: 'base' | 'tuned', spec: string, base: Arm | undefined, cw
   };
 }
 
-/** @throws UserError if the model was trained as an agent, because it can't propose parameters */
+/** @throws UserError for agents and numeric policies, because they can't propose parameters */
 function requireProposer(directory: string, name: Arm['name']): void {
   const lineage = readLineage(directory);
   const actor =
@@ -231,7 +234,7 @@ function itsBase({ local, lineage, label }: Arm): string {
   }
   throw new UserError({
     field: '--base',
-    message: `is required: the model that ${label} was trained from is unknown`,
+    message: `is required: the model that ${label} was trained from can't be found`,
     remedy: 'set the base model: --base models/…',
   });
 }

@@ -91,7 +91,7 @@ function familiarityOf(environment: string, trainedOn: TrainedOn): Familiarity {
   return trainedOn.environments.includes(environment) ? 'trained' : 'transfer';
 }
 
-/** An arm's figures for each repeat, so that arms can be paired; undefined for incomplete runs. */
+/** An arm's figures for each repeat, so that arms can be paired; undefined for runs that aren't over. */
 function inRepeats(runs: readonly EvaluatedRun[], arm: Arm['name'], repeats: number) {
   return Array.from({ length: repeats }, (_, repeat) => {
     const figures = runs.find((run) => run.arm === arm && run.repeat === repeat)?.figures;

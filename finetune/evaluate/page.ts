@@ -123,10 +123,12 @@ function experimentSection(evaluation: Evaluation, experiment: ExperimentResult)
         : undefined,
     };
   });
-  const familiarity = { trained: 'trained on', transfer: 'not trained on', unknown: 'unknown' }[
-    experiment.familiarity
-  ];
-  return html`<p class="note">${experiment.environment}; ${familiarity === 'unknown' ? 'unknown whether it was trained on' : familiarity}.</p>
+  const familiarity = {
+    trained: 'The tuned model was trained in this environment',
+    transfer: 'The tuned model wasn’t trained in this environment',
+    unknown: 'It isn’t known whether the tuned model was trained in this environment',
+  }[experiment.familiarity];
+  return html`<p class="note">${experiment.environment}. ${familiarity}.</p>
 ${armCurves(curves)}
 ${metricTable(evaluation, experiment)}`;
 }
@@ -240,9 +242,9 @@ function runTable({ runs, seeds }: Evaluation, { linkOf }: Shown): Html {
 
 function reading({ seeds, experiments }: Evaluation): readonly Content[] {
   return [
-    html`All models run the same configs with the same seeds (${seeds.join(', ')}): the same warm-up policies, the same episodes, and the same number of proposals (fewer if a target or a limit ends a run). Runs with the same seed are a pair; incomplete pairs are excluded`,
+    html`All models run the same configs with the same seeds (${seeds.join(', ')}): the same warm-up policies, the same episodes, and the same number of proposals (fewer if a target or a limit ends a run). Runs with the same seed form a pair; incomplete pairs are excluded`,
     html`<b>Confirmed return:</b> the mean return of a run's best policy on episodes that were used neither to find it nor to choose it`,
-    html`<b>Intervals</b> are 95 % intervals. Means: symmetric studentised bootstrap (Student's t with fewer than ten runs). Interquartile means (IQM): expanded percentile bootstrap. Wins (the share of pairs in which the tuned model is higher; ties count half): exact. In simulations with ten pairs of normal, skewed and all-or-nothing returns, coverage was at least 94 %`,
+    html`<b>Intervals</b> are 95 % intervals. Means: symmetric studentised bootstrap (Student's t with fewer than ten runs or nearly equal returns). Interquartile means (IQM): expanded percentile bootstrap. Wins (the share of pairs in which the first model is higher; ties count half): exact. In simulations with ten pairs of normal, skewed and all-or-nothing returns, coverage was at least 94 %`,
     html`<b>Verdicts</b> need at least six pairs, and cover confirmed returns only. ${verdictRule(testedIn(experiments)).map((text) => `${sentence(text)}. `)}No evidence of a difference is not evidence of no difference`,
     html`<b>Improvement rate:</b> the share of requested proposals that beat everything before them in their run. It falls as a run gets better, so compare it together with the return`,
     html`<b>Valid at first:</b> first answers in the right format, including repeats of earlier policies. <b>Valid in the end:</b> proposals that could be evaluated after corrections`,

@@ -132,7 +132,7 @@ export interface Conclusion {
   readonly text: string;
 }
 
-/** The main conclusion, then one each for trained and for new environments. */
+/** The main conclusion and, with several experiments, one each for trained and for new environments. */
 export function conclusions({ experiments, groups }: Evaluation): readonly Conclusion[] {
   const [only] = experiments;
   const all = groups.find(({ group }) => group === 'all');
@@ -188,7 +188,11 @@ export const onReturns = (comparisons: GroupResult['comparisons']) =>
 
 function conclude(scope: string, comparison: PairedComparison | null, quantity: string): Conclusion {
   if (comparison === null) {
-    return { scope, verdict: 'nothing', text: 'Nothing to compare yet: no pair of runs is complete.' };
+    return {
+      scope,
+      verdict: 'nothing',
+      text: 'Nothing to compare yet: no pair of runs has confirmed returns.',
+    };
   }
   const { pairs, verdict } = comparison;
   const tested = { ...comparison, of: 'tuned', against: 'base', test: 'paired', counts: [pairs] } as const;

@@ -41,6 +41,7 @@ export function findBase(
       field: '--model',
       value: model,
       message: 'this directory contains an adapter, not a model',
+      remedy,
     });
   return model ?? namedBase(adapter, cwd, remedy);
 }

@@ -35,7 +35,8 @@ export interface Merged {
 /**
  * Copies the model, and computes changed matrices in float64. The directory appears only when it is complete.
  * @param output a directory that is empty or doesn't exist yet
- * @throws UserError if the adapter doesn't fit the model, or the disk is full; or the reason of `hooks.signal`
+ * @throws UserError if the adapter can't be merged into the model, or the disk is full; the reason of `hooks.signal` if
+ * it aborts
  */
 export async function mergeAdapter(
   model: string,
@@ -57,7 +58,7 @@ export async function mergeAdapter(
   const changes = adapterChanges(adapter, weights);
   const rounding: Rounding = { squaredError: 0, squaredChange: 0 };
   const files = modelFiles(model);
-  // Omit a second copy of the weights in another layout, which some directories have: it would remain unmerged.
+  // Omit a second copy of the weights in another layout, which some directories have, because it would stay unmerged.
   const used = new Set([...weights.values()].map(({ file }) => file));
   const weightFiles = files
     .filter((name) => name.endsWith('.safetensors') && used.has(realpathSync(path.join(model, name))))
@@ -188,7 +189,7 @@ async function mergeGguf(
       byteLength: elementCount(shape) * (dtype === 'F32' ? 4 : 2),
       *chunks() {
         for (const { values } of mergedRows(weight, changes.get(name))) {
-          if (dtype === 'F16') requireHalves(values, name);
+          if (dtype === 'F16') requireHalves(values, name, ['--dtype float32']);
           yield encodeFloats(less === 0 ? values : values.map((value) => value - less), dtype);
         }
       },
@@ -230,7 +231,7 @@ function sameConfig(gguf: GgufFile, config: DecoderConfig) {
     file: gguf.file,
     field: 'general.architecture',
     value: gguf.metadata.get('general.architecture'),
-    message: `config.json can’t express this model${gguf.tensors.has('rope_freqs.weight') ? ' (the divisors in rope_freqs)' : ''}`,
+    message: `config.json can't express this model${gguf.tensors.has('rope_freqs.weight') ? ' (the divisors in rope_freqs)' : ''}`,
     remedy: 'write a GGUF file: policyloop finetune gguf tuned/adapter --out tuned.gguf',
   });
 }

@@ -25,14 +25,14 @@ export function encodeFloats(values: Float32Array, dtype: string): Uint8Array {
 }
 
 /** @throws UserError if a weight is too large for float16 */
-export function requireHalves(values: Float32Array, name: string): void {
+export function requireHalves(values: Float32Array, name: string, alternatives: readonly string[]): void {
   for (let i = 0; i < values.length; i++)
     if (Math.abs(values[i]!) >= 65_520)
       throw new UserError({
         field: name,
         value: values[i],
-        message: 'a weight is too large for f16',
-        alternatives: ['--dtype bf16', '--dtype f32'],
+        message: 'a weight is too large for float16',
+        alternatives,
       });
 }
 
@@ -74,7 +74,7 @@ function halfMagnitude(bits: number, value: number): number {
 /** Number of values that share a scale in llama.cpp's Q8_0. */
 export const q8Block = 32;
 
-/** Q8_0 as in llama.cpp, in float32: per block a float16 scale (largest/127) and 32 int8; halves round away from 0. */
+/** Encodes Q8_0 like llama.cpp: per block, a float16 scale (largest/127) and 32 int8 codes; ties round away from 0. */
 export function encodeQ8(values: Float32Array): Uint8Array {
   const blocks = values.length / q8Block;
   const scales = new Float32Array(blocks);
@@ -97,7 +97,7 @@ export function encodeQ8(values: Float32Array): Uint8Array {
 
 const blockBytes = 1 << 22;
 
-/** Number of A's rows to add per pass: loading and storing the sums takes longer than the products. */
+/** Number of A's rows to add per pass, because loading and storing the sums takes longer than the products. */
 const together = 4;
 
 /** The product s·B·A in factored form, with the rank zero-padded to a multiple of 4. */

@@ -112,7 +112,7 @@ function writeTexts(folder: string, contents: Readonly<Record<string, string>>):
 /** Drops examples with a weight of 0 or less. TRL ignores weights, so it would imitate them. */
 const learnable = (examples: readonly StoredExample[]) => examples.filter(({ weight }) => weight > 0);
 
-/** Opens the base model's tokenizer. It may be missing if the rows are messages and `base` is given. */
+/** Opens the base model's tokenizer. The model may be missing here if the rows are messages and `base` is given. */
 function openBase({ config, base, rows }: FolderExport): BaseTexts | undefined {
   const needed = existsSync(config.model) || base === undefined || rows === 'tokens';
   return needed ? openBaseTexts(config.model, config.template, config.ignoreKeys) : undefined;

@@ -1,4 +1,4 @@
-/** `lineage.json` of an exported folder records config, base and dataset; it is copied along with the trained model. */
+/** `lineage.json` in an exported folder records the config, base and dataset, for the import of the trained model. */
 import { existsSync, lstatSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { z } from 'zod';
@@ -61,7 +61,10 @@ export function handOver(
 /** Maximum size in bytes, because the file is untrusted. Real files are far smaller. */
 const longest = 16 * 2 ** 20;
 
-/** Searches the directory and the two above it. @throws UserError if lineage.json is damaged */
+/**
+ * Searches the directory and the two above it.
+ * @throws UserError if the directory's own file is damaged, or if one above it is a link or too large
+ */
 export function findHandOver(directory: string): HandOver | undefined {
   for (const place of [directory, path.dirname(directory), path.dirname(path.dirname(directory))]) {
     const file = path.join(place, handOverFile);

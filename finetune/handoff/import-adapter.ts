@@ -1,4 +1,4 @@
-/** Imports an adapter or model trained elsewhere, checks it against its base, and records its lineage. */
+/** Imports an adapter or model that was trained elsewhere: checks it, copies it and records its lineage. */
 import { createHash } from 'node:crypto';
 import { closeSync, constants, fstatSync, lstatSync, openSync, readSync } from 'node:fs';
 import path from 'node:path';

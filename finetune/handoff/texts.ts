@@ -18,7 +18,7 @@ handlebars.registerHelper({
 /**
  * Fills a template from `templates/`. Values are inserted unescaped; for untrusted text, templates use the helpers
  * `word` (shell) and `code` (Markdown).
- * @throws UserError if a value contains a line break; Error if `values` lacks one that the template uses
+ * @throws UserError if a value contains a line break; Error if a value that the template uses is missing
  */
 export function fillTemplate(name: string, values: object): string {
   const source = packageText(`finetune/handoff/templates/${name}.hbs`);
@@ -100,7 +100,6 @@ export function instructions(job: TrlJob, facts: FolderFacts): string {
 }
 
 export interface Queue {
-  /** Job name, of letters, digits and `_.-`. */
   readonly name: string;
   readonly time: string;
   readonly partition: string | undefined;
@@ -116,8 +115,8 @@ const noticeSeconds = 120;
 const coresPerGpu = 8;
 
 /**
- * The job script. Before the time limit, Slurm signals the job, which then saves a checkpoint and requeues itself. It
- * fails if there is no new checkpoint, because it would otherwise restart forever.
+ * The job script. Before the time limit, Slurm signals the job, which then saves a checkpoint and requeues itself. The
+ * job fails if there is no new checkpoint, because it would otherwise restart forever.
  * @throws UserError for values that can't be used in an `#SBATCH` line
  */
 export function slurmScript(trainer: TrlTrainer, machines: Machines, queue: Queue, seed: number): string {

@@ -140,7 +140,7 @@ const stateSchema = z.looseObject({
     .default([]),
 });
 
-/** Reads `finished.json` and `trainer_state.json`; if the latter is missing, the newest checkpoint's. */
+/** Reads `finished.json`, and `trainer_state.json` of the directory or, if missing, of its newest checkpoint. */
 export function readOutcome(directory: string): TrlOutcome {
   const finished = parsed(finishedSchema, path.join(directory, 'finished.json'));
   const state = parsed(stateSchema, path.join(directory, stateFile(directory)));

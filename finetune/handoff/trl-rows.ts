@@ -19,7 +19,7 @@ import {
 /** Content of the rows: messages, which TRL renders and tokenises itself, or the token ids used in serving. */
 export type RowKind = 'messages' | 'tokens';
 
-/** Numbers of answers whose tokens in TRL are the same as in serving, longer or different. */
+/** How many answers have the same, additional or different tokens in TRL, compared with serving. */
 export interface TokenCheck {
   readonly same: number;
   /** TRL's tokens are the same, plus some that the template adds after an answer, often a line break. */
@@ -27,7 +27,6 @@ export interface TokenCheck {
   readonly different: number;
   /** Number of tokens in the longest example. */
   readonly longest: number;
-  /** Context size of the model, in tokens. */
   readonly contextTokens: number;
 }
 
@@ -121,7 +120,7 @@ function comparison(
   ours: readonly number[],
   theirs: readonly number[],
 ): 'same' | 'longer' | 'different' {
-  // If a message contains the text of a control token, serving encodes it as text, but Transformers as the token.
+  // If a message contains the text of a control token, serving encodes it as text; Transformers, as the token.
   const spelled = [...messages.map(({ content }) => content), answer].some((text) =>
     control.some((token) => text.includes(token)),
   );

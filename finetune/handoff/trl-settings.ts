@@ -10,7 +10,7 @@ export interface TrlJob {
   /** Name of the base model on the other machine: a path there, or a name on the Hub. */
   readonly base: string;
   readonly machines: Machines;
-  /** Number of tokens in the longest example; undefined if unknown: then lengths aren't limited. */
+  /** Number of tokens in the longest example; undefined if unknown, in which case lengths aren't limited. */
   readonly longest: number | undefined;
   readonly validates: boolean;
 }

@@ -5,7 +5,7 @@ import { mean, standardDeviation } from '../../src/statistics/descriptive.js';
 /** Added to standard deviations to avoid division by 0, as in TRL. */
 const epsilon = 1e-4;
 
-/** Rewards of the answers to one prompt; NaN for answers that couldn't be judged. */
+/** Rewards that are compared, e.g. of the answers to one prompt; NaN where there is none. */
 export type Group = readonly number[];
 
 /**
@@ -25,7 +25,7 @@ export function groupAdvantages(
   });
 }
 
-/** Each reward minus the mean of the group's other rewards (RLOO, arXiv 2402.14740): G/(G − 1)·(r − mean). */
+/** Each reward minus the mean of the group's other rewards (RLOO, arXiv 2402.14740); 0 if there are no others. */
 export function leaveOneOut(groups: readonly Group[]): readonly (readonly number[])[] {
   return groups.map((group) => {
     const count = judged(group).length;
@@ -88,7 +88,7 @@ export interface TokenEpisode extends Episode {
   readonly trained?: readonly boolean[] | undefined;
 }
 
-/** Generalized advantage estimation with the trained tokens as steps; 0 for the other tokens. */
+/** GAE with the trained tokens as steps; 0 for the other tokens. */
 export function tokenAdvantages(
   { rewards, values, lastValue, trained }: TokenEpisode,
   settings: Parameters<typeof generalisedAdvantages>[1],

@@ -34,9 +34,9 @@ export async function openAgentTask(
   if (isRemoteId(id))
     throw new UserError({
       ...{ field: 'environment', value: id },
-      message: 'this environment runs in another program, where models can’t learn',
+      message: 'models can’t learn in an environment that runs in another program',
       remedy:
-        'play it with policyloop play and imitate the games (finetune dataset --recipe demonstrations), or use text:cooking',
+        'play it with policyloop play and imitate the games (finetune dataset --recipe demonstrations), or choose a built-in environment',
     });
   const environments = await Promise.all(
     Array.from({ length: Math.min(episodes, mostAtOnce) }, () => makeEnvironment(id, options)),

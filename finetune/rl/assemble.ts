@@ -37,7 +37,7 @@ export interface PlannedLearning {
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 
-/** @throws UserError if the model can't be read or trained, or the output already contains another model */
+/** @throws UserError if the model can't be read or trained, or the result would overwrite a model */
 export function planLearning(config: LearningConfig, env: PlannedLearning['env'] = {}): PlannedLearning {
   const decoder = readDecoderConfig(config.model, config.ignoreKeys);
   requireGradients(decoder);
@@ -107,7 +107,7 @@ export async function openTrainer(plan: PlannedLearning, prompts?: string): Prom
   }
 }
 
-/** Initial values of the objective's own parameters, such as a value head, which starts at 0. */
+/** The objective's own parameters, such as a value head. Their initial values are 0. */
 const ownParameters = ({ objective }: PolicyObjective, decoder: DecoderConfig): readonly Parameter[] =>
   (objective.parameters?.(decoder) ?? []).map(({ name, shape }) => ({
     name,
@@ -177,7 +177,7 @@ function settingsOf(config: LearningConfig): OnlineSettings {
   };
 }
 
-/** The settings that affect learning, with hashes of the model and of the user's files. */
+/** The settings that affect learning, with hashes of the model and the user's files. */
 function identityParts(config: LearningConfig, prompts: string | undefined): unknown {
   const {
     $schema: _,
@@ -193,7 +193,7 @@ function identityParts(config: LearningConfig, prompts: string | undefined): unk
   const modules = isProposer(config) ? modulePaths(config) : [config.environment.id].filter(isModulePath);
   return [
     ...[rest, isGguf(model) ? fileHash(model) : contentHash(model)],
-    // Agents without modules have no hash here, as in checkpoints of earlier versions.
+    // Agents without modules add no hash, so checkpoints of earlier versions stay valid.
     ...(isProposer(config) || modules.length > 0 ? [hashModules(modules)] : []),
     ...(prompts === undefined ? [] : [prompts]),
   ];

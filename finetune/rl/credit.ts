@@ -75,8 +75,8 @@ const comparedBy = ({ objective, scale }: CreditSettings, lists: Lists): Lists =
   objective.kind === 'rloo' ? leaveOneOut(lists) : groupAdvantages(lists, scale);
 
 /**
- * Step advantages of GiGPO (L. Feng et al., “Group-in-Group Policy Optimization”, arXiv 2505.10978): the rewards-to-go of
- * all turns of a group that were taken in the same state, compared with each other; 0 for a state seen once.
+ * Step advantages of GiGPO (L. Feng et al., “Group-in-Group Policy Optimization”, arXiv 2505.10978). Compares the
+ * rewards-to-go of the turns that a group took in the same state. The advantage is 0 for a state seen once.
  */
 function stepAdvantages(
   groups: readonly Group[],
@@ -151,7 +151,7 @@ function ratiosOf({ referenceLogp, samplerLogp, oldLogp, trained }: ReadSequence
     : logRatios(oldLogp ?? samplerLogp, referenceLogp, trained);
 }
 
-/** GAE over each episode's tokens. The reward of a reply is given at its last trained token. */
+/** GAE over each episode's tokens. A turn's reward is given at the last trained token up to the end of that turn. */
 function withEstimates(
   episodes: readonly Episode[],
   read: (sequence: SampledSequence) => ReadSequence,
@@ -188,7 +188,7 @@ function withEstimates(
 }
 
 /**
- * - `return`: the return of the whole episode.
+ * - `return`: the return of the whole episode; for PPO, the turn's own reward.
  * - `to-go`: the discounted rewards from the turn on, including its own.
  * - `spread`: an equal share of the return (discounted, except for PPO), as in LlamaGym.
  * - `anchor`: the return of the whole episode, plus the rewards-to-go compared between turns in the same state.
@@ -206,7 +206,7 @@ function spread(rewards: readonly number[]): readonly number[] {
   return rewards.map(() => share);
 }
 
-/** Credits indexed by turn and episode, to compare episodes at the same turn; NaN if an episode ended earlier. */
+/** Credits indexed by turn and episode, to compare episodes at the same turn; NaN after an episode's last turn. */
 function turnCredits(
   rewards: readonly (readonly number[])[],
   assignment: ByTurn,
@@ -234,7 +234,7 @@ export interface RewardSettings {
   readonly shuffle: boolean;
 }
 
-/** Return of each episode by group: Σ γᵗ·reward(t), plus `invalid` per invalid reply; `shuffle` permutes each group. */
+/** Each episode's return, by group: Σ γᵗ·reward(t), plus `invalid` per invalid reply. `shuffle` permutes each group. */
 export function returnsOf(
   groups: readonly Group[],
   { gamma, invalid, shuffle }: RewardSettings,

@@ -80,7 +80,7 @@ const window = 10;
 interface Course {
   readonly before: readonly Step[];
   readonly now: readonly Step[];
-  /** True if recent episodes returned almost as much as the best episode so far. */
+  /** True if the mean return of recent updates is close to the best return so far. */
   readonly solved: boolean;
   /** True if the objective compares the episodes of a group. */
   readonly compares: boolean;
@@ -103,9 +103,9 @@ const watches: readonly Watch[] = [
       const flat = meanOf(now, 'flat');
       if (!compares || flat < 0.9 || solved) return undefined;
       return {
-        message: `${percent(flat)} of the groups had equal returns in the last ${window} updates, so nothing was learned from them`,
+        message: `${percent(flat)} of the groups had equal returns in the last ${window} updates, so comparing them taught nothing`,
         remedy:
-          'raise groupSize or the temperature, choose easier starts, reward partial success, or stop if the task is solved',
+          'raise groupSize or the temperature, choose an easier task, reward partial success, or stop if the task is solved',
       };
     },
   },
@@ -117,8 +117,7 @@ const watches: readonly Watch[] = [
       if (solved || teaches || first < 0.1 || last > 0.05 * first) return undefined;
       return {
         message: `the entropy of the replies fell from ${first.toFixed(2)} to ${last.toPrecision(2)} nats per token: the model no longer explores`,
-        remedy:
-          'lower the learning rate, raise objective.clip.high or objective.entropy, or stop if the task is solved',
+        remedy: 'lower the learning rate, raise objective.entropy, or stop if the task is solved',
       };
     },
   },
@@ -129,7 +128,8 @@ const watches: readonly Watch[] = [
       if (mismatch < 0.01) return undefined;
       return {
         message: `sampler and trainer compute different probabilities (KL ${mismatch.toPrecision(2)} per token)`,
-        remedy: 'set method.quantization=none and method.compute=float32, or lower objective.importance.cap',
+        remedy:
+          'with method lora, set method.quantization=none and method.compute=float32; otherwise, lower objective.importance.cap',
       };
     },
   },
@@ -145,7 +145,7 @@ const watches: readonly Watch[] = [
         };
       return {
         message: `only ${percent(last)} of the replies can be parsed, down from ${percent(first)} at the start`,
-        remedy: 'penalize invalid replies (reward.invalid=-1), or lower the learning rate',
+        remedy: 'lower reward.invalid to penalize invalid replies, or lower the learning rate',
       };
     },
   },
@@ -158,12 +158,13 @@ const watches: readonly Watch[] = [
         return {
           message: lengths,
           remedy:
-            'set objective.variant=dr_grpo, which gives all tokens equal weight, or lower the learning rate',
+            'lower the learning rate; if objective.variant is grpo, use dr_grpo, which gives all tokens equal weight',
         };
       if (last >= 16 && last >= 3 * first)
         return {
           message: lengths,
-          remedy: 'lower maxTokens, or set objective.variant=dr_grpo, which gives all tokens equal weight',
+          remedy:
+            'lower maxTokens; if objective.variant is grpo, use dr_grpo, which gives all tokens equal weight',
         };
       return undefined;
     },

@@ -9,7 +9,7 @@ import { estimateMemory, type MemoryEstimate, machineMemory } from '../train/mem
 import { type OpenedLearning, openLearning, type PlannedLearning } from './assemble.js';
 import type { Group } from './learning/episode.js';
 import { playAndLearn } from './online.js';
-import { answeringOf, evaluationSize, promptField, turnsOf } from './rl-config.js';
+import { answeringOf, evaluationSize, isProposer, promptField, turnsOf } from './rl-config.js';
 
 export interface Forecast {
   /** Estimated peak memory of an update, in bytes. */
@@ -21,7 +21,7 @@ export interface Forecast {
   readonly sampledTokens: number;
   readonly episodes: number;
   readonly seconds: number;
-  /** Number of episodes in the trial: as many as in an update, or fewer if that would take too long. */
+  /** Number of episodes in the trial: as many as in an update, or up to 16 if that would take too long. */
   readonly tried: number;
   readonly remedy: string;
 }
@@ -68,7 +68,7 @@ export async function forecast(
     const [sampling, training] = [one.sampling / one.episodes, one.learning / one.episodes];
     const sampledTokens = (episodes * one.tokens) / one.episodes;
     const seconds = sampling * episodes + training * updates * learned;
-    // The token limit counts only the tokens of updates; each evaluation belongs to an update.
+    // The token limit counts only the tokens of updates; evaluations sample more tokens in proportion.
     const mostTokens = ((limits.tokens ?? Number.POSITIVE_INFINITY) * episodes) / (updates * learned);
     return {
       memory: Math.max(memory.total, used()),
@@ -121,9 +121,10 @@ function memoryOf(
   if (longest > decoder.contextTokens)
     throw new UserError({
       field: promptField(config),
-      value: longest,
-      message: `a prompt and its reply exceed the context of ${decoder.contextTokens} tokens`,
-      remedy: `reduce ${promptField(config)}`,
+      message: `a prompt and its reply have ${longest} tokens, more than the context of ${decoder.contextTokens}`,
+      remedy: isProposer(config)
+        ? 'lower experiment.memory.tokens or experiment.memory.best'
+        : 'lower agent.history, or set agent.historyTokens',
     });
   const wanted = config.groups * config.groupSize;
   const copies = Math.ceil(wanted / played.flat().length);

@@ -144,7 +144,7 @@ function minibatch(
 
 const packingOf = (batchTokens: number) => ({ packing: 'rows', batchTokens }) as const;
 
-/** Returns a function that adds to a sequence the values computed before the update, if there is a reading session. */
+/** Evaluates the policy before the update. The returned function adds the results to a sequence, if there are any. */
 export async function readBefore(
   { reading }: Sessions,
   parameters: readonly Parameter[],

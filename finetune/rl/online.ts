@@ -41,7 +41,7 @@ export interface OnlineLearning {
   readonly sampler: Sampler;
   readonly sessions: Sessions;
   readonly objective: PolicyObjective;
-  /** Initial values; training updates them in place. */
+  /** Initial values. Training updates them in place unless it resumes from a checkpoint. */
   readonly parameters: readonly Parameter[];
   /** Parameters of the reference for the KL penalty; undefined if there is none. */
   readonly reference: readonly Parameter[] | undefined;
@@ -223,7 +223,7 @@ async function restore({ checkpoint, owner, parameters, task }: OnlineLearning):
   return stored ?? freshState(parameters);
 }
 
-/** The checkpoint stores returns as negated losses. */
+/** The checkpoint stores the best mean reward as a loss, so its sign is reversed. */
 const bestOf = ({ best }: TrainingState, perUpdate: number) =>
   best && { step: best.step / perUpdate, meanReward: -best.loss };
 
@@ -237,7 +237,7 @@ function outcome(
   return { parameters: bestParameters(state), step, ended, best: bestOf(state, perUpdate), last };
 }
 
-/** SHA-256 of everything that determines the result; only a run with the same hash can resume from a checkpoint. */
+/** SHA-256 of settings and initial parameters; only a run with the same hash can resume from a checkpoint. */
 export function identityOf(described: unknown, parameters: readonly Parameter[]): string {
   const hash = createHash('sha256');
   hash.update(JSON.stringify(described));

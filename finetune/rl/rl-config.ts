@@ -50,7 +50,7 @@ const rewardSchema = z
       .enum(assignments)
       .default('return')
       .describe(
-        "Credit for a turn: the episode's return, the reward-to-go, an equal share of the return, or the return plus the reward-to-go compared with other turns in the same state",
+        "Credit for a turn: the episode's return (for ppo, the reward-to-go), the reward-to-go, an equal share of the return, or the return plus the reward-to-go compared with other turns in the same state",
       ),
     shuffle: z
       .boolean()
@@ -65,7 +65,7 @@ const evaluationSchema = z
     every: count(1).default(10).describe('Updates between evaluations'),
     episodes: count(1)
       .default(256)
-      .describe('Episodes per evaluation, with sampled actions, on starts that training never uses'),
+      .describe('Episodes per evaluation; actions are sampled, with seeds that training never uses'),
   })
   .prefault({})
   .describe('Evaluations that select the best weights');
@@ -91,7 +91,10 @@ const schema = settings.superRefine((written, context) => {
   if (objective.kind === 'ppo' && reward.gamma !== 1)
     refuse(['reward', 'gamma'], 'must be 1: ppo discounts per token; set objective.discount');
   if (objective.kind === 'ppo' && (reward.assignment === 'to-go' || reward.assignment === 'anchor'))
-    refuse(['reward', 'assignment'], 'must be omitted: ppo credits each token with the reward-to-go');
+    refuse(
+      ['reward', 'assignment'],
+      'must be return or spread: ppo itself credits each token with the reward-to-go',
+    );
   if (reward.shuffle && reward.assignment !== 'return')
     refuse(['reward', 'shuffle'], 'requires assignment=return, because whole returns are shuffled');
 });

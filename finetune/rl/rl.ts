@@ -42,7 +42,7 @@ export interface RlSummary extends SessionSummary {
   readonly best: Pick<Evaluated, 'step' | 'meanReward'> | null;
 }
 
-/** Starts training, or resumes it from an existing checkpoint. Returns the exit code. */
+/** Starts or resumes training; with `dryRun`, only prints a forecast. Returns the exit code. */
 export async function rl(
   args: TrainingArguments & { readonly dryRun: boolean },
   context: CommandContext,

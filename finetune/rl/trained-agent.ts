@@ -24,7 +24,7 @@ export interface AgentFunctions<A extends Action = Action> {
   extractAction(reply: string): A | undefined;
 }
 
-/** Settings of `finetune rl` with PPO as the objective. */
+/** The settings of `finetune rl` that apply here. The objective is always PPO. */
 export interface AgentTraining
   extends Partial<
     Pick<
@@ -40,7 +40,7 @@ export interface AgentTraining
       | 'threads'
     >
   > {
-  /** Directory of the model; `package:models/tiny-bytes` is a small model for `method: {kind: 'scratch'}`. */
+  /** Model directory, or GGUF file with method `lora`; `package:models/tiny-bytes` suits `method: {kind: 'scratch'}`. */
   readonly model: string;
   /** Episodes per update. Default: 16. */
   readonly batch?: number;
@@ -66,7 +66,7 @@ export interface EndedEpisode {
   readonly update?: AgentUpdate;
 }
 
-/** First spawn keys for sampling and for the permutation of returns, which isn't used here. */
+/** First spawn keys for sampling, and for shuffling returns, which PPO never does. */
 const streams = { samples: 20, permutation: 21 } as const;
 
 /**
@@ -174,7 +174,8 @@ export class TrainedAgent<A extends Action = Action> {
   }
 
   /**
-   * Another agent of the same model, with its own episodes: a player of a parallel game, or another role in the same one.
+   * Creates another agent of the same model, with its own episodes, to play a game in parallel or another role in the
+   * same game.
    * Agents that act at the same time share forward passes, and their episodes form common batches.
    * @param functions default: this agent's functions
    */
@@ -194,7 +195,7 @@ export class TrainedAgent<A extends Action = Action> {
     const reply = await this.#learner.reply({
       ...{ system: this.#functions.systemPrompt?.() ?? '', before, whole: before.length === turn, message },
       ...{ choices: undefined, game: this.#episodes, turn },
-      // Models accept only seeds below 2³¹.
+      // `GenerateOptions` requires seeds below 2³¹.
       seed: deriveSeeds(seed, place, 1)[0]! >>> 1,
     });
     const action = this.#functions.extractAction(reply.text);
@@ -220,9 +221,9 @@ export class TrainedAgent<A extends Action = Action> {
   }
 
   /**
-   * Ends the episode and stores it; once the batch is full, the model learns from it.
+   * Ends the episode and adds it to the batch. Once the batch is full, the model learns from it.
    * @param truncated true if a limit cut the episode off, so more reward might have followed
-   * @throws UserError if the episode has no turn, or training diverges
+   * @throws UserError if the episode has no reply yet, or training diverges
    */
   async endEpisode(truncated = false): Promise<EndedEpisode> {
     const turns = this.#turns;
@@ -236,7 +237,7 @@ export class TrainedAgent<A extends Action = Action> {
   }
 
   /**
-   * Writes the current model: all weights, or the adapter with `method: lora`.
+   * Writes the current model: its adapter if the method is `lora`, otherwise all weights.
    * @param output directory to write `adapter` or `model` into
    * @returns its path, for `model.adapter` or `model.path` in a config
    */

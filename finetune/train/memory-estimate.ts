@@ -1,4 +1,4 @@
-/** Estimates the peak memory of training. The factors are fitted to measured peaks (docs/log), accurate to within 20 %. */
+/** Estimates the peak memory of training. Its factors are fitted to measured peaks, to within 20 %. */
 import { readFileSync } from 'node:fs';
 import { totalmem } from 'node:os';
 import process from 'node:process';
@@ -51,7 +51,7 @@ const processBytes = 180e6;
 /** Ratio of peak memory to kept values; it exceeds 1 because the runtime's allocator leaves gaps. */
 const activationFactor = 1.33;
 
-/** Number of arrays of a layer's largest size that exist at once while its backward pass recomputes values. */
+/** Number of arrays as large as a layer's largest that exist at once while the backward pass recomputes the layer. */
 const workCopies = 6;
 
 /** Number of arrays as large as the logits that exist at once: shifted logits, exponentials, gradients. */
@@ -177,7 +177,10 @@ function remedyOf(
       : `shorten the examples (one has ${batch.tokens} tokens and can't be split)`;
   const remedies = [
     { bytes: activations + logits, text: reading },
-    { bytes: parameters, text: frozen ? 'lower method.rank or drop modules' : 'train with method lora' },
+    {
+      bytes: parameters,
+      text: frozen ? 'lower method.rank or use fewer method.modules' : 'set method.kind to lora',
+    },
     {
       bytes: weights.mapped + weights.copied,
       text:

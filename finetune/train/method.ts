@@ -86,7 +86,13 @@ export function firstParameters(
       const int8 = method.compute === 'int8' ? int8Weights(model, config, base, quantized) : undefined;
       const trainable: Trainable = { kind: 'adapter', lora: method.lora, base, quantized, int8 };
       const shapes = trainedParameters(config, trainable);
-      if (shapes.length === 0) throw new UserError({ field: 'modules', message: "doesn't match any module" });
+      if (shapes.length === 0)
+        throw new UserError({
+          field: 'modules',
+          value: method.lora.modules,
+          message: 'the model has none of these modules',
+          remedy: 'use modules such as q_proj, k_proj, v_proj, o_proj, gate_proj, up_proj and down_proj',
+        });
       return { trainable, parameters: initialAdapter(shapes, seed) };
     }
     case 'full':
@@ -114,7 +120,7 @@ export async function writeResult(
   return directory;
 }
 
-/** @throws UserError if the result would overwrite the model to train, or any model in an output without a checkpoint */
+/** @throws UserError if the result would overwrite the model to train, or a model in an output without a checkpoint */
 export function refuseOtherModel({ method, model, output }: MethodJob, checkpoint: string): void {
   const directory = path.join(output, 'model');
   if (method.kind === 'lora' || !existsSync(directory) || readdirSync(directory).length === 0) return;

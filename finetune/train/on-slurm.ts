@@ -20,7 +20,7 @@ export interface HandedTraining {
 export const withoutSlurm = (overrides: readonly string[]): readonly string[] =>
   overrides.filter((text) => !isOfSlurm(text));
 
-/** Trains here; with `slurm`, submits or reports the task. @throws UserError if Slurm is missing or refuses the task */
+/** Trains here; with `slurm`, submits the task or reports its progress. @throws UserError if submitting fails */
 export async function onSlurm<T extends TrainingArguments & { readonly slurm?: boolean | undefined }>(
   args: T,
   context: CommandContext,

@@ -19,7 +19,7 @@ export const packings = ['none', 'rows', 'prompts', 'conversations'] as const;
 
 interface PackingSettings {
   /**
-   * - `none`: each example reads its own prompt.
+   * - `none`: the model reads each example with its own copy of the prompt.
    * - `rows`: examples of a step share one copy of their prompt, or of a common prefix (`sharedPrefixes`).
    * - `prompts`: like `rows`; in addition, examples with the same prompt are put into the same step.
    * - `conversations`: examples that continue one another are joined (`joinedExamples`).
@@ -90,7 +90,7 @@ function sharedPrompts<E extends TokenSequence>(examples: readonly E[]): readonl
   return [...groupedBy(examples, ({ promptIds }) => promptIds.join()).values()];
 }
 
-/** Families are joined only if that leaves at most this share of their tokens, because attention pads joined families. */
+/** Families are joined only if at most this share of their tokens remains, because attention pads joined families. */
 const mostLeft = 0.8;
 
 /** Joins families whose prompts have a long common prefix, for example the same system message. */

@@ -42,7 +42,7 @@ export interface ControlledTraining {
   readonly action: 'pause' | 'resume' | 'stop' | 'set';
 }
 
-/** Adds the elapsed time and the memory (in bytes) to each event as it happens. */
+/** Returns a function that adds the time, its duration and the memory in use to an event. */
 export function createMeter(meters: {
   now(): Date;
   milliseconds(): number;
@@ -64,7 +64,6 @@ export function createMeter(meters: {
   };
 }
 
-/** Settings of a training run's record. */
 export interface Recording<M> {
   /** The content of `training.json` at the start. */
   readonly about: TrainingAbout;

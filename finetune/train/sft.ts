@@ -1,4 +1,4 @@
-/** Fine-tunes a model directory on conversations; writes an adapter or a model. */
+/** Fine-tunes a model on conversations, and writes an adapter or a model. */
 import { mkdirSync } from 'node:fs';
 import path from 'node:path';
 import { chooseDevice, freeCores } from '../../src/models/local/engine/device.js';

@@ -1,4 +1,4 @@
-/** Inputs and identity of a training run. Only a run with the same identity can resume from a checkpoint. */
+/** Inputs, identity and objectives of training. Only a run with the same identity can resume from a checkpoint. */
 import { createHash } from 'node:crypto';
 import { decoderTensors, requireTensor } from '../../src/models/local/graph/parameters.js';
 import type { DecoderConfig } from '../../src/models/local/weights/decoder-config.js';
@@ -54,7 +54,10 @@ export interface TrainingRun {
   readonly checkpoint: string;
 }
 
-/** SHA-256 of inputs and settings, except `batchTokens` and `checkpointEvery`, which a resumed run may change. */
+/**
+ * SHA-256 of examples, samples of the weights, and settings, except `batchTokens` and `checkpointEvery`, which a
+ * resumed run may change.
+ */
 export function trainingIdentity(run: TrainingRun): string {
   const { config, trainable, parameters, training, validation, settings } = run;
   const hash = createHash('sha256');

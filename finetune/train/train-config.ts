@@ -16,7 +16,6 @@ import { overlaid, parseSettings, type Settings } from '../../src/settings/setti
 import { schedules } from '../engine/optimisers.js';
 import { packings } from './packing.js';
 
-/** Schema of a whole number. */
 export const count = (minimum: number) => z.int().min(minimum);
 export const positive = z.number().positive();
 export const fraction = z.number().min(0).max(1);
@@ -145,12 +144,12 @@ const settings = z.strictObject({
   learningRateFloor: fraction
     .default(0)
     .describe('Final learning rate of the linear and cosine schedules, as a fraction of the peak'),
-  optimizer: optimizerSchema.prefault({ kind: 'adamw' }).describe('Optimizer'),
+  optimizer: optimizerSchema.prefault({ kind: 'adamw' }).describe('Algorithm that updates the weights'),
   weightDecay: z
     .number()
     .min(0)
     .default(0.01)
-    .describe('Decoupled weight decay of matrices; norms and biases don’t decay'),
+    .describe("Decoupled weight decay of matrices; norms and biases don't decay"),
   betas: shared.betas,
   maxGradientNorm: shared.maxGradientNorm,
   batchExamples: count(1).default(8).describe('Examples (for dpo, pairs) per step'),
@@ -190,7 +189,8 @@ export const trainConfigSchema = settings
     ({ observationWeight, packing }) => observationWeight === undefined || packing === 'conversations',
     {
       path: ['observationWeight'],
-      message: 'requires packing=conversations: other examples don’t contain the text between answers',
+      message:
+        "requires packing=conversations, because other examples don't contain the text between answers",
     },
   )
   .refine(({ method, objective }) => method.kind !== 'scratch' || objective.kind !== 'dpo', {
@@ -208,7 +208,7 @@ export const trainingKind: SettingsKind<z.output<typeof trainConfigSchema>> = {
   example: 'epochs=1 or method.rank=16',
 };
 
-/** Config file, overrides such as `epochs=1`, working directory, and a function that reports removed fields. */
+/** Config file, overrides such as `epochs=1`, working directory, and a function that prints notes on ignored fields. */
 export type ConfigSource = readonly [
   file: string,
   overrides?: readonly string[],
@@ -216,7 +216,7 @@ export type ConfigSource = readonly [
   note?: (text: string) => void,
 ];
 
-/** @throws UserError that lists every problem with its location, value, alternatives and remedy */
+/** @throws UserError that lists the problems with their locations, values, alternatives and remedies */
 export function loadTrainConfig(...source: ConfigSource): TrainConfig {
   const { config } = readTrainingConfig('training', trainingKind, ...source);
   return { ...config, model: modelDirectory(config.model, undefined, 'model') };

@@ -87,7 +87,7 @@ export function trainingScalars(metric: Metric): Scalars {
   }
 }
 
-/** Only warns if too little memory is free, because other programs may exit or the system may reclaim memory. */
+/** Shows the estimate. Too little free memory is only a warning, because other programs may release memory. */
 function showMemory(
   estimate: MemoryEstimate,
   { json, quiet }: TrainingArguments,

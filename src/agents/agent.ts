@@ -13,9 +13,9 @@ export interface Moment {
   readonly reward?: number | undefined;
 }
 
-/** The first three functions are required; the next two have defaults. */
+/** `choices` and `askAgain` have defaults. */
 export interface Agent {
-  /** The system prompt; empty for none. In text worlds, `objective` is passed once the first turn is no longer shown. */
+  /** The system prompt; '' for none. In text worlds, `objective` is passed once the first turn is no longer shown. */
   systemPrompt(objective?: string): string;
   formatObservation(observation: Observation, moment: Moment): string;
   /** The action that a reply names (one of `choices`, if given); undefined if it names none. */
@@ -27,10 +27,10 @@ export interface Agent {
   readonly tools?: readonly ToolDefinition[];
 }
 
-/** An agent with everything but tools, which only some have. */
+/** An agent with all optional functions. */
 export type CompleteAgent = Required<Omit<Agent, 'tools'>> & Pick<Agent, 'tools'>;
 
-/** An agent for any environment: shows observations without a template, and takes the last action in a reply. */
+/** Creates an agent for any environment, which shows observations without a template. */
 export function genericAgent(
   { observationSpace, actionSpace }: EnvironmentSpec,
   reading: Reading = 'text',

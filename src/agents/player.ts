@@ -33,7 +33,7 @@ export interface Game<R extends Reply = Reply> {
   readonly truncated: boolean;
   /** The latest message for the model, usually the final observation. */
   readonly last: string;
-  /** The player's task in a text world: its stated objective or, failing that, its first observation. */
+  /** The task in a text world: the stated objective or, failing that, the first observation. Otherwise undefined. */
   readonly objective: string | undefined;
   readonly info: TextInfo | undefined;
 }
@@ -100,7 +100,7 @@ class RunningGame<R extends Reply> {
   #message = '';
   #observation: Observation;
   #steps = 0;
-  /** Number of consecutive replies that named no action. */
+  /** Number of replies since the last step that named no action. */
   #unclear = 0;
   /** The reply that led to the step in progress. */
   #said: Pick<Turn<R>, 'message' | 'reply' | 'valid'> | undefined;
@@ -197,7 +197,7 @@ class RunningGame<R extends Reply> {
     return this.#setting.agent.systemPrompt(isWhole ? undefined : this.#objective);
   }
 
-  /** The latest turns that fit `history` and the token limit; unclear replies since the last step are always kept. */
+  /** The latest turns that fit `history` and the token limit. Retries since the last step are always shown. */
   #shown(): readonly Turn<R>[] {
     const { history, historyTokens, speaker } = this.#setting;
     const most = Math.max(history, this.#unclear);
@@ -246,12 +246,12 @@ class RunningGame<R extends Reply> {
 const isTextWorld = ({ actionSpace, observationSpace }: Arena): boolean =>
   observationSpace.kind === 'text' && actionSpace.kind === 'text' && actionSpace.choices === undefined;
 
-/** True if the observation states the objective. Ignores whitespace, because a game's `.json` may break lines elsewhere. */
+/** True if the observation states the objective, even if lines break elsewhere. */
 const states = (observation: Observation, objective: string): boolean =>
   oneLine(String(observation)).includes(oneLine(objective));
 const oneLine = (text: string): string => text.replaceAll(/\s+/g, ' ').trim();
 
-/** Uniform within the bounds; undefined if a bound is infinite. */
+/** Draws a vector uniformly within the bounds; undefined if a bound is infinite. */
 function randomVector({ low, high }: BoxSpace, random: RandomGenerator): readonly number[] | undefined {
   const vector = low.map((from, i) => from + (high[i]! - from) * random.random());
   return vector.every((value) => Number.isFinite(value)) ? vector : undefined;

@@ -1,6 +1,6 @@
 /**
- * Extracts the action from a reply: the last one named in free text, the one in the last JSON object that has one, or the
- * one in the first tool call.
+ * Extracts the action from a reply: the last one named in free text, the one in the last JSON object with an action, or
+ * the one in the first tool call.
  */
 
 import type { Action, DiscreteSpace, Space, TextInfo } from '../environments/environment.js';
@@ -111,7 +111,7 @@ function jsonAction(
 
 const isNumber = (value: unknown): value is number => typeof value === 'number';
 
-/** Limits the search for closing braces; valid replies have only a few. */
+/** Limits the search for opening and closing braces; valid replies have only a few. */
 const mostBraces = 200;
 
 interface FoundObject {
@@ -146,7 +146,7 @@ function objectAt(text: string, from: number): FoundObject | undefined {
 /** Name of the tool that takes an action. */
 export const actTool = 'act';
 
-/** The arguments of a call of `act`, in the notation of any chat template; undefined for other objects. */
+/** The arguments of a call of `act`, under the keys that chat templates use; undefined for other objects. */
 function argumentsOf({ name, arguments: given, parameters }: Record<string, unknown>) {
   if (name !== actTool) return undefined;
   const value = given ?? parameters;
@@ -164,8 +164,7 @@ export function calledIn(
   return { before: before.trimEnd(), given: argumentsOf(call.value)! };
 }
 
-/** The currently possible actions, each with the text that names it. */
-
+/** A currently possible action, with the text that names it. */
 export interface Choice {
   readonly text: string;
   readonly action: Action;
@@ -174,7 +173,7 @@ export interface Choice {
 /** Maximum number of tuple actions to list. */
 const mostCombinations = 1000;
 
-/** Lists a space's actions, named by `words` or numbers, or a text world's commands; undefined if they can't be listed. */
+/** A space's actions, named by `words` or numbers, or a text world's commands; undefined if they can't be listed. */
 export function listedChoices(
   space: Space,
   words?: readonly string[],

@@ -1,4 +1,4 @@
-/** Scored actions: picks an action by the log-probability of each as the model's answer, so it is always valid. */
+/** Scored actions: scores each possible action as the model's answer and picks one, so the action is always valid. */
 
 import { createGenerator } from '../random/generator.js';
 import { largest } from '../statistics/descriptive.js';

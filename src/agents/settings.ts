@@ -4,7 +4,7 @@ import { about } from '../models/settings.js';
 
 const count = (minimum: number) => z.int().min(minimum);
 
-/** What to do after a reply without an action: ask again, draw a random action, take the first, or give up. */
+/** After a reply without an action: ask again, draw a random action, take the first action, or end the episode. */
 export const fallbacks = ['ask-again', 'random', 'first', 'end'] as const;
 export type Fallback = (typeof fallbacks)[number];
 
@@ -27,7 +27,7 @@ export type Scoring = z.output<typeof scoringSchema>;
 
 export const agentShape = {
   prompts: about(
-    "Prompt set: a built-in name, the path of a folder, or `plain` for bare observations (default: the environment's own)",
+    'Prompt set: a built-in name, the path of a folder, or `plain` for bare observations (default: depends on the environment)',
     z.string().min(1).optional(),
     { format: 'name-or-path' },
   ),
@@ -39,7 +39,7 @@ export const agentShape = {
     .optional()
     .describe('Maximum prompt length in tokens; the oldest turns are dropped to stay within it'),
   asks: about(
-    'Maximum number of consecutive retries with `fallback: ask-again`; then a random action is drawn',
+    'Maximum number of consecutive retries with `fallback: ask-again`; then a random action is drawn, if possible',
     count(1).default(2),
   ),
 };

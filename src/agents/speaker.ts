@@ -22,7 +22,7 @@ export interface Conversation<R extends Reply = Reply> {
   /** True if `before` is the whole conversation so far. */
   readonly whole: boolean;
   readonly message: string;
-  /** The observation that `message` shows; absent outside `playGames`. */
+  /** The latest observation; absent outside `playGames`. */
   readonly observation?: Observation;
   readonly seed: number;
   readonly choices: readonly Choice[] | undefined;

@@ -23,7 +23,7 @@ function actionSchema(space: Space, choices: readonly Choice[] | undefined): obj
   return { type: 'string', ...(choices && { enum: choices.map(({ text }) => text) }) };
 }
 
-/** Turns calls in the text of earlier replies into calls of the tool, and the messages after them into its results. */
+/** Turns calls in the text of earlier replies into tool calls, and the messages after them into tool results. */
 export function withCalls(messages: readonly ChatMessage[]): readonly ChatMessage[] {
   let toolCallId: string | undefined;
   return messages.map((message, i): ChatMessage => {

@@ -1,7 +1,7 @@
 import { setMaxListeners } from 'node:events';
 
 /**
- * Calls `act` once when the signal aborts, or immediately if it already has. Allows any number of listeners.
+ * Calls `act` once when the signal aborts, or immediately if it already has. A signal can have any number of listeners.
  * @returns a function that removes the listener
  */
 export function onAbort(signal: AbortSignal | undefined, act: () => void): () => void {
@@ -16,7 +16,7 @@ export function onAbort(signal: AbortSignal | undefined, act: () => void): () =>
   return () => signal.removeEventListener('abort', listener);
 }
 
-/** Waits for work until the signal aborts, even if the work ignores the signal. @throws the signal's reason */
+/** Waits for work, but only until the signal aborts, even if the work ignores it. @throws the signal's reason */
 export async function abortable<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (signal === undefined) return work;
   let endWait = () => {};

@@ -6,7 +6,7 @@ const names =
   'NODE_OPTIONS JAVA_HOME SYSTEMROOT SYSTEMDRIVE WINDIR COMSPEC PATHEXT APPDATA LOCALAPPDATA USERPROFILE PROGRAMDATA ' +
   'PROGRAMFILES NUMBER_OF_PROCESSORS PROCESSOR_ARCHITECTURE';
 
-/** Prefixes for locales, loaders, Python, graphics, accelerators, numerical libraries and environments. */
+/** Prefixes of variables for locales, loaders, desktops, Python, graphics, accelerators, numerics and environments. */
 const prefixes =
   'LC_ LD_ DYLD_ XDG_ PYTHON CONDA PYENV CUDA NVIDIA NCCL ROCR_ ROCM HIP_ OMP_ MKL_ OPENBLAS_ KMP_ NUMEXPR_ ORT_ TORCH ' +
   'TF_ JAX_ XLA_ MUJOCO PYOPENGL EGL_ LIBGL_ MESA_ SDL_ GYM ALE_';
@@ -15,7 +15,7 @@ const allowed = new Set(names.split(' '));
 const begins = prefixes.split(' ');
 const secret = /KEY|TOKEN|SECRET|PASS|CREDENTIAL/;
 
-/** Lists additional variables, separated by commas. */
+/** Variable that lists further variables to pass, separated by commas. */
 const askedFor = 'POLICYLOOP_PASS_ENV';
 
 /** The variables that child processes may see, including those that `POLICYLOOP_PASS_ENV` lists. */

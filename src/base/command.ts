@@ -8,7 +8,7 @@ type Unchanging<V> = V extends readonly (infer E)[] ? readonly E[] : V;
 
 type Declared<Options> = Options extends (y: never) => Argv<infer T> ? T : never;
 
-/** The arguments that `options` declares: `--run-dir` becomes `runDir`. Those that may be undefined are optional. */
+/** The arguments that `options` declares, e.g. `runDir` for `--run-dir`; optional if they may be undefined. */
 export type Arguments<Options, T = Declared<Options>> = {
   readonly [K in keyof T as undefined extends T[K] ? never : CamelCase<K>]: Unchanging<T[K]>;
 } & {
@@ -21,7 +21,7 @@ export interface Command<T> {
   options(y: Argv): Argv<T>;
   /** @returns the exit code */
   execute(args: Arguments<unknown, T>, context: CommandContext): number | Promise<number>;
-  /** What the first Ctrl-C waits for, as shown to the user; omitted if Ctrl-C ends the command at once. */
+  /** Message after the first Ctrl-C, which asks the command to finish; omitted if Ctrl-C ends the command at once. */
   readonly finishing?: string;
 }
 
@@ -51,7 +51,7 @@ export const common = {
     type: 'string',
     demandOption: true,
     describe:
-      'Run: a directory, a name or prefix, a number from policyloop list, or latest; or a program in a .js file',
+      'Run (a directory, a name or prefix, a number from policyloop list, or latest), or a program in a .js file',
   },
   programEnvironment: { ...text, describe: 'Environment of a program in a .js file' },
   runs: {
@@ -79,7 +79,7 @@ export const common = {
   },
   workers: {
     ...number,
-    describe: "Threads that play episodes (processes for gymnasium:; default: the config's)",
+    describe: "Threads that play episodes, or processes for gymnasium: environments (default: the config's)",
   },
   jobs: { ...number, describe: 'Runs in parallel (default: 1)' },
   slurm: {
@@ -96,7 +96,7 @@ export const common = {
   json: { ...flag, describe: 'Print JSON' },
   ignoreKeys: {
     ...text,
-    describe: "Unknown keys in a model's or adapter's config to ignore: a,b",
+    describe: "Unknown keys to ignore in a model's or adapter's config: a,b",
   },
   jsonLines: { ...flag, describe: 'Print events as JSON lines; the last line is the result' },
   jsonRuns: { ...flag, describe: 'Print a JSON line per run; the last line is the result' },
@@ -114,7 +114,10 @@ export const manyRuns = {
 } as const;
 
 export const studyOptions = <T>(y: Argv<T>) =>
-  y.options({ seed: { ...number, describe: "First seed (default: the first config's)" }, ...manyRuns });
+  y.options({
+    seed: { ...number, describe: 'First seed (default: the seed of the first config)' },
+    ...manyRuns,
+  });
 
 export const configArguments = <T>(y: Argv<T>, config: string, overrides: string) =>
   y

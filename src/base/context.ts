@@ -1,7 +1,7 @@
 import { relative } from 'node:path';
 import { FailedWork, UserError } from './errors.js';
 
-/** A command's access to the outside world. Only `cli.ts` creates one from the real process. */
+/** A command's access to the outside world: output, input, clocks, environment variables and Ctrl-C. */
 export interface CommandContext {
   readonly print: (text: string) => void;
   /** Prints progress and warnings. */
@@ -39,7 +39,7 @@ export function exitCodeOf(status: string): number {
 export const exitCodeOfError = (error: unknown): number =>
   error instanceof UserError && !(error instanceof FailedWork) ? exitCodes.usage : exitCodes.failure;
 
-/** @throws UserError unless an option's value is an integer of at least `minimum`, or undefined */
+/** @throws UserError unless the option's value is undefined, or a whole number of at least `minimum` */
 export function requireCount<T extends number | undefined>(option: string, value: T, minimum: number): T {
   if (value === undefined || (Number.isSafeInteger(value) && value >= minimum)) return value;
   throw new UserError({ field: option, message: `must be a whole number of at least ${minimum}`, value });

@@ -25,7 +25,7 @@ const isMixed = (text: string) => (/\d/.test(text) && /[a-z]/i.test(text)) || /[
 const windows = (text: string, size: number): readonly string[] =>
   Array.from({ length: Math.max(0, text.length - size + 1) }, (_, at) => text.slice(at, at + size));
 
-/** The forms of a secret; pieces of a form with at least `size` characters are unlikely to occur in other text. */
+/** The forms of a secret. A piece of a form with at least `size` characters is unlikely to occur in other text. */
 function formsOf(secret: string): readonly (readonly [form: string, size: number])[] {
   return [secret, [...secret].reverse().join('')].flatMap((text) => [
     [text, 8] as const,

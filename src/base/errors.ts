@@ -62,7 +62,6 @@ export const secretsIn = (env: Readonly<Record<string, string | undefined>>): re
 
 /** One problem with the user's input. */
 export interface Problem {
-  /** One sentence. */
   readonly message: string;
   readonly file?: string;
   /** 1-based. */
@@ -72,13 +71,13 @@ export interface Problem {
   /** Dotted path of the config field, or name of the option. */
   readonly field?: string;
   readonly value?: unknown;
-  /** Accepted values. */
+  /** Accepted values or keys. */
   readonly alternatives?: readonly string[];
-  /** How to fix it. */
+  /** How to fix the problem. */
   readonly remedy?: string;
 }
 
-/** A misconfiguration or misuse. The CLI prints it without a stack trace and exits with 2. */
+/** A misconfiguration or misuse. The CLI prints it without a stack trace and exits with code 2. */
 export class UserError extends Error {
   override readonly name = 'UserError';
   readonly problems: readonly Problem[];
@@ -93,7 +92,7 @@ export class UserError extends Error {
   }
 }
 
-/** Work that failed although the command was used correctly; the CLI exits with 1. */
+/** Work that failed although the command was used correctly; the CLI exits with code 1. */
 export class FailedWork extends UserError {}
 
 /** Applies a change to every string value in plain data. */
@@ -111,7 +110,7 @@ function isList(problems: Problem | readonly Problem[]): problems is readonly Pr
   return Array.isArray(problems);
 }
 
-/** `file:line:column: message`, with the value, alternatives and remedy indented below it. */
+/** `file:line:column: field: message`, with the value, alternatives and remedy indented below it. */
 export function formatProblem(problem: Problem): string {
   const place = [problem.file, problem.line, problem.column].filter((part) => part !== undefined).join(':');
   const field = problem.field === undefined ? '' : `${problem.field}: `;
@@ -186,7 +185,7 @@ export function unlessRefused<T>(work: () => T): T | undefined {
   }
 }
 
-/** Changes the problems of a UserError thrown by `work`. */
+/** Runs work, and changes the problems of a UserError that it throws. */
 export async function changingProblems<T>(
   work: () => T | Promise<T>,
   change: (problem: Problem) => Problem,

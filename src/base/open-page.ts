@@ -7,7 +7,7 @@ const openers: Readonly<Partial<Record<NodeJS.Platform, readonly [string, ...str
   win32: ['cmd', '/c', 'start', ''],
 };
 
-/** Starts a program that opens the page; prints a note if it can't be started. */
+/** Starts a program that opens the page; prints a warning if the program can't be started. */
 export function openPage(file: string, { env, note }: Pick<CommandContext, 'env' | 'note'>): Promise<void> {
   const [program, ...args] = env.BROWSER ? [env.BROWSER] : (openers[process.platform] ?? ['xdg-open']);
   const child = spawn(program, [...args, file], { detached: true, stdio: 'ignore' });

@@ -24,7 +24,7 @@ export function withoutOverrides(given: readonly string[]): {
 
 /**
  * Moves overrides before the options, so that no option takes them as values: `--control random iterations=50` becomes
- * `iterations=50 --control random`. An option with a single value keeps it: `--out a=b` is a file.
+ * `iterations=50 --control random`. An option with a single value keeps it, as in `--out a=b`.
  */
 export function overridesApart(
   args: readonly string[],
@@ -50,7 +50,7 @@ export function overridesApart(
   ];
 }
 
-/** How many of the following arguments are values of an option. */
+/** How many of the arguments after an option are its values. */
 function valuesOf(
   option: string,
   next: string | undefined,

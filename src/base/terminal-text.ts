@@ -2,7 +2,7 @@
 
 /**
  * Control characters except line break and tab, bidirectional marks, line and paragraph separators, byte order marks,
- * lone surrogates. See Unicode's TR 36 and https://trojansource.codes.
+ * and lone surrogates. See Unicode's TR 36 and https://trojansource.codes.
  */
 const unsafe = /(?![\n\t])\p{Cc}|[\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]|\p{Cs}/gu;
 

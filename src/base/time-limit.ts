@@ -1,6 +1,5 @@
 import { createContext, Script } from 'node:vm';
 
-/** Thrown when work exceeds its time limit. */
 export class TimeLimitError extends Error {
   override readonly name = 'TimeLimitError';
 }

@@ -40,7 +40,7 @@ export const options = (y: Argv) =>
 
 type Args = Arguments<typeof options>;
 
-/** Statistics of groups of runs or plays, and the differences between them. */
+/** Statistics of groups of runs or plays, and the differences between the groups. */
 export type Output = RunComparison | PlayComparison;
 
 export async function execute(args: Args, context: CommandContext): Promise<number> {

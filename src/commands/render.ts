@@ -130,6 +130,7 @@ function readOut(out: string, cwd: string): string {
   const problem = (message: string, remedy: string) =>
     new UserError({ field: '--out', message, value: out, remedy });
   if (!existsSync(dirname(file))) throw problem('the directory does not exist', 'create it first');
-  if (existsSync(file) && !statSync(file).isFile()) throw problem("isn't a file", 'choose a file');
+  if (existsSync(file) && !statSync(file).isFile())
+    throw problem("exists and isn't a file", 'choose another path');
   return file;
 }

@@ -30,12 +30,12 @@ export const options = (y: Argv) =>
     .option('quantization', {
       ...kinds.text,
       default: 'none',
-      describe: 'Quantization: none, int8, int4 or int4-block128',
+      describe: 'Quantization: none, int8, int4, int4-block128, float16 or float32',
     })
-    .option('threads', { ...kinds.number, describe: 'CPU threads (default: one per free core)' })
+    .option('threads', { ...kinds.number, describe: 'CPU threads (default: one per idle physical core)' })
     .option('batch', {
       ...kinds.number,
-      describe: 'Requests per batch on the CPU (default: one at a time)',
+      describe: 'Maximum number of requests answered together, only on the CPU (default: 1)',
     })
     .option('context-tokens', {
       ...kinds.number,

@@ -7,7 +7,7 @@ export const options = (y: Argv) =>
   y
     .positional('dir', {
       type: 'string',
-      describe: 'Directory of runs and training runs (default: those of the working directory)',
+      describe: 'Directory to show (default: the runs and training runs of the working directory)',
     })
     .option('port', { ...kinds.number, default: 7600, describe: 'Port; 0 for any free one' })
     .option('open', { ...kinds.flag, describe: 'Open the view in a browser' })

@@ -22,13 +22,13 @@ export interface GroupDifference {
   /** `paired`: by seed. `welch`: unpaired. `none`: not comparable, because of `reason`. */
   readonly test: 'paired' | 'welch' | 'none';
   readonly reason?: string;
-  /** Number of pairs, or of runs in each group. */
+  /** Number of pairs, or of seeds with a confirmed return in each group. */
   readonly counts: readonly number[];
   /** `of` − `against`. */
   readonly difference: number | null;
   /** Uncorrected 95% interval: as in `bootstrapMean95` for pairs, otherwise Welch's. */
   readonly interval: Interval | null;
-  /** Share of pairs in which `of` is higher, counting ties as half; null without pairs. */
+  /** Share of pairs in which `of` is higher, counting ties as half; null if the test isn't paired. */
   readonly winRate: number | null;
   /** Two-sided p-value; null if there are too few runs for a verdict, or groups aren't comparable. */
   readonly p: number | null;
@@ -38,8 +38,8 @@ export interface GroupDifference {
 }
 
 /**
- * Compares all pairs of groups within a task, the later group against the earlier: `compare baseline new` shows
- * what `new` adds.
+ * Compares all pairs of groups within a task, each group against the earlier ones: `compare baseline new` shows what
+ * `new` adds.
  */
 export function differencesOf(
   tasks: readonly { readonly groups: readonly RunGroup[] }[],
@@ -115,7 +115,7 @@ const scoring: Readonly<Record<string, string>> = {
     'episodes have different step limits, so their returns are not comparable and not tested',
 };
 
-/** Keys that could explain a difference by themselves if groups differ in them, with the warning to show. */
+/** Keys whose values could by themselves explain a difference between groups, each with the warning to show. */
 const choosing: Readonly<Record<string, string>> = {
   'evaluation.episodes': 'the observed returns, and the choices based on them, are not equally noisy',
   'evaluation.seeds': 'policies are not chosen in the same way',
@@ -156,7 +156,7 @@ function ownValues(group: RunGroup, key: string): ReadonlySet<string> {
   return own;
 }
 
-/** Describes differences between the groups of an environment that could mislead. */
+/** Warns about differences between and within the groups of an environment that could mislead readers. */
 export function cautions(
   { groups, named }: TaskGroups,
   by: readonly string[] | undefined,
@@ -208,8 +208,8 @@ function differing(
 }
 
 /**
- * True if groups differ in a key. Groups of baselines are ignored for prompt and model settings, because these describe
- * language models.
+ * True if groups differ in a key. Ignores groups of baselines for prompt and model settings, which describe language
+ * models.
  */
 function apart(groups: readonly RunGroup[], key: string): boolean {
   const own = /^(prompts|model)\./.test(key) ? groups.filter((group) => !isPlayedByBaseline(group)) : groups;
@@ -256,7 +256,7 @@ function ofRuns({ name, runs }: RunGroup): readonly string[] {
       ? []
       : [`${name}: ${unconfirmed.length} ${of} have no confirmed return and are left out of its mean`]),
     ...(versions.length > 1
-      ? [`${name}: played by different versions of policyloop, ${versions.join(', ')}`]
+      ? [`${name}: its runs used different versions of policyloop: ${versions.join(', ')}`]
       : []),
   ];
 }

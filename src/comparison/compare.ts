@@ -37,7 +37,7 @@ export function compareRuns(
     ...read.unreadable.map(({ path, message }) => ({ run: named(path), reason: message })),
     ...unfit,
   ];
-  if (kept.length === 0) throw nothingLeft(leftOut, unfinished);
+  if (kept.length === 0) throw nothingLeft(leftOut, read.runs.length === 0);
   const tasks = groupRuns(kept, by);
   const comparison = compareGroups(tasks, { by, target, leftOut, named });
   if (csv !== undefined) replaceFile(resolve(cwd, csv), comparisonCsv(comparison));
@@ -74,14 +74,14 @@ export function selected<T extends ConfiguredRun>(
   return { kept: [...kept.values()], leftOut };
 }
 
-/** The error to throw if no run is left to compare. */
-export function nothingLeft(leftOut: readonly LeftOut[], unfinished: boolean): UserError {
+/** The error to throw if no run is left to compare. @param unreadable true if none of the runs could be read */
+export function nothingLeft(leftOut: readonly LeftOut[], unreadable: boolean): UserError {
   const first = leftOut.slice(0, 5).map(({ run, reason }) => `${run}: ${reason}`);
   return new UserError({
     field: 'runs',
-    message: unfinished ? 'none of these runs can be read' : 'none of these runs is complete',
+    message: unreadable ? 'none of these runs can be read' : 'none of these runs is complete',
     value: first.join('; '),
-    remedy: unfinished
+    remedy: unreadable
       ? 'check each run with policyloop show'
       : 'finish them with policyloop resume, or add --unfinished to compare them as they are',
   });

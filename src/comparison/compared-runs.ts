@@ -18,7 +18,7 @@ import { readOwnText } from '../storage/regular-file.js';
 /** The result of a run, with its config. */
 export interface ConfiguredRun extends RunSummary {
   readonly config: Config;
-  /** Range of an episode's return. */
+  /** Range of possible returns of an episode. */
   readonly range: Interval;
 }
 
@@ -27,13 +27,14 @@ export interface ComparedRun extends ConfiguredRun {
   /** Number of evaluated policies, including the warm-up. */
   readonly evaluations: number;
   /**
-   * Number of evaluations that the config allows: `limits.evaluations`, or the warm-up plus every candidate
-   * of every iteration.
+   * Number of evaluations that the config allows: the warm-up plus the candidates and revisions of every iteration, but
+   * at most `limits.evaluations`.
    */
   readonly budget: number;
   /**
-   * Highest score after each evaluation of the budget. A rejected candidate uses up one evaluation without changing the
-   * score, unless the budget is a limit on evaluations. A completed run that ended early keeps its last value.
+   * Highest score so far after each evaluation of the budget. A rejected candidate uses up one evaluation without
+   * changing the score, unless the budget is a limit on evaluations. A completed run that ended early keeps its last
+   * value.
    */
   readonly curve: readonly number[];
   /** Highest score of each iteration from 1 on; null if all its candidates were rejected or cut short. */
@@ -123,7 +124,7 @@ function spentAfter(
   });
 }
 
-/** The best score after each evaluation of the budget; before the first score, equal to the first score. */
+/** The best score so far after each evaluation of the budget; before the first score, equal to the first score. */
 function bestSoFar(
   entries: readonly Scored[],
   spent: readonly number[],

@@ -101,7 +101,7 @@ function taskSection(task: TaskComparison, groups: readonly RunGroup[], shown: S
     return html`${curves}<p class="note">Single runs differ by chance. To test differences, compare groups of runs with different seeds.</p>`;
   return html`${curves}
 ${htmlTable(groupsOf(task), [groupColumn, ...confirmedColumns, ...effortColumns(task)])}
-<p class="note">Areas are over ${plural(task.horizon, 'evaluation')}; a complete run that ended early keeps its last value.</p>
+<p class="note">Areas cover ${plural(task.horizon, 'evaluation')}; a complete run that ended early keeps its last value.</p>
 ${task.differences.length > 0 && html`<h3>Differences in confirmed return</h3>${htmlTable(task.differences, differenceColumns)}`}
 ${warningList(task.cautions.map((text) => `${text}.`))}`;
 }

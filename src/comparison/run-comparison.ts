@@ -22,7 +22,7 @@ export interface TimeToTarget {
   readonly reached: boolean;
   /** Iteration (1-based) in which it reached the target, otherwise its last iteration. */
   readonly iteration: number;
-  /** Number of evaluations up to that iteration, including the warm-up. */
+  /** Number of evaluations by the end of that iteration, including the warm-up. */
   readonly evaluation: number;
 }
 
@@ -85,7 +85,7 @@ export interface TargetFigures {
   /** Kaplan–Meier median over all runs; null if the estimated share of runs that reach the target stays below half. */
   readonly medianIterations: number | null;
   readonly medianEvaluations: number | null;
-  /** Iterations after which the last run was censored; null if every run reached the target. */
+  /** Number of iterations of the longest run that didn't reach the target; null if every run reached it. */
   readonly censoredAfter: number | null;
 }
 

@@ -10,7 +10,7 @@ import { type ComparedRun, type ConfiguredRun, shortModel, shortPath } from './c
 /** Runs with the same settings, except for the seed; with `by`, runs with the same values of the keys it lists. */
 export interface RunGroup {
   readonly name: string;
-  /** Runs with the same seed are ordered from oldest to newest. */
+  /** From oldest to newest. */
   readonly runs: readonly ComparedRun[];
 }
 

@@ -55,7 +55,7 @@ export const confirmedColumns: readonly Column<TaskGroup>[] = [
   }),
 ];
 
-/** Columns for effort. People see only those with values in this task; CSV has the same columns for all tasks. */
+/** Columns for effort. CSV has the same columns for all tasks; other tables omit those without values in a task. */
 export function effortColumns({ groups }: Pick<TaskComparison, 'groups'>): readonly Column<TaskGroup>[] {
   const timed = groups.some(({ target }) => target !== null);
   const paid = groups.some(({ tokens }) => tokens > 0);

@@ -17,7 +17,7 @@ export const manyRuns = 10;
 
 type Counted = Pick<GroupDifference, 'counts' | 'test'>;
 
-/** The verdict as a cell of a table. @param found without `test` if it counts neither pairs nor runs */
+/** The verdict as a cell of a table. @param found has no `test` if it counts neither pairs nor runs */
 export const verdictCell = (
   found: Pick<GroupDifference, 'verdict'> & Partial<Pick<GroupDifference, 'test' | 'reason'>>,
 ) => ({

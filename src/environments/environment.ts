@@ -72,9 +72,9 @@ export interface TextInfo {
   readonly maxScore: number | null;
   readonly won: boolean;
   readonly lost: boolean;
-  /** Number of commands that were understood; null if unknown. */
+  /** Number of commands executed so far; null if unknown. */
   readonly moves: number | null;
-  /** Commands that currently change or show something, sorted and without duplicates; null if unknown. */
+  /** Commands that currently change or show something; null if unknown. */
   readonly admissible: readonly string[] | null;
 }
 
@@ -105,7 +105,7 @@ export interface EnvironmentSpec {
   readonly actionSpace: Space;
   /** Steps after which an episode is truncated; undefined if there is no limit. */
   readonly maxSteps?: number;
-  /** Simulated seconds per step, if the task has a time scale. Animations play at this speed. */
+  /** Simulated seconds per step, if the task has a time scale; sets the speed of animations. */
   readonly stepSeconds?: number;
   /** Default policy settings, if they were drawn with a random task. */
   readonly linear?: LinearHint;
@@ -133,7 +133,7 @@ export interface Environment extends EnvironmentSpec {
   gold?(): readonly string[] | undefined;
   /** The player's task in the current game, if known. @throws like `frame` */
   objective?(): string | undefined;
-  /** Frees resources that aren't garbage-collected. The environment is then unusable; closing it again has no effect. */
+  /** Frees resources that aren't garbage-collected; afterwards, only `close` can be called, and it has no effect. */
   close?(): void;
 }
 
@@ -171,8 +171,8 @@ export interface TaskStep extends Omit<Step, 'truncated'> {
 }
 
 /**
- * The dynamics of an environment, without the time limit and input checks of `LimitedEnvironment`. `step` is called only
- * between `reset` and the end of an episode; `frame`, `info`, `gold` and `objective` only after a reset.
+ * The dynamics of an environment, without the time limit and input checks of `LimitedEnvironment`. `step` is called
+ * only between `reset` and the end of an episode; `frame`, `info`, `gold` and `objective` only after a reset.
  */
 export interface Task<A extends Action = Action>
   extends Pick<

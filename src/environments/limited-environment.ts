@@ -165,7 +165,7 @@ function rangeOf({ n, start = 0 }: DiscreteSpace): string {
   return `${start}–${start + n - 1}`;
 }
 
-/** Converts everything but strings, finite numbers and arrays to text; JSON lacks NaN, infinities and undefined. */
+/** Converts everything but strings, finite numbers and arrays to text: JSON has no NaN, infinities or undefined. */
 function printable(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(printable);
   return typeof value === 'string' || Number.isFinite(value) ? value : String(value);

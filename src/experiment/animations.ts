@@ -117,11 +117,11 @@ export function makeAnimationsFolder(run: string): string {
   throw new UserError({
     file: folder,
     message: 'this is a link, not a folder; a run must store its pictures in its own directory',
-    remedy: 'remove the link, or choose a file with --out',
+    remedy: 'remove the link',
   });
 }
 
-/** Zero-padded (`iteration-0010`) so that names sort by iteration. */
+/** Zero-padded (`iteration-0010`), so names sort by iteration. */
 export function iterationName(iteration: number): string {
   return `iteration-${String(iteration).padStart(4, '0')}`;
 }
@@ -183,7 +183,7 @@ export async function openIterationAnimations(
       entries.filter((one) => one.iteration === iteration),
       1,
     );
-    if (entry === undefined) return; // all candidates were rejected
+    if (entry === undefined) return; // all candidates were rejected, or cut short by racing
     makeAnimationsFolder(path);
     const { svg } = drawBounded(
       (maxFrames) => drawEpisode(setting, entry, { kind: 'evaluated', episode: 0 }, { maxFrames }),

@@ -83,8 +83,8 @@ export interface AskRequest extends Question, Omit<AskingRequest, keyof Answerer
 }
 
 /**
- * Asks one iteration's question. If a wall-time limit aborts the calls in flight, the group is empty.
- * @param isPaid whether requests are recorded before they are sent, so that a resumed run knows which were sent
+ * Asks one iteration's question. If a time limit aborts the calls in flight, the group is empty.
+ * @param isPaid whether requests are recorded before they are sent, so a resumed run knows which were sent
  * @throws ModelError if retrying can't help or the calls are aborted; RunStopped if the user stopped the run before all
  * answers arrived
  */
@@ -284,7 +284,7 @@ const isRefusal = (kind: ModelErrorKind) => kind === 'content-filter' || kind ==
 
 const reject = ({ candidate, calls }: Pending): Proposal => ({ kind: 'rejected', candidate, calls });
 
-/** Ends an incomplete round. Stores answers without interpreting them, because earlier candidates' may be missing. */
+/** Ends an incomplete round. Stores its answers uninterpreted, because those of earlier candidates may be missing. */
 function abandon(request: AskRequest, replies: Round['replies']): never {
   const stopped = new RunStopped({ kind: 'interrupted' });
   if (request.isPerson) throw stopped;

@@ -82,7 +82,7 @@ export async function assemble(
   own: OwnParts = {},
 ): Promise<Assembly> {
   const problems: Problem[] = [];
-  /** Runs one step and collects its problems, so that later steps can report theirs too. */
+  /** Runs one step and collects its problems, so later steps can report theirs too. */
   const part = async <T>(make: () => T | Promise<T>): Promise<T | undefined> => {
     try {
       return await make();
@@ -181,8 +181,8 @@ async function openEnvironmentOf(
 }
 
 /**
- * Creates the evaluation threads. Remote environments run in their own processes, and environment objects can't be sent
- * to a thread, so neither gets any.
+ * Creates the evaluation threads; undefined for remote environments, which run in their own processes, and for
+ * environment objects, which can't be sent to a thread.
  */
 export function workersFor(
   config: Config & { readonly policy: PolicyConfig },
@@ -237,7 +237,7 @@ function importedParameters(
   }
   if (meaningOf(loadConfig({ file: join(path, runFiles.config) }).config.policy) !== meaningOf(policy)) {
     throw problem(
-      'its parameters have a different meaning: policy.projection, policy.order or the network differs',
+      "that run's parameters have a different meaning: policy.projection, policy.order or the network differs",
     );
   }
   const { count, low, high } = family.parameters;

@@ -1,4 +1,4 @@
-/** Plays the candidates of an iteration and records the results. */
+/** Evaluates policies: those of the warm-up, the candidates of an iteration, and finally the best ones. */
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import { type ConfirmationConfig, tuningOf } from '../config/config.js';
 import { isByTuning } from '../config/model.js';
@@ -147,7 +147,7 @@ function checkBound({ racing, warn }: Experiment, entries: readonly BufferEntry[
 export const knownTo = ({ buffer, config }: Pick<Experiment, 'buffer' | 'config'>, iteration: number) =>
   knownEntries(buffer.entries, lastKnown(config, iteration));
 
-/** A search task whose history is the part of `entries` that the memory holds. */
+/** A search task; its history is the part of `entries` that the memory holds. */
 export const searched = (
   { buffer, config, setting }: Experiment,
   entries: readonly BufferEntry[],
@@ -198,7 +198,7 @@ export async function warmUp(experiment: Experiment, stop: StopRequests): Promis
   checkBound(experiment, buffer.entries);
 }
 
-/** The random initial policies, determined by the seed. Redraws duplicates (also of imported ones) up to 100 times. */
+/** Draws the random initial policies. Duplicates, also of imported policies, are redrawn up to 100 times. */
 export function randomPolicies({
   config,
   imported,

@@ -102,7 +102,7 @@ export async function openFeedback(
   };
 }
 
-/** Adds drawn frames of the episode to the question if the model sees images. */
+/** Adds drawn frames of the episode to the question if the model can see images. */
 function sees(
   model: LanguageModel,
   seen: SeenEpisode,
@@ -149,8 +149,8 @@ const placeOf = ({ config, environment }: Asking) => ({
 });
 
 /**
- * Opens a separate environment, so that drawing can't affect evaluations. An environment object is reused, because it
- * can't be opened again.
+ * Opens a separate environment, so drawing can't affect evaluations. An environment that the program passed in as an
+ * object is reused, because it can't be opened again.
  */
 async function ownEnvironment({ config, environment }: Asking) {
   if (isRemote(environment)) throw notDrawn(environment.id, 'feedback.from');

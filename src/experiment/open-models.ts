@@ -37,7 +37,7 @@ export interface OpenedModel {
   readonly model: Proposer;
   /** Config used to count usage: the run's own model or, in a replay, the model of the recorded run. */
   readonly counted: ModelConfig;
-  /** The same for the critic and feedback sections. */
+  /** The critic and feedback sections of the same config. */
   readonly countedBeside: Pick<Config, 'critic' | 'feedback'>;
   readonly defaults: RunDefaults;
 }
@@ -257,8 +257,10 @@ function otherSeed(runs: readonly SeededRun[], seed: number, repeats: number): U
         : `${repeats === 1 ? 'this config has' : 'a repeat of this config has'} the seed ${seed}, but no recorded run has it`,
     alternatives: seeds,
     remedy:
-      runs.length > 1
-        ? 'set seed and repeats to the recorded values'
-        : `set seed=${seeds[0] ?? seed} and repeats=1`,
+      runs.length === 0
+        ? 'choose a run that has started; list your runs with policyloop list'
+        : runs.length > 1
+          ? 'set seed and repeats to the recorded values'
+          : `set seed=${seeds[0]} and repeats=1`,
   });
 }

@@ -89,9 +89,8 @@ export interface Experiment {
 interface AskedSoFar {
   /** Whether the server ever responded, even with an error. */
   isReached: boolean;
-  /** Whether any call was ever answered. */
   isAnswered: boolean;
-  /** Error message of the last failed call. */
+  /** Error message of the last failed call; undefined if none has failed. */
   lastError: string | undefined;
 }
 
@@ -99,7 +98,7 @@ interface AskedSoFar {
 export interface StopRequests {
   /** Let the calls and evaluations in flight finish, then stop. */
   readonly finish: AbortSignal;
-  /** Stop now. */
+  /** Abort the calls and evaluations in flight. */
   readonly abort: AbortSignal;
 }
 
@@ -109,7 +108,6 @@ export const isDue = (
   iteration: number,
 ): boolean => stage !== undefined && iteration % stage.config.every === 0;
 
-/** The manifest of a run that is about to start. */
 export function newManifest(assembly: Assembly, run: string, now: Date): Manifest {
   const { config, environment, model, prompts } = assembly;
   const head = commit();
@@ -222,7 +220,7 @@ export function experimentIn(
   };
 }
 
-/** True if calls cost money or compute time, so that none should be repeated. */
+/** True if calls cost money or compute time, so none should be repeated. */
 export const isPaid = ({ critic, feedback, model }: Config) =>
   model.provider !== 'replayed' &&
   [model, critic?.model, feedback?.model].some(
@@ -257,7 +255,7 @@ class Replies {
   /** True once any proposal, including a baseline's, has been accepted. */
   isAnyAccepted = false;
   isModelAccepted = false;
-  /** Number of the model's rejected replies, including corrections. */
+  /** Number of the model's rejected replies, including replies to corrections. */
   rejected = 0;
   /** The first of the model's replies that was rejected. */
   first: CallRecord | undefined;

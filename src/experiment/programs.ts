@@ -31,7 +31,7 @@ export function triedIn(experiment: Experiment, iteration: number): Trial | unde
   const seeds = evaluationSeeds(seed, config.evaluation.episodes, fresh);
   // Episodes of remote environments are slow, so play only one.
   const played = isRemote(setting.environment) ? seeds.slice(0, 1) : seeds;
-  /** Undefined if it fails, which an earlier program can do on fresh seeds. */
+  /** A hash of the actions that a program takes; undefined if it fails, as even an accepted one can on fresh seeds. */
   const playing = (parameters: ParameterVector) =>
     behaviour.playing(parameters, played).catch((error: unknown) => {
       if (!isProgramFault(error)) throw error;

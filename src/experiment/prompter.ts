@@ -101,7 +101,7 @@ export class Prompter {
     return [{ role: 'system', content: this.#prompts.system(this.#context) }, user];
   }
 
-  /** Renders the evaluations shown as a conversation in which the model proposed all of them. */
+  /** Renders a prompt as a conversation in which the model proposed every evaluation shown. */
   #turns(iteration: number, known = iteration): readonly ChatMessage[] {
     const context = this.#context!;
     const shown = this.#shown(known);
@@ -124,7 +124,7 @@ export class Prompter {
     ];
   }
 
-  /** The evaluations in memory, without the first `from`; of programs that differ only in constants, the best. */
+  /** The evaluations in memory, without the first `from`; of programs that differ only in constants, only the best. */
   #held(known: number, from = 0): readonly BufferEntry[] {
     const held = remembered(knownEntries(this.#buffer.entries, known), this.#config.memory).slice(from);
     return this.#arePrograms ? withoutVariants(held) : held;

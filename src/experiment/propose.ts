@@ -161,7 +161,7 @@ export function proposalQuestion(
  */
 function afterRepeat({ adapt, model }: Config): Question['afterRepeat'] {
   const reader = languageModelOf(model);
-  // Learning needs all answers sampled at the same temperature.
+  // Training needs all answers to be sampled at the same temperature.
   if (reader?.provider !== 'local' || !reader.heatAfterRepeat || adapt !== undefined) return undefined;
   const { heatAfterRepeat, temperature = 1 } = reader;
   return (attempt) => ({ temperature: temperature * (1 + heatAfterRepeat * attempt) });
@@ -273,8 +273,8 @@ export function noveltyOf(
 }
 
 /**
- * Keeps requests for up to `pipeline` iterations in flight. Each prompt includes the evaluations up to `pipeline`
- * iterations earlier, and results are recorded in iteration order, regardless of when answers arrive.
+ * Keeps requests for up to `pipeline` iterations in flight. A prompt can show the evaluations up to `pipeline`
+ * iterations before its own. Results are recorded in iteration order, regardless of when answers arrive.
  */
 export function openPipeline(experiment: Experiment, stop: StopRequests) {
   // A recording answers instantly, and it may lack answers that the recorded run never used.

@@ -196,7 +196,7 @@ function notAtHand(id: string): UserError {
   });
 }
 
-/** Reports problems inside the model's directory under the field that names the directory. */
+/** Creates a local model; reports problems with its files under `model.path`. */
 function createLocal(config: LocalConfig, adaptable: readonly string[] | undefined): LanguageModel {
   const path = modelDirectory(config.path);
   try {
@@ -308,7 +308,7 @@ function filledInAs<Model extends { readonly provider: string }>(
   return 'price' in was && was.price !== undefined ? { ...model, price: was.price, ...model } : model;
 }
 
-/** The keys of a section that have a value. */
+/** The part of a section with these keys, without undefined values. */
 function stated<Section extends object, Key extends keyof Section>(
   section: Section,
   keys: readonly Key[],

@@ -116,7 +116,7 @@ async function openLearner({ config }: Assembly, { path, recorded }: RunDirector
   return adapting && (await learningAtHand()).open(adapting, path, recorded.iteration);
 }
 
-/** Clears the previous end of a resumed run, and updates the manifest from the logs, which a crash may leave ahead. */
+/** Clears a resumed run's earlier outcome from the manifest, and updates the rest from the logs, which may be newer. */
 function catchUp(directory: RunDirectory, experiment: Experiment): void {
   const { buffer, completed, config, ledger } = experiment;
   const caps = capsIn(experiment);

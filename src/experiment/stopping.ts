@@ -68,7 +68,7 @@ export function heldFor(entries: readonly BufferEntry[], target: number, lastIte
   return held;
 }
 
-/** The wall-time limits, with the milliseconds left. */
+/** The time limits, with the milliseconds left. */
 function minuteLimits({ activeMs, config: { limits }, otherMs }: Experiment) {
   const usedMs = activeMs();
   const left = (limit: 'minutes' | 'total.minutes', minutes: number | undefined, used: number) =>
@@ -81,7 +81,7 @@ function minuteLimits({ activeMs, config: { limits }, otherMs }: Experiment) {
 
 const longestTimerMs = 2 ** 31 - 1;
 
-/** When to stop waiting for the model; undefined without a wall-time limit. */
+/** When to stop waiting for the model; undefined without a time limit. */
 export function deadlineOf(experiment: Experiment) {
   const [next] = minuteLimits(experiment).toSorted((a, b) => a.leftMs - b.leftMs);
   if (next === undefined) return undefined;

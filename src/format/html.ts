@@ -1,6 +1,6 @@
 const markup: unique symbol = Symbol('markup');
 
-/** Markup that is safe to insert into a page. Only `html` and the functions below it create such markup. */
+/** Markup that is safe to insert into a page. Only functions in this file create it. */
 export interface Html {
   readonly [markup]: string;
 }
@@ -11,7 +11,7 @@ export interface Html {
  */
 export type Content = string | number | Html | undefined | null | false | readonly Content[];
 
-/** A template that escapes the interpolated values, both in element content and in quoted attributes. */
+/** Template tag that escapes the interpolated values, for element content and quoted attributes. */
 export function html(parts: TemplateStringsArray, ...contents: readonly Content[]): Html {
   return { [markup]: parts.map((part, i) => (i === 0 ? part : render(contents[i - 1]) + part)).join('') };
 }
@@ -41,7 +41,7 @@ const entities: Readonly<Record<string, string>> = {
   '\0': '\u{fffd}',
 };
 
-/** A `pre` element that shows text unchanged (HTML parsers drop a line break directly after the tag). */
+/** A `pre` element that shows text unchanged. It starts with a line break, because HTML parsers drop the first one. */
 export function preformatted(text: string, className = ''): Html {
   return html`<pre${className !== '' && html` class="${className}"`} tabindex="0">
 ${text}</pre>`;

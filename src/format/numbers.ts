@@ -2,7 +2,7 @@
 
 export const missing = '–';
 
-/** A number with about `digits` significant digits, thin spaces between thousands from 10 000, and a true minus sign. */
+/** A number with about `digits` significant digits, a true minus sign, and thin spaces in numbers from 10 000. */
 export function formatNumber(value: number | undefined, digits = 4): string {
   if (value === undefined || Number.isNaN(value)) return missing;
   if (!Number.isFinite(value)) return value > 0 ? '∞' : '−∞';
@@ -18,7 +18,10 @@ export function formatNumber(value: number | undefined, digits = 4): string {
 /** Formats a number for people, with about `digits` significant digits; the default depends on the kind of number. */
 export type NumberFormat = (value: number, digits?: number) => string;
 
-/** A return or score with about `digits` significant digits; keeps trailing zeros, so that columns line up. */
+/**
+ * A return or score with about `digits` significant digits. Keeps trailing zeros (below 1, up to three decimals), so
+ * that columns line up.
+ */
 export function formatReturn(value: number | undefined, digits = 4): string {
   if (value === undefined || !Number.isFinite(value)) return formatNumber(value);
   const size = Math.abs(value);
@@ -40,7 +43,7 @@ export const signed =
 
 export const formatSigned = signed(formatReturn);
 
-/** Maximum number of digits: numbers that agree to this many differ only by an episode's rounding errors. */
+/** Maximum number of digits. Returns that agree to this many digits differ only by rounding errors. */
 const mostDigits = 11;
 
 /**
@@ -76,7 +79,7 @@ export function formatInterval(
   return ends ? ends.map(apart(ends, format)).join(' … ') : missing;
 }
 
-/** A parameter exactly as proposed, with all its digits. */
+/** A parameter with all its digits, and a true minus sign. */
 export function formatParameter(value: number | string): string {
   return String(value).replaceAll('-', '−');
 }

@@ -4,8 +4,8 @@ import { UserError } from '../base/errors.js';
 const breaking = /[\p{Cc}\u2028\u2029]/u;
 
 /**
- * Checks every string in plain data before it is written to such a file, because a line break starts a new line
- * there even inside quotes.
+ * Checks every string in plain data before it is written to a script or Modelfile, where a line break starts a new
+ * line even inside quotes.
  * @param field name of the data's field, for errors
  * @returns the data
  * @throws UserError for a string with a line break or another control character
@@ -29,5 +29,5 @@ export function shellWord(text: string): string {
   return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 }
 
-/** Start of the text, on one line of at most 200 characters. */
+/** The start of a text, on one line of at most 200 characters. */
 export const excerpt = (text: string): string => text.slice(0, 400).replace(/\s+/g, ' ').trim().slice(0, 200);

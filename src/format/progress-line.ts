@@ -3,7 +3,7 @@ import stringWidth from 'string-width';
 import { formatDuration } from './numbers.js';
 import { shortened } from './width.js';
 
-/** Text next to a bar. On a narrow terminal, figures with a short form use it first; then strings are dropped. */
+/** Text next to a bar. On a narrow terminal, figures with a short form use it first; then plain strings are dropped. */
 export type Figure = string | { readonly text: string; readonly short?: string };
 
 export const textOf = (figure: Figure): string => (typeof figure === 'string' ? figure : figure.text);

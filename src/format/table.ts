@@ -31,7 +31,7 @@ interface Estimate {
   readonly interval: readonly [number, number] | null | undefined;
 }
 
-/** Text with extras that only some outputs show. A cell of kind `bar` shows a share in [0, 1] as a bar on pages. */
+/** Text with extras that only some outputs show. In a `bar` column, pages show `share`, in [0, 1], as a bar. */
 interface Marked {
   readonly text: string;
   /** Explanation of the text, shown after it in parentheses or, on a page, below it; not in CSV. */
@@ -81,9 +81,9 @@ export const forMachines = <Row>(name: string, cell: CellOf<Row>): Column<Row> =
 type Columns<Row> = readonly Column<Row>[];
 
 /**
- * Pads columns to their widest cell. Control characters, which could control the terminal, become spaces.
- * @param width columns of the terminal; a wider table wraps its text, then moves columns below; Infinity means
- * no limit
+ * A table for the terminal, with columns padded to their widest cell. Control characters, which could control the
+ * terminal, become spaces.
+ * @param width of the terminal, in columns; a wider table wraps its text, then moves columns below (Infinity: no limit)
  */
 export function terminalTable<Row>(
   rows: readonly Row[],
@@ -106,7 +106,7 @@ export function markdownTable<Row>(rows: readonly Row[], columns: Columns<Row>):
   );
 }
 
-/** Comma-separated values (RFC 4180, with line feeds): numbers with all digits, empty for a missing value. */
+/** Comma-separated values (RFC 4180, but with line feeds). Numbers have all digits; missing values are empty. */
 export function csvTable<Row>(rows: readonly Row[], columns: Columns<Row>): string {
   const named = columns.filter(({ name }) => name !== undefined);
   const header = named.flatMap(({ name, kind }) =>
@@ -214,7 +214,7 @@ function cellText(cell: Cell, format: (value: number) => string): string {
 const intervalOf = (cell: Cell) =>
   typeof cell === 'object' && cell !== null && 'value' in cell ? cell.interval : null;
 
-/** Per column: true if it is grouped and, in it and all grouped columns before it, the row repeats the row above. */
+/** Per column: true if it is grouped, and the row above has the same text in it and in all earlier grouped columns. */
 function repetitions<Row>(
   columns: readonly Shown<Row>[],
   rows: readonly Row[],
@@ -229,7 +229,7 @@ function repetitions<Row>(
   });
 }
 
-/** Escapes pipes, which would end the cell, and any backslashes before them. */
+/** Puts text on one line, and escapes pipes (which would end the cell) and the backslashes before them. */
 const markdownText = (text: string) =>
   text.replaceAll(/\s*[\r\n]+\s*/g, ' ').replaceAll(/(\\*)\|/g, (_, slashes) => `${slashes}${slashes}\\|`);
 

@@ -47,8 +47,8 @@ export const membersOf: Readonly<Record<ModuleKind, readonly string[] | undefine
  * Loads a module in the thread for users' modules; Node imports each file once per thread.
  * @param field config field that names the module, for errors
  * @param seconds time limit per call
- * @throws UserError if the file is missing or its default export is incomplete; EnvironmentError if the module
- * doesn't return in time or ends the thread
+ * @throws UserError if the file is missing, can't be imported or has no suitable default export; EnvironmentError if
+ * the module doesn't return in time or ends the thread
  */
 export async function loadModule(
   path: string,
@@ -77,10 +77,11 @@ export function requireRunnable(file: string, field: string): void {
 /** How to fix a file whose syntax doesn't match its module kind (ESM or CommonJS). */
 function remedyOf(file: string, message: string): Pick<Problem, 'remedy'> {
   const stem = basename(file, extname(file));
+  const language = file.endsWith('ts') ? 'ts' : 'js';
   if (/Unexpected token 'export'|import statement outside|Unexpected strict/.test(message))
-    return { remedy: `name it ${stem}.mjs, or set "type": "module" in package.json` };
+    return { remedy: `name it ${stem}.m${language}, or set "type": "module" in package.json` };
   if (/(module|exports|require) is not defined/.test(message))
-    return { remedy: `name it ${stem}.cjs, or write export default { … }` };
+    return { remedy: `name it ${stem}.c${language}, or write export default { … }` };
   return {};
 }
 
@@ -93,7 +94,7 @@ export async function importModule(path: string, kind: ModuleKind, field: string
       field,
       message: 'there is no such module',
       value: path,
-      remedy: `pass the path of a JavaScript file; to create one, run policyloop init ${kind} ${basename(path)}`,
+      remedy: `pass the path of a JavaScript or TypeScript file; to create one, run policyloop init ${kind} ${basename(path)}`,
     });
   }
   requireRunnable(file, field);

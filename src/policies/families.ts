@@ -67,7 +67,7 @@ export function defaultPolicy({ linear, observationSpace }: EnvironmentSpec): Bu
 }
 
 /**
- * Like `createPolicyFamily`, but also loads policies from a module, and runs programs once `prepare` has been called.
+ * Like `createPolicyFamily`, but can also load policies from a module, and run programs (after `prepare`).
  * @throws UserError if the module can't be loaded, or the family doesn't fit the environment
  */
 export async function openPolicyFamily(

@@ -16,12 +16,12 @@ import {
 } from './policy.js';
 import type { LinearConfig, LinearOrder } from './settings.js';
 
-/** Shape of the weight matrix: a row per observation dimension, plus one for any bias; a column per output. */
+/** Shape of the weight matrix: a row per observation dimension, plus one for the bias, if any; a column per output. */
 interface LinearShape extends VectorShape {
   readonly bias: boolean;
 }
 
-/** For each weight (row by row, biases last), the index of its parameter; undefined if `order` changes nothing. */
+/** For each weight (row by row, biases last), the index of its parameter; undefined for `rows`. */
 function placesOf(
   { observations, outputs, bias }: LinearShape,
   order: LinearOrder | undefined,
@@ -38,7 +38,8 @@ function placesOf(
  * Linear policies: outputs = s·W + b. Weight W[i][a] is at `i * outputs + a`, where i is an observation dimension;
  * the bias b[a], if any, is at `observations * outputs + a`. A discrete action is the argmax (the first if
  * tied). A continuous action is the output vector itself, not clipped, as in Prompted Policy Search
- * (arXiv:2511.21928). The parameters are the weights, or their coordinates in a random subspace.
+ * (arXiv:2511.21928). The parameters are the weights in `config.order`, or their coordinates in a random
+ * subspace.
  */
 export function linearPolicies(config: LinearConfig, environment: EnvironmentSpec): PolicyFamily {
   const { bias } = config;
@@ -73,7 +74,7 @@ function buildLinear(values: ParameterVector, shape: LinearShape): Policy {
   return (observation) => firstLargest(outputsFor(observation as readonly number[], sums)) + firstAction;
 }
 
-/** Draws initial weights. For a range of ±6: Normal(0, 3) with a bias, Uniform(−3, 3) without. */
+/** Draws initial parameters. For a range of ±6: Normal(0, 3) with a bias, Uniform(−3, 3) without. */
 function initialLinear(spec: ParameterSpec, bias: boolean, random: RandomGenerator): ParameterVector {
   const centre = (spec.low + spec.high) / 2;
   const spread = (spec.high - spec.low) / 4;

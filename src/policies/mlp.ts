@@ -18,7 +18,7 @@ import {
 } from './policy.js';
 import type { MlpConfig } from './settings.js';
 
-/** Maximum number of parameters: prompts list all of them, and CMA-ES stores their covariances. */
+/** Maximum number of parameters, because prompts list all of them. */
 const maxParameters = 5000;
 /** Maximum number of weights with a projection, which stores one row per weight. */
 const maxWeights = 20_000;

@@ -26,7 +26,7 @@ export interface UserPolicyFamily {
   initial?(random: RandomGenerator): ParameterVector;
 }
 
-/** A run's record of a module's policies, so that they can be displayed without loading the module. */
+/** A run's record of a module's policies, used to display them without loading the module. */
 export const recordedPolicy = z.object({
   name: z.string(),
   text: z.string(),

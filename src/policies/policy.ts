@@ -48,7 +48,7 @@ export interface VectorShape {
   readonly outputs: number;
   /** If true, the action is the argmax over the outputs; otherwise, it is the output vector itself. */
   readonly discrete: boolean;
-  /** The action of output 0. */
+  /** The discrete action of output 0; 0 if actions are continuous. */
   readonly firstAction: number;
 }
 
@@ -59,7 +59,7 @@ export type PolicyDescription =
       readonly bias: boolean;
       /** Present if the parameters are not the weights themselves. */
       readonly projection?: Projection;
-      /** The parameter index of each weight, row by row; absent if the parameters are in this order. */
+      /** The parameter index of each weight, row by row; if absent, the parameters are in this order. */
       readonly places?: readonly number[];
     } & VectorShape)
   | ({
@@ -79,7 +79,7 @@ export type PolicyDescription =
       /** The bins of each observation dimension, if observations are binned. */
       readonly bins?: readonly BinEdges[];
     }
-  /** JavaScript functions; the parameter identifies a program in the library. */
+  /** JavaScript functions; the parameters identify a program in the library. */
   | { readonly kind: 'program'; readonly programs: ProgramLibrary }
   /** A description provided by a user's module. */
   | { readonly kind: 'module'; readonly name: string; readonly text: string };
@@ -97,7 +97,7 @@ export interface BinEdges {
 export interface PolicyFamily {
   readonly parameters: ParameterSpec;
   readonly description: PolicyDescription;
-  /** Must be called before programs are built, and again after one was killed. */
+  /** Must be called before programs are built, and again after a program was killed. */
   prepare?(): Promise<void>;
   /** Ends the thread that programs run in. */
   close?(): void;
@@ -167,7 +167,8 @@ export function numericSpace(space: Space, id: string): NumericSpace {
     field: 'environment',
     value: id,
     message: "has text observations or actions, which numeric policies can't handle",
-    remedy: 'train a language model as the agent (policyloop finetune rl), or write your own policy',
+    remedy:
+      'use a language model as the agent (policyloop play, or policyloop finetune rl to train it), or write your own policy',
   });
 }
 

@@ -108,7 +108,9 @@ export function qTablePolicies(config: QTableConfig, environment: EnvironmentSpe
     throw refuse(
       config.discretize === undefined ? 'policy' : 'policy.discretize',
       `this table would have ${count} parameters; at most ${maxParameters} are supported`,
-      'use fewer bins, or policy.kind: linear',
+      config.discretize === undefined
+        ? 'group the states into bins with policy.discretize'
+        : 'use fewer bins, or policy.kind: linear',
     );
   }
   const description = {

@@ -1,6 +1,11 @@
 import { append } from '../base/append.js';
 import type { CommandContext } from '../base/context.js';
-import { languageModelOf, type ModelConfig, type SingleModelConfig } from '../config/model.js';
+import {
+  languageMemberOf,
+  languageModelOf,
+  type ModelConfig,
+  type SingleModelConfig,
+} from '../config/model.js';
 import type { Assembly } from '../experiment/assemble.js';
 import { randomPolicies } from '../experiment/evaluate.js';
 import { contextOf } from '../experiment/open-models.js';
@@ -25,7 +30,7 @@ import { type Finding, found, warning } from './findings.js';
 import { madeUpRun } from './made-up-run.js';
 import { type Contexts, forecastPrompts } from './prompt-forecast.js';
 
-/** Context lengths of an experiment's models. @param ask whether to ask the models' servers */
+/** Finds the contexts of an experiment's models. @param ask whether to ask the models' servers */
 export async function contextsOf(
   { config, critic, feedback, model }: Pick<Assembly, 'config' | 'critic' | 'feedback' | 'model'>,
   ask: boolean,
@@ -42,7 +47,7 @@ export async function contextsOf(
   };
 }
 
-/** Tells each model the length of its longest prompt, so that servers load it only once, with enough context. */
+/** Tells each model how long its prompts can become, so that servers load it only once, with enough context. */
 export async function makeRoom(assembly: Assembly, signal: AbortSignal | undefined): Promise<void> {
   const model = languageModelIn(assembly.model);
   const others = [assembly.critic?.model, assembly.feedback?.model];
@@ -68,8 +73,8 @@ const probe = {
 } as const;
 
 /**
- * Asks the proposing model for a first proposal, and the other models for a short answer. Skips baselines and modules
- * without `generate`.
+ * Asks the proposing model for a first proposal, and the models for the critic (if it has its own) and for feedback for
+ * a short answer. Skips baselines and modules without `generate`.
  */
 export async function askModel(
   assembly: Assembly,
@@ -88,9 +93,10 @@ export async function askModel(
     looking === undefined ? feedback?.bound : undefined,
   );
   const isShown = looking === undefined && feedback !== undefined;
+  const { field } = languageMemberOf(assembly.config.model) ?? { field: 'model' };
   const all: readonly Probed[] = [
-    { ...of, field: 'model', bound: most, proposesFor: assembly },
-    ...(isShown ? [{ ...of, field: 'model', bound: most, isShown }] : []),
+    { ...of, field, bound: most, proposesFor: assembly },
+    ...(isShown ? [{ ...of, field, bound: most, isShown }] : []),
     ...(own === undefined ? [] : [{ ...critics, field: 'critic.model', bound: critic?.bound ?? 0 }]),
     ...(looking === undefined
       ? []
@@ -125,7 +131,7 @@ async function askOne(
   if (config === undefined || model?.generate === undefined) return [];
   try {
     const asked = 'maxRetries' in config ? createModel(impatient(config), env) : model;
-    // Have the server load the model as for a run.
+    // Have the server load the model with the context that a run needs.
     asked.expect?.(bound);
     const name = (await asked.open?.()) ?? asked.id;
     if (proposesFor !== undefined) {
@@ -142,7 +148,7 @@ async function askOne(
     const answers = answerText(name, completion!);
     return [
       completion!.text.trim() === ''
-        ? warning({ field, message: `${answers}, but its answer is empty`, remedy: longerAnswer })
+        ? warning({ field, message: `${answers}, but its answer is empty`, remedy: longerAnswer(field) })
         : found(field, answers),
       ...warningsOf(completion!, field),
     ];
@@ -186,7 +192,7 @@ function proposalFindings(
       field,
       message: `${answers}, but a run would reject this reply: ${rejectionText(call, 200)}`,
       remedy: isCut
-        ? longerAnswer
+        ? longerAnswer(field)
         : `${again}; if that doesn't help, try another prompts.set, a model.format that enforces the answer, or a larger model`,
     }),
     ...warningsOf(completion!, field),
@@ -199,13 +205,14 @@ function answerText(name: string, { format, latencyMs, usage }: Completion): str
   return `${name} answers (${formatDuration(latencyMs)}, ${tokens(promptTokens)} tokens in, ${tokens(completionTokens)} out${format === undefined ? '' : `, format ${format}`})`;
 }
 
-const longerAnswer = 'raise model.maxTokens; reasoning may use it up before the answer';
+const longerAnswer = (field: string) =>
+  `raise ${field}.maxTokens: the model may use up its tokens on reasoning before it answers`;
 
 /** The warnings of a reply; none if it is empty, because that has its own finding. */
 const warningsOf = ({ text, warnings = [] }: Completion, field: string): readonly Finding[] =>
   text.trim() === '' ? [] : warnings.map((message) => warning({ field, message }));
 
-/** A config without retries and with a limited timeout, so that a check reports errors quickly. */
+/** Disables retries and limits the timeout, so that a check reports errors quickly. */
 function impatient(config: SingleModelConfig): SingleModelConfig {
   if (!('maxRetries' in config)) return config;
   return { ...config, maxRetries: 0, timeoutSeconds: Math.min(config.timeoutSeconds, 180) };
@@ -214,7 +221,7 @@ function impatient(config: SingleModelConfig): SingleModelConfig {
 /**
  * Asks a model for a run's first proposal as the run would, but only once and without corrections.
  * @returns the call, judged as in a run; undefined if a limit doesn't allow it
- * @throws ModelError if the model can't be used at all, or when aborted
+ * @throws ModelError if retrying can't help, or when aborted
  */
 async function firstProposal(
   assembly: Assembly,
@@ -250,7 +257,7 @@ async function firstProposal(
   return asked;
 }
 
-/** The policies of the warm-up, with made-up scores instead of evaluations. */
+/** The imported and the warm-up policies, with made-up scores. */
 function madeUpWarmUp({ config, family, imported }: Assembly): readonly BufferEntry[] {
   const { seed } = config;
   const random = createGenerator(seed);

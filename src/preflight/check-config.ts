@@ -21,7 +21,7 @@ import { preflight } from './preflight.js';
 import { forecastPrompts } from './prompt-forecast.js';
 
 /**
- * Checks a config before it is run. Problems become findings of level `error`.
+ * Checks a config before it is run. Returns errors in it as findings instead of throwing them.
  * @param offline if true, contacts no server, starts no program and imports no module
  */
 export async function checkConfig(
@@ -82,8 +82,8 @@ export function samplingFindings(config: ModelConfig): readonly Finding[] {
 }
 
 /**
- * Reports the device that a local model will use, and why others can't be used. Doesn't report a missing device, because
- * loading the model does.
+ * Reports the device that a local model will use, and why others can't be used. Doesn't report a missing device,
+ * because loading the model does.
  */
 export async function deviceFindings(config: ModelConfig): Promise<readonly Finding[]> {
   const model = languageModelOf(config);

@@ -34,7 +34,7 @@ const problem = (name: string, found: string, remedy: string): Check => ({
 
 interface Surroundings extends Pick<CommandContext, 'cwd' | 'env'> {
   readonly runsDir: string;
-  /** If true, contacts no other machine, except for Ollama. */
+  /** If true, contacts no server except Ollama. */
   readonly offline: boolean;
   readonly fetch: typeof fetch;
 }
@@ -198,7 +198,7 @@ async function python(surroundings: Surroundings): Promise<Check> {
       ? missing(
           'Python',
           found,
-          'needed only for gymnasium: environments; install Python, or set POLICYLOOP_PYTHON',
+          'needed only for gymnasium: and textworld-express: environments; install Python, or set POLICYLOOP_PYTHON',
         )
       : problem('Python', found, 'set POLICYLOOP_PYTHON to a Python interpreter');
   }

@@ -109,7 +109,7 @@ export function notChecked({ field, value, unknown }: LeftOut): Finding {
 }
 
 /**
- * Opens and closes the model and, if requested, the environment, to find problems. Imports no module of a model.
+ * Opens and closes the model and, if requested, the environment, to find problems. Doesn't import a model's module.
  * @throws UserError with the problems of all parts
  */
 export async function openParts(

@@ -102,7 +102,7 @@ function answerFindings(reads: readonly Read[]): readonly Finding[] {
       level: never ? 'error' : 'warning',
       field: `${section}.maxTokens`,
       value: maxTokens,
-      message: `an answer of ${answer} ${never ? `takes at least ${fewest}` : `may take about ${most}`} tokens and would be truncated`,
+      message: `an answer with ${answer} ${never ? `takes at least ${fewest} tokens, so it would be truncated` : `may take about ${most} tokens, so it might be truncated`}`,
       remedy: `set ${section}.maxTokens=${2 * most}${answer === 'a program' ? '' : ', or use fewer parameters'}`,
     },
   ];

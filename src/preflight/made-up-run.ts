@@ -37,7 +37,7 @@ export function madeUpRun(parts: Parts, width: Width): MadeUpRun {
   const { evaluation, feedback, memory, prompts } = parts.config;
   const isReported = (iteration: number) =>
     feedback !== undefined && iteration > 0 && iteration % feedback.every === 0;
-  // For an evaluation stopped by racing, the history shows its number of episodes: at most all but one.
+  // If racing cuts an evaluation short, the history also shows how many episodes were played: at most all but one.
   const cut = width === 'wide' && evaluation.racing !== undefined;
   const spec = parts.family.parameters;
   const encoding = encodingFor(parts.family, prompts.set);
@@ -81,7 +81,7 @@ const longestFeedback = (from: Feedback['from']): Feedback => ({
   remark: 'w '.repeat(longestRemark / 2).trim(),
 });
 
-/** A long or a short program like a model's. Programs of different iterations have different structures. */
+/** Returns a long or a short program, as a model might write it. Its structure differs between iterations. */
 function sampleProgram(width: Width, iteration: number): string {
   const name = `part${Math.abs(iteration)}${iteration < 0 ? 'a' : ''}`;
   const lines = Array.from(
@@ -129,7 +129,7 @@ function stateOf(space: Space, width: Width): Observation {
   }
 }
 
-/** `wide`: an oscillating episode without any statistic that is 0; `narrow`: two steps in which nothing happens. */
+/** `wide`: an oscillating episode in which no statistic is 0; `narrow`: two steps in which nothing happens. */
 export function swingingEpisode({ config, environment }: Parts, width: Width): EpisodeRecord {
   const length = width === 'narrow' ? 2 : Math.max(2, longestEpisode({ config, environment }));
   const toAndFro = (space: Space, count: number) =>

@@ -1,4 +1,4 @@
-/** Plays a module's environment, because mistakes in `reset` and `step` appear only then. */
+/** Plays a module's environment, because mistakes in `reset` and `step` appear only when they are called. */
 
 import { EnvironmentError } from '../environments/remote/remote-environment.js';
 import type { Assembly } from '../experiment/assemble.js';
@@ -30,7 +30,13 @@ export async function trialFindings(
       signal,
     );
     const [one, other] = episodes.map(({ episode, ...played }) => JSON.stringify(played));
-    if (one === other) return [found('environment', 'a trial episode works, and repeats with the same seed')];
+    if (one === other)
+      return [
+        found(
+          'environment',
+          'a trial episode works, and repeating it with the same seed gives the same result',
+        ),
+      ];
     return [
       warning({
         field: 'environment',

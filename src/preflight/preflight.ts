@@ -93,19 +93,19 @@ function boundFindings({ config, environment: { id, maxSteps } }: Assembly): rea
       warning({
         field: 'prompts.optimum',
         value: optimum,
-        message: `the prompt states a return that ${id} can't reach: the optimum is ${best}`,
+        message: `the prompt states a mean return that ${id} can't reach: the upper bound is ${best}`,
         remedy: `set prompts.optimum=${possible}, or omit it with prompts.optimum=`,
       }),
     );
   } else if (optimum !== undefined) {
-    findings.push(found('prompts.optimum', `${optimum}; the bound is ${best}`));
+    findings.push(found('prompts.optimum', `${optimum}; the upper bound is ${best}`));
   }
   if (target !== undefined && isBeyond(target.return)) {
     findings.push(
       warning({
         field: 'target.return',
         value: target.return,
-        message: `is reachable only by luck: the highest possible mean return of ${id} is ${best}`,
+        message: `is reachable only by luck: the upper bound on the mean return of ${id} is ${best}`,
         remedy: `set target.return=${possible} or lower, or remove the target with target=`,
       }),
     );
@@ -113,7 +113,7 @@ function boundFindings({ config, environment: { id, maxSteps } }: Assembly): rea
   return findings;
 }
 
-/** Reports the maximum savings of racing; actual savings depend on the policies. */
+/** Reports how many episodes a run with racing can take; the actual number depends on the policies. */
 function racingFindings({ config, imported, racing }: Assembly): readonly Finding[] {
   if (racing === undefined) return [];
   const { evaluation, repeats, warmup } = config;
@@ -121,8 +121,8 @@ function racingFindings({ config, imported, racing }: Assembly): readonly Findin
   const { block, confidence, highest } = racing;
   const lost =
     confidence === 1
-      ? 'only policies that can no longer reach the best are cut short'
-      : `at most ${Number((100 * (1 - confidence)).toPrecision(3))} % of the policies that would reach the best are cut short`;
+      ? 'only policies that can no longer match the best so far are cut short'
+      : `at most ${Number((100 * (1 - confidence)).toPrecision(3))} % of the policies that would match the best so far are cut short`;
   return [
     found(
       'evaluation.racing',
@@ -156,7 +156,8 @@ function promptFindings(
           field: 'prompts.set',
           value: prompts.set,
           message: 'the prompt never shows how to write a program, so replies are likely to be rejected',
-          remedy: 'include the partial {{> program-answer}}',
+          remedy:
+            'show the answer format in a code block, as prompts/programs/partials/program-answer.hbs does',
         }
       : named.length === 0 &&
         !/"params"/.test(text) && {
@@ -253,7 +254,7 @@ function rewardProblem({ environment: { id }, evaluation, model, prompts }: Conf
   );
 }
 
-/** Reports a description that is named after another environment. */
+/** Reports a description whose file is named after another environment. */
 function descriptionProblem(file: string | undefined, id: string): Problem | undefined {
   if (file === undefined) return undefined;
   const named = environmentName(basename(file, extname(file)));

@@ -35,13 +35,13 @@ export interface PromptForecast {
     /** Upper bound on that number for any tokenizer. */
     readonly bound: number;
   };
-  /** Estimated total tokens of a run with one prompt per iteration, without corrections. */
+  /** Estimated prompt tokens of a run with one prompt per iteration and no corrections. */
   readonly total: number;
   /** Tokens of an answer: `most` with a short explanation, `fewest` with parameters only. */
   readonly answer: Tokens;
-  /** Minimum number of evaluations that fit into `memory.tokens`. */
+  /** Number of evaluations that fit into `memory.tokens` if all are as long as possible. */
   readonly room: number;
-  /** Maximum estimated tokens per evaluation in the history. */
+  /** Estimated tokens of the longest possible evaluation in the history. */
   readonly entryTokens: number;
   readonly critic?: LongestPrompt;
   readonly feedback?: LongestPrompt;
@@ -55,8 +55,8 @@ export interface LongestPrompt {
 }
 
 /**
- * `most`: a high estimate for the longest numbers. `fewest`: a low estimate for the shortest numbers. For prompts, exact
- * counts replace the estimates if the model counts tokens.
+ * `most`: a high estimate for the longest numbers. `fewest`: a low estimate for the shortest numbers. For prompts,
+ * exact counts replace the estimates if the model counts tokens.
  */
 export interface Tokens {
   readonly most: number;

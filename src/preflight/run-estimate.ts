@@ -149,7 +149,7 @@ function proposalEstimate(
   return priced(reader, { calls: asked, promptTokens, completionTokens });
 }
 
-/** Expected share of candidates that the language model proposes; assumes equal shares if these depend on results. */
+/** Expected share of candidates that the language model proposes; without `switch: shares`, assumes equal shares. */
 function shareOf(model: ModelConfig): number {
   const members = membersOf(model);
   const isWeighted = model.provider === 'portfolio' && model.switch === 'shares';

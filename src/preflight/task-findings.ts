@@ -34,7 +34,7 @@ export function policyFindings(
 const defaultLow = -10;
 const defaultHigh = 10;
 
-/** Reports the range of a table of form `actions`, which has no effect; it was probably meant for action numbers. */
+/** Reports a range in a policy of form `actions`: it has no effect, and was probably meant to limit the actions. */
 function rangeFindings({ form, low, high }: QTableConfig, environment: EnvironmentSpec): readonly Finding[] {
   if (form !== 'actions' || (low === defaultLow && high === defaultHigh)) return [];
   const { actionSpace, id } = environment;
@@ -109,13 +109,13 @@ function binFindings(
     return warning({
       field: `policy.discretize.${d}`,
       value: `${edges.length + 1} bins`,
-      message: `${idle} of them are unreachable: observation[${d}] of ${id} ranges from ${low} to ${high}`,
+      message: `${idle} of them can't be reached: observation[${d}] of ${id} ranges from ${low} to ${high}`,
       remedy: 'choose bins within that range',
     });
   });
 }
 
-/** Typical distance between random policies: RMS difference over range, or for tables the share of differing entries. */
+/** Typical distance between two random policies, as measured by `distanceOf`. */
 const apart = (spec: ParameterSpec): number =>
   isTable(spec) ? 1 - 1 / createValueGrid(spec).size : Math.sqrt(1 / 6);
 

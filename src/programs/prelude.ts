@@ -7,12 +7,12 @@ import { dimensionsOf, type EnvironmentSpec, type Space } from '../environments/
 /** Kinds of actions; `take` writes the kind to the buffer's last element. */
 export const actionKinds = { number: 1, vector: 2, text: 3, other: 4 } as const;
 
-/** Length of the shared buffer in numbers; its last number is the kind of action. */
+/** Length of the shared buffer in numbers. Its last number is the kind of action, or the length of a part of a text. */
 export const bufferLength = ({ observationSpace, actionSpace }: EnvironmentSpec): number =>
   1 +
   Math.max(observationSpace.kind === 'text' ? mostAppended : 2, width(observationSpace), width(actionSpace));
 
-/** Maximum number of characters passed at once; longer texts are passed in several parts. */
+/** The buffer holds at least this many characters of a text; longer texts are passed in several parts. */
 const mostAppended = 1024;
 
 /** Longest text action, in characters. */

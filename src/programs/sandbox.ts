@@ -29,7 +29,7 @@ interface Episode {
   readonly seed: number;
   /** The observations so far; undefined if the state is copied instead. */
   history: Observation[] | undefined;
-  /** The state, saved while another episode is played. */
+  /** The state, saved while another episode or a compilation uses the machine. */
   saved?: Image;
   fault?: ProgramFault;
 }
@@ -92,7 +92,7 @@ export async function openSandbox(environment: EnvironmentSpec): Promise<Sandbox
     return { reason: shortened([name, message].filter(Boolean).join(': ')), ...line, isLimit: false };
   }
 
-  /** Saves the state of the current episode before another one, or a compilation, replaces it. */
+  /** Makes room for another episode or a compilation; saves the current episode's state if it can't be replayed. */
   function putAside(): void {
     if (current !== undefined && current.history === undefined) current.saved = machine.copy();
     current = undefined;

@@ -121,7 +121,7 @@ export function canonicalText(node: AnyNode, blanks: ReadonlySet<AnyNode>): stri
   return `${node.type}(${parts.map(([key, value]) => `${key}:${written(value)}`).join()})`;
 }
 
-/** The name of a called function or method. */
+/** The name of a called function or method; undefined if it is computed. */
 export function calledName(callee: AnyNode): string | undefined {
   if (callee.type === 'Identifier') return callee.name;
   if (callee.type !== 'MemberExpression' || callee.computed) return undefined;

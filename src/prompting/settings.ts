@@ -8,14 +8,14 @@ const text = z.string().min(1);
 
 export const promptsSchema = z.strictObject({
   set: about(
-    '`numeric` (only f(params)), `semantic` (with a task description), `compact` (few tokens, for small models), or the path of your own folder (see prompts/README.md)',
+    '`numeric` (only f(params)), `semantic` (with a task description), `compact` (few tokens, for small models), `programs` (the default if policies are programs), or the path of your own folder (see prompts/README.md)',
     text.default('semantic'),
     { format: 'name-or-path' },
   ),
   description: text.optional().describe('Template that describes the environment').meta({ format: 'path' }),
   helpers: text.optional().describe('JavaScript file with your template helpers').meta({ format: 'path' }),
   answer: about(
-    'Notation of answers: `{"params": [1.2, …]}` or `params[0]: 1.2, …` (default: JSON if the format is enforced, except in the set `compact`; hosted models with an enforced format always answer in JSON)',
+    'Notation of answers: `{"params": [1.2, …]}` or `params[0]: 1.2, …` (default: JSON if replies may contain nothing but the answer, except in the set `compact`; hosted models with an enforced format always answer in JSON)',
     z.enum(['json', 'labels']).optional(),
   ),
   optimum: z.number().optional().describe('Best possible return; stated in prompts if set'),
@@ -67,7 +67,7 @@ export const memorySchema = z.strictObject({
   best: count(0).optional().describe('Show the K best evaluations'),
   recent: count(0).optional().describe('Show the J most recent evaluations'),
   order: about(
-    '`chronological` keeps the start of the prompt unchanged, so that prompt caches work',
+    '`chronological` keeps the start of the prompt unchanged, so prompt caches work',
     z.enum(['chronological', 'best-last', 'best-first']).default('chronological'),
   ),
   tokens: about(
@@ -82,7 +82,7 @@ export const memorySchema = z.strictObject({
     'How to show the first episode of each evaluation',
     z.enum(['none', 'rows', 'summary']).default('none'),
   ),
-  rows: count(1).default(10).describe('Sampled steps per trajectory (trajectories: rows)'),
+  rows: count(1).default(10).describe('Sampled steps per trajectory (`trajectories: rows`)'),
   ofGroup: about(
     'Keep one evaluation per iteration, the best of its first K candidates (default: all); baselines and fine-tuning see the same evaluations',
     count(1).optional(),

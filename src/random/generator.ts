@@ -1,6 +1,7 @@
 /**
- * Seeded random numbers identical to NumPy's: `createGenerator(seed)` draws the same numbers as
- * `numpy.random.Generator(PCG64(SeedSequence(seed)))` (checked against NumPy 2.4.6).
+ * Seeded random numbers as in NumPy: `createGenerator(seed)` draws the same numbers as
+ * `numpy.random.Generator(PCG64(SeedSequence(seed)))`, apart from rounding errors of normal deviates (checked against
+ * NumPy 2.4.6).
  */
 import { randomBytes } from 'node:crypto';
 import { UserError } from '../base/errors.js';
@@ -14,8 +15,8 @@ export interface RandomGenerator {
   /** An integer in [low, high). @throws UserError for unsafe integers, or unless low < high */
   integers(low: number, high: number): number;
   /**
-   * An index drawn with the given probabilities: the first index whose cumulative sum exceeds a `random()`, or
-   * 0 if none does (as in Gymnasium).
+   * An index drawn with the given probabilities: the first one at which their cumulative sum exceeds a random number
+   * in [0, 1), or 0 if none does (as in Gymnasium).
    */
   categorical(probabilities: readonly number[]): number;
   /** One item, drawn uniformly. @throws UserError if there are none */
@@ -46,7 +47,7 @@ export function deriveSeeds(seed: number, spawnKey: readonly number[], count: nu
   return [...seeds];
 }
 
-/** State of a generator created here, so that another thread can continue it; undefined for any other value. */
+/** The state of a generator from `createGenerator`, to continue it in another thread; undefined for other values. */
 export function stateOf(random: unknown): readonly number[] | undefined {
   return random instanceof Generator ? random.state : undefined;
 }
@@ -59,7 +60,7 @@ const systemEntropy = () => BigInt(`0x${randomBytes(16).toString('hex')}`);
 
 class Generator implements RandomGenerator {
   readonly #bits: Pcg64;
-  /** The unused upper half of the last output: each output provides two 32-bit draws. */
+  /** Upper half of an output that `#next32` has split into two draws; unused while `#hasHalf` is true. */
   #half = 0;
   #hasHalf = false;
 
@@ -129,7 +130,7 @@ class Generator implements RandomGenerator {
     return this.#bits.low >>> 0;
   }
 
-  /** Lemire's nearly divisionless method ("Fast Random Integer Generation in an Interval", 2019), 1 < range < 2^32. */
+  /** Lemire's nearly divisionless method ("Fast Random Integer Generation in an Interval", 2019); 1 < range < 2^32. */
   #bounded32(range: number): number {
     for (;;) {
       const draw = this.#next32();

@@ -190,7 +190,7 @@ export class Pcg64 {
     this.#s1 = r1;
     this.#s2 = r2;
     this.#s3 = r3;
-    // The output: both halves XORed, then rotated right by the top six bits.
+    // The output is the XOR of the state's two halves, rotated right by the state's top six bits.
     const high = r3 ^ r1;
     const low = r2 ^ r0;
     const rotation = r3 >>> 26;
@@ -222,7 +222,7 @@ const scale = 2 ** 52;
 export const stripWidth = new Float64Array(strips);
 /** Magnitudes below this are under the curve at any height in the strip. */
 export const stripCore = new Float64Array(strips);
-/** f(x_i), the height of the curve at the right end of a strip. */
+/** f(x_i), the height of the curve at the right end of strip i; 1 for strip 0. */
 export const stripHeight = new Float64Array(strips);
 
 /** Area of each strip. For the base, this is its rectangle plus the tail, √(π/2)·erfc(tailStart/√2). */

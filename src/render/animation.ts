@@ -64,7 +64,7 @@ export interface Caption {
   readonly step: string;
 }
 
-/** Captions of all moments. Their returns have the same number of decimals, so that the digits don't shift. */
+/** Captions of all moments. Their returns have the same number of decimals, so the digits don't shift. */
 export function captionsOf({ moments }: Pick<Animation, 'moments'>): readonly Caption[] {
   const decimals = moments.every((moment) => Number.isInteger(moment.return))
     ? 0
@@ -82,7 +82,7 @@ export function durationOf({ moments, pace }: Pick<Animation, 'moments' | 'pace'
   return (moments.length - 1) * pace.seconds + Math.max(pace.seconds, holdSeconds);
 }
 
-/** Example: `2.5× speed`; undefined at the task's own speed. */
+/** Example: `2.5× speed`; undefined at the task's own speed, or if the task has none. */
 export function speedText({ speed }: Pace): string | undefined {
   if (speed === undefined) return undefined;
   return `${speed >= 10 ? Math.round(speed) : Number(speed.toPrecision(2))}× speed`;

@@ -43,7 +43,7 @@ export function png(
   header.writeUInt32BE(width, 0);
   header.writeUInt32BE(height, 4);
   header.set([8, 3, 0, 0, 0], 8);
-  // Each row starts with its filter type, 0 = none: filters don't help with indexed colours.
+  // Each row starts with its filter type, 0 (none): filters rarely help with indexed colours.
   const rows = Buffer.alloc(height * (width + 1));
   for (let y = 0; y < height; y++) rows.set(pixels.subarray(y * width, (y + 1) * width), y * (width + 1) + 1);
   const opacities = palette.flatMap(([, , , opacity]) => opacity ?? []);

@@ -23,7 +23,7 @@ import {
   tracksOf,
 } from './svg-tracks.js';
 
-/** Width of a picture in units, chosen so that whole units are precise enough. */
+/** Width of a picture in its own units; large enough to round coordinates to whole units. */
 const across = 1000;
 /** Minimum time in seconds that a caption is shown, so that it can be read. */
 const captionSeconds = 0.12;

@@ -54,8 +54,9 @@ export type Track = readonly (SvgShape | undefined)[];
 interface OpenTrack {
   shape: SvgShape;
   readonly shapes: (SvgShape | undefined)[];
-  /** Whether the shape has moved in the world; `seen`: number of moments in which it was present. */
+  /** True if the shape has moved in the world. */
   moved: boolean;
+  /** Number of moments in which the shape was present. */
   seen: number;
 }
 

@@ -77,7 +77,7 @@ function groupHeadline(repeats: readonly RepeatData[]): Html {
   const asText = apart([...ends, ...(observed.length === 0 ? [] : [mean(observed)])]);
   return html`<dl class="headline main">
 ${resultTile('Confirmed mean return', confirmed?.mean, confirmed?.meanInterval, over)}
-${observed.length > 0 && tile('Best observed mean return', asText(mean(observed)), `mean over repeats, from ${ends.map(asText).join(' to ')}; each is the maximum of many noisy means, so they are optimistic`)}
+${observed.length > 0 && tile('Best observed mean return', asText(mean(observed)), `mean over repeats, from ${ends.map(asText).join(' to ')}; each is the maximum of many noisy means, and therefore optimistic`)}
 </dl>
 <dl class="headline">
 ${confirmed && tile('Interquartile mean', formatReturn(confirmed.iqm), 'of the confirmed means')}
@@ -111,8 +111,8 @@ function groupCurve(repeats: readonly RepeatData[]): Html {
 }
 
 /**
- * The highest score up to each iteration, from iteration 0 on. The curve ends with the repeat; if the repeat stopped at
- * its target, the curve continues unchanged to `last`.
+ * The highest score up to each iteration, from iteration 0 on. The curve ends where the repeat ends; if the repeat
+ * stopped at its target, the curve continues unchanged to `last`.
  */
 export function bestByIteration(
   { manifest, entries }: Pick<RepeatData['data'], 'manifest' | 'entries'>,
@@ -127,7 +127,7 @@ export function bestByIteration(
       highest = Math.max(highest, entries[next]!.score);
     }
     if (Number.isFinite(highest)) best.push(highest);
-    // Without a warm-up, there is no score before the first evaluation, so the curve starts at its score.
+    // Without a warm-up, there is no score before the first evaluation, so the curve starts with that one's score.
     else if (next < entries.length) best.push(entries[next]!.score);
   }
   return best;

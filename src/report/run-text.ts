@@ -61,24 +61,24 @@ export interface RunFigures extends RunResult, Labels {
     readonly candidate: number;
     readonly return: number;
     readonly parameters: ParameterVector;
-    /** Source of a program; `parameters` then holds its structure and its constants. */
+    /** Source of a program; `parameters` then holds the hash of its structure and its constants. */
     readonly program?: string;
     /** The proposer: a portfolio member, or `critic` for a revision; absent otherwise. */
     readonly by?: string;
-    /** Present if the parameters are coordinates in a random subspace of the weights. */
+    /** The weights that the parameters define; present only if the parameters are coordinates in a random subspace. */
     readonly weights?: ParameterVector;
   }[];
   /** Contribution of the critic; absent if it was never called. */
   readonly revisions?: RevisionFigures;
   /** The feedback on episodes; absent if nobody was asked. */
   readonly feedback?: FeedbackFigures;
-  /** Number of replies too close to earlier proposals: rejected (`asked`), or moved; absent without `novelty`. */
+  /** Number of proposals too close to evaluated ones: rejected (`asked`) or moved; absent without `novelty`. */
   readonly tooClose?: { readonly asked: number; readonly moved: number };
   /** Number of usable proposals, and how many were evaluated; absent without `screening`. */
   readonly screened?: { readonly proposed: number; readonly evaluated: number };
   /** Number of rejected and failed calls, by kind. */
   readonly failures: Readonly<Record<string, number>>;
-  /** Executed commands that other processes sent to the run. */
+  /** Commands from other processes that the run executed. */
   readonly controlled: readonly LoggedControl[];
 }
 
@@ -155,7 +155,7 @@ export function runText(run: OpenedRun, shown: Shown): string {
     tooClose &&
       `novelty   ${plural(tooClose.asked + tooClose.moved, 'proposal')} too close to earlier ones: ${tooClose.asked} rejected, ${tooClose.moved} moved`,
     screened &&
-      `screening ${screened.evaluated} of ${plural(screened.proposed, 'proposal')} evaluated, selected by screening`,
+      `screening ${screened.evaluated} of ${plural(screened.proposed, 'proposal')} selected for evaluation`,
     `rejected  ${describeFailures(figures.failures)}`,
     figures.tags.length > 0 && `tags      ${figures.tags.join(' ')}`,
     figures.note !== undefined && `note      ${figures.note}`,

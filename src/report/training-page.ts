@@ -49,7 +49,7 @@ export function trainingPage(training: ShownTraining): Page {
   const isRunning = facts.status === 'running' || facts.status === 'paused';
   const last = metrics.at(-1)?.time;
   return {
-    // After a minute plus three times the longest event without an update, the page warns that the run may have died.
+    // Without an update for a minute plus three times the longest event, the page warns that the run may have died.
     following:
       isRunning && training.rows !== undefined && last !== undefined
         ? { written: last, silence: 60 + 3 * largest(metrics.map(({ seconds }) => seconds)) }
@@ -185,7 +185,7 @@ function courseOf(rows: TrainingRows | undefined, words: TrainingWords): Html {
   return html`<figure data-training>${embedJson(undefined, { ...all, words })}<p class="note">The charts need JavaScript. ${plural(step.at(-1)?.step ?? 0, words.unit)} recorded in metrics.jsonl.</p></figure>`;
 }
 
-/** The failure, and each distinct alarm once, even if several sessions raised it. */
+/** The failure, a changed dataset, and each distinct alarm once, even if several sessions raised it. */
 function alarms({ about, facts }: ShownTraining): readonly Html[] {
   const { outcome } = about ?? {};
   const raised = new Map(

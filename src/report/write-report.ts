@@ -43,7 +43,7 @@ async function runPage(path: string, played: PolicyFamily | undefined): Promise<
 
 /**
  * Content of the page for the repeats below `path`.
- * @param hrefOf link to a repeat's page, relative to this one
+ * @param hrefOf returns the link to a repeat's page, relative to this one
  */
 export async function repeatsPage(path: string, hrefOf: (name: string) => string): Promise<Page> {
   const repeats = [];
@@ -79,7 +79,7 @@ export function runData(run: OpenedRun): Omit<RunData, 'animations'> {
   };
 }
 
-const animationWidth = 360; // pixels, three side by side
+const animationWidth = 360; // in pixels; three fit side by side
 
 /** The best, worst and first policies with their names, such as `Best and first` for a policy that is both. */
 export function namedPolicies(

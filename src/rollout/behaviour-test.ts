@@ -39,7 +39,7 @@ export class BehaviourTest {
     }
   }
 
-  /** The program's actions on the warm-up's observations, as JSON; undefined if it has none. @throws ProgramFault */
+  /** The program's actions on the warm-up's observations, as JSON; undefined if there are none. @throws ProgramFault */
   actions(parameters: ParameterVector): Promise<string | undefined> {
     const key = vectorKey(parameters);
     const actions = this.#actions.get(key) ?? this.#chosen(parameters);

@@ -124,7 +124,7 @@ function nameOf(value: Observation | Action): number | string {
   return `"${line.length > mostCharacters ? `${line.slice(0, mostCharacters)}…` : line}"`;
 }
 
-/** The actions to list with their shares: none of a box, the first ones of a discrete space, else the most frequent. */
+/** The actions to list with their shares: none for a box, the first of a discrete space, or else the most frequent. */
 function listedActions(episodes: readonly SeenEpisode[], space: Space): readonly (number | string)[] {
   if (space.kind === 'box') return [];
   if (space.kind === 'discrete')

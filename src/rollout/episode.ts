@@ -1,14 +1,14 @@
 import type { Action, Environment, Observation, Step } from '../environments/environment.js';
 import { type Policy, policyFor } from '../policies/policy.js';
 
-/** A finished episode. */
+/** The totals of an episode, and how it ended; if it is in progress, both flags are false. */
 export interface Episode {
   /** Undiscounted sum of the rewards. */
   readonly return: number;
   /** Number of steps. */
   readonly length: number;
   readonly terminated: boolean;
-  /** True if the environment's time limit or `maxSteps` ended the episode. */
+  /** True if the environment or `maxSteps` cut the episode off. */
   readonly truncated: boolean;
 }
 

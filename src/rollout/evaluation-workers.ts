@@ -1,4 +1,4 @@
-/** Threads that play episodes, with the same results as the main thread. By default, they start only if useful. */
+/** Threads that play episodes, with the same results as the main thread. */
 
 import { availableParallelism } from 'node:os';
 import { basename } from 'node:path';
@@ -52,7 +52,7 @@ interface Player {
 const closingMs = 1000;
 /** Time to start a worker with the slowest environment (bench/workers.ts). Workers start after this much play time. */
 const startMs = 600;
-/** Shorter episodes are played in this thread: sending them to a worker takes as long as playing them. */
+/** Shorter episodes are played in this thread, because sending them to a worker takes about as long as playing them. */
 const shortestEpisodeMs = 0.5;
 
 /**
@@ -105,7 +105,7 @@ export class EvaluationWorkers {
     return this.#players.length;
   }
 
-  /** For evaluations that run in parallel: limits this one to a single thread; undefined if it needs no thread. */
+  /** Limits this to one thread, for evaluations that run in parallel. Returns undefined if no thread is needed. */
   alone(): EvaluationWorkers | undefined {
     this.#threads = 1;
     return this.isNeeded ? this : undefined;
@@ -178,7 +178,7 @@ export class EvaluationWorkers {
     }
   }
 
-  /** At least this many threads. Replaces failed ones, unless they run user modules: then the run must end. */
+  /** Returns at least this many players. Replaces ended threads, except with user modules: then the run must end. */
   #running(threads: number): Player[] {
     const players = this.#players.filter(({ thread }) => this.#hasModules || !thread.ended);
     while (players.length < threads) players.push(this.#start());
@@ -216,7 +216,7 @@ export class EvaluationWorkers {
   async #playIn({ made }: Player, job: WorkerJob): Promise<readonly PlayedEpisode[]> {
     const episodes = await this.#asked(async () => (await made).play(job));
     if (episodes.length === job.tasks.length && episodes.every(isWhole)) return episodes;
-    throw this.#broken('it returned no episodes');
+    throw this.#broken('it returned invalid episodes');
   }
 
   async #asked<T>(ask: () => Promise<T>): Promise<T> {

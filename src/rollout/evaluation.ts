@@ -157,7 +157,7 @@ function requireUsable(value: number, { environment }: EvaluationSetting, seed: 
   if (Math.abs(value) <= largestReturn) return;
   throw new EnvironmentError(
     'invalid',
-    `${environment.id}: the return of an episode (seed ${seed}) is ${value}, because its rewards are too large\n  expected: a number between -1e150 and 1e150`,
+    `${environment.id}: the return of an episode (seed ${seed}) is ${value}\n  expected: a number between -1e150 and 1e150`,
   );
 }
 
@@ -222,7 +222,7 @@ export async function actionsOn(
   return actionsOf(family.build(parameters), episodes);
 }
 
-/** Plays many episodes at a time, with the same results as `rollout`. @throws EnvironmentError if one fails */
+/** Plays many episodes at a time, with the same results as `rollout`. @throws EnvironmentError if an episode fails */
 async function playRemotely(
   environment: RemoteEnvironment,
   policy: Policy,

@@ -36,7 +36,7 @@ export interface BufferEntry {
   readonly parameters: ParameterVector;
   /** Source of the program with the constants of `parameters`, if policies are programs. */
   readonly program?: string;
-  /** True if it was proposed by tuning the constants of a program (`policy.tune`). */
+  /** Present if the candidate was proposed by tuning the constants of a program (`policy.tune`). */
   readonly tuned?: true;
   /** Undiscounted return of each episode. */
   readonly returns: readonly number[];
@@ -81,7 +81,7 @@ export interface ReplayBuffer {
   readonly entries: readonly BufferEntry[];
   /** The entry with the highest score, the earliest if tied; undefined if empty. */
   readonly best: BufferEntry | undefined;
-  /** The first entry with these parameters. */
+  /** The first entry with these parameters; undefined if there is none. */
   find(parameters: ParameterVector): BufferEntry | undefined;
   append(entries: readonly BufferEntry[]): void;
 }
@@ -120,7 +120,7 @@ export function bestEntry(entries: readonly BufferEntry[]): BufferEntry | undefi
   return best;
 }
 
-/** The best `count` entries with distinct parameters, best first; earlier ones win ties. Excludes those cut short. */
+/** The best `count` entries with distinct parameters, best first, then oldest first. Skips evaluations cut short. */
 export function bestEntries(entries: readonly BufferEntry[], count: number): readonly BufferEntry[] {
   const ranked = entries.filter(({ planned }) => planned === undefined).toSorted((a, b) => b.score - a.score);
   const best = new Map<string, BufferEntry>();
@@ -132,7 +132,7 @@ export function bestEntries(entries: readonly BufferEntry[], count: number): rea
   return [...best.values()];
 }
 
-/** Equal vectors have equal keys; 0 and -0 count as equal, as both print as `0`. */
+/** Equal vectors have equal keys; 0 and -0 count as equal, because both print as `0`. */
 export function vectorKey(parameters: ParameterVector): string {
   return parameters.join(',');
 }

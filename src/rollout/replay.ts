@@ -9,8 +9,8 @@ import type { EvaluationSetting } from './evaluation.js';
 export interface Replay extends Episode, Pick<Animation, 'moments' | 'pace'> {}
 
 /**
- * Replays and draws an episode. Plays it twice, because its length determines the frame rate.
- * @throws UserError if the environment can't be drawn, or the policy's length doesn't match the config
+ * Replays and draws an episode. Plays it twice, because its length determines which steps are shown.
+ * @throws UserError if the environment can't be drawn, or the number of parameters doesn't match the config
  */
 export function replay(
   {
@@ -54,6 +54,6 @@ export function notDrawn(id: string, field = 'environment'): UserError {
   return new UserError({
     field,
     message: `${id} can't be drawn`,
-    remedy: 'use a built-in environment; list them with policyloop environments',
+    remedy: 'use an environment with pictures, such as CartPole-v1, or a module with a frame method',
   });
 }

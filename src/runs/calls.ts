@@ -16,9 +16,9 @@ export const callId = ({ iteration, candidate, attempt }: CallPosition): string 
   `iteration ${iteration}, candidate ${candidate}, attempt ${attempt}`;
 
 /**
- * The purpose of a call. A correction of a critic's or feedback call has that call's purpose. In the whole project, a
- * *call* asks a model once, a *proposal* is the first call for a *candidate* with its corrections, and an *evaluation*
- * is a policy with the episodes that it played.
+ * The purpose of a call. Corrections of critic and feedback calls have the purposes `critic` and `feedback`. Throughout
+ * the project, a *call* asks a model once, a *proposal* is the first call for a *candidate* together with its
+ * corrections, and an *evaluation* is a policy together with the episodes that it played.
  */
 export type CallPurpose = 'proposal' | 'correction' | 'critic' | 'feedback';
 
@@ -38,7 +38,7 @@ export function stageOf(call: Purposeful): Stage {
 
 export type Stage = Exclude<CallPurpose, 'correction'>;
 
-/** The revision and the feedback question are numbered like candidates, after the proposals. */
+/** Candidate numbers of the critic's revision and of the feedback question; they follow the proposals' numbers. */
 export const numbersAfter = (candidates: number) => ({ critic: candidates, feedback: candidates + 1 });
 
 /** Why a reply was rejected; `ambiguous` occurs only in older runs. */
@@ -66,7 +66,7 @@ export interface CallRecord extends CallPosition {
         readonly parameters: ParameterVector;
         /** The return that the reply predicts. */
         readonly predicted?: number;
-        /** Set if a proposal was moved because it was too close to an evaluated one: its original parameters and distance. */
+        /** Original parameters and distance of a proposal that was moved because it was too close to an earlier one. */
         readonly moved?: { readonly from: ParameterVector; readonly distance: number };
         readonly program?: string;
         readonly action?: Action;
@@ -75,7 +75,7 @@ export interface CallRecord extends CallPosition {
       }
     | { readonly kind: 'rejected'; readonly failure: LoggedFailure }
     | FailedCall;
-  /** Number of completions requested at once, if several; only on the first of their calls. */
+  /** Number of completions requested at once, if more than one; recorded only in the first of their calls. */
   readonly choices?: number;
   /** Absent if the call failed. */
   readonly completion?: Completion;
@@ -88,7 +88,7 @@ export interface CallRecord extends CallPosition {
 /** A finished call; `outcome` is absent until its answer is processed. */
 export type EndedCall = Omit<CallRecord, 'outcome'> & Partial<Pick<CallRecord, 'outcome'>>;
 
-/** The kinds of all faults in a call: those of its failed attempts and of its reply. */
+/** The kinds of all faults of a call: in its failed attempts, in the call itself and in its reply. */
 export function faultsOf({ completion, outcome }: EndedCall): readonly string[] {
   const tries = outcome?.kind === 'error' ? outcome.failedTries : completion?.failedTries;
   return [
@@ -98,7 +98,7 @@ export function faultsOf({ completion, outcome }: EndedCall): readonly string[] 
   ];
 }
 
-/** Usage by all calls of a run. */
+/** Usage of all calls of a run. */
 export interface UsageTotals {
   readonly calls: number;
   /** Calls without a completion. */
@@ -111,7 +111,7 @@ export interface UsageTotals {
   readonly latencyMs: number;
   /** Absent without a price. */
   readonly cost?: number;
-  /** Month of the oldest list price used for the cost, e.g. `2026-09`; absent if only `model.price` was used. */
+  /** Month of the oldest list price used for the cost, e.g. `2026-09`; absent if no list price was used. */
   readonly listed?: string;
   /** Upper bound on the tokens that the provider didn't report; it counts towards limits. */
   readonly unreported?: number;
@@ -144,6 +144,9 @@ export interface Cap {
   readonly cap: number;
 }
 
-/** The reply to show; undefined for a baseline that searches programs, because its replies contain only numbers. */
+/**
+ * The reply to show; undefined if there is none, or for a baseline that searches programs, because its replies contain
+ * only numbers.
+ */
 export const shownReply = ({ completion, messages }: CallRecord, arePrograms: boolean): string | undefined =>
   arePrograms && messages.length === 0 ? undefined : completion?.text;

@@ -7,7 +7,7 @@ import type { Manifest } from './manifest.js';
 import { groupFile, nothingRecorded, runFiles, type TakenOver } from './reader.js';
 import { type Durability, type RunDirectory, RunWriter } from './writer.js';
 
-/** @throws UserError if the directory isn't empty, except for files of a start that was cut off */
+/** @throws UserError if the directory is locked or not empty; files left by an interrupted start don't count */
 export function createRunDirectory(
   path: string,
   content: Partial<TakenOver> & {
@@ -39,7 +39,7 @@ export function createRunDirectory(
 
 /**
  * Writes the files that turn an empty directory into a run or a group of repeats. Removes them all if writing fails,
- * so that the command can be repeated.
+ * so the command can be repeated.
  */
 function begin(path: string, files: Readonly<Record<string, string>>): void {
   try {
@@ -53,7 +53,7 @@ function begin(path: string, files: Readonly<Record<string, string>>): void {
 /**
  * Creates the parent directory of repeats.
  * @param group content of `group.json`
- * @throws UserError as for `createRunDirectory`
+ * @throws UserError under the same conditions as `createRunDirectory`
  */
 export function createGroupDirectory(path: string, configYaml: string, group: object): void {
   requireEmpty(path);
@@ -85,8 +85,8 @@ export function requireEmpty(path: string): void {
 }
 
 /**
- * True if all files come from a process that was killed before its run existed. Its lock file proves that
- * policyloop wrote them.
+ * True if all files come from a process that was killed before its run existed. A lock file proves that policyloop
+ * wrote them.
  */
 function isCutOffStart(path: string, names: readonly string[]): boolean {
   const { config, demonstrations, imported, manifest } = runFiles;

@@ -10,16 +10,16 @@ export interface GameTurn {
   readonly message: string;
   /** Present only if a model or a person plays. */
   readonly reply?: string;
-  /** Absent if the reply named no action and no fallback action was played. */
+  /** Absent if the reply named no action and no fallback action was taken. */
   readonly action?: Action;
-  /** The action's name, if it has one and is recorded as a number. */
+  /** The action's name, if the action is recorded as a number and has a name. */
   readonly words?: string;
   /** False if the reply named no possible action; absent if there is no reply. */
   readonly valid?: boolean;
   readonly reward: number;
 }
 
-/** A line of `episodes.jsonl` for a play. The calls of a game have its iteration and candidate. */
+/** A line of `episodes.jsonl` for a play. A game's calls have the same iteration and candidate numbers. */
 export interface GameRecord {
   /** 1-based index of the batch of concurrent games. */
   readonly iteration: number;
@@ -52,9 +52,9 @@ export interface Confirmation {
   readonly iteration: number;
   readonly candidate: number;
   readonly parameters: ParameterVector;
-  /** Source of a program; `parameters` then holds its structure and its constants. */
+  /** Source of a program; `parameters` then holds the hash of its structure and its constants. */
   readonly program?: string;
-  /** Its score during the search. */
+  /** The candidate's score during the search. */
   readonly observed: number;
   readonly mean: number;
   /** 95% interval of the mean. */
@@ -74,7 +74,7 @@ export type StopReason =
   | { readonly kind: 'interrupted' }
   | { readonly kind: 'model-error'; readonly message: string }
   | {
-      /** The model was called, but no proposal was ever accepted. */
+      /** The model answered, but no proposal was ever accepted. */
       readonly kind: 'no-proposals';
       /** Why the first reply was rejected. */
       readonly message: string;
@@ -124,16 +124,16 @@ export interface SettingChange {
   readonly now?: unknown;
 }
 
-/** Result of asking the critic for a revision, which is numbered like a candidate of the iteration (`candidate`). */
+/** The outcome of asking the critic for a revision. `candidate`: the revision's number among the candidates. */
 export interface Revision {
   readonly kind: 'revised';
   readonly iteration: number;
   readonly candidate: number;
-  /** Number of the candidate to revise. */
+  /** Number of the candidate that the critic was asked to revise. */
   readonly revises: number;
   /** `kept`: the critic changed nothing. `rejected`: no usable revision. */
   readonly result: 'better' | 'no-better' | 'kept' | 'rejected';
-  /** Score of the revised candidate. */
+  /** Score of that candidate. */
   readonly before: number;
   /** Score of the revision, if it was evaluated. */
   readonly after?: number;
@@ -175,7 +175,7 @@ export function tallyOf(events: Iterable<RunEvent>, before?: ProposalTally): Pro
   return { better, rejected, revisions };
 }
 
-/** Everything that happens in a run. The console, the logs and the report are made from these events. */
+/** Anything that happens in a run. The console output, the logs and the report are made from these events. */
 export type RunEvent =
   | {
       readonly kind: 'run-started';
@@ -186,11 +186,11 @@ export type RunEvent =
       readonly parameters?: number;
       readonly iterations: number;
       readonly resumedAt?: number;
-      /** Only for a resumed run. */
+      /** Present only for a resumed run. */
       readonly best?: BufferEntry;
       /** Savings so far; absent without `evaluation.racing`. */
       readonly racing?: RacingTotals;
-      /** Only for a resumed run. */
+      /** Present only for a resumed run. */
       readonly tally?: ProposalTally;
     }
   | {
@@ -239,16 +239,16 @@ export type RunEvent =
       readonly request: number;
       readonly action: 'pause' | 'resume' | 'stop' | 'set';
       readonly iteration: number;
-      /** Unit that `iteration` counts, if not iterations. */
+      /** The unit that `iteration` counts; absent for iterations. */
       readonly unit?: 'game' | 'step' | 'update' | 'run';
       /** For `set`; empty if nothing changed. */
       readonly changes?: readonly SettingChange[];
     }
-  /** The user asked the run to stop, but calls are in flight; it waits for them, at most `seconds` if set. */
+  /** The user asked the run to stop, but calls are in flight. The run waits for them, for at most `seconds` if set. */
   | { readonly kind: 'waiting'; readonly seconds?: number }
   /** A request is waiting because of `model.requestsPerMinute` or a Retry-After header. */
   | { readonly kind: 'rate-limited'; readonly seconds: number }
-  /** `of`: number of evaluations: 1 for a single candidate, otherwise one more than `candidates`. */
+  /** `of` is the number of evaluations: 1 for a single candidate, otherwise one more than `candidates`. */
   | {
       readonly kind: 'confirmation-started';
       readonly candidates: number;
@@ -267,7 +267,7 @@ export type RunEvent =
       readonly caps?: readonly Cap[];
     };
 
-/** Emits the first fault of each kind, except `aborted`. */
+/** Returns a function that emits the first fault of each kind, except `aborted`. */
 export function firstFaults(emit: (event: RunEvent) => void): NonNullable<GenerateOptions['onFault']> {
   const told = new Set<string>(['aborted']);
   return (fault, message) => {

@@ -22,13 +22,13 @@ export const faultMeaning: Readonly<Record<ModelErrorKind | ReplyFault, string>>
   'not-found': 'unknown model or address',
   'bad-request': 'the request was rejected as invalid',
   'not-recorded': "the replayed run doesn't contain this call",
-  aborted: 'stopped by the user or by a time limit',
+  aborted: 'stopped by the user, by a time limit or by a crash',
   'no-text': 'a reply without text',
   loop: 'one phrase repeated until the length limit',
   overlong: 'a reply longer than requested',
   'prompt-cut': 'the server truncated the prompt',
   'usage-missing': 'token counts are missing, so they are estimated',
-  'usage-wrong': 'implausible token counts; missing ones are estimated',
+  'usage-wrong': 'implausible token counts; unusable ones are estimated',
 };
 
 /** Why a reply was rejected, or why a call failed. */
@@ -120,7 +120,7 @@ export function explainFailure(failure: LoggedFailure): string {
       return `The distance to parameters${where} is ${formatNumber(failure.distance, 3)}; novelty.distance requires ${formatNumber(failure.least, 3)}.`;
     }
     case 'too-far':
-      return `The revision changes ${formatNumber(failure.distance, 3)} of the range, or of a table's entries; critic.distance allows ${formatNumber(failure.most, 3)}.`;
+      return `The size of the change is ${formatNumber(failure.distance, 3)}; critic.distance allows ${formatNumber(failure.most, 3)}.`;
     case 'repeated': {
       const where = failure.iteration === undefined ? 'before' : `in iteration ${failure.iteration}`;
       const score = failure.score === undefined ? '' : `, with score ${formatNumber(failure.score)}`;

@@ -6,10 +6,10 @@ import { collectionFile, groupFile, planFile, runFiles } from './reader.js';
 
 const isRun = (path: string) => existsSync(join(path, runFiles.manifest));
 
-/** Maximum depth of the folders to search; the runs of a study are two levels down. */
+/** Maximum depth at which to search for runs; the runs of a study are two levels down. */
 const deepest = 4;
 
-/** Paths of the runs in a folder and its subfolders (or of the folder, if it is a run), sorted by name. */
+/** Paths of the runs in a folder and its subfolders, sorted by name; only the folder itself if it is a run. */
 export function runsBelow(folder: string, depth = 0): readonly string[] {
   if (isRun(folder)) return [folder];
   if (depth > deepest || !existsSync(folder)) return [];
@@ -28,7 +28,7 @@ export function holderOf(name: string, root: string): string | undefined {
   return holderOf(around, root) ?? (holds ? around : undefined);
 }
 
-/** The kinds of plans (directories of runs that belong together): file that marks one, lock and description. */
+/** The kinds of plans (directories of runs that belong together): the file that marks one, its lock, and its name. */
 export const planKinds = {
   repeats: { record: groupFile, lock: runFiles.lock, name: 'repeats' },
   controls: { record: planFile, lock: 'controls.lock', name: 'a table of baselines' },
@@ -42,7 +42,7 @@ export interface PlanDirectory {
   readonly directory: string;
   /** Path of the lock held by the process that executes the plan. */
   readonly lock: string;
-  /** Log of the commands that this process has executed. */
+  /** Path of the log of commands that the process has executed. */
   readonly changes: string;
 }
 

@@ -39,7 +39,7 @@ const logFields = {
   ],
 } as const satisfies Record<LogName, readonly Field[]>;
 
-/** Beginning of each complete line in the large logs, and text that it must contain. */
+/** The beginning of each complete line in the large logs, and text that the line must contain. */
 const placePattern = /^\{"iteration":(\d+),"candidate":(\d+),/;
 const marker = { episodes: ',"episode":', calls: '"outcome":{"kind":"' } as const;
 
@@ -173,7 +173,7 @@ export interface WrittenCall extends Omit<CallRecord, 'messages'> {
 /** Every 256th call is written in full, which limits how many lines after a damaged one are unreadable. */
 const linesBetweenWhole = 256;
 
-/** Shorter messages, in characters, are always written in full. */
+/** Messages with fewer characters are always written in full. */
 const shortestShared = 200;
 
 /** Remembers the last message at each position of a prompt. */
@@ -226,7 +226,7 @@ class CallDecoder {
     this.#last.keep([], true);
   }
 
-  /** @throws RangeError if a message refers to parts that the earlier message lacks */
+  /** @throws RangeError if a message refers to an earlier message that is missing or too short */
   decode(written: WrittenCall): CallRecord {
     const messages = written.messages.map(({ role, content }, place): ChatMessage => {
       if (typeof content === 'string') return { role, content };

@@ -1,4 +1,4 @@
-/** Reads the logs of a run as streams, so that memory use doesn't grow with prompts and trajectories. */
+/** Reads the logs of a run as streams, so memory use doesn't grow with the size of prompts and trajectories. */
 
 import { basename } from 'node:path';
 import { append } from '../base/append.js';
@@ -33,7 +33,7 @@ export interface RecordedRun {
   readonly iteration: number;
   /** Number of lines of each log that a resumed run keeps. */
   readonly lines: Readonly<Record<LogName, number>>;
-  /** One line for each part that can't be used. */
+  /** One message for each part that can't be used. */
   readonly faults: string[];
 }
 
@@ -166,8 +166,8 @@ function* keptItems<T>(items: Iterable<T>, isKept: (item: T) => boolean): Genera
 }
 
 /**
- * A crash leaves at most two incomplete iterations: the last one, if its commit was unfinished, and the interrupted one.
- * If more are incomplete, other logs have lost lines, and rolling back would lose even more.
+ * A crash leaves at most two incomplete iterations: the interrupted one and, if its commit was unfinished, the one
+ * before. If more are incomplete, other logs have lost lines, and rolling back would lose even more.
  */
 function requireWhole(files: LogFiles, { iteration, lines }: RecordedRun, last: number): void {
   const file = files.evaluations;

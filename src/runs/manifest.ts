@@ -17,7 +17,7 @@ export interface Manifest {
   readonly version: 1;
   /** Name of the run directory. */
   readonly run: string;
-  /** If it is `running`, but no process holds the lock, the run has crashed. */
+  /** If this is `running` but no process holds the run's lock, the run has crashed. */
   readonly status: 'running' | 'completed' | 'interrupted' | 'failed';
   /** Present while the run is paused. */
   readonly paused?: true;
@@ -26,13 +26,13 @@ export interface Manifest {
   /** ISO 8601. */
   readonly created: string;
   readonly updated: string;
-  /** Running time in milliseconds, without pauses and waiting for people, over all processes. */
+  /** Running time in milliseconds over all processes, excluding pauses and time spent waiting for people. */
   readonly activeMs: number;
   readonly versions: { readonly policyloop: string; readonly node: string; readonly commit?: string };
   readonly environment: string;
-  /** Only for an environment that isn't built in: what showing the run requires. */
+  /** Present only if the environment isn't built in: the data needed to show the run. */
   readonly spec?: RecordedSpec;
-  /** Only for policies that aren't built in. */
+  /** Present only if the policies aren't built in. */
   readonly policy?: RecordedPolicy;
   readonly model: string;
   /** With `model.format: auto`: the answer format of the last call for a proposal. */
@@ -53,7 +53,7 @@ export interface Manifest {
     readonly candidate: number;
     readonly return: number;
     readonly parameters: ParameterVector;
-    /** Source of a program; `parameters` then holds its structure and its constants. */
+    /** Source of a program; `parameters` then holds the hash of its structure and its constants. */
     readonly program?: string;
   };
   readonly confirmations: readonly Confirmation[];
@@ -62,7 +62,7 @@ export interface Manifest {
   readonly usage: UsageTotals;
   /** How much of each limit is used. */
   readonly caps?: readonly Cap[];
-  /** Only for a play (`policyloop play`); `iterations` then counts games. */
+  /** Present only for a play (`policyloop play`); `iterations` then counts games. */
   readonly play?: PlaySummary;
 }
 

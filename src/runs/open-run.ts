@@ -21,7 +21,6 @@ import type { RecordedRun } from './logs.js';
 import type { Manifest } from './manifest.js';
 import { openLogs, readManifest, runFiles } from './reader.js';
 
-/** A run opened for reading. */
 export interface OpenedRun {
   readonly path: string;
   readonly manifest: Manifest;
@@ -144,7 +143,7 @@ function withinReturns(manifest: Manifest, { environment, evaluation }: Config):
 
 const nothing = { kind: 'box', low: [], high: [] } as const;
 
-/** Opens the environment and policies from built-in and recorded data, without running anyone's code. */
+/** Creates the environment and policies from built-in and recorded data, without running user code. */
 async function shownParts({
   config,
   manifest,
@@ -194,6 +193,7 @@ export function notablePolicies(
 }
 
 /**
+ * Finds a policy that the run evaluated.
  * @param wanted `best`, `worst`, `first`, or an iteration number
  * @param candidate 1-based candidate number within that iteration; defaults to the best one
  * @throws UserError if the run has evaluated no such policy, or `candidate` is set without an iteration number

@@ -22,8 +22,9 @@ export const structureText = ([structure = 0]: ParameterVector): string =>
 const mostLines = 60;
 
 /**
- * The first 60 lines of a source, indented so that none can be mistaken for output of policyloop.
- * @param whole where to find the rest
+ * The lines of a source, indented so that none can be mistaken for policyloop's own output. Lines after the 60th are
+ * omitted if there are at least two.
+ * @param whole command that shows the whole source
  */
 export function sourceLines(source: string, indent: number, whole: string): readonly string[] {
   const lines = harmless(source.trimEnd()).split('\n');

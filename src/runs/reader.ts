@@ -1,4 +1,3 @@
-/** Reads run directories. */
 import { existsSync, lstatSync } from 'node:fs';
 import { join } from 'node:path';
 import type { z } from 'zod';
@@ -19,7 +18,7 @@ import { isTraining } from './training-files.js';
 export const runFiles = {
   config: 'config.yaml',
   imported: 'imported.json',
-  /** Absent if prompts show no demonstrations. */
+  /** Absent if the run's prompts show no demonstrations. */
   demonstrations: 'demonstrations.json',
   manifest: 'manifest.json',
   evaluations: 'evaluations.jsonl',
@@ -27,7 +26,7 @@ export const runFiles = {
   calls: 'calls.jsonl',
   events: 'events.jsonl',
   report: 'report.html',
-  /** Folder. */
+  /** Folder of the animations drawn during the run. */
   animations: 'animations',
   /** Folder: the trained adapter, if the run trains its model. */
   adapter: 'adapter',
@@ -53,7 +52,7 @@ export function readRun(path: string): WholeRun {
 /**
  * Opens the logs of a run without changing them: scans them all, and keeps only the evaluations in memory.
  * @param tolerant if true, broken lines are skipped and listed in `faults`
- * @throws UserError if there is no run or a file is damaged
+ * @throws UserError if there is no run, its manifest is damaged, or, unless `tolerant`, a log has a broken line
  */
 export function openLogs(path: string, tolerant = false): RecordedRun {
   readManifest(path);
@@ -67,7 +66,7 @@ export const logsIn = (path: string): LogFiles => ({
   events: join(path, runFiles.events),
 });
 
-/** The evaluations of complete iterations. Skips the other logs, which can be a hundred times as large. */
+/** Reads the evaluations of complete iterations. Skips the other logs, which can be a hundred times as large. */
 export function readEvaluations(path: string, { iterations }: Manifest): readonly BufferEntry[] {
   return evaluationsUntil(logsIn(path), iterations.done);
 }
@@ -85,7 +84,7 @@ export interface TakenOver {
   readonly demonstrations: readonly Demonstration[];
 }
 
-/** @throws UserError if demonstrations are missing or damaged */
+/** @throws UserError if the demonstrations are missing or damaged */
 export function readTakenOver(path: string, config: Pick<Config, 'demonstrations'>): TakenOver {
   const file = join(path, runFiles.imported);
   return {
@@ -143,7 +142,7 @@ function readShaped<T extends z.ZodType>(file: string, shape: T): z.output<T> {
   throw damaged(`this file is damaged: ${issue.path.join('.') || 'content'}: ${issue.message}`);
 }
 
-/** The error for a path that isn't a run; explains what is there instead. */
+/** Returns the error for a path that isn't a run; explains what the path contains instead. */
 export function noRun(path: string): UserError {
   if (existsSync(join(path, groupFile))) {
     return new UserError({
@@ -168,7 +167,7 @@ export function noRun(path: string): UserError {
 
 export type RunStatus = Manifest['status'] | 'crashed' | 'paused';
 
-/** A run with status `running` that no process holds has crashed. */
+/** The current status: a run recorded as `running` has crashed if no process holds its lock. */
 export function statusOf(path: string, { paused, status }: Pick<Manifest, 'paused' | 'status'>): RunStatus {
   if (status !== 'running') return status;
   if (!isLocked(join(path, runFiles.lock))) return 'crashed';

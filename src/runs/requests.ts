@@ -1,6 +1,6 @@
 /**
- * Files for communicating with a run in progress: commands for its process, in `control.jsonl`, and the question that it
- * asks a person.
+ * Files for communicating with a run in progress: `control.jsonl` contains commands for its process, and
+ * `question.json` the question that it asks a person.
  */
 import { appendFileSync, existsSync, lstatSync, rmSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
@@ -77,7 +77,7 @@ export class Requests {
   }
 }
 
-/** Calls `look` periodically until the returned function is called. Ignores errors, which the run reports later. */
+/** Calls `look` periodically until the returned function is called. Ignores errors; the run reports them later. */
 export function watchRequests(look: () => void): () => void {
   const timer = setInterval(() => {
     try {
@@ -134,7 +134,7 @@ const questionShape = z.object({
     .string()
     .regex(/^feedback-\d{4,}\.gif$/)
     .nullable(),
-  /** The process that asks, as in the run's lock. A question of any other process is ignored: it was killed. */
+  /** The asking process, as recorded in the run's lock. A question from any other process is left over and ignored. */
   by: z.string(),
 });
 
@@ -163,7 +163,7 @@ export function readQuestion(run: string): OpenQuestion | undefined {
 }
 
 /** Lock file in each directory that a live view shows. */
-const viewLock = '.view.lock';
+export const viewLock = '.view.lock';
 
 /** Maximum number of parent folders to check for a view. */
 const mostAbove = 6;

@@ -28,15 +28,15 @@ import { type RunStatus, readManifest, runFiles, statusOf } from './reader.js';
 export interface RunSummary {
   readonly path: string;
   readonly manifest: Manifest;
-  /** The current status; unlike that of the manifest, it can be `crashed` or `paused`. */
+  /** The current status; unlike the manifest's, it can be `crashed` or `paused`. */
   readonly status: RunStatus;
   /** Why the run ended, in words, or its status. */
   readonly ended: string;
-  /** True if it ended before its last iteration, at a target or a limit. */
+  /** True if the run ended before its last iteration, at a target or a limit. */
   readonly stoppedEarly: boolean;
   /** The confirmation that counts as the result. */
   readonly confirmed: Confirmation | null;
-  /** Highest observed mean return, biased upwards because it was selected on noise. */
+  /** Highest observed mean return; biased upwards, because it is the maximum of noisy estimates. */
   readonly observed: number | null;
   /** Prompt and completion tokens of all calls. */
   readonly tokens: number;
@@ -70,7 +70,7 @@ export interface RunResult {
   readonly reason?: StopReason;
   /** Complete iterations. */
   readonly iterations: number;
-  /** The highest observed mean return: selected on noise, so biased upwards. */
+  /** The candidate with the highest observed mean return; this return is the maximum of noisy estimates. */
   readonly best: NonNullable<Manifest['best']> | null;
   /** The chosen candidate on fresh seeds; null if not measured. */
   readonly confirmed: Confirmation | null;
@@ -188,7 +188,7 @@ export function describeReason(end: Pick<RunResult, 'reason' | 'status'>): strin
   return end.reason?.kind === 'no-proposals' ? `${headline}; first reason: ${cause}` : cause;
 }
 
-/** How a run ended, in words to show after its status; may be empty. @param unit its unit, such as `games` */
+/** How a run ended, in words to show after its status; may be empty. @param unit plural unit, such as `games` */
 export function endText(
   { ended, manifest: { reason }, status }: Pick<RunSummary, 'ended' | 'manifest' | 'status'>,
   unit: string,

@@ -8,7 +8,7 @@ export const trainingFiles = {
   /** Lineage, settings and state; the result contains a copy. */
   about: 'training.json',
   metrics: 'metrics.jsonl',
-  /** Samples of what the model replies at evaluations. */
+  /** Sample replies of the model at evaluations. */
   samples: 'samples.jsonl',
   checkpoint: 'checkpoint.safetensors',
   eventFiles: 'tensorboard',
@@ -19,10 +19,10 @@ export const trainingFiles = {
 /** Default folder of training runs. */
 export const trainingsFolder = 'tuned';
 
-/** File in the runs directory with the paths of training runs, one JSON line each, wherever their output is. */
+/** File in the runs directory that lists the output paths of training runs, one JSON object per line. */
 const registryFile = 'trainings.jsonl';
 
-/** Maximum size of that file in bytes, and maximum number of paths read from its end. */
+/** Maximum size of this file in bytes, and maximum number of paths read from its end. */
 const [largestRegistry, mostRegistered] = [2 ** 24, 1000];
 
 /**

@@ -1,6 +1,6 @@
 /**
- * Calls in flight: requests are on disk before they are sent; answers are written when they arrive. The file holds
- * unfinished iterations, and is removed at the end if all their calls are in `calls.jsonl`.
+ * Calls in flight: requests are on disk before they are sent; answers are written when they arrive. The file contains
+ * the calls of unfinished iterations. It is removed at the end if all of them are in `calls.jsonl`.
  */
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -129,7 +129,7 @@ export class CallsUnderway {
 
   /**
    * Writes a request to disk before it is sent.
-   * @param recorded resolves once the calls of earlier iterations are on disk
+   * @param recorded returns a promise that resolves once the calls of earlier iterations are on disk
    */
   async ask(asked: AskedRequest, now: Date, recorded: () => Promise<unknown>): Promise<SentRequest> {
     if (asked.iteration > this.#iteration) {
@@ -170,7 +170,7 @@ export class CallsUnderway {
     this.#lines.set(request, [...(this.#lines.get(request) ?? []), line]);
   }
 
-  /** Rewrites the file with only the calls that are not logged yet, because other iterations may be in flight. */
+  /** Rewrites the file, keeping only calls that aren't logged yet: other iterations may still be in flight. */
   #letGo(): void {
     for (const [request, lines] of this.#lines) {
       const calls = lines.flatMap((line) => (line.kind === 'answered' ? line.calls : []));

@@ -18,16 +18,16 @@ import { type AskedRequest, CallsUnderway, readCallsLeft, type SentRequest } fro
 type ManifestChanges = { readonly [K in keyof Manifest]?: Manifest[K] | undefined };
 
 /**
- * When records become durable. `iteration`: after each iteration, so a system crash loses at most the current one.
- * `run`: only at the end, for thousands of short runs; a system crash may lose the run.
+ * When records become durable. `iteration`: in the background after each iteration, so a system crash loses at most the
+ * last two iterations. `run`: only at the end, for thousands of short runs; a system crash may lose the run.
  */
 export type Durability = 'iteration' | 'run';
 
-/** The only writer of a run directory. */
+/** Writes the logs and the manifest of a run, whose lock it holds. */
 export interface RunDirectory {
   readonly path: string;
   readonly manifest: Manifest;
-  /** The content of the run when it was opened. */
+  /** The content of the run when it was opened; empty after `close`. */
   readonly recorded: RecordedRun;
   /** Appends an event to the logs that record it. */
   record(event: RunEvent): void;
@@ -39,13 +39,13 @@ export interface RunDirectory {
    * durability `run`, only `close` does this.
    */
   commit(): Promise<void>;
-  /** Commits, waits, and releases the lock. */
+  /** Commits, waits until everything is on disk, and releases the lock. */
   close(): Promise<void>;
 }
 
 /**
- * Opens a run to resume it: takes the lock, cuts torn lines, and rolls back an unfinished iteration except
- * its model calls.
+ * Opens a run to resume it: takes the lock, cuts torn lines, and rolls back unfinished iterations, except their
+ * model calls.
  */
 export function resumeRunDirectory(path: string, now: () => Date, durability?: Durability): RunDirectory {
   readManifest(path);
@@ -67,7 +67,7 @@ export function resumeRunDirectory(path: string, now: () => Date, durability?: D
 
 /** Removes temporary files that a killed process left behind. */
 export function removeDrafts(path: string): void {
-  // Earlier versions used the second name.
+  // Earlier versions wrote the hidden `.tmp` files.
   for (const file of Object.values(runFiles))
     for (const draft of [`${file}.new`, `.${file}.tmp`]) rmSync(join(path, draft), { force: true });
 }
@@ -170,7 +170,7 @@ export class RunWriter implements RunDirectory {
   async close(): Promise<void> {
     const files = Object.values(this.#files);
     try {
-      // The manifest must not be ahead of the logs on disk.
+      // Write the logs of the whole run before the manifest, which may record that the run is complete.
       if (this.#atEnd) await Promise.all(files.map((file) => file.flush()));
       await this.#flush();
       await this.#committing;

@@ -41,7 +41,7 @@ export interface Landscape {
   worth(parameters: ParameterVector): number;
 }
 
-/** Numbers of samples: uniform; per best point and step size; per best point, with redrawn entries. */
+/** Numbers of uniform samples, of steps per best point and step size, and of redrawn samples per best point. */
 const [everywhere, perStep, redrawn] = [600, 100, 150];
 /** Standard deviations of steps, as a share of half the range: around the best points, and in each refinement round. */
 const steps = [0.05, 0.15, 0.4];
@@ -116,7 +116,7 @@ interface Valued {
   readonly worth: number;
 }
 
-/** The `kept` best of the known points and the distinct unseen ones; earlier ones win ties. */
+/** Adds the unseen points to the known ones and returns the `kept` best; earlier ones win ties. */
 function highest(
   { seen, worth }: Landscape,
   points: readonly ParameterVector[],

@@ -17,13 +17,13 @@ export interface Task {
   readonly proposed?: number;
   /** True if repeated evaluations of a point can differ because each iteration plays different episodes. */
   readonly noisy?: boolean;
-  /** True if other proposers contribute too, so that `history` may contain points far from this search's own. */
+  /** True if other proposers contribute too, so `history` may contain points far from this search's own. */
   readonly shared?: boolean;
 }
 
 /** A baseline: a search algorithm that proposes in place of a language model. */
 export interface Baseline {
-  /** Must be a pure function, so that a resumed run makes the same proposals as an uninterrupted one. */
+  /** Must be a pure function, so a resumed run makes the same proposals as an uninterrupted one. */
   propose(task: Task, random: RandomGenerator): ParameterVector | Promise<ParameterVector>;
   /** Proposes all candidates of an iteration together; absent if the proposals are independent of each other. */
   readonly proposeGroup?: (

@@ -5,7 +5,7 @@ import { largest, smallest, sum } from '../statistics/descriptive.js';
 export interface Covariance {
   /** Square roots of the diagonal of C. */
   readonly deviations: readonly number[];
-  /** Ratio of the ellipsoid's longest to its shortest axis; Infinity once C isn't positive definite. */
+  /** Ratio of the longest to the shortest axis of C's ellipsoid; Infinity once C isn't positive definite. */
   readonly axisRatio: number;
   /** C^½ z, up to a rotation: transforms a standard normal z into a sample of N(0, C). */
   color(z: readonly number[]): number[];

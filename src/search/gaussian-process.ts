@@ -105,7 +105,10 @@ function fitted(
   return { weights, factor, inverse, alpha, amplitude: dot(half, half) / n };
 }
 
-/** ½ n log s² + Σ log Lⱼⱼ − log prior, with its gradient; infinite if the covariance matrix can't be factored. */
+/**
+ * ½ n log s² + Σ log Lⱼⱼ − log prior, with its gradient, where s² is the amplitude and L the Cholesky factor of K;
+ * infinite if K can't be factored.
+ */
 export function negativeLogPosterior(
   observations: Observations,
   hyperparameters: Hyperparameters,
@@ -127,7 +130,7 @@ export function negativeLogPosterior(
     slope[last]! += 0.5 * (precision[a * n + a]! - alpha[a]! ** 2 / amplitude) * roughness;
     for (let b = 0; b < a; b++) {
       const c = scaledDistance(rows[a]!, rows[b]!, weights, apart);
-      // Summing over one triangle of the symmetric matrix makes the factor ½ of the trace cancel.
+      // Each pair occurs twice in the symmetric matrix but only once here, which cancels the factor ½ of the trace.
       const pull = precision[a * n + b]! - (alpha[a]! * alpha[b]!) / amplitude;
       const factorOf = pull * (5 / 3) * (1 + c) * Math.exp(-c);
       for (let i = 0; i < weights.length; i++)

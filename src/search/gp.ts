@@ -31,9 +31,9 @@ const [refitEvery, refitSeldom] = [3, 10];
 const thinning = { above: 200, best: 100, latest: 50 } as const;
 
 /**
- * Each fit starts from the prior's mean, so a resumed run gets the same results. With enough points, two processes are
- * averaged: one has a length scale per parameter; the other has a single length scale, which suits rotated problems
- * better.
+ * Each fit starts from the prior's mean, so a resumed run gets the same results. With few parameters and enough points,
+ * two processes are averaged: one has a length scale per parameter; the other has a single length scale, which suits
+ * rotated problems better.
  */
 export function createGp(): Baseline {
   const believed = createBelief();
@@ -45,7 +45,7 @@ export function createGp(): Baseline {
   };
 }
 
-/** Creates a function that fits processes to a task's returns; none if all returns are equal or were at the last fit. */
+/** Creates a function that fits processes to returns; it returns none if all are equal, or were at the last fit. */
 function createBelief(): (task: Task) => Promise<readonly Posterior[]> {
   let last: { readonly key: string; readonly fits: readonly Hyperparameters[] } | undefined;
   const fitOf = async (task: Task, count: number) => {
@@ -79,7 +79,7 @@ function thinned(history: readonly Evaluated[]): readonly Evaluated[] {
   return history.filter((_, i) => kept.has(i));
 }
 
-/** Fits one process with a shared length scale and, given enough points, one with a length scale per parameter. */
+/** Fits a process with a shared length scale and, with few parameters and enough points, one with a scale for each. */
 async function fitted(task: Task, shown: readonly Evaluated[]): Promise<readonly Hyperparameters[]> {
   // All returns may still have been equal when the last fit was due.
   if (isFlat(shown)) return [];

@@ -136,8 +136,8 @@ function createLevel(
 }
 
 /**
- * A number near 0.618·`all` and coprime to it, so that its multiples modulo `all` visit every point once and the first
- * ones are far apart.
+ * A number near 0.618·`all` and coprime to it. Its multiples modulo `all` visit every point once, and the first ones
+ * are far apart.
  */
 function spreadStride(all: bigint): bigint {
   let stride = (all * 618_034n) / 1_000_000n || 1n;

@@ -53,9 +53,9 @@ const climbing = () =>
 const cornerProbability = 0.35;
 
 /**
- * Half of the moves from the best point set coordinates to an end of the range, because many policies act the
- * same when scaled up to the edge of the box. The other moves are Gaussian, with a log-uniform standard
- * deviation between a 40th of the range and the whole range. Tables change as in hill climbing.
+ * Half of the moves from the best point set some coordinates to an end of the range, because scaling up all parameters
+ * of a policy often doesn't change its actions. The other moves are Gaussian, with a log-uniform standard deviation
+ * between a 40th of the range and the whole range. Tables change as in hill climbing.
  */
 export function createMix(): Baseline {
   const climb = climbing();
@@ -80,7 +80,10 @@ export function createMix(): Baseline {
   };
 }
 
-/** Steps from a point, or draws one if there is none. @param stepOf deviation; for tables, extra entries to redraw */
+/**
+ * Takes a step from a point, or draws a point if there is none.
+ * @param stepOf returns the standard deviation; for tables, about how many entries to redraw in addition to one
+ */
 function proposeFrom(
   from: Evaluated | undefined,
   { parameters: spec }: Task,
@@ -146,7 +149,7 @@ export function createOnePlusOneEs(config: OnePlusOneEsConfig): Baseline {
   };
 }
 
-/** Steps below the grid spacing find nothing new; steps above half the range (or table) are random guesses. */
+/** The shortest and longest useful step: shorter ones find nothing new, and longer ones are random guesses. */
 function stepBounds(spec: ParameterSpec): { readonly shortest: number; readonly longest: number } {
   if (isTable(spec)) return { shortest: 1, longest: Math.max(1, spec.count / 2) };
   const { step } = createValueGrid(spec);

@@ -48,7 +48,7 @@ export function drawPoint(grid: ValueGrid, count: number, random: RandomGenerato
   return Array.from({ length: count }, () => grid.value(random.integers(0, grid.size)));
 }
 
-/** True if the parameters are unordered choices rather than quantities. */
+/** True if searches treat the parameters as unordered choices rather than quantities. */
 export function isTable({ kind, choices }: ParameterSpec): boolean {
   return kind === 'integer' || choices !== undefined;
 }

@@ -24,7 +24,7 @@ export interface EvaluatedProgram {
   readonly score: number;
 }
 
-/** Proposes a source: a pure function of the task and the generator. @throws UserError for text observations or actions */
+/** Proposes a source; depends only on the task and the generator. @throws UserError for text observations or actions */
 export type ProgramSearch = (task: ProgramTask, random: RandomGenerator) => string;
 
 const mostTries = 100;

@@ -54,7 +54,7 @@ export const gridSchema = z.strictObject({
   points: count(2)
     .optional()
     .describe(
-      'Values per parameter, evenly spaced over its range (default: as many as fit a grid of 1000 points, at least 2); for tables, all actions',
+      'Values per parameter, evenly spaced over its range (default: as many as fit a grid of 1000 points, at least 2); for tables, always all values',
     ),
   order: z
     .enum(['spread', 'rows'])
@@ -71,7 +71,7 @@ export const teacherSchema = z.strictObject({
     .literal('teacher')
     .describe('Mixture of moves from evolutionary search; its best candidates become training data'),
 });
-/** Kept so that configs of older runs stay valid. */
+/** Kept so configs of older runs stay valid. */
 export const mixtureSchema = z.strictObject({
   provider: z.literal('mixture').describe('Former name of `teacher`'),
 });

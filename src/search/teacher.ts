@@ -1,4 +1,4 @@
-/** A teacher: a mixture of moves from evolutionary search, diverse enough that its best proposals are worth imitating. */
+/** A teacher: a mixture of moves from evolutionary search, whose best proposals become training data. */
 import type { ParameterSpec, ParameterVector } from '../policies/policy.js';
 import type { RandomGenerator } from '../random/generator.js';
 import { type Evaluated, vectorKey } from '../rollout/replay-buffer.js';

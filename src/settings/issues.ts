@@ -88,8 +88,8 @@ function discriminatorNode(union: SchemaNode): SchemaNode {
 }
 
 /**
- * Suggests the closest key of the same object, and other sections that have a key of that name; lists the
- * object's keys only once.
+ * Suggests the closest key of the same object, and other sections that have a key of this name.
+ * @param listKeys true to list the object's keys, too
  */
 function unknownKey(path: Path, root: SchemaNode, content: unknown, listKeys: boolean): FieldProblem {
   const key = String(path.at(-1));
@@ -101,10 +101,7 @@ function unknownKey(path: Path, root: SchemaNode, content: unknown, listKeys: bo
   const same = keys.find((name) => plain(name) === plain(key));
   const near = same ?? nearest(key, keys);
   const places = same === undefined ? placesOf(key, root).slice(0, 4) : [];
-  const otherPlaces = `did you mean ${places.join(' or ')}?`;
-  const question = `did you mean \`${near}\`?`;
-  const remedy =
-    near === undefined ? otherPlaces : places.length === 0 ? question : `${question} (${otherPlaces})`;
+  const candidates = [...(near === undefined ? [] : [`\`${near}\``]), ...places];
   return {
     path,
     aim: 'key',
@@ -113,7 +110,7 @@ function unknownKey(path: Path, root: SchemaNode, content: unknown, listKeys: bo
       field: fieldName(path),
       message: 'unknown key',
       ...(listKeys && { alternatives: keys }),
-      ...((near !== undefined || places.length > 0) && { remedy }),
+      ...(candidates.length > 0 && { remedy: `did you mean ${listed(candidates)}?` }),
     },
   };
 }

@@ -89,7 +89,7 @@ function nameOf(text: string, root: SchemaNode): string {
   const [key = ''] = text.split('=', 1);
   const parts = key.trim().split('.');
   const node = parts.reduce<SchemaNode | undefined>((at, part) => at && declaredChild(at, part), root);
-  // The value of an unknown key, such as another program's, may be secret.
+  // An unknown key may belong to another program, and its value may be secret.
   const isSecret = node === undefined ? /key|token|secret|passw|auth|credential/i.test(key) : node.writeOnly;
   return `override ${printable(isSecret === true ? `${key}=…` : text)}`;
 }
@@ -161,7 +161,8 @@ function dropForeignFields(
     for (const key of foreign) delete after[key];
     if (foreign.length === 0) return [];
     const fields = foreign.map((key) => `${section}.${key}`).join(', ');
-    return `${cause.text}: ignored ${fields} from the file, which ${String(after[discriminator])} does not have`;
+    const them = foreign.length === 1 ? 'it' : 'them';
+    return `${cause.text}: ignored ${fields} from the file, because ${String(after[discriminator])} doesn't use ${them}`;
   });
 }
 
@@ -215,7 +216,7 @@ function possibleChild(node: SchemaNode, holder: Holder, key: string): SchemaNod
   return canHold ? declaredChild(node, key) : undefined;
 }
 
-/** The object or list at this key, with a shorthand expanded, or a new object; undefined if the field can't hold one. */
+/** The object or list at this key (expanded from a shorthand, or new); undefined if the field can't hold one. */
 function open(node: SchemaNode, current: unknown, path: readonly string[], kind: Kind): Holder | undefined {
   if (isMapping(current) || Array.isArray(current)) return current as Holder;
   const takesObjects = variantsOf(node).some(

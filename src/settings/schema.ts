@@ -103,8 +103,7 @@ function childOf(node: SchemaNode, value: unknown, key: string): SchemaNode | un
 }
 
 /**
- * The schema that a key or item has in any variant of the node, because a later override may still select the
- * variant.
+ * The schema of a key or item in any variant of the node, because a later override may still select that variant.
  */
 export function declaredChild(node: SchemaNode, key: string): SchemaNode | undefined {
   const variants = variantsOf(node);

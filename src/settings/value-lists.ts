@@ -14,7 +14,7 @@ const mostValues = 100_000;
 const closing: Readonly<Record<string, string>> = { '[': ']', '{': '}', '(': ')' };
 
 /**
- * Splits a string at its top-level commas, outside brackets, braces, parentheses and quotes. Joining the parts
+ * Splits a string at its top-level commas (outside brackets, braces, parentheses and quotes). Joining the parts
  * with commas restores the string. If a bracket or quote is unclosed, the string is a single part, and YAML will
  * report the problem.
  */
@@ -26,7 +26,7 @@ export function splitTop(text: string): readonly string[] {
   let before = '';
   /** Index of the character that closed the last quote or bracket. */
   let closed = -1;
-  /** Whether the last colon directly follows such a character: then its value may follow without a space. */
+  /** Whether the last colon directly follows a closed quote or bracket; its value may then follow without a space. */
   let endsKey = false;
   for (let i = 0; i < text.length; i++) {
     const char = text[i]!;
@@ -97,7 +97,7 @@ function itemsOf(parts: readonly string[], name: string): readonly string[] {
         throw wrong(
           name,
           `${printable(part)}: can't be combined with other values`,
-          'list values, or use one distribution',
+          'list only plain values, or use only this function',
         );
       return isRange(part) ? numbersOf(part, name) : [part];
     });

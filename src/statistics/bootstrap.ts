@@ -1,6 +1,6 @@
 /**
- * Bootstrap intervals for small numbers of runs. The method for each statistic was chosen by its coverage in
- * simulations with 5 to 20 runs (docs/log): the plain percentile interval of a mean covers only 77 to 94%, not 95%.
+ * Bootstrap intervals for small numbers of runs. The methods were chosen by their coverage in simulations with 5 to 20
+ * runs (docs/log): the plain percentile interval of a mean covers only 77 to 94%, not 95%.
  */
 import { createGenerator } from '../random/generator.js';
 import { ascending, interquartileMean, mean, median, quantile, standardDeviation } from './descriptive.js';
@@ -28,9 +28,9 @@ const leastSpread = 0.1;
 
 /**
  * 95% interval of the mean: mean ± q·s/√n. With ten or more values, q is the 0.95 quantile of |t| over resamples
- * (the symmetric studentised bootstrap, Hall 1988). With fewer values, or if at least one in twenty
- * resamples is nearly constant (most runs reached the same return), q comes from Student's t. Both ends equal the
- * mean for fewer than two values or if all are equal. Deterministic.
+ * (the symmetric studentised bootstrap, Hall 1988). With fewer values, or if at least one in twenty resamples is
+ * nearly constant (because most values are equal), q comes from Student's t. Both ends equal the mean for fewer than
+ * two values or if all values are equal. Deterministic.
  */
 export const bootstrapMean95 = (values: readonly number[]): Interval =>
   remembered('mean', [values], () => studentisedMean95(values));
@@ -62,7 +62,7 @@ export const bootstrapIqm95 = (values: readonly number[]): Interval =>
 export const bootstrapMedian95 = (values: readonly number[]): Interval =>
   expandedPercentile95('median', [values], ([picked]) => median(picked!));
 
-/** 95% interval of the difference of two interquartile means, `a` − `b`; pairs of a[i] and b[i] are resampled. */
+/** 95% interval of the difference of two interquartile means, `a` − `b`; the pairs (a[i], b[i]) are resampled. */
 export const bootstrapIqmDifference95 = (a: readonly number[], b: readonly number[]): Interval =>
   expandedPercentile95(
     'iqms',
@@ -91,7 +91,7 @@ function expandedInterval(samples: Samples, statistic: (picked: Samples) => numb
   return [quantile(sorted, tail), quantile(sorted, 1 - tail)];
 }
 
-/** Caches intervals by statistic and values, because pages that follow runs request the same intervals repeatedly. */
+/** Caches intervals by statistic and values, because live pages request the same intervals repeatedly. */
 const known = new Map<string, Interval>();
 const mostKnown = 2000;
 

@@ -41,7 +41,7 @@ export function standardDeviation(values: readonly number[], centre = mean(value
 /** Sorts values into a typed array, which is fast enough for the thousands of sorts of a bootstrap. */
 export const ascending = (values: readonly number[]): Float64Array => new Float64Array(values).sort();
 
-/** Interquartile mean: the mean of the middle half, with the outermost items weighted fractionally (Agarwal et al. 2021). */
+/** The mean of the middle half of the values, weighting the outermost of these fractionally (Agarwal et al. 2021). */
 export function interquartileMean(values: readonly number[]): number {
   const sorted = ascending(values);
   const low = sorted.length / 4;

@@ -63,7 +63,7 @@ export function summarizeMean(
   return { count: values.length, mean: centre, meanInterval };
 }
 
-/** A pair is a tie if its difference is at most this share of the largest absolute value: sums have rounding errors. */
+/** A difference of at most this share of the largest absolute value counts as a tie, because of rounding errors. */
 const roundingShare = 1e-10;
 
 /**

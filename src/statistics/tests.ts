@@ -5,7 +5,7 @@ import { studentQuantile975, studentTwoSided } from './distributions.js';
 
 interface MeanTest {
   readonly difference: number;
-  /** ±Infinity, or 0 for equal means, if the values have no spread. */
+  /** If the values have no spread: 0 for equal means, otherwise ±Infinity. */
   readonly t: number;
   readonly degrees: number;
   /** Two-sided p-value. */
@@ -80,13 +80,13 @@ export function holmAdjusted(ps: readonly number[]): readonly number[] {
 
 export type Verdict = 'higher' | 'lower' | 'no-evidence' | 'too-few';
 
-/** Minimum number of pairs or values per group: with five, equal methods differ in the same direction in 6% of cases. */
+/** Minimum number of pairs or values per group: five differences of equal methods have the same sign in 6% of cases. */
 export const fewestForVerdict = 6;
 
 const significance = 0.05;
 
 export interface Tested {
-  /** 95% interval, not corrected for multiple tests; null if there are too few values. */
+  /** 95% interval, not corrected for multiple tests; null if there are too few values to compute it. */
   readonly interval: Interval | null;
   /** Two-sided p-value; null if there are too few values for a verdict. */
   readonly p: number | null;
@@ -101,7 +101,7 @@ export interface Judged {
 /**
  * Judges differences: `higher` or `lower` if the 95% interval excludes 0 and p < 0.05 after Holm's correction;
  * otherwise `no-evidence`, or `too-few` if a difference has no p-value or no interval. See `docs/comparing.md`.
- * @param together all differences tested in the same table
+ * @param together all differences that share Holm's correction
  */
 export function verdicts<T extends Tested>(together: readonly T[]): readonly (T & Judged)[] {
   const ps = together.flatMap(({ p }) => p ?? []);

@@ -118,7 +118,7 @@ function syncAll(path: string): void {
   if (found.isDirectory() || found.isFile()) sync(path);
 }
 
-/** Writes a file or directory that appears only once it is complete, and is removed on failure. */
+/** Writes a file or directory, which appears only once it is complete. If `write` fails, the draft is removed. */
 export function writeWhole<T>(output: string, write: (path: string) => T): T {
   const draft = openDraft(output);
   const discard = (error: unknown): never => {

@@ -24,8 +24,8 @@ import { withPath } from './json-lines.js';
 import { type Links, longestPart, readRegularFile, requireShortNames } from './regular-file.js';
 
 /**
- * Replaces a file atomically: a crash, even of the system, leaves either the old or the new file; a failure leaves
- * the old one.
+ * Replaces a file atomically: a crash, even of the system, leaves either the old or the new file. If writing fails,
+ * the old file stays.
  * @param content an iterable produces its parts as they are written
  * @throws system errors, with the path; UserError for a device, or for a name that is too long
  */
@@ -39,7 +39,7 @@ export function replaceFile(path: string, content: string | Uint8Array | Iterabl
   }
 }
 
-/** Like `replaceFile`, but flushes asynchronously, for a small file that is replaced often. */
+/** Like `replaceFile`, but flushes the content asynchronously, for a small file that is replaced often. */
 export async function replaceFileMeanwhile(path: string, content: string): Promise<void> {
   const { complete, descriptor, discard } = writeDraft(path, content);
   try {
@@ -144,7 +144,7 @@ export function plainName(text: string, otherwise: string): string {
   return `${name.slice(0, longestPart - 9)}-${createHash('sha256').update(text).digest('hex').slice(0, 8)}`;
 }
 
-/** Largest JSON file in a model directory; even vocabularies of a million tokens are smaller. */
+/** Maximum size of a JSON file in bytes; the vocabularies of current models are smaller. */
 const largestJson = 128 * 2 ** 20;
 
 /**
@@ -194,7 +194,7 @@ export const isPattern = (text: string): boolean => /[*?]/.test(text);
 const mostFolders = 20_000;
 
 /**
- * Paths of the folders that match a pattern, relative to `from`. `*`, `?` and `**` never match links.
+ * Paths of the folders that match a pattern; a relative pattern starts at `from`. `*`, `?` and `**` never match links.
  * @throws UserError if the search covers too many folders
  */
 export function foldersMatching(pattern: string, from: string): readonly string[] {

@@ -1,6 +1,6 @@
 /** Limits the nesting of untrusted JSON, so that recursive code that traverses it can't overflow the stack. */
 
-/** Maximum nesting depth; legitimate files and messages need less than a tenth of it. */
+/** Maximum nesting depth; legitimate files and messages need far less. */
 export const deepestJson = 200;
 
 /**

@@ -13,9 +13,9 @@ const mostTries = 20_000;
 const waitMs = 7;
 
 /**
- * Runs `work` while holding the lease at `path`, which only one process can hold; waits asynchronously. A lease
- * older than 20 s by the file system's clock is taken over, because its holder has probably died. A holder that
- * was only suspended may resume later, so `work` must not rely on the lease alone: it should write its own
+ * Runs `work` while holding the lease at `path`, which only one thread of one process can hold; waits asynchronously.
+ * A lease older than 20 s by the file system's clock is taken over, because its holder has probably died. A holder
+ * that was only suspended may resume later, so `work` must not rely on the lease alone: it should write its own
  * files, or a record that a late process can't replace.
  * @throws UserError if others hold the lease for minutes
  */
@@ -27,7 +27,7 @@ export async function underLease<T>(path: string, work: () => T): Promise<T> {
   }
   throw new UserError({
     file: path,
-    message: `another process has held this lease for minutes (now ${read(path) ?? 'nobody'})`,
+    message: `other processes have held this lease for minutes (now ${read(path) ?? 'nobody'})`,
     remedy: 'if no runs are in progress, delete it',
   });
 }
@@ -36,7 +36,7 @@ export async function underLease<T>(path: string, work: () => T): Promise<T> {
  * Like `underLease`, but doesn't wait.
  * @param work receives the time in milliseconds since 1970 by the file system's clock, because machines' clocks
  * differ
- * @returns undefined if another process holds the lease
+ * @returns undefined if another process or thread holds the lease
  */
 export function tryLease<T>(path: string, work: (fileMs: number) => T): { readonly result: T } | undefined {
   const own = `${hostname()} ${process.pid} ${threadId}`;
@@ -50,7 +50,7 @@ export function tryLease<T>(path: string, work: (fileMs: number) => T): { readon
   }
 }
 
-/** @returns the file system's time, or undefined if another process holds the lease */
+/** @returns the file system's time, or undefined if another process or thread holds the lease */
 function take(path: string, draft: string, own: string): number | undefined {
   try {
     for (;;) {

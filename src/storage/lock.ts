@@ -6,7 +6,7 @@ import { UserError } from '../base/errors.js';
 import { withPath } from './json-lines.js';
 import { readRegularFile } from './regular-file.js';
 
-/** Functions that release the locks of this thread. */
+/** Functions that release this thread's locks when it exits. */
 const held = new Set<() => void>();
 
 // A process that exits early must not leave locks behind.
@@ -15,7 +15,8 @@ process.on('exit', () => {
 });
 
 /**
- * Makes this process the only writer of a directory. Takes over locks left by crashed processes.
+ * Makes this process the only writer of the run or output that the lock at `path` protects. Takes over locks left by
+ * crashed processes.
  * @param keepAtExit if true, the lock stays if the process exits without releasing it, as if it had been killed
  * @returns a function that releases the lock
  * @throws UserError if another process, or other code in this one, holds the lock
@@ -45,7 +46,7 @@ export function lockRun(path: string, { keepAtExit = false } = {}): () => void {
   }
 }
 
-/** True if a live process, which may be this one or one of its threads, holds the lock at `path`. */
+/** True if a process, which may be this one, holds the lock at `path` and isn't known to have ended. */
 export function isLocked(path: string): boolean {
   try {
     const holder = readLock(path);
@@ -92,7 +93,7 @@ function removeDrafts(path: string): void {
   }
 }
 
-/** Error codes for file systems without hard links. */
+/** Error codes of `linkSync` on file systems without hard links. */
 const linkless = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK', 'EINVAL', 'UNKNOWN']);
 
 function createInTwoSteps(path: string, content: string): boolean {
@@ -162,7 +163,7 @@ function isHeld(holder: string): boolean {
 
 const startKey = 'policyloop: start of the process';
 
-/** Start time of this process as written to its locks: equal in all its threads, different in later processes. */
+/** Start time of this process as written to its locks, which tells it apart from later processes with the same id. */
 function ownStart(): string {
   const known = startOf(process.pid) ?? getEnvironmentData(startKey);
   if (known !== undefined) return String(known);

@@ -83,7 +83,8 @@ export const longestPart = 120;
 
 /** Explains why a string can't be a file name; undefined if it can. */
 function nameProblem(name: string): string | undefined {
-  if (/^\.{0,2}$|[/\\\0]/.test(name)) return "isn't a file name: it refers to another folder";
+  if (/^\.{0,2}$|[/\\\0]/.test(name))
+    return "isn't a file name: it is empty, `.` or `..`, or contains a slash, backslash or null character";
   const bytes = Buffer.byteLength(name);
   return bytes > longestName
     ? `a name of ${bytes} bytes is too long for a file or folder; the maximum is ${longestName}`

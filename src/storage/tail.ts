@@ -7,7 +7,7 @@ import { openRegularFile } from './regular-file.js';
 /** Usual number of bytes per read. */
 const chunk = 4 * 2 ** 20;
 
-/** Number of bytes before the position that are read again, to find out whether the file was rewritten. */
+/** Maximum number of bytes before the position to read again, to find out whether the file was rewritten. */
 const checked = 256;
 
 /** Follows a JSON Lines file; keeps only its position and the last bytes read. */
@@ -32,7 +32,8 @@ export class Tail {
 
   /**
    * Passes new lines to `onLine`, skipping invalid JSON.
-   * @returns `again`: the file was truncated or replaced, so reading restarts; `more`: read on; `done`: nothing to read now
+   * @returns `again` if the file was truncated, replaced or deleted, so reading restarts; `more` if there are bytes
+   * left to read; otherwise `done`
    */
   look(onLine: (item: unknown) => void): 'again' | 'more' | 'done' {
     let descriptor: number;

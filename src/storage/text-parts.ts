@@ -43,7 +43,7 @@ function sharedEnds(text: string, earlier: string): readonly [before: number, af
 
 /**
  * Looks up the text at each position among the blocks of the earlier text and extends matches. Any common piece
- * that is at least twice as long as a block contains a whole block, so it is found.
+ * that is at least twice as long as a block contains a whole block, so it can be found.
  */
 function middleParts(text: string, earlier: string): readonly TextPart[] {
   if (text.length < shortest || earlier.length < shortest) return text === '' ? [] : [text];

@@ -66,7 +66,7 @@ export interface BaselineRow {
   readonly runs: number;
   /** Null if no run is complete. Intervals are 95%, and null for a single run. */
   readonly confirmed: Summary | null;
-  /** Mean over complete runs, including the warm-up; null if there are none. */
+  /** Mean number of evaluations per complete run, including the warm-up; null if no run is complete. */
   readonly evaluations: number | null;
 }
 
@@ -96,7 +96,7 @@ export interface BaselinesResult {
   readonly budget: Budget;
   readonly seeds: readonly number[];
   readonly rows: readonly BaselineRow[];
-  /** Differences between every two baselines on a task: the later one minus the earlier one. */
+  /** Differences between all pairs of baselines on each task: the later one minus the earlier one. */
   readonly differences: readonly BaselineDifference[];
   readonly failures: readonly BaselineFailure[];
   readonly runs: readonly BaselineRun[];
@@ -208,7 +208,7 @@ function differencesOf(plan: BaselinesPlan, runs: readonly BaselineRun[]): reado
   );
 }
 
-/** @param width see `CommandContext` */
+/** @param width see `CommandContext.columns` */
 export const baselinesOnTerminal = (result: BaselinesResult, width?: number): string =>
   [
     terminalTable(result.rows, baselineColumns(result), width),
@@ -216,7 +216,7 @@ export const baselinesOnTerminal = (result: BaselinesResult, width?: number): st
     budgetText(result),
   ].join('\n\n');
 
-/** The differences as table rows, and the number of those that were tested. */
+/** The differences as table rows, and how many of them were tested. */
 export function testedDifferences({ differences }: BaselinesResult) {
   const rows = differences.map((difference) => {
     const of = `${difference.experiment}: ${difference.of}`;

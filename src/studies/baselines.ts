@@ -1,4 +1,4 @@
-/** Plays baselines on many tasks, with repeats, and tabulates their results. */
+/** Runs baselines on many tasks, with repeats, and tabulates their results. */
 import { join, resolve } from 'node:path';
 import { type CommandContext, exitCodeOf, shownPath } from '../base/context.js';
 import { withoutOverrides } from '../base/overrides-apart.js';
@@ -42,7 +42,7 @@ interface BaselinesRequest extends Budget, PlayArguments {
 }
 
 /**
- * Plays the remaining runs of the study and prints the table. Returns the exit code.
+ * Executes the remaining runs of the study and prints the table. Returns the exit code.
  * @throws UserError if a config or an override would invalidate the comparison, or the directory holds another study
  */
 export async function playBaselines(request: BaselinesRequest, context: CommandContext): Promise<number> {

@@ -1,4 +1,4 @@
-/** A part of a plan, played by its own process, perhaps on another machine. All parts share `limits.total`. */
+/** A part of a plan, executed by its own process, perhaps on another machine. All parts share `limits.total`. */
 import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
@@ -35,7 +35,7 @@ export function partOf(text: string | undefined): Part | undefined {
 
 const mostParts = 10_000;
 
-/** Subdirectory of a plan with the usage and rate limits that its runs share. */
+/** Subdirectory of a plan that holds the usage and the rate limits shared by its runs. */
 export const limitsFolder = 'limits';
 
 /** A part's usage, which it publishes in a file for the other parts to read. */
@@ -57,7 +57,6 @@ export function writeUse(directory: string, part: Part, use: PartUse): void {
 export class PartBudget {
   readonly #directory: string;
   readonly #part: Part;
-  /** Usage of this part. */
   readonly #own: { spent: Amounts; reserved: Amounts };
   readonly #activeMs: () => number;
   #others: PartUse = { spent: nothing, reserved: nothing, activeMs: 0 };
@@ -149,7 +148,7 @@ const endShape = z.object({
   limit: z.custom<LimitName>((value) => typeof value === 'string' && value.startsWith('total.')).optional(),
 });
 
-/** Outcome of a plan or of one of its parts, as reported by the processes that played it. */
+/** Outcome of a plan or of one of its parts, as reported by the processes that executed it. */
 export interface PlanEnd {
   /** Runs that failed; a later command may retry them. */
   readonly failures: readonly { readonly run: string; readonly message: string }[];
@@ -159,7 +158,7 @@ export interface PlanEnd {
 
 const folderOf = (directory: string) => join(directory, 'parts');
 
-/** Writes the report of a part that wasn't interrupted; keeps earlier failures of runs it didn't play this time. */
+/** Writes the report of a part that wasn't interrupted; keeps earlier failures of runs that aren't in `played`. */
 export function writePartEnd(
   directory: string,
   { index, of }: { readonly index: number; readonly of: number },

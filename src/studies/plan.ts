@@ -1,4 +1,4 @@
-/** A set of runs that belong together: repeats, a study of baselines or models, an evaluation, a sweep or collection. */
+/** A set of runs that belong together, such as repeats, a sweep or a collection. */
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -22,7 +22,7 @@ export interface PlanEntry {
   /** Labels that identify a run within a study. */
   readonly experiment?: string;
   readonly arm?: string;
-  /** 0-based index of the repeat, seed or history. Results are written when all runs with the same index have ended. */
+  /** 0-based index of the repeat, seed or history. Once all its runs have ended, the results so far are written. */
   readonly repeat?: number;
 }
 
@@ -30,7 +30,7 @@ export interface Plan<Entry extends PlanEntry = PlanEntry> {
   readonly kind: 'repeats' | 'controls' | 'evaluation' | 'sweep' | 'models' | 'collection';
   /** The runs, in the order in which they start. */
   readonly entries: readonly Entry[];
-  /** Other runs in the same directory; they aren't played, but their usage counts towards `limits.total`. */
+  /** Other runs in the same directory; they aren't executed, but their usage counts towards `limits.total`. */
   readonly before?: readonly Entry[];
   /** True if any config has `limits.total`, which all runs of the plan share. */
   readonly sharesLimits: boolean;
@@ -55,13 +55,13 @@ export interface PlayArguments {
   readonly jobs?: number | undefined;
   readonly json: boolean;
   readonly quiet: boolean;
-  /** Plays only this part of the runs; other processes play the rest. */
+  /** If set, executes only this part of the runs; other processes execute the rest. */
   readonly part?: Part | undefined;
-  /** If set, plays the remaining runs in other processes. */
+  /** If set, executes the remaining runs in other processes. */
   readonly elsewhere?: Elsewhere | undefined;
 }
 
-/** Starts other processes that do the runs of a plan; resolves to undefined until they have finished. */
+/** Starts other processes that execute the runs of a plan; resolves to undefined until they have finished. */
 export type Elsewhere = (plan: Plan, directory: string) => Promise<PlanEnd | undefined>;
 
 /** @throws UserError if `jobs` is set but isn't a positive integer */
@@ -70,8 +70,8 @@ export function requireJobs({ jobs }: PlayArguments): void {
 }
 
 /**
- * True for collections: their thousands of short runs get no report. Runs without model calls are made durable only at
- * their end; runs damaged by a system crash start over.
+ * True for collections. Their thousands of short runs get no report; those without model calls are written durably only
+ * at their end, and start over if a system crash damages them.
  */
 export const isBulk = ({ kind }: Pick<Plan, 'kind'>) => kind === 'collection';
 
@@ -137,7 +137,7 @@ export function openPlan(kind: Plan['kind'], { directory, record, field = '--out
 
 /**
  * Like `openPlan`, but for one of several processes that run parts of the plan at the same time.
- * @throws UserError while a process plays the whole plan
+ * @throws UserError while a process executes the whole plan
  */
 export async function openPart(kind: Plan['kind'], { directory, record }: PlanPlace): Promise<void> {
   const { lock, record: recordName } = planKinds[kind];
@@ -147,7 +147,7 @@ export async function openPart(kind: Plan['kind'], { directory, record }: PlanPl
       throw new UserError({
         field: '--part',
         value: directory,
-        message: 'another process is playing all of these runs',
+        message: 'another process is executing all of these runs',
         remedy: 'stop it, or wait for it to finish',
       });
     const file = join(directory, recordName);

@@ -1,4 +1,4 @@
-/** Plays a config: a single run or its repeats. */
+/** Runs a config: once or, with `repeats`, several times. */
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { withWorkers } from '../base/command.js';
@@ -38,7 +38,7 @@ interface ConfigArguments extends PlayArguments {
   readonly workers?: number | undefined;
 }
 
-/** Plays a config or, with `dryRun`, prints its first prompt. Returns the exit code. */
+/** Runs a config or, with `dryRun`, prints the prompt without calling a model. Returns the exit code. */
 export async function playConfig(
   args: ConfigArguments &
     DryRunHistory & {
@@ -61,7 +61,7 @@ export async function playConfig(
     await placed(loaded, () => openParts(loaded.config, context.env, true));
     return showConfig(loaded.config, unshown, args.json, context);
   }
-  // The reward function is needed only to play a history.
+  // The reward function is needed only to evaluate the policies of a history.
   const own = args.dryRun
     ? { ...standIns(loaded.config), withoutReward: args.history === undefined }
     : { ask: context.stop.finish };

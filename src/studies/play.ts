@@ -1,4 +1,4 @@
-/** Plays the remaining runs of a plan, several at once. */
+/** Executes the remaining runs of a plan, several at once. */
 
 import { appendFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -35,7 +35,7 @@ interface PlanFailure<Entry extends PlanEntry = PlanEntry> {
   readonly message: string;
 }
 
-/** `elsewhere`: other processes play the remaining runs. */
+/** `elsewhere`: other processes execute the remaining runs. */
 export type PlayedStatus = 'completed' | 'interrupted' | 'failed' | 'elsewhere';
 
 /** The outcome of a command that ran a plan. */
@@ -70,9 +70,9 @@ function staysHere({ config: { adapt, model } }: PlanEntry): boolean {
 }
 
 /**
- * Plays the remaining runs of a plan, concurrent ones in separate threads. Runs that share a local model or limits, or
- * train their model, stay in the main thread, which has the model, the budget and the learner. After the first stop
- * request, each run finishes its iteration; after the second, it stops immediately. The same command resumes.
+ * Executes the remaining runs of a plan, concurrent ones in separate threads. Runs that share a local model or limits,
+ * or train their model, stay in the main thread, which has the model, the budget and the learner. After the first stop
+ * request, each run finishes its iteration; after the second, it stops immediately.
  * @param write writes the results so far, given the failures; called repeatedly and at the end, but not for a part
  * @throws UserError if the directory can't be used or a run would ask a person for feedback
  * @throws system errors; any other error of a run counts as its failure
@@ -119,7 +119,7 @@ function withCount({ before = [], entries, kind }: Plan, place: PlanPlace): Plan
 
 const isUnfinished = ({ failures, limit }: PlanEnd) => failures.length > 0 || limit !== undefined;
 
-/** The state of a plan that other processes play, including the failures and the limit that they reported. */
+/** The state of a plan that other processes execute, including the failures and the limit that they reported. */
 function playedElsewhere<Entry extends PlanEntry>(
   { entries }: Plan<Entry>,
   { directory }: PlanPlace,
@@ -136,7 +136,7 @@ function playedElsewhere<Entry extends PlanEntry>(
   };
 }
 
-/** Plays one part while other processes play the rest; the command without `--part` combines the results. */
+/** Executes one part while other processes execute the rest; the command without `--part` combines the results. */
 async function playPart<Entry extends PlanEntry>(
   plan: Plan<Entry>,
   place: PlanPlace,
@@ -158,7 +158,7 @@ async function playPart<Entry extends PlanEntry>(
   return played;
 }
 
-/** For writing results before a repeat has ended: minimum milliseconds between writes, maximum share of the time. */
+/** Limits on writing results before a repeat has ended: minimum milliseconds between writes, maximum share of time. */
 const leastBetweenWrites = 1000;
 const writeShare = 0.05;
 
@@ -168,7 +168,7 @@ class Player<Entry extends PlanEntry> {
   #jobs: number;
   /** Number of concurrent runs, capped by the number of runs that aren't skipped. */
   readonly #atOnce: () => number;
-  /** Workers in the order in which they were started. Each does one run after another. */
+  /** Workers in the order in which they were started. Each executes one run after another. */
   readonly #players: Promise<void>[] = [];
   #busy = 0;
   readonly #control: PlanControl | undefined;
@@ -233,7 +233,7 @@ class Player<Entry extends PlanEntry> {
     }
   }
 
-  /** Shows each note only once, because each run repeats the notes about its model; adds the plan's stop requests. */
+  /** Adds the plan's stop requests, and shows a note that several runs repeat only once. */
   #contextOfRuns(context: CommandContext): CommandContext {
     const said = new Set<string>();
     const { finish, abort } = context.stop;
@@ -302,7 +302,7 @@ class Player<Entry extends PlanEntry> {
     }
   }
 
-  /** A worker: does one run after another, in this thread or a new one. */
+  /** A worker: executes one run after another, in this thread or a new one. */
   async #playNext(): Promise<void> {
     let thread: PlayerThread | undefined;
     try {

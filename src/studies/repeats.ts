@@ -54,7 +54,7 @@ function planOf(path: string, config: Config): Plan {
   };
 }
 
-/** Plays the incomplete repeats, then prints the combined results. Returns the exit code. */
+/** Executes the incomplete repeats, then prints the combined results. Returns the exit code. */
 export async function finishGroup(
   path: string,
   config: Config,

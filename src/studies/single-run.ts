@@ -108,8 +108,8 @@ interface Opening {
 type Outside = Pick<CommandContext, 'note' | 'now'> & Partial<Pick<CommandContext, 'stop'>>;
 
 /**
- * Starts a run once its model is ready.
- * @param place chooses the directory; called only once the model is ready
+ * Starts a run after opening its models.
+ * @param place chooses the directory; called after the models have been opened
  */
 export async function beginRun(
   assembly: Assembly,
@@ -168,7 +168,7 @@ export async function reopenRun(
   return { assembly, directory };
 }
 
-/** Plays an opened run and prints the result. Returns the exit code. */
+/** Executes an opened run and prints the result. Returns the exit code. */
 export async function finishRun(
   { assembly, directory }: ReadyRun,
   { json, quiet }: Pick<PlayArguments, 'json' | 'quiet'>,
@@ -189,7 +189,7 @@ export async function finishRun(
   return exitCodeOf(result.status);
 }
 
-/** The last line of `--json` if a run ends with an internal or system error. */
+/** The last line of `--json` if an error aborts a run. */
 export interface FailedRun extends Omit<RunResult, 'status'> {
   readonly status: 'failed';
   readonly error: string;

@@ -74,7 +74,7 @@ interface Submission {
   readonly part: string;
   /** Numbers of the tasks that have runs left, ascending. */
   readonly tasks: readonly number[];
-  /** The remaining work for display, e.g. `3 runs of 8`. */
+  /** The remaining work for display, e.g. `3 of 8 runs`. */
   readonly what: string;
   readonly again?: string | undefined;
 }
@@ -136,9 +136,9 @@ async function asked(program: string, args: readonly string[]): Promise<string> 
 }
 
 /**
- * Plays a plan on a cluster. If tasks of the plan are queued or running, prints their progress; otherwise submits the
- * remaining runs. If the last job reported that all of them failed or were skipped, or that a shared limit was reached,
- * first returns that report; the next command then submits the runs again.
+ * Returns a function that executes a plan on a cluster. If tasks of the plan are queued or running, it prints their
+ * progress; otherwise it submits the remaining runs. If the last job reported that all of them failed or were skipped,
+ * or that a shared limit was reached, it returns that report instead; the next command then submits the runs again.
  * @param words arguments of each task's command, including the directory but not the program
  * @param again the command that reports progress (default: the same command)
  */
@@ -165,7 +165,7 @@ export function onSlurm(
     const tasks = Array.from({ length: of }, (_, index) => index).filter((index) =>
       entries.filter(isIn({ index, of })).some((entry) => isLeft.has(entry)),
     );
-    const what = `${plural(left.length, 'run')} of ${entries.length}`;
+    const what = `${left.length} of ${plural(entries.length, 'run')}`;
     const part = `--part "$SLURM_ARRAY_TASK_ID/${of}" --quiet --json`;
     await submit({ directory, words: words(directory), part, tasks, what, again }, slurm, context);
     return undefined;
@@ -186,8 +186,8 @@ function endOf({ afterFailure }: Plan, left: readonly PlanEntry[], told: PlanEnd
 }
 
 /**
- * `onSlurm` for a study, with the `slurm` section of its first config. @param given at least one config, plus
- * key=value overrides for all configs
+ * Calls `onSlurm` for a study, with the `slurm` section of its first config.
+ * @param given at least one config, plus key=value overrides for all configs
  */
 export function studyOnSlurm(given: readonly string[], context: CommandContext): Elsewhere {
   const { files, overrides } = withoutOverrides(given);

@@ -1,4 +1,4 @@
-/** Plans a study: several configs, each played by several arms with several seeds. Each run has its own directory. */
+/** Plans a study: each of several configs runs with several arms and several seeds. Each run has its own directory. */
 import { basename, extname, join } from 'node:path';
 import { UserError } from '../base/errors.js';
 import type { Config } from '../config/config.js';

@@ -16,7 +16,7 @@ function isSame(a: string, b: string): boolean {
 /** Value of the Authorization header that pages send. A cookie would also be sent to other ports of the host. */
 export const authorizationOf = (token: string): string => `Bearer ${token}`;
 
-/** Key that gives access to a single address, for requests that can't send headers, such as those for pictures. */
+/** Key that gives access to a single address, for requests that can't send headers, such as requests for pictures. */
 const keyOf = (token: string, address: string): string =>
   createHmac('sha256', token).update(address).digest('base64url');
 
@@ -38,7 +38,7 @@ const forwarding = (target: string) =>
 <body><p><a href="${target}">Open the view</a></p></body></html>
 `);
 
-/** @throws HttpError 401 without the token in a header or, except for POST, the token or a key in the address */
+/** @throws HttpError 401 unless a header has the token or, except for POST, the address ends with the token or a key */
 export function requireEntered({ headers, method, url = '' }: IncomingMessage, token: string): void {
   if (isSame(headers.authorization ?? '', authorizationOf(token))) return;
   const [, address = '', name, given = ''] = /^(.*)[?&](key|token)=([\w-]+)$/s.exec(url) ?? [];

@@ -21,7 +21,7 @@ export const assets: Readonly<Record<string, Served>> = {
   '/assets/app.css': { type: 'text/css; charset=utf-8', body: once(appStyle) },
 };
 
-/** Allows scripts and other content only from this server, so scripts embedded in displayed text never run. */
+/** Allows only scripts that this server serves, so scripts embedded in displayed text never run. */
 export const contentPolicy = [
   "default-src 'none'",
   "script-src 'self'",

@@ -86,7 +86,7 @@ ${htmlTable(rows, usageColumns)}
       ],
       ['failures', 'Failures', total.failures.size > 0 && failuresOf(usage)],
     ),
-    footer: html`<p>Language-model calls in ${plural(runs, 'run')}, without replays and baselines. Days and hours are in UTC.</p>`,
+    footer: html`<p>Language-model calls in ${plural(runs, 'run')}, excluding replays and baselines. Days and hours are in UTC.</p>`,
   };
 }
 
@@ -101,7 +101,7 @@ ${!Number.isNaN(median) && tile('Median latency', formatDuration(median), `95 % 
 </dl>`;
 }
 
-/** Number of groups that are shown separately if there are at least two more; charts add up the others. */
+/** Maximum number of groups shown separately, unless there is only one more; charts combine the others. */
 const mostGroups = 7;
 
 type Group = UsageOverTime['groups'][number];
@@ -113,7 +113,7 @@ function shownGroups({ at, groups }: UsageOverTime): readonly Group[] {
   return [...groups.slice(0, mostGroups), { name: `${others.length} others`, bars }];
 }
 
-/** The colour of a group. The eighth, which usually stands for all others together, is grey. */
+/** The colour of a group. The eighth is grey, because it usually combines all other groups. */
 const colourOf = (i: number): Colour => `arm-${(i + 1) % 8}`;
 
 const formats = {

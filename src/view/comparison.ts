@@ -81,7 +81,7 @@ function groupMean(
   return found ? { count: found.count, mean: found.mean, interval: found.meanInterval } : null;
 }
 
-/** The items that the query selects (`of`) and its filter accepts; if it has `group`, only those in these groups. */
+/** The items that the query selects by `of` and `filter`; if it also has `group`, only items in those groups. */
 function chosenPlaces(places: readonly Place[], query: URLSearchParams): readonly Place[] {
   const named = namedPlaces(places, query);
   const ids = query.getAll('group');

@@ -40,7 +40,7 @@ export const action =
 const names = z.array(z.string()).min(1, 'select at least one run').max(10_000);
 const tags = z.array(z.string()).max(100).default([]);
 
-/** Tags or untags runs, training runs, and all of them in selected directories. @throws UserError for an invalid tag */
+/** Tags or untags runs and training runs, also those in selected directories. @throws UserError for an invalid tag */
 export const tagItems = action(
   z.strictObject({ of: names, add: tags, remove: tags }),
   async ({ add, of, remove }, { live, placeOf }) => {
@@ -63,7 +63,7 @@ export const tagItems = action(
 
 /**
  * Moves items to the trash of the root directory that contains them.
- * @throws UserError if a process writes to one, HttpError if one is a root directory; then none is moved
+ * @throws UserError if a process is writing to one of them, or HttpError if one is a root directory; then none is moved
  */
 export const removeItems = action(
   z.strictObject({ of: names }),
@@ -81,6 +81,6 @@ export const removeItems = action(
       moveToTrash(path, { cwd: root, runsDir: root });
     }
     live.refresh();
-    return `moved ${outermost.length} to the trash`;
+    return `moved ${plural(outermost.length, 'item')} to the trash`;
   },
 );

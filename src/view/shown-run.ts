@@ -72,7 +72,7 @@ function animations(name: string, shown: readonly Animated[], config: RunFrame['
 export interface ShownIteration {
   /** Evaluations up to and including the iteration, oldest first. */
   readonly entries: readonly BufferEntry[];
-  /** Calls of the iteration. */
+  /** Calls of this iteration only. */
   readonly calls: readonly CallRecord[];
 }
 
@@ -191,7 +191,7 @@ export async function episodeSvg(
   if (!isDrawnFromConfig(config))
     throw new UserError({
       message:
-        'drawing this run would execute its module or its programs, which the view never does; use policyloop render',
+        'drawing this run would execute code that it names, such as a module or a program, which the view never does; use policyloop render',
     });
   const { entries } = readIteration(path, iteration);
   const entry = entries.find((one) => one.iteration === iteration && one.candidate === candidate - 1);

@@ -89,7 +89,7 @@ describe('a hostile model directory is refused in one message', () => {
         'model.safetensors': text(''),
         'model.safetensors.index.json': text('{"weight_map":{"a":"../../../etc/passwd"}}'),
       },
-      /not a complete safetensors/,
+      /not a usable safetensors/,
     ],
     [
       'a token of id 4e9',
@@ -156,7 +156,7 @@ describe('a chat template has bounds', () => {
       `{% set ns = namespace(t=[1]) %}${loop('{% set ns.t = ns.t + ns.t %}', 'range(60)')}`,
     ],
   ])('%s', (_name, template) => {
-    expect(() => render(template)).toThrow(/refuses these messages: .*(steps|range has|call stack)/);
+    expect(() => render(template)).toThrow(/can't render these messages: .*(steps|range has|call stack)/);
   });
 
   it('that honest ones do not meet', () => {

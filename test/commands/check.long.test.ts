@@ -71,7 +71,7 @@ describe('policyloop check', () => {
     expect(code).toBe(0);
     expect(text).toMatch(/^ok {7}policy +q-table, 16 parameters from 0 to 3: 16 states, 4 actions/m);
     expect(text).toMatch(
-      /^warning {2}prompts\.optimum +\S*my\.yaml:3:\d+: .*the optimum is 0\.744 \(dynamic programming over 100 steps/m,
+      /^warning {2}prompts\.optimum +\S*my\.yaml:3:\d+: .*the upper bound is 0\.744 \(dynamic programming over 100 steps/m,
     );
     expect(text).toMatch(/^ +got: 1$/m);
     expect(text).toMatch(/^ +remedy: set prompts\.optimum=0\.744/m);
@@ -201,14 +201,14 @@ describe('well-known defects are explained', () => {
     expect((await check(table('[[0], [1]]', fine))).text).toContain('has action[0] below 0');
     expect((await check(table('[[-2], [2]]', fine))).text).toContain('ranges from -1 to 1');
     const { text } = await check(table('[[-1], [1]]', '{low: -6, high: 6, bins: 12}'));
-    expect(text).toContain('unreachable: observation[0]');
+    expect(text).toContain("can't be reached: observation[0]");
   });
 
   it('an answer that maxTokens cuts, a memory that holds nothing, a limit below the first call', async () => {
     const of = (more: string) => `environment: HalfCheetah-v5\n${more}`;
     const cut = await check(of('model: { provider: ollama, name: tiny, maxTokens: 64 }\n'));
     expect(cut.code).toBe(2);
-    expect(cut.text).toContain('an answer of 108 parameters takes at least');
+    expect(cut.text).toContain('an answer with 108 parameters takes at least');
     const memory = await check(of(`${model}memory: { tokens: 300 }\n`));
     expect(bad(memory).map(({ field }) => field)).toEqual(['memory.tokens']);
     const limit = await check(of(`${model}limits: { tokens: 1000 }\n`));
@@ -235,7 +235,7 @@ describe('an environment of a module', () => {
     expect(await checked('{ observation: [0], reward: action, terminated: false }')).toContainEqual({
       level: 'ok',
       field: 'environment',
-      message: 'a trial episode works, and repeats with the same seed',
+      message: 'a trial episode works, and repeating it with the same seed gives the same result',
     });
   });
 
@@ -575,7 +575,7 @@ describe('a run', () => {
       await runCommand({ ...args, config: file, dryRun: false, runDir: join(cwd, 'out') }, context),
     ).toBe(0);
     expect(noted.filter((text) => text.includes('prompts.optimum'))).toEqual([
-      expect.stringMatching(/warning.*prompts\.optimum: .*the optimum is 500/s),
+      expect.stringMatching(/warning.*prompts\.optimum: .*the upper bound is 500/s),
     ]);
   });
 

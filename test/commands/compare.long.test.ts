@@ -161,6 +161,9 @@ describe('compare', () => {
     await expect(compare([at('a-crash')])).rejects.toThrow(
       /none of these runs is complete[\s\S]*--unfinished/,
     );
+    await expect(compare([at('a-broken')])).rejects.toThrow(
+      /none of these runs can be read[\s\S]*policyloop show/,
+    );
     await expect(compare([at('no*')])).rejects.toThrow(UserError);
     await expect(compare([at('nowhere')])).rejects.toThrow(/no such run or directory/);
   });

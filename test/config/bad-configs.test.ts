@@ -42,9 +42,9 @@ describe('keys', () => {
     expect(screen(`${valid}episodes: 20\nbase_url: http://x`)).toMatchInlineSnapshot(`
       "my.yaml:3:1: episodes: unknown key
         one of: name, environment, policy, model, seed, repeats, iterations, candidates, screening, pipeline, proposal, corrections, novelty, critic, feedback, adapt, target, limits, warmup, evaluation, confirmation, memory, prompts, demonstrations, record, render, sweep, slurm
-        remedy: did you mean \`evaluation.episodes\` or \`confirmation.episodes\` or \`demonstrations.episodes\`?
+        remedy: did you mean \`evaluation.episodes\`, \`confirmation.episodes\` or \`demonstrations.episodes\`?
       my.yaml:4:1: base_url: unknown key
-        remedy: did you mean \`model.baseUrl\` (provider: openai) or \`critic.model.baseUrl\` (provider: openai) or \`feedback.model.baseUrl\` (provider: openai)?"
+        remedy: did you mean \`model.baseUrl\` (provider: openai), \`critic.model.baseUrl\` (provider: openai) or \`feedback.model.baseUrl\` (provider: openai)?"
     `);
   });
   it('of another provider', () => {
@@ -225,7 +225,7 @@ describe('unions', () => {
         got: -1
       my.yaml:3:24: warmup.form: unknown key
         one of: policies, from, until
-        remedy: did you mean \`from\`? (did you mean \`policy.form\` (kind: q-table) or \`proposal.form\`?)"
+        remedy: did you mean \`from\`, \`policy.form\` (kind: q-table) or \`proposal.form\`?"
     `);
   });
   it('of words and a mapping', () => {

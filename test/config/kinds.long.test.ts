@@ -163,7 +163,9 @@ describe('every kind is read alike', () => {
     const notes: string[] = [];
     const { method } = loadTrainConfig(file, ['method.kind=full'], '', (text) => notes.push(text));
     expect(method).toEqual({ kind: 'full' });
-    expect(notes).toEqual(['method.kind=full: ignored method.rank from the file, which full does not have']);
+    expect(notes).toEqual([
+      "method.kind=full: ignored method.rank from the file, because full doesn't use it",
+    ]);
   });
 
   it('what the schema checks as a whole says so itself', () => {

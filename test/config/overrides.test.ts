@@ -81,7 +81,7 @@ describe('a change of provider or kind', () => {
     const { config, notes } = load('model.provider=random');
     expect(config.model).toEqual({ provider: 'random' });
     expect(notes).toEqual([
-      'model.provider=random: ignored model.name, model.think, model.temperature, model.price from the file, which random does not have',
+      "model.provider=random: ignored model.name, model.think, model.temperature, model.price from the file, because random doesn't use them",
     ]);
   });
 
@@ -89,7 +89,7 @@ describe('a change of provider or kind', () => {
     const { config, notes } = load('model.provider=openai');
     expect(config.model).toMatchObject({ provider: 'openai', name: 'qwen3:8b', temperature: 0.7 });
     expect(notes).toEqual([
-      'model.provider=openai: ignored model.think from the file, which openai does not have',
+      "model.provider=openai: ignored model.think from the file, because openai doesn't use it",
       'model.provider is now openai, but model.name is still qwen3:8b, from the file',
     ]);
     expect(load('model.provider=openai', 'model.name=gpt-5-mini').notes).toHaveLength(1);
@@ -99,7 +99,7 @@ describe('a change of provider or kind', () => {
     const { config, notes } = load('policy.kind=linear');
     expect(config.policy).toEqual({ kind: 'linear', bias: true, low: -3, high: 6, decimals: 1 });
     expect(notes).toEqual([
-      'policy.kind=linear: ignored policy.form, policy.discretize from the file, which linear does not have',
+      "policy.kind=linear: ignored policy.form, policy.discretize from the file, because linear doesn't use them",
     ]);
   });
 

@@ -97,7 +97,7 @@ describe('the ids', () => {
 
   test.each([
     ['HalfCheetah-v4', 'HalfCheetah-v5', /rewards and observations of v4 are the same/],
-    ['Hopper-v2', 'Hopper-v5', /healthy reward on the step that falls[\s\S]*mujoco-py/],
+    ['Hopper-v2', 'Hopper-v5', /healthy reward for the last step[\s\S]*mujoco-py/],
     ['Reacher-v0', 'Reacher-v5', /eleventh number/],
     ['InvertedDoublePendulum-v4', 'InvertedDoublePendulum-v5', /two more numbers/],
     ['DoubleInvertedPendulum-v0', 'InvertedDoublePendulum-v5', /its name in Gymnasium/],
@@ -133,6 +133,8 @@ describe('the ids', () => {
     ['gymnasium:Ant-v5', /runs in another program[\s\S]*openEnvironment/],
     ['openenv:ws://localhost:1', /runs in another program[\s\S]*openEnvironment/],
     ['gym:CartPole-v1', /omit the prefix: CartPole-v1 is built in/],
+    ['text:cookin', /unknown environment[\s\S]*did you mean text:cooking\?/],
+    ['bandti', /unknown environment[\s\S]*did you mean bandit\?/],
     ['ALE/Pong-v5', /ALE\/ environments are not supported[\s\S]*gymnasium:ALE\/Pong-v5/],
     ['constructor', /unknown environment/],
   ])('%j is refused', async (id, message) => {

@@ -204,7 +204,7 @@ describe('what is refused', () => {
     [['evaluation.workers=2'], /evaluation\.workers: can't be changed during a run[\s\S]*policyloop stop/],
     [['limits.total.calls=9'], /limits\.total/],
     [['iterations=none'], /iterations/],
-    [['limits.calls=500'], /already has this value/],
+    [['limits.calls=500'], /already has these settings/],
     [[], /overrides: /],
   ])('to set %j', async (overrides, message) => {
     const { cwd, done, path } = workplace();

@@ -203,4 +203,13 @@ describe('Q-tables', () => {
   ])('refuse %s', (_name, config, environment, message) => {
     expect(() => createPolicyFamily(config, environment)).toThrow(message);
   });
+
+  it('can bin discrete observations if there are too many for a table', () => {
+    const create = (config: QTableConfig) =>
+      createPolicyFamily(config, withSpaces(discrete(30_000), discrete(2)));
+    expect(() => create(table)).toThrow(/group the states into bins with policy\.discretize/);
+    const binned = create({ ...table, discretize: [{ low: 0, high: 30_000, bins: 10 }] });
+    expect(binned.parameters.count).toBe(10);
+    expect(binned.build([0, 1, 0, 1, 0, 1, 0, 1, 0, 1])(3_000)).toBe(1);
+  });
 });

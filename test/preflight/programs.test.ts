@@ -35,7 +35,7 @@ test('programs: an answer that is too long', async () => {
   const { findings } = await made({ model: { provider: 'openai', name: 'gpt-x', maxTokens: 200 } });
   const [finding] = findings.filter(({ level }) => level !== 'ok');
   expect(finding).toMatchObject({ field: 'model.maxTokens' });
-  expect(finding?.message).toMatch(/^an answer of a program may take about/);
+  expect(finding?.message).toMatch(/^an answer with a program may take about/);
   expect(JSON.stringify(finding)).not.toContain('parameters');
 });
 

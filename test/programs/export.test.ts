@@ -147,6 +147,7 @@ describe('exported programs', () => {
     expect(programIn('export function act() {}\nexport const a = 1;\nexport default act;\n')).toBe(
       'function act() {}\nconst a = 1;\n\n',
     );
+    expect(programIn('export {\n  act,\n};\nconst a = 1;\n')).toBe('\n\n\nconst a = 1;\n');
     expect(programIn(cartPole[1]!)).toBe(cartPole[1]);
   });
 });

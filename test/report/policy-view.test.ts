@@ -104,7 +104,7 @@ describe('a network', () => {
     expect(shown).toContain('position 10 20 velocity 30 40 bias 50 −60');
     expect(shown).toContain('These 15 weights are derived from 1 parameter');
     expect(policyLines(projected, { ...spec, count: 1 }, [5], labels, undefined).join('\n')).toMatch(
-      /^params\[0\]: 5\.0\n\nthese define 15 weights in a random subspace of rank 1 \(seed 4\)/,
+      /^params\[0\]: 5\.0\n\nthese parameters define 15 weights in a random subspace of rank 1 \(seed 4\)/,
     );
   });
 });

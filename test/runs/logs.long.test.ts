@@ -137,7 +137,7 @@ describe('the report of a long run', () => {
     const page = readFileSync(await writeReport(path), 'utf8');
     expect(page.length).toBeLessThan(4_000_000);
     expect(page).toMatch(/\d+ of 6\D?000 proposals: the first and last/);
-    expect(page).toContain('policyloop show run --iteration 12');
+    expect(page).toContain('policyloop show run --iteration N');
     for (const id of ['iteration-1-0', 'iteration-1500-3']) expect(page).toContain(`id="${id}"`);
     // Every link within the page leads somewhere.
     const ids = new Set([...page.matchAll(/ id="([^"]+)"/g)].map(([, id]) => id));

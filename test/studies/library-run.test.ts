@@ -172,6 +172,8 @@ it('writes nothing where something is wrong', async () => {
   await expect(
     run({ ...quick, model: { provider: 'random' } }, { runsDir, environment: stepless as UserEnvironment }),
   ).rejects.toThrow('the environment custom:guess has no member step');
+  const object = run(config, { runsDir, environment: class Guess {} as unknown as UserEnvironment });
+  await expect(object).rejects.toThrow('the environment custom:Guess must be an object');
   await expect(run({ ...config, repeats: 2 }, { runsDir, model: model(10) })).rejects.toThrow('repeats');
   expect(existsSync(runsDir) ? readdirSync(runsDir) : []).toEqual([]);
 });

@@ -264,7 +264,7 @@ describe('actions', () => {
     expect(refused.body.error!.message).toContain('a process is still writing to this directory');
     expect(existsSync(join(place, 'lake'))).toBe(true);
     expect((await post('/api/remove', { of: ['lake', 'best-1', nameOf(1, 1)] })).body.text).toBe(
-      'moved 2 to the trash',
+      'moved 2 items to the trash',
     );
     expect(existsSync(join(place, '.trash', 'best-1', 'seed-1', 'manifest.json'))).toBe(true);
     expect(existsSync(join(place, 'lake'))).toBe(false);

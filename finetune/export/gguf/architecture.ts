@@ -44,8 +44,8 @@ export function contextOf(config: DecoderConfig): number {
 function refused(config: DecoderConfig, what: string): UserError {
   return new UserError({
     field: 'config.json',
-    message: `llama.cpp’s ${ggufArchitecture(config)} doesn’t support ${what}`,
-    remedy: 'use a server that supports it',
+    message: `llama.cpp's ${ggufArchitecture(config)} doesn't support ${what}`,
+    remedy: 'serve the model directory with policyloop serve, or with another server that supports it',
   });
 }
 
@@ -215,7 +215,7 @@ const own: Readonly<Record<string, (config: DecoderConfig) => Own>> = {
     if (queryGrowth === undefined) return {};
     const rope = layers[0]!.rope!;
     if (rope.scaling !== 'yarn' || rope.originalContext !== queryGrowth.context)
-      throw refused(config, 'query scaling whose original context differs from yarn’s');
+      throw refused(config, "query scaling whose original context differs from yarn's");
     return { 'attention.temperature_scale': float32(queryGrowth.beta) };
   },
   gpt2: () => ({}),

@@ -31,7 +31,7 @@ export function* ggufParts(metadata: GgufMetadata, tensors: readonly GgufTensor[
   }
 }
 
-/** Size of all tensors in bytes, without metadata. */
+/** Size of all tensors in bytes, with padding but without metadata. */
 export function tensorBytes(tensors: readonly GgufTensor[]): number {
   return tensors.reduce((sum, { byteLength }) => sum + aligned(byteLength), 0);
 }

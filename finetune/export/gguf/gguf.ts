@@ -35,7 +35,8 @@ export interface WrittenGguf {
 /**
  * @param adapter merged while writing, with a single rounding; a GGUF file's other tensors are copied unchanged
  * @param output must not exist; appears only when it is complete
- * @throws UserError if llama.cpp doesn't support the model, or the disk is full; or the reason of `hooks.signal`
+ * @throws UserError if the output exists, llama.cpp doesn't support the model, or the disk is full; the reason of
+ * `hooks.signal` if it aborts
  */
 export async function writeGguf(
   model: string,
@@ -91,7 +92,7 @@ function exported(
   };
 }
 
-/** GGUF's `general.file_type` for each type of the matrices. */
+/** GGUF's `general.file_type` by the type of the matrices. */
 const fileTypes: Readonly<Record<GgufTensorType, number>> = { F32: 0, F16: 1, Q8_0: 7, BF16: 32 };
 
 /** Keys that don't apply to the new file: file type, alignment and split information. */
@@ -114,7 +115,8 @@ function mergedGguf(
       field: 'model',
       value: model,
       message: 'this is already a GGUF file',
-      remedy: 'pass an adapter that was trained on it: finetune gguf tuned/adapter --out tuned.gguf',
+      remedy:
+        'pass an adapter that was trained on it: policyloop finetune gguf tuned/adapter --out tuned.gguf',
     });
   const gguf = openGguf(model);
   const weights = ggufTensors(gguf);

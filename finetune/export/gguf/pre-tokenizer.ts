@@ -50,7 +50,7 @@ export function improverMerges(tokens: readonly string[]): readonly Merge[] {
 const numbers = (count: number): readonly string[] =>
   count === 0 ? [''] : numbers(count - 1).flatMap((number) => digits.map((digit) => number + digit));
 
-/** Numbers of up to three digits after a sign, built from the left: `[64` is part of a key, `-12` of a decimal. */
+/** Numbers of up to three digits after `[` (in a key) or `-` (in a decimal), built from the left. */
 const numbersAfter = (sign: string): Merge[] =>
   [0, 1, 2].flatMap((count) =>
     numbers(count).flatMap((number) => digits.map((digit) => [sign + number, digit] as const)),
@@ -96,7 +96,7 @@ export function sentencePieceScores(
 }
 
 /**
- * tokenizer.json ranks pairs, whereas SentencePiece scores only the merged piece. Both agree if every pair of pieces
+ * tokenizer.json ranks pairs, whereas SentencePiece scores only the merged piece. The two agree if every pair of pieces
  * that forms a piece is a merge, and all merges that form the same piece are consecutive.
  */
 function scoresOfMerges(
@@ -120,7 +120,7 @@ function scoresOfMerges(
       const [left, right] = [characters.slice(0, cut).join(''), characters.slice(cut).join('')];
       const possible = vocabulary.has(left) && vocabulary.has(right);
       if (possible && !pairs.has(`${left}\0${right}`))
-        throw inexpressible(directory, `${left} and ${right} form ${piece} but aren’t merged`);
+        throw inexpressible(directory, `${left} and ${right} form ${piece} but aren't merged`);
     }
   }
   return scores;
@@ -130,8 +130,8 @@ function inexpressible(directory: string, reason: string): UserError {
   return new UserError({
     file: path.join(directory, 'tokenizer.json'),
     field: 'model.merges',
-    message: `SentencePiece’s scores can’t express the order of these merges: ${reason}`,
-    remedy: 'add the model’s tokenizer.model to the directory; the export reads the scores from it',
+    message: `SentencePiece's scores can't express the order of these merges: ${reason}`,
+    remedy: "add the model's tokenizer.model to the directory; the export reads the scores from it",
   });
 }
 
@@ -232,7 +232,7 @@ export function preTokenizerName(preTokenizer: unknown, ignoreMerges: boolean, f
     message: 'llama.cpp has no known rule that splits text like this tokenizer',
     alternatives: known.map(({ models }) => `like ${models}`),
     remedy:
-      'merge the adapter (policyloop finetune merge) and convert the result with llama.cpp’s own script',
+      "merge the adapter (`policyloop finetune merge`), and convert the result with llama.cpp's convert_hf_to_gguf.py",
   });
 }
 

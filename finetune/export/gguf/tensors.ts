@@ -44,10 +44,10 @@ export function ggufArchitecture({ architecture }: DecoderConfig): string {
   throw new UserError({
     field: 'model_type',
     value: architecture,
-    message: 'models of this family can’t be exported to GGUF',
+    message: "models of this family can't be exported to GGUF",
     alternatives: Object.keys(architectures),
     remedy:
-      'merge the adapter (`finetune merge`) and convert the directory with llama.cpp’s convert_hf_to_gguf.py',
+      "merge the adapter (`policyloop finetune merge`), and convert the result with llama.cpp's convert_hf_to_gguf.py",
   });
 }
 
@@ -68,7 +68,7 @@ export function fileTensors(
           file: weight.file,
           field: name,
           value: weight.shape,
-          message: 'the tensor’s shape doesn’t match config.json',
+          message: "the tensor's shape doesn't match config.json",
           alternatives: [shape.join(' × ')],
         });
       const form = fileForm(config, name);
@@ -105,7 +105,7 @@ export const bytesPerElement: Readonly<Record<GgufTensorType, number>> = {
 
 /** @throws UserError if a weight is too large for float16 */
 export function encode(values: Float32Array, type: GgufTensorType, name: string): Uint8Array {
-  if (type === 'F16') requireHalves(values, name);
+  if (type === 'F16') requireHalves(values, name, ['--dtype bf16', '--dtype f32']);
   return type === 'Q8_0' ? encodeQ8(values) : encodeFloats(values, type);
 }
 

@@ -89,7 +89,7 @@ function listTokens({ model, added_tokens: added }: Tokenizer, rows: number, fil
     throw new UserError({
       file,
       value: tokens.length,
-      message: `the tokenizer has more tokens than the model’s embedding has rows (${rows})`,
+      message: `the tokenizer has more tokens than the model's embedding has rows (${rows})`,
       remedy: 'check that tokenizer.json and config.json belong together',
     });
   return tokens.map((token, id) => token ?? { text: `[PAD${id}]`, kind: tokenKinds.unused });
@@ -101,7 +101,7 @@ function byteLevelModel({ model, normalizer, pre_tokenizer }: Tokenizer, tokens:
       file,
       field: 'normalizer',
       value: normalizer.type,
-      message: 'llama.cpp can’t normalize text like this tokenizer',
+      message: "llama.cpp can't normalize text like this tokenizer",
       alternatives: ['NFC', 'none'],
     });
   const pre = preTokenizerName(pre_tokenizer, model.ignore_merges, file);
@@ -160,7 +160,7 @@ function pairs(merges: Tokenizer['model']['merges']): [string, string][] {
   );
 }
 
-/** True if every text gets a leading space. False for `prepend_scheme: first`: text after a control token gets none. */
+/** True if every text gets a leading space. With `prepend_scheme: first`, text after a control token doesn't. */
 function addsSpace({ normalizer, pre_tokenizer }: Tokenizer): boolean {
   const normalizers = z
     .looseObject({ normalizers: z.array(stepSchema).default([]) })

@@ -15,7 +15,7 @@ import type { AdaptedModel } from '../base-model.js';
 import { addedBos } from '../gguf/vocabulary.js';
 import { ollamaTemplate } from './template.js';
 
-/** Largest context that a Modelfile requests, in tokens. Ollama's default is short, but memory grows with it. */
+/** Largest context that a Modelfile requests, in tokens: longer than Ollama's default, but not too long for memory. */
 const contextLimit = 8192;
 
 export interface Modelfile {
@@ -61,8 +61,8 @@ export function ggufModelfile(
 
 /**
  * Returns a Modelfile that adds the adapter to a model that Ollama already has.
- * @param place path to the adapter's GGUF file; Ollama rejects PEFT's files and ignores use_rslora
- * @throws UserError if Ollama doesn't support this kind of adapter, or adapters for this architecture
+ * @param place path to the adapter's GGUF file, because Ollama rejects PEFT's files and ignores use_rslora
+ * @throws UserError if Ollama doesn't support the adapter or its architecture, or a name can't be in a Modelfile
  */
 export function adapterModelfile(
   { model, adapter }: AdaptedModel,

@@ -5,7 +5,7 @@ import type { ChatTemplate } from '../../../src/models/local/tokens/chat-templat
 /** The text that a template puts around messages. A conversation is [system] user (assistant user)*. */
 interface ChatFormat {
   readonly system: SystemFormat;
-  /** Text at the start if there is no system message. */
+  /** Text at the start, unless a system message comes first. */
   readonly withoutSystem: string;
   readonly user: Frame;
   readonly assistant: Frame;

@@ -76,7 +76,7 @@ export class RunLearner implements Learner {
     // Copy the values, because the originals also serve as the reference.
     this.#state =
       found?.state ?? freshState(parameters.map((one) => ({ ...one, values: one.values.slice() })));
-    // A killed process may have left an adapter that is newer or incomplete.
+    // A killed process may have left an adapter that is newer than the state, or incomplete.
     rmSync(this.#directory, { recursive: true, force: true });
     if (this.#state.step > 0) this.#writeAdapter();
   }
@@ -240,7 +240,7 @@ function episodeOfAnswer(
   return episodeOf({ turns: [{ reply, reward, valid: kind === 'evaluated' }], truncated: false });
 }
 
-/** Number of states to keep: an iteration is logged only after the next begins, so resuming may go back two updates. */
+/** Number of states to keep. An iteration may reach the disk only after the next begins, so a crash can undo two. */
 const kept = 3;
 
 const stateFile = /^after-(\d+)\.safetensors$/;

@@ -4,7 +4,7 @@ import { UserError } from '../../../src/base/errors.js';
 import { isLearningConfig } from '../../../src/config/file.js';
 import { type Finding, found } from '../../../src/preflight/findings.js';
 
-/** Returns undefined for other configs. Loads the trainer's code only if needed; `offline` skips the trial update. */
+/** Checks a config of `finetune rl`; undefined for other and unreadable configs. `offline` skips the trial update. */
 export async function checkLearning(
   { file, overrides }: { readonly file: string; readonly overrides: readonly string[] },
   offline: boolean,

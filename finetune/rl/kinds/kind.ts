@@ -1,6 +1,6 @@
 import { isNumericConfig, loadNumericConfig } from '../numeric/numeric-config.js';
 
-/** @throws UserError if the config doesn't exist or an override is malformed */
+/** @throws UserError if the config can't be read or an override is malformed */
 export async function rlKind(file: string, overrides: readonly string[], cwd: string) {
   if (isNumericConfig(file, overrides, cwd)) {
     const { numeric } = await import('../numeric/numeric.js');

@@ -11,19 +11,19 @@ export const wasChosen = (allowed: readonly number[] | null): boolean => allowed
 export interface RlTask {
   /** Plays `size` episodes from each start; `seed` is for sampling. */
   play(sampler: Sampler, starts: readonly number[], size: number, seed: number): Promise<readonly Group[]>;
-  /** Evaluates the model on starts that training never uses; `seed` is for sampling. */
+  /** Evaluates the model on held-out starts or runs; `seed` is for sampling. */
   measure(sampler: Sampler, starts: readonly number[], seed: number): Promise<Measured>;
   /** State that the next groups depend on, in addition to the starts; stored in checkpoints. */
   readonly progress?: { save(): string; restore(saved: string): Promise<void> };
-  /** Hash of the user's own prompt set, including its partials; a resumed training needs the same. */
+  /** Hash of the user's own prompt set, including its partials; it must be unchanged when training resumes. */
   readonly prompts?: string;
-  /** Results of baseline searches on the held-out tasks. */
+  /** Results of baseline searches on the held-out runs. */
   baselines?(): Promise<readonly Baseline[]>;
   close(): Promise<void>;
 }
 
 interface Measured {
-  /** One value per start; the weights with the highest mean count as the best. */
+  /** One value per start or held-out run; the weights with the highest mean count as the best. */
   readonly values: readonly number[];
   readonly policyReturn?: number | undefined;
   readonly bestReturn?: number | undefined;
@@ -46,7 +46,7 @@ export interface SampledSequence extends TokenSequence {
 }
 
 export interface Episode {
-  /** The environment's message in each turn, which shows the current state; empty for answers of a proposer. */
+  /** The environment's message in each turn, which shows the current state; '' for answers of a proposer. */
   readonly states: readonly string[];
   readonly sequences: readonly SampledSequence[];
   readonly rewards: readonly number[];
@@ -78,7 +78,7 @@ export function episodeOf({
   };
 }
 
-/** Joins turns whose prompts continue the previous tokens. Drops tokens after the last trained one. */
+/** Joins turns whose prompts continue the previous tokens. Drops the tokens after each sequence's last trained one. */
 function sequencesOf(turns: readonly Pick<Played, 'reply'>[]): Pick<Episode, 'sequences' | 'ends'> {
   const completions: Completion[] = [];
   /** Cumulative number of trained tokens at the end of each turn. */

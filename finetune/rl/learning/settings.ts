@@ -18,7 +18,9 @@ export const learningSettings = z.strictObject({
   model: z
     .string()
     .min(1)
-    .describe('Model directory; `package:models/tiny-bytes` is for training from scratch')
+    .describe(
+      'Model directory, or GGUF file with method lora; `package:models/tiny-bytes` is for training from scratch',
+    )
     .meta({ format: 'path' }),
   objective: objectiveSchema.describe('What an update maximizes'),
   output: shared.output,
@@ -31,7 +33,7 @@ export const learningSettings = z.strictObject({
     .enum(advantageScales)
     .default('group')
     .describe(
-      "Divide advantages by the group's or the batch's standard deviation, or not at all (grpo, reinforce)",
+      "For grpo and reinforce: divide advantages by the standard deviation of the group or the batch, or don't",
     ),
   limits: limitsSchema,
   learningRate: shared.learningRate(1e-5),

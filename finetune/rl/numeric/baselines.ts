@@ -23,7 +23,7 @@ const episodesEach = 5;
 /** First spawn keys of the random streams: for candidates, and for the episodes that evaluate them. */
 const streams = { candidates: 30, episodes: 31 } as const;
 
-/** Searches linear policies for vector observations, Q-tables for discrete ones; `episodes` is the budget. */
+/** Searches linear policies for vector observations, and Q-tables for discrete ones; `episodes` is the budget. */
 export async function playBaseline(
   name: BaselineName,
   environment: Environment,

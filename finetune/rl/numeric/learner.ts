@@ -1,4 +1,4 @@
-/** The learner: holds and updates the policy, the value function and the normalization. */
+/** The learner of a numeric policy: updates the policy, the value function and the normalization. */
 import type { EnvironmentSpec } from '../../../src/environments/environment.js';
 import { createGenerator, deriveSeeds } from '../../../src/random/generator.js';
 import { zeroMoments } from '../../engine/optimisers.js';
@@ -29,13 +29,13 @@ import type { NumericConfig } from './numeric-config.js';
 const streams = { policy: 20, value: 21, order: 22, numbers: 23 } as const;
 
 export interface LearnerState extends PpoState {
-  /** Mean and squared deviations of the training observations. */
+  /** Mean and sum of squared deviations of the training observations. */
   readonly observed: RunningMoments;
-  /** Number of completed updates, and of the episodes and steps played for them. */
+  /** Number of completed updates; `episodes` and `steps` count what was played for them. */
   updates: number;
   episodes: number;
   steps: number;
-  /** The update after which the policy was last evaluated. */
+  /** The update after which the policy was last evaluated; 0 before the first evaluation. */
   evaluated: number;
 }
 

@@ -44,10 +44,10 @@ const policySchema = z.discriminatedUnion('kind', [
 
 const ppoSchema = z.strictObject({
   kind: z.literal('ppo').describe('Proximal policy optimization'),
-  clip: positive.default(0.2).describe('Clip probability ratios to 1 ± this'),
+  clip: positive.default(0.2).describe('Clip probability ratios to 1 ± this value'),
   valueClip: positive
     .optional()
-    .describe('Clip value estimates to ± this around the previous ones (default: no clipping)'),
+    .describe('Clip value estimates to ± this value around the previous ones (default: no clipping)'),
   epochs: count(1).default(10).describe('Passes over a batch'),
   minibatchSteps: count(1).default(64).describe('Environment steps per optimizer step'),
   entropy: z.number().min(0).default(0).describe('Weight of the entropy bonus'),
@@ -107,11 +107,11 @@ const settings = z.strictObject({
       episodes: count(1).default(25).describe('Episodes per evaluation, with the most probable actions'),
     })
     .prefault({})
-    .describe('Evaluations that select the best weights, on starts that training never uses'),
+    .describe('Evaluations that select the best weights, with seeds that training never uses'),
   baselines: z
     .array(z.enum(baselineNames))
     .default(['random', 'hill-climb', 'cma-es'])
-    .describe('Baseline searches over simple policies, with the same number of episodes'),
+    .describe('Baseline searches over simple policies, with about the same number of episodes'),
   checkpointEvery: shared.checkpointEvery(5, 'Updates'),
   threads: count(1).default(1).describe('CPU threads'),
 });

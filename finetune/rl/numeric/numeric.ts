@@ -41,7 +41,7 @@ export interface NumericSummary extends SessionSummary {
   /** Number of training episodes; `steps` is the number of steps in them. */
   readonly episodes: number;
   readonly steps: number;
-  /** Mean return of the best policy on held-out episodes that were used for nothing else; null if interrupted. */
+  /** Mean return of the best policy on episodes that neither trained nor selected it; null if interrupted. */
   readonly meanReturn: number | null;
   /** Mean return of each baseline search on the same episodes, by name. */
   readonly baselines: Readonly<Record<string, number>>;
@@ -79,7 +79,7 @@ export async function numeric(
       more({ baselines, returns }) {
         const all = [...(returns === undefined ? [] : [{ name: 'this policy', returns }]), ...baselines];
         const scores = all.map((one) => `${one.name} ${formatNumber(mean(one.returns), 4)}`);
-        return scores.length === 0 ? [] : [`at the end mean return of ${scores.join(', ')}`];
+        return scores.length === 0 ? [] : [`returns    ${scores.join(', ')} (means over the final episodes)`];
       },
     },
     args,

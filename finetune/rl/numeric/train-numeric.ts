@@ -38,7 +38,7 @@ export type NumericEvent =
       readonly best: boolean;
     }
   | { readonly kind: 'checkpoint'; readonly step: number }
-  /** `episodes`: number of training episodes. `returns`: of final episodes, whose starts were used for nothing else. */
+  /** `episodes`: training episodes. `returns`: returns of the final episodes, whose seeds weren't used before. */
   | {
       readonly kind: 'final';
       readonly step: number;
@@ -64,7 +64,7 @@ export interface NumericOutcome {
   readonly step: number;
   readonly episodes: number;
   readonly steps: number;
-  /** Returns of the best policy on seeds that were used for nothing else; undefined if interrupted. */
+  /** Returns of the best policy on episodes that neither trained nor selected it; undefined if interrupted. */
   readonly returns: readonly number[] | undefined;
   readonly baselines: readonly NumericBaseline[];
   readonly result: string | undefined;
@@ -174,7 +174,7 @@ export async function update(
   if (state.theta.some((value) => !Number.isFinite(value)))
     throw new FailedWork({
       message: `the policy's parameters aren't finite after update ${state.updates}`,
-      remedy: 'lower the learning rate or algorithm.maxKl',
+      remedy: 'lower algorithm.learningRate (ppo) or algorithm.maxKl (trpo)',
     });
   return {
     kind: 'step',
@@ -207,7 +207,7 @@ async function judge(
   };
 }
 
-/** Returns of one episode per seed, with the most probable actions; undefined if stopped. */
+/** Plays one episode per seed with the most probable actions. @returns the episodes' returns; undefined if stopped */
 async function play(
   { environments, hooks, learner }: OpenedTraining,
   policy: Pick<LearnerState, 'theta' | 'observed'>,
@@ -240,7 +240,7 @@ function progressOf({ updates, maxEpisodes }: NumericConfig, state: LearnerState
   return Math.max(state.updates / updates, maxEpisodes === undefined ? 0 : state.episodes / maxEpisodes);
 }
 
-/** Training starts use seeds below 2³¹; evaluations use larger ones. */
+/** Training starts use seeds below 2³¹; evaluations use seeds from 2³¹ on. */
 function trainingStart(seed: number, episode: number): Start {
   const random = createGenerator(seed, [streams.starts, episode]);
   return { seed: random.integers(0, 2 ** 31), actionSeed: random.integers(0, 2 ** 31) };
@@ -262,7 +262,7 @@ async function openEnvironments(
     throw new UserError({
       field: 'environment',
       value: id,
-      message: 'this environment runs in another program, where numeric policies can’t learn',
+      message: 'numeric policies can’t learn in an environment that runs in another program',
       remedy: 'choose a built-in environment, or your own module (./my-env.js)',
     });
   const replacement = replacementFor(id);

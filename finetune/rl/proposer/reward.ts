@@ -7,7 +7,7 @@ import { largest, smallest, standardDeviation } from '../../../src/statistics/de
 import type { SampledReply } from '../../engine/sampler.js';
 import { type Episode, episodeOf } from '../learning/episode.js';
 
-/** One answer to a prompt and its evaluation. */
+/** An answer to a prompt, with its evaluation if it could be parsed. */
 export type Candidate =
   | (Evaluated & {
       readonly kind: 'evaluated';
@@ -15,7 +15,6 @@ export type Candidate =
       /** Return of each episode. All candidates of a run and the best policy before them play the same episodes. */
       readonly returns: readonly number[];
     })
-  /** A reply that can't be parsed, which isn't an error. */
   | { readonly kind: 'unreadable'; readonly text: string; readonly failure: ParseFailureKind };
 
 export interface CandidateGroup {

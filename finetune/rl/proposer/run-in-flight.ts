@@ -136,7 +136,7 @@ export interface PlayedBaseline {
   readonly episodes: number;
 }
 
-/** Each search gets as many evaluations as the model, on the same episodes, after the same random policies. */
+/** Runs baseline searches with the model's number of evaluations, on the same episodes, after the same warm-up. */
 export function playBaselines(
   names: readonly BaselineName[],
   configs: readonly Config[],

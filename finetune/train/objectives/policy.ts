@@ -1,4 +1,4 @@
-/** Objectives of policy updates. */
+/** Objectives of reinforcement learning: GRPO and its variants, RLOO, REINFORCE, and PPO (see `ppo.ts`). */
 import type {
   CommonSettings,
   GrpoSettings,
@@ -62,7 +62,7 @@ function policyGradient(
   };
 }
 
-/** Policy gradient (Williams 1992): −(1/N) Σ A·log π over N completions; valid for the policy that sampled them. */
+/** Policy gradient (Williams 1992): −(1/N) Σ A·log π over N completions, which π itself must have sampled. */
 const reinforce = (settings: ReinforceSettings, context: PolicyContext): PolicyObjective =>
   policyGradient(
     settings,

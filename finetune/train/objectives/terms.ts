@@ -1,4 +1,4 @@
-/** Building blocks of objectives: sums over sequences, ratios, the clipped surrogate, KL. */
+/** Building blocks of objectives: sums over sequences, ratios, the clipped surrogate and KL. */
 import type {
   ClipSettings,
   CommonSettings,

@@ -19,7 +19,7 @@ import { toolOf } from '../tool-turns.js';
 import { type EnvironmentView, environmentSets, viewOf } from './views.js';
 
 export interface PromptedAgent extends CompleteAgent {
-  /** SHA-256 of the set's templates; empty for `plain`. */
+  /** SHA-256 of the set's templates and their partials; empty for `plain`. */
   readonly hash: string;
 }
 
@@ -27,7 +27,7 @@ export interface AgentOptions {
   readonly environment: EnvironmentSpec;
   readonly options: Readonly<Record<string, unknown>>;
   readonly maxSteps: number;
-  /** Name of a built-in set, path of a folder, or `plain`; defaults to the environment's own set. */
+  /** Name of a built-in set, path of a folder, or `plain`; the default depends on the environment. */
   readonly prompts?: string | undefined;
   readonly reading: Reading;
   readonly field: string;
@@ -36,7 +36,7 @@ export interface AgentOptions {
 const plain = 'plain';
 const fileNames = ['system', 'observation', 'ask-again'] as const;
 
-/** Opens the agent of a prompt set, or the generic one for `plain`. @throws UserError if the set is missing or invalid */
+/** Opens a prompt set's agent, or the generic one for `plain`. @throws UserError if the set is missing or invalid */
 export function openAgent(given: AgentOptions): PromptedAgent {
   const { environment, options, reading } = given;
   const view = viewOf(environment.id, options);
@@ -161,7 +161,7 @@ const actions = z
 
 const vector = maybe('Set if an action is a list of numbers', {
   length: count('Number of components'),
-  numbers: text('`number`, `numbers` or `whole numbers`'),
+  numbers: text('`number` or `numbers`, preceded by `whole` if the components are integers'),
   several: flag('True if there is more than one component'),
   example: text('Example: a list of zeros'),
 });

@@ -13,7 +13,7 @@ export interface EnvironmentView {
   readonly words: readonly string[];
   /** An arbitrary observation. */
   readonly sample: Observation;
-  /** The parts of an observation by name: `state` in templates. */
+  /** The parts of an observation by name, which templates use as `state`. */
   state(observation: Observation): Facts;
 }
 

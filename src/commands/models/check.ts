@@ -14,7 +14,10 @@ export const options = (y: Argv) =>
       describe:
         'Directory of a Hugging Face model or of a LoRA adapter, a GGUF file, `ollama:…` or `hf:…` (default: the embedded model)',
     })
-    .option('quantization', { ...kinds.text, describe: 'Measure the quality lost with int8 or int4 weights' })
+    .option('quantization', {
+      ...kinds.text,
+      describe: 'Measure the quality lost with this quantization, e.g. int4',
+    })
     .option('base', {
       ...kinds.text,
       describe: 'Base model for an adapter (default: the model named in the adapter)',

@@ -45,7 +45,7 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
     return 0;
   } catch (error) {
     if (!context.stop.finish.aborted) throw error;
-    context.note('interrupted: complete files are kept; run `models pull` again for the rest');
+    context.note('interrupted: complete files are kept; run policyloop models pull again for the rest');
     return exitCodes.interrupted;
   } finally {
     progress.close();

@@ -47,7 +47,7 @@ const tables = 'export';
 
 type Context = Pick<CommandContext, 'cwd' | 'print'>;
 
-/** `export <runs..>` exports tables, `export program <run>` a program. */
+/** `export <runs..>` exports tables or curves, `export program <run>` a program. */
 export async function execute(args: Args, { cwd, print }: Context): Promise<number> {
   const [subject, run, ...more] = args.runs;
   if (subject === 'program' && run !== undefined) {

@@ -36,7 +36,7 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
     throw new UserError({
       field: 'overrides',
       value: overrides.join(' '),
-      message: 'changes nothing: the run already has this value',
+      message: 'changes nothing: the run already has these settings',
     });
   };
   return steerRuns({ ...args, runs: [run] }, { action: 'set', overrides: [...overrides] }, context, check);

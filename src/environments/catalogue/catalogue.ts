@@ -36,7 +36,7 @@ const noOptions = z.strictObject({});
 const poleOptions = z.strictObject({ sutton_barto_reward: flag.default(false) });
 const carOptions = z.strictObject({ goal_velocity: z.number().default(0) });
 
-/** All built-in numeric environments. Gymnasium's keep their ids, options, defaults and time limits. */
+/** All built-in numeric environments. Those from Gymnasium keep their ids, options, defaults and time limits. */
 export const catalogue: readonly CatalogueEntry[] = [
   entry('CartPole-v0', { maxSteps: 200 }, poleOptions, (options) => new CartPole(options)),
   entry('CartPole-v1', { maxSteps: 500 }, poleOptions, (options) => new CartPole(options)),
@@ -99,7 +99,7 @@ export const textCatalogue: readonly CatalogueEntry[] = [
   ),
 ];
 
-/** The entry for a TextWorld game: `textworld:` followed by the path of its `.json` or compiled story. */
+/** The entry for a TextWorld game, whose id is `textworld:` and the path of its `.json` or compiled story. */
 function textWorldEntry(id: string): CatalogueEntry {
   const file = id.slice(textWorldPrefix.length);
   if (isStory(file)) return entry(id, {}, noOptions, () => new TextGameTask(loadStory(file)));

@@ -1,4 +1,4 @@
-/** Facts for an environment's description template, computed from its options; none is ever missing. */
+/** Facts for an environment's description template, computed from its options and their defaults. */
 import { snakeCase } from '../options.js';
 import { randomMaze, sampleMaze } from '../props/maze.js';
 import { frozenLakeMaps } from '../toy-text/grid-walks.js';
@@ -166,8 +166,8 @@ const factsOf: Readonly<Record<string, (options: Options, id: string) => Facts>>
   MountainCarContinuous: carFacts,
   Pendulum: (options) => {
     const g = option(options, 'g', 10);
-    // Gravity 3g / 2l against torque 3u / ml², with l = m = 1 and |u| ≤ 2: if 1.5 g exceeds 6, the motor can't hold
-    // the pendulum horizontally.
+    // Gravity accelerates a horizontal pendulum by 3g / 2l, the torque u by 3u / ml². With l = m = 1 and |u| ≤ 2, the
+    // motor can't hold it if 1.5 g exceeds 6.
     return { g, gravity: short(1.5 * g), weakMotor: Math.abs(1.5 * g) > 6 };
   },
   FrozenLake: lakeFacts,

@@ -33,7 +33,7 @@ export function highestReturn(
   return lucky === undefined ? bestReturn(environment, steps)?.value : lucky(snakeCased(options), steps);
 }
 
-/** Upper bounds on an episode's return where luck can exceed `bounds`, or options invalidate them. */
+/** Upper bounds on an episode's return where a lucky episode can exceed the bound on the mean, or `bounds` has none. */
 const luckiest: Readonly<Record<string, (options: Options, steps: number) => number | undefined>> = {
   FrozenLake: (options) => {
     const rewards = option<readonly number[]>(options, 'reward_schedule', [1, 0, 0]);

@@ -15,7 +15,7 @@ const remoteTextWorlds = 'textworld-express:';
 export interface TextEnvironment extends EnvironmentSpec {
   /** Starts an episode; see `Environment`. */
   reset(seed?: number | bigint): { readonly observation: string; readonly info: TextInfo };
-  /** Executes a command; commands that aren't understood change nothing. @throws UserError like `Environment` */
+  /** Executes a command; one that isn't understood doesn't change the game. @throws UserError like `Environment` */
   step(command: string): Step & { readonly observation: string; readonly info: TextInfo };
   /** Commands that win the current game from its start, if known. */
   gold?(): readonly string[] | undefined;

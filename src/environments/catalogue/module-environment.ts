@@ -38,7 +38,7 @@ export interface UserEnvironment
     Pick<Environment, 'observationSpace' | 'actionSpace' | 'maxSteps' | 'stepSeconds' | 'frame' | 'close'> {
   /** Name in lists and prompts; environments from a module use the module's name. */
   readonly name?: string;
-  /** Alternative to `name`. */
+  /** Used if `name` is missing. */
   readonly id?: string;
   /** Starts an episode; the same seed must give the same episode. `random` is seeded with it. */
   reset(seed: number, random: RandomGenerator): Observation;
@@ -66,7 +66,8 @@ export function checkedEnvironment(made: unknown, id: string, file?: string): En
   const subject = file === undefined ? `the environment ${id}` : `the environment created by ${origin}`;
   const wrong = (message: string, more: Pick<Problem, 'value' | 'remedy'> = {}) =>
     new UserError({ ...(file && { file }), message, ...more });
-  if (!isRecord(made) || typeof made === 'function') throw wrong('create returned no environment');
+  if (!isRecord(made) || typeof made === 'function')
+    throw wrong(file === undefined ? `${subject} must be an object` : 'create returned no environment');
   const check = (name: string, isValid: (value: unknown) => boolean, expected: string) => {
     if (made[name] !== undefined && !isValid(made[name]))
       throw wrong(`${name} of ${subject} must be ${expected}`, { value: made[name] });

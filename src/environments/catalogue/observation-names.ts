@@ -28,7 +28,7 @@ function identifier(text: string): string | undefined {
   return /^[a-z][a-zA-Z0-9]{0,39}$/.test(name) && !(name in Array.prototype) ? name : undefined;
 }
 
-/** A built-in environment's names for this many components; omits leading names, whose positions are hidden. */
+/** A built-in environment's names for this many components; omits the leading names if those positions are hidden. */
 function named(id: string, dimensions: number): readonly string[] {
   const names = builtIn[environmentName(id)] ?? (id.startsWith('maze-') ? ['column', 'row'] : []);
   return names.length >= dimensions ? names.slice(names.length - dimensions) : [];

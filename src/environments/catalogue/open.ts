@@ -110,7 +110,7 @@ function find(id: string): CatalogueEntry {
 }
 
 function unknownEnvironment(id: string): UserError {
-  const ids = environmentIds();
+  const ids = [...environmentIds(), ...textEnvironmentIds()];
   const refuse = (message: string, remedy?: string, alternatives?: readonly string[]) =>
     new UserError({
       ...{ field: 'environment', value: id, message },
@@ -134,7 +134,7 @@ function unknownEnvironment(id: string): UserError {
     return refuse('unknown environment', `for a module, write a path with a slash: ./${id}`);
   }
   const prefix = /^[^:/]*[:/]/.exec(id)?.[0];
-  if (prefix !== undefined) {
+  if (prefix !== undefined && !textEnvironmentIds().some((known) => known.startsWith(prefix))) {
     const builtIn = ids.find((known) => equalButForCase(known, id.slice(prefix.length)));
     const remedy =
       builtIn === undefined

@@ -2,8 +2,8 @@
 const { fround } = Math;
 
 /**
- * True if Gymnasium would compute with this action in single precision. NumPy uses the dtype of the action's array; here, a
- * number that float32 can represent exactly counts as float32.
+ * True if Gymnasium would compute with this action in single precision. NumPy uses the dtype of the action's array;
+ * here, a number that float32 can represent exactly counts as float32.
  */
 export function isSingle(action: number): boolean {
   return fround(action) === action;

@@ -27,7 +27,7 @@ export function drawScene(scene: Scene, { model, state }: Simulation): Frame {
   return { view, shapes: [...surroundings(scene, view), ...solids, ...hingesOf(scene, model, state)] };
 }
 
-/** Draws hinges as dots that separate aligned limbs; omits those of background limbs, which would show through. */
+/** Draws hinges as dots that separate aligned limbs; omits hinges of background limbs, which would show through. */
 function hingesOf(scene: Scene, { geoms, hinges }: Model, { xanchor }: State): readonly Shape[] {
   const up = upOf(scene);
   return hinges.flatMap(({ joint, body }): readonly Shape[] => {
@@ -69,7 +69,7 @@ function shapesOf(geom: Geom, i: number, scene: Scene, state: State): readonly S
   return [line([centre[0] - x, centre[1] - y], [centre[0] + x, centre[1] + y], 2 * radius, role)];
 }
 
-/** Marks every metre if the view follows the agent, to show motion. Marks begin outside the view, so they don't pop up. */
+/** If the view follows the agent, marks every metre to show motion. Marks start outside the view, so none pops up. */
 function surroundings({ seenFrom, follow }: Scene, { min, max }: Frame['view']): readonly Shape[] {
   if (follow === undefined) return [];
   const xs = wholeNumbers(min[0], max[0]);
@@ -80,7 +80,7 @@ function surroundings({ seenFrom, follow }: Scene, { min, max }: Frame['view']):
   const grid = xs.flatMap((x) =>
     wholeNumbers(min[1], max[1]).flatMap((y) => [guide([x, y], [x + 1, y]), guide([x, y], [x, y + 1])]),
   );
-  // Labels stay near the lower edge, away from the agent, and snap to half metres so that they don't slide.
+  // Labels stay near the lower edge, away from the agent, and snap to half metres so they don't slide.
   const row = Math.ceil(2 * min[1]) / 2 + 0.16;
   return [...grid, ...xs.map((x) => metres(x, [x + 0.3, row], 0.2))];
 }

@@ -110,7 +110,7 @@ const stateParts = [
   'qfrc_constraint', // constraint forces on each joint
   'xpos', // three coordinates per body, in m; likewise for sites, joints and geoms
   'site_xpos',
-  'xanchor', // of the joints
+  'xanchor', // positions of the joints
   'geom_xpos',
   'geom_xmat', // a row-major rotation matrix per geom; column 2 is the axis of a capsule
 ] as const;

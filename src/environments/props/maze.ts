@@ -101,14 +101,14 @@ export function parseMaze(lines: readonly string[]): Maze {
     if (at < 0 || at !== text.lastIndexOf(letter) || row % 2 === 0 || column % 2 === 0) {
       throw problem(
         `the maze must have exactly one cell with ${letter}`,
-        'mark the start with S and the goal with G',
+        'mark one cell with S as the start and one with G as the goal',
       );
     }
     return { x: (column - 1) / 2, y: (row - 1) / 2 };
   }
 }
 
-/** Carves a maze from the top left corner by a random depth-first walk, then removes a share of the inner walls. */
+/** Carves a maze by a random depth-first walk from the top left, then removes a share of the remaining inner walls. */
 export function carveMaze(width: number, height: number, seed: number, loopShare: number): Maze {
   const random = createGenerator(seed);
   const lines = closedLines(width, height);
@@ -178,7 +178,11 @@ export function mazeSize(id: string): { readonly width: number; readonly height:
   return { width: sides[0]!, height: sides[1]! };
 }
 
-/** `layout` if given; otherwise 3 × 3 is the ProPS maze, and larger ones differ from gym-maze's. @throws UserError */
+/**
+ * Returns the maze of `layout`, if given; otherwise the ProPS paper's maze for 3 × 3, and a carved maze, which differs
+ * from gym-maze's, for other sizes.
+ * @throws UserError if `layout` isn't a valid maze
+ */
 export function sampleMaze(
   id: string,
   { layout }: { readonly layout?: readonly string[] | null | undefined },

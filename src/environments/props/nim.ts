@@ -20,7 +20,7 @@ export class Nim extends HeapGame {
     return super.step(action - 1);
   }
 
-  /** Draws all sticks in a row: those left, then the opponent's last move, then the agent's. */
+  /** Draws all sticks in a row: first those left, then those that the opponent and the agent took last. */
   frame(): Frame {
     const left = this.position;
     const [taken, answered] = [this.own?.take ?? 0, this.answer?.take ?? 0];

@@ -1,6 +1,6 @@
 /**
  * A child process that replies to each line of JSON with a line of JSON. Each request has its own mark, which precedes
- * the reply; other output and late or repeated replies are ignored.
+ * the reply, so other output and late or repeated replies aren't mistaken for it.
  */
 import { type ChildProcess, type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
@@ -13,7 +13,7 @@ import { type EnvironmentError, Exchange } from './remote-environment.js';
 /** Time allowed for the process to print a traceback, and to exit by itself before it is killed. */
 const graceMs = 1000;
 
-/** Maximum length of a reply in characters: three times a step of a thousand episodes with a thousand numbers each. */
+/** Maximum length of a reply in characters; enough for a step of 3,000 episodes with 1,000 numbers each. */
 const longestAnswer = 64 * 2 ** 20;
 
 export class BridgeProcess {

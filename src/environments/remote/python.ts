@@ -125,8 +125,8 @@ const started = z.object({ observations: z.array(observation) });
 const stepped = z.object({ steps: z.array(z.tuple([observation, z.number(), z.boolean(), z.boolean()])) });
 
 /**
- * Opens any Gymnasium environment in child processes (`bridge.py`). Arrays are flattened in C order, and dictionaries in
- * the order of their space; discrete values combined with real numbers become real numbers.
+ * Opens any Gymnasium environment in child processes (`bridge.py`). Arrays are flattened in C order, and dictionaries
+ * in the order of their space; discrete values combined with real numbers become real numbers.
  * @param id with the prefix: `gymnasium:Ant-v5`, `gymnasium:module:Env-v0`
  * @param options keyword arguments of `gymnasium.make`
  * @throws UserError if Python or a package is missing, or if Gymnasium can't create the environment
@@ -140,8 +140,7 @@ export async function openPythonEnvironment(
   const name = id.slice('gymnasium:'.length);
   const refusals: Refusals = ({ kind, message, details }) => {
     if (kind === 'import') {
-      const remedy = `${python} -m pip install ${packageOf(details)}`;
-      return { message: `a Python module is missing: ${message}`, remedy };
+      return { message: `a Python module is missing: ${message}`, remedy: remedyFor(details, python) };
     }
     if (kind === 'space') {
       const remedy =
@@ -195,7 +194,9 @@ const packages: Readonly<Record<string, string>> = {
   ale_py: '"gymnasium[atari]"',
 };
 
-function packageOf(module: string): string {
-  const unknown = `the package that provides ${module}, or set environment.modules to the folder of ${module}.py`;
-  return packages[module.split('.')[0]!] ?? unknown;
+function remedyFor(module: string, python: string): string {
+  const known = packages[module.split('.')[0]!];
+  return known === undefined
+    ? `install the package that provides ${module}, or set environment.modules to the folder of ${module}.py`
+    : `run ${python} -m pip install ${known}`;
 }

@@ -57,7 +57,7 @@ interface ExpressGame {
 /** Default step limit, as in the Python package. */
 const usualSteps = 100;
 
-/** Parses `textworld-express:GAME?numLocations=5` and other options. @throws UserError if either is invalid */
+/** Parses an id such as `textworld-express:coin?numLocations=5`, and options. @throws UserError if either is invalid */
 export function parseExpressGame(id: string, options: Readonly<Record<string, unknown>>): ExpressGame {
   const [name = '', ...query] = id.slice('textworld-express:'.length).split('?');
   const game = games.find((one) => one === name);
@@ -65,7 +65,7 @@ export function parseExpressGame(id: string, options: Readonly<Record<string, un
   const given = { ...options };
   for (const [key, value] of new URLSearchParams(query.join('?'))) {
     if (key in given)
-      throw new UserError({ field: key, message: `is set twice: in the id ${id} and in the options` });
+      throw new UserError({ field: key, message: `is set twice, in the id ${id} or in the options` });
     given[key] = numberOrFlag(value);
   }
   const schema = z.strictObject({ ...parameters[game], fold: z.enum(folds).default('train') });

@@ -49,7 +49,7 @@ export function drawActuators(
       for (let i = 0; i < n; i++) pushes[action * n + i] = -pushes[(action - 1) * n + i]!;
     }
   }
-  // With opposed pairs and an odd count, the last action does nothing. Without pairs, two pushes must oppose each other.
+  // With opposed pairs and an odd count, the last action does nothing. Without pairs, two pushes must be opposed.
   if (opposed && count % 2 === 1) pushes.fill(0, (count - 1) * n);
   if (kind === 'discrete' && !opposed) turnOne(pushes, n, plant.driven[0]!, random);
   const bound = random.choice([0.4, 1, 1, 2, 3]);
@@ -67,7 +67,7 @@ export function actionSpace({ kind, count, bound }: Actuators): Space {
   return kind === 'discrete' ? { kind, n: count } : symmetricBox(count, Math.fround(bound));
 }
 
-/** Writes an action's push. @returns its effort: for a vector, the mean square relative to the bound; otherwise, 0 or 1 */
+/** Writes an action's push. @returns its effort: a vector's mean square relative to the bound; otherwise, 0 or 1 */
 export function applyAction(actuators: Actuators, action: Action, push: Float64Array): number {
   const { pushes, count, bound, countsExcess } = actuators;
   const n = push.length;

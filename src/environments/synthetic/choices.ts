@@ -4,9 +4,9 @@ import { chance, type Draw, integerBetween, logUniform, permutation } from './di
 import { drawUnits } from './landscape.js';
 
 /**
- * 6 to 64 questions by default, each with a few possible answers. Either all answers together earn a reward at the end (S.
- * Kauffman's NK model: an answer's contribution depends on up to three others), or each correct answer earns 1 and the
- * first wrong one ends the episode. Observation: a number that identifies the question.
+ * A series of questions (by default, 6 to 64), each with a few possible answers. Either all answers together earn a
+ * reward at the end (S. Kauffman's NK model: an answer's contribution depends on up to three others), or each correct
+ * answer earns 1 and the first wrong one ends the episode. Observation: a number that identifies the question.
  */
 export const drawChoices: Draw<{
   readonly states?: number | undefined;

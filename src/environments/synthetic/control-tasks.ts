@@ -1,4 +1,4 @@
-/** Control tasks: keep a system at zero or in a box, steer it to a goal, or move it forward. */
+/** Control tasks: keeping a system at zero or in a box, steering it to a goal, or moving it forward. */
 import type { RandomGenerator } from '../../random/generator.js';
 import { largest, smallest } from '../../statistics/descriptive.js';
 import { type Actuators, drawActuatorKind, drawActuators, drawSizes } from './actuators.js';
@@ -45,7 +45,7 @@ function drawSystem(
   return new ControlledSystem({ plant, actuators, sensors, spread, noise, wall });
 }
 
-/** Keep a system at zero; deviation and effort have quadratic costs. Up to a third of the draws are rotating systems. */
+/** Keeping a system at zero, with quadratic costs. In up to a third of the draws, the system rotates. */
 export const drawRegulation: Draw<ControlOptions> = (random, options) => {
   const { observations, dimension, kind } = drawSizes(random, options);
   const joints = integerBetween(random, 1, 2);
@@ -63,7 +63,7 @@ export const drawRegulation: Draw<ControlOptions> = (random, options) => {
     observations,
     spread,
     noisy: [0.3, 0.3],
-    // The wall keeps a diverging system from costing much more than a bad controller.
+    // The wall limits the cost of a system that diverges.
     wall: rotating ? Number.MAX_VALUE : 10,
   });
   const weights = Float64Array.from({ length: n }, (_, i) => {
@@ -90,7 +90,7 @@ export const drawRegulation: Draw<ControlOptions> = (random, options) => {
 /** A policy has failed if it leaves the reference box scaled by this factor. */
 const hopeless = 30;
 
-/** Keep an unstable system in a box, sized so that the target share of random linear policies succeeds. */
+/** Keeping an unstable system in a box, sized so that the target share of random linear policies succeeds. */
 export const drawSurvival: Draw<ControlOptions> = (random, options) => {
   const { observations, dimension, kind } = drawSizes(random, options);
   const growth = 1 + logUniform(random, 0.003, 0.1);
@@ -122,7 +122,7 @@ export const drawSurvival: Draw<ControlOptions> = (random, options) => {
   return { task, maxSteps };
 };
 
-/** Steer a nearly marginally stable system across a line that the target share of random linear policies reaches. */
+/** Steering a nearly marginally stable system across a line that the target share of random linear policies reaches. */
 export const drawReach: Draw<ControlOptions> = (random, options) => {
   const { observations, dimension, kind } = drawSizes(random, options);
   const plant = drawLinearPlant(random, dimension, random.uniform(0.93, 1.005));

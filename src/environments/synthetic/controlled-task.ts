@@ -112,7 +112,7 @@ export function projection(state: ArrayLike<number>, direction: Float64Array): n
 /** Draws the share of random policies that should succeed at a task, log-uniform between 0.3% and 30%. */
 export const drawShare = (random: RandomGenerator): number => logUniform(random, 0.003, 0.3);
 
-/** Number of random policies to try for a share: enough for four to succeed, but between 40 and 300. */
+/** Number of random policies to try for a share: enough for four to succeed on average, but between 40 and 300. */
 export const policiesFor = (share: number): number => Math.round(Math.min(300, Math.max(40, 4 / share)));
 
 /** Standard deviation of the weights of random linear policies, for a range of ±6. */

@@ -106,6 +106,6 @@ function drawRank(random: RandomGenerator, weights: number): number {
   return chance(random, 0.5) ? most : integerBetween(random, Math.min(most, 3), most);
 }
 
-/** Size of the solution relative to the box: usually 0.05 to 1 for continuous actions, 1 to 20 for discrete ones. */
+/** Draws the solution's size relative to the box: usually 0.05 to 1 for continuous actions, 1 to 20 for discrete. */
 export const drawSolutionScale = (random: RandomGenerator, kind: 'discrete' | 'continuous'): number =>
   chance(random, 0.7) === (kind === 'continuous') ? logUniform(random, 0.05, 1) : logUniform(random, 1, 20);

@@ -1,4 +1,4 @@
-/** Random functions: samples of Gaussian processes (random Fourier features: A. Rahimi and B. Recht, 2007) and networks. */
+/** Random functions: networks, and samples of Gaussian processes (random Fourier features, Rahimi and Recht 2007). */
 import type { RandomGenerator } from '../../random/generator.js';
 import { chance, type Draw, drawPointHint, integerBetween, logUniform } from './distributions.js';
 import { drawTransform, drawUnits, type Height, momentsOf, SingleStepTask } from './landscape.js';

@@ -15,7 +15,7 @@ interface Rules {
   readonly moves: readonly Move[];
   /** True if taking the last stick loses. */
   readonly misere: boolean;
-  /** Probability that an opponent who could win moves randomly; if undefined, it never does, and nothing is drawn. */
+  /** Probability that an opponent who could win moves randomly. If undefined, it never does, and no draw decides. */
   readonly errors: number | undefined;
 }
 
@@ -59,7 +59,7 @@ export const drawHeaps: Draw<object> = (random) => {
   return { task, maxSteps: sizes[0] + sizes[1] + 1 };
 };
 
-/** The agent moves first; an impossible move loses. The opponent plays optimally except for random errors. */
+/** The agent moves first; an impossible move loses. The opponent plays optimally, apart from random errors. */
 export class HeapGame implements Task<number> {
   readonly observationSpace: DiscreteSpace;
   readonly actionSpace: DiscreteSpace;

@@ -80,7 +80,7 @@ function chooseGoal(
   return goal;
 }
 
-/** A random finite decision process with dense rewards, or a goal that the target share of random policies reaches. */
+/** A random finite decision process, with dense rewards or a goal that the target share of random policies reaches. */
 export const drawDecisionProcess: Draw<{
   readonly states?: number | undefined;
   readonly actions?: number | undefined;

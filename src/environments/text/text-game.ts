@@ -14,7 +14,7 @@ export function foldOf(description: string): Fold {
   return share === 9 ? 'test' : 'train';
 }
 
-/** If a tenth of all draws belongs to the fold, the probability that none of these does is below 10^-40. */
+/** If a tenth of all draws belongs to the fold, the probability that none of this many does is below 10^-40. */
 const mostDraws = 1000;
 
 /** Draws until the description belongs to the fold. @throws Error if none does, because the draws vary too little */
@@ -30,7 +30,7 @@ export function drawIn<T>(fold: Fold, draw: () => T, describe: (drawn: T) => str
 export interface TextGame extends TextInfo {
   /** Restarts the game. @returns the first observation, which states the task if it is known */
   start(): string;
-  /** Executes a command; commands that aren't understood change nothing. */
+  /** Executes a command; one that isn't understood doesn't change the game. */
   step(command: string): TextTurn;
   /** The player's task, as stated in the first observation; undefined if unknown. */
   readonly objective?: string | undefined;
@@ -44,7 +44,7 @@ export interface TextTurn {
   readonly understood: boolean;
 }
 
-/** Turns a text game into a task. Any string is an action; impossible commands change nothing. Reward: gain in score. */
+/** A text game as a task. Any string is an action; impossible commands have no effect. Reward: gain in score. */
 export class TextGameTask implements Task<string> {
   readonly observationSpace: TextSpace = { kind: 'text' };
   readonly actionSpace: TextSpace = { kind: 'text' };

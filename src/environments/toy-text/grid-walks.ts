@@ -64,8 +64,8 @@ type FrozenLakeOptions = z.output<typeof frozenLakeOptions>;
 /**
  * A walk across a frozen lake to the goal, past holes that end the episode. Observation: row · columns + column.
  * Action: 0 left, 1 down, 2 right, 3 up.
- * @throws UserError for a random map (`map_name: null`), or a `desc` that is empty, isn't a rectangle, has no start, or
- * contains letters other than S, F, H and G
+ * @throws UserError for a random map (`map_name: null` without `desc`), or a `desc` that is empty, isn't a rectangle,
+ * has no start, or contains letters other than S, F, H and G
  */
 export function frozenLake(options: FrozenLakeOptions): TabularTask {
   const map = chooseMap(options);

@@ -25,7 +25,7 @@ interface EvaluationRequest {
   /** A run, or a program file. */
   readonly run: string;
   readonly runsDir: string;
-  /** Environment to play; required for a program file. */
+  /** Environment to play; required for a program file, invalid for a run. */
   readonly environment?: string | undefined;
   readonly episodes: number;
   /** Root seed of the episodes (default: the run's); never yields a seed of the run's evaluations. */

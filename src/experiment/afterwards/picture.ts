@@ -2,6 +2,7 @@
 import { basename, join } from 'node:path';
 import { type CommandContext, requireCount, shownPath } from '../../base/context.js';
 import { UserError } from '../../base/errors.js';
+import { plural } from '../../format/numbers.js';
 import { createProgress } from '../../format/progress.js';
 import { durationOf, type PictureFormat } from '../../render/animation.js';
 import { gifAnimation } from '../../render/gif-animation.js';
@@ -23,7 +24,7 @@ interface PictureRequest {
   /** A run, or a program file. */
   readonly run: string;
   readonly runsDir: string;
-  /** Environment to play; required for a program file. */
+  /** Environment to play; required for a program file, invalid for a run. */
   readonly environment?: string | undefined;
   readonly iteration: NotablePolicy | number;
   /** 1-based candidate number within the iteration; defaults to the iteration's best. */
@@ -65,7 +66,7 @@ export interface PictureFigures {
   readonly bytes: number;
   readonly frames: number;
   readonly seconds: number;
-  /** Playback speed relative to the task's own; null if they are equal or the task has none. */
+  /** Playback speed relative to the task's own; null if they are nearly equal or the task has none. */
   readonly speed: number | null;
 }
 
@@ -146,7 +147,7 @@ function chooseEpisode(
   if (requireCount('--episode', episode, 1) <= episodes) return { kind: 'evaluated', episode: episode - 1 };
   throw new UserError({
     field: '--episode',
-    message: `evaluations of ${run} have only ${episodes} episodes`,
+    message: `evaluations of ${run} have only ${plural(episodes, 'episode')}`,
     value: episode,
     alternatives: [`1–${episodes}`],
     remedy: 'use --seed for any other episode',

@@ -40,7 +40,7 @@ import {
 /** Longest completion to request, in tokens, if a limit depends on its length but no setting bounds it. */
 const longestUnknown = 8192;
 
-/** Tracks how much more calls may use: in this run, in all runs that share the budget, and per call. */
+/** Tracks the usage that the limits still allow: of this run, of all runs that share the budget, and per call. */
 export class Headroom {
   limits: LimitsConfig;
   readonly #own: Budget;
@@ -244,7 +244,7 @@ export class Ledger {
     this.#headroom.limits = limits;
   }
 
-  /** @param earlier true if another process made the call and the shared budget already counts it */
+  /** @param earlier true if an earlier process made the call and the shared budget already counts it */
   record(call: EndedCall, earlier = false): void {
     const model = this.#for(call.purpose);
     const usage = call.completion?.usage ?? {};
@@ -269,7 +269,7 @@ export class Ledger {
     return [used, this.#lostTries(call).reduce(plus, used)];
   }
 
-  /** @param elapsedMs wall time of the run, in milliseconds */
+  /** @param elapsedMs active time of the run, in milliseconds */
   caps(elapsedMs: number): readonly Cap[] {
     return capsOf(this.#limits, {
       run: this.#own.spent,

@@ -92,7 +92,7 @@ export const createBudget = (): Budget => ({ spent: nothing, reserved: nothing }
 export interface SharedBudget {
   /** The combined budget of all runs. */
   readonly all: Budget;
-  /** Wall time of the other runs, in milliseconds. */
+  /** Active time of the other runs, in milliseconds. */
   readonly otherMs: number;
   /**
    * Runs `work`, which reserves part of the budget, while other processes can't reserve any; omitted if there are no

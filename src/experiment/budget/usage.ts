@@ -127,7 +127,7 @@ function worstOf(
   };
 }
 
-/** `unless seen otherwise`: the model decides whether to think, until an answer shows that it doesn't. */
+/** Whether a separate request generates the thoughts. `unless seen otherwise`: yes, until an answer has none. */
 export type ThoughtsApart = 'never' | 'unless seen otherwise' | 'always';
 
 export interface CountedOptions {

@@ -193,7 +193,7 @@ export type Draw = (seen: SeenEpisode) => Animation;
 /** Maximum number of frames per episode. */
 const most = { maxFrames: 200 };
 
-/** @param environment a separate instance, so that state kept between episodes can't leak into evaluations */
+/** @param environment a separate instance, so state kept between episodes can't leak into evaluations */
 export const drawing =
   ({
     environment,

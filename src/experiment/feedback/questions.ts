@@ -98,7 +98,7 @@ export function personQuestions(environment: Pick<EnvironmentSpec, 'id'>, isDraw
           : ` of ${returns.length}, the one with the median return; the mean of all is ${short(score)}`;
       const lines = [
         `${environment.id}, iteration ${iteration}: episode ${episode + 1}${mean}${isBest ? ', the best so far' : ''}.`,
-        `It has ${record.actions.length} steps and a return of ${short(returns[episode]!)}; ${record.terminated ? 'the task ended it' : 'it was cut off at the limit of steps'}.`,
+        `It has ${record.actions.length} steps and a return of ${short(returns[episode]!)}; ${record.terminated ? 'the task ended it' : 'it was cut off at the step limit'}.`,
         ...(isDrawn
           ? []
           : ['', 'step | observation | action | reward', ...trajectoryRows(record, shownSteps)]),

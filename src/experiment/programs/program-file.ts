@@ -84,8 +84,17 @@ export async function openPlayedPolicy(
       ...{ field: '--environment', message: 'a program file needs an environment to act in' },
       remedy: 'add one, such as --environment CartPole-v1; list them with policyloop environments',
     });
-  if (iteration !== 'best' || candidate !== undefined)
-    throw new UserError({ field: '--iteration', value: name, message: 'this file has only one program' });
+  if (iteration !== 'best' || candidate !== undefined) {
+    const given =
+      iteration === 'best'
+        ? { field: '--candidate', value: candidate }
+        : { field: '--iteration', value: iteration };
+    throw new UserError({
+      ...given,
+      message: 'a program file has only one program',
+      remedy: `omit ${given.field}`,
+    });
+  }
   const policy = { kind: 'program' } as const;
   const config = { ...parseConfig({ environment: id, policy, model: { provider: 'random' } }, cwd), policy };
   const environment = await openEnvironment(config.environment, env, 1);

@@ -77,7 +77,9 @@ export const localSchema = z.strictObject({
       format: 'path',
     },
   ),
-  device: deviceSchema.default('auto').describe('`auto` uses a GPU if one works, otherwise the processor'),
+  device: deviceSchema
+    .default('auto')
+    .describe('`auto` uses a GPU if one works (on Linux, only with CUDA), otherwise the processor'),
   quantization: about(
     'Weights in 8 or 4 bits are smaller, faster and a little less exact; `int4-block128` is the smallest and least exact. `float32` unpacks a quantised GGUF file: larger, slower, exact. `float16` is for GPUs: half the memory, nearly exact',
     z.enum(quantizations).default('none'),
@@ -89,7 +91,7 @@ export const localSchema = z.strictObject({
   ),
   contextTokens: count(16)
     .optional()
-    .describe("Maximum tokens in prompt and answer together (default: the model's own)"),
+    .describe("Maximum tokens in prompt and answer together (default and maximum: the model's own)"),
   maxTokens: count(1).default(1024).describe('Maximum tokens per completion'),
   temperature: about(
     "Sampling temperature; 0 always takes the most likely token (default: 1; for `format: text`, the model's)",

@@ -35,7 +35,9 @@ export function programIn(text: string): string {
   }
   return text
     .replaceAll(/^([ \t]*)export\s+(?:default\s+)?(?=(?:async\s+)?function\b|const\b|let\b|var\b)/gm, '$1')
-    .replaceAll(/^[ \t]*export\s*(?:\{[^}]*\}|default\s+act)[ \t]*;?[ \t]*$/gm, '');
+    .replaceAll(/^[ \t]*export\s*(?:\{[^}]*\}|default\s+act)[ \t]*;?[ \t]*$/gm, (list) =>
+      list.replaceAll(/[^\n]/g, ''),
+    );
 }
 
 function javaScript(source: string, environment: EnvironmentSpec, comment: readonly string[]): string {

@@ -5,7 +5,7 @@ const separator = String.raw`["')\]]{0,2}[ \t]{0,8}(?:\([^()\n]{0,80}\)[ \t]{0,8
 const index = String.raw`(?: ?\[ ?["']?(?<a>\d{1,9})["']? ?\]| ?\( ?(?<b>\d{1,9}) ?\)|[ _.]?\{?(?<c>\d{1,9})\}?)`;
 /** Names of parameters, such as `params`, `w` or `theta`; may include a prefix, as in `policy_params`. */
 const stem = String.raw`(?<stem>[\p{L}_]{0,24}?param(?:eter)?s?|weights?|theta|\u03b8|states?|cells?|b|bias(?:es)?|[wxpqs])`;
-/** An index without a name counts as a key only at the start of a line or after a comma. */
+/** An index without a name counts as a key only at the start of a line or after a comma, semicolon or brace. */
 const bareIndex = String.raw`(?<=^[ \t>"'({]{0,8}|[,;{]\s{0,16}["']?)(?<d>\d{1,9})${separator}`;
 const key = new RegExp(
   String.raw`(?<![\p{L}\p{N}_])(?:${stem}${index}(?:${separator}|(?<=\])[ \t]{1,4}(?:is )?(?=[+-]?\.?\d))|(?<bias>b|bias)${separator})|${bareIndex}`,

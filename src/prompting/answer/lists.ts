@@ -51,7 +51,7 @@ const numberLines =
 /** A key such as `params[3]:` is followed by a single value, not by a set. */
 const isKey = /(?:\[ ?\d+ ?\]|^\s*\w?\d+)["')]*\s*[:=]$|[-+/]=$/;
 
-/** Finds lines that contain only numbers; adjacent lines also form a joint set. */
+/** Finds lines that contain only numbers, perhaps after a label; adjacent lines also form a joint set. */
 export function readLines(text: string): readonly WrittenSet[] {
   const unscored = text.replace(/\bf ?\( ?param\w* ?\)[^\n]*/gi, blank);
   return [...unscored.matchAll(numberLines)].flatMap(({ 0: all, 1: label = '', 2: body = '', index }) => {

@@ -19,9 +19,9 @@ export type ParseFailure =
   | ({ kind: 'too-close'; distance: number; least: number } & SeenParameters)
   /** The revision is further than `critic.distance` from the original parameters. */
   | { kind: 'too-far'; distance: number; most: number }
-  /** The program can't be used: syntax error, exception, invalid action, exceeded limit, or an edit that doesn't apply. */
+  /** The program has a syntax error, fails or exceeds a limit when it runs, or an edit to it doesn't apply. */
   | ({ kind: 'program' } & ProgramFailure)
-  /** Feedback was requested, but the reply contains neither a rating nor a remark, or an invalid rating. */
+  /** Feedback was requested, but the reply contains an invalid rating, or neither a rating nor a remark. */
   | { kind: 'no-feedback' }
   /** The reply ends before the answer is complete, usually because of the token limit. */
   | { kind: 'truncated' }

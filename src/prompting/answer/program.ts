@@ -96,7 +96,7 @@ const definesAct = /\bact\b\s*(?:\(|=)/;
 const codeBlock = /^[ \t]*(```+|~~~+)[^\n`]*\n(.*?)(?:^[ \t]*\1[ \t]*$|(?![\s\S]))/gms;
 const editBlock = /^[ \t]*<{5,}.*?(?:^[ \t]*>{5,}[^\n]*$|(?![\s\S]))/gms;
 
-/** The code block in the original reply: removing thinking also changes code that looks like a tag (`a[result]`). */
+/** The source as the original reply has it; removing thinking also changes code that looks like a tag (`a[result]`). */
 function asWritten(reply: string, source: string): string {
   // Try each of the last 20 fences as a start instead of pairing them, because thinking may contain an unpaired one.
   const starts = [...reply.matchAll(/^[ \t]*(?:```|~~~)/gm)].slice(-20);

@@ -13,7 +13,7 @@ export interface WrittenSet {
   readonly conflicts: readonly number[];
   readonly start: number;
   readonly end: number;
-  /** `params`: the values or the list are named as in the prompt; `other`: the list has another name. */
+  /** `params`: the values have names, or the list has one such as `params` or `answer`; `other`: it has another. */
   readonly naming: 'params' | 'other' | 'none';
 }
 

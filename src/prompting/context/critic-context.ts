@@ -28,13 +28,13 @@ const revisionSchema = z.strictObject({
   iteration: count('The current iteration, from 1'),
   remaining: count('Iterations after this one'),
   revised: object('The proposal to revise', {
-    parameters: text('Parameters of the proposal, in the answer format'),
+    parameters: text('Parameters of the proposal as text: `params[0]: 1.2, …`, or the program'),
     score: text('Score of the proposal'),
     best: flag('True if no earlier evaluation has a higher score'),
   }),
   best: maybe('The best earlier evaluation; null if there is none', {
     score: text('Score of the evaluation'),
-    parameters: text('Parameters of the evaluation, in the answer format'),
+    parameters: text('Parameters of the evaluation as text: `params[0]: 1.2, …`, or the program'),
   }),
   table: flag('True if the parameters are entries of a table, not values in a range'),
   most: maybeText("The maximum change, in percent of the range or of the table's entries; null if unlimited"),

@@ -67,7 +67,7 @@ type Reading =
   | { readonly ok: true; readonly said: Said }
   | { readonly ok: false; readonly failure: ParseFailure };
 
-/** Parses `rating: 4` and `remark: …` in a reply. One may be missing; the first of each counts; long remarks are cut. */
+/** Parses `rating: 4` and `remark: …` in a reply. One may be missing; the first of each counts. Cuts long remarks. */
 export function readFeedback(reply: string, finishReason: FinishReason): Reading {
   const { text, unclosedThinking } = answerText(reply);
   const values = (name: string) =>
@@ -116,9 +116,9 @@ export function saidText({ rating, remark }: Said): string {
 const seenSchema = z.strictObject({
   iteration: count('The iteration of the evaluation, from 1'),
   evaluated: object('The evaluation of the episode', {
-    parameters: text('Parameters of the evaluation, in the answer format'),
+    parameters: text('Parameters of the evaluation as text: `params[0]: 1.2, …`, or the program'),
     score: text('Mean return of the evaluation'),
-    best: flag('True if no earlier evaluation has a higher score'),
+    best: flag('True if its score is higher than that of every earlier evaluation'),
   }),
   episode: object('The episode with the median return', {
     number: count('Number of the episode within the evaluation, from 1'),

@@ -10,7 +10,7 @@ import type { ProgressContext } from './prompt-context.js';
 import { type ScoreText, ScoreTexts, twoDecimals } from './scores.js';
 import { trajectoryLines } from './trajectory.js';
 
-/** Share of the token budget kept when the window moves. It moves rarely, so that prompts share their beginning. */
+/** Share of the token budget kept when the window moves. It moves rarely, so prompts share their beginning. */
 const keptShare = 0.75;
 
 /** The fields of an evaluation that determine whether it is remembered. */
@@ -20,7 +20,7 @@ type Remembered = Pick<BufferEntry, 'iteration' | 'score'> &
 /**
  * The evaluations in memory: the warm-up and, from each iteration, the best of the first `ofGroup` candidates (the
  * earliest if tied), or all. Of a proposal and its revision, the better one is kept, or both if `revisions` is `all`.
- * Prompts, baselines and fine-tuning see only these; checks for repeats, the target and the best policy use all.
+ * Prompts, baselines and fine-tuning see only these; repeats, the target and the best policy depend on all.
  * `entries`: oldest first, candidates in order.
  */
 export function remembered<Entry extends Remembered>(
@@ -67,8 +67,9 @@ export function withoutVariants(entries: readonly BufferEntry[]): readonly Buffe
 
 /**
  * The evaluations shown in a prompt: all, or the `best` highest scores (the earlier wins ties) and the `recent` last
- * ones. To fit the token budget, the oldest are dropped first (if all are shown, down to three quarters of it) and
- * the best last; at least one remains. `entries`: oldest first.
+ * ones. If they exceed the token budget, the oldest are dropped, but those among the `best` only after all others. If
+ * neither number is set, dropping continues to three quarters of the budget. At least one remains. `entries`: oldest
+ * first.
  */
 export function selectHistory(
   entries: readonly BufferEntry[],
@@ -90,7 +91,7 @@ export function selectHistory(
   }
 }
 
-/** Replays how the window moved as entries were added, so that the result is the same after resuming. */
+/** Replays how the window moved as entries were added, so the result is the same after resuming. */
 function window(
   entries: readonly BufferEntry[],
   budget: number,
@@ -233,7 +234,7 @@ export function createHistory({
   };
 }
 
-/** `params[0]: 1.2; params[1]: -0.5; f(params): 123.45`, plus the number of episodes if the evaluation stopped early. */
+/** `params[0]: 1.2; params[1]: -0.5; f(params): 123.45`, plus the number of episodes if the evaluation was cut. */
 export function historyLine(
   entry: Pick<BufferEntry, 'parameters' | 'score' | 'returns' | 'planned'>,
   encoding: Encoding,
@@ -291,8 +292,8 @@ export function rankHistory(
 }
 
 /**
- * The parents, best first: the `beam` best evaluations or, with `form: delta`, the best one of the last iteration (the
- * last one of the warm-up before the first iteration).
+ * The parents, best first: the `beam` best evaluations or, with `form: delta`, the best one of the latest iteration
+ * that has any (of the warm-up: the last one).
  */
 export function parentsOf(
   proposal: ProposalConfig | undefined,

@@ -25,7 +25,7 @@ const spaceSchema = z.strictObject({
   tuple: maybe('Set if the space is a tuple of integers', {
     length: count('Number of parts'),
     parts: list('Parts of the tuple', {
-      index: count('Position'),
+      index: count('Position in the tuple'),
       first: count('Smallest value'),
       last: count('Largest value'),
     }),
@@ -46,7 +46,7 @@ export const descriptionSchema = z.strictObject({
   observation: spaceSchema.describe('Observation space'),
   action: spaceSchema.describe('Action space'),
   options: list('Environment options set in the config', {
-    name: text('Name'),
+    name: text('Name of the option'),
     value: text('Value as JSON'),
   }),
   words: object("The module's own texts, for an environment from a module", {
@@ -66,7 +66,7 @@ const linearSchema = z.strictObject({
   observations: count('Length of the observation'),
   outputs: count('Number of outputs: actions, or components of the action'),
   bias: flag('True if each output has a bias'),
-  listed: flag('True if the parameters are the weights row by row, then the biases'),
+  listed: flag('True if the weights are in the default order: row by row, then the biases'),
   biasStart: count('Index of the first bias: the number of weights'),
   discrete: flag(
     'True if the action is the index of the largest output; false if the outputs are the action',
@@ -98,8 +98,8 @@ const networkSchema = z.strictObject({
     lastUnit: count('Index of the last unit'),
     input: text('Name of the inputs: `observation`, `h1`, …'),
     output: text('Name of the units: `h1`, …, `score` or `action`'),
-    weights: text('Index of a weight, as a formula in i and j'),
-    biases: text('Index of a bias, as a formula in j'),
+    weights: text('Weight from input i to unit j, such as `params[4 * i + j]`'),
+    biases: text('Bias of unit j, such as `params[16 + j]`'),
   }),
   projection: projectionSchema,
 });
@@ -125,7 +125,7 @@ const failureText = z.strictObject({ text: text('The affected values, as written
 
 const seenSchema = z.strictObject({
   iteration: maybeText('Iteration that evaluated the parameters; null if unknown'),
-  warmup: flag('True if this was the warm-up'),
+  warmup: flag('True if that iteration was the warm-up'),
   score: maybeText('Score of the parameters; null if unknown'),
 });
 
@@ -135,7 +135,7 @@ const repeatedSchema = seenSchema.extend({
 });
 
 export const failureSchema = z.strictObject({
-  missing: flag('The reply has no parameters'),
+  missing: flag('The reply has no parameters (or no program, or no valid feedback)'),
   truncated: flag('The reply was cut off before the parameters were complete'),
   echo: flag('The reply only repeats sets from the prompt, or the format example'),
   count: maybe('Parameters are missing, or there are too many', {
@@ -153,7 +153,7 @@ export const failureSchema = z.strictObject({
     line: maybeText('Line of the program; null if unknown'),
     observation: maybeText('Observation for which it failed, as JSON; null if unknown'),
   }),
-  repeated: repeatedSchema.nullable().describe('The same parameters were proposed before'),
+  repeated: repeatedSchema.nullable().describe('The parameters were proposed or evaluated before'),
   tooClose: seenSchema
     .extend({
       distance: text('Distance, in percent of the range (for a table, of its entries)'),
@@ -239,7 +239,7 @@ const rankedSchema = z.array(
   z.strictObject({
     percent: count('Score, scaled from the worst (0) to the best (99) shown; 50 if all are equal'),
     score: text('Score of the evaluation'),
-    parameters: text('Parameters, in the answer format'),
+    parameters: text('Parameters as text: `params[0]: 1.2, …`, or the program'),
     feedback: maybeText('Feedback on one of the episodes (`feedback`); null if there is none'),
   }),
 );
@@ -250,12 +250,14 @@ const progressSchema = z.strictObject({
   remaining: count('Iterations after this one'),
   continued: flag('True in a continued conversation, where the prompt shows only what is new'),
   history: object('The evaluations shown', {
-    text: text('The evaluations, one per line'),
+    text: text('The evaluations, one per line, each followed by its feedback and trajectory, if any'),
     shown: count('Number of evaluations shown'),
-    total: count('Total number of evaluations'),
+    total: count('Number of evaluations that could be shown'),
     partial: flag('True if some evaluations are omitted'),
-    best: rankedSchema.describe('The best evaluations in memory, the best last'),
-    others: rankedSchema.describe('The other evaluations in memory, oldest first'),
+    best: rankedSchema.describe(
+      'The `memory.best` best evaluations shown, the best last; all of them without `best` and `recent`',
+    ),
+    others: rankedSchema.describe('The other evaluations shown, oldest first'),
   }),
   best: maybe('The best evaluation; null before the first one', {
     line: text('The best evaluation so far, as a line of the history'),

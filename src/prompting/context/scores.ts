@@ -28,7 +28,7 @@ export function scoreTexts(digits: number | undefined, scores: readonly number[]
 }
 
 /**
- * Formats the scores of a growing history, each based only on earlier ones, so that prompts share their beginning.
+ * Formats the scores of a growing history, each based only on earlier ones, so prompts share their beginning.
  * The spread of the warm-up determines the decimals; a score that would look like a different one gets more.
  */
 export class ScoreTexts {

@@ -41,7 +41,7 @@ export function evenSteps(length: number, count: number): readonly number[] {
   return Array.from({ length: shown }, (_, i) => Math.round((i * (length - 1)) / (shown - 1)));
 }
 
-/** Ending, length and return; first and last observation; counts, or ranges and means, of observations and actions. */
+/** Summarises an episode: its outcome, first and last observation, and statistics of observations and actions. */
 export function trajectorySummary(episode: Episode, returnText?: ScoreText): readonly string[] {
   const { observations, actions } = episode;
   return [

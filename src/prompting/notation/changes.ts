@@ -4,13 +4,13 @@ import type { ParameterSpec, ParameterVector } from '../../policies/policy.js';
 import { type ParseContext, type ParseResult, parseParameters } from '../answer/parse.js';
 import { type AnswerForm, answerGrammar, exampleAnswer, formatValue } from './grammar.js';
 
-/** Name of the values in such answers. */
+/** Name of the values in answers that are changes. */
 export const changeName = 'delta';
 
 /** Example: `delta[0]: <number>, …`. */
 export const exampleChanges = (spec: ParameterSpec): string => asChanges(exampleAnswer(spec));
 
-/** Grammar of such answers; no change exceeds the width of the range. */
+/** Grammar of answers that are changes; no change exceeds the width of the range. */
 export function changesGrammar(spec: ParameterSpec, form?: AnswerForm): AnswerGrammar {
   const { choices: _choices, ...range } = spec;
   const span = Number((range.high - range.low).toFixed(range.decimals));

@@ -10,10 +10,13 @@ export interface AnswerForm {
   readonly reason: 'first' | 'last' | 'none';
 }
 
-/** Parameters on the first line and a reason below; used if the format isn't enforced. */
+/** Parameters on the first line and a reason below; the default if replies may contain other text. */
 export const freeForm: AnswerForm = { notation: 'labels', whole: false, reason: 'last' };
 
-/** Chooses the form of answers: by default, JSON if it is enforced. If enforced, local models omit the reason to save time. */
+/**
+ * Chooses the form of answers. By default, it is JSON if replies may contain nothing but the answer, otherwise labels.
+ * Local models with `format: auto` omit the reason, to save time.
+ */
 export function answerFormOf(
   model: { readonly format?: string; readonly provider?: string } | undefined,
   { answer, set }: { readonly answer?: 'json' | 'labels' | undefined; readonly set: string },
@@ -29,7 +32,7 @@ export function answerFormOf(
   return notation === 'labels' ? freeForm : { notation, whole: true, reason: 'last' };
 }
 
-/** The answer format as data, for models that enforce it; `parseParameters` accepts every answer of this grammar. */
+/** The answer format as data, for models that enforce it; `parseParameters` can read every answer of this grammar. */
 export function answerGrammar(
   { count, kind, low, high, decimals, choices }: ParameterSpec,
   { notation, whole }: AnswerForm = freeForm,
@@ -71,12 +74,12 @@ export function formatValue(value: number, decimals: number): string {
   return text.startsWith('-') && Number(text) === 0 ? text.slice(1) : text;
 }
 
-/** Formats parameters as answers do: `params[0]: 1.2, params[1]: -0.5`. */
+/** Formats parameters in the `labels` notation: `params[0]: 1.2, params[1]: -0.5`. */
 export function formatParameters(parameters: ParameterVector, spec: ParameterSpec, separator = ', '): string {
   return parameters.map((value, i) => `params[${i}]: ${formatValue(value, spec.decimals)}`).join(separator);
 }
 
-/** The answer format with placeholders, which the parser doesn't mistake for an answer. */
+/** The `labels` notation with placeholders, which the parser doesn't mistake for an answer. */
 export function exampleAnswer({ count, kind }: Pick<ParameterSpec, 'count' | 'kind'>): string {
   const shown = count <= 4 ? Array.from({ length: count }, (_, i) => i) : [0, 1, count - 1];
   const items = shown.map((i) => `params[${i}]: <${kind === 'integer' ? 'integer' : 'number'}>`);

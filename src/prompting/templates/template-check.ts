@@ -25,7 +25,7 @@ export type TemplateHelpers = ReadonlyMap<string, Helper>;
 /** The Handlebars helpers that templates may use. */
 export const blockHelpers: readonly string[] = ['if', 'unless', 'each', 'with'];
 
-/** Finds undefined names and unchecked optional values in a template and its partials, whose names it also returns. */
+/** Finds undefined names and unchecked optional values. `included`: the names of the template's partials. */
 export function checkTemplate(
   template: ParsedTemplate,
   context: Shape,
@@ -70,9 +70,9 @@ interface Place {
   readonly checked: { statements: number };
 }
 
-/** Maximum nesting of blocks and partials; the built-in sets reach 6. */
+/** Maximum nesting of blocks and partials; the built-in sets reach 9. */
 export const deepest = 50;
-/** Maximum number of statements. Partials count once per inclusion. The built-in sets have about 500. */
+/** Maximum number of statements per template, counting partials once per inclusion; built-in ones have up to 400. */
 const mostStatements = 50_000;
 
 function at({ file }: Place, node: Node, problem: Problem): Problem {

@@ -90,7 +90,7 @@ export function readPartials(
   );
 }
 
-/** A symlink could leak any file on this machine into a prompt, and so to a provider. */
+/** Refuses links out of the folder: they could leak any file on this machine into a prompt, and so to a provider. */
 function requireInside(file: string, folder: string): void {
   const target = realpathOf(file);
   if (target === undefined || target.startsWith(realpathSync(folder) + sep)) return;

@@ -70,7 +70,7 @@ export interface Scope {
   readonly parent: Scope | undefined;
   /** True if `@index`, `@first` and `@last` are defined. */
   readonly inLoop: boolean;
-  /** Optional paths, below `shape` or `@root`, known to be present because an enclosing `#if` or `#unless` checks them. */
+  /** Optional paths below `shape` or `@root` that an enclosing `#if` or `#unless` guarantees to be present. */
   readonly present: ReadonlySet<string>;
   readonly blockParams: ReadonlyMap<string, Shape>;
 }

@@ -30,7 +30,7 @@ interface CurveOptions {
   readonly isNormalised?: boolean | undefined;
 }
 
-/** With more arms, bands are hidden at first, because they would cover each other. */
+/** Maximum number of arms whose bands are shown at first; the bands of more arms would cover each other. */
 const mostBands = 4;
 
 /**

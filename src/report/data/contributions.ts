@@ -140,7 +140,7 @@ export interface MemberFigures {
   readonly evaluated: number;
   /** Number of its evaluations that beat all earlier ones. */
   readonly improved: number;
-  /** Its share of the new bests of all members, in [0, 1]; 0 if there are none. */
+  /** Its share of all members' new bests, in [0, 1]; 0 if there are none. */
   readonly share: number;
   /** Mean and maximum of its scores; null if nothing was evaluated. */
   readonly mean: number | null;

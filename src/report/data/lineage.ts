@@ -19,8 +19,8 @@ type Proposed = Pick<BufferEntry, 'iteration' | 'candidate'> &
   Partial<Pick<BufferEntry, 'parameters' | 'revises' | 'tuned'>>;
 
 /**
- * The evaluation that a program was made from: the evaluation that it revises or tunes, the parent that `proposal`
- * chose, or else the best evaluation in the prompt. Prompts omit the warm-up.
+ * The evaluation that a program was made from: the one that it revises or tunes, the parent that the prompt names
+ * (config section `proposal`), or else the best evaluation in the prompt, which omits the warm-up.
  */
 export function parentOf(
   { candidate, iteration, parameters, revises, tuned }: Proposed,

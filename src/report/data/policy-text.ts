@@ -53,7 +53,7 @@ export function policyLines(
   return [
     vector,
     '',
-    `these define ${weights.length} weights in a random subspace of rank ${projection.rank} (seed ${projection.seed}):`,
+    `these parameters define ${weights.length} weights in a random subspace of rank ${projection.rank} (seed ${projection.seed}):`,
     ...tables,
   ];
 }

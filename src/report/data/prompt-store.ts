@@ -3,7 +3,7 @@ import { partsOf, type TextPart } from '../../storage/text-parts.js';
 
 type Prompt = readonly ChatMessage[];
 
-/** The prompts of a page as JSON, each encoded relative to the previous one, because they share most text. */
+/** The prompts of a page as JSON, each encoded relative to the previous one, because they share most of their text. */
 export type PackedPrompts = readonly (readonly TextPart[])[];
 
 /** Maximum total length of the packed prompts on a page, in characters. */

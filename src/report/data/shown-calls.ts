@@ -8,7 +8,7 @@ import { hasFailure, type LoggedProposal, proposalId, type RunData } from './pro
 
 const mostShown = 500;
 
-/** Number of proposals of each kind to show if there are more than `mostShown`; `sample`: evenly spaced. */
+/** Number of proposals of each kind to show if there are more than `mostShown`; `sample` draws from all proposals. */
 const parts = { first: 20, last: 40, improved: 120, failed: 120, sample: 150 };
 
 interface Place {

@@ -10,7 +10,7 @@ export interface TaskLabels {
   readonly actions: readonly string[];
 }
 
-/** Names by the first part of an environment's id, for Gymnasium's environments as in its documentation. */
+/** Names by the first part of an environment's id, in the order of its observations and actions. */
 const known: Readonly<Record<string, Partial<TaskLabels>>> = {
   CartPole: {
     observations: ['cart position', 'cart velocity', 'pole angle', 'pole angular velocity'],

@@ -47,7 +47,7 @@ export function callLog(
   const improved = proposals.filter((proposal) => proposal.improved).length;
   const failed = proposals.filter(hasFailure).length;
   const own = onlyProposals(proposals).length;
-  return html`${all > own && html`<p>${formatCount(own)} of ${formatCount(all)} proposals: the first and last, new bests, failures, and a sample. <code>policyloop show ${manifest.run} --iteration 12</code> shows any iteration.</p>`}
+  return html`${all > own && html`<p>${formatCount(own)} of ${formatCount(all)} proposals: the first and last, new bests, failures, and a sample. <code>policyloop show ${manifest.run} --iteration N</code> shows iteration N.</p>`}
 <fieldset class="filter"><legend>Show</legend>
 <label><input type="radio" name="show" id="show-all" checked> all <span class="muted">${proposals.length}</span></label>
 <label><input type="radio" name="show" id="show-improved"> new best <span class="muted">${improved}</span></label>

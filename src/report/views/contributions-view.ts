@@ -32,7 +32,7 @@ export function criticView(figures: RevisionFigures | undefined): Html | undefin
   ] as const;
   return html`${htmlTable(rows, [text('result', ([name]) => name), number('revisions', ([, count]) => count)])}
 <p>${change !== null && distance !== null && html`A revision changed the mean return by ${formatNumber(change, 3)} on average, and the parameters by ${Math.round(100 * distance)} % of their range. `}The critic used ${usedText(figures)}.</p>
-<p class="note">Better: a higher mean return than the proposal on the same episodes. The memory keeps the better of the two.</p>`;
+<p class="note">Better: a higher mean return than the proposal on the same episodes. By default, the memory keeps only the better of the two.</p>`;
 }
 
 /** Maximum number of questions on a page; events.jsonl has all of them. */

@@ -12,7 +12,7 @@ const patience = 1000;
 /** Maximum length of a compared text, in characters. */
 const longest = 500_000;
 
-/** Marks the lines that differ and, in short changes with as many lines on both sides, the words that differ. */
+/** Marks the lines that differ and, in short changes with equally many lines on both sides, the words that differ. */
 export function textDifference(left: string | undefined, right: string | undefined): Content {
   if (left === undefined && right === undefined) return html`<p class="empty">None on either side.</p>`;
   if (left === right) return html`<p class="empty">No differences.</p>${folded(left ?? '')}`;

@@ -91,7 +91,7 @@ function rowOf({ bestReturn, episodes, returns }: TrainingMetric, label: string)
   };
 }
 
-/** Shows the dataset and its runs; undefined for reinforcement learning, which has no dataset. */
+/** Shows the dataset and its runs; undefined before training starts, and for reinforcement learning. */
 export function dataView({ about, facts, metrics }: TrainingFiles): Html | undefined {
   if (about === undefined || facts.unit === 'update') return undefined;
   const { files = {}, path, recipe, sources } = about.dataset;

@@ -16,14 +16,14 @@ import { tokenKinds } from '../../runs/usage/usage-sum.js';
 import { type Chart, chartFigure } from '../../web/chart.js';
 import type { RunData } from '../data/proposals.js';
 
-/** Shows tokens and latency of each iteration, the cost so far, and the totals. */
+/** Shows tokens and latency of each iteration, the cost so far, the totals, and the use of limits. */
 export function usageView(
   { caps, usage: totals }: Pick<RunData['manifest'], 'caps' | 'usage'>,
   iterations: readonly UsageTotals[],
 ): Html {
   const usage = spansOf(iterations);
   const tokens = totals.promptTokens + totals.completionTokens > 0;
-  // Shorter latencies, such as from baselines, are only noise.
+  // Shorter latencies, such as a baseline's, are only noise.
   const slow = usage.some((iteration) => iteration.latencyMs >= 100);
   return html`<div class="charts">
 ${tokens && tokenChart(usage)}
@@ -48,7 +48,7 @@ function capsTable(caps: readonly Cap[] | undefined): Html | undefined {
     number('of', ({ cap, limit }) => amount(limit, cap)),
     barColumn(({ cap, used }) => used / cap),
   ])}
-<p class="note">A run stops before a call that could exceed a limit, so usage usually stays below it.</p>`;
+<p class="note">A run stops before a call that could exceed a limit, so usage usually stays below the limit.</p>`;
 }
 
 /** Spells out a limit: `perCall.promptTokens` becomes `prompt tokens per call`. */

@@ -16,7 +16,7 @@ import {
   trainingLines,
 } from './listing.js';
 
-/** The fields of a run or training run to filter and sort by; null if there is no value. */
+/** The fields by which runs and training runs can be filtered and sorted; null if there is no value. */
 export interface Listed {
   readonly name: string;
   readonly status: string;
@@ -169,7 +169,7 @@ export interface Selection {
   readonly filters: readonly string[];
   /** The key to sort by; if undefined, the oldest comes first. */
   readonly sort: string | undefined;
-  /** Maximum number of runs, and of training runs: the first if `sort` is set, otherwise the newest. */
+  /** Maximum number of runs, and of training runs: the first ones if `sort` is set, otherwise the newest. */
   readonly limit: number | undefined;
 }
 

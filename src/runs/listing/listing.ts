@@ -29,8 +29,8 @@ export interface RunPlaces {
 }
 
 /**
- * The runs below `root`, oldest first, and the names of those with a damaged manifest. Reads only manifests and labels,
- * not the logs, so it is fast.
+ * The runs below `root`, oldest first, and the names of runs with a damaged manifest. Fast, because it reads only
+ * manifests and labels, not the logs.
  * @throws UserError if `root` is a file
  */
 export function listRuns(root: string): {

@@ -1,6 +1,6 @@
 /**
- * Finds the runs that a command-line argument names: a path, `latest`, a number from `policyloop list`, a name or how it
- * begins, a directory of runs, or a pattern.
+ * Finds the runs that a command-line argument refers to: a path, `latest`, a number from `policyloop list`, a name or
+ * the beginning of a name, a directory of runs, or a pattern.
  */
 import { existsSync, realpathSync } from 'node:fs';
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
@@ -29,7 +29,7 @@ export interface Named {
 
 /**
  * Path of the only run or group of repeats with this name.
- * @throws UserError if none or several match; it suggests names if there are any
+ * @throws UserError if none or several match; the error suggests names if there are any
  */
 export const findRun = (name: string, places: RunPlaces): string =>
   findNamed(name, places, ['run', 'repeats']).path;
@@ -42,7 +42,7 @@ export function findTraining(name: string, places: RunPlaces): string | undefine
 
 /**
  * The only item of these kinds with this name.
- * @throws UserError if none or several match; it suggests names if there are any
+ * @throws UserError if none or several match; the error suggests names if there are any
  */
 export function findNamed(name: string, places: RunPlaces, kinds: readonly Kind[]): Named {
   const found = matches(name, places, isOneOf(kinds));
@@ -71,7 +71,7 @@ export const findRuns = (names: readonly string[], places: RunPlaces): readonly 
 
 /**
  * Like `findRuns`, including training runs.
- * @param isWhole returns true for a directory to include itself instead of its runs
+ * @param isWhole returns true for a directory that should be included itself, instead of its runs
  */
 export const findPlayed = (
   names: readonly string[],
@@ -111,9 +111,9 @@ function runsMatching(
 }
 
 /**
- * Paths of the runs, directories of runs and training runs that match a name or pattern. Folders that contain all of
- * them, and their parents, don't match.
- * @throws UserError if nothing matches, or the name is ambiguous; it suggests names
+ * Paths of the runs, directories of runs and training runs that match a name or pattern. The runs directory, the folder
+ * of training runs, and their parents don't match.
+ * @throws UserError if nothing matches, or the name is ambiguous; the error suggests names
  */
 export function findAll(name: string, places: RunPlaces): readonly string[] {
   const whole = [resolve(places.cwd, places.runsDir), ...trainingFolders(places)];
@@ -159,7 +159,7 @@ function requireInside(path: string, places: RunPlaces): void {
 }
 
 /**
- * Checks a name given by a client.
+ * Checks a name that comes from a client.
  * @throws UserError if it refers to an existing path outside the working directory and the folders of runs
  */
 export function requireWithin(name: string, places: RunPlaces): void {
@@ -233,15 +233,15 @@ function allNamed(places: RunPlaces): readonly Named[] {
   ];
 }
 
-/** Names for shell completion: `latest`, and those of all items. */
+/** Names for shell completion: `latest`, and the names of all runs, training runs and directories of runs. */
 export const runNames = (places: RunPlaces): readonly string[] => [
   'latest',
   ...new Set(allNamed(places).map(({ path }) => nameOf(path, places))),
 ];
 
 /**
- * Items whose name, or its last part, begins with `start`; if the last part of any equals `start`, only those. Lists a
- * directory instead of its contents.
+ * Items whose name or base name begins with `start`; if some base names equal `start`, only those items. A matching
+ * directory replaces its contents.
  */
 function beginningWith(start: string, all: readonly Named[], places: RunPlaces): readonly Named[] {
   if (start === '') return [];

@@ -61,7 +61,7 @@ function playedAt(path: string): Played {
   return { kind, status, events: join(path, runFiles.events) };
 }
 
-/** Time within which a paused process executes a command, because it polls several times a second. */
+/** How long to wait for a paused process, which polls for commands several times a second. */
 export const secondsToAnswer = 10;
 
 /** True for an experiment, the only kind of run whose settings `set` can change. */
@@ -73,7 +73,7 @@ function isPlayedPlan(path: string): boolean {
   return plan !== undefined && isLocked(plan.lock);
 }
 
-/** @throws UserError if the run isn't paused; call this only if a process executes the run */
+/** Call this only for a run that a process executes. @throws UserError if the run isn't paused */
 export function requirePaused(path: string): void {
   const { kind, status } = playedAt(path);
   if (status === 'paused') return;
@@ -88,7 +88,7 @@ const playedOf = (paths: readonly string[]): readonly string[] =>
   paths.filter((path) => isLive(playedAt(path).status));
 
 /**
- * Sends a command to the process that executes `path`, and waits up to `seconds` until it has done so.
+ * Sends a command to the process that executes `path`, and waits up to `seconds` for the command to be executed.
  * @throws UserError if no process executes `path`, or its settings can't change while it is running
  */
 export async function steer(path: string, request: SteeringRequest, seconds: number): Promise<Steered> {
@@ -119,7 +119,7 @@ const isSettled = ({ action }: SteeringRequest, status: RunStatus) =>
 
 function remedyFor(path: string, request: SteeringRequest, status: RunStatus, kind: Played['kind']): string {
   if (kind === 'training' && status !== 'completed')
-    return `policyloop show ${path} prints the command that continues it`;
+    return `policyloop show ${path} prints the command that resumes it`;
   if (request.action === 'set')
     return `resume it with policyloop resume ${path} ${request.overrides.join(' ')}`;
   return status === 'completed'
@@ -147,10 +147,10 @@ function controlledIn(file: string, from: number, unit: Played['unit']): readonl
 }
 
 const expected = {
-  pause: 'will pause after this iteration',
+  pause: 'will pause once its current iteration or step is complete',
   resume: 'will resume shortly',
-  stop: 'will stop once the calls in flight are answered',
-  set: 'will change after this iteration',
+  stop: 'will stop as soon as possible',
+  set: 'will change once its current iteration or step is complete',
 } as const;
 
 /** Example: `buffers/cartpole  paused after iteration 12`. */

@@ -5,11 +5,12 @@ import { UserError } from '../../base/errors.js';
 import { claimDirectory } from '../../storage/files.js';
 import { isLocked } from '../../storage/lock.js';
 import { runsBelow } from '../finder.js';
+import { viewLock } from '../requests.js';
 import { type RunPlaces, trainingFolders } from './listing.js';
 
 const trashFolder = '.trash';
 
-/** The trash folder for a run: in the runs directory or folder of training runs that contains it, or next to it. */
+/** The trash folder for a run: in the folder of runs or training runs that contains it, otherwise next to it. */
 function trashOf(path: string, places: RunPlaces): string {
   const holder = trainingFolders(places).find((folder) => path.startsWith(`${folder}/`));
   return join(holder ?? dirname(path), trashFolder);
@@ -18,7 +19,7 @@ function trashOf(path: string, places: RunPlaces): string {
 /**
  * Moves a run, a directory of runs, or a training run to the trash.
  * @returns its new path
- * @throws UserError while a process is writing to it
+ * @throws UserError while a process is writing to it or a view shows it
  */
 export function moveToTrash(path: string, places: RunPlaces): string {
   requireIdle(path);
@@ -28,7 +29,7 @@ export function moveToTrash(path: string, places: RunPlaces): string {
   return place;
 }
 
-/** @throws UserError while a process is writing to the directory or to a run in it */
+/** @throws UserError while a process is writing to the directory or to a run in it, or a view shows the directory */
 export function requireIdle(path: string): void {
   const locked = [path, ...runsBelow(path)]
     .flatMap((folder) =>
@@ -38,10 +39,17 @@ export function requireIdle(path: string): void {
     )
     .find(isLocked);
   if (locked === undefined) return;
-  throw new UserError({
-    ...{ field: 'run', value: dirname(locked), message: 'a process is still writing to this directory' },
-    remedy: `stop it with policyloop stop ${dirname(locked)}`,
-  });
+  const where = { field: 'run', value: dirname(locked) };
+  throw basename(locked) === viewLock
+    ? new UserError({
+        ...where,
+        message: 'policyloop view shows this directory',
+        remedy: 'close the view first',
+      })
+    : new UserError({
+        ...{ ...where, message: 'a process is still writing to this directory' },
+        remedy: `stop it with policyloop stop ${where.value}`,
+      });
 }
 
 /** Existing trash folders and their contents. */

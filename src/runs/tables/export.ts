@@ -161,7 +161,10 @@ export function exportEventFiles(runs: readonly ListedRun[], directory: string):
 
 const number = (value: unknown) => (typeof value === 'number' ? value : undefined);
 
-/** One point per iteration, with the time at which it ended; the confirmed return is at the last iteration. */
+/**
+ * Yields an empty point for the start, a point for each iteration that has scores, with the time when it ended, and a
+ * point for the confirmed return at the last iteration.
+ */
 function* pointsOf(run: ListedRun): Generator<Point> {
   const row = runRow(run);
   const times = timesOf(run.path);

@@ -23,7 +23,7 @@ import { type TableName, tables } from './rows.js';
 /**
  * Answers one SELECT.
  * @param mostRows maximum number of rows; larger results are refused
- * @param mostBytes DuckDB's memory limit, which doesn't cover values made by functions
+ * @param mostBytes DuckDB's memory limit, which doesn't cover values that functions create
  * @throws UserError without DuckDB, for anything other than a SELECT on these tables, and for errors from DuckDB
  */
 export async function answerOf(
@@ -280,7 +280,7 @@ async function shut(files: readonly string[], connection: DuckDBConnection): Pro
 
 const quoted = (text: string) => `'${text.replaceAll("'", "''")}'`;
 
-/** Milliseconds between checks of memory use. Queries don't block them, because DuckDB has its own threads. */
+/** Milliseconds between checks of memory use. Queries don't block the checks, because DuckDB has its own threads. */
 const lookEvery = 5;
 
 const isReady = ({ memory }: QueryRequest['limits']) => process.memoryUsage.rss() < memory / 2;

@@ -1,6 +1,6 @@
 /**
- * Answers SQL queries on a directory of runs, in a separate process whose memory can be limited: no setting of
- * DuckDB limits the memory of values made by functions.
+ * Answers SQL queries on a directory of runs, in a separate process whose memory can be limited: no DuckDB setting
+ * limits the memory of values that functions create.
  */
 import type { ChildProcess } from 'node:child_process';
 import { resolve } from 'node:path';
@@ -12,7 +12,7 @@ import { type ListedRun, listRuns, type RunPlaces } from '../listing/listing.js'
 import { findRuns } from '../listing/names.js';
 import { type Row, runRow } from './rows.js';
 
-/** A JSON value; integers that JavaScript can't represent are strings. */
+/** A JSON value; integers that JavaScript can't represent exactly are strings. */
 export type Value = string | number | boolean | null | readonly Value[] | { readonly [key: string]: Value };
 
 export interface Answer {
@@ -109,7 +109,7 @@ export const beyond = (sql: string, message: string): QueryReply => ({
 });
 
 /**
- * The runs with these names, or all below the runs directory. Those with a damaged manifest are skipped.
+ * The runs with these names or, without names, all below the runs directory. Skips runs with a damaged manifest.
  * @throws UserError if a name matches no run
  */
 export function selectRuns(names: readonly string[], places: RunPlaces): readonly ListedRun[] {

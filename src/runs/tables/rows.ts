@@ -38,13 +38,21 @@ export const tables = {
   runs: [
     run,
     column('environment', 'VARCHAR', 'id of the environment'),
-    column('model', 'VARCHAR', 'id of the model, or `control/…`'),
+    column(
+      'model',
+      'VARCHAR',
+      'id of the model; `control/…` for a baseline, `player/…` for a play without one',
+    ),
     column('seed', 'BIGINT', 'root seed of the run'),
     column('status', 'VARCHAR', 'completed, running, paused, interrupted, failed or crashed'),
     column('iterations', 'INTEGER', 'complete iterations or, for `policyloop play`, games'),
-    column('planned', 'INTEGER', 'planned iterations'),
-    column('best', 'DOUBLE', 'highest observed mean return (selected on noise)'),
-    column('confirmed', 'DOUBLE', 'mean return of the chosen policy on unseen episodes'),
+    column('planned', 'INTEGER', 'planned iterations or games'),
+    column('best', 'DOUBLE', 'highest observed mean return (biased upwards)'),
+    column(
+      'confirmed',
+      'DOUBLE',
+      'mean return of the chosen policy on unseen episodes or, for `policyloop play`, of all games',
+    ),
     column('confirmed_low', 'DOUBLE', 'lower end of its 95 % interval'),
     column('confirmed_high', 'DOUBLE', 'upper end of its 95 % interval'),
     column('calls', 'INTEGER', 'model calls'),
@@ -53,7 +61,7 @@ export const tables = {
     column('cached_tokens', 'BIGINT', "prompt tokens read from the provider's cache"),
     column('completion_tokens', 'BIGINT', 'tokens of all replies'),
     column('cost', 'DOUBLE', 'in US dollars, or in the currency of `model.price`'),
-    column('minutes', 'DOUBLE', 'time spent running, including resumptions'),
+    column('minutes', 'DOUBLE', 'total running time, without pauses'),
     column('started', 'TIMESTAMP', 'start time, in UTC'),
     column('tags', 'VARCHAR[]', 'tags set with `policyloop tag`'),
     column('note', 'VARCHAR', 'note set with `policyloop note`'),
@@ -70,7 +78,7 @@ export const tables = {
     column('lowest', 'DOUBLE', 'lowest episode return'),
     column('highest', 'DOUBLE', 'highest episode return'),
     column('steps', 'BIGINT', 'total steps of its episodes'),
-    column('parameters', 'DOUBLE[]', 'parameters of the policy; of a program, its constants'),
+    column('parameters', 'DOUBLE[]', 'parameters of the policy; for a program, its constants'),
     column('program', 'VARCHAR', 'source of the program'),
     column('structure', 'VARCHAR', 'equal for programs that differ only in constants, comments and layout'),
   ],
@@ -89,14 +97,14 @@ export const tables = {
       'VARCHAR',
       'purpose of the call: proposal, correction (of a proposal), critic or feedback',
     ),
-    column('member', 'VARCHAR', 'portfolio member that answered'),
+    column('member', 'VARCHAR', 'portfolio member that was called'),
     column(
       'behind',
       'INTEGER',
-      'with `pipeline`: earlier iterations whose results its prompt could not show yet',
+      'with `pipeline`: number of earlier iterations whose results the prompt could not show yet',
     ),
     column('outcome', 'VARCHAR', 'accepted, rejected or error'),
-    column('fault', 'VARCHAR', 'what was wrong with the reply, or the kind of error'),
+    column('fault', 'VARCHAR', 'why the reply was rejected, or the kind of error'),
     column('moved', 'DOUBLE', 'distance to earlier parameters before `novelty` moved the proposal'),
     column('predicted', 'DOUBLE', 'return predicted by an accepted reply'),
     column('prompt_tokens', 'BIGINT', 'tokens of the prompt, as counted by the provider'),
@@ -110,7 +118,7 @@ export const tables = {
   steps: [
     ...place,
     column('episode', 'INTEGER', '0-based index within the evaluation'),
-    column('step', 'INTEGER', 'from 0'),
+    column('step', 'INTEGER', '0-based index within the episode'),
     column('observation', 'JSON', 'observation before the action'),
     column('action', 'JSON', 'action taken'),
     column('reward', 'DOUBLE', 'reward received'),
@@ -137,7 +145,7 @@ export function runRow(run: ListedRun): Row {
   };
 }
 
-/** Rows of an exported table for one run; broken lines are skipped. */
+/** Yields the rows of an exported table for one run; skips broken lines. */
 export function* rowsOf(table: Exclude<TableName, 'runs' | 'steps'>, run: ListedRun): Generator<Row, void> {
   const recorded = openLogs(run.path, true);
   const own = { run: run.name };

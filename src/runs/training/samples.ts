@@ -1,4 +1,4 @@
-/** Samples of what the model replies at the evaluations of a training run, recorded in `samples.jsonl`. */
+/** Sample replies of the model at the evaluations of a training run, recorded in `samples.jsonl`. */
 import { join } from 'node:path';
 import { z } from 'zod';
 import { jsonIn } from '../../storage/json-depth.js';

@@ -29,7 +29,7 @@ export function trainingTable(
   return terminalTable(trainings, columns, width);
 }
 
-/** Output of `list --json` and `show --json`. */
+/** A training run in the output of `list --json` and `show --json`. */
 export interface TrainingFigures extends RecordedTraining {
   readonly name: string;
   readonly report: string;
@@ -80,7 +80,7 @@ export function trainingText(training: RecordedTraining, cwd: string): string {
 }
 
 function trainedText({ method, model, objective, on, unit }: RecordedTraining, cwd: string): string {
-  if (model === null || on === null) return 'the run ended before recording what it trains';
+  if (model === null || on === null) return 'unknown, because training has not started';
   const where = unit === 'update' ? `in ${on}` : `on ${shownPath(on, cwd)}`;
   return `${modelText(model, cwd)} (${method}) by ${objective} ${where}`;
 }

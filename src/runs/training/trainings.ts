@@ -15,7 +15,7 @@ import { isTraining, trainingFiles } from '../training-files.js';
 export interface RecordedTraining {
   readonly kind: 'training';
   readonly path: string;
-  /** `crashed`: the training run didn't end, but no process holds it. */
+  /** `crashed`: the training run didn't end, but no process holds its lock. */
   readonly status: 'running' | 'paused' | 'crashed' | 'interrupted' | 'failed' | 'completed';
   /** Why the run failed or ended before its last step; null otherwise. */
   readonly note: string | null;
@@ -35,7 +35,7 @@ export interface RecordedTraining {
   /** The evaluation that selected the result's weights. */
   readonly best: Measured | null;
   readonly first: Measured | null;
-  /** Mean returns on held-out starts of a numeric policy and its baselines. */
+  /** Mean returns of a numeric policy and its baselines, from held-out starts. */
   readonly final: readonly { readonly name: string; readonly meanReturn: number }[];
   /** Training episodes; null if there are none. */
   readonly episodes: number | null;
@@ -51,7 +51,7 @@ export interface RecordedTraining {
   readonly started: string | null;
   /** Directory of the adapter, model or policy. */
   readonly result: string | null;
-  /** Command that starts and resumes it; null for earlier versions. */
+  /** Command that starts and resumes the training run; null if an earlier version wrote the record. */
   readonly command: string | null;
   /** Working directory of that command. */
   readonly folder: string | null;
@@ -75,7 +75,7 @@ export interface Measured {
   /** What was measured, such as `validation loss`. */
   readonly name: string;
   readonly value: number;
-  /** Half of the 95% interval. */
+  /** Half the width of the 95% interval. */
   readonly margin?: number;
   readonly episodes?: number;
 }
@@ -152,7 +152,7 @@ export type TrainingMetric = z.output<typeof metricShape>;
 /** A line of metrics; undefined for a line of another form. */
 export const readMetric = (line: unknown): TrainingMetric | undefined => metricShape.safeParse(line).data;
 
-/** The training runs at these paths, oldest first, and the paths of those with a damaged record. */
+/** The training runs at these paths, oldest first, and the paths of training runs with a damaged record. */
 export function listTrainings(
   paths: readonly string[],
   cwd: string,
@@ -274,7 +274,7 @@ const objectiveOf = ({ algorithm, objective }: z.output<typeof aboutShape>['conf
 const quantizationOf = (method: { readonly quantization?: string | undefined } | undefined) =>
   method?.quantization === undefined || method.quantization === 'none' ? null : method.quantization;
 
-/** A training run with status `running` that no process holds has crashed. */
+/** The current status: a training run recorded as `running` has crashed if no process holds its lock. */
 function statusOf(
   isHeld: boolean,
   ended: string | undefined,

@@ -177,7 +177,7 @@ interface About {
   readonly base?: { readonly model?: unknown };
 }
 
-/** Returns a function that names the model for a purpose; undefined for baselines, people and replays. */
+/** Returns a function that names the model for a purpose, or returns undefined for baselines, people and replays. */
 function modelsOf({ kind, path }: UsageSource): (purpose: UsagePurpose) => string | undefined {
   if (kind === 'training') {
     const about = unlessRefused(() => readOwnJson(join(path, trainingFiles.about))) as

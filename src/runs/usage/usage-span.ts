@@ -1,4 +1,4 @@
-/** Usage within a span of time: totals, and bars per hour or per day. */
+/** Usage within a span of time: totals, and bars of an hour or of whole days. */
 import { UserError } from '../../base/errors.js';
 import { groupedBy } from '../../base/grouped.js';
 import {
@@ -138,7 +138,7 @@ const duration = (sum: UsageSum, share: number) => {
 /** The cost of the calls whose price is known; null if there are none. */
 export const costOf = (sum: UsageSum): string | null => (sum.priced === 0 ? null : formatCost(sum.cost));
 
-/** Table columns; the cached share, latencies and cost are empty if they weren't reported. */
+/** Table columns; the cached share, latencies and cost are empty if unknown. */
 export const usageColumns: readonly Column<UsageRow>[] = [
   text('model', ({ model }) => model, { grouped: true }),
   text('purpose', ({ purpose }) => purpose),

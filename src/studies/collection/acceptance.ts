@@ -55,8 +55,9 @@ export function gainOf({ median: start, random, search, warmup: begun }: Finding
 }
 
 /**
- * Plays random policies, half drawn as in the warm-up and half uniformly over the range, and a search with `mix`.
- * @param enough called after each new best beyond the warm-up; ends the search if it returns true
+ * Evaluates random policies, half drawn as in the warm-up and half uniformly over the range, and runs a search with
+ * `mix`.
+ * @param enough called for each new best after the warm-up; ends the search if it returns true
  */
 export function findingsOf(
   { environment, family, maxSteps }: { environment: Environment; family: PolicyFamily; maxSteps: number },

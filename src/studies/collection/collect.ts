@@ -1,4 +1,4 @@
-/** Plays a collection of runs into its directory, and resumes it. */
+/** Executes or resumes the runs of a collection. */
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { styleText } from 'node:util';
@@ -47,7 +47,7 @@ interface CollectArguments extends PlayArguments {
   readonly overrides: readonly string[];
 }
 
-/** Plays the remaining runs of a collection, `jobs` at once (default: one per core). Returns the exit code. */
+/** Executes the remaining runs of a collection, `jobs` at once (default: one per core). Returns the exit code. */
 export async function collect(args: CollectArguments, context: CommandContext): Promise<number> {
   requireJobs(args);
   const collection = loadCollection(args.config, args.overrides, context.cwd);

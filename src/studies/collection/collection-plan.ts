@@ -108,7 +108,8 @@ function acceptedDraw(
 const mostDraws = 1000;
 
 /**
- * Creates two configs for each combination of task and proposer: with all ranges at their lower and upper ends.
+ * Creates two configs for each combination of task and proposer: one with all ranges at their lower ends, and one with
+ * all ranges at their upper ends.
  * @throws UserError with the first problems in these configs, so that no run starts only to fail later
  */
 export function checkCollection(collection: Collection): readonly (Draw & { config: Config })[] {
@@ -241,7 +242,10 @@ function requireDrawn({ environment, policy }: Config, varies: boolean, task: nu
     field: `tasks.${task}.accept`,
     message: "only works for synthetic tasks that vary with the run's seed, and not for module policies",
     value: environment.id,
-    remedy: 'remove accept, or choose a family without a seed, e.g. synthetic:balance',
+    remedy:
+      policy?.kind === 'module'
+        ? 'remove accept, or use a policy that is not a module'
+        : 'remove accept, or choose a synthetic environment without a seed, e.g. synthetic:balance',
   });
 }
 

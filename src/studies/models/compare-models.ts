@@ -1,4 +1,4 @@
-/** Plays the remaining runs of a comparison of models and shows the result. */
+/** Executes the remaining runs of a comparison of models and shows the result. */
 import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { type CommandContext, exitCodeOf, shownPath } from '../../base/context.js';

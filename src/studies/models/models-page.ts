@@ -26,7 +26,7 @@ import {
 } from '../../web/study.js';
 import type { ContestantFigures, ModelDifference, ModelsResult, Share } from './models-result.js';
 
-/** Formats whole percents: with few histories, intervals are too wide for decimals to matter. */
+/** Formats a share in whole percent: with few histories, intervals are too wide for decimals to matter. */
 const formatPercent = (share: number): string => `${Math.round(100 * share)} %`;
 
 type Columns = readonly Column<ContestantFigures>[];
@@ -136,7 +136,7 @@ const readingOf = (result: ModelsResult): readonly string[] => [
 const askedText = ({ environment, histories }: ModelsResult): string =>
   `one proposal from ${histories.length === 1 ? 'one history' : `each of ${histories.length} histories`} of ${environment}`;
 
-/** @param width see `CommandContext` */
+/** @param width see `CommandContext.columns` */
 export function modelsOnTerminal(result: ModelsResult, width?: number): string {
   const { contestants, differences, histories } = result;
   const columns = [nameColumn, ...replyColumns, ...improvementColumns(result), ...effortColumns(contestants)];
@@ -156,7 +156,7 @@ export function modelsOnTerminal(result: ModelsResult, width?: number): string {
     ...(conclusion === undefined ? [] : [conclusion]),
     ...(result.status === 'completed'
       ? []
-      : [`${plural(result.proposals.length, 'answer')} of ${contestants.length * histories.length} so far.`]),
+      : [`${result.proposals.length} of ${plural(contestants.length * histories.length, 'answer')} so far.`]),
   ].join('\n\n');
 }
 

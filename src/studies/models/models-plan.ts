@@ -247,7 +247,7 @@ function recordedHistory(
   if (!readEvaluations(path, manifest).some((entry) => entry.iteration <= until))
     throw refuse(
       'that run has no evaluations up to this iteration',
-      `choose a later iteration: ${run}@${done}`,
+      until < done ? `choose a later iteration, up to ${run}@${done}` : 'choose another run',
     );
   const name = plainName(`${relative(resolve(places.cwd, places.runsDir), path)}-${until}`, 'run');
   // The seed doesn't depend on the other histories.

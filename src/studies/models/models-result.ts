@@ -56,7 +56,7 @@ export interface ContestantFigures {
   readonly kind: ContestantKind;
   /** Number of histories for which the model replied, even if no reply was accepted. */
   readonly histories: number;
-  /** Number of proposals that were valid in the first reply, and number valid after corrections. */
+  /** Number of proposals that were valid in the first reply, and number that were valid only after corrections. */
   readonly valid: { readonly first: number; readonly corrected: number };
   readonly replies: number;
   readonly repeats: number;

@@ -52,8 +52,8 @@ export type Dropped = 'failed' | 'halved' | 'lost';
 
 /**
  * Decides which settings are dropped after a round, and why. Keeps the best 1/`factor` (earlier ones win ties), except
- * settings that failed on a seed or that, by their differences from the best one, almost certainly can't catch up with
- * it over all seeds.
+ * settings that failed on a seed, or whose differences from the best one show that they almost certainly can't catch up
+ * with it over all seeds.
  * @param seeds total number of seeds in the sweep
  * @param range range of an episode's return; if it is infinite, no setting counts as lost
  */

@@ -52,7 +52,7 @@ function leadOf(settings: readonly SettingFigures[]): Lead | undefined {
   return { best, next, difference: { ...own, adjusted, verdict } };
 }
 
-/** Names the best setting and whether its lead is significant; undefined if no run is complete. */
+/** Says which setting is best and whether its lead is significant; undefined if no run is complete. */
 export function bestSentence(
   settings: readonly SettingFigures[],
 ): { readonly text: string; readonly mark: 'higher' | 'too-few' | '' } | undefined {
@@ -67,7 +67,7 @@ export function bestSentence(
   const { adjusted, interval, verdict } = difference;
   if (verdict === 'too-few' || interval === null || adjusted === null)
     return {
-      text: `${first}. It isn’t known yet whether it is better than ${against} (${formatReturn(next.confirmed!.mean)}): a verdict needs ${fewestForVerdict} seeds.`,
+      text: `${first}. Whether it is better than ${against} (${formatReturn(next.confirmed!.mean)}) isn’t known yet: a verdict needs ${fewestForVerdict} seeds.`,
       mark: 'too-few',
     };
   const measured = `(${formatSigned(difference.difference)}, 95 % interval ${formatInterval(interval, formatSigned)}, p ${pText(adjusted)})`;

@@ -105,7 +105,7 @@ function seedsOf(values: Values): readonly number[] {
 }
 
 /**
- * All settings of a sweep, in the order in which they are played.
+ * All settings of a sweep, in the order in which they run.
  * @throws UserError if the method doesn't support the values, or there are too many settings
  */
 export function settingsOf(sweep: SweepConfig, keys: readonly SweptKey[]): readonly Setting[] {
@@ -127,7 +127,7 @@ function listed(keys: readonly SweptKey[], method: string): Listed {
     if (values.kind === 'list') return [key, values.items] as const;
     throw new UserError({
       field: key,
-      message: `is drawn from a range, but sweep.method=${method} tries every value`,
+      message: `is drawn from a range, but sweep.method=${method} needs a list of values`,
       remedy: 'list its values, or set sweep.method=random sweep.samples=20',
     });
   });

@@ -130,7 +130,7 @@ async function forecastSweep(
   const calls = rounded(left.calls);
   const perCall = secondsPerCall(models, resolve(context.cwd, runsDir));
   const atOnce = Math.min(jobs, runs);
-  // Runs that share limits are played in one thread but wait for the model concurrently.
+  // Runs that share limits are executed in one thread but wait for the model concurrently.
   const threads = shared === undefined ? Math.min(atOnce, availableParallelism()) : 1;
   const asked = perCall === undefined ? null : times(calls, perCall.seconds / atOnce);
   const forecast = {
@@ -178,7 +178,7 @@ async function forecastOf(assembly: Assembly, said: Set<string>, context: Comman
   return run;
 }
 
-/** The part of a forecast that remains to be played. */
+/** Scales a forecast to the share of it that remains. */
 const leftOf = <F extends Forecast>(share: number, forecast: F): F => ({
   ...forecast,
   calls: times(forecast.calls, share),

@@ -59,7 +59,7 @@ export function sweepPage(result: SweepResult, shown: Shown): Page {
   };
 }
 
-/** In results of earlier versions, which don't record how values were chosen, more distinct numbers count as drawn. */
+/** In results of earlier versions, which lack `keys`, a key with more distinct numbers than this counts as drawn. */
 const mostListed = 12;
 
 function keysOf({ keys, settings }: SweepResult): readonly ParallelKey[] {
@@ -97,7 +97,7 @@ ${
     })),
     {
       title: 'Mean confirmed return',
-      caption: `Mean confirmed return of each setting, with its 95 % interval over seeds.${rows.length > mostRanked ? ` The table of settings has ${rows.length - mostRanked} more.` : ''} The best of ${settings.length} is partly luck, because it was chosen by these same runs: evaluate it on other seeds.`,
+      caption: `Mean confirmed return of each setting, with its 95 % interval over seeds.${rows.length > mostRanked ? ` The table of settings has ${rows.length - mostRanked} more.` : ''} The best of ${settings.length} settings was chosen by the results of these runs, so its mean is optimistic: evaluate it on other seeds.`,
     },
   )
 }

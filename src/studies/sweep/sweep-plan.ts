@@ -93,7 +93,7 @@ function sameSettings(settings: readonly SweepSetting[]): readonly string[] {
     const text = JSON.stringify(config);
     const same = first.get(text);
     if (same === undefined) first.set(text, name);
-    return same === undefined ? [] : [`${name} is the same experiment as ${same}; both are played`];
+    return same === undefined ? [] : [`${name} is the same experiment as ${same}; both are run`];
   });
 }
 
@@ -105,7 +105,8 @@ function requireOneTask(settings: readonly SweepSetting[]): void {
     field: 'environment',
     message: "returns of different environments can't be compared",
     value: ids.join(', '),
-    remedy: 'run a sweep per environment; for several tasks, use policyloop controls or finetune evaluate',
+    remedy:
+      'run a sweep per environment; for several tasks, use policyloop controls or policyloop finetune evaluate',
   });
 }
 

@@ -167,7 +167,7 @@ function bestOf(settings: readonly SettingFigures[]): string | null {
   return contenders[firstLargest(contenders.map(({ confirmed }) => confirmed!.mean))]!.name;
 }
 
-/** With halving, only the first round plays all settings, so effects are estimated from it. */
+/** With halving, only the first round runs all settings, so effects are estimated from it. */
 function effectsOf(
   { how }: Sweep,
   keys: Sweep['keys'],

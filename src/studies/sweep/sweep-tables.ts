@@ -63,7 +63,7 @@ export function settingColumns(settings: readonly SettingFigures[]): readonly Co
   ];
 }
 
-/** The larger number of tested effects or interactions; Holm's correction treats the two separately. */
+/** Number of tested effects or of tested interactions, whichever is larger: Holm's method corrects them separately. */
 export const tested = (effects: Effects | null): number =>
   largest(
     [effects?.main ?? [], effects?.interactions ?? []].map((all) => all.filter(({ p }) => p !== null).length),
@@ -77,7 +77,7 @@ export const overText = ({ count, over }: Effects): string =>
 /** Maximum number of settings shown on a terminal; the page shows all. */
 const mostShown = 24;
 
-/** @param width see `CommandContext` */
+/** @param width see `CommandContext.columns` */
 export function sweepOnTerminal({ effects, settings }: SweepResult, width?: number): string {
   const rows = ranked(settings);
   const left = rows.length - mostShown;
@@ -100,7 +100,7 @@ export function sweepOnTerminal({ effects, settings }: SweepResult, width?: numb
   const best = bestSentence(settings);
   if (best !== undefined && settings.length > 1)
     blocks.push(
-      `best        ${best.text} It was chosen from ${settings.length} settings by these same runs, so its mean is optimistic.`,
+      `best        ${best.text} It was chosen from ${settings.length} settings by the results of these runs, so its mean is optimistic.`,
     );
   return blocks.join('\n\n');
 }

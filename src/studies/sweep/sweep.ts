@@ -1,4 +1,4 @@
-/** Plays a sweep: as one plan or, with halving, round by round. */
+/** Executes a sweep: as one plan or, with halving, round by round. */
 import { join, resolve } from 'node:path';
 import { append } from '../../base/append.js';
 import { type CommandContext, exitCodeOf, shownPath } from '../../base/context.js';
@@ -50,8 +50,8 @@ interface SweepArguments extends PlayArguments {
 }
 
 /**
- * Plays the remaining runs of a sweep and prints the effects of its keys. Returns the exit code.
- * @throws UserError if a setting can't be played; no run has started by then
+ * Executes the remaining runs of a sweep and prints the effects of its keys. Returns the exit code.
+ * @throws UserError if a setting can't run; no run has started by then
  */
 export async function playSweep(args: SweepArguments, context: CommandContext): Promise<number> {
   const sweep = loadPlannedSweep(args.config, args.overrides, context.cwd);
@@ -75,7 +75,7 @@ export async function playSweep(args: SweepArguments, context: CommandContext): 
 
 interface Round {
   readonly settings: readonly SweepSetting[];
-  /** Number of seeds already played before this round; `to`: number after it. */
+  /** Number of seeds per setting before this round; `to`: number after it. */
   readonly from: number;
   readonly to: number;
 }
@@ -227,7 +227,7 @@ function report(
     '',
     ...failureLines(played),
     ...(played.limit ? [`stopped at the limit of ${played.limit}`] : []),
-    `runs        ${plural(played.complete, 'run')} complete, ${formatDuration(result.activeMs)} of play: ${out}`,
+    `runs        ${plural(played.complete, 'run')} complete, total time ${formatDuration(result.activeMs)}: ${out}`,
     ...(result.usage.promptTokens > 0 ? [`usage       ${formatUsage(result.usage)}`] : []),
     `page        ${shownPath(resolve(directory, runFiles.report), context.cwd)}`,
     ...(played.limit

@@ -107,6 +107,10 @@ describe('rules that are not in the language', () => {
     }
   });
 
+  it('an unknown part of a type is refused with the parts that exist', () => {
+    expect(() => parseLogic('type a { wishes { } }')).toThrow(/predicates, rules[\s\S]*got: "wishes"/);
+  });
+
   it('an alias that stands for itself is refused', () => {
     const text = 'type a { predicates { x(a) = y(a); y(a) = x(a); } rules { go :: x(a) -> y(a); } }';
     expect(() => parseLogic(text)).toThrow('defined in terms of itself');

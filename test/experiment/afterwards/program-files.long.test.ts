@@ -128,6 +128,10 @@ describe('a program in a file', () => {
   it('needs its environment, and nothing of a run', async () => {
     await expect(commandLine(place, ['evaluate', 'plain.js'])).rejects.toThrow('--environment');
     await expect(evaluated('plain.js', '--iteration', '1')).rejects.toThrow('only one program');
+    const words = ['render', 'plain.js', '--environment', 'CartPole-v1', '--candidate', '2'];
+    await expect(commandLine(place, words)).rejects.toThrow(
+      '--candidate: a program file has only one program',
+    );
     await expect(evaluated(at('programs'))).rejects.toThrow('can only be used with a .js file');
   });
 });

@@ -65,3 +65,10 @@ it('a template that trims answers is noticed', () => {
   const messages = [{ role: 'user', content: 'Go on.' }] as const;
   expect(keepsAnswers(trimming, { messages, completion: ' params[0]: 1', weight: 1 })).toBe(false);
 });
+
+it('names the setting of a model without an end token', () => {
+  const directory = referenceDirectory('qwen2-tied-bf16-sharded');
+  const tokenizer = { ...openTokenizer(directory), eosTokens: [] };
+  const config = { ...readDecoderConfig(directory), eosTokens: [] };
+  expect(() => endOfAnswer('no-such-directory', config, tokenizer)).toThrow(/\bmodel: neither the tokenizer/);
+});

@@ -1,4 +1,5 @@
 /** Exports of an adapter that was trained over a GGUF file. */
+import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, it } from 'vitest';
 import { writeGguf } from '../../../finetune/export/gguf/gguf.js';
@@ -68,6 +69,17 @@ it.each([
   expect(after.encodePrompt(messages)).toEqual(before.encodePrompt(messages));
   expect(after.promptText(messages)).toEqual(before.promptText(messages));
   expect(readGenerationDefaults(out)).toEqual(readGenerationDefaults(model));
+});
+
+it('a directory is refused in float16 if a weight is too large, with the dtype that `merge` has', async () => {
+  const model = base();
+  const directory = randomAdapter({ model, rank: 2, modules: ['q_proj'], seed: 5 });
+  const file = path.join(directory, 'adapter_config.json');
+  writeFileSync(file, JSON.stringify({ ...JSON.parse(readFileSync(file, 'utf8')), lora_alpha: 1e9 }));
+  const adapter = openAdapter(directory, readDecoderConfig(model));
+  await expect(mergeAdapter(model, adapter, path.join(folder, 'huge'), 'stored')).rejects.toThrow(
+    /q_proj[\s\S]*too large for float16[\s\S]*expected: --dtype float32$/,
+  );
 });
 
 it('a directory is refused where config.json can’t say the same', async () => {

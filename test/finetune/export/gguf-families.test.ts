@@ -54,17 +54,17 @@ describe('what llama.cpp would compute otherwise', () => {
   const [window, none] = [8, undefined];
   const layersOf = (name: string) => readDecoderConfig(familyDirectory(name)).layers;
   it.each([
-    ['qwen3-yarn', {}, /qwen3 doesn’t support yarn with truncate: false/],
-    ['gemma2', {}, /gemma2 doesn’t support query_pre_attn_scalar other than 16/],
+    ['qwen3-yarn', {}, /qwen3 doesn't support yarn with truncate: false/],
+    ['gemma2', {}, /gemma2 doesn't support query_pre_attn_scalar other than 16/],
     [
       'gemma3',
       { scoreScale: 0.25 },
-      /gemma3 doesn’t support layer_types other than five windowed layers, then a full one/,
+      /gemma3 doesn't support layer_types other than five windowed layers, then a full one/,
     ],
     [
       'olmo3',
       { layers: layersOf('olmo3').map((layer) => ({ ...layer, window })) },
-      /olmo2 doesn’t support layer_types/,
+      /olmo2 doesn't support layer_types/,
     ],
     [
       'smollm3',
@@ -74,12 +74,12 @@ describe('what llama.cpp would compute otherwise', () => {
           window: none,
         })),
       },
-      /smollm3 doesn’t support rotary embeddings in layers/,
+      /smollm3 doesn't support rotary embeddings in layers/,
     ],
-    ['qwen35', {}, /qwen35 doesn’t support value heads and key heads of different widths/],
-    ['lfm2-untied', {}, /lfm2 doesn’t support conv_bias/],
-    ['granite4', {}, /can’t be exported to GGUF/],
-    ['ministral', {}, /can’t be exported to GGUF/],
+    ['qwen35', {}, /qwen35 doesn't support value heads and key heads of different widths/],
+    ['lfm2-untied', {}, /lfm2 doesn't support conv_bias/],
+    ['granite4', {}, /can't be exported to GGUF/],
+    ['ministral', {}, /can't be exported to GGUF/],
   ])('%s %j is refused', (name, change, message) => {
     expect(() => written(name, change as Partial<DecoderConfig>)).toThrow(message);
   });

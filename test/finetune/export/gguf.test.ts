@@ -200,7 +200,7 @@ describe('what is computed on the way', () => {
     bytes.writeFloatLE(70_000, offset);
     writeFileSync(weights, bytes);
     await expect(write(directory, 'F16')).rejects.toThrow(
-      /embed_tokens[\s\S]*too large for f16[\s\S]*--dtype bf16/,
+      /embed_tokens[\s\S]*too large for float16[\s\S]*--dtype bf16/,
     );
     await expect(write(directory, 'BF16')).resolves.toMatch(/gguf$/);
   });

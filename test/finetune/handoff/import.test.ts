@@ -242,7 +242,7 @@ describe('what is refused', () => {
     ['numbers that are not finite', /not finite: the training diverged/],
     ['an adapter that was not trained', /all B factors .* are 0/],
     ['a factor without its partner', /has no counterpart/],
-    ['weights that are cut short', /not a complete safetensors file/],
+    ['weights that are cut short', /not a usable safetensors file/],
     ['a directory in use', /this directory is not empty/],
     ['nothing to import', /no adapter_config\.json and no config\.json/],
     ['a base that is not here', /--model: this adapter's base model wasn't found/],

@@ -91,7 +91,7 @@ it('the remedy names what takes most', () => {
   expect(estimate(adapter(), 8, 512, 64).remedy).toMatch(/^lower batchTokens \(4096 tokens are processed/);
   expect(estimate(adapter(), 1, 2048, 64).remedy).toMatch(/^shorten the examples/);
   expect(estimate(adapter(), 1, 32, 4).remedy).toMatch(/^set method\.quantization to int4/);
-  expect(estimate({ kind: 'all' }, 1, 64, 4).remedy).toMatch(/^train with method lora/);
+  expect(estimate({ kind: 'all' }, 1, 64, 4).remedy).toMatch(/^set method.kind to lora/);
   expect(estimate(adapter(4, adaptableModules), 1, 32, 4).remedy).not.toMatch(/quantization/);
 });
 

@@ -61,7 +61,7 @@ slurm: { tasks: 4, time: "00:10:00" }
     const { code, stderr } = await sweep(out, ...more, '--slurm');
     expect({ code, stderr }).toMatchObject({
       code: 0,
-      stderr: expect.stringMatching(/job \d+: \d+ runs? of \d+ submitted in 4 tasks/),
+      stderr: expect.stringMatching(/job \d+: \d+ of \d+ runs? submitted in 4 tasks/),
     });
     await meanwhile();
     while (cluster.tell('squeue', '--noheader') !== '') await pause(1000);

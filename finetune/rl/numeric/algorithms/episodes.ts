@@ -1,4 +1,4 @@
-/** Plays many episodes in parallel, so that each evaluation of the network chooses an action in all of them. */
+/** Plays many episodes in parallel: each evaluation of the network chooses an action in all of them. */
 import { UserError } from '../../../../src/base/errors.js';
 import {
   dimensionsOf,
@@ -14,12 +14,12 @@ import type { NumericPolicy } from '../network/policy.js';
 export interface NumericEpisode {
   /** Observation before each step, not normalized. */
   readonly raw: readonly Row[];
-  /** The same observations, normalized. */
+  /** The same observations, normalized unless normalization is off. */
   readonly observations: readonly Row[];
   readonly inputs: readonly Row[];
   readonly actions: readonly Float64Array[];
   readonly rewards: readonly number[];
-  /** Observation after the last step, normalized. */
+  /** Observation after the last step, in the same form. */
   readonly last: Row;
   /** True if the episode terminated; false if a limit truncated it. */
   readonly terminated: boolean;
@@ -124,7 +124,7 @@ async function chosenActions(
 /** Normalized observations are clipped to ± this value, as in Kostrikov's pytorch-trpo. */
 const bound = 5;
 
-/** Welford's running mean and sum of squared deviations (1962). */
+/** Running mean and sum of squared deviations (Welford 1962). */
 export interface RunningMoments {
   count: number;
   readonly mean: Float64Array;
@@ -160,7 +160,7 @@ export function rowWidth({ id, observationSpace: space }: EnvironmentSpec): numb
       field: 'environment',
       value: id,
       message: 'the observations of this environment are text',
-      remedy: 'train a language model instead (set model)',
+      remedy: 'train a language model instead: set model, and remove algorithm and policy',
     });
   return space.kind === 'discrete' ? space.n : dimensionsOf(space);
 }

@@ -11,7 +11,7 @@ import { valueLoss } from './values.js';
 export interface PpoSettings {
   /** ε: ratios are clipped to 1 ± ε. */
   readonly clip: number;
-  /** In the loss, value estimates are clipped to ± this around their previous values; undefined disables clipping. */
+  /** Clips value estimates in the loss to ± this value around the previous ones; undefined disables clipping. */
   readonly valueClip?: number | undefined;
   readonly epochs: number;
   readonly minibatchSteps: number;
@@ -54,7 +54,7 @@ interface Networks {
   readonly value: NumericNetwork;
 }
 
-/** −mean min(r·A, clip(r)·A) + valueFactor·valueLoss − entropyFactor·entropy, and its gradients. */
+/** Computes −mean min(r·A, clip(r)·A) + `valueFactor`·(value loss) − `entropy`·(mean entropy), and its gradients. */
 export async function ppoLoss(
   { policy, value }: Networks,
   state: Pick<PpoState, 'theta' | 'valueTheta'>,

@@ -1,6 +1,7 @@
 /**
- * Trust region policy optimization (Schulman et al. 2015, arXiv:1502.05477): takes a step along the natural gradient
- * whose KL divergence is `maxKl` to second order, and halves it until the actual gain and divergence are acceptable.
+ * Trust region policy optimization (Schulman et al. 2015, arXiv:1502.05477). Takes a step along the natural gradient
+ * with a KL divergence of up to `maxKl` to second order. Halves the step until its actual gain and divergence are
+ * acceptable.
  */
 import { dot, plus } from '../../../../src/search/linear-algebra.js';
 import type { Distributions, NumericPolicy } from '../network/policy.js';
@@ -16,9 +17,9 @@ export interface TrpoSettings {
   readonly backtracks: number;
 }
 
-/** Fraction of the expected gain that a step must exceed, as in Kostrikov's pytorch-trpo. */
+/** A step's gain must exceed this fraction of the expected gain, as in Kostrikov's pytorch-trpo. */
 const acceptedGain = 0.1;
-/** Factor by which a step may exceed δ, as in OpenAI Baselines. */
+/** A step's KL divergence may be this many times δ, as in OpenAI Baselines. */
 const klTolerance = 1.5;
 
 export interface TrpoUpdate {

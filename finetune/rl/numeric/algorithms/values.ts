@@ -6,7 +6,7 @@ import { joined, type NumericNetwork, type Row } from '../network/network.js';
 import type { NumericEpisode } from './episodes.js';
 
 export interface Batch {
-  /** Normalized observations, for the value function. */
+  /** Observations for the value function, normalized unless that is off. */
   readonly observations: readonly Row[];
   readonly inputs: readonly Row[];
   /** [N × width] */
@@ -105,8 +105,8 @@ interface ValueTargets {
 }
 
 /**
- * Computes ½·mean squared error and its gradient. With a clip, each step contributes the larger of two squared
- * errors: with its value, and with its value clipped to ± clip around the previous value (as in OpenAI Baselines).
+ * Computes ½·mean squared error and its gradient. With `clip`, each step has two errors, with its value as it is and
+ * with its value clipped to ± `clip` around the previous one; the larger square counts (as in OpenAI Baselines).
  */
 export async function valueLoss(
   network: NumericNetwork,

@@ -41,7 +41,7 @@ export function createPolicy(network: NumericNetwork, head: Head): NumericPolicy
 }
 
 /**
- * A Gaussian for a box, a softmax for discrete actions.
+ * Creates a Gaussian head for continuous actions, or a softmax head for discrete ones.
  * @param logDeviation natural logarithm of the initial standard deviations, which don't depend on the observation
  * @throws UserError for other action spaces
  */

@@ -39,7 +39,7 @@ const tokensAtOnce = 4096;
 /** @throws UserError if the directory has no model, or observations exceed its context */
 export function openDecoder(path: string, reading: Reading, inputs: number): Decoder {
   const config = readDecoderConfig(path);
-  if (inputs > config.contextTokens) throw tooLong(path, inputs, config);
+  if (inputs > config.contextTokens) throw tooLong(path, inputs, config, false);
   return { path, config, weights: openWeights(path), reading, inputs };
 }
 
@@ -174,7 +174,7 @@ function textReader(decoder: Decoder, decimals: number): Reader {
   const known = new WeakMap<Row, readonly number[]>();
   const idsOf = (row: Row) => {
     const ids = known.get(row) ?? encode(observationText(row, decimals));
-    if (ids.length > config.contextTokens) throw tooLong(path, ids.length, config);
+    if (ids.length > config.contextTokens) throw tooLong(path, ids.length, config, true);
     known.set(row, ids);
     return ids;
   };
@@ -213,11 +213,11 @@ const int32Tensor = (values: readonly number[]) =>
 
 const positionsTensor = (count: number) => int32Tensor([...Array(count).keys()]);
 
-function tooLong(path: string, tokens: number, { contextTokens }: DecoderConfig): UserError {
+function tooLong(path: string, tokens: number, { contextTokens }: DecoderConfig, isText: boolean): UserError {
   return new UserError({
     field: 'policy.path',
     value: path,
     message: `an observation has ${tokens} tokens, more than the context of ${contextTokens}`,
-    remedy: 'lower policy.decimals, or choose a model with a longer context',
+    remedy: `${isText ? 'lower policy.decimals, or ' : ''}choose a model with a longer context`,
   });
 }

@@ -19,8 +19,9 @@ import {
 } from './mechanical-task.js';
 
 /**
- * One to three poles to balance on a cart or a motorised joint. Reward: 1 per step until a pole leans too far or the cart
- * leaves its track; in some draws minus costs for deviation and effort, or plus the cart's velocity on an endless track.
+ * Balancing one to three poles on a cart or on motorised joints. Reward: 1 per step until a pole leans too far or the
+ * cart leaves its track; in some draws minus costs for deviation and effort, or plus the cart's velocity on an endless
+ * track.
  */
 export const drawBalance: Draw<object> = (random) => {
   const cart = chance(random, 0.65);
@@ -86,7 +87,7 @@ function drawObjective(random: RandomGenerator, cart: boolean) {
   };
 }
 
-/** An upright chain and its motors' impulses per step. `rate`: angular frequency (rad/s) of an equally long pendulum. */
+/** An upright chain and its motors' impulses per step. `rate`: frequency of an equally long pendulum, in rad/s. */
 function drawPoles(random: RandomGenerator, links: number, cart: boolean) {
   const each = (low: number, high: number) => logUniforms(random, links, low, high);
   const [lengths, masses] = [each(0.2, 1.5), each(0.05, 1)];
@@ -122,7 +123,10 @@ function drawJoints(random: RandomGenerator, links: number): readonly number[] {
   return Array.from({ length: links }, (_, i) => i);
 }
 
-/** Swing up one or two links with weak motors. Reward: −1 per step until up, a bonus once up, or the tip's height. */
+/**
+ * Swinging up one or two links with weak motors. The reward is −1 per step until they are up; a bonus once they are up,
+ * minus the cost of effort; or the height of the tip, minus the costs of effort and, in some draws, speed.
+ */
 export const drawSwing: Draw<object> = (random) => {
   const links = chance(random, 0.7) ? 1 : 2;
   const each = (low: number, high: number) => logUniforms(random, links, low, high);
@@ -184,7 +188,7 @@ export const drawSwing: Draw<object> = (random) => {
   return { task: drawImperfection(random, task), maxSteps, linear };
 };
 
-/** An arm of one to three links reaches for a target. Distance and effort have a cost; being near may earn a bonus. */
+/** Reaching for a target with one to three links. Distance and effort have a cost; being near may earn a bonus. */
 export const drawArm: Draw<object> = (random) => {
   const links = 1 + random.categorical([0.3, 0.5, 0.2]);
   const each = (low: number, high: number) => logUniforms(random, links, low, high);

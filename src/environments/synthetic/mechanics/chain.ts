@@ -1,6 +1,6 @@
 import type { Plant } from '../plant.js';
 
-/** Point masses on massless rods. Each rod is attached to the previous one, and the first to a fixed joint or a cart. */
+/** Point masses on massless rods. Each rod is attached to the previous one, the first to a fixed joint or a cart. */
 export interface ChainParts {
   /** Lengths and masses of the links, starting at the base. */
   readonly lengths: readonly number[];

@@ -35,9 +35,9 @@ const creeping = 0.05;
 const fastest = 50;
 
 /**
- * Newton's equations by the semi-implicit Euler method. The floor at height 0 pushes like a damped spring and
- * has friction. State: x, y and their velocities for each node, then each muscle's change of length relative
- * to its range. A push is the target value of that change.
+ * Newton's equations, integrated with the semi-implicit Euler method. The floor at height 0 pushes like a damped spring
+ * and has friction. State: x, y and their velocities for each node, then each muscle's change of length relative to its
+ * range. A push is the target value of that change.
  */
 export function createCreature({
   damping,

@@ -73,7 +73,7 @@ export class MechanicalTask implements Task {
   }
 }
 
-/** Motors that push one driven coordinate each; more than two are continuous. @param strengths sizes of pushes */
+/** Draws a motor for each driven coordinate; more than two have continuous actions. @param strengths sizes of pushes */
 export function drawMotors(
   random: RandomGenerator,
   plant: Plant,
@@ -103,8 +103,8 @@ export function drawMotors(
 const steepness = 2;
 
 /**
- * Draws the mapping from measurements to observations. It scales them so that weights of a drawn size solve the task,
- * and may also reorder, mix or offset them.
+ * Draws the mapping from measurements to observations. Measurements are scaled so that weights of a drawn size solve
+ * the task, and may also be reordered, mixed or offset.
  */
 export function drawSensing(
   random: RandomGenerator,

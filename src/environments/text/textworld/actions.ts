@@ -56,7 +56,7 @@ export class ActionFinder {
     this.#rules = logic.rules.flatMap((rule) => compiled(rule, logic, vocabulary));
   }
 
-  /** The actions of each rule, sorted. @param changed predicates with new or deleted facts since the last call */
+  /** The actions of each rule, sorted. @param changed predicates whose facts have changed; undefined for all */
   find(facts: Facts, changed: ReadonlySet<string> | undefined): readonly (readonly Action[])[] {
     this.#found = this.#rules.map((rule, i) => {
       const stays = changed !== undefined && !readsAny(rule, changed);

@@ -91,7 +91,7 @@ interface Alias {
 /** Aliases may refer to aliases; deeper nesting than this counts as a cycle. */
 const deepestAlias = 16;
 
-/** @throws UserError with the line of the first syntax error */
+/** @throws UserError for a syntax error, or for a predicate that is defined in terms of itself */
 export function parseLogic(text: string): Logic {
   const reader = new LogicReader(tokensOfLogic(text));
   reader.read();
@@ -132,7 +132,7 @@ class LogicReader {
     else if (part === 'reverse_rules') this.#entries(() => this.#reverse());
     else if (part === 'constraints') this.#entries(() => this.#rule());
     else if (part === 'inform7') this.#parts((inner) => this.#inform(inner));
-    else this.#refuse('a part of a type');
+    else this.#refuseName('predicates, rules, reverse_rules, constraints or inform7');
   }
 
   #inform(part: string): void {
@@ -142,7 +142,7 @@ class LogicReader {
       this.#expect('::');
       this.#text();
       this.#expect(';');
-    } else this.#refuse('a part of inform7');
+    } else this.#refuseName('type, predicates, commands or code');
   }
 
   /** `in(o, c)`, or an alias: `south_of(r, r') = north_of(r', r)`. */
@@ -254,6 +254,11 @@ class LogicReader {
     if (token?.kind !== kind) return this.#refuse(wanted);
     this.#at++;
     return token.text;
+  }
+
+  #refuseName(wanted: string): never {
+    this.#at--;
+    return this.#refuse(wanted);
   }
 
   #refuse(wanted: string): never {

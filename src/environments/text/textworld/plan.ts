@@ -148,7 +148,7 @@ class PlanTree {
     return tree;
   }
 
-  /** Adds an action as a child of all actions that need it, or as root if the tree is empty. @returns whether it was added */
+  /** Adds an action below all actions that need it, or as the root of an empty tree. @returns whether it was added */
   push(action: PlannedAction): boolean {
     const node: Node = { element: { action, id: idOf(action), parent: undefined }, children: [] };
     if (this.isEmpty) this.#roots.push(node);

@@ -31,7 +31,7 @@ function loadInterpreter(): Interpreter {
   } catch {
     throw new UserError({
       field: 'environment',
-      message: '.z8 games need the package ifvms, which is not installed',
+      message: 'compiled games need the package ifvms, which is not installed',
       remedy: 'run npm install ifvms, or play the .json that tw-make writes next to the .z8',
     });
   }

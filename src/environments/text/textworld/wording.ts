@@ -75,12 +75,12 @@ export function roomText(scene: Scene, room: number): string {
   return paragraphs.join('\n\n');
 }
 
-/** True if the object can be on the floor, unlike fixed furniture and the player. */
+/** True if the object can lie on the floor. */
 function isPortable({ vocabulary }: Scene, object: number): boolean {
   return !fixed.has(vocabulary.objects[object]!.type);
 }
 
-/** Types of objects that can't be moved, including the subtypes in cooking games. */
+/** Types of objects that are never listed on the floor, including the subtypes in cooking games. */
 const fixed: ReadonlySet<string> = new Set(['P', 'c', 's', 'd', 'r', 'oven', 'toaster', 'stove']);
 
 const titleCase = (name: string) =>

@@ -1,4 +1,4 @@
-/** Find the recipe, gather its ingredients, prepare them as it says, make the meal and eat it. */
+/** A world in which the player finds a recipe, gathers and prepares its ingredients, makes the meal and eats it. */
 import { z } from 'zod';
 import { type RandomGenerator, shuffled } from '../../../random/generator.js';
 import { type House, Walker } from '../house/house.js';
@@ -26,7 +26,7 @@ export const cookingOptions = z
     fold: z
       .enum(folds)
       .default('train')
-      .describe('No recipe, and no layout with its food, occurs in more than one fold'),
+      .describe('Set of games to draw from; no recipe, and no layout with its food, occurs in more than one'),
   })
   .refine(({ capacity, ingredients }) => capacity === 0 || capacity > ingredients, {
     path: ['capacity'],

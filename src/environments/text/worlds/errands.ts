@@ -1,4 +1,4 @@
-/** Worlds in a house: find a coin, follow a map, put things away, hunt for a treasure. */
+/** Worlds in a house: finding a coin, following a map, putting things away, hunting for a treasure. */
 import { z } from 'zod';
 import { type RandomGenerator, shuffled } from '../../../random/generator.js';
 import type { House } from '../house/house.js';
@@ -11,7 +11,10 @@ import { drawIn, folds, type TextGame } from '../text-game.js';
 const rooms = (low: number, high: number, usual: number) =>
   z.int().min(low).max(high).default(usual).describe('Number of rooms');
 const doors = (usual: boolean) => z.boolean().default(usual).describe('Put doors between some of the rooms');
-const fold = z.enum(folds).default('train').describe('No layout occurs in more than one fold');
+const fold = z
+  .enum(folds)
+  .default('train')
+  .describe('Set of games to draw from; no layout occurs in more than one');
 
 /** Creates a game; the commands that `walk` executes win it. */
 function errand(
@@ -34,7 +37,7 @@ export const coinCollectorOptions = z.strictObject({
 
 const coin = 0;
 
-/** Find the coin and take it. */
+/** The player must find a coin and take it. */
 export function coinCollectorGame(
   options: z.output<typeof coinCollectorOptions>,
   random: RandomGenerator,
@@ -63,7 +66,7 @@ export const mapReaderOptions = z.strictObject({
   fold,
 });
 
-/** Bring the coin from the named room to the box at the start, with a map that shows how the rooms are connected. */
+/** The player must bring a coin from a named room to a box in the start room, and has a map of the connections. */
 export function mapReaderGame(options: z.output<typeof mapReaderOptions>, random: RandomGenerator): TextGame {
   const layout = drawIn(options.fold, () => drawLayout(options, random), describeLayout);
   const start = random.integers(0, options.rooms);
@@ -119,7 +122,7 @@ export const putAwayOptions = z.strictObject({
   fold,
 });
 
-/** Household items are in the wrong places: put each where it belongs. */
+/** The player must put misplaced household items where they belong. */
 export function putAwayGame(options: z.output<typeof putAwayOptions>, random: RandomGenerator): TextGame {
   const drawWithHomes = (): Layout => {
     const layout = drawLayout(options, random);
@@ -180,8 +183,8 @@ const keyNames = ['brass key', 'silver key', 'rusty key'];
 const chests = ['iron chest', 'strongbox', 'jewel casket'];
 
 /**
- * Find one treasure, usually in a locked chest; taking another one loses. Things: the keys in order, the treasure, the
- * decoys. Key i opens chest i, which contains the next thing.
+ * The player must find a treasure, usually in a locked chest; taking another one loses. Things: the keys in order, the
+ * treasure, the decoys. Key i opens chest i, which contains the next thing.
  */
 export function treasureHuntGame(
   options: z.output<typeof treasureHuntOptions>,

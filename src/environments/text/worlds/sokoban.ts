@@ -1,4 +1,4 @@
-/** Push all boxes onto the goals; boxes can't be pulled. */
+/** Sokoban: the player must push all boxes onto goals. */
 import { z } from 'zod';
 import { type RandomGenerator, shuffled } from '../../../random/generator.js';
 import { drawIn, folds, type TextGame, type TextTurn } from '../text-game.js';
@@ -7,7 +7,10 @@ export const sokobanOptions = z.strictObject({
   width: z.int().min(5).max(10).default(6).describe('Columns, walls included'),
   height: z.int().min(5).max(10).default(6).describe('Rows, walls included'),
   boxes: z.int().min(1).max(4).default(1).describe('Number of boxes and goals'),
-  fold: z.enum(folds).default('train').describe('No starting position occurs in more than one fold'),
+  fold: z
+    .enum(folds)
+    .default('train')
+    .describe('Set of games to draw from; no starting position occurs in more than one'),
 });
 
 type SokobanOptions = z.output<typeof sokobanOptions>;

@@ -62,7 +62,7 @@ export type AnswerState =
       readonly mention: 'none' | 'word' | 'behind';
       /** Number of bytes of the answer's opening text matched so far. */
       readonly matched: number;
-      /** Whether the answer may start here: at the start of a line, after a colon, or after markup that follows either. */
+      /** Whether the answer may start here: at a line's start, after a colon or thinking, or after markup there. */
       readonly anchored: boolean;
     }
   /** Before an answer that must be the whole reply; `offset` bytes of `<think>` have been read. */
@@ -75,12 +75,15 @@ export type AnswerState =
 
 /**
  * Reads a reply byte by byte: free text (including thinking), `a[0]: v, a[1]: v, …`, then free text. With a closing
- * text, only thinking may precede the answer, and nothing may follow it. Rejects any byte after which the reply
- * couldn't be parsed as exactly one valid answer: text before the answer must not start another list, and text after
- * it must not mention one or contain a thinking tag.
+ * text (even an empty one), only thinking and white space may precede the answer, and nothing may follow it. Rejects
+ * any byte after which the reply couldn't be parsed as exactly one valid answer: text before the answer must not start
+ * another list, and text after it must not mention one or contain a thinking tag.
  */
 export interface AnswerAutomaton {
-  /** @param thinking `open`: in a thinking block; `may`: the answer may start with one; `none`: it may not */
+  /**
+   * @param thinking `open`: in a thinking block; `may` or `none`: whether thinking may precede an answer with a closing
+   * text (without one, it always may)
+   */
   start(thinking: 'open' | 'may' | 'none'): AnswerState;
   /** The next state; undefined if the byte is rejected. */
   step(state: AnswerState, byte: number): AnswerState | undefined;
@@ -112,7 +115,7 @@ export const patternEnds = ({ mention }: Pick<AnswerGrammar, 'mention'>): string
 
 const code = (character: string) => character.charCodeAt(0);
 const [newline, colon] = [code('\n'), code(':')];
-/** Markup that may come between the start of a line and the answer. */
+/** Characters, mostly markup, that may come between the start of a line (or a colon) and the answer. */
 const decoration = new Set([...' \t*_`>#-"\'('].map(code));
 
 export function answerAutomaton(grammar: AnswerGrammar): AnswerAutomaton {

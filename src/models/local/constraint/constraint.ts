@@ -22,7 +22,7 @@ export interface ConstraintState {
   /** @param remaining number of tokens that can still be generated, including the next one */
   mask(remaining: number): TokenMask;
   take(id: number): void;
-  /** Position in the reply from which stop strings take effect (the end of the answer); -1 if there is none yet. */
+  /** Position in the reply from which stop strings take effect, e.g. the end of the answer; -1 if they don't yet. */
   answerEnd(text: string): number;
 }
 
@@ -34,7 +34,7 @@ export interface ConstraintVocabulary {
   /** Ids never chosen as text: end and control tokens, unused embedding rows, and raw bytes beyond ASCII. */
   readonly silent: readonly number[];
   readonly eosTokens: ReadonlySet<number>;
-  /** Tokens whose bytes together spell exactly this text. */
+  /** Tokens whose bytes together spell exactly this text; empty if the vocabulary can't spell it. */
   spell(text: string): readonly number[];
 }
 
@@ -78,6 +78,7 @@ function spelling(
     const ids: number[] = [];
     for (let at = 0; at < wanted.length; ) {
       const fitting = byFirst[wanted[at]!]!.filter((id) => wanted.indexOf(bytes[id]!, at) === at);
+      if (fitting.length === 0) return [];
       const longest = fitting.reduce((a, b) => (rank(b) > rank(a) ? b : a));
       ids.push(longest);
       at += bytes[longest]!.length;
@@ -144,7 +145,6 @@ function requireCharacters(characters: string, { bytes, byFirst }: ConstraintVoc
   if (missing.length === 0) return;
   throw new UserError({
     field: 'model.format',
-    value: 'constrained',
     message: `the model's tokenizer has no token for ${missing.map((c) => JSON.stringify(c)).join(', ')} alone`,
     remedy: 'set model.format to text',
   });
@@ -204,7 +204,7 @@ const masksKept = 4096;
 class Reply implements ConstraintState {
   readonly #rules: Rules;
   #state: AnswerState;
-  /** Tokens that must come next: fixed parts of the answer, split as the tokenizer would split them. */
+  /** Tokens that must come next, because they spell a fixed part of the answer. */
   #forced: readonly number[] = [];
 
   constructor(rules: Rules, state: AnswerState) {
@@ -216,7 +216,7 @@ class Reply implements ConstraintState {
   mask(remaining: number): TokenMask {
     const state = this.#state;
     if (state.kind === 'free' && this.#forced.length === 0 && remaining - 1 < this.#rules.costs.start) {
-      // The whole remaining budget is needed for the answer, so it must start now.
+      // The answer may need the whole remaining budget, so it must start now.
       const before = state.thinking ? thinkingEnd : state.anchored ? '' : '\n';
       this.#forced = [before, this.#literals[0]!].flatMap((text) =>
         text === '' ? [] : this.#rules.vocabulary.spell(text),

@@ -12,7 +12,7 @@ interface SampledToken {
   readonly logProbability: number;
 }
 
-/** Samples a token and modifies `logits`. Draws one random number, or none if greedy. */
+/** Samples a token; may modify `logits`. Draws one random number, or none if greedy. */
 export function sampleToken(
   logits: Float32Array,
   settings: Sampling,

@@ -38,7 +38,7 @@ export function readDecoderConfig(directory: string, ignoredKeys: readonly strin
       value: directory,
       message: existsSync(directory) ? 'this directory has no config.json' : 'there is no such directory',
       remedy:
-        'use the directory of a Hugging Face model, with config.json, tokenizer.json and model.safetensors',
+        'use the directory of a Hugging Face model, with config.json, tokenizer.json and model.safetensors, or a GGUF file',
     });
   const config = parseDecoderConfig(withoutKeys(raw, ignoredKeys), file);
   return config.tied && storesOwnHead(directory, config.modules) ? { ...config, tied: false } : config;
@@ -154,7 +154,7 @@ const longestContext = (stated: number, layers: readonly LayerConfig[]) =>
     ]),
   );
 
-/** Type of the text part of each vision-language model. The part's config is in `text_config`. */
+/** Default type of each vision-language model's text part; `text_config` holds its config and may name another. */
 const withText: Readonly<Record<string, string>> = {
   gemma3: 'gemma3_text',
   mistral3: 'mistral',
@@ -219,7 +219,7 @@ const knownKeys = (family: Family): KnownKeys => ({
   read: [...Object.keys(commonShape), 'architectures', ...family.keys],
   harmless: {
     ...harmlessModelKeys,
-    ...Object.fromEntries((family.harmless ?? []).map((key) => [key, 'is for parts that this family lacks'])),
+    ...Object.fromEntries((family.harmless ?? []).map((key) => [key, 'has no effect in this family'])),
   },
   neutral: {
     is_causal: true,

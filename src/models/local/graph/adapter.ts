@@ -193,7 +193,7 @@ function changeOf(
     if (tensor.shape.length !== dimensions || tensor.shape[at] !== size)
       throw wrong(
         tensor,
-        `has the shape [${tensor.shape.join(', ')}], but dimension ${at + 1} must be ${size}`,
+        `has the shape [${tensor.shape.join(', ')}], but must have ${size} in dimension ${at + 1} of ${dimensions}`,
       );
   };
   fits(a, 0, rank, 2);

@@ -76,7 +76,7 @@ export interface Places extends TokenPlaces {
   readonly cachedPositions?: Value;
 }
 
-/** Emits the bias of the scores [·, ·, g·S, T + S]: 0 for keys that the query can see, otherwise large and negative. */
+/** Emits the scores' bias, [g·S, T + S] or [P, g·S, T + S]: 0 for keys that the query can see, otherwise −10³⁰. */
 export function emitBias(
   { g, config, precision }: DecoderBuild,
   window: number | undefined,
@@ -92,7 +92,7 @@ export function emitBias(
     visible = g.op('And', [visible, near]);
   }
   const bias = g.op('Where', [visible, g.floats(precision, [0], []), g.floats(precision, [masked], [])]);
-  // [·, S, T + S] → [·, g·S, T + S], because the query heads of a group are consecutive.
+  // [P, S, T + S] → [P, g·S, T + S], because the query heads of a group are consecutive.
   const group = config.heads / config.kvHeads;
   if (group === 1) return bias;
   const repeated = g.op('Expand', [g.op('Unsqueeze', [bias, g.integers([-3])]), g.integers([group, 1, 1])]);

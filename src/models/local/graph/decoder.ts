@@ -46,7 +46,10 @@ export interface DecoderInputs extends Places {
 export interface DecoderOutputs {
   /** [N, H], the input of the final norm. */
   readonly hidden: Value;
-  /** Keys (rotated) and values of the new tokens, for each layer with attention: [kvHeads, B, S, headDim]. */
+  /**
+   * Keys (rotated) and values of the new tokens, for each layer with attention: [kvHeads, B, S, headDim]. With `blocks`,
+   * only those of the prompts: [kvHeads, F, P, headDim].
+   */
   readonly keys: readonly Value[];
   readonly values: readonly Value[];
   /** States after the new tokens, in the order of `stateShapes`. */

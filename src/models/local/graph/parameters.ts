@@ -13,7 +13,7 @@ export interface ParameterSource {
   stacked?(modules: readonly string[], x: Value, bias: boolean): Value | undefined;
   /** Rows of the embedding: int32 indices [B, S] → [B, S, H] in the graph's precision. */
   embed(module: string, ids: Value): Value;
-  /** A vector parameter such as a norm's scale, in the graph's precision. */
+  /** A parameter that no matrix product uses, such as a norm's scale or a convolution, in the graph's precision. */
   vector(name: string): Value;
 }
 

@@ -1,4 +1,4 @@
-/** Caches files derived from a model's weights, next to the model or, if that is read-only, in the home directory. */
+/** Caches files derived from a model's weights in its directory or, if that is read-only, in the home directory. */
 import { createHash } from 'node:crypto';
 import { accessSync, constants, existsSync, mkdirSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
@@ -28,7 +28,7 @@ export function cachedFile(
     throw new UserError({
       field: 'model.quantization',
       message: `the quantised weights can't be written to ${path.dirname(file)} (${String(error.code)})`,
-      remedy: `free up ${Math.ceil(bytes / 2 ** 20)} MB there, or make the directory writable`,
+      remedy: `free up ${Math.ceil(bytes / 2 ** 20)} MiB there, or make the directory writable`,
     });
   }
   return file;

@@ -98,9 +98,10 @@ export function openChatTemplate(
         if (error instanceof UnsupportedError) throw refused(error, file);
         throw new UserError({
           file,
-          message: `the chat template refuses these messages: ${messageOf(error)}`,
+          message: `the chat template can't render these messages: ${messageOf(error)}`,
           value: messages.map(({ role }) => role),
-          remedy: 'check the roles: some templates reject system messages or require roles to alternate',
+          remedy:
+            'check the template and the roles: some templates reject system messages or require roles to alternate',
         });
       }
     },
@@ -193,7 +194,7 @@ export function templateSource(directory: string, config: TokenizerConfig): { so
   throw noTemplate(
     directory,
     'use the instruction-tuned variant of the model, or add a chat_template.jinja to its directory, e.g. ' +
-      '{% for m in messages %}{{ m.content }}\\n\\n{% endfor %}',
+      '{% for m in messages %}{{ m.content + "\\n\\n" }}{% endfor %}',
   );
 }
 

@@ -85,7 +85,10 @@ export function openTokenizer(
       );
       const end = rendered.indexOf(answerMark);
       if (end < 0)
-        throw new UserError({ file, message: 'the chat template doesn’t include the assistant’s answers' });
+        throw new UserError({
+          file: template.file,
+          message: 'the chat template doesn’t include the assistant’s answers',
+        });
       return encode(control.mark(rendered.slice(end + answerMark.length)));
     },
     encodeText: (text) => encode(control.mark(control.shield(control.clean(text), true))),
@@ -186,7 +189,7 @@ function markedTokenizer(json: TokenizerJson, control: ControlTokens, file: stri
 /** Time limit for a tokenizer, far longer than any prompt needs. */
 const mostSeconds = 20;
 
-/** Limits the time that a model's patterns may take, because they may backtrack forever. @throws UserError */
+/** Limits the time that a model's patterns may take, because they may backtrack almost endlessly. @throws UserError */
 function bounded<T>(file: string, work: () => T): T {
   try {
     return withinTime(mostSeconds, work);

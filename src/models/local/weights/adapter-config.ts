@@ -74,6 +74,7 @@ export function parseAdapterConfig(
       file,
       field: 'target_modules',
       message: 'is missing, so the changed modules are unknown',
+      remedy: 'list the names of the changed modules there, e.g. ["q_proj", "v_proj"]',
     });
   const scaling = { rank: fields.r, alpha: fields.lora_alpha, rankStabilized: fields.use_rslora ?? false };
   return {
@@ -146,7 +147,7 @@ function layersOf(fields: Fields, file: string): readonly number[] | undefined {
       file,
       field: 'layers_to_transform',
       value: layers,
-      message: 'requires target_modules to be a list, but it is a single pattern',
+      message: 'requires target_modules to be a list, but it is a string',
     });
   return listed;
 }
@@ -207,7 +208,7 @@ function matching(
   const [start = '', flags = ''] = /^\(\?([aimsu]+)\)/.exec(pattern) ?? [];
   const source = pattern.slice(start.length);
   const [unknown] = pythonOnly.exec(source) ?? [];
-  if (unknown === '(?') refuse('it has a kind of group that only Python supports');
+  if (unknown === '(?') refuse('it has a kind of group that Python and JavaScript don’t share');
   if (unknown !== undefined) refuse(`${unknown} means something else in Python`);
   try {
     const whole = new RegExp(`^(?:${source.replaceAll('(?P<', '(?<')})$`, flags.includes('i') ? 'i' : '');

@@ -14,7 +14,7 @@ export interface LayerConfig {
 export type Recurrence =
   /** LFM2: a causal convolution of each channel over the last `kernel` tokens, with gates before and after it. */
   | { readonly kind: 'short convolution'; readonly kernel: number; readonly bias: boolean }
-  /** Qwen3.5: the gated delta rule (Yang et al. 2024, arXiv 2412.06464), preceded by such a convolution. */
+  /** Qwen3.5: a convolution without these gates, then the gated delta rule (Yang et al. 2024, arXiv 2412.06464). */
   | {
       readonly kind: 'gated delta';
       readonly kernel: number;
@@ -105,7 +105,7 @@ export interface DecoderConfig {
   readonly embeddingFactor: number;
   readonly residualFactor: number;
   readonly logitFactor: number;
-  /** If set, queries are scaled by 1 + beta·ln(1 + ⌊position / context⌋), as in Llama 4. */
+  /** If set, queries are scaled by 1 + beta·ln(1 + ⌊position / context⌋), as in Ministral 3. */
   readonly queryGrowth: { readonly beta: number; readonly context: number } | undefined;
   /** Whether the embedding is also the output layer. */
   readonly tied: boolean;

@@ -82,7 +82,7 @@ export function ggufHeadDim(gguf: GgufFile): number {
     : number('embedding_length') / number('attention.head_count');
 }
 
-/** Returns a function that reads a key, given without the prefix, under any of its names; it may have a default. */
+/** Returns a function that reads a key, given without the prefix, under any of its names, or the family's default. */
 function valueReader({ metadata }: GgufFile, architecture: string) {
   const { aliases = {}, defaults = {} } = ggufFamilies[architecture]!;
   return (key: string): GgufValue | undefined => {

@@ -49,7 +49,7 @@ const headWidth = (value: Value): number =>
       Number(value('embedding_length')) / Number(value('attention.head_count')),
   );
 
-/** Returns `query_pre_attn_scalar`, which files don't store: a head's width or, in the largest model, width / heads. */
+/** Returns `query_pre_attn_scalar`, which files don't store: a head's width, or hidden / heads in the largest model. */
 const gemmaScale = (value: Value, layersOfLargest: number): number =>
   value('block_count') === layersOfLargest
     ? Number(value('embedding_length')) / Number(value('attention.head_count'))

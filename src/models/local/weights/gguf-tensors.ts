@@ -25,7 +25,7 @@ const otherModules: Readonly<Record<string, string>> = {
   output: 'lm_head',
 };
 
-/** Tensors that are read elsewhere, or that aren't needed: the vision part, and layers for multi-token prediction. */
+/** Tensors that are read elsewhere or aren't needed, such as the vision part and layers for multi-token prediction. */
 const apart =
   /^rope_(freqs|factors_long|factors_short)\.weight$|^blk\.\d+\.(attn_rot_embd$|nextn\.)|^(v|mm|mtp)\./;
 

@@ -53,8 +53,14 @@ function splitOf(first: GgufFile): readonly GgufFile[] {
   if (match === null || Number(match[2]) !== count)
     throw new UserError({
       file: first.file,
-      message: `this is one of ${String(count)} parts, but its name doesn’t state which, as in …-00001-of-00002.gguf`,
+      message: `this is one of ${String(count)} parts, but its name doesn’t end in …-NNNNN-of-${String(count).padStart(5, '0')}.gguf`,
       remedy: 'give all parts the names under which they were published',
+    });
+  if (!first.metadata.has('general.architecture'))
+    throw new UserError({
+      file: first.file,
+      message: 'this part of a split file lacks the metadata of the model',
+      remedy: `use the first part: ${match[1]}-00001-of-${match[2]}.gguf`,
     });
   return Array.from({ length: count }, (_, i) => {
     const name = `${match[1]}-${String(i + 1).padStart(5, '0')}-of-${match[2]}.gguf`;
@@ -206,7 +212,7 @@ function sizeOf({ name, shape, type }: TensorInfo, file: string): { dtype: strin
       value: foreignTypes[type] ?? type,
       message: foreignTypes[type]
         ? 'tensors of this type are not supported'
-        : 'GGUF has no tensor type with this number',
+        : 'the tensor type with this number is unknown',
       alternatives: blockTypes.map((block) => block.dtype),
       remedy:
         'use a different file of the model, e.g. Q4_K_M or Q8_0, or serve this one with llama-server or Ollama',
@@ -246,7 +252,7 @@ class HeadReader {
     if (this.position + length > Math.min(this.size, most.head))
       throw broken(
         this.file,
-        this.size < most.head ? 'it ends within its header' : 'its header is longer than 512 MB',
+        this.size < most.head ? 'it ends within its header' : 'its header is longer than 512 MiB',
       );
     if (this.#next + length > this.#window.length) this.#refill(length);
     this.#next += length;
@@ -281,13 +287,15 @@ class HeadReader {
   }
 }
 
-/** Makes untrusted text safe for a message: short and without control characters. */
+/** Shows an untrusted value in a message: at most 80 characters of JSON, which escapes line breaks. */
 const shown = (value: unknown) => JSON.stringify(value)?.slice(0, 80) ?? '';
 
 function broken(file: string, what: string): UserError {
   return new UserError({
     file,
-    message: `this is not a complete GGUF file: ${what}`,
-    remedy: 'download it again (a Git LFS pointer is a text file of a few lines: run `git lfs pull`)',
+    message: `this is not a usable GGUF file: ${what}`,
+    remedy:
+      'download it again or use a different file of this model; ' +
+      'a text file of a few lines is a Git LFS pointer: run `git lfs pull`',
   });
 }

@@ -51,7 +51,7 @@ export function quantizeRows(
   return { codes: bits === 8 ? levels : pairs(levels), scales, ...sums };
 }
 
-/** Quantises one block in a single pass (a model has hundreds of millions of weights); returns its scale. */
+/** Quantises one block and returns its scale; computes the errors on the way, because models have many weights. */
 function quantizeBlock(
   weights: Float32Array,
   start: number,

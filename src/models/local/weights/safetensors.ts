@@ -9,7 +9,7 @@ import { openRegularFile, readBytes, requireFileName } from '../../../storage/re
 
 export interface StoredTensor {
   readonly name: string;
-  /** As written in the file: `F32`, `BF16`, `U8`, … */
+  /** Name in the file's format: `F32`, `BF16`, `U8`, or a GGUF type such as `Q4_K`. */
   readonly dtype: string;
   readonly shape: readonly number[];
   /** Absolute path with symbolic links resolved. */
@@ -48,7 +48,7 @@ const bytesPerElement: Readonly<Record<string, number>> = {
 /** The limit that the format itself sets for a header. */
 const maxHeaderBytes = 100_000_000;
 
-/** Reads the tensors, in the header's order, and the metadata. @throws UserError if the file isn't complete */
+/** Reads the tensors, in the header's order, and the metadata. @throws UserError if the file can't be used */
 export function readSafetensors(file: string): SafetensorsFile {
   const real = realpathSync(file);
   const { descriptor, size } = openRegularFile(real);
@@ -109,9 +109,10 @@ function storedTensor(
   size: number,
 ): StoredTensor {
   const { data: entry } = entrySchema.safeParse(given);
-  if (entry === undefined) throw broken(file, `its header has no valid entry for the tensor ${name}`);
+  if (entry === undefined || entry.data_offsets[0] > entry.data_offsets[1])
+    throw broken(file, `its header has no valid entry for the tensor ${name}`);
   const [begin, end] = entry.data_offsets;
-  if (!(begin <= end && dataStart + end <= size))
+  if (dataStart + end > size)
     throw broken(file, `tensor ${name} reaches beyond the end of the file (an unfinished download?)`);
   const elements = entry.shape.reduce((product, dimension) => product * dimension, 1);
   const width = bytesPerElement[entry.dtype];
@@ -158,7 +159,7 @@ export const textName = (name: string): string =>
 
 const transposedNames = /^(?:transformer\.)?h\.\d+\.(?:attn|mlp)\.c_\w+\.weight$/;
 
-/** Gives GPT-2's tensors their full names, because some files omit the prefix. */
+/** Gives GPT-2's tensors their full names, because some files omit the prefix, and marks transposed matrices. */
 function ofGpt2(tensors: StoredTensors): StoredTensors {
   return byName(
     [...tensors.values()].map((tensor) => ({
@@ -214,8 +215,8 @@ export function sameTensor(a: StoredTensor, b: StoredTensor): boolean {
 function broken(file: string, what: string): UserError {
   return new UserError({
     file,
-    message: `this is not a complete safetensors file: ${what}`,
-    remedy: 'download it again (a Git LFS pointer is a text file of a few lines: run `git lfs pull`)',
+    message: `this is not a usable safetensors file: ${what}`,
+    remedy: 'copy or download it again; a text file of a few lines is a Git LFS pointer: run `git lfs pull`',
   });
 }
 
@@ -223,6 +224,7 @@ function noWeights(directory: string): UserError {
   const others = existsSync(directory)
     ? readdirSync(directory).filter((name) => /\.(bin|pt|pth|gguf|onnx|safetensors)$/.test(name))
     : [];
+  const has = (pattern: RegExp) => others.some((name) => pattern.test(name));
   return new UserError({
     field: 'model.path',
     value: directory,
@@ -231,6 +233,10 @@ function noWeights(directory: string): UserError {
         ? 'there are no weights in this directory'
         : `there is no model.safetensors in this directory, only ${others.join(', ')}`,
     alternatives: ['model.safetensors', 'model.safetensors.index.json with its shards'],
-    remedy: 'use the directory of a Hugging Face model with safetensors weights',
+    remedy: has(/-of-\d+\.safetensors$/)
+      ? 'download the whole model directory again, including the index'
+      : has(/\.gguf$/)
+        ? 'use the path of the .gguf file itself'
+        : 'use the directory of a Hugging Face model with safetensors weights',
   });
 }

@@ -190,7 +190,7 @@ describe('files that are wrong', () => {
     'an unknown kind of value': [value('general.x', Buffer.from([77, 0, 0, 0])), /unknown type 77/],
     'an unknown tensor type': [
       withFirst({ dtype: '99' }),
-      /token_embd.*no tensor type with this number[\s\S]*99/,
+      /token_embd.*type with this number is unknown[\s\S]*99/,
     ],
     'a type that can’t be run': [withFirst({ dtype: '19' }), /token_embd.*not supported[\s\S]*IQ1_S/],
     'no dimensions': [patched((bytes) => bytes.writeUInt32LE(0, infoOf(first.name))), /0 dimensions/],
@@ -283,6 +283,7 @@ describe('files that are wrong', () => {
       return file;
     });
     expect(inspectModel(parts[0]!).problems).toEqual([]);
+    expect(() => openGguf(parts[1]!)).toThrow(/lacks the metadata[\s\S]*split-00001-of-00002\.gguf/);
     const alone = path.join(folder, 'lonely-00001-of-00002.gguf');
     copyFileSync(parts[0]!, alone);
     expect(() => openGguf(alone)).toThrow(/other part lonely-00002-of-00002\.gguf is missing/);

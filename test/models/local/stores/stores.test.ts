@@ -168,7 +168,7 @@ it('models list tells what is there and what can be run', async () => {
   expect(named.get('ollama:tiny:1')).toMatchObject({ store: 'Ollama', dtypes: ['F16', 'F32'] });
   expect(named.get('ollama:tiny:1')).not.toHaveProperty('problem');
   expect(named.get('ollama:broken:1')).toMatchObject({
-    problem: expect.stringMatching(/not a complete GGUF file/),
+    problem: expect.stringMatching(/not a usable GGUF file/),
   });
   expect(named.get('hf:org/tiny')).toMatchObject({ store: 'Hugging Face', contextTokens: 512 });
   expect(named.get('package:models/tiny-improver')).not.toHaveProperty('problem');

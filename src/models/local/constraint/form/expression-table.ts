@@ -28,7 +28,7 @@ const mostBuilt = 100_000;
 const mostNodes = 300_000;
 /** Maximum length of a literal in bytes. */
 const longestLiteral = 20_000;
-/** Maximum work per decoding step, roughly in derivatives; this takes a few tenths of a second. */
+/** Maximum work to build and seal a form, and per decoding step, roughly in derivatives: a few tenths of a second. */
 const mostWork = 200_000;
 
 export class ExpressionTable {

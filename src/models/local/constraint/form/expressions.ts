@@ -18,7 +18,7 @@ export class Expressions extends ExpressionTable {
 
   /**
    * Must be called once, after the form has been built.
-   * @throws FormError if no text matches `root`, or a rule begins with itself
+   * @throws FormError if no text matches `root`, a rule begins with itself, or the form is too complex
    */
   seal(root: number): void {
     this.isSealed = true;

@@ -8,12 +8,12 @@ import { numberExpression } from './numbers.js';
 import { anywherePattern } from './pattern.js';
 import { type Flat, onlyKeyword, refusedKeywords, SchemaParts, typesOf } from './schema-parts.js';
 
-/** Strings of limited length use only these characters, which have length 1 both in code points and in UTF-16. */
+/** Strings with a maximum length use only these characters, which have length 1 both in code points and in UTF-16. */
 const basicPlane = [[0, 0xffff]] as const;
 
 /**
- * @param lenient whether to ignore keywords that can't be enforced
- * @throws FormError if the schema is invalid, or contains a keyword that can't be enforced
+ * @param lenient whether to ignore most keywords that can't be enforced, instead of throwing
+ * @throws FormError if the schema is invalid or can't be enforced
  */
 export function jsonExpression(e: Expressions, schema: unknown, lenient = false): number {
   return new SchemaTranslator(e, schema, lenient).value(schema, 'schema');
@@ -73,12 +73,16 @@ class SchemaTranslator {
     const types = typesOf(flat, field);
     const choices = flat.enum;
     if (choices === undefined) return e.either(...types.map((type) => this.#typed(type, flat, field)));
-    const fitting = choices.filter((choice) =>
-      types.some((type) => type === typeOf(choice) || (type === 'integer' && Number.isInteger(choice))),
-    );
+    const { maxProperties = Number.POSITIVE_INFINITY, minProperties = 0, ...rest } = flat;
+    const fitting = choices.filter((choice) => {
+      if (!types.some((type) => type === typeOf(choice) || (type === 'integer' && Number.isInteger(choice))))
+        return false;
+      const size = isMapping(choice) ? Object.keys(choice).length : undefined;
+      return size === undefined || (minProperties <= size && size <= maxProperties);
+    });
     const texts = e.literals(fitting.map((choice) => JSON.stringify(choice)));
-    const others = Object.keys(flat).some((key) => key !== 'enum' && key !== 'type' && bounds.has(key));
-    return others ? e.both(texts, e.either(...types.map((type) => this.#typed(type, flat, field)))) : texts;
+    const others = Object.keys(rest).some((key) => bounds.has(key));
+    return others ? e.both(texts, e.either(...types.map((type) => this.#typed(type, rest, field)))) : texts;
   }
 
   #typed(type: string, flat: Flat, field: string): number {
@@ -241,11 +245,11 @@ class SchemaTranslator {
   }
 }
 
-/** Keywords that restrict values of particular types. */
+/** Keywords that restrict values of particular types, apart from numbers of properties. */
 const bounds = new Set(
   (
     'minimum maximum exclusiveMinimum exclusiveMaximum multipleOf minLength maxLength pattern format minItems ' +
-    'maxItems items prefixItems properties required additionalProperties'
+    'maxItems items prefixItems properties required additionalProperties propertyNames'
   ).split(' '),
 );
 

@@ -14,7 +14,7 @@ export interface NumberBounds {
 }
 
 const mostDigits = 15;
-/** Maximum number of digits after the point for numbers with bounds; more are allowed if the range is small. */
+/** Usual maximum number of digits after the point for numbers with bounds; a small range allows more. */
 const usualDecimals = 6;
 
 /** @throws FormError if there is no number in the range, or `multipleOf` is not supported */
@@ -66,6 +66,8 @@ function bounded(
   };
   const found = e.either(part(isInteger ? outer : inner, decimals), isInteger ? e.nothing : part(outer, 0));
   if (found !== e.nothing) return found;
+  if (size >= 10 ** mostDigits)
+    throw new FormError(`${field}: numbers as large as ${size} are not supported`);
   throw new FormError(`${field}: there is no allowed number between ${inner.low} and ${inner.high}`);
 }
 

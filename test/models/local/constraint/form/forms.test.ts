@@ -1,7 +1,10 @@
 import { expect, test } from 'vitest';
 import type { TextForm } from '../../../../../src/models/language-model.js';
+import { constraintVocabulary } from '../../../../../src/models/local/constraint/constraint.js';
 import { FormError } from '../../../../../src/models/local/constraint/form/expression-table.js';
+import { formConstraint } from '../../../../../src/models/local/constraint/form/form-constraint.js';
 import { sealForm } from '../../../../../src/models/local/constraint/form/text-form.js';
+import type { ChatTokenizer } from '../../../../../src/models/local/tokens/tokenizer.js';
 import { randomAnswer } from './random-answers.js';
 
 const answers = (form: TextForm, seeds = 8) =>
@@ -56,6 +59,22 @@ test.each([
 ])('the mistake in the grammar %j is named', (grammar, message) => {
   expect(() => sealForm({ kind: 'gbnf', grammar })).toThrow(FormError);
   expect(() => sealForm({ kind: 'gbnf', grammar })).toThrow(message);
+});
+
+test('a form with characters that the vocabulary lacks is refused', () => {
+  const bytes = ['a', ''].map((token) => new Uint8Array(Buffer.from(token)));
+  const tokenizer = {
+    bytes: {
+      of: (id: number) => bytes[id] ?? new Uint8Array(0),
+      isByte: () => false,
+      stripsFirstSpace: false,
+    },
+    controlIds: new Set([1]),
+    encodeText: () => [],
+  } as unknown as ChatTokenizer;
+  const vocabulary = constraintVocabulary(tokenizer, 2, new Set([1]));
+  const state = formConstraint(sealForm({ kind: 'literal', text: 'äbc' }), vocabulary).start();
+  expect(() => state.mask(9)).toThrow(/can’t write the characters/);
 });
 
 test.each(['((a{0,1000}){0,1000}){0,1000}', '(a|b)*a(a|b){1000}', '((a|aa)*)*b'])(

@@ -251,6 +251,23 @@ test.each(refusals)('%s: a clear error within bounded time', (_name, schema, mes
   expect(performance.now() - start).toBeLessThan(6000);
 });
 
+test.each<[string, object, unknown]>([
+  ['minProperties', { minProperties: 2 }, { a: 1, b: 2 }],
+  ['maxProperties', { maxProperties: 1 }, { a: 1 }],
+  ['propertyNames', { propertyNames: { enum: ['a'] } }, { a: 1 }],
+])('%s restricts choices', (_name, more, allowed) => {
+  const schema = { enum: [{ a: 1 }, { a: 1, b: 2 }], ...more };
+  const answers = Array.from({ length: 8 }, (_, seed) => randomAnswer({ kind: 'json', schema }, seed));
+  expect(answers.map((answer) => JSON.parse(answer ?? 'null'))).toEqual(answers.map(() => allowed));
+});
+
+test.each<[object, RegExp]>([
+  [{ type: 'integer', minimum: 1e16 }, /numbers as large as 10000000000000000 are not supported/],
+  [{ type: 'integer', minimum: 1e16, maximum: 2e16 }, /numbers as large as/],
+])('numbers with more than 15 digits: %j', (schema, message) => {
+  expect(() => sealForm({ kind: 'json', schema })).toThrow(message);
+});
+
 test('a lenient schema ignores what can’t be enforced, and enforces the rest', () => {
   const schema = object({ x: { type: 'array', items: { enum: [1, 2] }, uniqueItems: true, minItems: 1 } });
   const answer = randomAnswer({ kind: 'json', schema, lenient: true }, 1);
