@@ -100,7 +100,7 @@ export const configSchema = z.strictObject({
   $schema: z.string().optional().describe('Schema for editors'),
   name: z
     .string()
-    .regex(/^[A-Za-z0-9][A-Za-z0-9._-]*$/, 'use letters, digits, dot, hyphen and underscore')
+    .regex(/^[A-Za-z0-9][A-Za-z0-9._-]*$/, 'use letters, digits, dot, hyphen and underscore; begin with a letter or digit')
     .max(longestPart, `use at most ${longestPart} characters`)
     .optional()
     .describe('Name of the experiment; the run directory is named after it'),
@@ -267,7 +267,7 @@ const withPolicies = (warmup: WarmupConfig) => ({
   policies: warmup.policies ?? (warmup.from === undefined ? 20 : 0),
 });
 
-/** Replaces default prompt sets, which describe parameters, and the default distance, which programs don't have. */
+/** Replaces the default prompt sets and the default critic distance, which apply only to parameters. */
 const withProgramPrompts = ({ critic, prompts }: Pick<ParsedConfig, 'critic' | 'prompts'>) => ({
   prompts: { ...prompts, set: prompts.set === 'semantic' ? 'programs' : prompts.set },
   critic: critic && {

@@ -33,7 +33,7 @@ export interface LoadedConfig {
   readonly file: string;
   /** Notes for the user, e.g. on changes made by an import and side effects of overrides. */
   readonly notes: readonly string[];
-  /** Present if the file is another program's config; its `config` is the equivalent in our format. */
+  /** Present if the file is another program's config; its `config` is in our format and includes the overrides. */
   readonly imported?: ImportedConfig;
   /**
    * Adds the location in the file or override to field problems that are found only when the experiment is
@@ -239,8 +239,8 @@ function refuseTrained(input: unknown, where: Where): void {
 const tiedToEnvironment = ['policy', 'target', 'prompts.description', 'prompts.optimum', 'prompts.stepSize'];
 
 /**
- * Notes on settings left over after an override: a policy or optimum of another environment, or a model name
- * of another provider. These aren't errors.
+ * Notes on settings that an override left over, such as a policy for another environment or a model name of another
+ * provider. These aren't errors.
  */
 function misfits(
   written: Record<string, unknown>,

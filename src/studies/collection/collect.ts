@@ -161,7 +161,7 @@ function requireSame(before: unknown, now: unknown, output: string): void {
   throw new UserError({
     file: join(output, collectionFile),
     message: `the existing runs were created with different settings: ${shown.join('; ')}${changed.length > 4 ? `; and ${changed.length - 4} more` : ''}`,
-    remedy: 'restore these settings (only runs may change), or choose another output',
+    remedy: 'restore these settings, or choose another output',
   });
 }
 
