@@ -38,7 +38,7 @@ const warmupSchema = z.strictObject({
     .optional()
     .describe("Run directory; its policies are evaluated first, on this run's episodes")
     .meta({ format: 'path' }),
-  until: count(0).optional().describe('Last iteration of the run in `from` to include (default: all)'),
+  until: count(0).optional().describe('Last iteration of the run in `from` to include (default: its last)'),
 });
 
 const confirmationSchema = z.strictObject({
@@ -100,7 +100,10 @@ export const configSchema = z.strictObject({
   $schema: z.string().optional().describe('Schema for editors'),
   name: z
     .string()
-    .regex(/^[A-Za-z0-9][A-Za-z0-9._-]*$/, 'use letters, digits, dot, hyphen and underscore; begin with a letter or digit')
+    .regex(
+      /^[A-Za-z0-9][A-Za-z0-9._-]*$/,
+      'use letters, digits, dot, hyphen and underscore; begin with a letter or digit',
+    )
     .max(longestPart, `use at most ${longestPart} characters`)
     .optional()
     .describe('Name of the experiment; the run directory is named after it'),

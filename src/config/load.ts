@@ -141,7 +141,7 @@ function refuseSweep(where: Where): never {
   });
 }
 
-/** If an id names a Python module (`gymnasium:module:Env-v0`), Python looks for it in the config's folder by default. */
+/** Sets the folder in which Python looks for the module of `gymnasium:module:Env-v0`: by default, the config's folder. */
 function withModulesFolder(config: Config, folder: string | undefined): Config {
   const { environment } = config;
   const isNamed = /^gymnasium:[^:]+:/.test(environment.id) && environment.modules === undefined;

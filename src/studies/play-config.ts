@@ -136,7 +136,10 @@ export async function resumeRun(
     );
   }
   if (args.slurm === true || args.part !== undefined)
-    throw oneRun(args.slurm === true ? '--slurm' : '--part', 'give the directory that contains all repeats, or omit this option');
+    throw oneRun(
+      args.slurm === true ? '--slurm' : '--part',
+      'give the directory that contains all repeats, or omit this option',
+    );
   requirePerson(config, path, context.ask);
   const around = limitsAround(path, config);
   try {

@@ -91,7 +91,10 @@ function chosenPlaces(places: readonly Place[], query: URLSearchParams): readonl
   return named.filter(({ item }) => kept.has(item.name));
 }
 
-/** Keys to group by. If the query has none: `run` for up to `mostCompared` items, otherwise `config`, which ignores the seed. */
+/**
+ * Keys to group by. If the query has none: `run` for up to `mostCompared` items, otherwise `config`, which ignores the
+ * seed.
+ */
 function groupingOf(query: URLSearchParams, chosen: readonly Place[]): readonly string[] {
   const { by } = stateOf(query);
   if (by.length > 0) return by;

@@ -109,7 +109,7 @@ function report(
     [
       styleText('bold', `${complete} of ${runs} runs complete${failed}`),
       ...failureLines(played),
-      `played      ${plural(played.played, 'run')}, ${plural(evaluations, 'evaluation')} in ${formatDuration(1000 * seconds)}`,
+      `completed   ${plural(played.played, 'run')}, ${plural(evaluations, 'evaluation')} in ${formatDuration(1000 * seconds)}`,
       ...(draws.accepted > 0
         ? [`tasks       ${draws.accepted} accepted, ${plural(draws.rejected, 'draw')} rejected`]
         : []),
