@@ -74,7 +74,11 @@ export const limitsSchema = z.strictObject({
     .describe(
       'A run without any accepted proposal ends after this many rejected replies, including corrections; 0: no limit (default: 10, or none with `adapt`, which learns from them)',
     ),
-  minutes: positive.optional().describe('Wall time; a call still pending at the limit is aborted'),
+  minutes: positive
+    .optional()
+    .describe(
+      'Running time, excluding pauses and waits for a person; a call still pending at the limit is aborted',
+    ),
   perCall: z
     .strictObject({
       ...amounts,
@@ -83,7 +87,11 @@ export const limitsSchema = z.strictObject({
     .optional()
     .describe('Limits per call'),
   total: z
-    .strictObject({ calls, ...amounts, minutes: positive.optional().describe('Wall time') })
+    .strictObject({
+      calls,
+      ...amounts,
+      minutes: positive.optional().describe('Sum of the running times of all runs'),
+    })
     .optional()
     .describe('Combined limits for all runs of a command'),
 });
