@@ -7,7 +7,7 @@ import type { BuiltInPolicyConfig, PolicyConfig, QTableConfig } from '../policie
 import { findBaseline } from '../search/baselines.js';
 import type { Config } from './config.js';
 import { visionModelOf } from './feedback.js';
-import { languageModelOf, membersOf } from './model.js';
+import { languageMemberOf, languageModelOf, membersOf } from './model.js';
 import { conflict, type Found, modelProblems, modelProblemsBeside, unused } from './model-checks.js';
 
 /**
@@ -403,9 +403,9 @@ function adaptConflicts(config: Config) {
     ['evaluation.racing', racing !== undefined, 'which compares candidates on the same episodes'],
     ['screening', screening !== undefined, 'which learns from every candidate in an iteration'],
     ['critic', critic !== undefined, 'because revisions and proposals answer different prompts'],
-    ['feedback', feedback !== undefined, 'which learns from returns alone'],
+    ['feedback', feedback !== undefined, 'which learns from rewards, not from feedback'],
     ['proposal', isFromParent, 'which compares answers to the same prompt and reads them as parameters'],
-    ['pipeline', (pipeline ?? 1) > 1, 'which updates the model before the next request'],
+    ['pipeline', (pipeline ?? 1) > 1, 'which updates the model between iterations'],
   ];
   return conflicts.map(([field, isSet, why]) => isSet && conflict(field, 'adapt', why));
 }
@@ -485,6 +485,8 @@ function feedbackProblems(config: Config): readonly Found[] {
         },
     ];
   }
+  const vision = visionModelOf(config);
+  const place = feedback.model === undefined ? (languageMemberOf(model)?.field ?? 'model') : 'feedback.model';
   return [
     ...common,
     feedback.minutes !== undefined &&
@@ -492,9 +494,9 @@ function feedbackProblems(config: Config): readonly Found[] {
         'feedback.minutes',
         'the feedback comes from a model',
         feedback.minutes,
-        'use feedback.model.timeoutSeconds',
+        vision !== undefined && 'timeoutSeconds' in vision ? `set ${place}.timeoutSeconds` : undefined,
       ),
-    visionModelOf(config)?.provider === 'local' && {
+    vision?.provider === 'local' && {
       field: 'feedback.model',
       message: "is missing: local models can't read images",
       alternatives: ['openai', 'ollama', 'your own module'],

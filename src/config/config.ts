@@ -38,7 +38,7 @@ const warmupSchema = z.strictObject({
     .optional()
     .describe("Run directory; its policies are evaluated first, on this run's episodes")
     .meta({ format: 'path' }),
-  until: count(0).optional().describe('Last iteration of the run in `from` to include (default: all)'),
+  until: count(0).optional().describe('Last iteration of the run in `from` to include (default: its last)'),
 });
 
 const confirmationSchema = z.strictObject({
@@ -74,7 +74,11 @@ export const limitsSchema = z.strictObject({
     .describe(
       'A run without any accepted proposal ends after this many rejected replies, including corrections; 0: no limit (default: 10, or none with `adapt`, which learns from them)',
     ),
-  minutes: positive.optional().describe('Wall time; a call still pending at the limit is aborted'),
+  minutes: positive
+    .optional()
+    .describe(
+      'Running time, excluding pauses and waits for a person; a call still pending at the limit is aborted',
+    ),
   perCall: z
     .strictObject({
       ...amounts,
@@ -83,7 +87,11 @@ export const limitsSchema = z.strictObject({
     .optional()
     .describe('Limits per call'),
   total: z
-    .strictObject({ calls, ...amounts, minutes: positive.optional().describe('Wall time') })
+    .strictObject({
+      calls,
+      ...amounts,
+      minutes: positive.optional().describe('Sum of the running times of all runs'),
+    })
     .optional()
     .describe('Combined limits for all runs of a command'),
 });
@@ -100,7 +108,10 @@ export const configSchema = z.strictObject({
   $schema: z.string().optional().describe('Schema for editors'),
   name: z
     .string()
-    .regex(/^[A-Za-z0-9][A-Za-z0-9._-]*$/, 'use letters, digits, dot, hyphen and underscore')
+    .regex(
+      /^[A-Za-z0-9][A-Za-z0-9._-]*$/,
+      'use letters, digits, dot, hyphen and underscore; begin with a letter or digit',
+    )
     .max(longestPart, `use at most ${longestPart} characters`)
     .optional()
     .describe('Name of the experiment; the run directory is named after it'),
@@ -267,7 +278,7 @@ const withPolicies = (warmup: WarmupConfig) => ({
   policies: warmup.policies ?? (warmup.from === undefined ? 20 : 0),
 });
 
-/** Replaces default prompt sets, which describe parameters, and the default distance, which programs don't have. */
+/** Replaces the default prompt sets and the default critic distance, which apply only to parameters. */
 const withProgramPrompts = ({ critic, prompts }: Pick<ParsedConfig, 'critic' | 'prompts'>) => ({
   prompts: { ...prompts, set: prompts.set === 'semantic' ? 'programs' : prompts.set },
   critic: critic && {

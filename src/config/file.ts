@@ -74,7 +74,7 @@ function otherKind(
   if (isMapping(content.policy) && content.policy.kind === 'agent')
     return expected === 'agents' ? undefined : 'agents';
   const has = (key: string) => Object.hasOwn(content, key);
-  // Configs for numeric policies have no model.
+  // Reinforcement-learning configs for numeric policies have no model.
   if (has('algorithm') && !has('model')) return expected === 'rl' ? undefined : 'rl';
   const isOf = (kind: ConfigKindName) => configKinds[kind].required.every(has);
   const all = configKindNames.filter(isOf);

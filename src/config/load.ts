@@ -33,7 +33,7 @@ export interface LoadedConfig {
   readonly file: string;
   /** Notes for the user, e.g. on changes made by an import and side effects of overrides. */
   readonly notes: readonly string[];
-  /** Present if the file is another program's config; its `config` is the equivalent in our format. */
+  /** Present if the file is another program's config; its `config` is in our format and includes the overrides. */
   readonly imported?: ImportedConfig;
   /**
    * Adds the location in the file or override to field problems that are found only when the experiment is
@@ -50,8 +50,8 @@ export interface LoadConfigOptions {
   /** Working directory for a relative `file` and for relative paths in overrides (default: the process's). */
   readonly cwd?: string;
   /**
-   * Leaves relative paths unchanged, for configs of run directories: CLI runs store absolute paths, and library
-   * runs store paths relative to their working directory, which are part of the fingerprint.
+   * Leaves relative paths in the file unchanged, for configs of run directories: new runs store absolute paths, but runs
+   * of earlier versions may have paths relative to the working directory, which are part of the fingerprint.
    */
   readonly asWritten?: boolean;
   /** Ignores a `sweep` section, for the runs of a sweep; otherwise a config with one is rejected. */
@@ -141,7 +141,7 @@ function refuseSweep(where: Where): never {
   });
 }
 
-/** If an id names a Python module (`gymnasium:module:Env-v0`), Python looks for it in the config's folder by default. */
+/** Sets the folder in which Python looks for the module of `gymnasium:module:Env-v0`: by default, the config's folder. */
 function withModulesFolder(config: Config, folder: string | undefined): Config {
   const { environment } = config;
   const isNamed = /^gymnasium:[^:]+:/.test(environment.id) && environment.modules === undefined;
@@ -239,8 +239,8 @@ function refuseTrained(input: unknown, where: Where): void {
 const tiedToEnvironment = ['policy', 'target', 'prompts.description', 'prompts.optimum', 'prompts.stepSize'];
 
 /**
- * Notes on settings left over after an override: a policy or optimum of another environment, or a model name
- * of another provider. These aren't errors.
+ * Notes on settings that an override left over, such as a policy for another environment or a model name of another
+ * provider. These aren't errors.
  */
 function misfits(
   written: Record<string, unknown>,

@@ -63,7 +63,7 @@ export const sweepSchema = z.discriminatedUnion('method', [
 
 export type SweepConfig = z.output<typeof sweepSchema>;
 
-const word = z.string().regex(/^[\w.:,+@/-]+$/, 'use letters, digits and . : , + @ / -');
+const word = z.string().regex(/^[\w.:,+@/-]+$/, 'use letters, digits and . : , + @ / - _');
 
 export const slurmSchema = z.strictObject({
   tasks: count(1)

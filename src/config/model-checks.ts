@@ -176,7 +176,7 @@ function loginProblem(field: string, address: string | undefined, remedy: string
   return (username !== '' || password !== '') && { field, message, remedy };
 }
 
-/** Rejects fields that policyloop sets itself (a second value would contradict the log), and values that aren't JSON. */
+/** Rejects fields that policyloop sets itself, and values that can't be sent as JSON. */
 function extraProblems(model: SingleModelConfig): readonly Found[] {
   if (model.provider !== 'openai') return [];
   return Object.entries(model.extra ?? {}).map(([key, value]) => {

@@ -60,7 +60,10 @@ const settings = z.strictObject({
   $schema: z.string().optional().describe('Schema for editors'),
   name: z
     .string()
-    .regex(/^[A-Za-z0-9][A-Za-z0-9._-]*$/, 'use letters, digits, dot, hyphen and underscore')
+    .regex(
+      /^[A-Za-z0-9][A-Za-z0-9._-]*$/,
+      'use letters, digits, dot, hyphen and underscore; begin with a letter or digit',
+    )
     .max(longestPart, `use at most ${longestPart} characters`)
     .optional()
     .describe('Name of the play; the run directory is named after it'),

@@ -7,7 +7,7 @@ import { evaluationSeeds, warmupGenerator } from '../random/seeds.js';
 import { evaluate } from '../rollout/evaluation.js';
 import { type Finding, found, warning } from './findings.js';
 
-/** Maximum number of steps in a trial episode: enough to find most mistakes, even if steps are slow. */
+/** Maximum number of steps in a trial episode: enough to find most mistakes, and quick even if steps are slow. */
 const mostSteps = 100;
 
 /**

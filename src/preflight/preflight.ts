@@ -105,7 +105,7 @@ function boundFindings({ config, environment: { id, maxSteps } }: Assembly): rea
       warning({
         field: 'target.return',
         value: target.return,
-        message: `is reachable only by luck: the upper bound on the mean return of ${id} is ${best}`,
+        message: `exceeds the upper bound on the mean return of ${id}: ${best}`,
         remedy: `set target.return=${possible} or lower, or remove the target with target=`,
       }),
     );
@@ -239,7 +239,7 @@ function memoryFindings(
   ];
 }
 
-/** Reports a reward function that contradicts the built-in description of the environment's rewards. */
+/** Reports a reward function that replaces the rewards explained by the environment's built-in description. */
 function rewardProblem({ environment: { id }, evaluation, model, prompts }: Config): Problem | false {
   const isReported = languageModelOf(model) !== undefined && isBuiltInId(id) && prompts.set !== 'numeric';
   return (

@@ -165,8 +165,8 @@ function callFindings(assembly: Assembly, { first }: PromptForecast): readonly F
       level: 'error',
       field: `limits.${limit}`,
       value: valueAt(limit.split('.'), assembly.config.limits),
-      message: 'the first call could already exceed this limit: the run would stop immediately',
-      remedy: `raise limits.${limit}${limit.endsWith('calls') ? '' : ', or lower model.maxTokens'}`,
+      message: 'the first call could already exceed this limit, so the run would stop before it',
+      remedy: `raise limits.${limit}${/calls$|promptTokens$|cachedTokens$/.test(limit) ? '' : ', or lower model.maxTokens'}`,
     },
   ];
 }

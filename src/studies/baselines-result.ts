@@ -279,4 +279,4 @@ function budgetText({ budget, seeds, date, policyloop, status }: BaselinesResult
 }
 
 export const budgetWords = ({ iterations, candidates, episodes }: Budget) =>
-  `${iterations} iterations${candidates > 1 ? ` × ${candidates} candidates` : ''} after the warm-up, ${plural(episodes, 'episode')} per evaluation`;
+  `${plural(iterations, 'iteration')}${candidates > 1 ? ` × ${candidates} candidates` : ''} after the warm-up, ${plural(episodes, 'episode')} per evaluation`;

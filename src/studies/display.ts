@@ -2,7 +2,7 @@
 import { basename, join } from 'node:path';
 import type { CommandContext } from '../base/context.js';
 import type { Display } from '../experiment/session.js';
-import { apart, formatCompact, formatReturn } from '../format/numbers.js';
+import { apart, formatCompact, formatReturn, plural } from '../format/numbers.js';
 import { createProgress, type Progress } from '../format/progress.js';
 import type { Figure } from '../format/progress-line.js';
 import type { RunEvent } from '../runs/events.js';
@@ -181,7 +181,7 @@ class RunsDisplay<Entry extends PlanEntry> implements PlanDisplay<Entry> {
           ? `best ${formatReturn(best.return)}`
           : 'not confirmed';
     const place = `run ${this.#ended}/${plan.entries.length}`;
-    this.#progress.say(`${place}  ${entry.path}  ${iterations} iterations, ${score}`);
+    this.#progress.say(`${place}  ${entry.path}  ${plural(iterations, 'iteration')}, ${score}`);
   }
 
   /** Counts unfinished runs as fractions (confirmation is one more iteration), to keep the time estimate steady. */

@@ -136,7 +136,10 @@ export async function resumeRun(
     );
   }
   if (args.slurm === true || args.part !== undefined)
-    throw oneRun(args.slurm === true ? '--slurm' : '--part', 'give the directory that contains all repeats');
+    throw oneRun(
+      args.slurm === true ? '--slurm' : '--part',
+      'give the directory that contains all repeats, or omit this option',
+    );
   requirePerson(config, path, context.ask);
   const around = limitsAround(path, config);
   try {
@@ -209,7 +212,7 @@ async function refuseEdited(path: string, config: Config, { env }: CommandContex
 
 /**
  * Reports possible problems before anything is spent, without calling the model.
- * @param ask whether to ask the model's server for its limits
+ * @param ask whether to ask the model's server for its context length
  * @throws UserError if the run can't succeed
  */
 async function refuseErrors(assembly: Assembly, ask: boolean, context: CommandContext): Promise<void> {

@@ -73,7 +73,8 @@ function staysHere({ config: { adapt, model } }: PlanEntry): boolean {
  * Executes the remaining runs of a plan, concurrent ones in separate threads. Runs that share a local model or limits,
  * or train their model, stay in the main thread, which has the model, the budget and the learner. After the first stop
  * request, each run finishes its iteration; after the second, it stops immediately.
- * @param write writes the results so far, given the failures; called repeatedly and at the end, but not for a part
+ * @param write writes the results so far, given the failures; called at the end and, in studies, also before; not
+ * called for a part
  * @throws UserError if the directory can't be used or a run would ask a person for feedback
  * @throws system errors; any other error of a run counts as its failure
  */
@@ -229,7 +230,7 @@ class Player<Entry extends PlanEntry> {
       const beside = this.#atOnce() > 1 ? `; ${this.#atOnce()} at once` : '';
       const shape = plan.shape === undefined ? '' : ` (${plan.shape})`;
       const place = shownPath(directory, context.cwd);
-      context.note(`${plan.entries.length} runs${shape} in ${place}${before}${beside}`);
+      context.note(`${plural(plan.entries.length, 'run')}${shape} in ${place}${before}${beside}`);
     }
   }
 

@@ -245,7 +245,7 @@ const resultText = {
 export const alertText = (event: Of<'warning' | 'fault'>): string =>
   warningText(event.kind === 'warning' ? event.message : `first fault “${event.fault}”: ${event.message}`);
 
-/** Describes what the run waits for after the first Ctrl-C. */
+/** Describes what the run waits for after the first stop request. */
 export function waitingText({ seconds }: Extract<RunEvent, { kind: 'waiting' }>): string {
   const most =
     seconds === undefined ? 'without a time limit' : `for at most ${formatDuration(1000 * seconds)}`;

@@ -126,7 +126,7 @@ export function planStudy<Arm extends StudyArm>(request: {
     throw new UserError({
       field,
       message: 'must contain at least one config',
-      remedy: `name the experiments to run, for example ${field} cartpole-numeric acrobot-numeric`,
+      remedy: `name the experiments to run, for example ${field.startsWith('--') ? `${field} ` : ''}cartpole-numeric acrobot-numeric`,
     });
   }
   const seeds = repeatSeeds(request.seed ?? first.seed, repeats);

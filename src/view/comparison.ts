@@ -91,7 +91,10 @@ function chosenPlaces(places: readonly Place[], query: URLSearchParams): readonl
   return named.filter(({ item }) => kept.has(item.name));
 }
 
-/** Keys to group by. If the query has none: `run` for up to `mostCompared` items, otherwise `config` (not the seed). */
+/**
+ * Keys to group by. If the query has none: `run` for up to `mostCompared` items, otherwise `config`, which ignores the
+ * seed.
+ */
 function groupingOf(query: URLSearchParams, chosen: readonly Place[]): readonly string[] {
   const { by } = stateOf(query);
   if (by.length > 0) return by;
@@ -127,7 +130,7 @@ export async function comparedPage(
     ({ item, path }) => item.kind === 'run' && !runs.some((run) => run.path === path),
   );
   const readable = kept.flatMap((run) => comparedRun(run) ?? []);
-  if (readable.length === 0) throw nothingToCompare(runs.length);
+  if (readable.length === 0) throw nothingToCompare(runs.length, kept.length);
   requireKnown(by, chosen);
   const keys = by.join() === 'config' ? undefined : by;
   const tasks = groupRuns(readable, keys, (run) => valuesOf(itemOf(run), by));
@@ -183,9 +186,14 @@ function requireKnown(by: readonly string[], places: readonly Place[]): void {
   }
 }
 
-const nothingToCompare = (found: number) =>
-  new UserError({
-    message: found === 0 ? 'there are no runs to compare' : 'none of these runs is complete',
-    remedy:
-      found === 0 ? 'choose other runs in the list' : 'include unfinished runs to compare them as they are',
-  });
+/** @param kept number of the `found` runs that may be compared */
+const nothingToCompare = (found: number, kept: number) =>
+  found > 0 && kept === 0
+    ? new UserError({
+        message: 'none of these runs is complete',
+        remedy: 'include unfinished runs to compare them as they are',
+      })
+    : new UserError({
+        message: found === 0 ? 'there are no runs to compare' : 'none of these runs can be read',
+        remedy: 'choose other runs in the list',
+      });

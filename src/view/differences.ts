@@ -35,7 +35,7 @@ interface Side extends RunFrame {
   readonly calls: readonly CallRecord[];
 }
 
-/** @throws UserError if a wanted candidate was neither requested nor evaluated */
+/** @throws UserError if a wanted candidate has neither calls nor an evaluation */
 export async function differencesPage(a: Wanted, b: Wanted): Promise<Page> {
   const [left, right] = [await sideOf(a), await sideOf(b)];
   const arePrograms = [left, right].some(({ family }) => family.description.kind === 'program');

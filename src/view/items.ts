@@ -41,7 +41,10 @@ interface Known extends Place {
 /** Depth, relative to a root directory, of the deepest folders whose subfolders are searched. */
 const deepest = 5;
 
-/** Items found under the root directories. A scan rereads a run or training run only if it has changed. */
+/**
+ * Items found under the root directories. A scan rereads a run or training run only if it has changed or its process has
+ * ended.
+ */
 export class Items {
   readonly #roots: () => readonly Root[];
   #known = new Map<string, Known>();

@@ -62,7 +62,7 @@ export const tagItems = action(
 );
 
 /**
- * Moves items to the trash of the root directory that contains them.
+ * Moves items to the trash of the root directory that contains them or, outside of all roots, to a trash next to them.
  * @throws UserError if a process is writing to one of them, or HttpError if one is a root directory; then none is moved
  */
 export const removeItems = action(

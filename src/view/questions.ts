@@ -83,7 +83,7 @@ const notOpen = () =>
   new HttpError(
     409,
     'invalid_request_error',
-    'this question is closed: it was answered, or the run has ended',
+    'this question is no longer open: it was answered or skipped, its time ran out, or the run has ended',
   );
 
 /** Milliseconds between attempts to mark directories that don't exist yet. */
@@ -145,7 +145,7 @@ export const steerRun = action(requestShape, async ({ of, ...asked }, { placeOf 
     throw new UserError({
       field: 'overrides',
       value: asked.overrides.join(' '),
-      message: 'already has this value',
+      message: 'the run already has these settings',
     });
   return steeredText(await steer(path, asked, patience), path).replace(/^\.\s+/, '');
 });

@@ -182,7 +182,7 @@ describe('values', () => {
       "my.yaml:3:1: limits: has no value
         expected: a mapping {calls, tokens, promptTokens, cachedTokens, …}
         remedy: set a value, or remove the key
-      my.yaml:4:7: name: use letters, digits, dot, hyphen and underscore
+      my.yaml:4:7: name: use letters, digits, dot, hyphen and underscore; begin with a letter or digit
         got: """
     `);
   });

@@ -140,7 +140,7 @@ describe('what is wrong with a collection is said with its place', () => {
       'an empty range',
       '{ from: 2, to: 5 }',
       '{ from: 5, to: 2 }',
-      [/proposers\.1\.iterations: from must not exceed to/],
+      [/proposers\.1\.iterations: `from` must not exceed `to`/],
     ],
     ['a key of a run', 'best: 3', 'bets: 3', [/yaml:10:19: experiment\.memory\.bets: unknown key/, /best/]],
     [

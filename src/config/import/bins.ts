@@ -101,7 +101,7 @@ export function binsOf(theirs: TheirConfig, dimensions: readonly Dimension[]): r
       message:
         'a Q-table needs discrete states, but neither states nor num_…_bins divides an observation into bins',
       value: states,
-      remedy: `list values for ${dimensions.length} dimensions, or set continuous: true for a linear policy`,
+      remedy: `list values for ${dimensions.length} dimensions in states, or remove states and continuous for a linear policy`,
     });
   }
   return bins;

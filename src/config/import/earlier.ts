@@ -183,7 +183,8 @@ const evaluationEpisodes: KeyImport = (draft, key, value) => {
   } else carry(draft, key, { 'evaluation.episodes': value });
 };
 
-const ofBeams = droppedIfOn(onlyWithBeam);
+const ofBeams: KeyImport = (draft, key, value, reading) =>
+  droppedIfOn(isBeam(draft) ? 'has no equivalent in policyloop' : onlyWithBeam)(draft, key, value, reading);
 const ofCosts = droppedIfOn('the model sees returns to maximise, not costs');
 
 const keys: Readonly<Record<string, KeyImport>> = {
@@ -212,7 +213,7 @@ const keys: Readonly<Record<string, KeyImport>> = {
   warmup_episodes: firstPolicies,
   warmup_dir: dropped('policyloop can’t read its files, so new random policies are drawn'),
   norm: droppedIfOn('policyloop neither normalises observations nor squashes actions with a sigmoid'),
-  best_5_q_tables: droppedIfOn('memory.best shows the best evaluations'),
+  best_5_q_tables: droppedIfOn('to show the best evaluations, set memory.best'),
   llm_1st_round_template_name: dropped('every iteration starts from a fresh prompt of the prompt set'),
   llm_round_template_name: dropped('every iteration starts from a fresh prompt of the prompt set'),
   llm_si_template_name: template,

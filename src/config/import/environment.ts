@@ -108,7 +108,7 @@ export function importGridSize(draft: Draft, key: string, value: unknown, id: st
       field: key,
       message: 'must be 4 or 8, the sizes of the FrozenLake maps',
       value,
-      remedy: 'for another size, set environment.options.desc to a list of rows such as SFFH',
+      remedy: `for another size, remove it with ${key}=, and set environment.options.desc to a list of rows such as SFFH`,
     });
   }
 }

@@ -221,8 +221,7 @@ export const llmRlFinetune: Dialect = {
   },
 };
 
-/** The runners of LLM-RL-finetune: settings that its code hard-wires for a `task`, regardless of other keys. */
-
+/** Settings that the code of LLM-RL-finetune hard-wires for a `task`, regardless of other keys. */
 interface Runner {
   readonly environment: string;
   /** The constant that its prompts state as the optimum, for linear policies. */

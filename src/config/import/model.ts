@@ -92,10 +92,10 @@ function downloaded(name: string): ModelChoice {
   return { fields: { provider: 'local', path }, ...(reason !== undefined && { reason }) };
 }
 
-/** The original programs download models by name; here, users download them to a directory. */
+/** The original programs download models by name; here, users download them first. */
 function directoryOf(name: string): { readonly path: string; readonly reason?: string } {
   if (!/^[\w.-]+\/[\w.-]+$/.test(name) || /^(\.{1,2}|models|checkpoints|logs)\//.test(name))
     return { path: name };
   const path = `./models/${name.split('/')[1]}`;
-  return { path, reason: `policyloop doesn't download it; run hf download ${name} --local-dir ${path}` };
+  return { path, reason: `runs don't download models: run hf download ${name} --local-dir ${path} first` };
 }

@@ -225,7 +225,7 @@ const warmUpFolder: KeyImport = (draft, key) =>
   drop(
     draft,
     key,
-    "policyloop can't read its files, so new random policies are drawn; warmup.from loads a run's replay buffer",
+    "policyloop can't read its files, so new random policies are drawn; warmup.from starts with the policies of a run",
   );
 
 /** Imported configs must not make a run wait for a person or call a second, paid model. */

@@ -57,9 +57,9 @@ export const adaptSchema = z.strictObject({
       'Divisor of the differences from the group mean, for grpo and reinforce: the standard deviation of the group, of all groups, or none',
     ),
   epochs: count(1).default(1).describe('Optimizer steps per update, all on the same candidates'),
-  learningRate: z.number().positive().default(1e-4).describe('Learning rate'),
+  learningRate: z.number().positive().default(1e-4).describe('Learning rate of AdamW; constant'),
   weightDecay: z.number().min(0).default(0).describe('Decoupled weight decay of AdamW'),
-  maxGradientNorm: z.number().positive().default(1).describe('Maximum gradient norm'),
+  maxGradientNorm: z.number().positive().default(1).describe('Larger gradients are scaled down to this norm'),
   batchTokens: count(1)
     .default(4096)
     .describe('Tokens per batch in an update, including padding; lower it to save memory'),

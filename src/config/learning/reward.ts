@@ -16,7 +16,9 @@ const improvement = {
   scale: z
     .union([z.literal('run'), z.number().positive()])
     .default('run')
-    .describe('Divisor; `run`: the standard deviation of the returns in the memory'),
+    .describe(
+      'Divisor; `run`: the standard deviation of the returns in the memory or, if that is 0, in the group',
+    ),
   gainsOnly: z.boolean().default(false).describe("Policies that don't improve on the best one earn 0"),
   invalid: invalid(-1),
 };

@@ -109,7 +109,7 @@ function report(
     [
       styleText('bold', `${complete} of ${runs} runs complete${failed}`),
       ...failureLines(played),
-      `played      ${plural(played.played, 'run')}, ${plural(evaluations, 'evaluation')} in ${formatDuration(1000 * seconds)}`,
+      `completed   ${plural(played.played, 'run')}, ${plural(evaluations, 'evaluation')} in ${formatDuration(1000 * seconds)}`,
       ...(draws.accepted > 0
         ? [`tasks       ${draws.accepted} accepted, ${plural(draws.rejected, 'draw')} rejected`]
         : []),
@@ -161,7 +161,7 @@ function requireSame(before: unknown, now: unknown, output: string): void {
   throw new UserError({
     file: join(output, collectionFile),
     message: `the existing runs were created with different settings: ${shown.join('; ')}${changed.length > 4 ? `; and ${changed.length - 4} more` : ''}`,
-    remedy: 'restore these settings (only runs may change), or choose another output',
+    remedy: 'restore these settings, or choose another output',
   });
 }
 

@@ -243,7 +243,7 @@ export function layerProblems(
       ...emptyRanges(own, path).map((at) => ({
         ...where(at, 'value'),
         field: fieldName(at),
-        message: 'from must not exceed to, and both must be finite',
+        message: '`from` must not exceed `to`, and both must be finite',
         value: valueAt(at, content),
       })),
     ];

@@ -77,7 +77,7 @@ function keysOf({ keys, settings }: SweepResult): readonly ParallelKey[] {
 /** Maximum number of settings in the ranking; the table below has all. */
 const mostRanked = 12;
 
-function resultSection({ activeMs, seeds, settings, usage }: SweepResult): Html {
+function resultSection({ activeMs, method, seeds, settings, usage }: SweepResult): Html {
   const best = bestSentence(settings);
   const rows = ranked(settings).filter(({ confirmed }) => confirmed !== null);
   const tokens = usage.promptTokens + usage.completionTokens;
@@ -102,7 +102,7 @@ ${
   )
 }
 <dl class="headline">
-${tile('Settings', formatCount(settings.length), `${plural(seeds.length, 'seed')} each`)}
+${tile('Settings', formatCount(settings.length), `${method === 'halving' ? 'up to ' : ''}${plural(seeds.length, 'seed')} each`)}
 ${tile('Runs', formatCount(runs), 'complete')}
 ${tokens > 0 && tile('Calls', formatCount(usage.calls), 'in all runs')}
 ${tokens > 0 && tile('Tokens', formatCompact(tokens), 'in all runs')}

@@ -58,6 +58,14 @@ describe('configs of LLM-RL-finetune', () => {
     expect(() => importConfig(theirs({ beam: true, [key]: true }))).toThrow(message);
   });
 
+  it.each([
+    [true, 'has no equivalent in policyloop'],
+    [false, 'only applies with beam: true'],
+  ])('with beam: %s drop obs_6d, and say why', (beam, reason) => {
+    const { notes } = importConfig(theirs({ beam, obs_6d: true }));
+    expect(notes).toContainEqual({ kind: 'dropped', key: 'obs_6d', reason });
+  });
+
   it('of a grid search walk the same points in the same order', async () => {
     const { config, family } = await built({
       ...{ task: 'mountaincar_continuous_action_grid_search_no_bias', dim_actions: 1, dim_states: 2 },
