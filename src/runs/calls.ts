@@ -8,7 +8,7 @@ import type { ParseFailure } from '../prompting/answer/parse.js';
 export interface CallPosition {
   readonly iteration: number;
   readonly candidate: number;
-  /** 0 for the first call, then 1, 2, … for corrections. */
+  /** 0 for the first call, then 1, 2, … for corrections; in a game, the 0-based index of the turn. */
   readonly attempt: number;
 }
 
@@ -98,7 +98,7 @@ export function faultsOf({ completion, outcome }: EndedCall): readonly string[] 
   ];
 }
 
-/** Usage of all calls of a run. */
+/** Usage of several model calls, such as all calls of a run. */
 export interface UsageTotals {
   readonly calls: number;
   /** Calls without a completion. */

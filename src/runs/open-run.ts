@@ -208,7 +208,7 @@ export function choosePolicy(
     throw new UserError({
       message: 'this run has no evaluated policy yet',
       value: path,
-      remedy: `resume it with policyloop resume ${path}`,
+      remedy: `wait for the first evaluation or, if it isn't running, run policyloop resume ${path}`,
     });
   }
   if (typeof wanted === 'string') {

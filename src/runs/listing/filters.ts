@@ -151,7 +151,7 @@ function orderOf(key: string): (a: Listed, b: Listed) => number {
 }
 
 const sortable = (value: Listed[Key]): string | number | null =>
-  typeof value === 'object' ? (value?.join(' ') ?? null) : value;
+  typeof value === 'object' ? value?.join(' ') || null : value;
 
 function keyOf(text: string, field: string): Key {
   const key = keys.find((known) => known === text);

@@ -113,7 +113,7 @@ export async function steer(path: string, request: SteeringRequest, seconds: num
   return { ...told, outcome: 'asked', status: playedAt(path).status };
 }
 
-/** True if the status already reflects the command. The command is logged before the status changes. */
+/** False while the status doesn't show a pause or resume yet, which is logged before the status changes. */
 const isSettled = ({ action }: SteeringRequest, status: RunStatus) =>
   action === 'pause' ? status !== 'running' : action !== 'resume' || status !== 'paused';
 
@@ -221,8 +221,7 @@ function requirePlans(overrides: readonly string[], found: readonly string[]): v
   throw new UserError({
     ...field,
     message: `no command is executing several runs in ${other}`,
-    remedy:
-      'choose the directory of repeats, baselines, a sweep, an evaluation or a collection that is running',
+    remedy: 'choose a directory whose runs a command is executing, such as a running sweep or repeats',
   });
 }
 

@@ -90,7 +90,11 @@ export const tables = {
   ],
   calls: [
     ...place,
-    column('attempt', 'INTEGER', '0 for the first call, then 1, 2, … for corrections'),
+    column(
+      'attempt',
+      'INTEGER',
+      '0 for the first call, then 1, 2, … for corrections; for `policyloop play`, 0-based turn of the game',
+    ),
     column('time', 'TIMESTAMP', 'time of the call, in UTC'),
     column(
       'purpose',
