@@ -16,9 +16,10 @@ export const callId = ({ iteration, candidate, attempt }: CallPosition): string 
   `iteration ${iteration}, candidate ${candidate}, attempt ${attempt}`;
 
 /**
- * The purpose of a call. Corrections of critic and feedback calls have the purposes `critic` and `feedback`. Throughout
- * the project, a *call* asks a model once, a *proposal* is the first call for a *candidate* together with its
- * corrections, and an *evaluation* is a policy together with the episodes that it played.
+ * The purpose of a call. Corrections of critic and feedback calls have the purposes `critic` and `feedback`. In games,
+ * the first turn is recorded as a `proposal`, and later turns as `correction`. Throughout the project, a *call* asks a
+ * model once, a *proposal* is the first call for a *candidate* together with its corrections, and an *evaluation* is a
+ * policy together with the episodes that it played.
  */
 export type CallPurpose = 'proposal' | 'correction' | 'critic' | 'feedback';
 

@@ -226,7 +226,7 @@ export function choosePolicy(
       field: '--iteration',
       message: 'this iteration has no evaluated policy',
       value: wanted,
-      remedy: `choose an iteration from 0 (warm-up) to ${recorded.iteration}`,
+      remedy: `choose another iteration, from 0 (warm-up) to ${recorded.iteration}`,
     });
   }
   // `bestEntries` is empty if racing cut short every evaluation of the iteration.

@@ -109,7 +109,7 @@ function inRange<V extends number | string>(
   if (more.length > 0 || (first === '' && last === ''))
     throw new UserError({
       ...{ field: 'filters', value: text, message: 'neither a value nor a range' },
-      alternatives: ['400', '400..', '..400', '100..400'],
+      remedy: 'write a single value, or a range such as LOW.., ..HIGH or LOW..HIGH',
     });
   const low = first === '' ? undefined : read(first, 'low');
   const high = last === '' ? undefined : read(last, 'high');

@@ -99,7 +99,7 @@ export const tables = {
     column(
       'purpose',
       'VARCHAR',
-      'purpose of the call: proposal, correction (of a proposal), critic or feedback',
+      'purpose of the call: proposal, correction (of a proposal), critic or feedback; meaningless for `policyloop play`',
     ),
     column('member', 'VARCHAR', 'portfolio member that was called'),
     column(
