@@ -82,7 +82,7 @@ export interface CallRecord extends CallPosition {
   readonly completion?: Completion;
   /** In US dollars, or in the currency of `model.price`; absent if the call failed or has no price. */
   readonly cost?: number;
-  /** ISO 8601. */
+  /** When the call ended, in ISO 8601; for a call without an answer before a crash, when it was sent. */
   readonly time: string;
 }
 

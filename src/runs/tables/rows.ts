@@ -95,11 +95,11 @@ export const tables = {
       'INTEGER',
       '0 for the first call, then 1, 2, … for corrections; for `policyloop play`, 0-based turn of the game',
     ),
-    column('time', 'TIMESTAMP', 'time of the call, in UTC'),
+    column('time', 'TIMESTAMP', 'time when the call ended, in UTC'),
     column(
       'purpose',
       'VARCHAR',
-      'purpose of the call: proposal, correction (of a proposal), critic or feedback; meaningless for `policyloop play`',
+      'proposal, correction (of a proposal), critic or feedback; meaningless for `policyloop play`',
     ),
     column('member', 'VARCHAR', 'portfolio member that was called'),
     column(
