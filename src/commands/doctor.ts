@@ -5,7 +5,7 @@ import type { Examination } from '../preflight/doctor.js';
 
 export const options = (y: Argv) =>
   y
-    .option('offline', { ...kinds.flag, describe: "Don't contact other machines, except for Ollama" })
+    .option('offline', { ...kinds.flag, describe: "Don't contact other machines, except an Ollama server" })
     .option('runs-dir', common.runsDir)
     .option('json', common.json)
     .example('$0 doctor', 'Node, memory, devices, Ollama, Python, API keys, disk, network');

@@ -28,7 +28,7 @@ export const options = (y: Argv) =>
     .option('usage', {
       ...kinds.text,
       describe:
-        'Show model usage (tokens, cost, latency) of the last day, week or month, or of all time, instead of runs',
+        'Show model usage (tokens, cost, latency) instead of runs; time span: day, week, month or all',
     })
     .option('runs-dir', common.runsDir)
     .option('json', common.json)

@@ -14,7 +14,7 @@ export const options = (y: Argv) =>
     .option('open', common.open)
     .option('quiet', common.quiet)
     .option('json', common.jsonLines)
-    .example('$0 play agents/cooking', 'an Ollama model plays games that no training run has seen')
+    .example('$0 play agents/cooking', 'an Ollama model plays games that are never used for training')
     .example('$0 play agents/cooking player=random episodes=100', 'the random baseline')
     .example('$0 play agents/cooking model.name=qwen3:4b policy.history=8', 'with overrides')
     .example('$0 play agents/cooking --human', 'play yourself');

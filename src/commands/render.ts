@@ -40,7 +40,7 @@ export const options = (y: Argv) =>
     })
     .option('fps', {
       ...kinds.number,
-      describe: "Frames per second (default: the task's speed, or faster if that takes over 20 s)",
+      describe: "Frames per second (default: the task's speed, or faster for long episodes)",
     })
     .option('size', { ...kinds.number, default: 480, describe: 'Width in pixels' })
     .option('max-frames', {

@@ -51,7 +51,7 @@ export function groupPage(repeats: readonly RepeatData[], faults: readonly strin
       [
         'config',
         'Config',
-        html`<p>Config of the first repeat; the others differ only in seed.</p>${preformatted(configYaml)}`,
+        html`<p>Config of the first repeat; the others started with different seeds.</p>${preformatted(configYaml)}`,
       ],
     ),
     footer: writtenBy(manifest.versions.policyloop, updated.toSorted().at(-1)),

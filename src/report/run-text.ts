@@ -72,7 +72,7 @@ export interface RunFigures extends RunResult, Labels {
   readonly revisions?: RevisionFigures;
   /** The feedback on episodes; absent if nobody was asked. */
   readonly feedback?: FeedbackFigures;
-  /** Number of proposals too close to evaluated ones: rejected (`asked`) or moved; absent without `novelty`. */
+  /** Number of answers too close to evaluated policies: rejected (`asked`) or moved; absent without `novelty`. */
   readonly tooClose?: { readonly asked: number; readonly moved: number };
   /** Number of usable proposals, and how many were evaluated; absent without `screening`. */
   readonly screened?: { readonly proposed: number; readonly evaluated: number };
@@ -153,7 +153,7 @@ export function runText(run: OpenedRun, shown: Shown): string {
     caps && `limits    ${formatCaps(caps)}`,
     usage.faults && `faults    ${formatFaults(usage.faults)}`,
     tooClose &&
-      `novelty   ${plural(tooClose.asked + tooClose.moved, 'proposal')} too close to earlier ones: ${tooClose.asked} rejected, ${tooClose.moved} moved`,
+      `novelty   ${plural(tooClose.asked + tooClose.moved, 'answer')} too close to earlier ones: ${tooClose.asked} rejected, ${tooClose.moved} moved`,
     screened &&
       `screening ${screened.evaluated} of ${plural(screened.proposed, 'proposal')} selected for evaluation`,
     `rejected  ${describeFailures(figures.failures)}`,
@@ -248,7 +248,7 @@ const blocks = '▁▂▃▄▅▆▇█';
 
 /**
  * Renders values as a line of block characters, scaled from lowest to highest. If there are more values than `width`,
- * each character shows the mean of several values. Characters without a finite value are blank.
+ * each character shows the mean of consecutive values. Characters without a finite value are blank.
  */
 export function sparkline(values: readonly number[], width = 40): string {
   const columns = Math.min(values.length, Math.max(1, Math.floor(width)));

@@ -10,9 +10,9 @@ export interface AdaptationTotals {
   readonly answers: number;
   /** Wall time of the updates. */
   readonly seconds: number;
-  /** Standard deviation of the rewards within a group, averaged over groups and updates. */
+  /** Standard deviation of the rewards within a group: mean over updates of each update's mean. */
   readonly spread: number;
-  /** Share of groups that taught nothing because all their rewards were equal. */
+  /** Mean over updates of the share of groups that taught nothing, because all their rewards were equal. */
   readonly flat: number;
   /** The last update with an optimizer step. */
   readonly last?: Adaptation;

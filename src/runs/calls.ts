@@ -8,7 +8,7 @@ import type { ParseFailure } from '../prompting/answer/parse.js';
 export interface CallPosition {
   readonly iteration: number;
   readonly candidate: number;
-  /** 0 for the first call, then 1, 2, … for corrections. */
+  /** 0 for the first call, then 1, 2, … for corrections; in a game, the 0-based index of the turn. */
   readonly attempt: number;
 }
 
@@ -16,9 +16,10 @@ export const callId = ({ iteration, candidate, attempt }: CallPosition): string 
   `iteration ${iteration}, candidate ${candidate}, attempt ${attempt}`;
 
 /**
- * The purpose of a call. Corrections of critic and feedback calls have the purposes `critic` and `feedback`. Throughout
- * the project, a *call* asks a model once, a *proposal* is the first call for a *candidate* together with its
- * corrections, and an *evaluation* is a policy together with the episodes that it played.
+ * The purpose of a call. Corrections of critic and feedback calls have the purposes `critic` and `feedback`. In games,
+ * the first turn is recorded as a `proposal`, and later turns as `correction`. Throughout the project, a *call* asks a
+ * model once, a *proposal* is the first call for a *candidate* together with its corrections, and an *evaluation* is a
+ * policy together with the episodes that it played.
  */
 export type CallPurpose = 'proposal' | 'correction' | 'critic' | 'feedback';
 
@@ -81,7 +82,7 @@ export interface CallRecord extends CallPosition {
   readonly completion?: Completion;
   /** In US dollars, or in the currency of `model.price`; absent if the call failed or has no price. */
   readonly cost?: number;
-  /** ISO 8601. */
+  /** When the call ended, in ISO 8601; for a call without an answer before a crash, when it was sent. */
   readonly time: string;
 }
 
@@ -98,7 +99,7 @@ export function faultsOf({ completion, outcome }: EndedCall): readonly string[] 
   ];
 }
 
-/** Usage of all calls of a run. */
+/** Usage of several model calls, such as all calls of a run. */
 export interface UsageTotals {
   readonly calls: number;
   /** Calls without a completion. */

@@ -151,7 +151,7 @@ interface FeedbackQuestion {
 
 export interface FeedbackResult extends FeedbackQuestion, Pick<Feedback, 'rating' | 'remark'> {
   readonly kind: 'feedback';
-  /** `unanswered`: no answer in time, or an empty one. `unusable`: no usable reply. */
+  /** `skipped`: an empty answer. `unanswered`: no answer in time. `unusable`: no usable reply. */
   readonly result: 'given' | 'skipped' | 'unanswered' | 'unusable';
 }
 

@@ -78,7 +78,7 @@ export function kindMeaning(kind: string): string | undefined {
   return Object.hasOwn(meanings, key) ? meanings[key] : undefined;
 }
 
-/** Explains why a reply was rejected, and quotes its beginning. */
+/** Explains why a reply was rejected, and quotes the beginning of the reply. */
 export function rejectionText({ completion, outcome }: CallRecord, characters = 80): string {
   const explained = outcome.kind === 'rejected' ? explainFailure(outcome.failure) : '';
   const line = completion?.text.replaceAll(/\s+/g, ' ').trim() ?? '';
@@ -157,7 +157,7 @@ export function programFailureText({ line, observation, reason }: ProgramFailure
 
 const longestObservation = 300; // characters
 
-/** Examples: `[0.01234, -1.5]`, `4`, `"You are in a kitchen."`. */
+/** Examples: `[0.01234, −1.5]`, `4`, `"You are in a kitchen."`. Truncates long observations. */
 export function observationText(observation: Observation): string {
   const text =
     typeof observation === 'object'

@@ -6,7 +6,7 @@ import { collectionFile, groupFile, planFile, runFiles } from './reader.js';
 
 const isRun = (path: string) => existsSync(join(path, runFiles.manifest));
 
-/** Maximum depth at which to search for runs; the runs of a study are two levels down. */
+/** Maximum depth of the folders to search for runs. A study's runs are two levels below its directory. */
 const deepest = 4;
 
 /** Paths of the runs in a folder and its subfolders, sorted by name; only the folder itself if it is a run. */

@@ -111,7 +111,7 @@ export function scanLogs(files: LogFiles, tolerant = false): Scan {
 /**
  * Prepares the logs of a run to be resumed: cuts torn lines and rolls back unfinished iterations, except their model
  * calls.
- * @throws UserError for a broken line, or if more than that would be lost
+ * @throws UserError for a broken line, or if more than two iterations would be rolled back
  */
 export function repairLogs(files: LogFiles): RecordedRun {
   const { recorded, found, lastEvaluated } = scanLogs(files);
@@ -166,8 +166,8 @@ function* keptItems<T>(items: Iterable<T>, isKept: (item: T) => boolean): Genera
 }
 
 /**
- * A crash leaves at most two incomplete iterations: the interrupted one and, if its commit was unfinished, the one
- * before. If more are incomplete, other logs have lost lines, and rolling back would lose even more.
+ * A crash leaves at most two incomplete iterations: the interrupted one, and the one before it if that one's commit
+ * was unfinished. If more are incomplete, other logs have lost lines, and rolling back would lose even more.
  */
 function requireWhole(files: LogFiles, { iteration, lines }: RecordedRun, last: number): void {
   const file = files.evaluations;

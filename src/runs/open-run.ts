@@ -208,7 +208,7 @@ export function choosePolicy(
     throw new UserError({
       message: 'this run has no evaluated policy yet',
       value: path,
-      remedy: `resume it with policyloop resume ${path}`,
+      remedy: `wait for the first evaluation or, if it isn't running, run policyloop resume ${path}`,
     });
   }
   if (typeof wanted === 'string') {
@@ -226,7 +226,7 @@ export function choosePolicy(
       field: '--iteration',
       message: 'this iteration has no evaluated policy',
       value: wanted,
-      remedy: `choose an iteration from 0 (warm-up) to ${recorded.iteration}`,
+      remedy: `choose another iteration, from 0 (warm-up) to ${recorded.iteration}`,
     });
   }
   // `bestEntries` is empty if racing cut short every evaluation of the iteration.

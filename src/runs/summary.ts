@@ -205,7 +205,7 @@ function causeOf({ reason, status }: Pick<RunResult, 'reason' | 'status'>): stri
     case 'no-proposals':
       return reason.message;
     case 'model-error':
-      return `the model gave no answers: ${reason.message}`;
+      return `the model failed: ${reason.message}`;
     case 'environment-error':
       return `the environment failed: ${reason.message}`;
     default:

@@ -93,7 +93,7 @@ function withoutAnswer(
     outcome: {
       kind: 'error',
       error: 'aborted',
-      message: 'the program ended before the answer arrived',
+      message: 'policyloop ended before the answer arrived',
       retries: failedTries.length,
       ...(failedTries.length > 0 && { failedTries }),
       latencyMs: 0,

@@ -101,7 +101,7 @@ describe('renderReport', () => {
     });
     const predicted = renderReport({ ...data, calls });
     expect(visibleText(predicted)).toMatch(
-      /3 of \d+ proposals included a prediction\. Mean absolute error 16\.67, mean error 10\.00/,
+      /3 of \d+ proposals were evaluated and had predicted their return\. Mean absolute error 16\.67, mean error 10\.00/,
     );
     expect(chartsIn(predicted).map(({ label }) => label)).toContain(
       'Predicted and observed returns of 3 proposals.',

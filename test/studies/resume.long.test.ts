@@ -144,7 +144,7 @@ describe('a model that never answers', { timeout: 60_000 }, () => {
     const given = [model(url, ', maxRetries: 0'), `iterations=${iterations}`, 'corrections=0'];
     const { code, text } = await run('r', given);
     expect(code).toBe(1);
-    expect(text).toMatch(/failed after [12] iterations?\nbecause {5}the model gave no answers: .*HTTP 500/);
+    expect(text).toMatch(/failed after [12] iterations?\nbecause {5}the model failed: .*HTTP 500/);
     expect(readManifest(at('r')).status).toBe('failed');
     expect((await resume('r')).code).toBe(1);
   });

@@ -52,7 +52,7 @@ export interface EvaluationFigures {
   /** Mean episode length, in steps. */
   readonly meanLength: number;
   readonly parameters: ParameterVector;
-  /** A program's source; `parameters` then holds its structure and constants. */
+  /** Source of a program; `parameters` then holds the hash of its structure and its constants. */
   readonly program?: string;
   readonly returns: readonly number[];
 }

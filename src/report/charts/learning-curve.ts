@@ -8,7 +8,7 @@ import { type CurvePoint, curveChart } from '../../web/curve.js';
 import { isRejected, type LoggedProposal, onlyProposals, type RunData } from '../data/proposals.js';
 import type { ShownCalls } from '../data/shown-calls.js';
 
-/** True if returns have at most two distinct values (success and failure), which makes quartiles uninformative. */
+/** True if returns have at most two distinct values, such as 0 and 1; quartiles are then uninformative. */
 function isBinary(entries: readonly BufferEntry[]): boolean {
   const values = new Set<number>();
   return entries.every(({ returns }) => {

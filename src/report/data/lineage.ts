@@ -20,7 +20,7 @@ type Proposed = Pick<BufferEntry, 'iteration' | 'candidate'> &
 
 /**
  * The evaluation that a program was made from: the one that it revises or tunes, the parent that the prompt names
- * (config section `proposal`), or else the best evaluation in the prompt, which omits the warm-up.
+ * (config section `proposal`), or else the best evaluation in the prompt. Prompts don't show programs of the warm-up.
  */
 export function parentOf(
   { candidate, iteration, parameters, revises, tuned }: Proposed,

@@ -6,7 +6,7 @@ type Prompt = readonly ChatMessage[];
 /** The prompts of a page as JSON, each encoded relative to the previous one, because they share most of their text. */
 export type PackedPrompts = readonly (readonly TextPart[])[];
 
-/** Maximum total length of the packed prompts on a page, in characters. */
+/** Approximate maximum of the total length of the packed prompts on a page, in characters. */
 const mostCharacters = 1_500_000;
 
 /** Packs the prompts that fit on a page, chosen alternately from the start and the end. `kept`: their indices. */

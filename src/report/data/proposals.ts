@@ -135,7 +135,7 @@ export interface ShownEpisode {
   readonly score: number;
   readonly return: number;
   readonly length: number;
-  /** The return that the evaluation recorded; if `return` differs, the environment has changed. */
+  /** The return that the evaluation recorded; if `return` differs, the environment or policyloop has changed. */
   readonly recorded: number;
   readonly svg: string;
 }

@@ -31,7 +31,7 @@ import { sourceView } from './program-view.js';
 /** Longer replies are truncated, so that the page opens quickly; calls.jsonl contains them in full. */
 const longestText = 100_000;
 
-/** Maximum total length of the replies on a page, in characters. */
+/** Approximate maximum of the total length of the replies on a page, in characters. */
 const mostCharacters = 1_200_000;
 
 /**
@@ -93,7 +93,7 @@ interface Log {
   readonly asText: (value: number) => string;
 }
 
-/** The length at which to truncate replies so that all fit on the page. */
+/** The length at which to truncate replies so that all fit on the page; at least 390 characters. */
 function longestOf(calls: readonly CallRecord[]): number {
   const lengths = calls.flatMap(({ completion }) => [
     completion?.text.length ?? 0,

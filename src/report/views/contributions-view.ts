@@ -41,7 +41,7 @@ const mostShown = 200;
 const outcomes = {
   given: '–',
   skipped: 'skipped',
-  unanswered: 'timed out',
+  unanswered: 'no answer in time',
   unusable: 'no usable answer',
 };
 

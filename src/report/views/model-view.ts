@@ -23,7 +23,7 @@ ${chart(adaptations, 'Answer entropy, nats per token', ({ entropy }) => entropy)
 ${chart(adaptations, 'Standard deviation of rewards within a group', ({ spread }) => spread)}
 ${chart(adaptations, 'KL divergence from the initial model, nats per token', ({ kl }) => kl)}
 <div>${totalsTable(totals, activeMs)}
-<p class="note">The adapter is in the run directory, in <code>adapter/</code>; use it in another run with <code>model.adapter</code>.</p></div>
+${totals.steps > 0 && html`<p class="note">The adapter is in the run directory, in <code>adapter/</code>; use it in another run with <code>model.adapter</code>.</p>`}</div>
 </div>`;
 }
 
@@ -107,5 +107,5 @@ export function predictionView(proposals: readonly LoggedProposal[]): Html | und
     ),
   });
   return html`${figure}
-<p>${count} of ${plural(asked.length, 'proposal')} included a prediction. Mean absolute error ${formatReturn(error)}, mean error ${formatReturn(bias)} (positive: too optimistic)${correlation !== null && count > 2 && html`, correlation ${formatNumber(correlation, 2)}`}.</p>`;
+<p>${count} of ${plural(asked.length, 'proposal')} were evaluated and had predicted their return. Mean absolute error ${formatReturn(error)}, mean error ${formatReturn(bias)} (positive: too optimistic)${correlation !== null && count > 2 && html`, correlation ${formatNumber(correlation, 2)}`}.</p>`;
 }

@@ -103,7 +103,7 @@ ${best && tile('Best observed mean return', apart([best.score, confirmed?.mean])
 ${tile('Iterations', formatCount(manifest.iterations.done), `of ${formatCount(manifest.iterations.of)}`)}
 ${tile('Evaluations', formatCount(entries.length), warmup > 0 ? `${formatCount(warmup)} in the warm-up` : 'no warm-up')}
 ${racing && tile('Saved by racing', formatShare(racing.saved / Math.max(1, racing.episodes)), racingText(racing))}
-${tile('Failed calls', formatCount(failedCalls), `of ${formatCount(outcomes.length)}${failedCalls === 0 ? '' : rejected === 0 ? '; all resolved' : `; ${plural(rejected, 'proposal')} lost`}`)}
+${tile('Failed calls', formatCount(failedCalls), `of ${formatCount(outcomes.length)}${failedCalls === 0 ? '' : rejected === 0 ? '; every proposal succeeded' : `; ${plural(rejected, 'proposal')} lost`}`)}
 ${usage.promptTokens + usage.completionTokens > 0 && tile('Tokens', formatCompact(usage.promptTokens + usage.completionTokens), `${formatCompact(usage.promptTokens)} in, ${formatCompact(usage.completionTokens)} out`)}
 ${usage.cost !== undefined && tile('Cost', formatCost(usage.cost), costNote(usage))}
 ${tile('Time', formatDuration(manifest.activeMs), usage.latencyMs >= 1 ? `${formatDuration(usage.latencyMs)} in model calls` : 'no model calls')}
@@ -134,7 +134,7 @@ export function confirmationTable(
     estimate('unseen', ({ mean, ci95 }) => ({ value: mean, interval: ci95 })),
     number('episodes', ({ episodes }) => episodes),
   ])}
-<p class="note">The best candidates were compared on unseen episodes; the winner was then evaluated on further unseen episodes.</p></div>`;
+<p class="note">${confirmations.some(({ stage }) => stage === 'selection') ? 'The best candidates were compared on unseen episodes; the winner was then evaluated on further unseen episodes.' : 'The best candidate was evaluated on unseen episodes.'}</p></div>`;
 }
 
 /** Lists the run's distinct warnings with their counts, commands from other processes, and unreadable parts. */

@@ -109,7 +109,7 @@ function inRange<V extends number | string>(
   if (more.length > 0 || (first === '' && last === ''))
     throw new UserError({
       ...{ field: 'filters', value: text, message: 'neither a value nor a range' },
-      alternatives: ['400', '400..', '..400', '100..400'],
+      remedy: 'write a single value, or a range such as LOW.., ..HIGH or LOW..HIGH',
     });
   const low = first === '' ? undefined : read(first, 'low');
   const high = last === '' ? undefined : read(last, 'high');
@@ -151,7 +151,7 @@ function orderOf(key: string): (a: Listed, b: Listed) => number {
 }
 
 const sortable = (value: Listed[Key]): string | number | null =>
-  typeof value === 'object' ? (value?.join(' ') ?? null) : value;
+  typeof value === 'object' ? value?.join(' ') || null : value;
 
 function keyOf(text: string, field: string): Key {
   const key = keys.find((known) => known === text);

@@ -14,7 +14,7 @@ import { listTrainings, trainingsBelow } from '../training/trainings.js';
 import { registeredTrainings, trainingsFolder } from '../training-files.js';
 
 export interface ListedRun extends RunSummary {
-  /** Path relative to the runs directory. */
+  /** Path relative to the listed directory; if that directory is the run, its base name. */
   readonly name: string;
   readonly labels: Labels;
 }

@@ -38,7 +38,7 @@ const isLive = (status: RunStatus) => status === 'running' || status === 'paused
 
 /** Something that a process executes: an experiment, a play, a training run, or a plan. */
 interface Played {
-  readonly kind: 'run' | 'play' | 'training' | 'plan';
+  readonly kind: 'run' | 'play' | 'training run' | 'plan';
   readonly status: RunStatus;
   /** The log in which executed commands appear. */
   readonly events: string;
@@ -49,7 +49,7 @@ interface Played {
 function playedAt(path: string): Played {
   if (isTraining(path)) {
     const { status, unit } = readTraining(path);
-    return { kind: 'training', status, unit, events: join(path, trainingFiles.metrics) };
+    return { kind: 'training run', status, unit, events: join(path, trainingFiles.metrics) };
   }
   if (!existsSync(join(path, runFiles.manifest))) {
     const plan = planAt(path);
@@ -80,7 +80,7 @@ export function requirePaused(path: string): void {
   const change = kind === 'run' ? `; to change its settings, run policyloop set ${path} key=value` : '';
   throw new UserError({
     ...{ field: 'run', value: path, message: `this ${kind} is already running` },
-    remedy: `to cancel it, run policyloop stop ${path}${change}`,
+    remedy: `to stop it, run policyloop stop ${path}${change}`,
   });
 }
 
@@ -113,12 +113,12 @@ export async function steer(path: string, request: SteeringRequest, seconds: num
   return { ...told, outcome: 'asked', status: playedAt(path).status };
 }
 
-/** True if the status already reflects the command. The command is logged before the status changes. */
+/** False while the status doesn't show a pause or resume yet, which is logged before the status changes. */
 const isSettled = ({ action }: SteeringRequest, status: RunStatus) =>
   action === 'pause' ? status !== 'running' : action !== 'resume' || status !== 'paused';
 
 function remedyFor(path: string, request: SteeringRequest, status: RunStatus, kind: Played['kind']): string {
-  if (kind === 'training' && status !== 'completed')
+  if (kind === 'training run' && status !== 'completed')
     return `policyloop show ${path} prints the command that resumes it`;
   if (request.action === 'set')
     return `resume it with policyloop resume ${path} ${request.overrides.join(' ')}`;
@@ -221,8 +221,7 @@ function requirePlans(overrides: readonly string[], found: readonly string[]): v
   throw new UserError({
     ...field,
     message: `no command is executing several runs in ${other}`,
-    remedy:
-      'choose the directory of repeats, baselines, a sweep, an evaluation or a collection that is running',
+    remedy: 'choose a directory whose runs a command is executing, such as a running sweep or repeats',
   });
 }
 

@@ -162,8 +162,8 @@ export function exportEventFiles(runs: readonly ListedRun[], directory: string):
 const number = (value: unknown) => (typeof value === 'number' ? value : undefined);
 
 /**
- * Yields an empty point for the start, a point for each iteration that has scores, with the time when it ended, and a
- * point for the confirmed return at the last iteration.
+ * Yields an empty point for the start, a point for each iteration that has scores, with the time when it ended, and, if
+ * there is a confirmed return, a point for it at the last of these iterations.
  */
 function* pointsOf(run: ListedRun): Generator<Point> {
   const row = runRow(run);

@@ -297,7 +297,8 @@ process.on('message', async ({ limits, runs, sql }: QueryRequest) => {
   try {
     const within = { mostRows: limits.rows, mostBytes: 0.6 * limits.memory };
     const text = JSON.stringify(await answerOf(sql, runs, within));
-    if (text.length > limits.bytes) reply(beyond(sql, `returns more than ${limits.bytes / 2 ** 20} MiB`));
+    if (Buffer.byteLength(text) > limits.bytes)
+      reply(beyond(sql, `returns more than ${limits.bytes / 2 ** 20} MiB`));
     else reply({ kind: 'answer', text, isReady: isReady(limits) });
   } catch (error) {
     const problems = problemsOf(error);

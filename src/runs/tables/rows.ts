@@ -90,12 +90,16 @@ export const tables = {
   ],
   calls: [
     ...place,
-    column('attempt', 'INTEGER', '0 for the first call, then 1, 2, … for corrections'),
-    column('time', 'TIMESTAMP', 'time of the call, in UTC'),
+    column(
+      'attempt',
+      'INTEGER',
+      '0 for the first call, then 1, 2, … for corrections; for `policyloop play`, 0-based turn of the game',
+    ),
+    column('time', 'TIMESTAMP', 'time when the call ended, in UTC'),
     column(
       'purpose',
       'VARCHAR',
-      'purpose of the call: proposal, correction (of a proposal), critic or feedback',
+      'proposal, correction (of a proposal), critic or feedback; meaningless for `policyloop play`',
     ),
     column('member', 'VARCHAR', 'portfolio member that was called'),
     column(

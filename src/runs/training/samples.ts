@@ -23,7 +23,7 @@ export type Sample = z.output<typeof sampleShape>;
 /** A line of the file; `step` is the number of completed steps or updates. */
 export type RecordedSample = Sample & { readonly step: number };
 
-/** Number of samples per evaluation, and of turns per sample. */
+/** Default number of samples per evaluation, and maximum number of turns per sample. */
 export const sampleCount = 3;
 const mostTurns = 3;
 
@@ -55,7 +55,7 @@ export function sampleOf(turns: Sample['turns'], rest: Pick<Sample, 'expected' |
 export const isSampled = (evaluation: number): boolean =>
   evaluation <= 100 || evaluation % 10 ** (String(Math.ceil(evaluation) - 1).length - 2) === 0;
 
-/** Maximum size of the file, in bytes; training writes less. */
+/** Maximum size of a file to read, in bytes; training normally writes less. */
 const largestFile = 2 ** 24;
 
 /** The recorded samples, in order; skips lines of another form. Empty if the file can't be read. */

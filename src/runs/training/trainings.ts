@@ -49,7 +49,7 @@ export interface RecordedTraining {
   }[];
   /** ISO 8601; null if the training run never started. */
   readonly started: string | null;
-  /** Directory of the adapter, model or policy. */
+  /** Directory of the adapter, model or policy; null unless training is complete. */
   readonly result: string | null;
   /** Command that starts and resumes the training run; null if an earlier version wrote the record. */
   readonly command: string | null;

@@ -209,7 +209,7 @@ function ownModel(settings: NonNullable<Manifest['settings']>, purpose: UsagePur
     .join('/');
 }
 
-/** The language model in an id such as `portfolio/shares(openai/gpt-5-mini+gp)`; undefined if there is none. */
+/** The first language model in an id such as `portfolio/shares(openai/gpt-5-mini+gp)`; undefined if there is none. */
 function languageModelIn(id: string): string | undefined {
   if (/^(?:control|player)\//.test(id)) return undefined;
   const members = /^portfolio\/\w+\((.*)\)$/s.exec(id)?.[1]?.split('+');

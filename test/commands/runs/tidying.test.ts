@@ -113,6 +113,13 @@ describe('policyloop tag and note', () => {
     ]);
   });
 
+  it('sort runs without tags last', async () => {
+    const { cwd } = workplace();
+    await printedBy(cwd, (context) => tag({ ...common, run: 'c', tags: ['good'], off: false }, context));
+    const sorted = await printedBy(cwd, (context) => list({ ...common, sort: 'tag' }, context));
+    expect(sorted.map(({ name }) => name)).toEqual(['c', 'a', 'b']);
+  });
+
   it('refuse what is no tag, and a damaged file, which list leaves alone', async () => {
     const { cwd, at } = workplace();
     const { context } = recordingContext(cwd);

@@ -35,7 +35,7 @@ it('a training is paused, let go on and stopped from elsewhere; its log tells so
   expect(step).toBeLessThan(60);
   expect(render(trainingPageOf(out).header)).toContain('paused');
   await expect(steer(out, { action: 'set', overrides: ['updates=3'] }, 1)).rejects.toThrow(
-    /settings of a training can.t change/,
+    /settings of a training run can.t change/,
   );
   await delay(400);
   expect(log()).toBe(before);

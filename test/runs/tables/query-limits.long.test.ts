@@ -42,6 +42,7 @@ describe('policyloop query', { timeout: 60_000 }, () => {
       /more than 512 MiB of memory\n/,
     );
     await expect(query("SELECT repeat('x', 70000000)", [])).rejects.toThrow(/returns more than 64 MiB/);
+    await expect(query("SELECT repeat('é', 35000000)", [])).rejects.toThrow(/returns more than 64 MiB/);
     const { rows } = await query('SELECT count(*) FROM range(1000000)', []);
     expect(rows).toEqual([[1_000_000]]);
   });
