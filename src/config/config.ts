@@ -74,16 +74,24 @@ export const limitsSchema = z.strictObject({
     .describe(
       'A run without any accepted proposal ends after this many rejected replies, including corrections; 0: no limit (default: 10, or none with `adapt`, which learns from them)',
     ),
-  minutes: positive.optional().describe('Wall time; a call still pending at the limit is aborted'),
+  minutes: positive.optional().describe(
+      'Minutes that the run may take, without pauses and waits for a person; a call in flight at the limit is aborted',
+    ),
   perCall: z
     .strictObject({
       ...amounts,
-      seconds: positive.optional().describe('Wall time with retries; no effect above `model.timeoutSeconds`'),
+      seconds: positive.optional().describe('Time including retries; no effect above `model.timeoutSeconds`'),
     })
     .optional()
     .describe('Limits per call'),
   total: z
-    .strictObject({ calls, ...amounts, minutes: positive.optional().describe('Wall time') })
+    .strictObject({
+      calls,
+      ...amounts,
+      minutes: positive
+        .optional()
+        .describe('Like `limits.minutes`, for the added minutes of all runs, even if they run concurrently'),
+    })
     .optional()
     .describe('Combined limits for all runs of a command'),
 });

@@ -64,7 +64,9 @@ export const proposalSchema = z.strictObject({
 });
 
 export const memorySchema = z.strictObject({
-  best: count(0).optional().describe('Show the K best evaluations'),
+  best: count(0).optional().describe(
+      'Show the K best evaluations (without `best` and `recent`, all; for programs without `tokens`, 4 and 2)',
+    ),
   recent: count(0).optional().describe('Show the J most recent evaluations'),
   order: about(
     '`chronological` keeps the start of the prompt unchanged, so prompt caches work',
