@@ -74,7 +74,9 @@ export const limitsSchema = z.strictObject({
     .describe(
       'A run without any accepted proposal ends after this many rejected replies, including corrections; 0: no limit (default: 10, or none with `adapt`, which learns from them)',
     ),
-  minutes: positive.optional().describe(
+  minutes: positive
+    .optional()
+    .describe(
       'Minutes that the run may take, without pauses and waits for a person; a call in flight at the limit is aborted',
     ),
   perCall: z
@@ -90,7 +92,9 @@ export const limitsSchema = z.strictObject({
       ...amounts,
       minutes: positive
         .optional()
-        .describe('Like `limits.minutes`, for the added minutes of all runs, even if they run concurrently'),
+        .describe(
+          'Sum of the minutes of all runs, including concurrent ones; otherwise like `limits.minutes`',
+        ),
     })
     .optional()
     .describe('Combined limits for all runs of a command'),

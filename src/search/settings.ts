@@ -63,7 +63,9 @@ export const gridSchema = z.strictObject({
 });
 export const geneticSchema = z.strictObject({
   provider: z.literal('genetic').describe('Baseline for programs: genetic programming over a small grammar'),
-  population: count(2).default(10).describe('Number of best programs that can be parents; until there are this many, programs are random'),
+  population: count(2)
+    .default(10)
+    .describe('Number of best programs that can be parents; until there are this many, programs are random'),
   tournament: count(1).default(3).describe('Number of programs drawn for each choice of a parent'),
 });
 export const teacherSchema = z.strictObject({

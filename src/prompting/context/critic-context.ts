@@ -18,7 +18,7 @@ const statisticsSchema = z.strictObject({
     last: text('Last observation: values with their counts, or each component'),
   }),
   figures: list('More statistics of the episodes', {
-    name: text('Name of the statistic: effort, streaks, states'),
+    name: text('Name of the statistic, such as `longest run of steps with one action`'),
     value: text('Median and interquartile range over the episodes'),
   }),
 });
