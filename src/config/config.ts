@@ -82,7 +82,7 @@ export const limitsSchema = z.strictObject({
   perCall: z
     .strictObject({
       ...amounts,
-      seconds: positive.optional().describe('Wall time with retries; no effect above `model.timeoutSeconds`'),
+      seconds: positive.optional().describe('Time including retries; no effect above `model.timeoutSeconds`'),
     })
     .optional()
     .describe('Limits per call'),

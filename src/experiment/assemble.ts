@@ -181,8 +181,8 @@ async function openEnvironmentOf(
 }
 
 /**
- * Creates the evaluation threads; undefined for remote environments, which run in their own processes, and for
- * environment objects, which can't be sent to a thread.
+ * Creates the evaluation threads. Undefined if the main thread plays, for remote environments, which run in their own
+ * processes, and for environment objects, which can't be sent to a thread.
  */
 export function workersFor(
   config: Config & { readonly policy: PolicyConfig },
@@ -237,7 +237,7 @@ function importedParameters(
   }
   if (meaningOf(loadConfig({ file: join(path, runFiles.config) }).config.policy) !== meaningOf(policy)) {
     throw problem(
-      "that run's parameters have a different meaning: policy.projection, policy.order or the network differs",
+      "that run's parameters have a different meaning: policy.kind, policy.projection, policy.order or the network differs",
     );
   }
   const { count, low, high } = family.parameters;

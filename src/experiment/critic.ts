@@ -27,7 +27,7 @@ import { evaluationsLeft } from './stopping.js';
  * Requests a revision of the iteration's best proposal (the earliest if tied) and evaluates it. Does nothing if no
  * revision is due, there is nothing to revise, or the limits don't allow it.
  * @param evaluated with the trajectories of all episodes
- * @throws ModelError if retrying can't help or the call is aborted
+ * @throws see `ask`
  */
 export async function revise(
   experiment: Experiment,

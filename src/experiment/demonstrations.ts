@@ -86,7 +86,7 @@ function contentOf(file: string): unknown {
       file,
       message: `is not valid JSON: ${messageOf(error)}`,
       alternatives: [form],
-      remedy: 'use finite numbers only (JSON has no NaN or Infinity); to use a run, give its directory',
+      remedy: 'correct the syntax (JSON has no NaN, Infinity or comments); to use a run, give its directory',
     });
   }
 }
@@ -297,7 +297,7 @@ function returnOf(episode: EpisodeRecord, run: string): number {
   if (isWhole) return episode.rewards.reduce((sum, reward) => sum + reward, 0);
   throw new UserError({
     file: join(run, runFiles.episodes),
-    message: `${placeOf(episode)} is damaged: its observations, actions and rewards don’t match`,
+    message: `${placeOf(episode)} is damaged: observations, actions or rewards are missing or invalid`,
     remedy: 'choose another run, or restore this file from a copy',
   });
 }

@@ -1,5 +1,5 @@
 /**
- * Feedback: a person or a vision model sees an episode of an iteration's best candidate, the one with the median
+ * Feedback: a person or a vision model sees how an iteration's best candidate acts in its episode with the median
  * return. The answer becomes part of the evaluation and appears in later prompts.
  */
 import type { LanguageModel } from '../models/language-model.js';
@@ -17,7 +17,7 @@ import { type Experiment, isDue, type StopRequests } from './parts.js';
  * Asks about the iteration's best evaluation that the memory holds (the earliest if tied).
  * @param evaluated with the trajectories of all episodes
  * @returns the iteration, with any feedback added to the evaluation that was shown
- * @throws ModelError if retrying can't help or the call is aborted
+ * @throws see `ask`
  */
 export async function collectFeedback(
   experiment: Experiment,

@@ -174,7 +174,7 @@ export function withDeadline<Model extends object>(model: Model, { limits }: Pic
 
 export interface Recording {
   readonly cassette: Cassette;
-  /** Config of the model that answered; its prices and limits apply to the recorded calls. */
+  /** Config of the model that answered; its price and `maxTokens` apply to the recorded calls. */
   readonly model: ModelConfig;
   /** The recorded critic and feedback sections, which may name other models or a person. */
   readonly beside: Pick<Config, 'critic' | 'feedback'>;

@@ -61,7 +61,7 @@ export interface Experiment {
   readonly tally: ProposalTally;
   /** The last complete iteration; 0 for a new run. */
   completed: number;
-  /** Calls of an iteration that an earlier process did not finish. */
+  /** Calls of the iterations that an earlier process did not finish. */
   readonly unfinishedCalls: readonly CallRecord[];
   /** Answers that an earlier process received and counted but didn't interpret. */
   readonly arrived: readonly EndedCall[];
@@ -87,7 +87,7 @@ export interface Experiment {
 }
 
 interface AskedSoFar {
-  /** Whether the server ever responded, even with an error. */
+  /** True once a call was answered, or failed for a reason other than the network. */
   isReached: boolean;
   isAnswered: boolean;
   /** Error message of the last failed call; undefined if none has failed. */
@@ -134,7 +134,7 @@ export function newManifest(assembly: Assembly, run: string, now: Date): Manifes
   };
 }
 
-/** Maximum number of names to record, which keeps the manifest small. */
+/** Longer lists of names aren't recorded, which keeps the manifest small. */
 const mostNames = 1000;
 
 /** Records the spaces of an environment, and what their numbers mean, for readers that don't have the environment. */

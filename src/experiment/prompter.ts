@@ -241,7 +241,7 @@ export class Prompter {
   }
 }
 
-/** The last iteration whose evaluations the prompt of `iteration` may show; later ones are still in flight. */
+/** The last iteration whose evaluations the prompt of `iteration` may show; later ones may still be in flight. */
 export const lastKnown = ({ pipeline = 1 }: Pick<Config, 'pipeline'>, iteration: number) =>
   Math.max(0, iteration - pipeline);
 

@@ -299,7 +299,7 @@ export function openPipeline(experiment: Experiment, stop: StopRequests) {
   return {
     /**
      * Returns the next iteration's proposals, and requests proposals for later iterations in the meantime.
-     * @throws RunStopped if a limit prevented every call, so there is no iteration to record
+     * @throws RunStopped if a limit prevented every call, so there is no iteration to record; see also `ask`
      */
     async propose(iteration: number): Promise<Iteration> {
       for (let ahead = iteration; ahead < iteration + pipeline; ahead++) {

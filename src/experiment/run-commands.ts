@@ -1,4 +1,4 @@
-/** Executes and logs commands that other processes send to an active run: stop, pause, change settings. */
+/** Executes the commands that other processes send to an active run, such as stop, pause and set. */
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { UserError } from '../base/errors.js';
@@ -88,7 +88,7 @@ export class RunCommands {
   /** Stop requests from the user and from other processes. */
   readonly stop: StopSignals;
 
-  /** @param onAnswer receives answers that another process sends to the run's question */
+  /** @param onAnswer receives answers that another process sends to the run's open question */
   constructor(
     path: string,
     { finish, abort }: StopSignals,

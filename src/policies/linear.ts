@@ -21,7 +21,7 @@ interface LinearShape extends VectorShape {
   readonly bias: boolean;
 }
 
-/** For each weight (row by row, biases last), the index of its parameter; undefined for `rows`. */
+/** For each weight (row by row, biases last), the index of its parameter; undefined if the order is the same. */
 function placesOf(
   { observations, outputs, bias }: LinearShape,
   order: LinearOrder | undefined,

@@ -22,7 +22,7 @@ export interface UserPolicyFamily {
   readonly description?: string;
   /** Turns a vector of `parameters.count` numbers into a policy. */
   build(vector: ParameterVector): (observation: Observation) => Action;
-  /** Draws a random initial vector (default: each parameter uniform over its allowed values). */
+  /** Draws a random initial vector (default: each parameter uniform over its range or choices). */
   initial?(random: RandomGenerator): ParameterVector;
 }
 

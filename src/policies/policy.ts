@@ -25,7 +25,7 @@ export interface ParameterSpec {
   readonly decimals: number;
   /** The allowed values, if not all numbers in the range are allowed. */
   readonly choices?: readonly number[];
-  /** The meaning of each parameter, e.g. `weight of cart position for action 0`. */
+  /** The meaning of each parameter, e.g. `weight of observation[0] for action 0`. */
   readonly names?: readonly string[];
 }
 
@@ -175,7 +175,8 @@ export function numericSpace(space: Space, id: string): NumericSpace {
 export function tupleActions(id: string): UserError {
   return new UserError({
     field: 'environment',
-    message: `built-in policies can't act in ${id}, because its action is a tuple`,
+    message: `linear policies, networks and Q-tables can't act in ${id}, because its action is a tuple`,
+    remedy: 'use policy.kind: program, or a policy from your own module',
   });
 }
 

@@ -69,6 +69,10 @@ function createDiscretizer(config: QTableConfig, environment: EnvironmentSpec): 
 const refuse = (field: string, message: string, remedy: string, value?: unknown) =>
   new UserError({ field, message, ...(value !== undefined && { value }), remedy });
 
+/** Linear policies need a vector as the observation. */
+const orLinear = ({ observationSpace }: EnvironmentSpec) =>
+  observationSpace.kind === 'discrete' ? '' : ', or use policy.kind: linear';
+
 const productOf = (sizes: readonly number[]) => sizes.reduce((product, n) => product * n, 1);
 
 /** Inner edges of equal-width bins, or the edges given explicitly. */
@@ -110,7 +114,7 @@ export function qTablePolicies(config: QTableConfig, environment: EnvironmentSpe
       `this table would have ${count} parameters; at most ${maxParameters} are supported`,
       config.discretize === undefined
         ? 'group the states into bins with policy.discretize'
-        : 'use fewer bins, or policy.kind: linear',
+        : `use fewer bins${orLinear(environment)}`,
     );
   }
   const description = {
@@ -192,7 +196,7 @@ function actionsOf(config: QTableConfig, environment: EnvironmentSpec): readonly
     case 'box': {
       const dimensions = space.low.length;
       const example = JSON.stringify([-1, 0, 1].map((value) => Array(dimensions).fill(value)));
-      const remedy = `list at least two vectors of ${plural(dimensions, 'number')}, e.g. policy.actions: ${example}, or use policy.kind: linear`;
+      const remedy = `list at least two vectors of ${plural(dimensions, 'number')}, e.g. policy.actions: ${example}${orLinear(environment)}`;
       if (config.actions === undefined || config.actions.length < 2) {
         throw refuse(
           'policy.actions',

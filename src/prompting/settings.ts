@@ -64,7 +64,11 @@ export const proposalSchema = z.strictObject({
 });
 
 export const memorySchema = z.strictObject({
-  best: count(0).optional().describe('Show the K best evaluations'),
+  best: count(0)
+    .optional()
+    .describe(
+      'Show the K best evaluations. Without `best` and `recent`, prompts show all; for programs, the 4 best and the 2 most recent (unless `tokens` is set)',
+    ),
   recent: count(0).optional().describe('Show the J most recent evaluations'),
   order: about(
     '`chronological` keeps the start of the prompt unchanged, so prompt caches work',

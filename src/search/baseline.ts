@@ -9,7 +9,7 @@ export interface Task {
   readonly parameters: ParameterSpec;
   /** Present if policies are programs. */
   readonly programs?: { readonly library: ProgramLibrary; readonly environment: EnvironmentSpec } | undefined;
-  /** All evaluations in memory, oldest first. Append-only. */
+  /** All evaluations in memory, oldest first. */
   readonly history: readonly Evaluated[];
   /** Number of entries at the start of `history` that precede the first proposal (warm-up, imported policies). */
   readonly warmup: number;

@@ -126,7 +126,7 @@ function chooseAll(
   });
 }
 
-/** Log expected improvement, averaged over the processes; 0 if there are none. */
+/** Logarithm of the mean expected improvement over the processes; 0 if there are none. */
 function worthOf(processes: readonly Posterior[], spec: ParameterSpec) {
   if (processes.length === 0) return () => 0;
   return (parameters: ParameterVector) => {

@@ -36,7 +36,7 @@ export const onePlusOneEsSchema = z.strictObject({
   sigma: positive
     .default(2)
     .describe(
-      'Initial standard deviation, in parameter units; for tables, mean number of entries that change',
+      'Initial standard deviation, in parameter units; for choices and integers, mean number of changed entries',
     ),
 });
 export const mixSchema = z.strictObject({
@@ -54,7 +54,7 @@ export const gridSchema = z.strictObject({
   points: count(2)
     .optional()
     .describe(
-      'Values per parameter, evenly spaced over its range (default: as many as fit a grid of 1000 points, at least 2); for tables, always all values',
+      'Values per parameter, evenly spaced over its range (default: as many as fit a grid of 1000 points, at least 2); for choices and integers, always all values',
     ),
   order: z
     .enum(['spread', 'rows'])
@@ -63,7 +63,9 @@ export const gridSchema = z.strictObject({
 });
 export const geneticSchema = z.strictObject({
   provider: z.literal('genetic').describe('Baseline for programs: genetic programming over a small grammar'),
-  population: count(2).default(10).describe('Number of best programs that can be parents'),
+  population: count(2)
+    .default(10)
+    .describe('Number of best programs that can be parents; until there are this many, programs are random'),
   tournament: count(1).default(3).describe('Number of programs drawn for each choice of a parent'),
 });
 export const teacherSchema = z.strictObject({
@@ -99,7 +101,7 @@ export const noveltySchema = z.strictObject({
     .gt(0)
     .lt(1)
     .describe(
-      'Minimum distance to every evaluation: root mean square difference as a share of the range; for tables, the share of differing entries',
+      'Minimum distance to every evaluation and to other proposals of the iteration: root mean square difference as a share of the range; for choices and integers, the share of differing entries',
     ),
   action: z
     .enum(['ask', 'jitter'])

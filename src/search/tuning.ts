@@ -93,7 +93,7 @@ export interface TuningSchedule {
 /**
  * The structure whose constants the next evaluation tunes; undefined if the model proposes. A phase takes turns among
  * the structures with constants that were best when it began. If there are none, the model continues.
- * @param entries all evaluations, oldest first
+ * @param entries the evaluations of proposals, oldest first
  * @param ahead number of evaluations proposed but not in `entries` yet
  */
 export function tuningDue(

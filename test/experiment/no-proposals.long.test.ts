@@ -274,7 +274,7 @@ describe('a portfolio', () => {
       expect(events).toContainEqual({
         kind: 'warning',
         message: expect.stringMatching(
-          /^the language model contributed nothing: all 2 of its replies were rejected, and every proposal is a baseline's; first reason: The reply/,
+          /^the language model contributed nothing: all 2 of its replies were rejected, and every accepted proposal is a baseline's; first reason: The reply/,
         ),
       });
       const replayed = await runExperimentFrom({ ...portfolio, model: { provider: 'replayed', run: path } });

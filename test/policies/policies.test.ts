@@ -122,6 +122,12 @@ describe('linear policies', () => {
     );
   });
 
+  it('refuse a tuple as the action, with the remedy', () => {
+    const environment = withSpaces(box(2), { kind: 'tuple', spaces: [discrete(3), discrete(2)] });
+    expect(() => createPolicyFamily(linear, environment)).toThrow(/tuple[\s\S]*policy\.kind: program/);
+    expect(createPolicyFamily({ kind: 'program' }, environment).description.kind).toBe('program');
+  });
+
   it('refuse a discrete observation, with the remedy', () => {
     expect(() => createPolicyFamily(linear, withSpaces(discrete(16), discrete(4)))).toThrow(
       /policy\.kind: .*16 discrete states[\s\S]*q-table/,
@@ -202,6 +208,13 @@ describe('Q-tables', () => {
     ],
   ])('refuse %s', (_name, config, environment, message) => {
     expect(() => createPolicyFamily(config, environment)).toThrow(message);
+  });
+
+  it('suggest a linear policy only if the observation is a vector', () => {
+    const refused = (observation: Parameters<typeof withSpaces>[0]) => () =>
+      createPolicyFamily(table, withSpaces(observation, box(1)));
+    expect(refused({ kind: 'tuple', spaces: [discrete(3)] })).toThrow(/policy\.kind: linear/);
+    expect(refused(discrete(2))).not.toThrow(/policy\.kind: linear/);
   });
 
   it('can bin discrete observations if there are too many for a table', () => {

@@ -60,7 +60,7 @@ export async function exportProgram(
   return { file: shownPath(file, cwd), language, iteration: entry.iteration, candidate: entry.candidate };
 }
 
-/** Lines for the file's header: the program's origin and return (the confirmed return, if there is one). */
+/** Lines for the file's header: the program's origin, its return (confirmed, if possible) and a caveat. */
 function describedIn({ config, manifest, path }: OpenedRun, entry: BufferEntry): readonly string[] {
   const { options } = config.environment;
   const given = Object.keys(options).length === 0 ? '' : ` ${JSON.stringify(options)}`;

@@ -66,7 +66,7 @@ export interface PictureFigures {
   readonly bytes: number;
   readonly frames: number;
   readonly seconds: number;
-  /** Playback speed relative to the task's own; null if they are nearly equal or the task has none. */
+  /** Playback speed relative to the task's own; null if they differ by at most 5% or the task has none. */
   readonly speed: number | null;
 }
 
@@ -154,7 +154,7 @@ function chooseEpisode(
   });
 }
 
-/** Default path of the picture: in the run directory, or next to the program file. */
+/** Default path of the picture: in the run's folder of pictures, or next to the program file. */
 function defaultFile(
   { entry, file, path = '', run: { config } }: PlayedPolicy,
   { episode, seed }: DrawnEpisode,

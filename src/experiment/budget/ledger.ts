@@ -317,7 +317,7 @@ export class Ledger {
     };
   }
 
-  /** Upper bounds on the usage of the call's failed attempts that may have been billed. */
+  /** High estimates of the prompt tokens, completion tokens and cost of failed attempts that may have been billed. */
   #lostTries(call: EndedCall): readonly Amounts[] {
     const model = this.#for(call.purpose);
     if (!model.usesTokens || isByBaseline(call)) return [];

@@ -147,7 +147,7 @@ export const isDrawn = (environment: Environment | RemoteEnvironment): boolean =
   !isRemote(environment) && canDraw(environment);
 
 /**
- * @param model the model that sees the pictures; undefined if a person is asked
+ * @param model the model that sees the pictures; undefined if it couldn't be opened
  * @throws UserError if the model can't see images or the environment can't be drawn
  */
 export function requirePictures(

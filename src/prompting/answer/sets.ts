@@ -63,7 +63,7 @@ function inPlace(
   const lead = text.slice(Math.max(0, start - 160, previous?.end ?? 0), start);
   const tail = text.slice(end, end + 400);
   const rest = /^[^\n]*/.exec(tail)![0];
-  // In histories of the `compact` prompt set, the score comes first.
+  // In histories of the `compact` prompt set, the scaled score comes first.
   const prefix = naming === 'params' ? /^[\s>|]*(-?\d+(?:\.\d+)?)\s+$/.exec(line)?.[1] : undefined;
   const score = scoreAt(rest) ?? scoreAt(/^\s*\n(f ?\(.*)/.exec(tail)?.[1] ?? '');
   const predicted = prefix === undefined ? (score ?? predictionIn(tail)) : Number(prefix);

@@ -18,7 +18,7 @@ const statisticsSchema = z.strictObject({
     last: text('Last observation: values with their counts, or each component'),
   }),
   figures: list('More statistics of the episodes', {
-    name: text('Name of the statistic: effort, streaks, states'),
+    name: text('Name of the statistic, such as `longest run of steps with one action`'),
     value: text('Median and interquartile range over the episodes'),
   }),
 });
@@ -36,7 +36,7 @@ const revisionSchema = z.strictObject({
     score: text('Score of the evaluation'),
     parameters: text('Parameters of the evaluation as text: `params[0]: 1.2, …`, or the program'),
   }),
-  table: flag('True if the parameters are entries of a table, not values in a range'),
+  table: flag('True if the parameters are choices or integers, so `most` limits how many may change'),
   most: maybeText("The maximum change, in percent of the range or of the table's entries; null if unlimited"),
   statistics: statisticsSchema.nullable().describe('Statistics of all episodes, if the critic sees them'),
   episode: maybe('The episode with the median return, if the critic sees it', {

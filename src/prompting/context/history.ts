@@ -18,9 +18,9 @@ type Remembered = Pick<BufferEntry, 'iteration' | 'score'> &
   Partial<Pick<BufferEntry, 'candidate' | 'revises'>>;
 
 /**
- * The evaluations in memory: the warm-up and, from each iteration, the best of the first `ofGroup` candidates (the
- * earliest if tied), or all. Of a proposal and its revision, the better one is kept, or both if `revisions` is `all`.
- * Prompts, baselines and fine-tuning see only these; repeats, the target and the best policy depend on all.
+ * The evaluations in memory: the warm-up and, from each iteration, the best of the first `ofGroup` evaluated candidates
+ * and their revisions (the earliest if tied). Without `ofGroup`, all candidates are kept, but only the better one of a
+ * proposal and its revision (the proposal if tied) unless `revisions` is `all`. Prompts, baselines and fine-tuning see only these; repeats, the target and the best policy depend on all.
  * `entries`: oldest first, candidates in order.
  */
 export function remembered<Entry extends Remembered>(
@@ -68,8 +68,8 @@ export function withoutVariants(entries: readonly BufferEntry[]): readonly Buffe
 /**
  * The evaluations shown in a prompt: all, or the `best` highest scores (the earlier wins ties) and the `recent` last
  * ones. If they exceed the token budget, the oldest are dropped, but those among the `best` only after all others. If
- * neither number is set, dropping continues to three quarters of the budget. At least one remains. `entries`: oldest
- * first.
+ * neither number is set, dropping continues to three quarters of the budget. At least one of them remains. `entries`:
+ * oldest first.
  */
 export function selectHistory(
   entries: readonly BufferEntry[],
@@ -234,7 +234,7 @@ export function createHistory({
   };
 }
 
-/** `params[0]: 1.2; params[1]: -0.5; f(params): 123.45`, plus the number of episodes if the evaluation was cut. */
+/** A line such as `params[0]: 1.2; params[1]: -0.5; f(params): 123.45`; says if the evaluation was cut short. */
 export function historyLine(
   entry: Pick<BufferEntry, 'parameters' | 'score' | 'returns' | 'planned'>,
   encoding: Encoding,
@@ -268,7 +268,10 @@ function bestContext(
   };
 }
 
-/** Splits the shown evaluations into the `memory.best` highest, best last, and the rest, oldest first. */
+/**
+ * Splits the shown evaluations into the `memory.best` highest, best last, and the rest, oldest first. Without `best` and
+ * `recent`, the first part has all of them.
+ */
 export function rankHistory(
   shown: readonly BufferEntry[],
   encoding: Encoding,

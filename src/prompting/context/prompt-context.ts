@@ -67,7 +67,7 @@ const linearSchema = z.strictObject({
   outputs: count('Number of outputs: actions, or components of the action'),
   bias: flag('True if each output has a bias'),
   listed: flag('True if the weights are in the default order: row by row, then the biases'),
-  biasStart: count('Index of the first bias: the number of weights'),
+  biasStart: count('Index of the first bias in the default order'),
   discrete: flag(
     'True if the action is the index of the largest output; false if the outputs are the action',
   ),
@@ -113,7 +113,7 @@ const tableSchema = z.strictObject({
     number: count('Number of the action in the table, or its position among the values'),
     label: text('The action itself'),
   }),
-  labelled: flag('True if actions differ from their numbers'),
+  labelled: flag('True if any action differs from its number'),
   stateFormula: maybeText('Formula for the state; null if the observation is the state'),
   bins: list('The bins of each component, if the observation is discretised', {
     index: count('Position in the observation'),
@@ -124,7 +124,7 @@ const tableSchema = z.strictObject({
 const failureText = z.strictObject({ text: text('The affected values, as written in the reply') });
 
 const seenSchema = z.strictObject({
-  iteration: maybeText('Iteration that evaluated the parameters; null if unknown'),
+  iteration: maybeText('Iteration in which they were proposed or evaluated; null if unknown'),
   warmup: flag('True if that iteration was the warm-up'),
   score: maybeText('Score of the parameters; null if unknown'),
 });
@@ -171,7 +171,7 @@ export const failureSchema = z.strictObject({
   }),
 });
 
-/** Variables that are constant during a run. */
+/** Variables that stay the same from prompt to prompt. */
 export const taskContextSchema = z.strictObject({
   environment: descriptionSchema
     .extend({ description: text('Description of the environment, from its own template') })
@@ -227,7 +227,7 @@ export const taskContextSchema = z.strictObject({
   }),
   iterations: count('Iterations of the run'),
   candidates: count('Proposals per iteration'),
-  group: flag('True if an iteration has several proposals and the memory holds more than the first'),
+  group: flag('True if several proposals per iteration are evaluated and can enter the memory'),
   optimum: maybeText('The best possible score, if set in the config'),
   stepSize: maybeText('Exploration step, if set in the config'),
   demonstrations: demonstratedSchema

@@ -78,7 +78,7 @@ function createHandlebars(helpers: TemplateHelpers): typeof Handlebars {
   return handlebars;
 }
 
-/** Maximum number of loop iterations in one prompt; the longest histories with trajectories use a tenth of it. */
+/** Maximum number of loop iterations in one prompt. */
 const mostTurns = 1_000_000;
 /** Maximum number of characters written by loops in one prompt, counted once per enclosing loop. */
 const mostCharacters = 20_000_000;

@@ -25,7 +25,7 @@ export type TemplateHelpers = ReadonlyMap<string, Helper>;
 /** The Handlebars helpers that templates may use. */
 export const blockHelpers: readonly string[] = ['if', 'unless', 'each', 'with'];
 
-/** Finds undefined names and unchecked optional values. `included`: the names of the template's partials. */
+/** Finds undefined names, unchecked optional values and unsupported syntax. `included`: the names of the template's partials. */
 export function checkTemplate(
   template: ParsedTemplate,
   context: Shape,
