@@ -41,7 +41,10 @@ const versions: Readonly<Record<string, Versions>> = {
 /** Environment names found in configs of other projects. */
 const names: Readonly<Record<string, string>> = { DoubleInvertedPendulum: 'InvertedDoublePendulum' };
 
-/** The environment that replaces an older version (`HalfCheetah-v4`) or another name; undefined for other ids. */
+/**
+ * The environment that replaces an older version (`HalfCheetah-v4`) or another name; undefined for other ids, and for
+ * versions without differences.
+ */
 export function replacementFor(id: string): Replacement | undefined {
   const [, written = '', digits] = /^([A-Za-z0-9]+?)(?:-v(\d+))?$/.exec(id) ?? [];
   if (Object.hasOwn(names, written)) {
@@ -57,6 +60,7 @@ export function replacementFor(id: string): Replacement | undefined {
   const applicable = newestFirst
     .filter(([last]) => version <= Number(last))
     .map(([, difference]) => difference);
+  if (applicable.length === 0) return undefined;
   return {
     id: `${written}-v${played}`,
     note: `${id} runs as ${written}-v${played}: ${applicable.join('; ')}. For the original, use gymnasium:${id} with a Python Gymnasium that still has it`,
