@@ -127,7 +127,7 @@ export function pText(p: number): string {
 /** Example: `7 of 10`. */
 export const reachedText = ({ reached, of }: TargetFigures): string => `${reached} of ${of}`;
 
-/** The median iteration; `> 40` if it is unknown and the last run without the target ended after 40 iterations. */
+/** The median iteration; `> 40` if it is unknown and the longest run without the target ended after 40 iterations. */
 export const iterationsText = ({ medianIterations, censoredAfter }: TargetFigures): string =>
   medianIterations === null ? `> ${censoredAfter ?? 0}` : String(medianIterations);
 

@@ -59,7 +59,7 @@ export interface EnvironmentSource {
   readonly parallel?: number | undefined;
 }
 
-/** Id prefix of an environment that was passed to a run as an object: `custom:<its id>`. */
+/** Id prefix of an environment that was passed to a run as an object: `custom:<its name or id>`. */
 export const customPrefix = 'custom:';
 
 /** True if the environment runs in this process and isn't a user's module or object. */

@@ -226,7 +226,7 @@ function subject(scene: Scene, { command, before, after }: Action): number {
   return named.toSorted((a, b) => nameOf(scene, b).length - nameOf(scene, a).length)[0] ?? -1;
 }
 
-/** The container or surface that holds the object; undefined if only the player does. */
+/** The container or surface that holds the object; undefined if there is none. The player doesn't count. */
 function placeIn({ vocabulary }: Scene, facts: readonly Fact[], object: number): number | undefined {
   const player = vocabulary.number('I');
   return facts.find(
