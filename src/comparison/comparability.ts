@@ -26,7 +26,7 @@ export interface GroupDifference {
   readonly counts: readonly number[];
   /** `of` − `against`. */
   readonly difference: number | null;
-  /** Uncorrected 95% interval: as in `bootstrapMean95` for pairs, otherwise Welch's. */
+  /** Uncorrected 95% interval, within the possible range: as in `bootstrapMean95` for pairs, otherwise Welch's. */
   readonly interval: Interval | null;
   /** Share of pairs in which `of` is higher, counting ties as half; null if the test isn't paired. */
   readonly winRate: number | null;

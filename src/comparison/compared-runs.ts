@@ -34,7 +34,7 @@ export interface ComparedRun extends ConfiguredRun {
   /**
    * Highest score so far after each evaluation of the budget. A rejected candidate uses up one evaluation without
    * changing the score, unless the budget is a limit on evaluations. A completed run that ended early keeps its last
-   * value.
+   * value; the curve of an unfinished run ends with its last complete iteration.
    */
   readonly curve: readonly number[];
   /** Highest score of each iteration from 1 on; null if all its candidates were rejected or cut short. */

@@ -109,7 +109,7 @@ export interface GroupFigures {
   readonly name: string;
   readonly runs: readonly RunFigures[];
   readonly seeds: readonly number[];
-  /** Number of evaluations that a run's config allows; several numbers if `by` merged different configs. */
+  /** Distinct numbers of evaluations that the runs' configs allow. */
   readonly budgets: readonly number[];
   /** Confirmed returns, summarised over seeds; null if there are none. Intervals are 95% (see `bootstrap.ts`). */
   readonly confirmed: ConfirmedSummary | null;
@@ -148,7 +148,7 @@ export interface RunComparison {
   readonly version: 1;
   readonly kind: 'comparison';
   readonly policyloop: string;
-  /** Keys that define the groups; null means all keys except the seed. */
+  /** Keys that define the groups; null means all settings that affect results, except the seed. */
   readonly by: readonly string[] | null;
   /** Number of differences that share Holm's correction. */
   readonly tested: number;
@@ -157,7 +157,7 @@ export interface RunComparison {
 }
 
 /**
- * @param target mean return that runs must reach; if undefined, the configs' common target
+ * @param target mean return that runs must reach; if undefined, the target that all configs of a group share
  * @param named formats a run's path for display
  */
 export function compareGroups(

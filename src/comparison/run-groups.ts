@@ -7,7 +7,7 @@ import { isBaseline } from '../search/baselines.js';
 import { isMapping } from '../settings/schema.js';
 import { type ComparedRun, type ConfiguredRun, shortModel, shortPath } from './compared-runs.js';
 
-/** Runs with the same settings, except for the seed; with `by`, runs with the same values of the keys it lists. */
+/** Runs whose settings that affect results are equal, except for the seed; with `by`, runs that agree in its keys. */
 export interface RunGroup {
   readonly name: string;
   /** From oldest to newest. */
@@ -106,9 +106,9 @@ export function settingOf(settings: Settings, key: string): string {
 
 /**
  * Groups runs of the same experiment, separately for each environment, in the order of their first runs.
- * @param by config keys whose values define the groups; if undefined, everything but the seed
+ * @param by config keys whose values define the groups; if undefined, all settings that affect results, except the seed
  * @param moreOf values of keys that aren't in the config, such as tags
- * @throws UserError for a key that no run has
+ * @throws UserError for a key that no run has, and for `seed` and `repeats`
  */
 export function groupRuns(
   runs: readonly ComparedRun[],

@@ -127,7 +127,7 @@ export function pText(p: number): string {
 /** Example: `7 of 10`. */
 export const reachedText = ({ reached, of }: TargetFigures): string => `${reached} of ${of}`;
 
-/** The median iteration; `> 40` if it is unknown and the last run without the target ended after 40 iterations. */
+/** The median iteration; `> 40` if it is unknown and the longest run without the target ended after 40 iterations. */
 export const iterationsText = ({ medianIterations, censoredAfter }: TargetFigures): string =>
   medianIterations === null ? `> ${censoredAfter ?? 0}` : String(medianIterations);
 
@@ -143,7 +143,7 @@ export const verdictRule = (tested: number): readonly string[] =>
 export const reading = {
   confirmed:
     'confirmed: mean return of each run’s chosen policy on episodes that were used neither to propose nor to choose it; 95 % intervals over runs: bootstrap, or Student’s t for the mean of fewer than ten runs',
-  area: 'area: best return so far, averaged over the evaluations of a run (a rejected candidate counts as one; a complete run that ended early keeps its last value). It is observed, not confirmed: the best of many noisy means',
+  area: 'area: best return so far, averaged over the evaluations of a run (a rejected candidate counts as one, unless limits.evaluations sets the budget; a complete run that ended early keeps its last value). It is observed, not confirmed: the best of many noisy means',
   target:
     'to target: runs whose observed return reached the target, and the median iteration over all runs; runs that did not reach it are right-censored where they ended (Kaplan-Meier), not left out',
 } as const;

@@ -10,9 +10,9 @@ import { Pcg64, seedWords, stripCore, stripHeight, stripWidth, tailStart } from 
 export interface RandomGenerator {
   /** A double in [0, 1) with 53 random bits. */
   random(): number;
-  /** A double in [low, high). */
+  /** A double in [low, high); rounding may yield `high` itself. */
   uniform(low: number, high: number): number;
-  /** An integer in [low, high). @throws UserError for unsafe integers, or unless low < high */
+  /** An integer in [low, high). @throws UserError unless both are safe integers and low < high */
   integers(low: number, high: number): number;
   /**
    * An index drawn with the given probabilities: the first one at which their cumulative sum exceeds a random number
@@ -21,7 +21,7 @@ export interface RandomGenerator {
   categorical(probabilities: readonly number[]): number;
   /** One item, drawn uniformly. @throws UserError if there are none */
   choice<T>(items: readonly T[]): T;
-  /** A normal deviate, by default with mean 0 and standard deviation 1. Within 1e-14 (relative) of NumPy's. */
+  /** A normal deviate; by default, with mean 0 and standard deviation 1, and within 1e-14 (relative) of NumPy's. */
   normal(mean?: number, standardDeviation?: number): number;
 }
 
@@ -60,7 +60,7 @@ const systemEntropy = () => BigInt(`0x${randomBytes(16).toString('hex')}`);
 
 class Generator implements RandomGenerator {
   readonly #bits: Pcg64;
-  /** Upper half of an output that `#next32` has split into two draws; unused while `#hasHalf` is true. */
+  /** Upper half of the last output that `#next32` split into two draws; still to be returned if `#hasHalf` is true. */
   #half = 0;
   #hasHalf = false;
 

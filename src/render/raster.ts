@@ -148,10 +148,7 @@ export type Paint = Role | 'page' | 'writing' | 'note';
 
 export type Rgb = readonly [number, number, number];
 
-/**
- * Each colour on a light and on a dark page. Roles that occur in the same picture differ in lightness too,
- * not just in hue.
- */
+/** Each colour on a light and on a dark page. */
 export const colours: Readonly<Record<Paint, { readonly light: string; readonly dark: string }>> = {
   page: { light: '#fbfbfa', dark: '#1a1c20' },
   writing: { light: '#1b1d21', dark: '#e9eaed' },

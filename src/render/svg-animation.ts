@@ -25,7 +25,7 @@ import {
 
 /** Width of a picture in its own units; large enough to round coordinates to whole units. */
 const across = 1000;
-/** Minimum time in seconds that a caption is shown, so that it can be read. */
+/** Minimum time in seconds that a caption is shown, so that it can be read; the last caption may come earlier. */
 const captionSeconds = 0.12;
 
 /**

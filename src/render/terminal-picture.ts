@@ -6,7 +6,7 @@ import { type Animation, captionsOf, layoutOf } from './animation.js';
 import { Painter } from './gif-animation.js';
 import type { Rgb } from './raster.js';
 
-/** Preferred minimum and maximum width of a moment, and the gap between moments, in columns. */
+/** Minimum width of a moment if several are shown, maximum width, and the gap between moments, in columns. */
 const narrowest = 34;
 const widest = 56;
 const gap = 2;
@@ -47,7 +47,7 @@ export function terminalPicture(
   );
 }
 
-/** Evenly spaced items of a list, including the first and the last. */
+/** Evenly spaced items of a list, including the first and the last; only the last if `count` is 1. */
 export function spread<T>(list: readonly T[], count: number): readonly T[] {
   if (count >= list.length) return list;
   if (count === 1) return list.slice(-1);

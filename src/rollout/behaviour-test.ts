@@ -11,7 +11,8 @@ const mostObservations = 1000;
 
 /**
  * Compares programs by the actions that they choose: first on observations recorded during the warm-up, which is quick,
- * then while they play. Programs must agree in both tests, because the warm-up visits few states.
+ * then in episodes of their own. Programs behave alike if they agree in both tests; the first isn't enough, because the
+ * warm-up visits few states.
  */
 export class BehaviourTest {
   readonly #setting: EvaluationSetting;

@@ -124,7 +124,7 @@ function nameOf(value: Observation | Action): number | string {
   return `"${line.length > mostCharacters ? `${line.slice(0, mostCharacters)}…` : line}"`;
 }
 
-/** The actions to list with their shares: none for a box, the first of a discrete space, or else the most frequent. */
+/** The actions to list with their shares: none for a box, the lowest for a discrete space, else the most frequent. */
 function listedActions(episodes: readonly SeenEpisode[], space: Space): readonly (number | string)[] {
   if (space.kind === 'box') return [];
   if (space.kind === 'discrete')
@@ -152,7 +152,7 @@ function figuresOf(
 
 type Named = readonly (readonly [name: string, value: number])[];
 
-/** Shares or sizes of actions, how often the action changes, and the longest streak of the same action. */
+/** Shares, changes and longest streak of actions or, for vectors, the size, sign and changes of each component. */
 function actionFigures(
   actions: readonly Action[],
   space: Space,

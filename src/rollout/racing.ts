@@ -38,7 +38,7 @@ export function racingOf(
   if (highest !== undefined) return { ...racing, highest };
   throw new UserError({
     field: 'evaluation.racing.highest',
-    message: `is required, because ${id} has no known upper bound on an episode's return`,
+    message: `is required, because ${reward === undefined ? id : 'evaluation.reward'} has no known upper bound on an episode's return`,
     remedy:
       'set an upper bound, such as the maximum reward per step times the steps per episode, or remove evaluation.racing',
   });

@@ -12,7 +12,7 @@ const racingSchema = z.strictObject({
     .describe(
       'Minimum probability of completing an evaluation that would match the best; 1: cut short only evaluations that can no longer match it',
     ),
-  block: count(1).default(5).describe('Episodes between checks; at least this many are played'),
+  block: count(1).default(5).describe('Number of episodes before the first check and between checks'),
   highest: z
     .number()
     .optional()

@@ -1,6 +1,6 @@
 /**
  * Bootstrap intervals for small numbers of runs. The methods were chosen by their coverage in simulations with 5 to 20
- * runs (docs/log): the plain percentile interval of a mean covers only 77 to 94%, not 95%.
+ * runs (docs/log): the plain percentile interval of a mean covers only 72 to 94%, not 95%.
  */
 import { createGenerator } from '../random/generator.js';
 import { ascending, interquartileMean, mean, median, quantile, standardDeviation } from './descriptive.js';
@@ -117,7 +117,7 @@ function resampled(samples: Samples, statistic: (picked: Samples) => number): nu
   });
 }
 
-/** Caches the indices of all resamples by sample size, because drawing them takes longer than the statistics. */
+/** Caches the indices of all resamples by sample size, so that they are drawn only once. */
 const drawn = new Map<number, Uint32Array>();
 
 function drawnIndices(count: number): Uint32Array {

@@ -93,6 +93,7 @@ describe('the ids', () => {
     expect((await makeEnvironment(alias)).id).toBe(id);
     expect(environmentInfo(id).aliases).toEqual([alias]);
     expect(environmentInfo(alias)).toEqual(environmentInfo(id));
+    expect(replacementFor(alias)).toBeUndefined();
   });
 
   test.each([

@@ -93,6 +93,8 @@ describe('what an episode can return', () => {
     expect(range('CartPole-v1', { suttonBartoReward: true })).toEqual([-1, 0]);
     expect(range('FrozenLake-v1')).toEqual([0, 1]);
     expect(range('FrozenLake-v1', { reward_schedule: [10, -5, -1] })).toEqual([-104, 10]);
+    expect(range('Blackjack-v1', { natural: true })).toEqual([-1, 1]);
+    expect(range('Blackjack-v1', { natural: true, sab: false })).toEqual([-1, 1.5]);
     expect(range('MountainCarContinuous-v0')).toEqual([Number.NEGATIVE_INFINITY, 100]);
     expect(range('maze-sample-3x3-v0')[0]).toBeCloseTo((-0.1 * 200) / 9);
     for (const unknown of ['gymnasium:CartPole-v1', './pole.js', 'custom:CartPole-v1', 'HalfCheetah-v5']) {

@@ -254,7 +254,11 @@ describe.runIf(present)('environments of Python', { timeout: 120_000 }, () => {
     [mirror, { kind: 'huge' }, /a space of shape \(1000, 1001\) has more than 1000000 numbers/],
     [mirror, { kind: 'text' }, /Text spaces can't be converted to numbers: Text\(/],
     [mirror, { sort: 'box' }, /can't create it with the options \{"sort":"box"\}: TypeError: .*sort/],
-    ['gymnasium:Nonsense-v0', {}, /NameNotFound[\s\S]*remedy: add the module that registers it/],
+    [
+      'gymnasium:Nonsense-v0',
+      {},
+      /NameNotFound[\s\S]*remedy: correct the id, or add the module that registers it/,
+    ],
     ['gymnasium:no_such_module:X-v0', {}, /No module named 'no_such_module'/],
   ])('%s %j is refused before anything runs', async (id, options, message) => {
     await expect(open(id, options)).rejects.toMatchObject({

@@ -398,7 +398,8 @@ describe('evaluation.racing', () => {
     expect(of('CliffWalking-v1', {}, 5)).toBe(-5);
     expect(of('Taxi-v4', { is_rainy: true })).toBe(20);
     expect(of('Blackjack-v1')).toBe(1);
-    expect(of('Blackjack-v1', { natural: true })).toBe(1.5);
+    expect(of('Blackjack-v1', { natural: true })).toBe(1);
+    expect(of('Blackjack-v1', { natural: true, sab: false })).toBe(1.5);
     expect(of('CartPole-v1', {}, 60)).toBe(60);
     expect(of('Reacher-v5', { reward_dist_weight: -1 })).toBeUndefined();
     expect(of('InvertedDoublePendulum-v5', { healthy_reward: 0 })).toBe(0);

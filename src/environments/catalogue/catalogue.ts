@@ -36,7 +36,7 @@ const noOptions = z.strictObject({});
 const poleOptions = z.strictObject({ sutton_barto_reward: flag.default(false) });
 const carOptions = z.strictObject({ goal_velocity: z.number().default(0) });
 
-/** All built-in numeric environments. Those from Gymnasium keep their ids, options, defaults and time limits. */
+/** The built-in numeric environments. Those from Gymnasium keep their ids, default options and time limits. */
 export const catalogue: readonly CatalogueEntry[] = [
   entry('CartPole-v0', { maxSteps: 200 }, poleOptions, (options) => new CartPole(options)),
   entry('CartPole-v1', { maxSteps: 500 }, poleOptions, (options) => new CartPole(options)),

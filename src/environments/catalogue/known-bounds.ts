@@ -44,7 +44,7 @@ const luckiest: Readonly<Record<string, (options: Options, steps: number) => num
   CliffWalking: (_options, steps) => Math.max(-13, -steps),
   // The delivery ends the episode; all other steps have a cost.
   Taxi: () => 20,
-  Blackjack: (options) => (option(options, 'natural', false) && !option(options, 'sab', false) ? 1.5 : 1),
+  Blackjack: (options) => (option(options, 'natural', false) && !option(options, 'sab', true) ? 1.5 : 1),
 };
 
 const bounds: Readonly<Record<string, (options: Options, steps: number) => ReturnBound | undefined>> = {
@@ -83,7 +83,7 @@ const bounds: Readonly<Record<string, (options: Options, steps: number) => Retur
     value: steps,
     because: `each step earns 1, and an episode has at most ${steps} steps`,
   }),
-  // A step earns the healthy reward minus (y - 2)², and the tip's height y is at most 1.2 m.
+  // A step earns at most the healthy reward minus (y - 2)², and the tip's height y is at most 1.2 m.
   InvertedDoublePendulum: (options, steps) => {
     const best = option(options, 'healthy_reward', 10) - 0.64;
     if (best < 0) return { value: 0, because: 'no step has a positive reward' };

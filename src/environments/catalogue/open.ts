@@ -24,7 +24,7 @@ export function environmentInfo(id: string): EnvironmentInfo {
 
 /**
  * Creates the environment for an id, or for the path of a user's module. Gymnasium's environments behave as in version
- * 1.3.0, and those of the ProPS paper as in its code.
+ * 1.3.0.
  * @param options constructor options and `max_episode_steps`, in snake_case or camelCase
  * @param timeoutSeconds time limit for each call into a module. Default: 60.
  * @throws UserError for an unknown id, an unknown option or an invalid value
@@ -59,7 +59,7 @@ export interface EnvironmentSource {
   readonly parallel?: number | undefined;
 }
 
-/** Id prefix of an environment that was passed to a run as an object: `custom:<its id>`. */
+/** Id prefix of an environment that was passed to a run as an object: `custom:<its name or id>`. */
 export const customPrefix = 'custom:';
 
 /** True if the environment runs in this process and isn't a user's module or object. */
@@ -74,12 +74,12 @@ export const isRemoteId = (id: string): boolean => remotePrefix.test(id);
 const remotePrefix = /^(gymnasium|openenv|textworld-express):/;
 
 /**
- * Creates a built-in environment or opens one in another program: `gymnasium:<id>` opens an environment of
- * Python's Gymnasium, `openenv:ws://<host>:<port>` connects to an OpenEnv server, and
+ * Creates an environment like `makeEnvironment`, or opens one in another program: `gymnasium:<id>` opens an
+ * environment of Python's Gymnasium, `openenv:ws://<host>:<port>` connects to an OpenEnv server, and
  * `textworld-express:<game>?<parameters>` opens a TextWorldExpress game.
  * @param env environment variables
  * @param processes number of parallel processes, if another program runs the environment
- * @throws UserError like `makeEnvironment`, and if the program or one of its packages is missing
+ * @throws UserError like `makeEnvironment`, and if the program can't be started or reached
  */
 export async function openEnvironment(
   source: EnvironmentSource,

@@ -133,7 +133,7 @@ function family<S extends z.ZodObject>(name: string, options: S, draw: Draw<z.ou
         field: 'environment.options',
         message: `all ${mostAttempts} tasks drawn for ${prefix}${name} were trivial or hopeless`,
         value: given,
-        remedy: 'choose another seed, or omit some of the size options',
+        remedy: 'choose another seed; if you set sizes, omit some of them',
       });
     },
   };

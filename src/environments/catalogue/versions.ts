@@ -15,7 +15,8 @@ interface Versions {
 const upTo = (played: number, differences: Versions['differences']): Versions => ({ played, differences });
 
 const oldSimulator = 'versions up to v3 ran on mujoco-py and MuJoCo 2.1 or older';
-const healthy = 'v4 and older also gave the healthy reward for the last step, in which it falls';
+const healthy = (falling: 'pole' | 'robot') =>
+  `v4 and older also gave the healthy reward for the last step, in which the ${falling} falls`;
 const mujoco = (difference: string) => upTo(5, { 4: difference, 3: oldSimulator });
 
 /** Version histories from Gymnasium's documentation (gymnasium.farama.org). */
@@ -28,20 +29,23 @@ const versions: Readonly<Record<string, Versions>> = {
   Blackjack: upTo(1, { 0: 'v1 corrected the reward for naturals' }),
   Taxi: upTo(4, { 2: 'v2 and older had a different map' }),
   HalfCheetah: mujoco('rewards and observations of v4 are the same'),
-  Hopper: mujoco(healthy),
-  Walker2d: mujoco(`${healthy}, and its left foot had more friction than its right one`),
+  Hopper: mujoco(healthy('robot')),
+  Walker2d: mujoco(`${healthy('robot')}, and its left foot had more friction than its right one`),
   Swimmer: mujoco('rewards and observations of v4 are the same'),
   Reacher: mujoco(
     'v4 and older observed an eleventh number, which was always 0, and measured the distance before the step',
   ),
-  InvertedPendulum: mujoco(healthy),
-  InvertedDoublePendulum: mujoco(`${healthy}, and observed two more numbers, which were always 0`),
+  InvertedPendulum: mujoco(healthy('pole')),
+  InvertedDoublePendulum: mujoco(`${healthy('pole')}, and observed two more numbers, which were always 0`),
 };
 
 /** Environment names found in configs of other projects. */
 const names: Readonly<Record<string, string>> = { DoubleInvertedPendulum: 'InvertedDoublePendulum' };
 
-/** The environment that replaces an older version (`HalfCheetah-v4`) or another name; undefined for other ids. */
+/**
+ * The environment that replaces an older version (`HalfCheetah-v4`) or another name; undefined for other ids, and for
+ * versions without differences.
+ */
 export function replacementFor(id: string): Replacement | undefined {
   const [, written = '', digits] = /^([A-Za-z0-9]+?)(?:-v(\d+))?$/.exec(id) ?? [];
   if (Object.hasOwn(names, written)) {
@@ -57,6 +61,7 @@ export function replacementFor(id: string): Replacement | undefined {
   const applicable = newestFirst
     .filter(([last]) => version <= Number(last))
     .map(([, difference]) => difference);
+  if (applicable.length === 0) return undefined;
   return {
     id: `${written}-v${played}`,
     note: `${id} runs as ${written}-v${played}: ${applicable.join('; ')}. For the original, use gymnasium:${id} with a Python Gymnasium that still has it`,

@@ -1,4 +1,4 @@
-/** Single-precision arithmetic. `Math.fround` rounds the results of +, −, × and ÷ exactly as float32 does. */
+/** Single-precision arithmetic. `Math.fround` rounds +, −, × and ÷ of two float32 numbers exactly as float32 does. */
 const { fround } = Math;
 
 /**

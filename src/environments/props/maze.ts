@@ -90,7 +90,7 @@ export function parseMaze(lines: readonly string[]): Maze {
   if (/[ SG]/.test(border)) throw problem('the maze is open at its edge', 'close the border with -, | and +');
   const maze = { lines, width, height, start: find('S'), goal: find('G') };
   if (shortestPath(maze) === undefined) {
-    throw problem('no path leads from the start to the goal', 'replace a wall with a space');
+    throw problem('no path leads from the start to the goal', 'replace walls between them with spaces');
   }
   return maze;
 

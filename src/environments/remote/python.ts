@@ -125,7 +125,7 @@ const started = z.object({ observations: z.array(observation) });
 const stepped = z.object({ steps: z.array(z.tuple([observation, z.number(), z.boolean(), z.boolean()])) });
 
 /**
- * Opens any Gymnasium environment in child processes (`bridge.py`). Arrays are flattened in C order, and dictionaries
+ * Opens a Gymnasium environment in child processes (`bridge.py`). Arrays are flattened in C order, and dictionaries
  * in the order of their space; discrete values combined with real numbers become real numbers.
  * @param id with the prefix: `gymnasium:Ant-v5`, `gymnasium:module:Env-v0`
  * @param options keyword arguments of `gymnasium.make`
@@ -148,7 +148,7 @@ export async function openPythonEnvironment(
       return { message, remedy };
     }
     const given = Object.keys(options).length > 0 ? ` with the options ${JSON.stringify(options)}` : '';
-    const remedy = `add the module that registers it: gymnasium:module:${name}`;
+    const remedy = `correct the id, or add the module that registers it: gymnasium:module:${name}`;
     return {
       message: `Gymnasium can't create it${given}: ${message}`,
       ...(message.startsWith('NameNotFound') && { remedy }),

@@ -28,7 +28,7 @@ export interface EpisodeBatch {
 export interface RemoteEnvironment extends EnvironmentSpec {
   /** Batches that run in parallel. */
   readonly batches: readonly EpisodeBatch[];
-  /** Stops the program, even in the middle of a step. Closing it again has no effect. */
+  /** Stops the program or disconnects from it, even in the middle of a step. Closing it again has no effect. */
   close(): Promise<void>;
 }
 

@@ -65,7 +65,10 @@ export function parseExpressGame(id: string, options: Readonly<Record<string, un
   const given = { ...options };
   for (const [key, value] of new URLSearchParams(query.join('?'))) {
     if (key in given)
-      throw new UserError({ field: key, message: `is set twice, in the id ${id} or in the options` });
+      throw new UserError({
+        field: key,
+        message: `is set twice; set it once, in the id ${id} or in the options`,
+      });
     given[key] = numberOrFlag(value);
   }
   const schema = z.strictObject({ ...parameters[game], fold: z.enum(folds).default('train') });

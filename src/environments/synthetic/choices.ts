@@ -79,7 +79,7 @@ class Questions implements Task<number> {
 
   /**
    * @param order the observation that identifies each question
-   * @param noise expected number of answers per episode that are replaced with random ones
+   * @param noise expected number of answers in a full episode that are replaced with random ones
    */
   constructor(actions: number, order: readonly number[], noise: number, rules: Rules) {
     this.observationSpace = { kind: 'discrete', n: order.length };

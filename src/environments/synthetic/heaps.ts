@@ -15,7 +15,10 @@ interface Rules {
   readonly moves: readonly Move[];
   /** True if taking the last stick loses. */
   readonly misere: boolean;
-  /** Probability that an opponent who could win moves randomly. If undefined, it never does, and no draw decides. */
+  /**
+   * Probability that an opponent who could win moves randomly. If undefined, it always makes the winning move, without
+   * drawing a random number.
+   */
   readonly errors: number | undefined;
 }
 
@@ -45,7 +48,7 @@ function drawTakes(random: RandomGenerator, actions: number, heap: number): numb
   return [...takes].sort((a, b) => a - b);
 }
 
-/** Two heaps with at most 64 positions; a move takes up to two or three sticks. Observation: number of the position. */
+/** Two heaps with at most 64 positions; a move takes up to two or three sticks. Observation: index of the position. */
 export const drawHeaps: Draw<object> = (random) => {
   const sizes = [integerBetween(random, 4, 7), integerBetween(random, 2, 7)] as const;
   const most = integerBetween(random, 2, 3);

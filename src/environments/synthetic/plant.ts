@@ -16,7 +16,7 @@ export interface Plant {
 /**
  * x' = A·s(x) + push with a random A: pairs of positions and velocities (half of the draws with an even
  * `dimension`) or a perturbed identity matrix. s is the identity or, in a third of the draws, a tanh.
- * @param growth factor by which a small deviation grows per step; 1 is marginally stable
+ * @param growth factor by which a small deviation grows per step (only roughly for pairs); 1 is marginally stable
  */
 export function drawLinearPlant(random: RandomGenerator, dimension: number, growth: number): Plant {
   const mechanical = dimension % 2 === 0 && chance(random, 0.5);
@@ -95,7 +95,9 @@ function growthOf(matrix: Float64Array, n: number): number {
   return Math.exp(logarithms / 60);
 }
 
-/** Pairs (θ, ω): ω' = ω + dt·(a·sin θ − friction·ω + coupling·sin(θ_other − θ)) + push, θ' = θ + dt·ω'. */
+/**
+ * Pairs (θ, ω): ω' = ω + dt·(a·sin θ − friction·ω + coupling·sin(θ_other − θ)) + push, clipped to ±12; and θ' = θ + dt·ω'.
+ */
 export function drawRotors(random: RandomGenerator, pairs: number): Plant {
   const n = 2 * pairs;
   const seconds = logUniform(random, 0.03, 0.1);

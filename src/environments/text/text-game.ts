@@ -40,7 +40,7 @@ export interface TextGame extends TextInfo {
 
 export interface TextTurn {
   readonly text: string;
-  /** False if the command is unknown, or isn't possible now. */
+  /** False if the command is unknown or isn't possible now; a compiled game without its `.json` doesn't show this. */
   readonly understood: boolean;
 }
 

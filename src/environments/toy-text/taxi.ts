@@ -9,7 +9,7 @@ const probability = z.number().min(0).max(1);
 export const taxiOptions = z.strictObject({
   /** If true, the taxi may drift to either side of the chosen direction. */
   is_rainy: z.boolean().default(false),
-  /** If true, the passenger may change the destination at the first move after the first pick-up. */
+  /** If true, the passenger may change the destination during the first move in the taxi. */
   fickle_passenger: z.boolean().default(false),
   /** Probability of moving in the chosen direction in the rain; the two sides share the rest. */
   rainy_probability: probability.default(0.8),
@@ -149,7 +149,7 @@ const initial: readonly number[] = Array.from({ length: states }, (_, state) => 
 /** Top view of the town: the taxi, the four stands, the passenger (a dot) and the destination (a filled stand). */
 function drawTaxi({ place, passenger, destination }: Situation): Frame {
   const [x, y] = grid.centre(passenger === inTaxi ? place : stands[passenger]!);
-  const aside = passenger === inTaxi ? 0 : 0.3; // so that the taxi doesn't cover a waiting passenger
+  const aside = passenger === inTaxi ? 0 : 0.3; // so that a waiting passenger doesn't seem to be in the taxi
   const wall = (row: number, right: number) => line([right + 1, -row], [right + 1, -row - 1], 0.12, 'ground');
   return {
     view: grid.view,

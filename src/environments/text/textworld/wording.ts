@@ -226,7 +226,7 @@ function subject(scene: Scene, { command, before, after }: Action): number {
   return named.toSorted((a, b) => nameOf(scene, b).length - nameOf(scene, a).length)[0] ?? -1;
 }
 
-/** What the object is in or on, other than the player. */
+/** The container or surface that holds the object; undefined if there is none. The player doesn't count. */
 function placeIn({ vocabulary }: Scene, facts: readonly Fact[], object: number): number | undefined {
   const player = vocabulary.number('I');
   return facts.find(

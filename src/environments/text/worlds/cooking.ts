@@ -26,7 +26,9 @@ export const cookingOptions = z
     fold: z
       .enum(folds)
       .default('train')
-      .describe('Set of games to draw from; no recipe, and no layout with its food, occurs in more than one'),
+      .describe(
+        'Set of games to draw from; no recipe occurs in more than one, nor does a house with its food',
+      ),
   })
   .refine(({ capacity, ingredients }) => capacity === 0 || capacity > ingredients, {
     path: ['capacity'],
