@@ -162,11 +162,11 @@ export class RunLearner implements Learner {
 
   get #settings(): ImprovementSettings {
     const { adapt, iterations, seed } = this.#parts.config;
-    const { batchTokens, epochs, learningRate, maxGradientNorm, weightDecay } = adapt;
+    const { batchTokens, epochs, every, learningRate, maxGradientNorm, weightDecay } = adapt;
     return {
       ...{ batchTokens, epochs, minibatches: 1, learningRate, maxGradientNorm, seed: learningSeed(seed) },
       objective: objectiveOf(adapt),
-      schedule: { kind: 'constant', warmupSteps: 0, totalSteps: iterations * epochs, floor: 0 },
+      schedule: { kind: 'constant', warmupSteps: 0, totalSteps: Math.floor(iterations / every) * epochs, floor: 0 },
       adamw: { betas: [0.9, 0.999], epsilon: 1e-8, weightDecay },
     };
   }
