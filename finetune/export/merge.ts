@@ -50,7 +50,7 @@ export async function mergeAdapter(
   const weights = openWeights(model);
   if ([...weights.values()].some(({ transposed }) => transposed))
     throw new UserError({
-      field: 'model.path',
+      field: 'model',
       value: model,
       message: "GPT-2 adapters can't be merged, because the model's files store transposed weights",
       remedy: 'use the adapter with `model.adapter`, or merge it with PEFT',

@@ -232,7 +232,7 @@ export function preTokenizerName(preTokenizer: unknown, ignoreMerges: boolean, f
     message: 'llama.cpp has no known rule that splits text like this tokenizer',
     alternatives: known.map(({ models }) => `like ${models}`),
     remedy:
-      "merge the adapter (`policyloop finetune merge`), and convert the result with llama.cpp's convert_hf_to_gguf.py",
+      "convert the model directory with llama.cpp's convert_hf_to_gguf.py; merge an adapter first (`policyloop finetune merge`)",
   });
 }
 
