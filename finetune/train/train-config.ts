@@ -53,7 +53,9 @@ export const shared = {
     .describe('Chat template variables; use the same ones when serving'),
   ignoreKeys: ignoreKeysSchema,
   device: deviceSchema.default('cpu').describe('Where to train; `auto` uses a GPU if one is available'),
-  threads: count(1).optional().describe('CPU threads (default: all physical cores free at the start; a resumed run keeps its number)'),
+  threads: count(1)
+    .optional()
+    .describe('CPU threads (default: all physical cores free at the start; a resumed run keeps its number)'),
 };
 
 const loraSettings = (defaults: Parameters<typeof loraShape>[0]) =>
