@@ -34,7 +34,7 @@ export interface Merged {
 
 /**
  * Copies the model, and computes changed matrices in float64. The directory appears only when it is complete.
- * @param output a directory that is empty or doesn't exist yet
+ * @param output as in `makeModelDirectory`
  * @throws UserError if the adapter can't be merged into the model, or the disk is full; the reason of `hooks.signal` if
  * it aborts
  */
