@@ -179,11 +179,11 @@ function systemRemedy(code: string | undefined): string {
     case 'EACCES':
     case 'EPERM':
     case 'EROFS':
-      return 'use a writable directory';
+      return 'check the permissions, or use another directory';
     case 'ENAMETOOLONG':
       return 'use a shorter name';
     case 'ENOENT':
-      return 'run the command again; a file was removed while in use';
+      return 'check that this path exists, then repeat the command';
     default:
       return 'check this file or directory, then repeat the command (for a run: policyloop resume)';
   }

@@ -99,7 +99,7 @@ export const gradientRules: Readonly<Record<string, Rule>> = {
       : g.integers(sizes.map(({ factor }) => factor));
     return g.split('Split', [outputs[0]!, lengths], sizes.length, { axis });
   },
-  /** Scatter-add: if a row was read several times, its gradients are summed. */
+  /** With an inverse of the indices, gathers the gradients back. Otherwise sums the gradients of repeated rows. */
   Gather: (context) => {
     const { g, node, outputs, shape, inverse } = context;
     const [table, indices] = node.inputs as [Value, Value];

@@ -127,7 +127,7 @@ function blockOf(columns: number): number {
   return block;
 }
 
-/** Fixed pseudo-random signs. Without them, a row of equal numbers would turn into a single outlier. */
+/** Fixed pseudo-random signs. Without them, a block of equal numbers would turn into a single outlier. */
 const signOf = (column: number) => (Math.imul(column + 1, 0x9e3779b1) & 0x10000 ? -1 : 1);
 
 /** Multiplies each block of each row by R, in place. */
@@ -146,7 +146,7 @@ export function spreadRows(rows: Float32Array, columns: number): void {
   }
 }
 
-/** R as a matrix [block, block]. */
+/** One block of R: [block, block]. */
 function spreadingMatrix(block: number): Float32Array {
   const rows = new Float32Array(block * block);
   for (let i = 0; i < block; i++) rows[i * (block + 1)] = 1;

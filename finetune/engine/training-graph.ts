@@ -33,7 +33,8 @@ export function allParameters({
 }
 
 /**
- * N is the number of tokens in the batch, C the number of targets; sequences are concatenated without padding.
+ * N is the number of tokens in the batch, C the number of targets. Sequences are concatenated, with one padding token
+ * at the end.
  * Inputs:
  * - `input_ids`, `positions` and, if rotary embeddings depend on it, `sequence_tokens`: int32 [1, N]
  * - `blocks.*`: locate the sequences for attention (see `Blocks`)

@@ -222,7 +222,7 @@ function modelOfAdapter(adapter: string, base: Arm | undefined, cwd: string): st
     return findBase(adapter, undefined, cwd, 'set the model that it was trained on: --base models/…');
   } catch (error) {
     if (!(error instanceof UserError) || base?.local === undefined) throw error;
-    return findBase(adapter, base.local.model, cwd);
+    return base.local.model;
   }
 }
 

@@ -34,7 +34,7 @@ export interface Merged {
 
 /**
  * Copies the model, and computes changed matrices in float64. The directory appears only when it is complete.
- * @param output a directory that is empty or doesn't exist yet
+ * @param output as in `makeModelDirectory`
  * @throws UserError if the adapter can't be merged into the model, or the disk is full; the reason of `hooks.signal` if
  * it aborts
  */
@@ -50,7 +50,7 @@ export async function mergeAdapter(
   const weights = openWeights(model);
   if ([...weights.values()].some(({ transposed }) => transposed))
     throw new UserError({
-      field: 'model.path',
+      field: 'model',
       value: model,
       message: "GPT-2 adapters can't be merged, because the model's files store transposed weights",
       remedy: 'use the adapter with `model.adapter`, or merge it with PEFT',

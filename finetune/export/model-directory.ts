@@ -7,7 +7,10 @@ import { readJson } from '../../src/storage/files.js';
 import { tensorOf, writeSafetensors } from '../engine/safetensors-writer.js';
 import type { Parameter } from '../engine/training-session.js';
 
-/** Creates a directory that appears only when `write` ends. @throws UserError if it isn't empty or is being written */
+/**
+ * Creates a directory that appears only when `write` ends.
+ * @throws UserError if it isn't empty, unless a killed command completed it (`isCutOff`), or if it is being written
+ */
 export async function makeModelDirectory<T>(
   directory: string,
   write: (partial: string) => Promise<T> | T,

@@ -109,7 +109,7 @@ function writeTexts(folder: string, contents: Readonly<Record<string, string>>):
   }
 }
 
-/** Drops examples with a weight of 0 or less. TRL ignores weights, so it would imitate them. */
+/** Drops examples with a weight of 0 or less. TRL ignores weights, so it would learn from them. */
 const learnable = (examples: readonly StoredExample[]) => examples.filter(({ weight }) => weight > 0);
 
 /** Opens the base model's tokenizer. The model may be missing here if the rows are messages and `base` is given. */

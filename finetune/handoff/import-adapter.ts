@@ -38,7 +38,7 @@ export interface Imported {
 const chunkBytes = 1 << 22;
 
 /**
- * Copies only the required files. The new directory appears only when it is complete.
+ * Copies only the files that `job.trained` lists. The new directory appears only when it is complete.
  * @throws UserError for links, damaged weights or a wrong base; the reason of `hooks.signal` if it aborts
  */
 export async function importTrained(job: Import, hooks: WriteHooks = {}): Promise<Imported> {

@@ -151,6 +151,6 @@ function slurmTime(value: string): string {
     field: '--time',
     message: 'not a Slurm time limit',
     value,
-    alternatives: ['90', '4:00:00', '2-12:00:00'],
+    remedy: 'write minutes (90), hours (4:00:00) or days (2-12:00:00)',
   });
 }

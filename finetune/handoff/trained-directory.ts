@@ -14,7 +14,7 @@ import { places } from './trl-settings.js';
 export interface TrainedDirectory {
   readonly kind: 'adapter' | 'model';
   readonly directory: string;
-  /** Names of the required files, all directly in the directory. */
+  /** Names of the files to import, all directly in the directory. */
   readonly files: readonly string[];
 }
 

@@ -18,7 +18,7 @@ import { page } from '../../src/web/page.js';
 export type Timed<Event> = Event & {
   /** ISO 8601. */
   readonly time: string;
-  /** Seconds since the previous event, i.e. the duration of this step, validation or checkpoint. */
+  /** Seconds since the previous event, e.g. the duration of this step; 0 for `resume`, so that pauses don't count. */
   readonly seconds: number;
   /** Resident memory of the process. */
   readonly rssBytes: number;

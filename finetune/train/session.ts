@@ -79,7 +79,7 @@ export interface SessionSummary {
   readonly ended: Trained['ended'];
   /** Number of completed steps or updates. */
   readonly step: number;
-  /** Directory of the adapter, model or policy. */
+  /** Directory of the adapter, model or policy; null if training was interrupted. */
   readonly result: string | null;
   readonly report: string;
   readonly output: string;

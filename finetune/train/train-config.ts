@@ -53,7 +53,9 @@ export const shared = {
     .describe('Chat template variables; use the same ones when serving'),
   ignoreKeys: ignoreKeysSchema,
   device: deviceSchema.default('cpu').describe('Where to train; `auto` uses a GPU if one is available'),
-  threads: count(1).optional().describe('CPU threads (default: all physical cores free at the start)'),
+  threads: count(1)
+    .optional()
+    .describe('CPU threads (default: all physical cores free at the start; a resumed run keeps its number)'),
 };
 
 const loraSettings = (defaults: Parameters<typeof loraShape>[0]) =>
@@ -87,7 +89,7 @@ const trainingMethod = z.discriminatedUnion('kind', [
       .min(0)
       .lt(1)
       .default(0)
-      .describe("Fraction of the adapter's inputs that is set to zero"),
+      .describe("Fraction of the adapter's inputs set to zero during training"),
   }),
   ...wholeModel,
 ]);
@@ -158,7 +160,7 @@ const settings = z.strictObject({
     .enum(packings)
     .default('rows')
     .describe(
-      'Share prompts between examples: never, within a step, across steps, or by joining conversations',
+      'How examples share prompts: not at all, within a step, within a step that collects equal prompts, or by joining conversations',
     ),
   observationWeight: z
     .number()

@@ -234,7 +234,7 @@ export function refuseNonFinite(step: number, found: Readonly<Record<string, num
     field: 'learningRate',
     message: `training has diverged: in step ${step} ${values.join(' and ')}`,
     remedy:
-      'lower the learning rate, warm up longer or clip gradients, and choose another output, because the checkpoint requires its old settings',
+      'lower the learning rate or maxGradientNorm, or warm up longer; then choose another output, because the checkpoint requires its old settings',
   });
 }
 

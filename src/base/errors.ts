@@ -6,7 +6,7 @@ const hidden = '[redacted]';
 
 const shortestSecret = 4;
 
-/** Hides the given secrets, credentials in URLs, and anything that looks like a key. */
+/** Hides the given secrets, credentials and query values in URLs, and anything that looks like a key. */
 export function redact(text: string, secrets: readonly string[]): string {
   return redactAddresses(hideSecrets(text, secrets, true)).replaceAll(/\b(sk|gsk|hf)[-_][\w-]{8,}/g, hidden);
 }

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import type { CommandContext } from './context.js';
 
-/** Programs that open a page, unless `BROWSER` names one. */
+/** Programs that open a page; `xdg-open` does on other systems. `BROWSER` overrides them. */
 const openers: Readonly<Partial<Record<NodeJS.Platform, readonly [string, ...string[]]>>> = {
   darwin: ['open'],
   win32: ['cmd', '/c', 'start', ''],

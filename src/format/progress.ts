@@ -34,7 +34,7 @@ export interface Progress {
   emit(record: object): void;
   /** Prints a permanent line, above the bar if there is one. */
   say(text: string): void;
-  /** Prints a permanent line on a terminal; elsewhere, prints nothing, because all updates stay visible. */
+  /** Prints a permanent line on a terminal; elsewhere, prints nothing, because earlier lines stay visible. */
   keep(text: string): void;
   /** Prints a permanent line even in quiet mode. */
   alert(text: string): void;

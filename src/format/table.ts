@@ -9,7 +9,7 @@ import { fittedTable, type TextTable } from './text-table.js';
 export interface Column<Row> {
   /** Header for people; without one (not even an empty string), the column appears only in CSV. */
   readonly title?: string;
-  /** Header for screen readers if the title is empty (default: `name` for the first column, otherwise `value`). */
+  /** Header for screen readers if the title is empty. Default: "name" for the first column, "value" for the others. */
   readonly spoken?: string;
   /** Header in CSV, followed by `_low` and `_high` columns for an estimate; without one, the column isn't in CSV. */
   readonly name?: string;
@@ -67,7 +67,7 @@ export const estimate = <Row>(title: Title, cell: CellOf<Row>, more: More<Row> =
   kind: 'estimate',
 });
 
-/** A column of bars, each with a percentage for screen readers. */
+/** A column of percentages. Pages show bars instead, with the percentage for screen readers. */
 export const bar = <Row>(shareOf: (row: Row) => number): Column<Row> => ({
   ...text('', (row) => ({ text: `${Math.round(100 * shareOf(row))} %`, share: shareOf(row) }), {
     spoken: 'share',
@@ -121,7 +121,7 @@ export function csvTable<Row>(rows: readonly Row[], columns: Columns<Row>): stri
 /** Maximum number of columns that fit side by side on a phone; with more, each row becomes a list of its cells. */
 const mostOnPhone = 4;
 
-/** A table for a page. Scrolls if it is wide, also vertically if `tall`; on a phone, many columns become lists. */
+/** A table for a page. Scrolls if it is wide, also vertically if `tall`. On a phone, long rows become lists. */
 export function htmlTable<Row>(
   rows: readonly Row[],
   columns: Columns<Row>,

@@ -38,7 +38,7 @@ export interface SettingsKind<Output> {
   readonly json: SchemaNode;
   /** Example with one or two overrides, shown if an override is malformed. */
   readonly example: string;
-  /** By section: another field and its required value; an override with a different value removes the section. */
+  /** By section: a field and the value it must have. If an override changes that value, the section is removed. */
   readonly bound?: Readonly<Record<string, readonly [path: string, value: string]>>;
   /** Expands the short forms of discriminators, after overrides are applied and before validation. */
   expand?(content: Record<string, unknown>): Record<string, unknown>;

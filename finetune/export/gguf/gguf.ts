@@ -34,7 +34,7 @@ export interface WrittenGguf {
 
 /**
  * @param adapter merged while writing, with a single rounding; a GGUF file's other tensors are copied unchanged
- * @param output must not exist; appears only when it is complete
+ * @param output must not exist, unless a killed command completed it (`isCutOff`); appears only when it is complete
  * @throws UserError if the output exists, llama.cpp doesn't support the model, or the disk is full; the reason of
  * `hooks.signal` if it aborts
  */

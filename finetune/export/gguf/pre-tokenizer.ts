@@ -28,7 +28,7 @@ type Merge = readonly [left: string, right: string];
  *   words. Merges also build longer strings that contain one of these, such as `101`. Those aren't tokens, so
  *   llama.cpp splits them into bytes.
  * Merged strings that aren't tokens must not contain a space, because llama.cpp loses it when it splits them
- * into bytes. Three things therefore differ: positive numbers above the grid (` 7.2` contains the token ` 7`),
+ * into bytes. Three things therefore differ: decimals above 6, which aren't tokens (` 7.2` contains the token ` 7`),
  * integers with five or more digits, and a vocabulary word after a space, as in prose.
  */
 export function improverMerges(tokens: readonly string[]): readonly Merge[] {
@@ -232,7 +232,7 @@ export function preTokenizerName(preTokenizer: unknown, ignoreMerges: boolean, f
     message: 'llama.cpp has no known rule that splits text like this tokenizer',
     alternatives: known.map(({ models }) => `like ${models}`),
     remedy:
-      "merge the adapter (`policyloop finetune merge`), and convert the result with llama.cpp's convert_hf_to_gguf.py",
+      "convert the model directory with llama.cpp's convert_hf_to_gguf.py; merge an adapter first (`policyloop finetune merge`)",
   });
 }
 

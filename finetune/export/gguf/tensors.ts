@@ -47,7 +47,7 @@ export function ggufArchitecture({ architecture }: DecoderConfig): string {
     message: "models of this family can't be exported to GGUF",
     alternatives: Object.keys(architectures),
     remedy:
-      "merge the adapter (`policyloop finetune merge`), and convert the result with llama.cpp's convert_hf_to_gguf.py",
+      "convert the model directory with llama.cpp's convert_hf_to_gguf.py; merge an adapter first (`policyloop finetune merge`)",
   });
 }
 

@@ -15,7 +15,7 @@ import type { AdaptedModel } from '../base-model.js';
 import { addedBos } from '../gguf/vocabulary.js';
 import { ollamaTemplate } from './template.js';
 
-/** Largest context that a Modelfile requests, in tokens: longer than Ollama's default, but not too long for memory. */
+/** Largest context that a Modelfile requests, in tokens, because Ollama allocates memory for the whole context. */
 const contextLimit = 8192;
 
 export interface Modelfile {

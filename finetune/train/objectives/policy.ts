@@ -87,9 +87,9 @@ const rloo = (settings: RlooSettings, context: PolicyContext): PolicyObjective =
 
 /**
  * Group-relative policy optimization (DeepSeekMath, arXiv 2402.03300) and its variants as in TRL 1.13: DAPO
- * (2503.14476), Dr. GRPO (2503.20783), CISPO (2506.13585) and sequence ratios (GSPO, 2507.18071). The loss is
- * −Σ weights·(min(ρ·A, clip(ρ)·A)·importance − kl·KL). The variants differ in the weights. CISPO also replaces
- * min(ρ·A, clip(ρ)·A) with min(ρ, cap)·A·log π, where min(ρ, cap) is a constant.
+ * (2503.14476), Dr. GRPO (2503.20783), CISPO (2506.13585) and sequence ratios (GSPO, 2507.18071). Without the entropy
+ * bonus, the loss is −Σ weights·(min(ρ·A, clip(ρ)·A)·importance − kl·KL). The variants differ in the weights. CISPO also
+ * replaces min(ρ·A, clip(ρ)·A) with min(ρ, cap)·A·log π, where min(ρ, cap) is a constant.
  */
 function grpo(settings: GrpoSettings, context: PolicyContext): PolicyObjective {
   const { kl } = settings;

@@ -4,10 +4,10 @@ import { largest, mean, standardDeviation, sum } from '../../../src/statistics/d
 import { type ReadExample, trainedLength } from '../../engine/batch.js';
 import type { PerToken, Sampled } from './sampled.js';
 
-/** Means over the trained tokens of an update. Optional fields are missing if their inputs weren't given. */
+/** Statistics of the trained tokens of an update, mostly means. Optional fields are missing without their inputs. */
 export interface PolicyStatistics {
   readonly tokens: number;
-  /** Nats per token. */
+  /** Mean, in nats per token. */
   readonly entropy: number;
   /** Fraction of tokens with ratio < 1 − low and A < 0; `clippedHigh`: ratio > 1 + high (or cap) and A > 0. */
   readonly clippedLow: number;
@@ -18,7 +18,10 @@ export interface PolicyStatistics {
   readonly samplerKl?: number;
   /** Largest absolute difference between the trainer's and the sampler's log-probability of a token. */
   readonly largestSamplerDifference?: number;
-  /** Fraction of the returns' variance explained by the values, at most 1; negative if worse than a constant. */
+  /**
+   * Fraction of the returns' variance explained by the values, at most 1; negative if worse than a constant. Missing
+   * without a value head, or if all returns are equal.
+   */
   readonly explainedVariance?: number;
 }
 

@@ -126,7 +126,7 @@ export function likelihood(temperature: number, head?: Head): Objective {
   };
 }
 
-/** Upper limit of log-ratios. Larger ones exceed any cap anyway, and squares of their exponentials could overflow. */
+/** Upper limit of log-ratios. Larger ones exceed any sensible cap, and squares of their exponentials could overflow. */
 const largestLog = 40;
 
 /** Constant π_old / π_sampler per token or sequence. Ratios above the cap become 0 (mask) or the cap (truncate). */
