@@ -169,7 +169,7 @@ const promptsKept = 1024;
 function remembered(tokenizer: ChatTokenizer): Encode {
   const known = new Map<string, readonly number[]>();
   return (messages, tools) => {
-    const key = JSON.stringify(messages);
+    const key = JSON.stringify([messages, tools]);
     const ids = known.get(key) ?? tokenizer.encodePrompt(messages, tools);
     if (known.size >= promptsKept) known.clear();
     known.set(key, ids);

@@ -166,7 +166,12 @@ export class RunLearner implements Learner {
     return {
       ...{ batchTokens, epochs, minibatches: 1, learningRate, maxGradientNorm, seed: learningSeed(seed) },
       objective: objectiveOf(adapt),
-      schedule: { kind: 'constant', warmupSteps: 0, totalSteps: Math.floor(iterations / every) * epochs, floor: 0 },
+      schedule: {
+        kind: 'constant',
+        warmupSteps: 0,
+        totalSteps: Math.floor(iterations / every) * epochs,
+        floor: 0,
+      },
       adamw: { betas: [0.9, 0.999], epsilon: 1e-8, weightDecay },
     };
   }
