@@ -108,7 +108,7 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
     [
       styleText(
         'bold',
-        `${trainer}: ${plural(examples.train, 'example')}, ${examples.validation} for validation`,
+        `${trainer}: ${plural(examples.train, 'training example')}, ${plural(examples.validation, 'validation example')}`,
       ),
       `tokens      ${compared}`,
       `folder      ${folder}`,

@@ -215,11 +215,13 @@ function requireSilentPrompts({ name, config: { demonstrations, prompts, memory 
     refuse('prompts.set', prompts.set, message, silentSets);
   }
   if (memory.trajectories !== 'none') {
-    const message = 'trajectories show observations and actions, which copies change';
+    const message =
+      'augmented copies change observations and actions, but trajectories would show the original ones';
     refuse('memory.trajectories', memory.trajectories, message, ['none']);
   }
   if (demonstrations !== undefined) {
-    const message = 'demonstrations show observations and actions, which copies change';
+    const message =
+      'augmented copies change observations and actions, but demonstrations would show the original ones';
     refuse('demonstrations', demonstrations.from, message, ['none']);
   }
   if (prompts.conversation !== 'fresh' && prompts.conversation.turns > 1) {

@@ -44,7 +44,7 @@ export interface BatchBlocks {
   readonly answerPlaces: Int32Array;
   readonly answerPositions: Int32Array;
   readonly slots: Int32Array;
-  /** Slot of each token in the prompt block [N]; the last slot for tokens that aren't in it. */
+  /** [N]: each token's slot in the prompt block; other tokens get the last slot. */
   readonly promptSlots: Int32Array;
   readonly answerSlots: Int32Array;
 }

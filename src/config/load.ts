@@ -170,7 +170,7 @@ function importedContent(written: TheirConfig, source: SettingsSource, texts: re
     content: config,
     texts: others,
     depth: (path: Path) => depthAt(path, config),
-    // Environments report problems with options without the prefix `environment.options`.
+    // Environments name their options without the prefix `environment.options`.
     place: (path: Path, aim: 'key' | 'value') =>
       placeOf(originOf(notes, path) ?? originOf(notes, ['environment', 'options', ...path])!, aim),
   };

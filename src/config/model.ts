@@ -85,7 +85,7 @@ type LanguageModelConfig = Extract<
 const isLanguageModel = (model: SingleModelConfig): model is LanguageModelConfig =>
   ['openai', 'ollama', 'local', 'module', 'custom'].includes(model.provider);
 
-/** The section of the language model, possibly a portfolio member; undefined if none reads prompts. */
+/** Config of the language model, which may be a portfolio member; undefined if there is none. */
 export const languageModelOf = (model: ModelConfig): LanguageModelConfig | undefined =>
   membersOf(model)
     .map(({ config }) => config)

@@ -53,7 +53,7 @@ export function paceOf(
   return { stride, seconds, ...(Math.abs(speed - 1) > 0.05 && { speed }) };
 }
 
-/** True if this step of an episode with `steps` steps is shown. */
+/** Shows every `stride`-th step and the last one. */
 export function isShown(step: number, steps: number, { stride }: Pace): boolean {
   return step % stride === 0 || step === steps;
 }

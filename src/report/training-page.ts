@@ -142,7 +142,7 @@ function headline({ facts, metrics }: ShownTraining): Html {
   );
   const memory = largest(metrics.flatMap(({ rssBytes }) => (typeof rssBytes === 'number' ? rssBytes : [])));
   const margin = best?.margin ? ` ± ${formatNumber(best.margin, 2)}` : '';
-  const over = best?.episodes === undefined ? '' : ` over ${formatCount(best.episodes)} starts`;
+  const over = best?.episodes === undefined ? '' : ` (n = ${formatCount(best.episodes)})`;
   return html`<dl class="headline main">
 ${
   best === null

@@ -193,7 +193,7 @@ function expectationOfType(node: SchemaNode): string {
         return `a list of ${node.prefixItems.length}: ${node.prefixItems.map(expectation).join(', ')}`;
       }
       const list = node.minItems === undefined ? 'a list' : 'a non-empty list';
-      return `${list}${node.items === undefined ? '' : `, each ${expectation(node.items)}`}`;
+      return `${list}${node.items === undefined ? '' : `, each item ${expectation(node.items)}`}`;
     }
     case 'object': {
       const [first, ...more] = keysOf(node);

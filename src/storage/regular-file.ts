@@ -54,7 +54,7 @@ const largestState = 64 * 2 ** 20;
 
 /**
  * The text of a file of a run, study or training run.
- * @throws UserError for a link or anything else but a regular file, or for a file that is too large
+ * @throws UserError for anything but a regular file (so for a link, too), or for a file above 64 MiB
  */
 export const readOwnText = (path: string): string =>
   readRegularFile(path, largestState, 'refuse').toString('utf8');

@@ -297,7 +297,7 @@ it('tells of settings that are one experiment, and how whole numbers are drawn',
   expect(noted).toContain('sigma-1.0 is the same experiment as sigma-1; both are run');
   const drawn = ['memory.best=uniform(1,9)', 'sweep.method=random', 'sweep.samples=3'];
   await expect(sweep(drawn, { dryRun: true })).rejects.toThrow(
-    /memory\.best: must be a whole number[\s\S]*list whole numbers, such as 1\.\.9/,
+    /memory\.best: must be a whole number[\s\S]*for whole numbers, write 1\.\.9/,
   );
 });
 

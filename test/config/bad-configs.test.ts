@@ -200,7 +200,7 @@ describe('values', () => {
     ).toMatchInlineSnapshot(`
       "my.yaml:3:50: policy.discretize.0.edges.1: must be a number
         got: "two"
-      my.yaml:3:73: policy.actions.1: must be a non-empty list, each a number
+      my.yaml:3:73: policy.actions.1: must be a non-empty list, each item a number
         got: []"
     `);
   });

@@ -53,7 +53,7 @@ import { chooseModel, type ModelChoice } from './model.js';
 const taskNames =
   /^(mountaincar_continuous|swimmer_continuous|halfcheetah_continuous|pendulum_(continuous|grid|llm)|mujoco_|nav_track_|pong_llm|panda_reach_|cliff_walking$|maze_\dx\d$|frozen_lake$|nim$|llm_num_optim_q_table$)/;
 
-/** Keys that were introduced later. */
+/** Keys that exist only in the latest code. */
 const laterKeys = ['experiments', 'llm_ui_template_name', 'model_type', 'use_replay_buffer'];
 
 export const isEarlier = (theirs: TheirConfig): boolean =>

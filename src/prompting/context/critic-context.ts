@@ -15,7 +15,9 @@ const statisticsSchema = z.strictObject({
     episodes: count('Number of episodes with this ending'),
     return: text('Mean return'),
     length: text('Episode lengths: median and interquartile range'),
-    last: text('Last observation: values with their counts, or each component'),
+    last: text(
+      'Last observations: how often each value occurred, or the median and quartiles of each component',
+    ),
   }),
   figures: list('More statistics of the episodes', {
     name: text('Name of the statistic, such as `longest run of steps with one action`'),

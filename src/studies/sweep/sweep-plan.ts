@@ -77,7 +77,8 @@ function drawnFor<T>(keys: readonly SweptKey[], load: () => T): T {
   } catch (error) {
     if (!(error instanceof UserError)) throw error;
     const drawn = new Set(keys.flatMap(({ key, values }) => (values.kind === 'list' ? [] : [key])));
-    const remedy = 'list whole numbers, such as 1..9: a range also draws fractions';
+    const remedy =
+      'uniform(…) and loguniform(…) also draw fractions; for whole numbers, write 1..9 or a list';
     throw new UserError(
       error.problems.map((problem) =>
         problem.field !== undefined && drawn.has(problem.field) ? { remedy, ...problem } : problem,

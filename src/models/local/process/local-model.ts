@@ -118,7 +118,7 @@ function checkFiles(
   for (const adapter of adapters) openAdapter(adapter, config, ignoreKeys);
 }
 
-/** The name to show: the reference of a model in a store, whose path may be only a hash, otherwise the path. */
+/** Name for messages: the reference of a model in a store, because its path may be only a hash; otherwise, the path. */
 const nameable = (path: string): string => (isReference(path) ? path : modelDirectory(path));
 
 function modelId(path: string, adapter?: string): string {

@@ -109,7 +109,7 @@ function numberReader(gguf: GgufFile, architecture: string): (key: string) => nu
       file,
       field: `${architecture}.${key}`,
       value: Array.isArray(given) ? given.slice(0, 4) : (given ?? null),
-      message: given === undefined ? 'is missing' : 'is not a single number, but all layers must be the same',
+      message: given === undefined ? 'is missing' : 'is not a number that is the same for all layers',
       remedy: 'use a different file of this model, or serve it with llama-server or Ollama',
     });
   };

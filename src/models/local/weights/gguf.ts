@@ -273,8 +273,8 @@ class HeadReader {
     const count = this.number(8);
     const rest = this.size - this.position;
     if (count * bytesOfEach > rest)
-      throw broken(this.file, `it states ${count} ${what}, but only ${rest} bytes follow`);
-    if (count > atMost) throw broken(this.file, `it states ${count} ${what}; the maximum is ${atMost}`);
+      throw broken(this.file, `it declares ${count} ${what}, but only ${rest} bytes follow`);
+    if (count > atMost) throw broken(this.file, `it declares ${count} ${what}; the maximum is ${atMost}`);
     return count;
   }
 
