@@ -212,7 +212,7 @@ function weightsIn(directory: string, field: string): string {
     value: directory,
     remedy: interrupted
       ? 'resume it with the command that policyloop show prints'
-      : 'choose a GGUF file, the directory of a model, an adapter or a training run, ollama:NAME, openai:NAME, or a baseline',
+      : 'choose a GGUF file, a directory (of a model, adapter or training run), ollama:NAME, openai:NAME, or a baseline',
   });
 }
 

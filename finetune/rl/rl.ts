@@ -168,7 +168,7 @@ function show(
     }
     case 'evaluation':
       progress.say(
-        `update ${metric.step}  ${measured} ${formatNumber(metric.meanReward, 4)} ± ${formatNumber(metric.margin, 2)} over ${plural(metric.episodes, counted)}${metric.policyReturn === undefined ? '' : `, mean return of policies ${formatNumber(metric.policyReturn, 4)}`}${metric.best ? ', the best so far' : ''}`,
+        `update ${metric.step}  ${measured} ${formatNumber(metric.meanReward, 4)} ± ${formatNumber(metric.margin, 2)} over ${plural(metric.episodes, counted)}${metric.policyReturn === undefined ? '' : `, mean return of the proposed policies ${formatNumber(metric.policyReturn, 4)}`}${metric.best ? ', the best so far' : ''}`,
       );
       break;
     case 'baseline':

@@ -67,7 +67,7 @@ export async function launchResumption(
   return launch(['resume', path, ...overrides], path, isBegun, outside);
 }
 
-/** Maximum time for a run to start, in milliseconds; loading a large model takes time. */
+/** How long to wait for a run to start, in milliseconds; loading a large model takes time. */
 const longestStart = 60_000;
 
 /** @throws UserError with the output of the process if it fails before the run starts */

@@ -3,6 +3,7 @@ import { basename, join, resolve } from 'node:path';
 import { type CommandContext, exitCodeOf } from '../base/context.js';
 import { messageOf, UserError } from '../base/errors.js';
 import { openPage } from '../base/open-page.js';
+import { plural } from '../format/numbers.js';
 import { fitted } from '../format/width.js';
 import { withListPrice } from '../models/hosted/prices.js';
 import { estimatePromptTokens } from '../prompting/token-estimate.js';
@@ -88,7 +89,7 @@ export async function resumePlay(
     await closeLeft(path, context.now);
     if (!isReported(path, manifest)) return report(path, args, context);
     throw new UserError({
-      message: `this play has ended: ${describeReason(manifest)} after ${iterations.done} of ${iterations.of} games`,
+      message: `this play has ended after ${iterations.done} of ${plural(iterations.of, 'game')}: ${describeReason(manifest)}`,
       value: path,
       remedy: isLimited
         ? `raise the limit: policyloop resume ${path} limits.${reason.limit}=…`

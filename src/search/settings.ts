@@ -42,7 +42,9 @@ export const onePlusOneEsSchema = z.strictObject({
 export const mixSchema = z.strictObject({
   provider: z
     .literal('mix')
-    .describe('Baseline: moves from the best so far to corners of the box, or Gaussian steps of any size'),
+    .describe(
+      'Baseline: changes the best point so far by setting some parameters to an end of their range, or by Gaussian steps of widely varying size',
+    ),
 });
 export const gpSchema = z.strictObject({
   provider: z

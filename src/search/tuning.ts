@@ -91,8 +91,9 @@ export interface TuningSchedule {
 }
 
 /**
- * The structure whose constants the next evaluation tunes; undefined if the model proposes. A phase takes turns among
- * the structures with constants that were best when it began. If there are none, the model continues.
+ * The structure whose constants the next evaluation tunes; undefined if the model proposes. Each phase cycles through
+ * the structures that were best when it began, skipping those without constants. If none has constants, the model
+ * continues.
  * @param entries the evaluations of proposals, oldest first
  * @param ahead number of evaluations proposed but not in `entries` yet
  */

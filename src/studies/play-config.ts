@@ -10,6 +10,7 @@ import type { SlurmConfig } from '../config/many-runs.js';
 import { type Assembly, assemble, closeEnvironment } from '../experiment/assemble.js';
 import { requirePerson } from '../experiment/feedback/questions.js';
 import { readChanges } from '../experiment/run-commands.js';
+import { plural } from '../format/numbers.js';
 import { warningText } from '../format/progress.js';
 import { contextsOf } from '../preflight/ask-model.js';
 import { errorsIn, warningsIn } from '../preflight/findings.js';
@@ -149,7 +150,7 @@ export async function resumeRun(
     const manifest = readManifest(path);
     if (!isReported(path, manifest)) return await finishReport(path, args, context);
     throw new UserError({
-      message: `this run ${manifest.status === 'failed' ? 'has ended' : 'is complete'}: ${describeReason(manifest)} after ${manifest.iterations.done} iterations`,
+      message: `this run ${manifest.status === 'failed' ? 'has ended' : 'is complete'} after ${plural(manifest.iterations.done, 'iteration')}: ${describeReason(manifest)}`,
       value: path,
       remedy: whatCompletes(manifest, was, config, path)!,
     });

@@ -167,7 +167,7 @@ describe('policyloop', () => {
     expect(resumed.stderr).toContain("evaluation.episodes: can't change within a run: it was 3");
     const complete = await cli(cwd, ['resume', 'r']);
     expect(complete.code).toBe(2);
-    expect(complete.stderr).toContain('this run is complete: finished after 8 iterations');
+    expect(complete.stderr).toContain('this run is complete after 8 iterations: finished');
   });
 
   it('continues a group only with what may change', async () => {

@@ -326,7 +326,7 @@ describe('commands', () => {
       const again = (overrides: readonly string[]) =>
         call((context) => resumeCommand({ ...flags, run: 'mine', overrides } as never, context));
       await expect(again([])).rejects.toThrow(
-        /this run has ended: 0 proposals accepted.*limits\.rejections=…/s,
+        /this run has ended after \d+ iterations?: 0 proposals accepted.*limits\.rejections=…/s,
       );
       expect(server.requests).toHaveLength(10);
       expect((await again(['limits.rejections=13'])).code).toBe(1);

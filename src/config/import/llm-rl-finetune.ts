@@ -97,7 +97,7 @@ const bins: KeyImport = (draft, key, value, { policy, environment: { id } }) => 
       `${String(value)} equal bins, counted from 0; the original has this many edges, so one bin is never used`,
       { 'policy.discretize': binsOf(draft.theirs, dimensions) },
     );
-  } else drop(draft, key, `${id} has no observation to which this applies`);
+  } else drop(draft, key, `no component of ${id}'s observation uses this`);
 };
 
 export const binImports: Readonly<Record<string, KeyImport>> = {
