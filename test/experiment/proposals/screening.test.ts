@@ -61,7 +61,7 @@ it('evaluates as many as it shall, asks for no more than it needs; a resumed run
   expect(readRunFile(replayed.path, 'evaluations')).toBe(readRunFile(path, 'evaluations'));
 
   expect(runText(await readWholeRun(path), { top: 1, cwd: '/' })).toMatch(
-    /screening 10 of \d\d proposals evaluated/,
+    /screening 10 of \d\d proposals selected/,
   );
 });
 

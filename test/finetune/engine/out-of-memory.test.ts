@@ -57,7 +57,7 @@ it('loading: says what ran out and what to lower', async () => {
   vi.spyOn(ort.InferenceSession, 'create').mockRejectedValue(new Error('std::bad_alloc'));
   const message = await failure(fineTune(job('loading', 64)));
   expect(message).toMatch(/out of memory while loading the model/);
-  expect(message).toMatch(/batchTokens.*method\.quantization int4/s);
+  expect(message).toMatch(/batchTokens.*method\.quantization=int4/s);
 });
 
 it('a step: the checkpoint stays, and training goes on from it with a smaller batchTokens', async () => {
