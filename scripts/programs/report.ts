@@ -33,9 +33,10 @@ type Proposer = (typeof proposers)[number];
 const rowsOf = (proposer: Proposer) =>
   rows.filter((row) => row.arm === proposer.arm && row.with === proposer.with);
 
+/** Resamples runs within tasks; where some task has a single run, tasks. */
 const interval = (lists: readonly (readonly number[])[]): string => {
-  if (lists.every(({ length }) => length < 2)) return '';
-  const [low, high] = bootstrapWithin(lists);
+  const isRepeated = lists.every(({ length }) => length >= 2);
+  const [low, high] = bootstrapWithin(isRepeated ? lists : [lists.map(mean)]);
   return ` [${low.toFixed(2)}, ${high.toFixed(2)}]`;
 };
 
