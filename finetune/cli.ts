@@ -15,7 +15,7 @@ export const finetuneCommands: readonly ListedCommand[] = [
     () => import('./commands/rl.js'),
   ],
   ['merge <adapter>', 'Merge an adapter into its base model', () => import('./commands/merge.js')],
-  ['gguf [directory]', 'Write a model for llama.cpp and Ollama', () => import('./commands/gguf.js')],
+  ['gguf [directory]', 'Convert a model to GGUF, for llama.cpp and Ollama', () => import('./commands/gguf.js')],
   [
     'ollama <adapter>',
     'Write a Modelfile that adds an adapter to a model in Ollama',

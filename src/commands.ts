@@ -47,7 +47,7 @@ const sections: readonly (readonly [heading: string, commands: readonly (ListedC
       ],
       [
         'sweep <config> [overrides..]',
-        'Vary keys of a config over many runs, and measure their effects',
+        'Vary settings over many runs, and measure their effects',
         () => import('./commands/sweep.js'),
       ],
       [
@@ -57,7 +57,7 @@ const sections: readonly (readonly [heading: string, commands: readonly (ListedC
       ],
       [
         'play <config> [overrides..]',
-        'Have an agent play games: a language model, an expert, a random player, or you',
+        'Have a language model, an expert or a random player play games, or play yourself',
         () => import('./commands/play.js'),
       ],
     ],
@@ -95,7 +95,7 @@ const sections: readonly (readonly [heading: string, commands: readonly (ListedC
         'Draw an episode of a policy as an animated GIF or SVG',
         () => import('./commands/render.js'),
       ],
-      ['report <run>', 'Regenerate report.html of a run', () => import('./commands/report.js')],
+      ['report <run>', "Regenerate a run's report.html", () => import('./commands/report.js')],
       [
         'query <sql> [runs..]',
         'Query runs, evaluations, episodes, calls and steps with SQL',
@@ -142,7 +142,7 @@ const sections: readonly (readonly [heading: string, commands: readonly (ListedC
           ],
           [
             'compare <config> [overrides..]',
-            'Compare how often models and baselines improve on the same histories',
+            'Compare how often models and baselines find an improvement, given the same histories',
             () => import('./commands/models/compare.js'),
           ],
           [

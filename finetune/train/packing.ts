@@ -218,7 +218,7 @@ export function usableExamples(
     throw new UserError({
       field,
       value: largest(long.map(exampleLength)),
-      message: `${long.length} of ${examples.length} examples are longer than the context of ${config.contextTokens} tokens`,
+      message: `examples longer than the context of ${config.contextTokens} tokens: ${long.length} of ${examples.length}`,
       remedy: 'shorten the history in the examples',
     });
   const weighted = examples.filter(({ weight, completionIds }) => weight !== 0 && completionIds.length > 0);
