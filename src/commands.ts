@@ -52,7 +52,7 @@ const sections: readonly (readonly [heading: string, commands: readonly (ListedC
       ],
       [
         'controls <configs..>',
-        'Run the baselines (random search, hill climbing, CMA-ES) on many tasks',
+        'Run baselines, such as random search and CMA-ES, on many tasks',
         () => import('./commands/controls.js'),
       ],
       [
@@ -103,7 +103,7 @@ const sections: readonly (readonly [heading: string, commands: readonly (ListedC
       ],
       [
         'export <runs..>',
-        'Export runs, evaluations, episodes and calls as CSV or Parquet, or export a program',
+        "Export runs, evaluations, episodes and calls as CSV or Parquet, or a run's program as code",
         () => import('./commands/runs/export.js'),
       ],
     ],

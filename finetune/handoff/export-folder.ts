@@ -188,10 +188,7 @@ function tokenWarnings(
       `${config.model} doesn't exist here, so TRL's tokens weren't compared with those used in serving, and TRL gets no maximum length.`,
     ];
   const { different, longest, contextTokens } = tokens;
-  const remedy =
-    trainer === 'sft' && rows === 'messages'
-      ? ' Export with --rows tokens to avoid this.'
-      : '';
+  const remedy = trainer === 'sft' && rows === 'messages' ? ' Export with --rows tokens to avoid this.' : '';
   const warnings = [
     different > 0 &&
       `For ${plural(different, 'answer')}, TRL's tokens differ from those used in serving (the chat template changes answers or inserts the date, or a message contains a control token).${remedy}`,

@@ -83,7 +83,7 @@ function baseOf({ trained, base }: Import, handOver: HandOver | undefined): stri
     field: '--model',
     message: "this adapter's base model wasn't found",
     value: handOver?.base.path ?? named,
-    remedy: 'pass the base model's directory, e.g. --model models/…',
+    remedy: "pass the base model's directory, e.g. --model models/…",
   });
 }
 

@@ -219,7 +219,8 @@ export function usableExamples(
       field,
       value: largest(long.map(exampleLength)),
       message: `examples longer than the context of ${config.contextTokens} tokens: ${long.length} of ${examples.length}`,
-      remedy: 'shorten the history in the examples',
+      remedy:
+        'train a model with a longer context, or make the dataset from runs with a smaller memory.tokens or memory.best (demonstrations: with a lower --history)',
     });
   const weighted = examples.filter(({ weight, completionIds }) => weight !== 0 && completionIds.length > 0);
   if (weighted.length === 0)

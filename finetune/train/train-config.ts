@@ -55,7 +55,9 @@ export const shared = {
   device: deviceSchema.default('cpu').describe('Where to train; `auto` uses a GPU if one is available'),
   threads: count(1)
     .optional()
-    .describe('CPU threads (default: one per physical core that is free at the start; a resumed run keeps this number)'),
+    .describe(
+      'CPU threads (default: one per physical core that is free at the start; a resumed run keeps this number)',
+    ),
 };
 
 const loraSettings = (defaults: Parameters<typeof loraShape>[0]) =>
@@ -173,7 +175,9 @@ const settings = z.strictObject({
     .describe(
       'Number of held-out prompts that the model answers at validations, to show on the page; 0 saves time and memory',
     ),
-  patience: count(1).optional().describe('Validations without improvement before training stops early (default: never)'),
+  patience: count(1)
+    .optional()
+    .describe('Validations without improvement before training stops early (default: never)'),
   checkpointEvery: shared.checkpointEvery(50, 'Steps'),
   template: shared.template,
   ignoreKeys: shared.ignoreKeys,

@@ -113,7 +113,11 @@ function numbersOf(part: string, name: string): readonly string[] {
     );
   if (from > to) throw wrong(name, `${printable(part)}: a range must ascend`, `use ${to}..${from}`);
   if (to - from >= mostValues)
-    throw wrong(name, `${printable(part)}: a range can have at most ${mostValues} values`, 'use a shorter range');
+    throw wrong(
+      name,
+      `${printable(part)}: a range can have at most ${mostValues} values`,
+      'use a shorter range',
+    );
   return Array.from({ length: to - from + 1 }, (_, i) => String(from + i));
 }
 

@@ -142,7 +142,11 @@ const own: Readonly<Record<string, (config: DecoderConfig) => Own>> = {
   gemma2(config) {
     requireGemmaScale(config, 46);
     const window = config.layers[0]!.window;
-    requireLayers(config, windowsBut(2, window), 'layer_types other than alternating windowed and full layers');
+    requireLayers(
+      config,
+      windowsBut(2, window),
+      'layer_types other than alternating windowed and full layers',
+    );
     if (config.scoreCap === undefined || config.logitCap === undefined)
       throw refused(config, 'a missing attn_logit_softcapping or final_logit_softcapping');
     return {

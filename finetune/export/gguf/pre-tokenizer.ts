@@ -120,7 +120,10 @@ function scoresOfMerges(
       const [left, right] = [characters.slice(0, cut).join(''), characters.slice(cut).join('')];
       const possible = vocabulary.has(left) && vocabulary.has(right);
       if (possible && !pairs.has(`${left}\0${right}`))
-        throw inexpressible(directory, `“${left}” and “${right}” form “${piece}”, but there is no such merge`);
+        throw inexpressible(
+          directory,
+          `“${left}” and “${right}” form “${piece}”, but there is no such merge`,
+        );
     }
   }
   return scores;

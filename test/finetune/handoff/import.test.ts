@@ -175,7 +175,9 @@ describe('finetune import', () => {
       };
       writeFileSync(join(folder, 'lineage.json'), JSON.stringify(lineage));
       const message = await refusal('came-back', { out: undefined });
-      expect(message).toMatch(/--out: the output directory in lineage\.json is outside the working directory[\s\S]*--out /);
+      expect(message).toMatch(
+        /--out: the output directory in lineage\.json is outside the working directory[\s\S]*--out /,
+      );
       expect(existsSync(join(cwd, '..', 'outside'))).toBe(false);
     },
   );
