@@ -42,7 +42,7 @@ const sections: readonly (readonly [heading: string, commands: readonly (ListedC
       ],
       [
         'resume <run> [overrides..]',
-        'Resume a run after a crash, a Ctrl-C or a pause, or extend it',
+        'Resume a run after a crash, Ctrl-C or a pause, or extend it',
         () => import('./commands/resume.js'),
       ],
       [
@@ -87,7 +87,7 @@ const sections: readonly (readonly [heading: string, commands: readonly (ListedC
       ],
       [
         'evaluate <run>',
-        'Evaluate the best policy of a run, or a program, on fresh seeds',
+        "Evaluate a run's best policy, or a program, on fresh seeds",
         () => import('./commands/evaluate.js'),
       ],
       [
