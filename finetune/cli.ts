@@ -4,7 +4,7 @@ import type { ListedCommand } from '../src/base/command.js';
 export const finetuneCommands: readonly ListedCommand[] = [
   [
     'collect <config> [overrides..]',
-    'Collect training data from many runs',
+    'Run many experiments to collect training data',
     () => import('./commands/collect.js'),
   ],
   ['dataset <runs..>', 'Make a training dataset from runs', () => import('./commands/dataset.js')],
@@ -15,7 +15,11 @@ export const finetuneCommands: readonly ListedCommand[] = [
     () => import('./commands/rl.js'),
   ],
   ['merge <adapter>', 'Merge an adapter into its base model', () => import('./commands/merge.js')],
-  ['gguf [directory]', 'Write a model for llama.cpp and Ollama', () => import('./commands/gguf.js')],
+  [
+    'gguf [directory]',
+    'Convert a model to GGUF, for llama.cpp and Ollama',
+    () => import('./commands/gguf.js'),
+  ],
   [
     'ollama <adapter>',
     'Write a Modelfile that adds an adapter to a model in Ollama',

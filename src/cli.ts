@@ -246,11 +246,17 @@ const both = (text: string) => ({ one: text, other: text });
 
 /** Replaces the most common messages of yargs; messages with a count have two forms. */
 const messages: Readonly<Record<string, string | { one: string; other: string }>> = {
-  'Not enough non-option arguments: got %s, need at least %s': both('%s arguments given, at least %s needed'),
-  'Too many non-option arguments: got %s, maximum of %s': both('%s arguments given, at most %s allowed'),
+  'Not enough non-option arguments: got %s, need at least %s': {
+    one: '%s argument given, at least %s needed',
+    other: '%s arguments given, at least %s needed',
+  },
+  'Too many non-option arguments: got %s, maximum of %s': {
+    one: '%s argument given, at most %s allowed',
+    other: '%s arguments given, at most %s allowed',
+  },
   'Missing argument value: %s': both('this option needs a value: --%s'),
   'Missing required argument: %s': both('missing: --%s'),
-  'Unknown argument: %s': both('unknown argument: %s'),
+  'Unknown argument: %s': { one: 'unknown argument: %s', other: 'unknown arguments: %s' },
   'Unknown command: %s': both('unknown command: %s'),
   'Not enough arguments following: %s': 'this option needs a value: --%s',
   'Did you mean %s?': 'unknown command; did you mean %s?',

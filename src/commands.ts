@@ -42,22 +42,22 @@ const sections: readonly (readonly [heading: string, commands: readonly (ListedC
       ],
       [
         'resume <run> [overrides..]',
-        'Resume a run after a crash, a Ctrl-C or a pause, or extend it',
+        'Resume a run after a crash, Ctrl-C or a pause, or extend it',
         () => import('./commands/resume.js'),
       ],
       [
         'sweep <config> [overrides..]',
-        'Vary keys of a config over many runs, and measure their effects',
+        'Vary settings over many runs, and measure their effects',
         () => import('./commands/sweep.js'),
       ],
       [
         'controls <configs..>',
-        'Run the baselines (random search, hill climbing, CMA-ES) on many tasks',
+        'Run baselines, such as random search and CMA-ES, on many tasks',
         () => import('./commands/controls.js'),
       ],
       [
         'play <config> [overrides..]',
-        'Have an agent play games: a language model, an expert, a random player, or you',
+        'Have a language model, an expert or a random player play games, or play yourself',
         () => import('./commands/play.js'),
       ],
     ],
@@ -87,7 +87,7 @@ const sections: readonly (readonly [heading: string, commands: readonly (ListedC
       ],
       [
         'evaluate <run>',
-        'Evaluate the best policy of a run, or a program, on fresh seeds',
+        "Evaluate a run's best policy, or a program, on fresh seeds",
         () => import('./commands/evaluate.js'),
       ],
       [
@@ -95,7 +95,7 @@ const sections: readonly (readonly [heading: string, commands: readonly (ListedC
         'Draw an episode of a policy as an animated GIF or SVG',
         () => import('./commands/render.js'),
       ],
-      ['report <run>', 'Regenerate report.html of a run', () => import('./commands/report.js')],
+      ['report <run>', "Regenerate a run's report.html", () => import('./commands/report.js')],
       [
         'query <sql> [runs..]',
         'Query runs, evaluations, episodes, calls and steps with SQL',
@@ -103,7 +103,7 @@ const sections: readonly (readonly [heading: string, commands: readonly (ListedC
       ],
       [
         'export <runs..>',
-        'Export runs, evaluations, episodes and calls as CSV or Parquet, or export a program',
+        "Export runs, evaluations, episodes and calls as CSV or Parquet, or a run's program as code",
         () => import('./commands/runs/export.js'),
       ],
     ],
@@ -142,7 +142,7 @@ const sections: readonly (readonly [heading: string, commands: readonly (ListedC
           ],
           [
             'compare <config> [overrides..]',
-            'Compare how often models and baselines improve on the same histories',
+            'Compare how often models and baselines find an improvement, given the same histories',
             () => import('./commands/models/compare.js'),
           ],
           [

@@ -55,7 +55,7 @@ function readLength({ completionIds, promptIds, trained }: TokenSequence): numbe
   return promptIds.length + Math.max(0, trained?.lastIndexOf(true) ?? completionIds.length - 1);
 }
 
-/** Dimensions of the attention blocks that hold the families. One slot more per row keeps a block's last slot empty. */
+/** Dimensions of the attention blocks that hold the families. An extra slot per row keeps a block's last slot empty. */
 export function blockSizes(
   families: readonly Family<TokenSequence>[],
 ): Pick<BatchBlocks, 'families' | 'promptTokens' | 'answers' | 'answerTokens'> {

@@ -199,7 +199,7 @@ function roomFor(prompt: readonly number[], { config, fields, maxTokens }: Sampl
   if (room >= 1) return Math.min(maxTokens, room);
   throw new UserError({
     field: fields.prompt,
-    message: `a prompt has ${prompt.length} tokens, which leaves no room for a reply in the context of ${config.contextTokens}`,
+    message: `a prompt has ${prompt.length} tokens, which leaves no room for a reply in the context of ${config.contextTokens} tokens`,
     remedy: `reduce ${fields.prompt}, or use a model with a longer context`,
   });
 }

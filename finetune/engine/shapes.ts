@@ -176,7 +176,7 @@ function quotient(node: OnnxNode, whole: Dimension, part: Dimension): Dimension 
 
 function sliced(node: OnnxNode, from: Shape, [, start, end]: Vectors): Shape {
   if (from.length !== 1 || start === undefined || end === undefined)
-    throw uncovered(node, 'only vectors can be sliced, between known positions');
+    throw uncovered(node, 'only vectors can be sliced, and only between known positions');
   return [dimension(end[0]!.factor - start[0]!.factor)];
 }
 

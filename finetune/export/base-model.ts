@@ -27,7 +27,7 @@ export function openBase(
   return { model: base, adapter: openAdapter(adapter, readDecoderConfig(base, ignoredKeys), ignoredKeys) };
 }
 
-const otherBase = 'give the directory of the base model: --model models/…';
+const otherBase = "pass the base model's directory, e.g. --model models/…";
 
 /** Path of an adapter's base (a directory or a GGUF file), found as in `openBase` but not opened. */
 export function findBase(

@@ -59,7 +59,7 @@ export function exportFolder(job: FolderExport, out: string): ExportedFolder {
   if (trainer === 'dpo' && rows === 'tokens') {
     throw new UserError({
       field: '--rows',
-      message: 'TRL accepts only messages for DPO',
+      message: 'for DPO, TRL accepts only messages',
       value: rows,
       alternatives: ['messages'],
     });
@@ -169,10 +169,10 @@ function warningsOf(
   const weighted = train.some(({ weight }) => weight !== train[0]!.weight);
   const warnings = [
     weighted &&
-      `TRL's ${trainer.toUpperCase()} ignores the examples' weights. lineage/train.jsonl keeps them.`,
+      `TRL's ${trainer.toUpperCase()} ignores the examples' weights. They are recorded in lineage/train.jsonl.`,
     method.kind === 'lora' &&
       method.quantization !== 'none' &&
-      `The base model isn't quantized on the other machine (here: ${method.quantization}); serve the adapter without model.quantization.`,
+      `The base model isn't quantized on the other machine, although the config sets method.quantization=${method.quantization}; serve the adapter without model.quantization.`,
     leftOut > 0 && `Excluded: ${plural(leftOut, 'example')} with a weight of 0 or less.`,
   ];
   return warnings.filter((warning) => warning !== false);
@@ -185,18 +185,15 @@ function tokenWarnings(
 ): readonly string[] {
   if (tokens === undefined)
     return [
-      `${config.model} doesn't exist here, so TRL's tokens weren't compared with serving, and lengths aren't limited.`,
+      `${config.model} doesn't exist here, so TRL's tokens weren't compared with those used in serving, and TRL gets no maximum length.`,
     ];
   const { different, longest, contextTokens } = tokens;
-  const remedy =
-    trainer === 'sft' && rows === 'messages'
-      ? ' Export with --rows tokens to train on the tokens used in serving.'
-      : '';
+  const remedy = trainer === 'sft' && rows === 'messages' ? ' Export with --rows tokens to avoid this.' : '';
   const warnings = [
     different > 0 &&
-      `For ${plural(different, 'answer')}, TRL's tokens differ from serving (the chat template changes answers or inserts the date, or a message contains a control token).${remedy}`,
+      `For ${plural(different, 'answer')}, TRL's tokens differ from those used in serving (the chat template changes answers or inserts the date, or a message contains a control token).${remedy}`,
     longest > contextTokens &&
-      `The longest example has ${longest} tokens; the model's context has ${contextTokens}.`,
+      `The longest example has ${longest} tokens, but the model's context has only ${contextTokens}.`,
   ];
   return warnings.filter((warning) => warning !== false);
 }

@@ -70,7 +70,7 @@ export function findHandOver(directory: string): HandOver | undefined {
     const file = path.join(place, handOverFile);
     if (!existsSync(file)) continue;
     const stat = lstatSync(file);
-    if (!stat.isFile() || stat.size > longest) throw damaged(file, 'not a regular file of plausible size');
+    if (!stat.isFile() || stat.size > longest) throw damaged(file, 'too large, or not a regular file');
     let content: unknown;
     try {
       content = parseJson(readFileSync(file, 'utf8'));

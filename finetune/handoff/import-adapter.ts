@@ -83,7 +83,7 @@ function baseOf({ trained, base }: Import, handOver: HandOver | undefined): stri
     field: '--model',
     message: "this adapter's base model wasn't found",
     value: handOver?.base.path ?? named,
-    remedy: 'set the directory of the base model: --model models/…',
+    remedy: "pass the base model's directory, e.g. --model models/…",
   });
 }
 
@@ -103,7 +103,7 @@ function defaultOutput({ cwd, trained }: Import, handOver: HandOver | undefined)
   throw new UserError({
     field: '--out',
     value: output,
-    message: 'lineage.json points outside the working directory',
+    message: 'the output directory in lineage.json is outside the working directory',
     remedy: 'set the directory, e.g. --out tuned/adapter',
   });
 }
@@ -116,7 +116,7 @@ function plainSize(directory: string, name: string): number {
   throw new UserError({
     file,
     message: stat.isSymbolicLink() ? "is a link, which isn't followed" : 'not a regular file',
-    remedy: 'copy the directory with its contents first (cp -rL, rsync -L)',
+    remedy: 'first copy the directory with the files that its links point to (cp -rL, rsync -L)',
   });
 }
 
@@ -159,7 +159,7 @@ function warningsOf(
     !finished &&
       (step === undefined
         ? "it's unknown whether training finished"
-        : `train.py didn't finish training: these are the weights after step ${step}`),
+        : `it's unknown whether training finished; the last recorded step is ${step}`),
   ];
   return warnings.filter((warning) => warning !== false);
 }

@@ -140,7 +140,7 @@ function sbatchValue(option: string, value: string): string {
   if (/^[\w.:,@+-]+$/.test(value) && !value.startsWith('-')) return value;
   throw new UserError({
     field: option,
-    message: 'must contain only letters, digits and _ . : , @ + -, and not begin with -',
+    message: 'must contain only letters, digits and the characters _.:,@+- and must not begin with -',
     value,
   });
 }

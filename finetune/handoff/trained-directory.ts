@@ -58,7 +58,10 @@ export function findTrained(directory: string): TrainedDirectory {
       : 'this directory has no adapter_config.json and no config.json',
     value: directory,
     ...(below.length > 0 && { alternatives: below }),
-    remedy: below.length > 0 ? 'choose one of them' : 'choose the directory of an adapter or a model',
+    remedy:
+      below.length === 0
+        ? 'choose the directory of an adapter or a model'
+        : `import ${below.length === 1 ? 'that directory' : 'one of these directories'}`,
   });
 }
 

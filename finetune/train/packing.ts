@@ -218,8 +218,9 @@ export function usableExamples(
     throw new UserError({
       field,
       value: largest(long.map(exampleLength)),
-      message: `${long.length} of ${examples.length} examples are longer than the context of ${config.contextTokens} tokens`,
-      remedy: 'shorten the history in the examples',
+      message: `examples longer than the context of ${config.contextTokens} tokens: ${long.length} of ${examples.length}`,
+      remedy:
+        'train a model with a longer context, or make the dataset from runs with a smaller memory.tokens or memory.best (demonstrations: with a lower --history)',
     });
   const weighted = examples.filter(({ weight, completionIds }) => weight !== 0 && completionIds.length > 0);
   if (weighted.length === 0)

@@ -8,7 +8,7 @@ import { type CommandContext, exitCodeOf, shownPath } from '../../src/base/conte
 import { messageOf, UserError } from '../../src/base/errors.js';
 import { openPage } from '../../src/base/open-page.js';
 import { RunCommands } from '../../src/experiment/run-commands.js';
-import { formatDuration } from '../../src/format/numbers.js';
+import { formatDuration, plural } from '../../src/format/numbers.js';
 import { shellWord } from '../../src/format/one-line.js';
 import { createProgress, type Progress } from '../../src/format/progress.js';
 import type { Figure } from '../../src/format/progress-line.js';
@@ -141,7 +141,7 @@ async function lockedTraining<E extends LoggedEvent, T extends Trained>(
   };
   const time = formatDuration(1000 * record.metrics.reduce((sum, { seconds }) => sum + seconds, 0));
   const final = finalText(trainingOf(job.output, undefined, record.read, false).facts);
-  const figures = [`after ${step} ${job.unit}s and ${time}`, ...(final === null ? [] : [final])].join(
+  const figures = [`after ${plural(step, job.unit)} and ${time}`, ...(final === null ? [] : [final])].join(
     ', best ',
   );
   const lines = [

@@ -33,7 +33,7 @@ export const shared = {
     )
     .meta({ format: 'path' }),
   warmupSteps: (preset: number) =>
-    count(0).default(preset).describe('Steps over which the learning rate rises'),
+    count(0).default(preset).describe('Steps over which the learning rate rises to its peak'),
   schedule: (preset: (typeof schedules)[number]) =>
     z.enum(schedules).default(preset).describe('How the learning rate falls after the warm-up'),
   learningRate: (preset: number) => positive.default(preset).describe('Peak learning rate'),
@@ -44,7 +44,7 @@ export const shared = {
   maxGradientNorm: positive.default(1).describe('Maximum gradient norm; larger gradients are scaled down'),
   batchTokens: count(1)
     .default(2048)
-    .describe('Tokens read at once, including padding; lower this to save memory'),
+    .describe('Maximum number of tokens read at once, including padding; lower this to save memory'),
   checkpointEvery: (preset: number, unit: string) =>
     count(1).default(preset).describe(`${unit} between checkpoints`),
   template: z
@@ -55,7 +55,9 @@ export const shared = {
   device: deviceSchema.default('cpu').describe('Where to train; `auto` uses a GPU if one is available'),
   threads: count(1)
     .optional()
-    .describe('CPU threads (default: all physical cores free at the start; a resumed run keeps its number)'),
+    .describe(
+      'CPU threads (default: one per physical core that is free at the start; a resumed run keeps this number)',
+    ),
 };
 
 const loraSettings = (defaults: Parameters<typeof loraShape>[0]) =>
@@ -73,13 +75,13 @@ const loraSettings = (defaults: Parameters<typeof loraShape>[0]) =>
       .enum(['float32', 'int8'])
       .default('float32')
       .describe(
-        'Precision of products with frozen weights; int8 (CPU only) halves the time for long texts, at the cost of rounding',
+        'Precision of products with frozen weights; int8 (CPU only) halves the time for long texts, at the cost of rounding errors',
       ),
   });
 
 const wholeModel = [
   z.strictObject({ kind: z.literal('full').describe('Train all weights') }),
-  z.strictObject({ kind: z.literal('scratch').describe('Train all weights from random values') }),
+  z.strictObject({ kind: z.literal('scratch').describe('Train all weights, starting from random values') }),
 ] as const;
 
 const trainingMethod = z.discriminatedUnion('kind', [
@@ -103,12 +105,12 @@ const objectiveSchema = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('sft').describe('Supervised fine-tuning on the answers') }),
   z.strictObject({
     kind: z.literal('dpo').describe('Direct preference optimization'),
-    beta: positive.default(0.1).describe('Penalty for deviating from the initial model'),
+    beta: positive.default(0.1).describe('Strength of the penalty for deviating from the initial model'),
   }),
 ]);
 
 const optimizerSchema = z.discriminatedUnion('kind', [
-  z.strictObject({ kind: z.literal('adamw').describe('AdamW for everything') }),
+  z.strictObject({ kind: z.literal('adamw').describe('AdamW for all weights') }),
   z.strictObject({
     kind: z
       .literal('muon')
@@ -135,9 +137,9 @@ const settings = z.strictObject({
   objective: objectiveSchema
     .prefault({ kind: 'sft' })
     .describe(
-      'Learn the answers (sft), or prefer the better answer of a pair (dpo; needs a dataset with the recipe preference)',
+      'Learn the answers (sft), or prefer the better answer of a pair (dpo; needs a dataset made with `--recipe preference`)',
     ),
-  method: trainingMethod.prefault({ kind: 'lora' }).describe('What to train'),
+  method: trainingMethod.prefault({ kind: 'lora' }).describe('Weights to train'),
   seed: count(0).default(0).describe('Seed for the order of examples, initial values and dropout'),
   epochs: count(1).default(3).describe('Passes over the examples'),
   learningRate: shared.learningRate(2e-4),
@@ -160,7 +162,7 @@ const settings = z.strictObject({
     .enum(packings)
     .default('rows')
     .describe(
-      'How examples share prompts: not at all, within a step, within a step that collects equal prompts, or by joining conversations',
+      '`none` reads a prompt per example, `rows` shares prompts within a step, `prompts` also puts equal prompts into the same step, `conversations` is like `rows` but first joins examples that continue one another',
     ),
   observationWeight: z
     .number()
@@ -171,9 +173,11 @@ const settings = z.strictObject({
   samples: count(0)
     .default(sampleCount)
     .describe(
-      'Held-out prompts that the model answers at validations, for the page; 0 saves time and memory',
+      'Number of held-out prompts that the model answers at validations, to show on the page; 0 saves time and memory',
     ),
-  patience: count(1).optional().describe('Validations without improvement before training stops early'),
+  patience: count(1)
+    .optional()
+    .describe('Validations without improvement before training stops early (default: never)'),
   checkpointEvery: shared.checkpointEvery(50, 'Steps'),
   template: shared.template,
   ignoreKeys: shared.ignoreKeys,

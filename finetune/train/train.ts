@@ -103,7 +103,7 @@ function show(progress: Progress, metric: Metric, metrics: readonly Metric[], co
   const start = metrics.findLast((one) => one.kind === 'start');
   switch (metric.kind) {
     case 'start':
-      progress.say(startText(metric));
+      progress.say(startText(metric, config));
       beginProgress(progress, metric, 'step');
       break;
     case 'step': {
@@ -132,11 +132,14 @@ function show(progress: Progress, metric: Metric, metrics: readonly Metric[], co
   }
 }
 
-function startText({ totalSteps, training, validation }: MetricOf<'start'>): string {
+function startText(
+  { totalSteps, training, validation }: MetricOf<'start'>,
+  { objective }: TrainConfig,
+): string {
   const split = ({ examples, tokens }: MetricOf<'start'>['training']) =>
-    `${plural(examples, 'example')} (${formatCompact(tokens)} tokens)`;
+    `${objective.kind === 'dpo' ? plural(examples / 2, 'pair') : plural(examples, 'example')} (${formatCompact(tokens)} tokens)`;
   const heldOut = validation.examples === 0 ? 'nothing held out' : `${split(validation)} held out`;
-  return `${totalSteps} steps over ${split(training)}, ${heldOut}`;
+  return `${plural(totalSteps, 'step')} over ${split(training)}, ${heldOut}`;
 }
 
 function validationText({ step, loss, best }: MetricOf<'validation'>, lowest: StepLoss | undefined): string {

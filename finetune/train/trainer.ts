@@ -232,7 +232,7 @@ export function refuseNonFinite(step: number, found: Readonly<Record<string, num
   const values = Object.entries(found).map(([name, value]) => `the ${name} is ${value}`);
   throw new FailedWork({
     field: 'learningRate',
-    message: `training has diverged: in step ${step} ${values.join(' and ')}`,
+    message: `training has diverged: in step ${step}, ${values.join(' and ')}`,
     remedy:
       'lower the learning rate or maxGradientNorm, or warm up longer; then choose another output, because the checkpoint requires its old settings',
   });

@@ -35,7 +35,7 @@ export function templateAlarms(
   if (other[0] !== undefined)
     alarms.push({
       alarm: 'other-prompts',
-      message: `${other.length} of ${served.length} prompts served to ${name} now have a different number of tokens, e.g. ${other[0].now} instead of ${other[0].before}, so training would use different prompts`,
+      message: `the number of tokens has changed for ${other.length} of ${served.length} prompts served to ${name}, e.g. from ${other[0].before} to ${other[0].now}, so training would use different prompts`,
       remedy: "set `template` to the runs' model.template, and use the same tokenizer",
     });
   if (changed.length > 0)
@@ -88,7 +88,7 @@ export class DivergenceWatch {
       alarm: 'validation-diverging',
       message: `the validation loss has risen ${rises} times in a row, from ${first.validation.toFixed(4)} to ${loss.toFixed(4)}, while the training loss fell from ${first.training.toFixed(4)} to ${training.toFixed(4)}: the model is overfitting`,
       remedy:
-        'stop the run and write the weights with the lowest validation loss (--finish); then add runs, lower epochs or learningRate, or set `patience`',
+        'stop the run and write the weights with the lowest validation loss (--finish); then add runs to the dataset, lower epochs or learningRate, or set `patience`',
     };
   }
 }

@@ -53,7 +53,7 @@ export const common = {
     describe:
       'Run (a directory, a name or prefix, a number from policyloop list, or latest), or a program in a .js file',
   },
-  programEnvironment: { ...text, describe: 'Environment of a program in a .js file' },
+  programEnvironment: { ...text, describe: 'Environment for a program in a .js file' },
   runs: {
     type: 'string',
     array: true,
@@ -69,7 +69,7 @@ export const common = {
     type: 'string',
     array: true,
     default: [],
-    describe: 'key=value, e.g. model.name=qwen3:8b',
+    describe: 'Changes to the config: key=value, e.g. model.name=qwen3:8b',
   },
   runDir: { ...text, describe: 'Directory of this run (default: a new one in --runs-dir)' },
   runsDir: { ...text, default: 'buffers', describe: 'Directory for runs' },
@@ -88,7 +88,7 @@ export const common = {
   },
   part: {
     ...text,
-    describe: 'Start only this part of the runs (0/4, 1/4, …)',
+    describe: 'Start only this part of the runs, e.g. 0/4 to 3/4 for four parts',
   },
   wait: { ...number, default: 10, describe: 'Seconds to wait for the command to take effect' },
   open: { type: 'boolean', describe: 'Open the page in the browser' },
@@ -96,7 +96,7 @@ export const common = {
   json: { ...flag, describe: 'Print JSON' },
   ignoreKeys: {
     ...text,
-    describe: "Unknown keys to ignore in a model's or adapter's config: a,b",
+    describe: "Unknown keys to ignore in a model's or adapter's config, separated by commas",
   },
   jsonLines: { ...flag, describe: 'Print events as JSON lines; the last line is the result' },
   jsonRuns: { ...flag, describe: 'Print a JSON line per run; the last line is the result' },

@@ -178,7 +178,7 @@ function dropBoundSections(
     const isKept = cause === undefined || cause.value === value;
     if (isKept || !isFromFile([section], content, overrides) || changed[section] === undefined) return [];
     delete changed[section];
-    return `${cause.text}: ignored ${section} from the file, which requires ${path}=${value}`;
+    return `${cause.text}: ignored ${section} from the file, because it requires ${path}=${value}`;
   });
 }
 

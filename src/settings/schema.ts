@@ -190,10 +190,12 @@ function expectationOfType(node: SchemaNode): string {
       return node.examples === undefined ? 'text' : `text such as ${node.examples[0]}`;
     case 'array': {
       if (node.prefixItems !== undefined) {
-        return `a list of ${node.prefixItems.length}: ${node.prefixItems.map(expectation).join(', ')}`;
+        const items = node.prefixItems.map(expectation);
+        const isUniform = items.every((item) => item === items[0]);
+        return `a list of ${items.length} items${isUniform ? `, each of them ${items[0]}` : `: ${items.join('; ')}`}`;
       }
       const list = node.minItems === undefined ? 'a list' : 'a non-empty list';
-      return `${list}${node.items === undefined ? '' : `, each item ${expectation(node.items)}`}`;
+      return `${list}${node.items === undefined ? '' : ` in which each item is ${expectation(node.items)}`}`;
     }
     case 'object': {
       const [first, ...more] = keysOf(node);
@@ -213,7 +215,7 @@ function rangeOf({ minimum, exclusiveMinimum, maximum, exclusiveMaximum }: Schem
     ...(maximum === undefined ? [] : [` ${exclusiveMinimum === undefined ? 'of ' : ''}at most ${maximum}`]),
     ...(exclusiveMaximum === undefined ? [] : [` below ${exclusiveMaximum}`]),
   ];
-  return bounds.join(',');
+  return bounds.join(' and');
 }
 
 export function listed(items: readonly string[]): string {

@@ -109,11 +109,15 @@ function numbersOf(part: string, name: string): readonly string[] {
     throw wrong(
       name,
       `${printable(part)}: ranges are for whole numbers`,
-      'list the values, or use uniform(0,1)',
+      'list the values, or draw them with uniform(low,high)',
     );
   if (from > to) throw wrong(name, `${printable(part)}: a range must ascend`, `use ${to}..${from}`);
   if (to - from >= mostValues)
-    throw wrong(name, `${printable(part)}: a range can have at most ${mostValues} values`, 'list fewer');
+    throw wrong(
+      name,
+      `${printable(part)}: a range can have at most ${mostValues} values`,
+      'use a shorter range',
+    );
   return Array.from({ length: to - from + 1 }, (_, i) => String(from + i));
 }
 

@@ -195,7 +195,7 @@ function brokenAliases(document: Document.Parsed): readonly { offset: number; me
       const node = count++ < mostAliases ? alias.resolve(document) : undefined;
       if (count > mostAliases) add(alias, `more than ${mostAliases} aliases`);
       else if (node === undefined) add(alias, `${name} refers to an undefined anchor`);
-      else if (ancestors.includes(node)) add(alias, `${name} refers to its own container`);
+      else if (ancestors.includes(node)) add(alias, `${name} refers to a value that contains it`);
       return broken.length < 6 ? undefined : visit.BREAK;
     },
   });

@@ -53,7 +53,7 @@ describe('adapt', () => {
     const control = loadConfig({ file: 'adapt-cartpole', overrides: ['model.provider=random'] });
     expect(control.config.adapt).toBeUndefined();
     expect(control.notes.join()).toContain(
-      'ignored adapt from the file, which requires model.provider=local',
+      'ignored adapt from the file, because it requires model.provider=local',
     );
     const kept = ['model.provider=random', 'adapt.every=2'];
     expect(() => loadConfig({ file: 'adapt-cartpole', overrides: kept })).toThrow(

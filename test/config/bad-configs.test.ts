@@ -200,7 +200,7 @@ describe('values', () => {
     ).toMatchInlineSnapshot(`
       "my.yaml:3:50: policy.discretize.0.edges.1: must be a number
         got: "two"
-      my.yaml:3:73: policy.actions.1: must be a non-empty list, each item a number
+      my.yaml:3:73: policy.actions.1: must be a non-empty list in which each item is a number
         got: []"
     `);
   });
@@ -428,7 +428,7 @@ describe('files', () => {
   });
   it('an alias inside its anchor', () => {
     expect(screen('environment: &task {options: {again: *task}}')).toMatchInlineSnapshot(
-      `"my.yaml:1:38: not valid YAML: *task refers to its own container"`,
+      `"my.yaml:1:38: not valid YAML: *task refers to a value that contains it"`,
     );
   });
   it('aliases that multiply', () => {

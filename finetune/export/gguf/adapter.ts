@@ -13,8 +13,8 @@ import { type GgufMetadata, type GgufTensor, ggufParts, ggufValue, tensorBytes }
 import { fileForm, ggufArchitecture } from './tensors.js';
 
 /**
- * llama.cpp scales each product by alpha / rank, with one alpha for all. The file stores the first module's alpha; B is
- * rescaled in modules that need another one (rank_pattern, alpha_pattern). All tensors are float32. The
+ * llama.cpp scales each product by alpha / rank, with one alpha for all modules. The file stores the first module's
+ * alpha; B is rescaled in modules that need another one (rank_pattern, alpha_pattern). All tensors are float32. The
  * adapter must not use DoRA.
  */
 export async function writeGgufAdapter(

@@ -44,7 +44,7 @@ export function contextOf(config: DecoderConfig): number {
 function refused(config: DecoderConfig, what: string): UserError {
   return new UserError({
     field: 'config.json',
-    message: `llama.cpp's ${ggufArchitecture(config)} doesn't support ${what}`,
+    message: `llama.cpp's architecture ${ggufArchitecture(config)} doesn't support ${what}`,
     remedy: 'serve the model directory with policyloop serve, or with another server that supports it',
   });
 }
@@ -142,9 +142,13 @@ const own: Readonly<Record<string, (config: DecoderConfig) => Own>> = {
   gemma2(config) {
     requireGemmaScale(config, 46);
     const window = config.layers[0]!.window;
-    requireLayers(config, windowsBut(2, window), 'layer_types other than a window in every second layer');
+    requireLayers(
+      config,
+      windowsBut(2, window),
+      'layer_types other than alternating windowed and full layers',
+    );
     if (config.scoreCap === undefined || config.logitCap === undefined)
-      throw refused(config, 'models without soft caps');
+      throw refused(config, 'a missing attn_logit_softcapping or final_logit_softcapping');
     return {
       'attention.sliding_window': uint32(window ?? config.contextTokens),
       attn_logit_softcapping: float32(config.scoreCap),
@@ -158,13 +162,13 @@ const own: Readonly<Record<string, (config: DecoderConfig) => Own>> = {
     requireLayers(
       config,
       windowsBut(6, window),
-      'layer_types other than five windowed layers, then a full one',
+      'layer_types other than repetitions of five windowed layers and a full one',
     );
     const local = { theta: first!.rope?.theta, scaling: 'none' };
     requireLayers(
       config,
       (layer) => (layer % 6 === 5 ? {} : { rope: local as Rope }),
-      'scaled rotary embeddings in windowed layers',
+      'windowed layers whose rotary embeddings are scaled or differ',
     );
     return {
       'attention.sliding_window': uint32(window ?? config.contextTokens),
@@ -180,13 +184,13 @@ const own: Readonly<Record<string, (config: DecoderConfig) => Own>> = {
     requireLayers(
       config,
       windowsBut(4, window),
-      'layer_types other than three windowed layers, then a full one',
+      'layer_types other than repetitions of three windowed layers and a full one',
     );
     const local = { theta: globalRope(config).theta, scaling: 'none' };
     requireLayers(
       config,
       (layer) => (layer % 4 === 3 ? {} : { rope: local as Rope }),
-      'rotary embeddings with a different base or with scaling in windowed layers',
+      'windowed layers whose rotary embeddings are scaled or have their own base',
     );
     return { 'attention.sliding_window': uint32(window) };
   },
@@ -196,7 +200,7 @@ const own: Readonly<Record<string, (config: DecoderConfig) => Own>> = {
     requireLayers(
       config,
       (layer) => ({ rope: (layer + 1) % 4 === 0 ? undefined : rope }),
-      'rotary embeddings in layers other than the first three of every four',
+      'rotary embeddings in other layers than the first three of every four',
     );
     return {};
   },
@@ -215,7 +219,7 @@ const own: Readonly<Record<string, (config: DecoderConfig) => Own>> = {
     if (queryGrowth === undefined) return {};
     const rope = layers[0]!.rope!;
     if (rope.scaling !== 'yarn' || rope.originalContext !== queryGrowth.context)
-      throw refused(config, "query scaling whose original context differs from yarn's");
+      throw refused(config, "query scaling without yarn, or with an original context other than yarn's");
     return { 'attention.temperature_scale': float32(queryGrowth.beta) };
   },
   gpt2: () => ({}),
@@ -242,7 +246,7 @@ const own: Readonly<Record<string, (config: DecoderConfig) => Own>> = {
     );
     if (linear?.kind !== 'gated delta') throw refused(config, 'models with attention in every layer');
     const { kernel, keyHeads, keyDim, valueHeads, valueDim } = linear;
-    if (keyDim !== valueDim) throw refused(config, 'value heads and key heads of different widths');
+    if (keyDim !== valueDim) throw refused(config, 'key heads and value heads of different widths');
     // The rotated pairs cycle through a position's three axes, which are equal for text.
     const pairs = config.rotaryWidth / 2;
     const sections = [...[0, 1, 2].map((axis) => Math.ceil((pairs - axis) / 3)), 0];

@@ -110,7 +110,7 @@ function scoresOfMerges(
   for (const [left, right] of merges) {
     const piece = left + right;
     if (piece !== last && scores.has(piece))
-      throw inexpressible(directory, `${piece} is merged in two places`);
+      throw inexpressible(directory, `the merges that form “${piece}” aren't consecutive`);
     if (!scores.has(piece)) scores.set(piece, -1 - scores.size);
     last = piece;
   }
@@ -120,7 +120,10 @@ function scoresOfMerges(
       const [left, right] = [characters.slice(0, cut).join(''), characters.slice(cut).join('')];
       const possible = vocabulary.has(left) && vocabulary.has(right);
       if (possible && !pairs.has(`${left}\0${right}`))
-        throw inexpressible(directory, `${left} and ${right} form ${piece} but aren't merged`);
+        throw inexpressible(
+          directory,
+          `“${left}” and “${right}” form “${piece}”, but there is no such merge`,
+        );
     }
   }
   return scores;
@@ -229,7 +232,7 @@ export function preTokenizerName(preTokenizer: unknown, ignoreMerges: boolean, f
     file,
     field: 'pre_tokenizer',
     value: steps ?? preTokenizer,
-    message: 'llama.cpp has no known rule that splits text like this tokenizer',
+    message: "none of llama.cpp's rules known to policyloop splits text like this tokenizer",
     alternatives: known.map(({ models }) => `like ${models}`),
     remedy:
       "convert the model directory with llama.cpp's convert_hf_to_gguf.py; merge an adapter first (`policyloop finetune merge`)",

@@ -87,7 +87,11 @@ export function adapterModelfile(
     });
   // Three quotes would start a string that ends only at the next three quotes.
   if (from.trim() === '' || from.includes('"'))
-    throw new UserError({ field: '--from', value: from, message: "isn't a model name" });
+    throw new UserError({
+      field: '--from',
+      value: from,
+      message: 'must be a model name without quotation marks',
+    });
   requireOneLine({ '--model': path.basename(model), '--from': from, '--out': place });
   return lines([
     `# The adapter was trained on ${path.basename(model)} and doesn't work with other weights`,

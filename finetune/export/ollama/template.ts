@@ -18,7 +18,7 @@ interface Frame {
   readonly after: string;
 }
 
-/** The system message comes first, inside the last user message (Mistral), or not at all (the embedded model). */
+/** Place of the system message: at the start, in the last user message (Mistral), or nowhere (the embedded model). */
 type SystemFormat = Frame & { readonly kind: 'message' | 'in-last-user' | 'left-out' };
 
 const [s, u, a, v, b, w] = ['«system»', '«one»', '«two»', '«three»', '«four»', '«five»'] as const;

@@ -59,7 +59,7 @@ describe('what llama.cpp would compute otherwise', () => {
     [
       'gemma3',
       { scoreScale: 0.25 },
-      /gemma3 doesn't support layer_types other than five windowed layers, then a full one/,
+      /gemma3 doesn't support layer_types other than repetitions of five windowed layers and a full one/,
     ],
     [
       'olmo3',
@@ -74,9 +74,9 @@ describe('what llama.cpp would compute otherwise', () => {
           window: none,
         })),
       },
-      /smollm3 doesn't support rotary embeddings in layers/,
+      /smollm3 doesn't support rotary embeddings in other layers/,
     ],
-    ['qwen35', {}, /qwen35 doesn't support value heads and key heads of different widths/],
+    ['qwen35', {}, /qwen35 doesn't support key heads and value heads of different widths/],
     ['lfm2-untied', {}, /lfm2 doesn't support conv_bias/],
     ['granite4', {}, /can't be exported to GGUF/],
     ['ministral', {}, /can't be exported to GGUF/],

@@ -224,7 +224,7 @@ method: { kind: lora, rank: 4, alpha: 6, rsLora: true, dropout: 0.1, modules: [q
   it('says that the base model is not quantised there', async () => {
     const { command, result } = workplace({ config: 'method: { kind: lora, quantization: int4 }\n' });
     await command();
-    expect(result().warnings).toEqual([expect.stringContaining('(here: int4)')]);
+    expect(result().warnings).toEqual([expect.stringContaining('method.quantization=int4')]);
   });
 
   it('all weights: no adapter', async () => {
