@@ -193,7 +193,7 @@ function changeOf(
     if (tensor.shape.length !== dimensions || tensor.shape[at] !== size)
       throw wrong(
         tensor,
-        `has the shape [${tensor.shape.join(', ')}], but must have ${size} in dimension ${at + 1} of ${dimensions}`,
+        `has the shape [${tensor.shape.join(', ')}], but must have ${plural(dimensions, 'dimension')}, with size ${size} in dimension ${at + 1}`,
       );
   };
   fits(a, 0, rank, 2);

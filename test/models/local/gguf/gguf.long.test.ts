@@ -175,7 +175,7 @@ describe('files that are wrong', () => {
     'cut in the metadata': [good.subarray(0, 300), /GGUF file: it (ends|states)/],
     'cut in the tensor infos': [good.subarray(0, infoOf('blk.0.ffn_up.weight')), /GGUF file/],
     'cut in the data': [good.subarray(0, good.length - 4096), /reaches beyond the end of the file/],
-    'a huge text': [patched((bytes) => bytes.writeBigUInt64LE(huge, 24)), /states .* bytes in a text/],
+    'a huge text': [patched((bytes) => bytes.writeBigUInt64LE(huge, 24)), /declares .* bytes of text/],
     'a huge array': [
       value(
         'tokenizer.ggml.scores',

@@ -42,7 +42,7 @@ function numberOf(value: Value): number {
 }
 
 function ascii(text: string): string {
-  return /^\p{ASCII}*$/u.test(text) ? text : unsupported('`capitalize` or `title` of text beyond ASCII');
+  return /^\p{ASCII}*$/u.test(text) ? text : unsupported('`capitalize` or `title` of non-ASCII text');
 }
 
 const capitalized = (text: string) => text.slice(0, 1).toUpperCase() + text.slice(1).toLowerCase();
