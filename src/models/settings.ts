@@ -33,7 +33,12 @@ const price = z
 
 const sampling = {
   temperature: z.number().min(0).max(2).optional().describe("Sampling temperature (default: the provider's)"),
-  topP: z.number().gt(0).max(1).optional().describe("Total probability of the tokens considered in nucleus sampling (default: the provider's)"),
+  topP: z
+    .number()
+    .gt(0)
+    .max(1)
+    .optional()
+    .describe("Total probability of the tokens considered in nucleus sampling (default: the provider's)"),
   format: about(
     '`auto` requests JSON, parameters first, with a schema if the server can enforce one; `json` requires a schema, reason first; `text` requests a line of text',
     z.enum(['auto', 'text', 'json']).default('auto'),
@@ -96,9 +101,13 @@ export const ollamaSchema = z.strictObject({
   ),
   keepAlive: text
     .optional()
-    .describe("How long the model stays loaded, e.g. '10m' or '600' (seconds); '-1': forever (default: the server's)"),
+    .describe(
+      "How long the model stays loaded, e.g. '10m' or '600' (seconds); '-1': forever (default: the server's)",
+    ),
   ...sampling,
-  topK: count(0).optional().describe("Number of most likely tokens to choose from; 0: all (top_k; default: the model's)"),
+  topK: count(0)
+    .optional()
+    .describe("Number of most likely tokens to choose from; 0: all (top_k; default: the model's)"),
   minP: about(
     "Minimum probability of a token, as a fraction of the most likely token's (min_p; default: the model's)",
     z.number().min(0).max(1).optional(),

@@ -112,7 +112,9 @@ export function createOpenAI(config: OpenAIConfig, env: CommandContext['env'], w
       const [asked, given] = [seeds.length, response.choices.length];
       const warnings = [
         ...(dialect.refused.has('seed') ? [seedWarning] : []),
-        ...(given > asked ? [`the server sent ${given} completions instead of ${asked}; the others are ignored`] : []),
+        ...(given > asked
+          ? [`the server sent ${given} completions instead of ${asked}; the others are ignored`]
+          : []),
       ];
       const completions = completionsOf({ ...response, choices: response.choices.slice(0, asked) }, sent, {
         latencyMs: outcome.latencyMs,

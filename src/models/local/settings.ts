@@ -102,10 +102,14 @@ export const localSchema = z.strictObject({
     .gt(0)
     .max(1)
     .optional()
-    .describe("Total probability of the tokens considered in nucleus sampling (default: 1; for `format: text`, the model's)"),
+    .describe(
+      "Total probability of the tokens considered in nucleus sampling (default: 1; for `format: text`, the model's)",
+    ),
   topK: count(0)
     .optional()
-    .describe("Number of most likely tokens to choose from; 0: all (default: 0; for `format: text`, the model's)"),
+    .describe(
+      "Number of most likely tokens to choose from; 0: all (default: 0; for `format: text`, the model's)",
+    ),
   minP: about(
     "Minimum probability of a token, as a fraction of the most likely token's (default: 0; for `format: text`, the model's)",
     z.number().min(0).lt(1).optional(),

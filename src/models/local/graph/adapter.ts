@@ -2,6 +2,7 @@
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { UserError } from '../../../base/errors.js';
+import { plural } from '../../../format/numbers.js';
 import { readJson } from '../../../storage/files.js';
 import { type AdapterConfig, loraScale, parseAdapterConfig } from '../weights/adapter-config.js';
 import type { DecoderConfig, Recurrence } from '../weights/decoder-config.js';
