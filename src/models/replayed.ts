@@ -132,7 +132,7 @@ function firstDifference(recorded: readonly ChatMessage[], now: readonly ChatMes
   return undefined;
 }
 
-/** Quotes both lines, starting just before their first difference. */
+/** Describes the change of a line; quotes start just before the first difference. */
 function around(recorded: string | undefined, now: string | undefined): string {
   let same = 0;
   while (same < (recorded?.length ?? 0) && recorded![same] === now?.[same]) same++;

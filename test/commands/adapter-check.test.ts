@@ -52,7 +52,7 @@ test('quantization applies only to models', async () => {
 test('a given base rules; one that does not fit is a problem', async () => {
   const { code, text } = await check(adapter, { base: referenceDirectory('qwen3-fp32') });
   expect(code).toBe(1);
-  expect(text).toMatch(/^fits +no: compared with .*qwen3-fp32$/m);
+  expect(text).toMatch(/^fits +no \(checked against .*qwen3-fp32\)$/m);
   expect(text).toMatch(/^verdict +can't be used as it is$/m);
   expect(text).toMatch(/belongs to another model/);
   const missing = await check(adapter, { base: '/nowhere' });
