@@ -190,7 +190,7 @@ describe('files that are wrong', () => {
     'an unknown kind of value': [value('general.x', Buffer.from([77, 0, 0, 0])), /unknown type 77/],
     'an unknown tensor type': [
       withFirst({ dtype: '99' }),
-      /token_embd.*type with this number is unknown[\s\S]*99/,
+      /token_embd.*not the number of a known tensor type[\s\S]*99/,
     ],
     'a type that can’t be run': [withFirst({ dtype: '19' }), /token_embd.*not supported[\s\S]*IQ1_S/],
     'no dimensions': [patched((bytes) => bytes.writeUInt32LE(0, infoOf(first.name))), /0 dimensions/],
@@ -286,7 +286,7 @@ describe('files that are wrong', () => {
     expect(() => openGguf(parts[1]!)).toThrow(/lacks the metadata[\s\S]*split-00001-of-00002\.gguf/);
     const alone = path.join(folder, 'lonely-00001-of-00002.gguf');
     copyFileSync(parts[0]!, alone);
-    expect(() => openGguf(alone)).toThrow(/other part lonely-00002-of-00002\.gguf is missing/);
+    expect(() => openGguf(alone)).toThrow(/part lonely-00002-of-00002\.gguf of this split file is missing/);
   });
 
   it('a file that is cut after it was read is read again', () => {
