@@ -120,9 +120,10 @@ const notRecorded = (message: string) =>
 function firstDifference(recorded: readonly ChatMessage[], now: readonly ChatMessage[]): string | undefined {
   for (let i = 0; i < Math.max(recorded.length, now.length); i++) {
     const [was, is] = [recorded[i], now[i]];
-    if (was?.role !== is?.role)
-      return `Message ${i + 1}: recorded ${was?.role ?? 'none'}, now ${is?.role ?? 'none'}`;
-    if (was === undefined || is === undefined || was.content === is.content) continue;
+    if (was === undefined) return `Message ${i + 1} (${is!.role}) was added`;
+    if (is === undefined) return `Message ${i + 1} (${was.role}) was removed`;
+    if (was.role !== is.role) return `Message ${i + 1}: its role was ${was.role}, and is now ${is.role}`;
+    if (was.content === is.content) continue;
     const [before, after] = [was.content.split('\n'), is.content.split('\n')];
     const line = before.findIndex((text, l) => text !== after[l]);
     const at = line < 0 ? before.length : line;
@@ -131,15 +132,17 @@ function firstDifference(recorded: readonly ChatMessage[], now: readonly ChatMes
   return undefined;
 }
 
-/** Quotes both lines, starting just before their first difference. */
+/** Describes the change of a line; quotes start just before the first difference. */
 function around(recorded: string | undefined, now: string | undefined): string {
   let same = 0;
   while (same < (recorded?.length ?? 0) && recorded![same] === now?.[same]) same++;
-  const quoted = (text: string | undefined) => {
-    if (text === undefined) return 'no such line';
+  const quoted = (text: string) => {
     const from = Math.max(0, same - 30);
     const end = from + 80;
     return `“${from > 0 ? '…' : ''}${text.slice(from, end)}${text.length > end ? '…' : ''}”`;
   };
-  return `recorded ${quoted(recorded)}, now ${quoted(now)}`;
+  if (recorded === undefined) return `added ${quoted(now!)}`;
+  return now === undefined
+    ? `removed ${quoted(recorded)}`
+    : `recorded ${quoted(recorded)}, now ${quoted(now)}`;
 }

@@ -68,7 +68,7 @@ export function silenceWarning(
 ): string | undefined {
   if (text.trim() !== '' || finishReason === 'content-filter') return undefined;
   if (finishReason === 'length') {
-    const limit = maxTokens === undefined ? "the provider's limit of tokens" : `all ${maxTokens} tokens`;
+    const limit = maxTokens === undefined ? "the provider's token limit" : `all ${maxTokens} tokens`;
     return `the model used up ${limit} before it answered, probably on thinking: raise model.maxTokens, or make it think less`;
   }
   return reasoning === undefined

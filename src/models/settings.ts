@@ -25,7 +25,7 @@ const price = z
       .string()
       .regex(/^\d{4}-\d{2}$/, 'use a month such as 2026-11')
       .optional()
-      .describe('Month of the list price, without discounts, if policyloop filled it in'),
+      .describe('Month of the list price (without discounts), if policyloop filled in the price'),
   })
   .describe(
     'Prices to calculate the cost, all in US dollars or all in another currency (default: the list price, for common hosted models)',
@@ -33,16 +33,21 @@ const price = z
 
 const sampling = {
   temperature: z.number().min(0).max(2).optional().describe("Sampling temperature (default: the provider's)"),
-  topP: z.number().gt(0).max(1).optional().describe("Nucleus sampling (default: the provider's)"),
+  topP: z
+    .number()
+    .gt(0)
+    .max(1)
+    .optional()
+    .describe("Total probability of the tokens considered in nucleus sampling (default: the provider's)"),
   format: about(
     '`auto` requests JSON, parameters first, with a schema if the server can enforce one; `json` requires a schema, reason first; `text` requests a line of text',
     z.enum(['auto', 'text', 'json']).default('auto'),
   ),
   concurrency: count(1).default(4).describe('Maximum number of concurrent calls'),
-  timeoutSeconds: positive.default(600).describe('Deadline of one call, including retries'),
+  timeoutSeconds: positive.default(600).describe('Maximum duration of a call, including retries'),
   maxRetries: count(0)
     .default(4)
-    .describe('Maximum number of retries after rate limits, server and network errors'),
+    .describe('Maximum number of retries after a rate limit, server error or network error'),
   requestsPerMinute: about(
     'Maximum requests per minute, including retries, across all runs and tasks of a command (default: unlimited)',
     count(1).optional(),
@@ -73,7 +78,7 @@ export const openaiSchema = z.strictObject({
     z.enum(['none', 'minimal', 'low', 'medium', 'high', 'xhigh']).optional(),
   ),
   extra: about(
-    'Other fields of the request, by the names that the server uses, e.g. `{top_k: 20}`',
+    'Additional fields of the request, named as the server expects, e.g. `{top_k: 20}`',
     z.record(text, z.unknown()).optional(),
   ),
   ...sampling,
@@ -96,15 +101,19 @@ export const ollamaSchema = z.strictObject({
   ),
   keepAlive: text
     .optional()
-    .describe("How long the model stays loaded, e.g. `10m`, or in seconds; '-1': forever"),
+    .describe(
+      "How long the model stays loaded, e.g. '10m' or '600' (seconds); '-1': forever (default: the server's)",
+    ),
   ...sampling,
-  topK: count(0).optional().describe("Only the k most likely tokens; 0: all (top_k; default: the model's)"),
+  topK: count(0)
+    .optional()
+    .describe("Number of most likely tokens to choose from; 0: all (top_k; default: the model's)"),
   minP: about(
-    "Only tokens at least this fraction as likely as the most likely (min_p; default: the model's)",
+    "Minimum probability of a token, as a fraction of the most likely token's (min_p; default: the model's)",
     z.number().min(0).max(1).optional(),
   ),
   repetitionPenalty: about(
-    'Above 1, tokens that have already occurred become less likely, which is bad for numbers (repeat_penalty; default: 1, off)',
+    'Values above 1 make tokens that have already occurred less likely, which is bad for numbers (repeat_penalty; default: 1, off)',
     positive.optional(),
   ),
 });
@@ -113,7 +122,7 @@ export const replayedSchema = z.strictObject({
   provider: z
     .literal('replayed')
     .describe('Replays the replies of an earlier run offline, byte for byte, at no cost'),
-  run: about('Directory of the run; if it has repeats, each replays the one with the same seed', text, {
+  run: about('Directory of the run; if it has repeats, the one with the same seed is replayed', text, {
     format: 'path',
   }),
   onChange: about(
@@ -125,14 +134,14 @@ export const replayedSchema = z.strictObject({
 export const moduleModelSchema = z.strictObject({
   provider: z
     .literal('module')
-    .describe('Your own file that creates the model (short form: `{provider: ./my-model.js}`)'),
-  path: text.describe('Path of the JavaScript file').meta({ format: 'path' }),
+    .describe('A model that your own module creates (short form: `{provider: ./my-model.js}`)'),
+  path: text.describe('Path of the JavaScript or TypeScript file').meta({ format: 'path' }),
   options: z.record(z.string(), z.unknown()).default({}).describe('Options passed to its `create` function'),
 });
 
 export const customModelSchema = z.strictObject({
   provider: z.literal('custom').describe('A model that the calling program passes to `run()`'),
-  id: text.describe('Id of the model'),
+  id: text.describe('Id of the model, as shown in runs'),
 });
 
 export type OpenAIConfig = z.output<typeof openaiSchema>;

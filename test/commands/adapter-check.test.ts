@@ -27,7 +27,7 @@ test('an adapter is explained, and compared with the model that it names', async
   // Rank 4, three layers; q_proj is 64 × 64 and down_proj 64 × 160.
   expect(text).toMatch(/^parameters +4224, F32, 16\.9 kB$/m);
   expect(text).toContain(`base        ${model}`);
-  expect(text).toMatch(/^fits +yes: compared with .*llama3-rope-bf16$/m);
+  expect(text).toMatch(/^fits +yes \(checked against .*llama3-rope-bf16\)$/m);
   expect(text).toMatch(/^verdict +can be used with llama3-rope-bf16$/m);
 });
 
@@ -52,7 +52,7 @@ test('quantization applies only to models', async () => {
 test('a given base rules; one that does not fit is a problem', async () => {
   const { code, text } = await check(adapter, { base: referenceDirectory('qwen3-fp32') });
   expect(code).toBe(1);
-  expect(text).toMatch(/^fits +no: compared with .*qwen3-fp32$/m);
+  expect(text).toMatch(/^fits +no \(checked against .*qwen3-fp32\)$/m);
   expect(text).toMatch(/^verdict +can't be used as it is$/m);
   expect(text).toMatch(/belongs to another model/);
   const missing = await check(adapter, { base: '/nowhere' });
@@ -65,7 +65,7 @@ test('a base that is not here is not guessed', async () => {
   cpSync(join(model, 'adapter-after-12-steps'), copy, { recursive: true });
   const { code, text } = await check(copy);
   expect(code).toBe(0);
-  expect(text).toMatch(/^fits +not compared: name the directory of its model with --base$/m);
+  expect(text).toMatch(/^fits +not checked; pass the directory of the base model with --base$/m);
   expect(text).toMatch(/^verdict +can be read$/m);
 });
 

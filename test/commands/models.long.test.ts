@@ -33,7 +33,7 @@ test('a sound model is explained on one screen', async () => {
   );
   expect(text).toMatch(/^context +512 tokens/m);
   expect(text).toMatch(/^template +chat_template\.jinja, accepts a system message$/m);
-  expect(text).toMatch(/^tokenizer +tokenizer\.json, an answer ends at token \d/m);
+  expect(text).toMatch(/^tokenizer +tokenizer\.json; an answer ends at token \d/m);
   expect(text).toMatch(/^devices +cpu.*; auto selects \w+$/m);
   expect(text).toMatch(/^verdict +can be run$/m);
   expect(text.split('\n').length).toBeLessThan(20);

@@ -87,9 +87,9 @@ describe('a replayed model', () => {
     [
       'another line',
       [{ role: 'system', content: 'You improve parameters.\nCarefully.' }, messages[1]!],
-      'Message 1 (system), line 2: recorded no such line, now “Carefully.”',
+      'Message 1 (system), line 2: added “Carefully.”',
     ],
-    ['a message fewer', [messages[0]!], 'Message 2: recorded user, now none'],
+    ['a message fewer', [messages[0]!], 'Message 2 (user) was removed'],
     [
       'a far end',
       [messages[0]!, { role: 'user', content: `Propose two numbers${'.'.repeat(500)}` }],

@@ -109,7 +109,7 @@ function failureOf(reply: Reply): TryFailure {
   const { status, headers, body } = reply;
   const error = refusalIn(body);
   const redirect =
-    headers.location === undefined ? '' : `, redirects to ${headers.location}: use that URL instead`;
+    headers.location === undefined ? '' : ` (redirects to ${headers.location}; use that URL instead)`;
   const message = `HTTP ${status}${redirect}${error.message === '' ? '' : `: ${error.message}`}`;
   const afterMs = retryAfter(headers);
   const sentAt = Date.parse(headers.date ?? '');
@@ -160,7 +160,7 @@ const networkProblems: Readonly<Record<string, string>> = {
   EPIPE: 'the connection was dropped',
   ENOTFOUND: 'there is no such host',
   EAI_AGAIN: 'the host name could not be looked up',
-  ETIMEDOUT: 'the host does not answer',
+  ETIMEDOUT: 'the connection timed out',
 };
 
 function networkFailure(url: URL, error: Error & { code?: unknown }, isConnected: boolean): TryFailure {

@@ -56,8 +56,8 @@ export function openaiServer(access: OpenAIAccess, env: CommandContext['env']): 
     throw new UserError({
       field: 'model.apiKeyEnv',
       value: apiKeyEnv,
-      message: `the API key is missing: the environment variable ${apiKeyEnv} is not set, or empty`,
-      remedy: `export ${apiKeyEnv}=… (any value for a server that needs no key), or set model.apiKeyEnv to the variable that contains the key`,
+      message: `the API key is missing: the environment variable ${apiKeyEnv} is not set or is empty`,
+      remedy: `export ${apiKeyEnv}=… (any value for a server that needs no key), or set model.apiKeyEnv to the name of the variable that contains the key`,
     });
   return {
     baseUrl,

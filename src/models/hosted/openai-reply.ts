@@ -68,7 +68,7 @@ export function readChatCompletion(response: unknown): ChatCompletion {
   const error = serverError(JSON.stringify(body) ?? '');
   const { message, status } = error;
   if (status !== undefined)
-    throw new TryFailure(kindOf(status, error), `error ${status} with HTTP 200: ${message}`);
+    throw new TryFailure(kindOf(status, error), `the server sent error ${status} with HTTP 200: ${message}`);
   if (parsed.success) return parsed.data;
   // LM Studio responds like this to a wrong path.
   if (/unexpected endpoint/i.test(message)) throw new TryFailure('not-found', message);

@@ -112,7 +112,9 @@ export function createOpenAI(config: OpenAIConfig, env: CommandContext['env'], w
       const [asked, given] = [seeds.length, response.choices.length];
       const warnings = [
         ...(dialect.refused.has('seed') ? [seedWarning] : []),
-        ...(given > asked ? [`the server sent ${given} completions, but ${asked} were requested`] : []),
+        ...(given > asked
+          ? [`the server sent ${given} completions instead of ${asked}; the others are ignored`]
+          : []),
       ];
       const completions = completionsOf({ ...response, choices: response.choices.slice(0, asked) }, sent, {
         latencyMs: outcome.latencyMs,
@@ -211,7 +213,7 @@ function hintFor(
       return hasImages ? 'the request contains pictures: check that the model can read them' : undefined;
     }
     case 'too-long':
-      return 'show less (memory.tokens, memory.best, memory.recent; in a play, policy.historyTokens), lower model.maxTokens, or serve the model with a larger context';
+      return 'shorten the prompt (memory.tokens, memory.best, memory.recent; in a play, policy.historyTokens), lower model.maxTokens, or serve the model with a larger context';
     case 'authentication':
       if (/can only afford|fewer max_tokens/.test(message)) return 'lower model.maxTokens, or add credit';
       return /quota|credit|balance|billing/i.test(message)
@@ -219,8 +221,8 @@ function hintFor(
         : `check the key in ${config.apiKeyEnv}`;
     case 'not-found': {
       const base = `${baseUrl.origin}${baseUrl.pathname}`;
-      const also = prefix === '' ? '' : `, and ${base.replace(/\/$/, '')}${prefix}`;
-      return `check model.name, and model.baseUrl (${base}${also})`;
+      const also = prefix === '' ? '' : ` and ${base.replace(/\/$/, '')}${prefix}`;
+      return `check model.name and model.baseUrl (tried: ${base}${also})`;
     }
     default:
       return undefined;

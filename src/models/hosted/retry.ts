@@ -205,7 +205,7 @@ class Tries<T> {
     const most = isNobody ? (this.#elapsedMs > longestFirstTryMs ? 0 : 1) : policy.maxRetries;
     if (retries >= Math.min(most, policy.maxRetries))
       return retries === 0 ? '' : ` (after ${retries} ${retries === 1 ? 'retry' : 'retries'})`;
-    if ((await mayTryAgain?.(kind)) === false) return ' (a limit allows no further attempt)';
+    if ((await mayTryAgain?.(kind)) === false) return ' (the limits of the run allow no further attempt)';
     if (this.#elapsedMs + waitMs < policy.timeoutSeconds * 1000) return undefined;
     return ` (the next attempt would start after the deadline of ${policy.timeoutSeconds} s)`;
   }

@@ -57,7 +57,7 @@ export const deviceSchema = z.enum(['auto', ...devices]);
 
 /** Optional rather than empty by default, so that runs from earlier versions can be resumed. */
 export const ignoreKeysSchema = about(
-  'Unknown keys of config.json, adapter_config.json or GGUF metadata to ignore because they change nothing; dots address nested keys of JSON files',
+  'Unknown keys in config.json, adapter_config.json or GGUF metadata that change nothing and can be ignored; dots address nested keys of JSON files',
   z.array(z.string().min(1)).optional(),
 );
 
@@ -66,7 +66,7 @@ export const localSchema = z.strictObject({
     .literal('local')
     .describe('A Hugging Face model directory or GGUF file, run on this machine with onnxruntime'),
   path: about(
-    'Hugging Face directory (docs/local-models.md lists the families) or GGUF file; `ollama:NAME:TAG` or `hf:ORG/NAME[:FILE.gguf]` for a model in those stores; `package:` with a path in the package (default: the embedded model)',
+    'Hugging Face directory (docs/local-models.md lists the families) or GGUF file; `ollama:NAME:TAG` in Ollama’s store; `hf:ORG/NAME[:FILE.gguf]` in the Hugging Face cache; `package:PATH` in this package (default: the embedded model)',
     z.string().default(embeddedModel),
     { format: 'path' },
   ),
@@ -86,7 +86,7 @@ export const localSchema = z.strictObject({
   ),
   threads: count(1).optional().describe('Processor threads (default: the number of idle physical cores)'),
   batch: about(
-    'Maximum number of calls that the model answers together, from several runs (`--jobs`) or agents; only on the processor (default: 1)',
+    'Maximum number of calls answered in one batch, from several runs (`--jobs`) or agents; only on the processor (default: 1)',
     count(1).max(64).optional(),
   ),
   contextTokens: count(16)
@@ -102,16 +102,20 @@ export const localSchema = z.strictObject({
     .gt(0)
     .max(1)
     .optional()
-    .describe("Nucleus sampling (default: 1; for `format: text`, the model's)"),
+    .describe(
+      "Total probability of the tokens considered in nucleus sampling (default: 1; for `format: text`, the model's)",
+    ),
   topK: count(0)
     .optional()
-    .describe("Only the k most likely tokens; 0: all (default: 0; for `format: text`, the model's)"),
+    .describe(
+      "Number of most likely tokens to choose from; 0: all (default: 0; for `format: text`, the model's)",
+    ),
   minP: about(
-    "Only tokens at least this fraction as likely as the most likely (default: 0; for `format: text`, the model's)",
+    "Minimum probability of a token, as a fraction of the most likely token's (default: 0; for `format: text`, the model's)",
     z.number().min(0).lt(1).optional(),
   ),
   repetitionPenalty: about(
-    "Above 1, tokens that have already occurred become less likely (default: 1; for `format: text`, the model's)",
+    "Values above 1 make tokens that have already occurred less likely (default: 1; for `format: text`, the model's)",
     z.number().positive().optional(),
   ),
   heatAfterRepeat: about(

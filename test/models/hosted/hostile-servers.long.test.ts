@@ -53,7 +53,7 @@ describe('more choices than were asked for', () => {
     expect(entries.filter(({ iteration }) => iteration > 0)).toHaveLength(2 * candidates);
     expect(events.filter(({ kind }) => kind === 'warning')).toContainEqual({
       kind: 'warning',
-      message: expect.stringContaining(`sent 7 completions, but ${candidates} were requested`),
+      message: expect.stringContaining(`sent 7 completions instead of ${candidates}`),
     });
   });
 });

@@ -339,7 +339,7 @@ describe('a base URL without a version', () => {
     servers.push(server);
     const call = ask(createModel(openaiConfig({ baseUrl: `${server.url}/api` }), {}), messages, options);
     await expect(call).rejects.toThrow(
-      `Not Found; check model.name, and model.baseUrl (${server.url}/api, and ${server.url}/api/v1)`,
+      `Not Found; check model.name and model.baseUrl (tried: ${server.url}/api and ${server.url}/api/v1)`,
     );
   });
 });

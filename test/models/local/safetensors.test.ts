@@ -52,12 +52,8 @@ test('a symbolic link is followed to its file', () => {
 });
 
 test.each([
-  [
-    'a Git LFS pointer',
-    Buffer.from('version https://git-lfs.github.com/spec/v1\n'),
-    /header is longer than the file/,
-  ],
-  ['an empty file', Buffer.alloc(0), /header is longer/],
+  ['a Git LFS pointer', Buffer.from('version https://git-lfs.github.com/spec/v1\n'), /header is cut off/],
+  ['an empty file', Buffer.alloc(0), /header is cut off/],
   ['a download that was cut', safetensors({ w: two }, new Uint8Array(4)), /beyond the end/],
   ['a shape that disagrees', safetensors({ w: { ...two, shape: [3] } }, new Uint8Array(8)), /requires 12/],
   [

@@ -145,7 +145,7 @@ function requireCharacters(characters: string, { bytes, byFirst }: ConstraintVoc
   if (missing.length === 0) return;
   throw new UserError({
     field: 'model.format',
-    message: `the model's tokenizer has no token for ${missing.map((c) => JSON.stringify(c)).join(', ')} alone`,
+    message: `the model's tokenizer has no single-character token for ${missing.map((c) => JSON.stringify(c)).join(', ')}`,
     remedy: 'set model.format to text',
   });
 }

@@ -132,7 +132,9 @@ const remedies: Readonly<Record<Device, string>> = {
   cpu: 'reinstall onnxruntime-node',
   cuda: `install an NVIDIA driver, CUDA 12 and cuDNN 9, then run \`${install}\`; webgpu needs only the driver`,
   webgpu:
-    "install the graphics card's driver and the Vulkan loader (Debian, Ubuntu: libvulkan1, and mesa-vulkan-drivers or NVIDIA's driver), or use cpu",
+    process.platform === 'linux'
+      ? "install the graphics card's driver and the Vulkan loader (Debian, Ubuntu: libvulkan1, and mesa-vulkan-drivers or NVIDIA's driver), or use cpu"
+      : "install the graphics card's driver, or use cpu",
   dml: 'use webgpu or cpu',
   coreml: 'use webgpu (which uses Metal on a Mac) or cpu',
 };

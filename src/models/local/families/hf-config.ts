@@ -274,7 +274,9 @@ function refuseUnsupported(config: HfConfig, name: string, family: Family, file:
 function readLayers(config: HfConfig, family: Family, headDim: number, file: string): LayerConfig[] {
   const count = config.num_hidden_layers;
   if (config.layer_types && config.layer_types.length !== count)
-    throw unsupported(file, 'layer_types', config.layer_types, [`a list of ${count} types`]);
+    throw unsupported(file, 'layer_types', config.layer_types, [
+      `a list with one type for each of the ${count} layers`,
+    ]);
   const window = family.windowed?.(config) ? (config.sliding_window ?? undefined) : undefined;
   const ropeFamily = {
     headDim,

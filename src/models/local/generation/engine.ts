@@ -126,7 +126,7 @@ export async function loadEngine(settings: LoadSettings): Promise<Engine> {
         throw new RequestError(
           `an answer ${grammar === undefined ? '' : `of ${plural(grammar.labels.length, 'number')} `}may need ${plural(constraint.answerTokens, 'token')}, ` +
             `but only ${maxTokens} are allowed: ` +
-            (room < job.maxTokens ? 'shorten the prompt' : 'raise model.maxTokens'),
+            (room < job.maxTokens ? 'shorten the prompt' : 'raise the token limit (model.maxTokens)'),
         );
       // The caller's settings take precedence, then the publisher's, then plain sampling.
       const sampling = valuesOf(samplingOf(defaults, [{ from: 'the call', sampling: job.sampling }]));

@@ -2,6 +2,7 @@
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { UserError } from '../../../base/errors.js';
+import { plural } from '../../../format/numbers.js';
 import { readJson } from '../../../storage/files.js';
 import { type AdapterConfig, loraScale, parseAdapterConfig } from '../weights/adapter-config.js';
 import type { DecoderConfig, Recurrence } from '../weights/decoder-config.js';
@@ -193,7 +194,7 @@ function changeOf(
     if (tensor.shape.length !== dimensions || tensor.shape[at] !== size)
       throw wrong(
         tensor,
-        `has the shape [${tensor.shape.join(', ')}], but must have ${size} in dimension ${at + 1} of ${dimensions}`,
+        `has the shape [${tensor.shape.join(', ')}], but must have ${plural(dimensions, 'dimension')}, with size ${size} in dimension ${at + 1}`,
       );
   };
   fits(a, 0, rank, 2);

@@ -69,7 +69,7 @@ function writableFolder(folders: readonly string[]): string {
   }
   throw new UserError({
     field: 'model.quantization',
-    message: `can’t create a folder for the quantised weights (${messageOf(failure)})`,
+    message: `no folder for the quantised weights is writable (${messageOf(failure)})`,
     alternatives: folders,
     remedy: 'make one of these folders writable',
   });

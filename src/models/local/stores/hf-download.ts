@@ -173,7 +173,7 @@ const strange = ({ HF_ENDPOINT: given }: Variables, url: string, what: string) =
   new UserError({
     field: given ? 'HF_ENDPOINT' : 'model',
     value: url,
-    message: `this is not a response from a model hub: ${what}`,
+    message: `the model hub sent an unusable response: ${what}`,
     remedy: given
       ? 'unset HF_ENDPOINT, or set it to a server that you trust'
       : 'check whether a proxy or firewall replaces responses, or set HF_ENDPOINT to a server that you trust',

@@ -102,13 +102,13 @@ export function adapterRows({ base, adapter, fit, problems }: AdapterSummary): (
     const others = otherScales.length === 0 ? '' : `, some modules by ${otherScales.map(short).join(', ')}`;
     rows.push(['adapter', `${kind} of rank ${rank}, alpha ${alpha}: scaled by ${short(scale)}${others}`]);
     const counts = Object.entries(modules).map(([name, layers]) => `${layers} ${name}`);
-    rows.push(['modules', counts.join(', ') || 'none: it changes nothing']);
+    rows.push(['modules', counts.join(', ') || 'none, so the adapter changes nothing']);
     rows.push(['parameters', `${formatCount(parameters)}, ${dtypes.join(' and ')}, ${formatBytes(bytes)}`]);
     rows.push(['base', base ?? '(the adapter names none)']);
   }
-  if (fit !== undefined) rows.push(['fits', `${fit.fits ? 'yes' : 'no'}: compared with ${fit.model}`]);
+  if (fit !== undefined) rows.push(['fits', `${fit.fits ? 'yes' : 'no'} (checked against ${fit.model})`]);
   else if (adapter !== undefined)
-    rows.push(['fits', 'not compared: name the directory of its model with --base']);
+    rows.push(['fits', 'not checked; pass the directory of the base model with --base']);
   rows.push(['verdict', verdict(problems, fit)]);
   return rows;
 }

@@ -59,7 +59,7 @@ export async function modelSummary(
       file: report.tokenizer.templateFile,
       message: 'the chat template refuses system messages, but every prompt of an experiment has one',
       remedy:
-        'write a chat_template.jinja that puts the system message before the first user message, if the model was trained that way',
+        'write a chat_template.jinja that puts the system message before the first user message, if the model was trained with such prompts',
     });
   const generation = report.config && attempt(() => readGenerationDefaults(directory), problems);
   const devices = await findDevices().catch((error: unknown) => {
@@ -136,7 +136,7 @@ export function modelRows(facts: ModelSummary): (readonly [string, string])[] {
   }
   if (config !== undefined && memory !== undefined) {
     const sizes = Object.entries(memory.weights).map(([name, bytes]) => `${formatBytes(bytes)} (${name})`);
-    rows.push(['memory', `${sizes.join(', ')} of weights, and about 200 MB for the program`]);
+    rows.push(['memory', `${sizes.join(', ')} for the weights; about 200 MB more for the program`]);
     const full = formatBytes(memory.contextToken * config.contextTokens);
     rows.push([
       'context',
@@ -149,7 +149,7 @@ export function modelRows(facts: ModelSummary): (readonly [string, string])[] {
     const ends = [...new Set([...stated, ...tokenizer.eosTokens])];
     rows.push([
       'tokenizer',
-      `${basename(tokenizer.file)}, an answer ends at token ${ends.join(' or ') || '(none)'}`,
+      `${basename(tokenizer.file)}; ${ends.length === 0 ? 'no end token' : `an answer ends at token ${ends.join(' or ')}`}`,
     ]);
   }
   if (sampling !== undefined)
@@ -170,7 +170,7 @@ export function modelRows(facts: ModelSummary): (readonly [string, string])[] {
 function architectureText(config: DecoderConfig): string {
   const { architecture, layers, hidden, heads, kvHeads, tied } = config;
   return (
-    `${architecture}, ${layers.length} layers of width ${hidden}, ${heads} heads with ${kvHeads} for keys and values` +
+    `${architecture}, ${plural(layers.length, 'layer')} of width ${hidden}, ${plural(heads, 'attention head')} (${kvHeads} for keys and values)` +
     (tied ? ', output layer shared with the embedding' : '')
   );
 }

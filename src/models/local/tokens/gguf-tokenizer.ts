@@ -52,7 +52,10 @@ export function ggufTokenizerJson(gguf: GgufFile): Record<string, unknown> {
     value: model ?? null,
     message: model === undefined ? 'this file has no tokenizer' : 'this kind of tokenizer is not supported',
     alternatives: ['gpt2', 'llama', 'gemma4'],
-    remedy: 'use a complete GGUF file, including the tokenizer, or serve it with llama-server or Ollama',
+    remedy:
+      model === undefined
+        ? 'use a complete GGUF file, including the tokenizer'
+        : 'serve this model with llama-server or Ollama and use the provider `openai` or `ollama`',
   });
 }
 
@@ -176,7 +179,7 @@ function texts(gguf: GgufFile, name: string): readonly string[] {
   const values = gguf.metadata.get(`tokenizer.ggml.${name}`);
   if (Array.isArray(values) && values.length > 0 && values.every((value) => typeof value === 'string'))
     return values;
-  throw missing(gguf, name, 'a list of strings');
+  throw missing(gguf, name, 'a non-empty list of strings');
 }
 
 function numbers(gguf: GgufFile, name: string, count: number): readonly number[] | undefined {
@@ -187,10 +190,17 @@ function numbers(gguf: GgufFile, name: string, count: number): readonly number[]
   throw missing(gguf, name, `a list of ${count} numbers, one per token`);
 }
 
-const missing = ({ file, metadata }: GgufFile, name: string, what: string) =>
-  new UserError({
-    file,
-    field: `tokenizer.ggml.${name}`,
-    message: metadata.has(`tokenizer.ggml.${name}`) ? `is not ${what}` : `is missing: ${what} is needed`,
-    remedy: 'use a complete GGUF file, including the tokenizer',
-  });
+function missing({ file, metadata }: GgufFile, name: string, what: string): UserError {
+  const field = `tokenizer.ggml.${name}`;
+  return metadata.has(field)
+    ? new UserError({
+        ...{ file, field },
+        message: `must be ${what}`,
+        remedy: 'use a different GGUF file of this model',
+      })
+    : new UserError({
+        ...{ file, field },
+        message: `is missing, but the tokenizer needs ${what}`,
+        remedy: 'use a complete GGUF file, including the tokenizer',
+      });
+}

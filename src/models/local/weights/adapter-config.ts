@@ -65,7 +65,7 @@ export function parseAdapterConfig(
   const harmless = {
     ...harmlessAdapterKeys,
     ...(isOfGpt2(fields.target_modules) && {
-      fan_in_fan_out: 'states how the base’s files store its matrices',
+      fan_in_fan_out: 'states how the matrices of the base model are stored',
     }),
   };
   refuseUnknownKeys(fields, { read: Object.keys(schema.shape), harmless }, file);

@@ -109,7 +109,7 @@ function numberReader(gguf: GgufFile, architecture: string): (key: string) => nu
       file,
       field: `${architecture}.${key}`,
       value: Array.isArray(given) ? given.slice(0, 4) : (given ?? null),
-      message: given === undefined ? 'is missing' : 'is not a number that is the same for all layers',
+      message: given === undefined ? 'is missing' : 'must be the same number for all layers',
       remedy: 'use a different file of this model, or serve it with llama-server or Ollama',
     });
   };
@@ -182,7 +182,7 @@ function refuseOtherWidths({ metadata, file }: GgufFile, architecture: string, h
       field: `${architecture}.${name}`,
       value,
       message: 'this width is not supported',
-      alternatives: [`${headDim}, the width of a head`],
+      alternatives: [`${headDim} (the width of a head)`],
     });
   }
 }

@@ -68,7 +68,7 @@ function splitOf(first: GgufFile): readonly GgufFile[] {
     if (!existsSync(part))
       throw new UserError({
         file: first.file,
-        message: `its other part ${name} is missing`,
+        message: `the part ${name} of this split file is missing`,
         remedy: 'download all parts into the same directory',
       });
     return name === path.basename(first.file) ? first : readOne(part);
@@ -212,7 +212,7 @@ function sizeOf({ name, shape, type }: TensorInfo, file: string): { dtype: strin
       value: foreignTypes[type] ?? type,
       message: foreignTypes[type]
         ? 'tensors of this type are not supported'
-        : 'the tensor type with this number is unknown',
+        : 'this is not the number of a known tensor type',
       alternatives: blockTypes.map((block) => block.dtype),
       remedy:
         'use a different file of the model, e.g. Q4_K_M or Q8_0, or serve this one with llama-server or Ollama',
@@ -265,7 +265,7 @@ class HeadReader {
   }
 
   text(): string {
-    return this.bytes(this.count('bytes in a text', most.text, 1)).toString('utf8');
+    return this.bytes(this.count('bytes of text', most.text, 1)).toString('utf8');
   }
 
   /** Reads the number of items that follow. Each takes at least `bytesOfEach` bytes of the rest of the file. */

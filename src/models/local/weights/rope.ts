@@ -163,7 +163,9 @@ export function readRope(config: RopeConfig, layerType: string, family: RopeFami
       const factors = (name: 'short_factor' | 'long_factor') => {
         const list = section[name] ?? missing(file, `${field}.${name}`, stated);
         if (list.length === width / 2) return list;
-        throw unsupported(file, `${field}.${name}`, `${list.length} numbers`, [`a list of ${width / 2}`]);
+        throw unsupported(file, `${field}.${name}`, `${list.length} numbers`, [
+          `a list of ${width / 2} numbers`,
+        ]);
       };
       const factor = section.factor ?? config.max_position_embeddings / originalContext;
       const usual = factor <= 1 ? 1 : Math.sqrt(1 + Math.log(factor) / Math.log(originalContext));

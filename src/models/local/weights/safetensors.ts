@@ -56,7 +56,7 @@ export function readSafetensors(file: string): SafetensorsFile {
     const prefix = readBytes(descriptor, 0, 8);
     const headerLength = prefix.length < 8 ? Number.NaN : Number(prefix.readBigUInt64LE());
     if (!(headerLength <= maxHeaderBytes && 8 + headerLength <= size))
-      throw broken(file, 'its header is longer than the file or than 100 MB');
+      throw broken(file, 'its header is cut off, or longer than 100 MB');
     const header = parseHeader(file, readBytes(descriptor, 8, headerLength).toString('utf8'));
     const dataStart = 8 + headerLength;
     const { __metadata__: metadata, ...entries } = header;

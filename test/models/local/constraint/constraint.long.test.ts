@@ -162,5 +162,7 @@ test('a tokenizer without single characters is refused', () => {
   };
   const poor = constraintVocabulary(lacking, 512, eos);
   const grammar = answerGrammar({ count: 1, kind: 'float', low: 0, high: 1, decimals: 1 });
-  expect(() => createConstraint(grammar, poor, false)).toThrow(/model\.format[\s\S]*no token for/);
+  expect(() => createConstraint(grammar, poor, false)).toThrow(
+    /model\.format[\s\S]*no single-character token for/,
+  );
 });

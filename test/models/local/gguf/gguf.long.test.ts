@@ -168,20 +168,20 @@ describe('files that are wrong', () => {
     'big-endian': [patched((bytes) => bytes.swap32().write('GGUF')), /big-endian/],
     'version 1': [ggufBytes(metadata, tensors, { version: 1 }), /version 1 of the format/],
     'version 99': [ggufBytes(metadata, tensors, { version: 99 }), /version 99 of the format/],
-    '1e9 tensors': [ggufBytes(metadata, tensors, { tensors: 1_000_000_000 }), /states 1000000000 tensors/],
-    '2^60 tensors': [ggufBytes(metadata, tensors, { tensors: huge }), /states .* tensors/],
-    '2^60 pairs': [ggufBytes(metadata, tensors, { pairs: huge }), /states .* pairs/],
+    '1e9 tensors': [ggufBytes(metadata, tensors, { tensors: 1_000_000_000 }), /declares 1000000000 tensors/],
+    '2^60 tensors': [ggufBytes(metadata, tensors, { tensors: huge }), /declares .* tensors/],
+    '2^60 pairs': [ggufBytes(metadata, tensors, { pairs: huge }), /declares .* pairs/],
     'more tensors than there are': [ggufBytes(metadata, tensors, { tensors: 40 }), /GGUF file/],
-    'cut in the metadata': [good.subarray(0, 300), /GGUF file: it (ends|states)/],
+    'cut in the metadata': [good.subarray(0, 300), /GGUF file: it (ends|declares)/],
     'cut in the tensor infos': [good.subarray(0, infoOf('blk.0.ffn_up.weight')), /GGUF file/],
     'cut in the data': [good.subarray(0, good.length - 4096), /reaches beyond the end of the file/],
-    'a huge text': [patched((bytes) => bytes.writeBigUInt64LE(huge, 24)), /states .* bytes in a text/],
+    'a huge text': [patched((bytes) => bytes.writeBigUInt64LE(huge, 24)), /declares .* bytes of text/],
     'a huge array': [
       value(
         'tokenizer.ggml.scores',
         Buffer.concat([Buffer.from([9, 0, 0, 0, 6, 0, 0, 0]), Buffer.from(BigUint64Array.of(huge).buffer)]),
       ),
-      /states .* values of "tokenizer\.ggml\.scores"/,
+      /declares .* values of "tokenizer\.ggml\.scores"/,
     ],
     'arrays of arrays': [
       value('general.x', Buffer.from([9, 0, 0, 0, 9, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0])),
@@ -190,7 +190,7 @@ describe('files that are wrong', () => {
     'an unknown kind of value': [value('general.x', Buffer.from([77, 0, 0, 0])), /unknown type 77/],
     'an unknown tensor type': [
       withFirst({ dtype: '99' }),
-      /token_embd.*type with this number is unknown[\s\S]*99/,
+      /token_embd.*not the number of a known tensor type[\s\S]*99/,
     ],
     'a type that can’t be run': [withFirst({ dtype: '19' }), /token_embd.*not supported[\s\S]*IQ1_S/],
     'no dimensions': [patched((bytes) => bytes.writeUInt32LE(0, infoOf(first.name))), /0 dimensions/],
@@ -286,7 +286,7 @@ describe('files that are wrong', () => {
     expect(() => openGguf(parts[1]!)).toThrow(/lacks the metadata[\s\S]*split-00001-of-00002\.gguf/);
     const alone = path.join(folder, 'lonely-00001-of-00002.gguf');
     copyFileSync(parts[0]!, alone);
-    expect(() => openGguf(alone)).toThrow(/other part lonely-00002-of-00002\.gguf is missing/);
+    expect(() => openGguf(alone)).toThrow(/part lonely-00002-of-00002\.gguf of this split file is missing/);
   });
 
   it('a file that is cut after it was read is read again', () => {

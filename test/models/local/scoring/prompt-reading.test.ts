@@ -82,7 +82,9 @@ it('a prompt of millions of characters is refused before its tokens are counted'
     await expect(engine.generate({ ...job, prompt }, hooks)).rejects.toMatchObject({
       ...{
         kind: 'too-long',
-        message: expect.stringMatching(/the context only holds \d+ tokens, answer included: show less/),
+        message: expect.stringMatching(
+          /the context only holds \d+ tokens, answer included: shorten the prompt/,
+        ),
       },
     });
   expect(performance.now() - started).toBeLessThan(3000);

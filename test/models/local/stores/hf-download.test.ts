@@ -256,7 +256,7 @@ describe('a hub that can’t be trusted', () => {
     twist = (kind, body) => (kind === 'revision' ? { ...(body as object), sha: outsideCache } : body);
     redirects = true;
     await expect(pull(args('hf:org/tiny'), outside().context)).rejects.toThrow(
-      /not a response from a model hub/,
+      /the model hub sent an unusable response/,
     );
   });
 

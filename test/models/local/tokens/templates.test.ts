@@ -57,14 +57,14 @@ test.each(names)('%s: the text equals that of Transformers', (name) => {
     const ours = render(template, conversation, variables);
     if (typeof text === 'string') expect(ours, conversation).toBe(text);
     // Where Transformers fails, so do we, for the template's own reason.
-    else expect(ours).toEqual({ error: expect.stringMatching(/the chat template can.t render these messages/) });
+    else expect(ours).toEqual({ error: expect.stringMatching(/the chat template can't render/) });
   }
 });
 
 test.each(constructs)('$template is rendered as Transformers does, or refused', ({ template, text }) => {
   const ours = render(template, 'long');
   if (typeof ours === 'string') expect(ours).toEqual(text);
-  else expect(ours.error).toMatch(/not supported|can't be parsed|the chat template can.t render these messages/);
+  else expect(ours.error).toMatch(/not supported|can't be parsed|the chat template can't render/);
 });
 
 test('most constructs are rendered, and what is refused is named', () => {
@@ -73,7 +73,9 @@ test('most constructs are rendered, and what is refused is named', () => {
   );
   expect(refused.length).toBeLessThan(0.4 * constructs.length);
   expect(render('{{ 7 / 2 }}', 'one')).toEqual({ error: expect.stringContaining('the operator `/`') });
-  expect(render("{{ ['a'] }}", 'one')).toEqual({ error: expect.stringContaining('writing list as text') });
+  expect(render("{{ ['a'] }}", 'one')).toEqual({
+    error: expect.stringContaining('a value of type list as text'),
+  });
   expect(render('{{ 1 < 2 < 3 }}', 'one')).toEqual({
     error: expect.stringContaining('a chain of comparisons'),
   });

@@ -34,15 +34,19 @@ function strip(text: string, characters: Value, atStart: boolean, atEnd: boolean
 }
 
 function stringOf(value: Value): string {
-  return typeof value === 'string' ? value : unsupported(`${typeName(value)} in place of a string`);
+  return typeof value === 'string'
+    ? value
+    : unsupported(`a value of type ${typeName(value)} in place of a string`);
 }
 
 function numberOf(value: Value): number {
-  return typeof value === 'number' ? value : unsupported(`${typeName(value)} in place of a number`);
+  return typeof value === 'number'
+    ? value
+    : unsupported(`a value of type ${typeName(value)} in place of a number`);
 }
 
 function ascii(text: string): string {
-  return /^\p{ASCII}*$/u.test(text) ? text : unsupported('`capitalize` or `title` of text beyond ASCII');
+  return /^\p{ASCII}*$/u.test(text) ? text : unsupported('`capitalize` or `title` of non-ASCII text');
 }
 
 const capitalized = (text: string) => text.slice(0, 1).toUpperCase() + text.slice(1).toLowerCase();
@@ -259,7 +263,7 @@ export const functions: ReadonlyMap<string, Value> = new Map([
   [
     'namespace',
     new Callable(({ positional, named }) => {
-      if (positional.length > 0) unsupported('`namespace` of a value');
+      if (positional.length > 0) unsupported('`namespace` with an unnamed argument');
       return new Namespace(new Map(named));
     }),
   ],

@@ -141,9 +141,9 @@ export function renderNode(template: Node, variables: ReadonlyMap<string, Value>
       const object = evaluate(target.object, scope);
       const name = target.property.value;
       if (!(object instanceof Namespace) || object.isPartial || name.startsWith('_'))
-        unsupported(`setting \`.${name}\` of ${typeName(object)}`);
+        unsupported(`an assignment to \`.${name}\` of ${typeName(object)}`);
       object.attributes.set(name, value);
-    } else unsupported(`setting a ${target.type}`);
+    } else unsupported('a `set` whose target is neither a variable nor an attribute');
   }
 
   function macro(node: Extract<Node, { type: 'Macro' }>, scope: Scope): Callable {
@@ -179,7 +179,7 @@ export function renderNode(template: Node, variables: ReadonlyMap<string, Value>
           [...node.value].map(([key, value]) => {
             const name = evaluate(key, scope);
             if (typeof name !== 'string' && typeof name !== 'number')
-              return unsupported(`a key that is ${typeName(name)}`);
+              return unsupported(`a key of type ${typeName(name)}`);
             return [name, evaluate(value, scope)];
           }),
         );
@@ -193,7 +193,7 @@ export function renderNode(template: Node, variables: ReadonlyMap<string, Value>
       case 'CallExpression': {
         const callee = evaluate(node.callee, scope);
         if (callee instanceof Callable) return made(callee.call(given(node.args, scope)));
-        throw new Error(`${typeName(callee)} can't be called`);
+        throw new Error(`a value of type ${typeName(callee)} can't be called`);
       }
       case 'FilterExpression': {
         const operand = evaluate(node.operand, scope);

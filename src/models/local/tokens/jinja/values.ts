@@ -58,7 +58,7 @@ export function unsupported(construct: string): never {
 /** @returns the arguments, in the order of `names` */
 export function bind({ positional, named }: Arguments, names: readonly string[]): readonly Value[] {
   const strange = [...named.keys()].find((name) => names.indexOf(name) < positional.length);
-  if (strange !== undefined) unsupported(`an argument \`${strange}\``);
+  if (strange !== undefined) unsupported(`the argument \`${strange}\``);
   if (positional.length > names.length) unsupported(`a call with ${positional.length} arguments`);
   return names.map((name, i) => (i < positional.length ? positional[i] : named.get(name)));
 }
@@ -84,7 +84,7 @@ export function textOf(value: Value): string {
   if (value === true) return 'True';
   if (value === false) return 'False';
   if (typeof value === 'number') return String(whole(value));
-  return unsupported(`writing ${typeName(value)} as text`);
+  return unsupported(`a value of type ${typeName(value)} as text`);
 }
 
 export function whole(value: number): number {
@@ -109,7 +109,7 @@ function order(a: Value, b: Value): number {
   if (isNumeric(a) && isNumeric(b)) return Number(a) - Number(b);
   // UTF-8 bytes sort by code point, as Python's strings do.
   if (typeof a === 'string' && typeof b === 'string') return Buffer.compare(Buffer.from(a), Buffer.from(b));
-  return unsupported(`comparing ${typeName(a)} with ${typeName(b)}`);
+  return unsupported(`a comparison of ${typeName(a)} with ${typeName(b)}`);
 }
 
 /** The items that a loop over the value visits. */
@@ -119,7 +119,7 @@ export function itemsOf(value: Value): readonly Value[] {
   if (Array.isArray(value)) return value;
   if (value instanceof Map) return [...value.keys()];
   if (value instanceof Generator) return value.take();
-  throw new Error(`${typeName(value)} can't be iterated over`);
+  throw new Error(`a value of type ${typeName(value)} can't be iterated over`);
 }
 
 export function lengthOf(value: Value): number {
@@ -139,7 +139,7 @@ function contains(container: Value, item: Value): boolean {
 export function slice<T>(items: readonly T[], bounds: readonly Value[]): T[] {
   const numbers = bounds.map((bound) => {
     if (bound === undefined || bound === null) return undefined;
-    return typeof bound === 'number' ? bound : unsupported(`slicing by ${typeName(bound)}`);
+    return typeof bound === 'number' ? bound : unsupported(`a slice bound of type ${typeName(bound)}`);
   });
   const step = numbers[2] ?? 1;
   if (step === 0) throw new Error('slice step cannot be zero');
@@ -157,7 +157,8 @@ export function toJson(value: Value, indent = 0, depth = 1): string {
   if (typeof value === 'number')
     return Number.isInteger(value) ? String(whole(value)) : JSON.stringify(value);
   const isList = Array.isArray(value);
-  if (!isList && !(value instanceof Map)) throw new Error(`${typeName(value)} has no JSON form`);
+  if (!isList && !(value instanceof Map))
+    throw new Error(`a value of type ${typeName(value)} has no JSON form`);
   const inner = (item: Value) => toJson(item, indent, depth + 1);
   const items = isList
     ? value.map(inner)
