@@ -115,7 +115,7 @@ function boundFindings({ config, environment: { id, maxSteps } }: Assembly): rea
   return findings;
 }
 
-/** Reports how many episodes a run with racing can take; the actual number depends on the policies. */
+/** Reports the maximum number of episodes with racing, over all repeats; the actual number depends on the policies. */
 function racingFindings({ config, imported, racing }: Assembly): readonly Finding[] {
   if (racing === undefined) return [];
   const { evaluation, repeats, warmup } = config;
@@ -128,7 +128,7 @@ function racingFindings({ config, imported, racing }: Assembly): readonly Findin
   return [
     found(
       'evaluation.racing',
-      `up to ${evaluations * evaluation.episodes} episodes (${plural(evaluations, 'evaluation')} with ${block} to ${evaluation.episodes} episodes each); no episode returns more than ${Number(highest.toPrecision(6))}, and ${lost}`,
+      `up to ${evaluations * evaluation.episodes} episodes${repeats > 1 ? ` in all ${repeats} repeats` : ''} (${plural(evaluations, 'evaluation')} with ${block} to ${evaluation.episodes} episodes each); no episode returns more than ${Number(highest.toPrecision(6))}, and ${lost}`,
     ),
   ];
 }

@@ -36,7 +36,7 @@ export interface StudyPlan<Arm extends StudyArm> extends Plan<StudyRun<Arm['name
   readonly seeds: readonly number[];
 }
 
-/** `counted`: what the factors of the number of runs count. `afterFailure`: see `Plan`. */
+/** `counted`: nouns for the factors of the number of runs. `afterFailure`: see `Plan`. */
 const kinds = {
   controls: {
     counted: ['task', 'baseline', 'seed'],

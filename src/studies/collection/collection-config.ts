@@ -38,7 +38,7 @@ export const tasksSchema = z
         .enum(['seed', 'nothing'])
         .optional()
         .describe(
-          '`seed` gives each run a different `environment.options.seed` (default for `synthetic:` without a seed)',
+          '`seed` gives each run a different `environment.options.seed` (default for `synthetic:` without a seed); `nothing` leaves it unchanged (default otherwise)',
         ),
       accept: acceptanceSchema
         .optional()
