@@ -57,7 +57,7 @@ export function modulesLeftOut({
     {
       field: 'feedback.model',
       value: feedback?.model?.provider === 'module' && feedback.model.path,
-      unknown: 'the vision model of the feedback',
+      unknown: 'the vision model for feedback',
       needed: false,
     },
     {
@@ -104,7 +104,7 @@ export function notChecked({ field, value, unknown }: LeftOut): Finding {
     field,
     value,
     message: `${what} offline, so ${unknown} can't be checked`,
-    remedy: 'if you trust it, run the check without --offline',
+    remedy: 'if you trust this code, run the check without --offline',
   });
 }
 

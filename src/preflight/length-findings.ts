@@ -1,10 +1,12 @@
 /** Checks whether answers fit into `maxTokens`, and prompts into each model's context. */
+
 import type { Config } from '../config/config.js';
 import { visionModelOf } from '../config/feedback.js';
 import { languageModelOf, type SingleModelConfig } from '../config/model.js';
 import type { Assembly } from '../experiment/assemble.js';
 import { criticModelOf } from '../experiment/critic-parts.js';
 import { historyWithin } from '../experiment/proposer.js';
+import { plural } from '../format/numbers.js';
 import { type Finding, found } from './findings.js';
 import type { Contexts, LongestPrompt, PromptForecast, Tokens } from './prompt-forecast.js';
 
@@ -28,7 +30,7 @@ export function lengthFindings(
   contexts: Contexts,
 ): readonly Finding[] {
   const answer =
-    family.description.kind === 'program' ? 'a program' : `${family.parameters.count} parameters`;
+    family.description.kind === 'program' ? 'a program' : plural(family.parameters.count, 'parameter');
   const all = readsOf(config, answer, forecast, contexts);
   const sections = [...new Set(all.map(({ section }) => section))];
   return sections.flatMap((section) => {
@@ -138,9 +140,10 @@ function tooLongFinding(
   const { rejections: _, ...caps } = limits;
   const mayEnd = target !== undefined || Object.keys(caps).length > 0;
   const never = fewest > context && !mayEnd;
+  const whole = prompt.tokens.most + reply.most;
   const length = never
     ? `take at least ${fewest} tokens`
-    : `may take ${prompt.tokens.most + reply.most} tokens, ${corrected} with all corrections`;
+    : `may take ${whole} tokens${corrected > whole ? `, ${corrected} with all corrections` : ''}`;
   return {
     level: never ? 'error' : 'warning',
     field,

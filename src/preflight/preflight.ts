@@ -1,4 +1,5 @@
 /** Checks an assembled config before its run costs anything. `assemble` reports errors in the config's parts. */
+
 import { basename, extname } from 'node:path';
 import type { Problem } from '../base/errors.js';
 import type { Config } from '../config/config.js';
@@ -9,6 +10,7 @@ import { environmentName } from '../environments/catalogue/facts.js';
 import { bestReturn } from '../environments/catalogue/known-bounds.js';
 import { environmentIds, isBuiltInId } from '../environments/catalogue/open.js';
 import type { Assembly } from '../experiment/assemble.js';
+import { plural } from '../format/numbers.js';
 import { embeddedModel } from '../models/local/settings.js';
 import type { PolicyDescription } from '../policies/policy.js';
 import { evaluatedEach } from '../search/settings.js';
@@ -44,9 +46,9 @@ export function preflight(assembly: Assembly, contexts: Contexts = {}): readonly
 function shapeOf(policy: PolicyDescription): string {
   switch (policy.kind) {
     case 'linear':
-      return `${policy.observations} observations${policy.bias ? ' and a bias' : ''} × ${policy.outputs} outputs${policy.projection ? ', in a random subspace' : ''}`;
+      return `${plural(policy.observations, 'observation')}${policy.bias ? ' and a bias' : ''} × ${plural(policy.outputs, 'output')}${policy.projection ? ', in a random subspace' : ''}`;
     case 'mlp':
-      return `${policy.observations} observations → ${policy.hidden.join(' → ')} units (${policy.activation}) → ${policy.outputs} outputs${policy.projection ? ', in a random subspace' : ''}`;
+      return `${plural(policy.observations, 'observation')} → ${policy.hidden.join(' → ')} units (${policy.activation}) → ${plural(policy.outputs, 'output')}${policy.projection ? ', in a random subspace' : ''}`;
     case 'q-table':
       return `${policy.states} states, ${policy.actions.length} actions, form ${policy.form}`;
     case 'program':
@@ -69,7 +71,7 @@ function specFindings({ config, environment, family, prompts }: Assembly): reado
     ),
     found(
       'prompts',
-      `${config.prompts.set}, templates and description (${prompts.description.length} characters) are complete`,
+      `${config.prompts.set}: the templates and the description (${prompts.description.length} characters) are complete`,
     ),
   ];
 }
@@ -113,7 +115,7 @@ function boundFindings({ config, environment: { id, maxSteps } }: Assembly): rea
   return findings;
 }
 
-/** Reports how many episodes a run with racing can take; the actual number depends on the policies. */
+/** Reports the maximum number of episodes with racing, over all repeats; the actual number depends on the policies. */
 function racingFindings({ config, imported, racing }: Assembly): readonly Finding[] {
   if (racing === undefined) return [];
   const { evaluation, repeats, warmup } = config;
@@ -126,7 +128,7 @@ function racingFindings({ config, imported, racing }: Assembly): readonly Findin
   return [
     found(
       'evaluation.racing',
-      `up to ${evaluations * evaluation.episodes} episodes (${evaluations} evaluations of ${block} to ${evaluation.episodes}); no episode returns more than ${Number(highest.toPrecision(6))}, and ${lost}`,
+      `up to ${evaluations * evaluation.episodes} episodes${repeats > 1 ? ` in all ${repeats} repeats` : ''} (${plural(evaluations, 'evaluation')} with ${block} to ${evaluation.episodes} episodes each); no episode returns more than ${Number(highest.toPrecision(6))}, and ${lost}`,
     ),
   ];
 }
@@ -205,7 +207,7 @@ function notationFindings({ critic, model, prompts }: Config): readonly Finding[
             value: critic.prompts,
             message,
             remedy:
-              'set critic.model to another language model or a baseline such as hill-climb, or choose templates in the notation of compact',
+              'set critic.model to another language model or a baseline such as hill-climb, or choose critic templates with the number format of compact',
           }),
         ]
       : []),
@@ -264,7 +266,7 @@ function descriptionProblem(file: string | undefined, id: string): Problem | und
     field: 'prompts.description',
     value: file,
     message: `seems to describe ${other}, but the environment is ${id}`,
-    remedy: 'choose a description of this environment, or omit prompts.description to use the built-in one',
+    remedy: 'choose a description of this environment, or omit prompts.description to use the default one',
   };
 }
 

@@ -7,7 +7,7 @@ import { languageModelOf, type ModelConfig, membersOf, type SingleModelConfig } 
 import type { Assembly } from '../experiment/assemble.js';
 import { criticModelOf } from '../experiment/critic-parts.js';
 import { languageModelIn } from '../experiment/proposer.js';
-import { formatCompact } from '../format/numbers.js';
+import { formatCompact, plural } from '../format/numbers.js';
 import type { PriceConfig } from '../models/settings.js';
 import { sum } from '../statistics/descriptive.js';
 import { type Finding, found } from './findings.js';
@@ -165,15 +165,15 @@ export function estimateRun(
   const estimate = runEstimate(assembly, forecast);
   const { iterations, repeats } = assembly.config;
   if (estimate === undefined)
-    return found('estimate', `${iterations * repeats} iterations; no tokens, no cost`);
+    return found('estimate', `${plural(iterations * repeats, 'iteration')}; no tokens, no cost`);
   const { calls, completionTokens, cost, listed, promptTokens } = estimate;
   const parts = [
-    `${calls.expected} calls (${calls.most} with all corrections)`,
+    `${plural(calls.expected, 'call')} (${calls.most} with all corrections)`,
     `${formatCompact(promptTokens.expected)} tokens in (${formatCompact(promptTokens.most)})`,
     `${formatCompact(completionTokens.expected)} out (${formatCompact(completionTokens.most)})`,
     ...(cost
       ? [
-          `cost ${cost.expected.toPrecision(2)} (${cost.most.toPrecision(2)})${listed === undefined ? '' : ` at the list price of ${listed}`}`,
+          `cost ${cost.expected.toPrecision(2)} (${cost.most.toPrecision(2)})${listed === undefined ? '' : ` at the list prices of ${listed}`}`,
         ]
       : []),
   ];

@@ -150,7 +150,7 @@ function evaluationFindings({ config, imported }: Assembly): readonly Finding[] 
       level: 'error',
       field: 'limits.evaluations',
       value: limits.evaluations,
-      message: `the warm-up takes ${first} and the first iteration ${fewest - first}: the run would stop before its first iteration`,
+      message: `the warm-up takes ${plural(first, 'evaluation')} and the first iteration ${fewest - first}, so the run would stop before its first iteration`,
       remedy: `set limits.evaluations=${fewest} or higher`,
     },
   ];

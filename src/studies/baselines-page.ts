@@ -27,7 +27,7 @@ export function baselinesPage(result: BaselinesResult, shown: Shown): Page {
       kicker: 'controls',
       title: html`Baselines <span class="by">on</span> ${tasks.length > 3 ? plural(tasks.length, 'task') : tasks.join(', ')}`,
       status: shown.status ?? status,
-      state: `${complete} of ${plural(runs.length, 'run')} complete; ${budgetWords(budget)}, seeds ${seeds.join(', ')}`,
+      state: `${complete} of ${plural(runs.length, 'run')} complete; ${budgetWords(budget)}; ${seeds.length === 1 ? 'seed' : 'seeds'} ${seeds.join(', ')}`,
     }),
     sections: sectionsOf(
       [

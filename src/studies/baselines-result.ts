@@ -275,7 +275,7 @@ export function baselineColumns({
 
 function budgetText({ budget, seeds, date, policyloop, status }: BaselinesResult): string {
   const missing = status === 'completed' ? '' : ' Not all runs are complete.';
-  return `Confirmed returns, on seeds that weren't used to choose policies, over ${plural(seeds.length, 'repeat')}. Budget: ${budgetWords(budget)}. Seeds: ${seeds.join(', ')}. policyloop ${policyloop}, ${date.slice(0, 10)}.${missing}`;
+  return `Confirmed returns, on seeds that weren't used to choose policies, over ${plural(seeds.length, 'repeat')}. Budget: ${budgetWords(budget)}. ${seeds.length === 1 ? 'Seed' : 'Seeds'}: ${seeds.join(', ')}. policyloop ${policyloop}, ${date.slice(0, 10)}.${missing}`;
 }
 
 export const budgetWords = ({ iterations, candidates, episodes }: Budget) =>

@@ -5,6 +5,7 @@ import { UserError } from '../base/errors.js';
 import { resolvedYaml } from '../config/load.js';
 import type { Assembly } from '../experiment/assemble.js';
 import { Prompter } from '../experiment/prompter.js';
+import { plural } from '../format/numbers.js';
 import type { ChatMessage } from '../models/language-model.js';
 import { type ParameterSpec, policiesText } from '../policies/policy.js';
 import { evaluationSeeds, warmupGenerator } from '../random/seeds.js';
@@ -64,7 +65,9 @@ export async function dryRun(assembly: Assembly, args: Arguments, context: Comma
   context.print(resolvedYaml(config).trimEnd());
   context.print(`\n# ${environment.id}, ${policiesText(family)}, ${model.id}`);
   if (recorded.entries.length > 0) {
-    context.print(`# prompt of iteration ${iteration}, after ${recorded.entries.length} evaluations`);
+    context.print(
+      `# prompt of iteration ${iteration}, after ${plural(recorded.entries.length, 'evaluation')}`,
+    );
   }
   for (const { role, content } of messages) context.print(`\n--- ${role} ---\n${content}`);
   return 0;
@@ -99,7 +102,7 @@ async function historyOf(
   }
   throw new UserError({
     field: '--history-from',
-    message: `this run has ${other.program === undefined ? `${other.parameters.length} parameters` : 'programs'}, but this policy has ${arePrograms ? 'programs' : `${spec.count} parameters`}`,
+    message: `the policies of this run ${other.program === undefined ? `have ${plural(other.parameters.length, 'parameter')}` : 'are programs'}, but those of the config ${arePrograms ? 'are programs' : `have ${plural(spec.count, 'parameter')}`}`,
     value: historyFrom,
     remedy: 'choose a run with the same environment and policy',
   });

@@ -28,7 +28,7 @@ export function partOf(text: string | undefined): Part | undefined {
   if (index !== undefined && of !== undefined && index < of && of <= mostParts) return { index, of };
   throw new UserError({
     field: '--part',
-    message: 'must be INDEX/PARTS: for four processes, 0/4 to 3/4',
+    message: `must be INDEX/PARTS with at most ${mostParts} parts, e.g. 0/4 to 3/4 for four processes`,
     value: text,
   });
 }

@@ -36,7 +36,7 @@ export interface Plan<Entry extends PlanEntry = PlanEntry> {
   readonly sharesLimits: boolean;
   /** After a failure, runs with the same value of this label are skipped; `others` names the runs that continue. */
   readonly afterFailure?: { readonly label: 'experiment' | 'arm'; readonly others: string };
-  /** The number of runs as a product for display, e.g. `3 × 5: settings, seeds`. */
+  /** The number of runs as a product for display, e.g. `3 settings × 5 seeds`. */
   readonly shape?: string;
   /** Notes about the configs, copied to the log of each run. */
   readonly notes?: readonly string[] | undefined;
@@ -89,10 +89,10 @@ export function refusePersons(plan: Plan): void {
   throw new UserError({
     field: 'feedback.from',
     value: 'person',
-    message: `feedback from a person only works in single runs, not in a plan of ${entries.length} runs: a person's ratings of different runs would influence each other`,
+    message: `only works in single runs, but these are ${entries.length} runs, and a person's ratings of different runs would influence each other`,
     alternatives: ['vision'],
     remedy:
-      'use policyloop run for a single run; or set feedback.from to vision, or turn feedback off with feedback=',
+      'use policyloop run with repeats=1, set feedback.from=vision, or turn feedback off with feedback=',
   });
 }
 

@@ -226,7 +226,7 @@ class Player<Entry extends PlanEntry> {
       });
     this.#context = this.#contextOfRuns(context);
     if (!json && !quiet && plan.kind !== 'repeats') {
-      const before = complete.length > 0 ? `, ${complete.length} of them complete` : '';
+      const before = complete.length > 0 ? `; ${complete.length} already complete` : '';
       const beside = this.#atOnce() > 1 ? `; ${this.#atOnce()} at once` : '';
       const shape = plan.shape === undefined ? '' : ` (${plan.shape})`;
       const place = shownPath(directory, context.cwd);
@@ -288,7 +288,7 @@ class Player<Entry extends PlanEntry> {
   #setJobs(jobs: number): number {
     const was = this.#jobs;
     this.#jobs = jobs;
-    this.#display.note(`now running ${jobs} at once (${was} before)`);
+    this.#display.note(`now running up to ${plural(jobs, 'run')} at once (previously ${was})`);
     this.#fill();
     return was;
   }

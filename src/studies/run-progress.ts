@@ -187,9 +187,12 @@ class RunDisplay {
   }
 
   #confirm({ candidates, episodesEach, of }: Extract<RunEvent, { kind: 'confirmation-started' }>): void {
-    const what =
-      candidates === 1 ? 'the best policy' : `the best ${candidates} policies, then the chosen one`;
-    this.#progress.say(`confirming ${what} on ${plural(episodesEach, 'unseen episode')}`);
+    const on = `on ${plural(episodesEach, 'unseen episode')}`;
+    this.#progress.say(
+      candidates === 1
+        ? `confirming the best policy ${on}`
+        : `confirming the best ${candidates} policies, then the chosen one, ${on} each`,
+    );
     this.#progress.begin({ label: 'confirmation', total: of, lineEvery: 0 });
   }
 

@@ -130,7 +130,9 @@ async function asked(program: string, args: readonly string[]): Promise<string> 
       remedy:
         code === 'ENOENT'
           ? 'run this command on a machine that can submit jobs, or omit --slurm'
-          : 'check the resources requested by slurm.partition, slurm.account, slurm.time and the other keys',
+          : program !== 'sbatch'
+            ? 'repeat the command when Slurm responds again'
+            : 'check the resources requested by slurm.partition, slurm.account, slurm.time and the other keys',
     });
   }
 }

@@ -1,9 +1,11 @@
 /** Plans a study: each of several configs runs with several arms and several seeds. Each run has its own directory. */
+
 import { basename, extname, join } from 'node:path';
 import { UserError } from '../base/errors.js';
 import type { Config } from '../config/config.js';
 import { loadConfig } from '../config/load.js';
 import type { ModelConfig } from '../config/model.js';
+import { plural } from '../format/numbers.js';
 import { repeatSeeds } from '../random/seeds.js';
 import { isBaseline } from '../search/baselines.js';
 import { plainName } from '../storage/files.js';
@@ -34,14 +36,14 @@ export interface StudyPlan<Arm extends StudyArm> extends Plan<StudyRun<Arm['name
   readonly seeds: readonly number[];
 }
 
-/** `counted`: the factors whose product is the number of runs. `afterFailure`: see `Plan`. */
+/** `counted`: nouns for the factors of the number of runs. `afterFailure`: see `Plan`. */
 const kinds = {
   controls: {
-    counted: 'tasks, baselines, seeds',
+    counted: ['task', 'baseline', 'seed'],
     afterFailure: { label: 'experiment', others: 'the other tasks' },
   },
   evaluation: {
-    counted: 'experiments, models, seeds',
+    counted: ['experiment', 'model', 'seed'],
     afterFailure: { label: 'arm', others: 'the other models' },
   },
 } as const;
@@ -71,7 +73,7 @@ export function studyPlan<Arm extends StudyArm>(
     entries,
     sharesLimits: entries.some(({ config }) => config.limits.total !== undefined),
     afterFailure,
-    shape: `${experiments.length} × ${arms.length} × ${seeds.length}: ${counted}`,
+    shape: [experiments, arms, seeds].map(({ length }, i) => plural(length, counted[i]!)).join(' × '),
   };
 }
 

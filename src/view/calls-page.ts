@@ -47,7 +47,7 @@ export async function callsOf({
 }): Promise<Page> {
   const span = requireSpan('span', query.get('span') ?? 'week');
   const until = Number(query.get('until') ?? Number.NaN);
-  if (!(until >= 0 && until <= latestTime)) throw badRequest('must be a time in milliseconds', 'until');
+  if (!(until >= 0 && until <= latestTime)) throw badRequest('must be a Unix time in milliseconds', 'until');
   const { accepts, asked, problems } = parseFilter(query.get('filter') ?? '');
   if (problems.length > 0) throw badRequest(problems.join('; '), 'filter');
   const sources = live.places().flatMap((place): readonly UsageSource[] => {
@@ -81,7 +81,7 @@ ${htmlTable(rows, usageColumns)}
       ],
       [
         'time',
-        span === 'day' ? 'By hour' : 'By day',
+        'Over time',
         !isEmpty && html`<div class="charts">${chartsOf(usage).map((chart) => chartFigure(chart))}</div>`,
       ],
       ['failures', 'Failures', total.failures.size > 0 && failuresOf(usage)],
@@ -96,7 +96,7 @@ function tiles(total: UsageSum): Html {
   return html`<dl class="headline">
 ${tile('Cost', costOf(total) ?? '–', unpriced === 0 ? 'in US dollars, or the currency of model.price' : `excluding ${plural(unpriced, 'call')} without a price`)}
 ${tile('Calls', formatCount(calls), failed === 0 ? 'all answered' : `${formatCount(failed)} without a reply`)}
-${tile('Tokens', formatCompact(tokens), promptTokens === 0 ? 'of replies' : `${formatCompact(promptTokens)} of prompts, ${formatShare(cachedShare)} of them cached`)}
+${tile('Tokens', formatCompact(tokens), promptTokens === 0 ? 'in replies' : `${formatCompact(promptTokens)} in prompts, ${formatShare(cachedShare)} of them cached`)}
 ${!Number.isNaN(median) && tile('Median latency', formatDuration(median), `95 % of calls within ${formatDuration(high)}`)}
 </dl>`;
 }

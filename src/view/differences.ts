@@ -59,7 +59,7 @@ export async function differencesPage(a: Wanted, b: Wanted): Promise<Page> {
   };
 }
 
-const titleOf = ({ name, ...side }: Side) => `${name}, ${placeName(side, side.config)}`;
+const titleOf = ({ name, ...side }: Side) => `${name} (${placeName(side, side.config)})`;
 
 const linkTo = (side: Side): Html =>
   html`<a href="${pageAddress(side.name, `?iteration=${side.iteration}`)}">${titleOf(side)}</a>`;
@@ -128,7 +128,7 @@ function parameters(left: Side, right: Side): Html {
     ],
     { tall: true },
   );
-  return html`<p>${formatCount(changed.length)} of ${plural(all.length, 'parameter')} differ.</p>
+  return html`<p>${formatCount(changed.length)} of ${plural(all.length, 'parameter')} ${changed.length === 1 ? 'differs' : 'differ'}.</p>
 ${changed.length > 0 && table}`;
 }
 

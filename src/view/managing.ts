@@ -71,7 +71,7 @@ export const removeItems = action(
     const places = [...new Set(of)].map(placeOf);
     for (const { item, path } of places) {
       if (options.roots.some((root) => root.path === path))
-        throw badRequest(`${item.name} is the directory that this view shows`, 'of');
+        throw badRequest(`${item.name} can't be removed, because this view shows it`, 'of');
       requireIdle(path);
     }
     // Moving a directory also moves the runs in it.

@@ -136,7 +136,8 @@ const patience = 3;
 /** Pauses, resumes, stops or changes a run. @throws UserError if it isn't running, or a setting can't be changed */
 export const steerRun = action(requestShape, async ({ of, ...asked }, { placeOf }) => {
   const { item, path } = placeOf(of);
-  if (!['run', 'play', 'training'].includes(item.kind)) throw badRequest(`${of} isn't a single run`, 'of');
+  if (!['run', 'play', 'training'].includes(item.kind))
+    throw badRequest(`${of} isn't a single run or training run`, 'of');
   if (
     asked.action === 'set' &&
     item.kind === 'run' &&

@@ -151,7 +151,7 @@ async function watch(response: ServerResponse, { live, query }: Asked): Promise<
   const [names, keys] = [query.getAll('of'), query.getAll('key')];
   if (names.length > mostWatched) throw badRequest(`a page can follow at most ${mostWatched} runs`, 'of');
   if (live.watchers >= mostWatchers)
-    throw new HttpError(503, 'server_error', `${mostWatchers} pages are already open`);
+    throw new HttpError(503, 'server_error', `${mostWatchers} pages are already open, which is the maximum`);
   if (keys.length > mostKeys) throw badRequest(`a list can show at most ${mostKeys} config keys`, 'key');
   if (keys.length > 0) await readAhead(live.places());
   live.watch(response, { names, keys, all: query.has('all') });

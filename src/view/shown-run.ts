@@ -39,7 +39,7 @@ export async function shownRunPage(name: string, path: string): Promise<Page> {
   const page = runPage({ ...runData(run), animations: { episodes: [], files: [] } });
   const figures = [...namedPolicies(recorded.entries, manifest)].map(([entry, title]) => {
     const place = html`<a href="${pageAddress(name, `?iteration=${entry.iteration}`)}">${placeName(entry, config)}</a>`;
-    return { entry, alt: `${title.toLowerCase()} policy, `, title: html`<b>${title}</b>, ${place}` };
+    return { entry, alt: `the ${title.toLowerCase()} policy, `, title: html`<b>${title}</b>, ${place}` };
   });
   const [episodes] = sectionsOf(['episodes', 'Episodes', animations(name, figures, config)]);
   const at = page.sections.findIndex(({ id }) => id === 'curve') + 1;
@@ -166,7 +166,7 @@ function headline(own: readonly BufferEntry[], before: number, calls: number): H
 ${tile('Best mean return', Number.isFinite(best) ? asText(best) : '–', plural(own.length, 'evaluation'))}
 ${Number.isFinite(before) && tile('Previous best', asText(before), best > before ? 'improved' : 'not improved')}
 ${tile('Episodes', formatNumber(episodes), 'played')}
-${tile('Calls', formatNumber(calls), 'model calls')}
+${tile('Calls', formatNumber(calls), 'to models')}
 </dl>`;
 }
 
@@ -196,7 +196,11 @@ export async function episodeSvg(
   const { entries } = readIteration(path, iteration);
   const entry = entries.find((one) => one.iteration === iteration && one.candidate === candidate - 1);
   if (entry === undefined)
-    throw new UserError({ field: 'iteration', value: iteration, message: 'policy not found' });
+    throw new UserError({
+      field: 'iteration',
+      value: iteration,
+      message: `candidate ${candidate} of this iteration was not evaluated`,
+    });
   if (episode > entry.returns.length)
     throw new UserError({
       field: 'episode',

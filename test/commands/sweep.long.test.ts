@@ -294,7 +294,7 @@ it('shares limits over all of its runs', async () => {
 
 it('tells of settings that are one experiment, and how whole numbers are drawn', async () => {
   const { noted } = await sweep(['model.sigma=1,1.0'], { dryRun: true });
-  expect(noted).toContain('sigma-1.0 is the same experiment as sigma-1; both are run');
+  expect(noted).toContain('sigma-1.0 is the same experiment as sigma-1; both will run');
   const drawn = ['memory.best=uniform(1,9)', 'sweep.method=random', 'sweep.samples=3'];
   await expect(sweep(drawn, { dryRun: true })).rejects.toThrow(
     /memory\.best: must be a whole number[\s\S]*for whole numbers, write 1\.\.9/,

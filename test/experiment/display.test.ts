@@ -173,7 +173,7 @@ describe('a run in a pipe', () => {
   it('says that it confirms, and how far that is', () => {
     const noted = shown(undefined);
     expect(noted.slice(-4)).toEqual([
-      'confirming the best 2 policies, then the chosen one on 100 unseen episodes',
+      'confirming the best 2 policies, then the chosen one, on 100 unseen episodes each',
       'confirmation 1/3  mean 454.0  95 % interval 440.0 … 460.0  iteration 4  2 min 20 s left',
       'confirmation 2/3  mean 452.0  95 % interval 440.0 … 460.0  iteration 2  1 min 10 s left',
       'confirmation 3/3  confirmed 454.0  95 % interval 440.0 … 460.0  iteration 4',

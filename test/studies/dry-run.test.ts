@@ -78,7 +78,7 @@ it('refuses what shows no history', async () => {
     { model: seededModel(), path: join(cwd, 'buffers', 'car') },
   );
   await expect(dryRun(cwd, { historyFrom: 'car' })).rejects.toThrow(
-    'this run has 9 parameters, but this policy has 10',
+    'the policies of this run have 9 parameters, but those of the config have 10',
   );
   await expect(dryRun(cwd, { historyFrom: 'car', history: 3 })).rejects.toThrow('remove one of the two');
   await expect(dryRun(cwd, { historyFrom: 'none' })).rejects.toThrow('there is no such run');

@@ -18,15 +18,19 @@ export const acceptanceSchema = z.strictObject({
   gain: share
     .default(0.1)
     .describe(
-      'Minimum improvement of the search over the best random policy, as a share of its improvement over the median one',
+      "Minimum improvement of the search over the best random policy, as a share of the search's improvement over the median one",
     ),
-  largerGain: share.default(0.3).describe('Like `gain`, for the share `larger` of the runs'),
-  larger: share.default(0.5).describe('Share of runs whose tasks require `largerGain` instead of `gain`'),
-  warmup: share.default(0.9).describe('The warm-up must achieve less than this share of the improvement'),
+  largerGain: share.default(0.3).describe('Replaces `gain` for some of the runs, see `larger`'),
+  larger: share
+    .default(0.5)
+    .describe('Expected share of runs whose tasks require `largerGain` instead of `gain`'),
+  warmup: share
+    .default(0.9)
+    .describe("Share of the search's improvement over the median that the warm-up must not reach"),
   search: count(10)
     .default(400)
     .describe('Maximum number of evaluations by the baseline `mix`, including its warm-up'),
-  random: count(4).default(100).describe('Number of random policies'),
+  random: count(4).default(100).describe('Number of random policies to which the search is compared'),
   episodes: count(1).default(2).describe('Episodes per evaluation'),
 });
 

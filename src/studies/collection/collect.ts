@@ -107,7 +107,7 @@ function report(
   const failed = failures.length > 0 ? `, ${failures.length} failed` : '';
   print(
     [
-      styleText('bold', `${complete} of ${runs} runs complete${failed}`),
+      styleText('bold', `${complete} of ${plural(runs, 'run')} complete${failed}`),
       ...failureLines(played),
       `completed   ${plural(played.played, 'run')}, ${plural(evaluations, 'evaluation')} in ${formatDuration(1000 * seconds)}`,
       ...(draws.accepted > 0

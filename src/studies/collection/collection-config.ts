@@ -38,7 +38,7 @@ export const tasksSchema = z
         .enum(['seed', 'nothing'])
         .optional()
         .describe(
-          '`seed`: each run has a different `environment.options.seed` (default for `synthetic:` without a seed)',
+          '`seed` gives each run a different `environment.options.seed` (default for `synthetic:` without a seed); `nothing` leaves it unchanged (default otherwise)',
         ),
       accept: acceptanceSchema
         .optional()
@@ -56,14 +56,18 @@ const settings = z.strictObject({
     .describe("Directory of the runs (default: named after this file, in the working directory's `buffers`)")
     .meta({ format: 'path' }),
   runs: count(1).max(1_000_000).describe('Number of runs; can be raised later'),
-  seed: count(0).default(0).describe('Seed that determines the task, proposer, numbers and seed of each run'),
+  seed: count(0)
+    .default(0)
+    .describe(
+      'Seed from which the task, the proposer, the numbers in ranges and the seed of each run are drawn',
+    ),
   slurm: slurmSchema.optional().describe('Resources to request from Slurm with `--slurm`'),
   experiment: layerSchema.default({}).describe("Settings of all runs: a part of an experiment's config"),
   tasks: tasksSchema.describe('Tasks; each run draws one, whose settings override `experiment`'),
   proposers: z
     .array(z.looseObject({ weight }))
     .min(1)
-    .describe('Proposers; each run draws one: a model and its settings'),
+    .describe('Proposers (models and their settings); each run draws one'),
 });
 
 let layered: SchemaNode | undefined;

@@ -100,7 +100,7 @@ function acceptedDraw(
   throw new UserError({
     field: 'tasks.accept',
     message: `search didn't pay off on any of ${mostDraws} tasks drawn from ${configOf(0).environment.id}`,
-    remedy: 'lower gain and largerGain, or remove accept',
+    remedy: 'lower gain and largerGain, raise warmup, or remove accept',
   });
 }
 
@@ -245,7 +245,7 @@ function requireDrawn({ environment, policy }: Config, varies: boolean, task: nu
     remedy:
       policy?.kind === 'module'
         ? 'remove accept, or use a policy that is not a module'
-        : 'remove accept, or choose a synthetic environment without a seed, e.g. synthetic:balance',
+        : 'remove accept, or choose a synthetic environment without a seed, e.g. synthetic:balance, and omit vary',
   });
 }
 

@@ -122,10 +122,12 @@ function report(
     modelsOnTerminal(result, context.columns),
     '',
     ...failureLines({ failures }),
-    ...(limit === undefined ? [] : [`stopped at the limit of ${limit}`]),
+    ...(limit === undefined ? [] : [`stopped: limits.${limit} was reached`]),
     `runs        ${out}`,
     `page        ${shownPath(join(directory, runFiles.report), context.cwd)}`,
-    ...(result.status === 'completed' ? [] : ['resume      with the same command']),
+    ...(result.status === 'completed'
+      ? []
+      : [`resume      with the same command${limit === undefined ? '' : ' and a higher limit'}`]),
   ];
   context.print(fitted(lines.join('\n'), context.columns));
 }

@@ -115,20 +115,20 @@ function conclusionOf({ contestants, differences }: ModelsResult): string | unde
   if (found.length === 0) return undefined;
   const all = baselines.length === 1 ? baselines[0]! : 'every baseline';
   if (found.every(({ verdict }) => verdict === 'too-few'))
-    return `Too few histories for a verdict, which requires ${fewestForVerdict}; add some with --histories.`;
+    return `Too few histories for a verdict, which needs at least ${fewestForVerdict}: add some with --histories.`;
   const winners = models.filter((model) => {
     const own = found.filter(({ of }) => of === model);
     return own.length === baselines.length && own.every(({ verdict }) => verdict === 'higher');
   });
   return winners.length === 0
     ? `No evidence that a model improves more often than ${all}.`
-    : `${winners.join(', ')} ${winners.length === 1 ? 'improves' : 'improve'} more often than ${all}.`;
+    : `${new Intl.ListFormat('en-GB').format(winners)} ${winners.length === 1 ? 'improves' : 'improve'} more often than ${all}.`;
 }
 
 const readingOf = (result: ModelsResult): readonly string[] => [
   'improvements: proposals with a higher return than the best policy of their history; a history without a valid proposal counts as no improvement. Intervals are exact (Clopper and Pearson)',
   'policies beaten: the mean share of the history’s policies that a proposal beats; a random policy beats half of a random history on average',
-  'seconds, tokens: means per history, including corrections',
+  `seconds, tokens: means per history, including corrections${result.contestants.some(({ cost }) => cost !== null) ? '; cost: total over all histories' : ''}`,
   ...verdictRule(testedIn(result)),
 ];
 

@@ -2,12 +2,14 @@
  * Plans a comparison of models. Each contestant makes one proposal from each history, as a run with a single iteration.
  * All contestants get the same histories, and their proposals are evaluated on the same episodes.
  */
+
 import { createHash } from 'node:crypto';
 import { basename, extname, join, relative, resolve } from 'node:path';
 import { UserError } from '../../base/errors.js';
 import type { Config } from '../../config/config.js';
 import { loadConfig } from '../../config/load.js';
 import type { ModelConfig } from '../../config/model.js';
+import { plural } from '../../format/numbers.js';
 import { repeatSeeds } from '../../random/seeds.js';
 import { findNamed } from '../../runs/listing/names.js';
 import { readEvaluations, readManifest } from '../../runs/reader.js';
@@ -61,7 +63,8 @@ export interface ModelsRequest {
   readonly runsDir: string;
 }
 
-const oneProposal = 'each history gets one proposal; set the number of histories with --histories';
+const oneProposal =
+  'each contestant makes one proposal per history; set the number of histories with --histories';
 
 const reserved: Readonly<Record<string, string>> = {
   iterations: oneProposal,
@@ -243,7 +246,10 @@ function recordedHistory(
   const refuse = (message: string, remedy: string) =>
     new UserError({ field: '--from', value: text, message, remedy });
   if (until > done)
-    throw refuse(`that run has ${done} complete iterations`, `use ${run}@${done}, or ${run} for all of them`);
+    throw refuse(
+      `that run has ${plural(done, 'complete iteration')}`,
+      `use ${run}@${done}, or ${run} for all of them`,
+    );
   if (!readEvaluations(path, manifest).some((entry) => entry.iteration <= until))
     throw refuse(
       'that run has no evaluations up to this iteration',
@@ -280,7 +286,7 @@ export function planOf(models: ModelsPlan): Plan<ModelRun> {
     entries,
     sharesLimits: entries.some(({ config }) => config.limits.total !== undefined),
     afterFailure: { label: 'arm', others: 'the other models' },
-    shape: `${models.contestants.length} × ${models.histories.length}: models and baselines, histories`,
+    shape: `${plural(models.contestants.length, 'contestant')} × ${models.histories.length} ${models.histories.length === 1 ? 'history' : 'histories'}`,
     notes: models.notes,
   };
 }

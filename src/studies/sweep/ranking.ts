@@ -63,15 +63,15 @@ export function bestSentence(
   const first = `${settingName(best)} has the highest mean return, ${formatReturn(mean)} over ${plural(count, 'seed')}`;
   if (next === undefined || difference === undefined)
     return { text: `${first}; no other setting is complete on as many seeds.`, mark: '' };
-  const against = `the next, ${settingName(next)}`;
+  const against = `the next setting, ${settingName(next)}`;
   const { adjusted, interval, verdict } = difference;
   if (verdict === 'too-few' || interval === null || adjusted === null)
     return {
-      text: `${first}. Whether it is better than ${against} (${formatReturn(next.confirmed!.mean)}) isn’t known yet: a verdict needs ${fewestForVerdict} seeds.`,
+      text: `${first}. Whether it is better than ${against} (${formatReturn(next.confirmed!.mean)}) isn’t known yet: a verdict needs at least ${fewestForVerdict} seeds.`,
       mark: 'too-few',
     };
   const measured = `(${formatSigned(difference.difference)}, 95 % interval ${formatInterval(interval, formatSigned)}, p ${pText(adjusted)})`;
   return verdict === 'higher'
-    ? { text: `${first}, significantly more than ${against} ${measured}.`, mark: 'higher' }
-    : { text: `${first}, but not significantly more than ${against} ${measured}.`, mark: '' };
+    ? { text: `${first}, significantly higher than ${against} ${measured}.`, mark: 'higher' }
+    : { text: `${first}, but not significantly higher than ${against} ${measured}.`, mark: '' };
 }

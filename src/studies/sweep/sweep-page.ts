@@ -97,7 +97,7 @@ ${
     })),
     {
       title: 'Mean confirmed return',
-      caption: `Mean confirmed return of each setting, with its 95 % interval over seeds.${rows.length > mostRanked ? ` The table of settings has ${rows.length - mostRanked} more.` : ''} The best of ${settings.length} settings was chosen by the results of these runs, so its mean is optimistic: evaluate it on other seeds.`,
+      caption: `Mean confirmed return of each setting, with its 95 % interval over seeds.${rows.length > mostRanked ? ` The table of settings has ${rows.length - mostRanked} more.` : ''}${settings.length > 1 ? ` The best of ${settings.length} settings was chosen by the results of these runs, so its mean is optimistic: evaluate it on other seeds.` : ''}`,
     },
   )
 }
@@ -167,7 +167,7 @@ function readingOf({ effects, method, settings }: SweepResult): readonly string[
     'confirmed: mean return of a run’s chosen policy on episodes that were used neither to propose nor to choose it',
     ...(effects?.over === 'seeds'
       ? [
-          'effects: differences within each seed between means over the other keys; intervals are over seeds, because settings with the same seed share warm-up and episodes',
+          'effects: for each seed, the difference between the mean returns with two values of a key, averaged over the other keys; intervals are over seeds, because settings with the same seed share warm-up and episodes',
         ]
       : effects?.over === 'settings'
         ? [

@@ -94,7 +94,7 @@ function sameSettings(settings: readonly SweepSetting[]): readonly string[] {
     const text = JSON.stringify(config);
     const same = first.get(text);
     if (same === undefined) first.set(text, name);
-    return same === undefined ? [] : [`${name} is the same experiment as ${same}; both are run`];
+    return same === undefined ? [] : [`${name} is the same experiment as ${same}; both will run`];
   });
 }
 

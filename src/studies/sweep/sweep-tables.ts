@@ -40,9 +40,9 @@ export function keyColumns<Row extends Pick<SettingFigures, 'name' | 'values'>>(
     : keys.map((key) => text(key, ({ values }) => shownValue(values[key])));
 }
 
-const reasons = { failed: 'failed', halved: 'halved', lost: 'lost the race' } as const;
+const reasons = { failed: 'failed', halved: 'ranked too low', lost: "couldn't catch up" } as const;
 
-/** Example: `halved after 2 seeds`; empty if the setting wasn't dropped. */
+/** Example: `ranked too low after 2 seeds`; empty if the setting wasn't dropped. */
 export const droppedText = ({ dropped }: SettingFigures): string =>
   dropped === null ? '' : `${reasons[dropped.because]} after ${plural(dropped.after, 'seed')}`;
 
@@ -100,7 +100,7 @@ export function sweepOnTerminal({ effects, settings }: SweepResult, width?: numb
   const best = bestSentence(settings);
   if (best !== undefined && settings.length > 1)
     blocks.push(
-      `best        ${best.text} It was chosen from ${settings.length} settings by the results of these runs, so its mean is optimistic.`,
+      `best        ${best.text} The best setting was chosen from ${settings.length} settings by the results of these runs, so its mean is optimistic.`,
     );
   return blocks.join('\n\n');
 }

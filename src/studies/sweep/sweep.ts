@@ -160,11 +160,8 @@ const withAll = (
 });
 
 function shapeOf({ settings, from, to }: Round, index: number, rounds: number): string {
-  const seeds =
-    rounds === 1
-      ? `${to}: settings, seeds`
-      : `${to - from}: settings, seeds of round ${index + 1} of ${rounds}`;
-  return `${settings.length} × ${seeds}`;
+  const round = rounds === 1 ? '' : `, round ${index + 1} of ${rounds}`;
+  return `${plural(settings.length, 'setting')} × ${plural(to - from, 'seed')}${round}`;
 }
 
 function isRead({ settings, seeds }: Sweep, path: string, read: ReadRuns): boolean {
@@ -226,7 +223,7 @@ function report(
     sweepOnTerminal(result, context.columns),
     '',
     ...failureLines(played),
-    ...(played.limit ? [`stopped at the limit of ${played.limit}`] : []),
+    ...(played.limit ? [`stopped: limits.${played.limit} was reached`] : []),
     `runs        ${plural(played.complete, 'run')} complete, total time ${formatDuration(result.activeMs)}: ${out}`,
     ...(result.usage.promptTokens > 0 ? [`usage       ${formatUsage(result.usage)}`] : []),
     `page        ${shownPath(resolve(directory, runFiles.report), context.cwd)}`,

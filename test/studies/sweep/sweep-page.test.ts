@@ -18,12 +18,14 @@ describe('the best setting', () => {
     const clear = gridResult((rate, size, seed) => (rate === 0.2 && size === 8 ? 20 : 0) + noise(seed, size));
     expect(bestSentence(clear.settings)).toMatchObject({
       mark: 'higher',
-      text: expect.stringMatching(/^rate=0.2, size=8 has the highest .* significantly more than the next/),
+      text: expect.stringMatching(
+        /^rate=0.2, size=8 has the highest .* significantly higher than the next setting/,
+      ),
     });
     const close = gridResult((rate, size, seed) => (rate === 0.2 ? 0.01 : 0) + noise(seed, size));
     expect(bestSentence(close.settings)).toMatchObject({
       mark: '',
-      text: expect.stringContaining('not significantly more'),
+      text: expect.stringContaining('not significantly higher'),
     });
   });
 
@@ -31,7 +33,7 @@ describe('the best setting', () => {
     const few = gridResult((rate, _, seed) => rate + noise(seed, 1), [1, 2, 3]);
     expect(bestSentence(few.settings)).toMatchObject({
       mark: 'too-few',
-      text: expect.stringContaining('a verdict needs 6 seeds'),
+      text: expect.stringContaining('a verdict needs at least 6 seeds'),
     });
     expect(bestSentence(gridResult(() => null).settings)).toBeUndefined();
     const alone = [figures('a', { x: '1' }, [1, 2]), figures('b', { x: '2' }, [null, null])];
