@@ -363,25 +363,25 @@ describe('files', () => {
   it('empty', () => {
     expect(screen('')).toMatchInlineSnapshot(`
       "my.yaml:1:1: is empty, but a config needs keys such as environment and model
-        remedy: for example:  \`environment: CartPole-v1\` and \`model: {provider: ollama, name: qwen3:8b}\`"
+        remedy: for example, \`environment: CartPole-v1\` and \`model: {provider: ollama, name: qwen3:8b}\`"
     `);
   });
   it('only comments', () => {
     expect(screen('# nothing yet\n')).toMatchInlineSnapshot(`
       "my.yaml:1:1: is empty, but a config needs keys such as environment and model
-        remedy: for example:  \`environment: CartPole-v1\` and \`model: {provider: ollama, name: qwen3:8b}\`"
+        remedy: for example, \`environment: CartPole-v1\` and \`model: {provider: ollama, name: qwen3:8b}\`"
     `);
   });
   it('a list', () => {
     expect(screen('- environment\n- model')).toMatchInlineSnapshot(`
       "my.yaml:1:1: is not a config: it contains a list instead of keys and values
-        remedy: for example:  \`environment: CartPole-v1\` and \`model: {provider: ollama, name: qwen3:8b}\`"
+        remedy: for example, \`environment: CartPole-v1\` and \`model: {provider: ollama, name: qwen3:8b}\`"
     `);
   });
   it('a single value', () => {
     expect(screen('CartPole-v1')).toMatchInlineSnapshot(`
       "my.yaml:1:1: is not a config: it contains a single value instead of keys and values
-        remedy: for example:  \`environment: CartPole-v1\` and \`model: {provider: ollama, name: qwen3:8b}\`"
+        remedy: for example, \`environment: CartPole-v1\` and \`model: {provider: ollama, name: qwen3:8b}\`"
     `);
   });
   it('an unclosed bracket', () => {
