@@ -154,7 +154,9 @@ export const configSchema = z.strictObject({
     .describe("Form of proposals: parameters, or changes to a parent's parameters (default: parameters)"),
   corrections: count(0)
     .default(3)
-    .describe('Maximum number of retries per candidate, after replies that are invalid or repeat an earlier policy'),
+    .describe(
+      'Maximum number of retries per candidate, after replies that are invalid or repeat an earlier policy',
+    ),
   novelty: noveltySchema
     .optional()
     .describe('How much proposals must differ from earlier ones (default: no exact repeats)'),

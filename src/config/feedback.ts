@@ -25,7 +25,9 @@ export const feedbackSchema = z.strictObject({
   frames: count(1)
     .max(32)
     .optional()
-    .describe('Maximum number of pictures, evenly spaced over the episode, to send to the model (default: 6)'),
+    .describe(
+      'Maximum number of pictures, evenly spaced over the episode, to send to the model (default: 6)',
+    ),
   prompts: z
     .string()
     .min(1)

@@ -48,7 +48,9 @@ export const sweepSchema = z.discriminatedUnion('method', [
     first: count(1).default(2).describe('Seeds in the first round'),
     factor: count(2)
       .default(2)
-      .describe('Factor by which each round multiplies the number of seeds and divides the number of settings'),
+      .describe(
+        'Factor by which each round multiplies the number of seeds and divides the number of settings',
+      ),
     confidence: z
       .number()
       .min(0.5)

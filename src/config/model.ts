@@ -60,7 +60,9 @@ const portfolioSchema = z.strictObject({
     .gt(0)
     .max(1)
     .optional()
-    .describe('For `bandit`: factor by which each iteration discounts past successes and failures (default: 0.95)'),
+    .describe(
+      'For `bandit`: factor by which each iteration discounts past successes and failures (default: 0.95)',
+    ),
 });
 
 export const modelSchema = z.discriminatedUnion('provider', [

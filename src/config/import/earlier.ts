@@ -211,7 +211,7 @@ const keys: Readonly<Record<string, KeyImport>> = {
   num_evaluation_episodes: evaluationEpisodes,
   num_training_rollouts: carried('evaluation.episodes'),
   warmup_episodes: firstPolicies,
-  warmup_dir: dropped('policyloop can’t read its files, so new random policies are drawn'),
+  warmup_dir: dropped('policyloop can’t read the files in this folder, so new random policies are drawn'),
   norm: droppedIfOn('policyloop neither normalises observations nor squashes actions with a sigmoid'),
   best_5_q_tables: droppedIfOn('to show the best evaluations, set memory.best'),
   llm_1st_round_template_name: dropped('every iteration starts from a fresh prompt of the prompt set'),

@@ -55,7 +55,8 @@ function resolved(id: string): EnvironmentChoice | undefined {
     const prefixed = bare === id ? '' : `${ours} is built in and needs no Python package; `;
     return {
       id: ours,
-      reason: bare === byCase ? prefixed.slice(0, -2) : `${prefixed}the correct spelling of ${bare} is ${ours}`,
+      reason:
+        bare === byCase ? prefixed.slice(0, -2) : `${prefixed}the correct spelling of ${bare} is ${ours}`,
     };
   }
   return newestVersion(bare);

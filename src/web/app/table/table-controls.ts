@@ -25,7 +25,8 @@ export function TableControls({ change, groups, items, known, loadKeys, problems
   const { by, columns, filter } = state;
   const running = items.filter(({ status }) => status === 'running').length;
   const inGroups = groups.reduce((sum, group) => sum + group.items.length, 0);
-  const single = filter === '' ? plural(shown.length, 'run') : `${shown.length} of ${plural(items.length, 'run')}`;
+  const single =
+    filter === '' ? plural(shown.length, 'run') : `${shown.length} of ${plural(items.length, 'run')}`;
   const count = by.length > 0 ? `${plural(groups.length, 'group')} of ${plural(inGroups, 'run')}` : single;
   const all = [...problems, ...unknownKeys([...by, ...columns], known?.keys)];
   const group = (text: string) =>
