@@ -54,7 +54,7 @@ export const adaptSchema = z.strictObject({
     .enum(advantageScales)
     .default('group')
     .describe(
-      'For grpo and reinforce: divide the differences from the group mean by the standard deviation of the `group`, by the one of all groups together (`batch`), or not at all (`none`)',
+      'For grpo and reinforce: divide differences from the group mean by the standard deviation in the `group`, in all groups together (`batch`), or not at all (`none`)',
     ),
   epochs: count(1).default(1).describe('Optimizer steps per update, all on the same candidates'),
   learningRate: z.number().positive().default(1e-4).describe('Constant learning rate of AdamW'),
