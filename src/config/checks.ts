@@ -130,7 +130,11 @@ function programProblems({
         },
     ),
     novelty !== undefined &&
-      conflict('novelty', 'policy.kind: program', 'which rejects programs that act like earlier ones'),
+      conflict(
+        'novelty',
+        'policy.kind: program',
+        'because programs that act like earlier ones are always rejected',
+      ),
     critic !== undefined &&
       critic.distance < 1 &&
       conflict(
@@ -153,7 +157,7 @@ function rangeProblem({ low, high, decimals }: BuiltInPolicyConfig): Found {
   if (Math.max(-low, high) * scale > Number.MAX_SAFE_INTEGER) {
     return {
       field: 'policy',
-      message: `values from ${low} to ${high} can't be told apart with ${decimals} decimals`,
+      message: `values from ${low} to ${high} can't be represented exactly with ${plural(decimals, 'decimal')}`,
       remedy: 'use fewer decimals or a smaller range',
     };
   }
@@ -264,7 +268,7 @@ function promptProblems({ demonstrations, feedback, prompts, proposal }: Config)
       conflict(
         'prompts.layout',
         'prompts.set: compact',
-        'which lists evaluations',
+        'whose prompts list the evaluations',
         layout,
         'change prompts.set',
       ),
@@ -275,7 +279,7 @@ function promptProblems({ demonstrations, feedback, prompts, proposal }: Config)
         conflict(
           field,
           'the prompt set compact',
-          'whose models were trained on prompts without it',
+          'whose models were trained on prompts without this section',
           undefined,
           'set prompts.set to numeric or semantic',
         ),
@@ -440,7 +444,7 @@ function neverComes(section: 'critic' | 'feedback', config: Config): Found {
     every > config.iterations && {
       field: `${section}.every`,
       value: every,
-      message: `exceeds the ${config.iterations} iterations of the run`,
+      message: `exceeds the number of iterations of the run, ${config.iterations}`,
       remedy: `lower ${section}.every or raise iterations`,
     }
   );

@@ -68,16 +68,16 @@ export const limitsSchema = z.strictObject({
   ...amounts,
   evaluations: count(1)
     .optional()
-    .describe('Evaluated policies: warm-up, proposals and revisions, but not the confirmation'),
+    .describe('Evaluations of warm-up policies, proposals and revisions; the confirmation is not counted'),
   rejections: count(0)
     .optional()
     .describe(
-      'A run without any accepted proposal ends after this many rejected replies, including corrections; 0: no limit (default: 10, or none with `adapt`, which learns from them)',
+      'Rejected replies, including corrections, after which a run ends if it has not accepted any proposal; 0: no limit (default: 10, or 0 with `adapt`, which learns from rejected replies)',
     ),
   minutes: positive
     .optional()
     .describe(
-      'Running time, excluding pauses and waits for a person; a call still pending at the limit is aborted',
+      'Running time, excluding pauses and waits for a person; a call that is still pending at the limit is aborted',
     ),
   perCall: z
     .strictObject({
@@ -117,7 +117,7 @@ export const configSchema = z.strictObject({
     .describe('Name of the experiment; the run directory is named after it'),
   environment: z
     .union([environmentSchema.shape.id, environmentSchema])
-    .describe('Environment id, your own module (`./my-env.js`), or `{id, options}`')
+    .describe('Environment id, your own module (`./my-env.js`), or `{id, options, …}`')
     .meta({ examples: ['CartPole-v1'] }),
   policy: policySchema
     .optional()
@@ -154,7 +154,9 @@ export const configSchema = z.strictObject({
     .describe("Form of proposals: parameters, or changes to a parent's parameters (default: parameters)"),
   corrections: count(0)
     .default(3)
-    .describe('Maximum retries per candidate after invalid or repeated replies'),
+    .describe(
+      'Maximum number of retries per candidate, after replies that are invalid or repeat an earlier policy',
+    ),
   novelty: noveltySchema
     .optional()
     .describe('How much proposals must differ from earlier ones (default: no exact repeats)'),
@@ -192,7 +194,7 @@ export const configSchema = z.strictObject({
     .enum(['none', 'first', 'all'])
     .default('first')
     .describe('Which episodes of an evaluation to record with their trajectories'),
-  render: renderSchema.prefault({}).describe('Pictures of episodes, in addition to the ones in the report'),
+  render: renderSchema.prefault({}).describe('Animations of episodes, in addition to the ones in the report'),
   sweep: sweepSchema.optional().describe('Variants of this config to run with `policyloop sweep`'),
   slurm: slurmSchema.optional().describe('Resources to request from a cluster with `--slurm`'),
 });

@@ -25,13 +25,15 @@ export const feedbackSchema = z.strictObject({
   frames: count(1)
     .max(32)
     .optional()
-    .describe('Maximum number of evenly spaced pictures of the episode sent to the model (default: 6)'),
+    .describe(
+      'Maximum number of pictures, evenly spaced over the episode, to send to the model (default: 6)',
+    ),
   prompts: z
     .string()
     .min(1)
     .optional()
     .describe(
-      'Prompt set of the vision model: `feedback`, or the path of your own folder (default: `feedback`, or `programs-feedback` for programs)',
+      'Prompt set of the vision model: `feedback` (the default), `programs-feedback` (the default for programs), or the path of your own folder',
     )
     .meta({ format: 'name-or-path' }),
 });

@@ -26,7 +26,7 @@ export const configKinds = {
     command: 'policyloop run',
     folder: '',
     required: ['environment', 'model'],
-    sample: 'for example:  `environment: CartPole-v1` and `model: {provider: ollama, name: qwen3:8b}`',
+    sample: 'for example, `environment: CartPole-v1` and `model: {provider: ollama, name: qwen3:8b}`',
   },
   collection: {
     title: 'a collection config',
@@ -40,7 +40,7 @@ export const configKinds = {
     command: 'policyloop finetune train',
     folder: 'training',
     required: ['model', 'dataset'],
-    sample: 'for example:  `model: package:models/tiny-improver` and `dataset: ./datasets/mine`',
+    sample: 'for example, `model: package:models/tiny-improver` and `dataset: ./datasets/mine`',
   },
   agents: {
     title: 'an agent config',
@@ -197,7 +197,7 @@ function readConfigFile(path: string): string {
     throw new UserError({
       file: path,
       message: `is too large for a config: ${formatBytes(stats.size)}`,
-      remedy: 'pass the path of a YAML file',
+      remedy: `pass the path of a YAML file of at most ${formatBytes(largestBytes)}`,
     });
   }
   if (stats.isDirectory()) return readFileSync(path, 'utf8');

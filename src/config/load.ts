@@ -232,7 +232,7 @@ function refuseTrained(input: unknown, where: Where): void {
     message: 'policies of this kind have too many parameters to propose',
     alternatives: ['linear', 'mlp', 'q-table', './my-policy.js'],
     remedy:
-      'train it with `policyloop finetune rl` (bundled: rl/cartpole-ppo, rl/halfcheetah-trpo), or choose another kind',
+      'train one with `policyloop finetune rl` (bundled: rl/cartpole-ppo, rl/halfcheetah-trpo), or choose another kind',
   });
 }
 
@@ -254,7 +254,7 @@ function misfits(
   const isRenamed = was.provider !== now.provider && now.name !== undefined && isKept('model.name');
   const notes = [
     isOther &&
-      `environment is now ${String(now.environment)}, but ${kept.join(', ')} in the file ${kept.length === 1 ? 'was' : 'were'} written for ${String(was.environment)}`,
+      `environment is now ${String(now.environment)}, but the file contains settings for ${String(was.environment)}: ${kept.join(', ')}`,
     isRenamed &&
       `model.provider is now ${String(now.provider)}, but model.name is still ${String(now.name)}, from the file`,
   ];

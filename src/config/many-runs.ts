@@ -48,7 +48,9 @@ export const sweepSchema = z.discriminatedUnion('method', [
     first: count(1).default(2).describe('Seeds in the first round'),
     factor: count(2)
       .default(2)
-      .describe('Factor by which each round multiplies the seeds and divides the settings'),
+      .describe(
+        'Factor by which each round multiplies the number of seeds and divides the number of settings',
+      ),
     confidence: z
       .number()
       .min(0.5)
@@ -69,7 +71,7 @@ export const slurmSchema = z.strictObject({
   tasks: count(1)
     .max(1000)
     .default(8)
-    .describe('Maximum number of tasks n in the job array; each takes every nth run'),
+    .describe('Maximum number of tasks in the job array; each of n tasks takes every nth run'),
   atOnce: count(1).optional().describe('Maximum number of tasks at once (default: no limit)'),
   partition: word.optional().describe("Partition (default: the cluster's)"),
   account: word.optional().describe("Account (default: the user's)"),
@@ -85,7 +87,7 @@ export const slurmSchema = z.strictObject({
     .optional()
     .describe('Shell file to source first, e.g. to load modules or set keys or a proxy')
     .meta({ format: 'path' }),
-  notice: count(10).default(60).describe('Seconds before the time limit at which a task stops its runs'),
+  notice: count(10).default(60).describe('A task stops its runs this many seconds before its time limit'),
 });
 
 export type SlurmConfig = z.output<typeof slurmSchema>;

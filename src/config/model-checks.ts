@@ -280,7 +280,7 @@ function adaptProblems({ adapt, candidates, model }: SingleConfig): readonly Fou
 function untrainable({ provider }: SingleModelConfig): Found {
   const why =
     provider === 'openai' || provider === 'ollama'
-      ? 'the weights of a hosted model can’t be trained here'
+      ? 'the weights of a model on a server can’t be trained here'
       : provider === 'replayed'
         ? 'a replayed run always returns the recorded answers'
         : findBaseline(provider) !== undefined

@@ -34,7 +34,7 @@ const searches = [...schemasOf(controls), ...schemasOf(teachers)] as const;
 const portfolioSchema = z.strictObject({
   provider: z
     .literal('portfolio')
-    .describe('Several members that share one buffer: baselines, and at most one language model'),
+    .describe('Several members that share one replay buffer: baselines, and at most one language model'),
   members: z
     .array(
       z.discriminatedUnion('provider', [
@@ -48,7 +48,7 @@ const portfolioSchema = z.strictObject({
     .enum(['shares', 'turns', 'plateau', 'bandit'])
     .default('shares')
     .describe(
-      'Which member proposes: `shares` draws one for each candidate by weight; `turns` takes turns by iteration; `plateau` keeps one until it stops improving; `bandit` prefers members that found improvements',
+      'Which member proposes: `shares` draws one for each candidate, by weight; `turns` switches in every iteration; `plateau` keeps one until it stops improving; `bandit` prefers members that found improvements',
     ),
   patience: z
     .int()
@@ -60,7 +60,9 @@ const portfolioSchema = z.strictObject({
     .gt(0)
     .max(1)
     .optional()
-    .describe('For `bandit`: discount factor for past successes and failures, per iteration (default: 0.95)'),
+    .describe(
+      'For `bandit`: factor by which each iteration discounts past successes and failures (default: 0.95)',
+    ),
 });
 
 export const modelSchema = z.discriminatedUnion('provider', [

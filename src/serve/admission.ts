@@ -1,5 +1,6 @@
 /** Admits a limited number of requests at a time, and reads their bodies. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { plural } from '../format/numbers.js';
 import { HttpError, readJsonBody } from './http.js';
 
 interface AdmittedRequest {
@@ -51,7 +52,7 @@ export function createAdmission(most = 64) {
         throw new HttpError(
           429,
           'rate_limit_error',
-          `the server already has ${open} requests; try again later`,
+          `the server has reached its limit of ${plural(most, 'request')} at once; try again later`,
           {
             code: 'rate_limit_exceeded',
             headers: { 'retry-after': '1' },

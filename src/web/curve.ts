@@ -67,7 +67,7 @@ export function curveChart(course: Course): Chart {
     at: order.map(({ x }) => x),
     series: [
       {
-        label: evaluations > points.length ? 'evaluations (extremes only)' : 'evaluation',
+        label: evaluations > points.length ? 'evaluations (extremes only)' : 'evaluations',
         draw: 'points',
         outliers: 'low',
         colour: '--point',

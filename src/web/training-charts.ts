@@ -1,5 +1,5 @@
 /** The charts of a training run, which saved pages and the live view draw from the same rows of metrics. */
-import { formatCount, formatNumber, formatReturn } from '../format/numbers.js';
+import { formatCount, formatNumber, formatReturn, plural } from '../format/numbers.js';
 import type { Axis, Chart, Series } from './chart.js';
 import type { MetricKind, Row, TrainingRows } from './messages.js';
 
@@ -28,9 +28,9 @@ const charted: readonly (readonly [
   title: string,
   kind?: Axis['kind'],
 ])[] = [
-  ['evaluation', 'policyReturn', 'Mean return of the proposed policies, held out'],
-  ['evaluation', 'bestReturn', 'Best return per held-out run'],
-  ['step', 'flat', 'Groups without signal: all returns equal', 'share'],
+  ['evaluation', 'policyReturn', 'Mean return of the policies proposed in evaluations'],
+  ['evaluation', 'bestReturn', 'Mean best return of the held-out runs'],
+  ['step', 'flat', 'Groups whose returns are all equal', 'share'],
   ['step', 'entropy', 'Entropy (nats per token or action)'],
   ['step', 'kl', 'KL divergence (nats)'],
   ['step', 'turns', 'Episode length (turns)'],
@@ -130,7 +130,7 @@ function lossChart({ step, validation }: TrainingRows, words: TrainingWords): Ch
     ? `lowest validation loss, ${best.loss!.toFixed(4)} at step ${formatCount(best.step!)}`
     : '';
   return {
-    label: `Loss of ${formatCount(rows.at(-1)?.step ?? 0)} steps: from ${losses[0]?.toFixed(4)} to ${trainingLoss(losses).toFixed(4)}${lowest && `; ${lowest}`}.`,
+    label: `Training loss over ${plural(rows.at(-1)?.step ?? 0, 'step')}: from ${losses[0]?.toFixed(4)} to ${trainingLoss(losses).toFixed(4)}${lowest && `; ${lowest}`}.`,
     x: xAxis(words),
     y: { title: 'Loss (nats per answer token)' },
     at: steps.at,
@@ -172,7 +172,7 @@ function returnChart({ evaluation }: TrainingRows, words: TrainingWords): Chart 
   const best = bestOf(rows, (a, b) => measuredIn(a)! >= measuredIn(b)!);
   const highest = best ? `best, ${formatReturn(measuredIn(best))} at update ${formatCount(best.step!)}` : '';
   return {
-    label: `${title} by update${highest && `; ${highest}`}.`,
+    label: `${title}, by update${highest && `; ${highest}`}.`,
     x: { ...xAxis(words), from: 0 },
     y: { title },
     at,
@@ -190,7 +190,7 @@ function rewardChart({ step }: TrainingRows, words: TrainingWords): Chart {
   const end = (sign: 1 | -1) => steps.valuesOf(rows, ({ reward, spread = 0 }) => reward! + sign * spread);
   const hasSpread = rows.some(({ spread }) => spread !== undefined);
   return {
-    label: `${words.rewards} by update: from ${formatNumber(rows[0]?.reward)} to ${formatNumber(rows.at(-1)?.reward)}.`,
+    label: `${words.rewards}, by update: from ${formatNumber(rows[0]?.reward)} to ${formatNumber(rows.at(-1)?.reward)}.`,
     x: xAxis(words),
     y: { title: words.rewards },
     at: steps.at,
@@ -214,7 +214,7 @@ function smallChart(
   const isLimited = name === 'gradientNorm' && limit !== undefined;
   const isNegative = values.some((value) => value !== null && value < 0);
   return {
-    label: `${title} by ${words.unit}: from ${formatNumber(values[0] ?? undefined)} to ${formatNumber(values.at(-1) ?? undefined)}.`,
+    label: `${title}, by ${words.unit}: from ${formatNumber(values[0] ?? undefined)} to ${formatNumber(values.at(-1) ?? undefined)}.`,
     x: xAxis(words),
     y: { title, kind, ...(!isNegative && { from: 0 }), ...(kind === 'share' && { to: 1 }) },
     ...{ height: 170, at },

@@ -103,7 +103,7 @@ it('run plays their config: the run keeps ours, and each repeat what was said of
     context,
   );
   expect(code).toBe(0);
-  const said = noted.filter((line) => line.includes('Cartpole-v1 is CartPole-v1 in the wrong case'));
+  const said = noted.filter((line) => line.includes('the correct spelling of Cartpole-v1 is CartPole-v1'));
   expect(said).toHaveLength(1);
   expect(loadConfig({ file: join(runDir, 'config.yaml') }).config).toMatchObject({
     environment: { id: 'CartPole-v1' },

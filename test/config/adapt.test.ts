@@ -22,8 +22,8 @@ describe('adapt', () => {
   });
 
   it.each([
-    [{ provider: 'openai', name: 'gpt-5-mini' }, 'openai: the weights of a hosted model'],
-    [{ provider: 'ollama', name: 'qwen3' }, 'ollama: the weights of a hosted model'],
+    [{ provider: 'openai', name: 'gpt-5-mini' }, 'openai: the weights of a model on a server'],
+    [{ provider: 'ollama', name: 'qwen3' }, 'ollama: the weights of a model on a server'],
     [{ provider: 'hill-climb' }, 'hill-climb: a baseline has no weights'],
     [{ provider: 'teacher' }, 'teacher: a baseline has no weights'],
     [{ provider: 'replayed', run: 'somewhere' }, 'replayed: a replayed run'],

@@ -91,7 +91,7 @@ describe('keys', () => {
   it('missing', () => {
     expect(screen('seed: 1')).toMatchInlineSnapshot(`
       "my.yaml:1:1: environment: missing
-        expected: text or a mapping {id, options, python, timeoutSeconds, …} (Environment id, your own module (\`./my-env.js\`), or \`{id, options}\`)
+        expected: text or a mapping {id, options, python, timeoutSeconds, …} (Environment id, your own module (\`./my-env.js\`), or \`{id, options, …}\`)
         remedy: add it, for example \`environment: CartPole-v1\`
       my.yaml:1:1: model: missing
         expected: a mapping with provider: openai, ollama, local, random, hill-climb, cma-es, one-plus-one-es, mix, gp, grid, genetic, teacher, mixture, replayed, module, custom or portfolio (Source of proposals: a language model, a baseline, or a portfolio of several)
@@ -363,25 +363,25 @@ describe('files', () => {
   it('empty', () => {
     expect(screen('')).toMatchInlineSnapshot(`
       "my.yaml:1:1: is empty, but a config needs keys such as environment and model
-        remedy: for example:  \`environment: CartPole-v1\` and \`model: {provider: ollama, name: qwen3:8b}\`"
+        remedy: for example, \`environment: CartPole-v1\` and \`model: {provider: ollama, name: qwen3:8b}\`"
     `);
   });
   it('only comments', () => {
     expect(screen('# nothing yet\n')).toMatchInlineSnapshot(`
       "my.yaml:1:1: is empty, but a config needs keys such as environment and model
-        remedy: for example:  \`environment: CartPole-v1\` and \`model: {provider: ollama, name: qwen3:8b}\`"
+        remedy: for example, \`environment: CartPole-v1\` and \`model: {provider: ollama, name: qwen3:8b}\`"
     `);
   });
   it('a list', () => {
     expect(screen('- environment\n- model')).toMatchInlineSnapshot(`
       "my.yaml:1:1: is not a config: it contains a list instead of keys and values
-        remedy: for example:  \`environment: CartPole-v1\` and \`model: {provider: ollama, name: qwen3:8b}\`"
+        remedy: for example, \`environment: CartPole-v1\` and \`model: {provider: ollama, name: qwen3:8b}\`"
     `);
   });
   it('a single value', () => {
     expect(screen('CartPole-v1')).toMatchInlineSnapshot(`
       "my.yaml:1:1: is not a config: it contains a single value instead of keys and values
-        remedy: for example:  \`environment: CartPole-v1\` and \`model: {provider: ollama, name: qwen3:8b}\`"
+        remedy: for example, \`environment: CartPole-v1\` and \`model: {provider: ollama, name: qwen3:8b}\`"
     `);
   });
   it('an unclosed bracket', () => {
@@ -543,7 +543,7 @@ describe('overrides', () => {
   it('that take out what is needed', () => {
     expect(screen(file, 'environment=')).toMatchInlineSnapshot(`
       "override environment=: environment: missing
-        expected: text or a mapping {id, options, python, timeoutSeconds, …} (Environment id, your own module (\`./my-env.js\`), or \`{id, options}\`)
+        expected: text or a mapping {id, options, python, timeoutSeconds, …} (Environment id, your own module (\`./my-env.js\`), or \`{id, options, …}\`)
         remedy: add it, for example \`environment: CartPole-v1\`"
     `);
   });

@@ -230,7 +230,7 @@ describe('the file', () => {
   it('may be no config by its size', () => {
     expect(messageOf(at('huge.yaml'))).toMatchInlineSnapshot(`
       "<folder>/huge.yaml: is too large for a config: 1.5 MB
-        remedy: pass the path of a YAML file"
+        remedy: pass the path of a YAML file of at most 1 MB"
     `);
   });
 

@@ -117,7 +117,7 @@ describe('a change of provider or kind', () => {
 describe('a change of environment', () => {
   it('says what the file still holds for the old one', () => {
     expect(load('environment=CartPole-v1').notes).toEqual([
-      'environment is now CartPole-v1, but policy, target, prompts.optimum in the file were written for MountainCar-v0',
+      'environment is now CartPole-v1, but the file contains settings for MountainCar-v0: policy, target, prompts.optimum',
     ]);
     expect(load('environment.id=CartPole-v1', 'policy=', 'target=475', 'prompts.optimum=').notes).toEqual([]);
     expect(load('environment=MountainCar-v0').notes).toEqual([]);

@@ -51,7 +51,7 @@ it('is resumed and replayed', async () => {
 });
 
 it.each([
-  [{ set: 'compact' }, /compact, which lists evaluations/],
+  [{ set: 'compact' }, /compact, whose prompts list the evaluations/],
   [{ conversation: { turns: 2 } }, /prompts\.conversation/],
 ])('is refused with %j', (more, message) => {
   expect(() => parseConfig({ ...config, prompts: { ...config.prompts, ...more } })).toThrow(message);

@@ -49,7 +49,7 @@ describe.skipIf(chromium === undefined)('the view in a browser', () => {
     );
     await open(of('runs/training'));
     await until(
-      `document.querySelector('.training-charts .chart')?.ariaLabel.startsWith('Loss of 61 steps')`,
+      `document.querySelector('.training-charts .chart')?.ariaLabel.startsWith('Training loss over 61 steps')`,
     );
   });
 

@@ -51,7 +51,7 @@ describe('charts of a training', () => {
     expect(series(rewards!, 'mean per')).toMatchObject({ low: [0.3, 1], high: [0.7, 1] });
     expect(rewards!.bands?.label).toContain('within groups');
     expect(titles(rest)).toEqual([
-      ...['Groups without signal: all returns equal', 'Entropy (nats per token or action)', 'Gradient norm'],
+      ...['Groups whose returns are all equal', 'Entropy (nats per token or action)', 'Gradient norm'],
     ]);
     expect(rest.at(-1)!.levels).toEqual([{ y: 1, label: 'clipped to 1' }]);
   });

@@ -127,6 +127,6 @@ export function actionVectors(theirs: TheirConfig, id: string): readonly (readon
     field: count === undefined ? 'actions' : 'num_action_bins',
     message: `a Q-table needs discrete actions, but the actions of ${id} are continuous, from ${-bound} to ${bound}`,
     value: count ?? written,
-    remedy: 'set num_action_bins to at least 2, or list values within the range',
+    remedy: 'set num_action_bins to at least 2, or list values within this range in actions',
   });
 }

@@ -124,7 +124,7 @@ const isLightPendulum = (draft: Draft): boolean => /^pendulum_(continuous|llm)/.
 
 const task: KeyImport = (draft, key) => {
   if (isLightPendulum(draft)) {
-    change(draft, key, 'its pendulum has a gravity of 6', { 'environment.options.g': 6 });
+    change(draft, key, 'in the original, the pendulum has a gravity of 6', { 'environment.options.g': 6 });
   } else if (isGridSearch(draft)) {
     const reason = 'searches its grid row by row, as in the original; then the grid spacing is halved';
     change(draft, key, reason, gridFields(draft));
@@ -149,7 +149,7 @@ const task: KeyImport = (draft, key) => {
 };
 
 const history: KeyImport = (draft, key, value) => {
-  if (!showsReturns(draft)) return drop(draft, key, 'its template shows no evaluations');
+  if (!showsReturns(draft)) return drop(draft, key, 'the template shows no evaluations');
   const steps = showsTrajectories(draft)
     ? ', each with memory.rows sampled steps of its first episode'
     : ', as in the original';
@@ -170,11 +170,11 @@ const searchStep: KeyImport = (draft, key, value) => {
     });
   } else if (isGridSearch(draft)) drop(draft, key, 'a grid has its own step size');
   else if (stated !== value && stated !== undefined)
-    change(draft, key, 'its template states this step, whatever this key says', {
+    change(draft, key, 'the template states this step size, regardless of this key', {
       'prompts.stepSize': stated,
     });
   else if (typeof stated === 'number' && stated > 0) carry(draft, key, { 'prompts.stepSize': stated });
-  else drop(draft, key, 'the prompt states no step');
+  else drop(draft, key, 'the prompt states no step size');
 };
 
 const evaluationEpisodes: KeyImport = (draft, key, value) => {
@@ -211,7 +211,7 @@ const keys: Readonly<Record<string, KeyImport>> = {
   num_evaluation_episodes: evaluationEpisodes,
   num_training_rollouts: carried('evaluation.episodes'),
   warmup_episodes: firstPolicies,
-  warmup_dir: dropped('policyloop can’t read its files, so new random policies are drawn'),
+  warmup_dir: dropped('policyloop can’t read the files in this folder, so new random policies are drawn'),
   norm: droppedIfOn('policyloop neither normalises observations nor squashes actions with a sigmoid'),
   best_5_q_tables: droppedIfOn('to show the best evaluations, set memory.best'),
   llm_1st_round_template_name: dropped('every iteration starts from a fresh prompt of the prompt set'),

@@ -23,7 +23,7 @@ export function chooseEnvironment(theirs: TheirConfig, fixed?: string): Environm
   const task = String(given(theirs, 'task'));
   return {
     id: fixed,
-    reason: `in the original, task ${task} always uses ${fixed}, whatever gym_env_name says`,
+    reason: `in the original, task ${task} always uses ${fixed}, regardless of gym_env_name`,
   };
 }
 
@@ -55,7 +55,8 @@ function resolved(id: string): EnvironmentChoice | undefined {
     const prefixed = bare === id ? '' : `${ours} is built in and needs no Python package; `;
     return {
       id: ours,
-      reason: bare === byCase ? prefixed.slice(0, -2) : `${prefixed}${bare} is ${ours} in the wrong case`,
+      reason:
+        bare === byCase ? prefixed.slice(0, -2) : `${prefixed}the correct spelling of ${bare} is ${ours}`,
     };
   }
   return newestVersion(bare);

@@ -117,9 +117,9 @@ export const showsReturns = (draft: Draft): boolean =>
   !isImitation(draft) || templateOf(draft)?.returns === true;
 
 export const demonstrationsDirectory: KeyImport = (draft, key, value) => {
-  if (!isImitation(draft)) return drop(draft, key, 'its task shows no demonstrations');
+  if (!isImitation(draft)) return drop(draft, key, 'this task shows no demonstrations');
   const digits = isSecondAgent(draft) ? 5 : 3;
-  const reason = `all steps of its episode_1.json with ${digits} digits, as in the original; relative paths are resolved from the config file, not from the working directory`;
+  const reason = `all steps of episode_1.json in this folder, with ${digits} digits, as in the original; relative paths are resolved from the config file, not from the working directory`;
   return change(draft, key, reason, {
     'demonstrations.from': value,
     'demonstrations.episodes': 1,

@@ -87,7 +87,7 @@ export const sharedKeys: Readonly<Record<string, KeyImport>> = {
   template_dir: dropped('Jinja templates are not read; set prompts.set to a built-in set or your own folder'),
   llm_si_template_name: template,
   llm_output_conversion_template_name: dropped(
-    'the prompt set has its own correction, sent up to `corrections` times',
+    'the prompt set has its own correction message, sent up to `corrections` times',
   ),
   env_desc_file: (draft, key, _value, { prompts, environment }) =>
     drop(

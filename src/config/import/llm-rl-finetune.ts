@@ -44,8 +44,8 @@ const task: KeyImport = (draft, key, _value, { policy }) => {
       'selects a runner in the original; here the environment and the policy determine everything',
     );
   } else {
-    const older = isOlder(draft) ? ' in its latest code; older templates did not' : '';
-    const reason = `its runner states an optimum of ${optimum}${older}`;
+    const prompts = isOlder(draft) ? 'latest prompts, unlike older ones,' : 'prompts';
+    const reason = `in the original, this task's ${prompts} state an optimum of ${optimum}`;
     change(draft, key, reason, { 'prompts.optimum': optimum });
   }
 };

@@ -84,13 +84,13 @@ const actions: KeyImport = (draft, key, value, { environment }) => {
     change(
       draft,
       key,
-      'taking 0 sticks is illegal, and without 3 no table returns more than -1/9 on average, so the table here contains 1, 2 or 3',
+      'taking 0 sticks is illegal, and without 3 no table returns more than -1/9 on average, so the entries of the table are 1, 2 or 3 here',
     );
   } else
     drop(
       draft,
       key,
-      `follows from ${environment.id}${list.length > 0 ? '; a table can use all of its actions' : ''}`,
+      `follows from ${environment.id}${list.length > 0 ? '; a table can use all actions of the environment' : ''}`,
     );
 };
 
@@ -153,7 +153,8 @@ function trajectoryFields(draft: Draft, kinds: Kinds): Fields {
 
 const trajectories: KeyImport = (draft, key, value, reading) => {
   if (!isOn(value)) carry(draft, key);
-  else if (reading.prompts === 'numeric') drop(draft, key, 'numeric prompts show none in the original');
+  else if (reading.prompts === 'numeric')
+    drop(draft, key, 'in the original, numeric prompts show no trajectories');
   else
     change(
       draft,
@@ -173,7 +174,8 @@ const episodeLength: KeyImport = (draft, key, value, reading) => {
 
 const summary: KeyImport = (draft, key, value, reading) => {
   if (!isOn(value)) carry(draft, key);
-  else if (reading.prompts === 'numeric') drop(draft, key, 'numeric prompts show none in the original');
+  else if (reading.prompts === 'numeric')
+    drop(draft, key, 'in the original, numeric prompts show no summaries');
   else if (showsTrajectories(draft, reading)) drop(draft, key, 'the trajectories themselves are shown');
   else {
     change(draft, key, 'computed from the first episode, not written by a model', {
@@ -225,7 +227,7 @@ const warmUpFolder: KeyImport = (draft, key) =>
   drop(
     draft,
     key,
-    "policyloop can't read its files, so new random policies are drawn; warmup.from starts with the policies of a run",
+    "policyloop can't read the files in this folder, so new random policies are drawn; warmup.from starts with the policies of a run",
   );
 
 /** Imported configs must not make a run wait for a person or call a second, paid model. */

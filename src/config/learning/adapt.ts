@@ -49,15 +49,15 @@ export const adaptSchema = z.strictObject({
     .discriminatedUnion('kind', [...comparingObjectives, imitationSchema])
     .prefault({ kind: 'grpo' })
     .describe('Objective that an update maximises'),
-  reward: rewardSchema.prefault({ kind: 'rank' }).describe('Reward of a candidate'),
+  reward: rewardSchema.prefault({ kind: 'rank' }).describe('How candidates are rewarded'),
   advantages: z
     .enum(advantageScales)
     .default('group')
     .describe(
-      'Divisor of the differences from the group mean, for grpo and reinforce: the standard deviation of the group, of all groups, or none',
+      'For grpo and reinforce: divide differences from the group mean by the standard deviation in the `group`, in all groups together (`batch`), or not at all (`none`)',
     ),
   epochs: count(1).default(1).describe('Optimizer steps per update, all on the same candidates'),
-  learningRate: z.number().positive().default(1e-4).describe('Learning rate of AdamW; constant'),
+  learningRate: z.number().positive().default(1e-4).describe('Constant learning rate of AdamW'),
   weightDecay: z.number().min(0).default(0).describe('Decoupled weight decay of AdamW'),
   maxGradientNorm: z.number().positive().default(1).describe('Larger gradients are scaled down to this norm'),
   batchTokens: count(1)

@@ -52,12 +52,12 @@ const importanceSchema = z
       .enum(importanceKinds)
       .default('sequence-mask')
       .describe(
-        'Weights tokens by the trainer-to-sampler ratio of the token or sequence; above the cap, the weight is 0 (mask) or the cap (truncate). `none`: no weights',
+        'Weights each token by the ratio of trainer to sampler probability, of the token or of its sequence; above the cap, the weight is 0 (mask) or the cap (truncate). `none`: no weights',
       ),
     cap: z.number().positive().default(3).describe('Maximum ratio'),
   })
   .prefault({})
-  .describe('Corrects for differences between sampler and trainer, e.g. 4-bit weights');
+  .describe('Corrects for differences between sampler and trainer, e.g. due to 4-bit weights');
 
 export const advantageScales = ['group', 'batch', 'none'] as const;
 
@@ -86,7 +86,7 @@ const grpoSchema = z.strictObject({
 const rlooSchema = z.strictObject({
   kind: z
     .literal('rloo')
-    .describe('REINFORCE with the mean of the other completions in the group as baseline'),
+    .describe('REINFORCE with the mean reward of the other completions in the group as the baseline'),
   clip: clipSchema,
   kl: rewardKl,
   entropy,

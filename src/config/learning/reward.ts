@@ -17,7 +17,7 @@ const improvement = {
     .union([z.literal('run'), z.number().positive()])
     .default('run')
     .describe(
-      'Divisor; `run`: the standard deviation of the returns in the memory or, if that is 0, in the group',
+      'Divisor of the improvement; `run`: the standard deviation of the returns in the memory or, if that is 0, in the group',
     ),
   gainsOnly: z.boolean().default(false).describe("Policies that don't improve on the best one earn 0"),
   invalid: invalid(-1),
@@ -31,7 +31,7 @@ const scaledReturn = {
 const rank = {
   kind: z
     .literal('rank')
-    .describe('Rank in the group, from 1/n (lowest of n returns) to 1 (highest); ties share the mean'),
+    .describe('Rank in the group, from 1/n (lowest of n returns) to 1 (highest); ties share their mean rank'),
   invalid: invalid(0),
 };
 const format = { kind: z.literal('format').describe('1 for a valid reply, otherwise 0') };
@@ -40,7 +40,7 @@ const module = {
   path: file,
   invalid: invalid(0),
 };
-const weight = { weight: z.number().default(1).describe('Factor in the sum') };
+const weight = { weight: z.number().default(1).describe('Factor of this reward in the sum') };
 
 const termSchema = z.discriminatedUnion('kind', [
   z.strictObject({ ...improvement, ...weight }),
@@ -65,7 +65,7 @@ export const rewardSchema = z.discriminatedUnion('kind', [
   z.strictObject({ ...module, ...shared }),
   z.strictObject({
     kind: z.literal('sum').describe('A weighted sum of other rewards'),
-    terms: z.array(termSchema).min(1).describe('Terms of the sum'),
+    terms: z.array(termSchema).min(1).describe('Rewards to add up'),
     ...shared,
   }),
 ]);

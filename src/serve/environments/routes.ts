@@ -210,7 +210,7 @@ function boundsOf({ high, low }: BoxSpace, at: number): Schema {
 
 function openApi({ id }: DescribedEnvironment) {
   const operations = Object.entries(routes).map(([path, { method, summary }]) => {
-    const responses = { 200: { description: 'Answered' }, 422: { description: 'Invalid request' } };
+    const responses = { 200: { description: 'Success' }, 422: { description: 'Invalid request' } };
     return [path, { [method.toLowerCase()]: { summary, responses } }] as const;
   });
   return {

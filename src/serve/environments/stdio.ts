@@ -133,7 +133,9 @@ export class LineSessions {
     const found = named ?? (wanted === undefined && others.length === 0 ? only : undefined);
     if (found !== undefined) return found;
     const problem =
-      wanted === undefined ? 'several are available; choose one' : `${wanted} is not available; choose one`;
+      wanted === undefined
+        ? 'several environments are available; choose one'
+        : `${wanted} is not available; choose one`;
     const message = `${problem}: ${names.join(', ')}`;
     throw new Refusal('VALIDATION_ERROR', '', [{ path: ['environment'], message }]);
   }

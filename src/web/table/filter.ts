@@ -37,7 +37,7 @@ function testOf(part: string, configKeys: readonly string[] | undefined): Test |
   if (key === '' || value === '')
     return `“${part}” is incomplete: write key=value without spaces, such as status=running`;
   if (sign !== '=')
-    return `“${part}”: filters have no ${sign}. For ranges, write ${key}=400.. (at least), ${key}=..400 (at most) or ${key}=100..400`;
+    return `“${part}”: filters support only =, not ${sign}. For ranges, write ${key}=400.. (at least), ${key}=..400 (at most) or ${key}=100..400`;
   const field = fieldOf(key);
   if (!isKnown(field, configKeys)) return unknownKey(key, configKeys ?? []);
   const accepts = valueTest(field, key, value);

@@ -242,7 +242,7 @@ describe('what is mapped', () => {
 
 describe('well-known defects', () => {
   it('an id in the wrong case', () => {
-    expect(noteOn(finetuneLinear, 'gym_env_name')).toBe('Cartpole-v1 is CartPole-v1 in the wrong case');
+    expect(noteOn(finetuneLinear, 'gym_env_name')).toBe('the correct spelling of Cartpole-v1 is CartPole-v1');
   });
 
   it('ids with a prefix, of an older version, or without one', () => {

@@ -283,7 +283,9 @@ describe('the page of a training', () => {
     const loss = paceOf(record.metrics, intervals).loss!.toFixed(4);
     expect(visibleText(page(output))).toContain(`Training loss ${loss} `);
     const [chart] = trainingCharts(rowsIn(page(output)), wordsIn(page(output)));
-    expect(chart!.label).toMatch(new RegExp(`^Loss of 60 steps: from \\S+ to ${loss}; lowest .* at step 60`));
+    expect(chart!.label).toMatch(
+      new RegExp(`^Training loss over 60 steps: from \\S+ to ${loss}; lowest .* at step 60`),
+    );
   });
 
   it('follows the training between its checkpoints, and says how far it is', async () => {

@@ -216,8 +216,8 @@ describe('the charts of a training', () => {
     const body = course({ columns: { step: [1, 2], loss: [2, 1], learningRate: [0.1, null] }, count: 2 });
     const labels = [...body.querySelectorAll('.chart')].map((chart) => chart.getAttribute('aria-label'));
     expect(labels).toEqual([
-      expect.stringMatching(/^Loss of 2 steps: from 2\.0000 to 1\.5000\./),
-      expect.stringMatching(/^Learning rate by step/),
+      expect.stringMatching(/^Training loss over 2 steps: from 2\.0000 to 1\.5000\./),
+      expect.stringMatching(/^Learning rate, by step/),
     ]);
     expect(body.textContent).not.toContain('needs JavaScript');
   });

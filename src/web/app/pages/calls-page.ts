@@ -19,7 +19,7 @@ export function CallsPage({ query }: { readonly query: URLSearchParams }) {
   return html`<form class="filter-form" aria-label="Period, grouping and filter" onSubmit=${(event: Event) => event.preventDefault()}>
 <fieldset class="filter"><legend>Period</legend>${Object.entries(spans).map(([value, label]) => choice('span', span, value, label))}</fieldset>
 <fieldset class="filter"><legend>Charts by</legend>${['model', 'purpose'].map((value) => choice('by', by, value, value))}</fieldset>
-<label>Runs <input id="filter" type="search" value=${filter} placeholder="all, or text, or model=openai* started=2026-11.." autocomplete="off" spellcheck=${false} onChange=${({ currentTarget }: InputEvent) => change({ filter: currentTarget.value })} /></label>
+<label>Runs <input id="filter" type="search" value=${filter} placeholder="e.g. model=openai* started=2026-11.. (default: all)" autocomplete="off" spellcheck=${false} onChange=${({ currentTarget }: InputEvent) => change({ filter: currentTarget.value })} /></label>
 </form>
 <${ShownPage} page=${page} problem=${problem} loading="Adding up all calls …" />`;
 }

@@ -21,7 +21,7 @@ ${problem && html`<p class="failure">${problem}</p>`}
 ${answer && answer.searched < answer.of && html`<p class="note">Only ${answer.searched} of ${answer.of} runs were searched completely. Search for a longer text, or in a single run.</p>`}
 <ol class="hits">${answer?.hits.map(
     ({ after, attempt, before, candidate, iteration, match, of, where }) => html`<li>
-<a href=${itemAddress(of, { iteration })}>${of}, iteration ${iteration}${candidate > 0 && `.${candidate + 1}`}</a> <span class="muted">${where}${attempt > 0 && `, correction ${attempt}`}</span>
+<a href=${itemAddress(of, { iteration })}>${of}, iteration ${iteration}${candidate > 0 && `, candidate ${candidate + 1}`}</a> <span class="muted">${where}${attempt > 0 && `, correction ${attempt}`}</span>
 <pre tabindex="0">${before}<mark>${match}</mark>${after}</pre></li>`,
   )}</ol>
 </section></main>`;

@@ -25,7 +25,8 @@ export function TableControls({ change, groups, items, known, loadKeys, problems
   const { by, columns, filter } = state;
   const running = items.filter(({ status }) => status === 'running').length;
   const inGroups = groups.reduce((sum, group) => sum + group.items.length, 0);
-  const single = filter === '' ? `${shown.length}` : `${shown.length} of ${items.length}`;
+  const single =
+    filter === '' ? plural(shown.length, 'run') : `${shown.length} of ${plural(items.length, 'run')}`;
   const count = by.length > 0 ? `${plural(groups.length, 'group')} of ${plural(inGroups, 'run')}` : single;
   const all = [...problems, ...unknownKeys([...by, ...columns], known?.keys)];
   const group = (text: string) =>
@@ -40,7 +41,7 @@ export function TableControls({ change, groups, items, known, loadKeys, problems
 <${KeysField} id="group-by" by=${by.join(', ')} placeholder="e.g. model.temperature" known=${[...(known?.different ?? []), ...groupable]} onFocus=${loadKeys} apply=${group} />
 <span class="muted" role="status">${count}${running > 0 && `, ${running} running`}</span>
 <div id="filter-problems" role="status">${all.map((problem) => html`<p class="note warn-text">${problem}.</p>`)}</div>
-<p class="note" id="filter-help">Fields: ${fields.map(({ key }) => key).join(', ')}, and config keys such as model.temperature. Values may contain *; numbers and dates may be ranges: observed=400..</p>
+<p class="note" id="filter-help">Fields: ${fields.map(({ key }) => key).join(', ')}, and config keys such as model.temperature. Values may contain *; numbers and dates may be ranges, such as observed=400.. for at least 400.</p>
 </form>
 <${ColumnChoice} columns=${columns} known=${known} loadKeys=${loadKeys} change=${change} />`;
 }
