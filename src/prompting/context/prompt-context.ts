@@ -224,8 +224,8 @@ export const taskContextSchema = z.strictObject({
   memory: object('Which evaluations prompts show', {
     nothing: flag('True if no evaluations are shown'),
     everything: flag('True if all evaluations are shown, within the token budget'),
-    best: count('Number of best evaluations shown, if not all are shown'),
-    recent: count('Number of recent evaluations shown, if not all are shown'),
+    best: count('Maximum number of best evaluations shown (`memory.best`); 0 if not set'),
+    recent: count('Maximum number of recent evaluations shown (`memory.recent`); 0 if not set'),
     chronological: flag('True if the oldest come first'),
     bestLast: flag('True if the best come last'),
     rows: flag('True if sampled steps of an episode are shown'),
