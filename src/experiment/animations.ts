@@ -198,7 +198,7 @@ export async function openIterationAnimations(
         try {
           draw(next, entries);
         } catch (error) {
-          warn(`iteration ${next} could not be drawn: ${messageOf(error)}`);
+          warn(`the episode of iteration ${next} could not be drawn: ${messageOf(error)}`);
         }
       }
     },

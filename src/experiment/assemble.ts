@@ -237,7 +237,7 @@ function importedParameters(
   }
   if (meaningOf(loadConfig({ file: join(path, runFiles.config) }).config.policy) !== meaningOf(policy)) {
     throw problem(
-      "that run's parameters have a different meaning: policy.kind, policy.projection, policy.order or the network differs",
+      "that run's parameters have a different meaning, because its policy differs in kind, projection, order, hidden or activation",
     );
   }
   const { count, low, high } = family.parameters;
@@ -248,7 +248,7 @@ function importedParameters(
       throw problem(`that run's policies have ${parameters.length} parameters; this one's have ${count}`);
     }
     if (parameters.some((value) => value < low || value > high)) {
-      throw problem(`a policy of that run has values outside ${low} to ${high}`);
+      throw problem(`a policy of that run has values outside the range ${low} to ${high}`);
     }
   }
   return [...distinct.values()];
@@ -274,7 +274,7 @@ function checkProposal(
   throw new UserError({
     field: 'warmup.from',
     value: warmup.from,
-    message: 'provides no evaluations, but the first proposal needs a parent',
+    message: 'there are no initial policies, but the first proposal needs a parent',
     remedy: 'set warmup.policies to 1 or more',
   });
 }

@@ -123,10 +123,14 @@ function fittingStep(
     if (member !== undefined) return member;
     throw new UserError({
       file,
-      message: `${step}: invalid ${name} for ${id}`,
-      ...(value !== undefined && { value }),
+      ...(value === undefined
+        ? { message: `${step} has no ${name}`, remedy: 'add it' }
+        : {
+            message: `${step}: invalid ${name} for ${id}`,
+            value,
+            remedy: 'use demonstrations from this environment',
+          }),
       alternatives: [membersOf(space)],
-      remedy: 'use demonstrations from this environment',
     });
   };
   return {
@@ -158,14 +162,14 @@ function membersOf(space: NumericSpace): string {
     case 'discrete':
       return `an integer from ${range(space)}`;
     case 'tuple':
-      return `a list of integers from ${space.spaces.map(range).join(', ')}`;
+      return `a list of integers, one from each range: ${space.spaces.map(range).join(', ')}`;
     case 'box':
       return `a list of ${plural(space.low.length, 'number')}`;
   }
 }
 
 const expected =
-  'use a JSON file that lists steps as {state, action}, a folder with episode_1.json, …, a run directory, or a program in a .js file';
+  'use a JSON file of steps ({state, action}), a folder of such files (episode_1.json, …), a run directory, or a program (.js file)';
 
 /** @throws UserError if episodes are missing, invalid or from a different environment */
 export function openDemonstrations(
@@ -240,7 +244,7 @@ function bestOfRun(config: DemonstrationsConfig, environment: EnvironmentSpec): 
   const manifest = runAt(config);
   const another = 'choose a run with the same environment, or a JSON file';
   if (manifest.play !== undefined) {
-    const message = "this is an agent's play, whose observations are text";
+    const message = "that run's observations are text, because an agent played it";
     throw problem(config, { message, remedy: another });
   }
   if (manifest.environment !== environment.id) {

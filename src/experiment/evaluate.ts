@@ -19,6 +19,7 @@ import { raceAgainst } from '../rollout/racing.js';
 import { type BufferEntry, bestEntries, vectorKey } from '../rollout/replay-buffer.js';
 import type { Confirmation, FeedbackResult, Revision } from '../runs/events.js';
 import { programFailureText } from '../runs/failure-text.js';
+import { placeName } from '../runs/summary.js';
 import type { Task } from '../search/baseline.js';
 import { clipped, type Interval } from '../statistics/bootstrap.js';
 import { mean } from '../statistics/descriptive.js';
@@ -63,7 +64,7 @@ export async function measureCandidates(
       if (!isProgramFault(error)) throw error;
       experiment.emit({ kind: 'proposal-rejected', iteration, candidate, failures: ['program'] });
       experiment.warn(
-        `the program of candidate ${candidate + 1} failed: ${programFailureText(error.failure)}`,
+        `the program of ${placeName(place, config)} failed: ${programFailureText(error.failure)}`,
       );
     }
   }
@@ -140,7 +141,7 @@ function checkBound({ racing, warn }: Experiment, entries: readonly BufferEntry[
   const highest = racing?.highest ?? Number.POSITIVE_INFINITY;
   if (entries.every(({ returns }) => returns.every((value) => value <= highest))) return;
   warn(
-    `an episode returned more than ${highest}, the maximum that evaluation.racing assumes, so evaluations that would have reached the best may be cut short`,
+    `an episode returned more than ${highest}, the maximum that evaluation.racing assumes, so evaluations that could have matched the best may have been cut short`,
   );
 }
 
@@ -233,7 +234,8 @@ export async function confirmBest(
   const measured = async (entry: BufferEntry, stage: Confirmation['stage']) => {
     const seeds = confirmationSeeds(seed, stage, episodes);
     const confirmation = await confirm({ setting, range }, entry, seeds, stage, signal);
-    if (typeof confirmation === 'string') warn(`program of iteration ${entry.iteration}: ${confirmation}`);
+    if (typeof confirmation === 'string')
+      warn(`the program of ${placeName(entry, config)} failed during confirmation: ${confirmation}`);
     else if (confirmation !== undefined) emit({ kind: 'confirmed', confirmation, of });
     return confirmation;
   };

@@ -253,14 +253,14 @@ function otherSeed(runs: readonly SeededRun[], seed: number, repeats: number): U
   return new UserError({
     message:
       runs.length === 0
-        ? 'none of these repeats has started'
+        ? 'none of the runs in this group has started'
         : `${repeats === 1 ? 'this config has' : 'a repeat of this config has'} the seed ${seed}, but no recorded run has it`,
     alternatives: seeds,
     remedy:
       runs.length === 0
         ? 'choose a run that has started; list your runs with policyloop list'
         : runs.length > 1
-          ? 'set seed and repeats to the recorded values'
+          ? 'set seed and repeats as in the recorded runs'
           : `set seed=${seeds[0]} and repeats=1`,
   });
 }

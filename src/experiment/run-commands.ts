@@ -117,7 +117,7 @@ export class RunCommands {
       if (request !== undefined)
         experiment.emit({
           kind: 'warning',
-          message: `the previous process ended before it could ${requestText(request)}`,
+          message: `a request was dropped because the previous process ended before handling it: ${requestText(request)}`,
         });
     }
     this.#requests.clear();

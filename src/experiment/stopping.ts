@@ -164,7 +164,7 @@ export function warnOfUnusedModel({ replies, warn }: Experiment): void {
   const { first, isModelAccepted, rejected } = replies;
   if (first === undefined || isModelAccepted) return;
   warn(
-    `the language model contributed nothing: all ${rejected} of its replies were rejected, and every accepted proposal is a baseline's; first reason: ${rejectionText(first)}`,
+    `the language model contributed nothing: ${rejected === 1 ? 'its only reply was' : `all ${rejected} of its replies were`} rejected, and every accepted proposal is a baseline's; first reason: ${rejectionText(first)}`,
   );
 }
 

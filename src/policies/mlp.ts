@@ -95,11 +95,11 @@ function checkSize({ hidden, projection }: MlpConfig, weights: number): void {
   if (weights <= most) return;
   const fewer =
     projection === undefined && weights <= maxWeights
-      ? 'use fewer hidden units, or policy.projection: {rank: 10}, which needs only 10 parameters'
+      ? 'use fewer hidden units, set policy.projection to {rank: 10} to propose only 10 parameters'
       : 'use fewer hidden units';
   throw new UserError({
     field: 'policy.hidden',
-    message: `this network would have ${weights} weights and biases; at most ${most} can be ${projection === undefined ? 'proposed' : 'projected'}`,
+    message: `this network would have ${weights} weights and biases; the maximum is ${most}${projection === undefined ? '' : ' with policy.projection'}`,
     value: hidden,
     remedy: `${fewer}, or train a larger network by reinforcement learning with \`policyloop finetune rl\``,
   });

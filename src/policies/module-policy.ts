@@ -75,7 +75,7 @@ const parametersShape = z
     names: z.array(z.string()).optional(),
   })
   .refine(({ low, high }) => low < high, 'low must be below high')
-  .refine(({ count, names }) => (names?.length ?? count) === count, 'there must be one name per parameter');
+  .refine(({ count, names }) => (names?.length ?? count) === count, 'names must have one name per parameter');
 
 /** Loads policies from a module. @throws UserError that names the file and the fault */
 export async function modulePolicies(
@@ -86,7 +86,7 @@ export async function modulePolicies(
   const { id, observationSpace, actionSpace, maxSteps } = environment;
   const made = await create(options, 'policy.options', { id, observationSpace, actionSpace, maxSteps });
   const wrong = (message: string) => new UserError({ file, message });
-  if (!isRecord(made)) throw wrong('create returned no policy family');
+  if (!isRecord(made)) throw wrong('create must return an object with parameters and a build function');
   const { build, description, initial } = made as unknown as Partial<UserPolicyFamily>;
   if (typeof build !== 'function')
     throw wrong(`the policy created by ${basename(file)} has no build function`);
@@ -117,7 +117,7 @@ export async function modulePolicies(
     description: { kind: 'module', name, text: description ?? '' },
     build(vector) {
       const policy = guarded('build', () => build.call(made, vector));
-      if (typeof policy !== 'function') throw wrong('build returned no function');
+      if (typeof policy !== 'function') throw wrong('build must return a function');
       return (observation) => {
         const action = guarded('the policy', () => policy(observation));
         if (isValidAction(action, actionSpace)) return action;

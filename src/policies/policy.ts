@@ -168,7 +168,7 @@ export function numericSpace(space: Space, id: string): NumericSpace {
     value: id,
     message: "has text observations or actions, which numeric policies can't handle",
     remedy:
-      'use a language model as the agent (policyloop play, or policyloop finetune rl to train it), or write your own policy',
+      'use a language model as the agent (policyloop play, or policyloop finetune rl to train it), or a policy from your own module',
   });
 }
 

@@ -44,8 +44,8 @@ function createDiscretizer(config: QTableConfig, environment: EnvironmentSpec): 
     }
     throw refuse(
       'policy.discretize',
-      `a Q-table needs bins for ${environment.id}, because its observation is a vector of ${space.low.length} real numbers`,
-      `set ${space.low.length} items such as {low: -1, high: 1, bins: 4}, or use policy.kind: linear`,
+      `a Q-table needs bins for ${environment.id}, because its observation is a vector of ${plural(space.low.length, 'real number')}`,
+      `set ${plural(space.low.length, 'item')} such as {low: -1, high: 1, bins: 4}, or use policy.kind: linear`,
     );
   }
   const dimensions = dimensionsOf(space);
@@ -188,7 +188,7 @@ function actionsOf(config: QTableConfig, environment: EnvironmentSpec): readonly
       if (config.actions !== undefined) {
         throw refuse(
           'policy.actions',
-          `actions of ${environment.id} are already discrete (${space.n} of them)`,
+          `${environment.id} already has ${plural(space.n, 'discrete action')}`,
           'remove policy.actions',
         );
       }
@@ -196,11 +196,11 @@ function actionsOf(config: QTableConfig, environment: EnvironmentSpec): readonly
     case 'box': {
       const dimensions = space.low.length;
       const example = JSON.stringify([-1, 0, 1].map((value) => Array(dimensions).fill(value)));
-      const remedy = `list at least two vectors of ${plural(dimensions, 'number')}, e.g. policy.actions: ${example}${orLinear(environment)}`;
+      const remedy = `list at least two vectors of ${plural(dimensions, 'number')}, e.g. ${example}${orLinear(environment)}`;
       if (config.actions === undefined || config.actions.length < 2) {
         throw refuse(
           'policy.actions',
-          `a Q-table needs a list of actions, because actions of ${environment.id} are continuous`,
+          `a Q-table needs a list of at least two actions, because actions of ${environment.id} are continuous`,
           remedy,
         );
       }
@@ -208,7 +208,7 @@ function actionsOf(config: QTableConfig, environment: EnvironmentSpec): readonly
       if (wrong >= 0) {
         throw refuse(
           `policy.actions.${wrong}`,
-          `actions of ${environment.id} have ${plural(dimensions, 'number')}`,
+          `each action of ${environment.id} must have ${plural(dimensions, 'number')}`,
           remedy,
           config.actions[wrong],
         );

@@ -23,14 +23,14 @@ const binsSchema = z.union([
 ]);
 
 const projectionSchema = z.strictObject({
-  rank: count(1).max(1000).describe('Number of parameters'),
-  seed: count(0).default(0).describe('Seed of the subspace: the same seed gives the same subspace'),
+  rank: count(1).max(1000).describe('Dimension of the subspace, which is the number of parameters'),
+  seed: count(0).default(0).describe('Seed that determines the subspace'),
 });
 
 const orderSchema = z.union([
   z.enum(['rows', 'columns', 'bias-first']),
   z.strictObject({
-    shuffled: count(0).describe('Seed of the order: the same seed gives the same order'),
+    shuffled: count(0).describe('Shuffle the weights with this seed'),
   }),
 ]);
 
@@ -38,16 +38,18 @@ export const linearSchema = z.strictObject({
   kind: z
     .literal('linear')
     .describe(
-      'Outputs = observation · W + b: argmax for discrete actions, the outputs themselves for continuous ones',
+      'Linear policy with outputs = observation · W + b. A discrete action is the index of the largest output; a continuous action is the outputs themselves',
     ),
   bias: z.boolean().default(true).describe('Give each output a bias'),
   projection: projectionSchema
     .optional()
-    .describe('Propose coordinates in a random subspace instead of all weights, e.g. if there are too many'),
+    .describe(
+      'Propose coordinates in a random subspace instead of all weights, e.g. if there are too many of them',
+    ),
   order: orderSchema
     .optional()
     .describe(
-      'Order of the weights. `rows` (default): by observation, biases last. `columns`: by output, each bias after its weights. `bias-first`: the biases, then `rows`',
+      'Order of the weights. `rows` (default): by component of the observation, biases last. `columns`: by output, each bias after its weights. `bias-first`: as `rows`, but biases first',
     ),
   ...range(6, ''),
 });
@@ -63,7 +65,9 @@ export const mlpSchema = z.strictObject({
     .min(1)
     .max(4)
     .default([8])
-    .describe('Widths of the hidden layers; at most 5000 weights and biases, 20000 with `projection`'),
+    .describe(
+      'Number of units in each hidden layer. The network may have at most 5000 weights and biases, or 20000 with `projection`',
+    ),
   activation: z
     .enum(['tanh', 'relu', 'leaky-relu'])
     .default('tanh')
@@ -75,18 +79,18 @@ export const mlpSchema = z.strictObject({
 });
 
 export const qTableSchema = z.strictObject({
-  kind: z.literal('q-table').describe('Table over discrete (or discretised) states'),
+  kind: z.literal('q-table').describe('Lookup table indexed by the discrete (or discretised) state'),
   form: z
     .enum(['actions', 'values'])
     .default('actions')
     .describe(
-      '`actions`: one action per state. `values`: one value per state and action; the best action is chosen',
+      '`actions`: one action per state. `values`: one value per state and action; the policy chooses the action with the highest value',
     ),
   discretize: z
     .array(binsSchema)
     .min(1)
     .optional()
-    .describe('Bins, one item per observation dimension; required if observations are continuous'),
+    .describe('Bins for each dimension of the observation; required if observations are continuous'),
   actions: z
     .array(z.array(z.number()).min(1))
     .min(1)
@@ -115,8 +119,8 @@ export const programSchema = z.strictObject({
       by: z.enum(['gp', 'cma-es', 'hill-climb']).default('gp').describe('Search method for the constants'),
       evaluations: count(1)
         .default(20)
-        .describe('Evaluations spent on tuning before the model proposes again'),
-      after: count(1).default(10).describe("Evaluations of the model's programs before each tuning"),
+        .describe('Evaluations per tuning phase, after which the model proposes again'),
+      after: count(1).default(10).describe("Evaluations of the model's programs before each tuning phase"),
       of: z
         .union([z.literal('best'), count(1)])
         .default('best')
@@ -124,7 +128,7 @@ export const programSchema = z.strictObject({
     })
     .optional()
     .describe(
-      'Let a numeric search tune the constants of the best programs, within the same budget (default: off)',
+      'Tune the constants of the best programs with a numeric search, within the same budget (default: off)',
     ),
 });
 

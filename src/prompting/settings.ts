@@ -12,14 +12,17 @@ export const promptsSchema = z.strictObject({
     text.default('semantic'),
     { format: 'name-or-path' },
   ),
-  description: text.optional().describe('Template that describes the environment').meta({ format: 'path' }),
+  description: text
+    .optional()
+    .describe('Your own template for the description of the environment')
+    .meta({ format: 'path' }),
   helpers: text.optional().describe('JavaScript file with your template helpers').meta({ format: 'path' }),
   answer: about(
     'Notation of answers: `{"params": [1.2, …]}` or `params[0]: 1.2, …` (default: JSON if replies may contain nothing but the answer, except in the set `compact`; hosted models with an enforced format always answer in JSON)',
     z.enum(['json', 'labels']).optional(),
   ),
   optimum: z.number().optional().describe('Best possible return; stated in prompts if set'),
-  stepSize: positive.optional().describe('Exploration step; stated in prompts if set'),
+  stepSize: positive.optional().describe('Suggested step size for exploration; stated in prompts if set'),
   layout: about(
     "`document` (the default): one message lists the evaluations. `conversation`: each evaluation is a turn, with the parameters as the model's answer and their score as the next message",
     z.enum(['document', 'conversation']).optional(),
@@ -37,7 +40,7 @@ export const promptsSchema = z.strictObject({
 
 export const demonstrationsSchema = z.strictObject({
   from: about(
-    'JSON file with the steps of a good episode as `{state, action}`, a folder with `episode_1.json`, …, a run, whose best recorded episodes are shown, or a program in a .js file, which plays them',
+    'Source of good episodes: a JSON file of steps (`{state, action}`), a folder of such files (`episode_1.json`, …), a run (its best recorded episodes), or a .js file with a program that plays them',
     text,
     { format: 'path' },
   ),
@@ -49,7 +52,7 @@ export const demonstrationsSchema = z.strictObject({
     'Steps shown per episode, evenly spaced from the first to the last, or `all`',
     z.union([z.literal('all'), count(1)]).default(50),
   ),
-  digits: z.int().min(1).max(17).default(4).describe('Significant digits of the numbers'),
+  digits: z.int().min(1).max(17).default(4).describe('Significant digits of observations and actions'),
 });
 
 export const proposalSchema = z.strictObject({
@@ -58,7 +61,7 @@ export const proposalSchema = z.strictObject({
     z.enum(['absolute', 'delta']).default('absolute'),
   ),
   beam: about(
-    'Number K of best evaluations used as parents: candidate c of an iteration starts from the parent of rank c mod K, in its own prompt (default: no parents; with `delta`, the best evaluation of the latest iteration)',
+    'Number of best evaluations used as parents. The candidates of an iteration use them in turn, best first, with one prompt per parent (default: no parents; with `delta`, the best evaluation of the latest iteration)',
     count(1).optional(),
   ),
 });
@@ -71,7 +74,7 @@ export const memorySchema = z.strictObject({
     ),
   recent: count(0).optional().describe('Show the J most recent evaluations'),
   order: about(
-    '`chronological` keeps the start of the prompt unchanged, so prompt caches work',
+    'Order of the evaluations in prompts; `chronological` keeps the start of the prompt unchanged, so prompt caches work',
     z.enum(['chronological', 'best-last', 'best-first']).default('chronological'),
   ),
   tokens: about(
@@ -79,11 +82,11 @@ export const memorySchema = z.strictObject({
     count(1).optional(),
   ),
   digits: about(
-    'Minimum number of significant digits of scores, which have at least two decimals, and more if needed to distinguish them (default: 3)',
+    'Minimum number of significant digits of scores (default: 3). Scores have at least two decimals, and more if needed to distinguish them',
     z.int().min(1).max(12).optional(),
   ),
   trajectories: about(
-    'How to show the first episode of each evaluation',
+    'Show the first episode of each evaluation as sampled steps (`rows`) or as a `summary`',
     z.enum(['none', 'rows', 'summary']).default('none'),
   ),
   rows: count(1).default(10).describe('Sampled steps per trajectory (`trajectories: rows`)'),

@@ -26,7 +26,9 @@ export const cmaEsSchema = z.strictObject({
   start: z
     .enum(['best', 'centre'])
     .optional()
-    .describe('Start of the search: the `best` policy of the warm-up (default) or the `centre` of the range'),
+    .describe(
+      'Where the search starts: at the `best` policy of the warm-up (default) or the `centre` of the range',
+    ),
 });
 
 export const onePlusOneEsSchema = z.strictObject({
@@ -52,7 +54,7 @@ export const gpSchema = z.strictObject({
     .describe('Baseline: Bayesian optimisation with a Gaussian process and expected improvement'),
 });
 export const gridSchema = z.strictObject({
-  provider: z.literal('grid').describe('Baseline: the points of a grid, regardless of their returns'),
+  provider: z.literal('grid').describe('Baseline: grid search, which ignores returns'),
   points: count(2)
     .optional()
     .describe(
@@ -68,7 +70,9 @@ export const geneticSchema = z.strictObject({
   population: count(2)
     .default(10)
     .describe('Number of best programs that can be parents; until there are this many, programs are random'),
-  tournament: count(1).default(3).describe('Number of programs drawn for each choice of a parent'),
+  tournament: count(1)
+    .default(3)
+    .describe('Number of programs drawn at random for each choice of a parent; the best of them is chosen'),
 });
 export const teacherSchema = z.strictObject({
   provider: z
@@ -84,7 +88,7 @@ export const mixtureSchema = z.strictObject({
 export const screeningSchema = z.strictObject({
   evaluate: count(1)
     .default(1)
-    .describe('Candidates to evaluate per iteration; the others cost a reply but no episodes'),
+    .describe('Number of candidates evaluated per iteration; the others cost a reply but no episodes'),
 });
 
 /** Number of proposals evaluated per iteration. */
@@ -108,7 +112,7 @@ export const noveltySchema = z.strictObject({
   action: z
     .enum(['ask', 'jitter'])
     .default('ask')
-    .describe('If a proposal is closer: `ask` again, or `jitter` it by a random step'),
+    .describe('If a proposal is too close: `ask` again, or `jitter` it by a random step'),
 });
 
 export type GeneticConfig = z.output<typeof geneticSchema>;

@@ -191,7 +191,7 @@ describe('a run that is played', () => {
       event.kind === 'warning' ? [event.message] : [],
     );
     expect(warnings.filter((text) => text.includes('the previous process'))).toEqual([
-      'the previous process ended before it could pause',
+      'a request was dropped because the previous process ended before handling it: pause',
     ]);
   });
 });

@@ -120,9 +120,7 @@ describe('networks', () => {
   it('refuse more weights than can be proposed, and say what can be', () => {
     const problem = refusal(network({ hidden: [100, 100] }), box(17), box(6));
     expect(problem).toMatchObject({ field: 'policy.hidden', value: [100, 100] });
-    expect(problem.message).toBe(
-      'this network would have 12506 weights and biases; at most 5000 can be proposed',
-    );
+    expect(problem.message).toBe('this network would have 12506 weights and biases; the maximum is 5000');
     expect(problem.remedy).toMatch(/fewer hidden units.*projection.*finetune rl/);
     const projected = createPolicyFamily(
       network({ hidden: [100], projection: { rank: 4, seed: 0 } }),
@@ -131,7 +129,7 @@ describe('networks', () => {
     expect(projected.parameters.count).toBe(4);
     expect(
       refusal(network({ hidden: [1000], projection: { rank: 4, seed: 0 } }), box(17), box(6)).message,
-    ).toMatch(/24006 weights and biases; at most 20000 can be projected/);
+    ).toMatch(/24006 weights and biases; the maximum is 20000 with policy\.projection/);
   });
 
   it('refuse states, and name the table', () => {

@@ -198,7 +198,7 @@ describe('Q-tables', () => {
       'a list where actions are discrete',
       { ...table, actions: [[1]] },
       withSpaces(discrete(2), discrete(2)),
-      /policy\.actions: .*already discrete/,
+      /policy\.actions: .*already has 2 discrete actions/,
     ],
     [
       'a table beyond reason',

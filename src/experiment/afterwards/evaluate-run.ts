@@ -72,7 +72,7 @@ export async function evaluateRun(
     play(run, parameters, seeds, request.workers, context),
   );
   for (const module of changedSince(manifest.modules, modulesPlayed(run.config))) {
-    context.note(warningText(`${module} has changed since the run, so its policies may score differently`));
+    context.note(warningText(`${module} has changed since the run, so the policy may score differently`));
   }
   const centre = mean(returns);
   const range = returnRange(run.config.environment, run.config.evaluation);

@@ -75,6 +75,6 @@ function describedIn({ config, manifest, path }: OpenedRun, entry: BufferEntry):
     `A policy for ${manifest.environment}${given}, written by policyloop ${version()}`,
     `Run ${basename(path)}, ${placeName(entry, config)}, seed ${manifest.seed}, model ${manifest.model}`,
     result,
-    'Functions such as Math.exp and Math.sin may differ from the sandbox in the last digit',
+    'Functions such as exp and sin may return values that differ in the last digit from those in the sandbox',
   ];
 }

@@ -149,7 +149,7 @@ function chooseEpisode(
     field: '--episode',
     message: `evaluations of ${run} have only ${plural(episodes, 'episode')}`,
     value: episode,
-    alternatives: [`1–${episodes}`],
+    alternatives: [episodes === 1 ? '1' : `1–${episodes}`],
     remedy: 'use --seed for any other episode',
   });
 }

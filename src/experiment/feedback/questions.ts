@@ -7,6 +7,7 @@ import { type FeedbackConfig, framesOf } from '../../config/feedback.js';
 import { short } from '../../environments/catalogue/facts.js';
 import type { Environment, EnvironmentSpec } from '../../environments/environment.js';
 import { isRemote, type RemoteEnvironment } from '../../environments/remote/remote-environment.js';
+import { plural } from '../../format/numbers.js';
 import type { ChatMessage, Completion, LanguageModel } from '../../models/language-model.js';
 import { receivedText } from '../../models/secrets.js';
 import type { ParseFailure } from '../../prompting/answer/parse.js';
@@ -95,17 +96,17 @@ export function personQuestions(environment: Pick<EnvironmentSpec, 'id'>, isDraw
       const mean =
         returns.length === 1
           ? ''
-          : ` of ${returns.length}, the one with the median return; the mean of all is ${short(score)}`;
+          : ` of ${returns.length}, the one with the median return; the mean of all returns is ${short(score)}`;
       const lines = [
         `${environment.id}, iteration ${iteration}: episode ${episode + 1}${mean}${isBest ? ', the best so far' : ''}.`,
-        `It has ${record.actions.length} steps and a return of ${short(returns[episode]!)}; ${record.terminated ? 'the task ended it' : 'it was cut off at the step limit'}.`,
+        `It has ${plural(record.actions.length, 'step')} and a return of ${short(returns[episode]!)}; ${record.terminated ? 'the task ended it' : 'it was cut off at the step limit'}.`,
         ...(isDrawn
           ? []
           : ['', 'step | observation | action | reward', ...trajectoryRows(record, shownSteps)]),
       ];
       return {
         messages: [{ role: 'user', content: lines.join('\n') }],
-        formatCorrection: () => 'a rating from 1 to 5, a remark, or both as “4: too jerky”',
+        formatCorrection: () => 'a rating from 1 to 5, a remark, or both, as in “4: too jerky”',
       };
     },
     read(completion) {
@@ -139,7 +140,7 @@ export function requirePerson(
     message: "nobody can be asked: this isn't a terminal, and no live view is open",
     alternatives: ['vision'],
     remedy:
-      'run it in a terminal, or start policyloop view first to be asked there; to disable feedback, set feedback=',
+      'run the command in a terminal, or start policyloop view first to be asked there; to disable feedback, set feedback=',
   });
 }
 

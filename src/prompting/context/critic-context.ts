@@ -44,13 +44,15 @@ const revisionSchema = z.strictObject({
   episode: maybe('The episode with the median return, if the critic sees it', {
     number: count('Number of the episode within the evaluation, from 1'),
     of: count('Number of episodes'),
-    text: text('Sampled steps, one per line (number, observation, action, reward), then the ending'),
+    text: text(
+      'Sampled steps, one per line (number, observation, action, reward), then how the episode ended',
+    ),
   }),
 });
 
 export const criticContextSchema = taskContextSchema.extend(revisionSchema.shape);
 export const criticCorrectionSchema = criticContextSchema.extend({
-  failure: failureSchema.describe('The problem; exactly one of these is set (format-correction only)'),
+  failure: failureSchema.describe('The problem; exactly one of its fields is set (format-correction only)'),
 });
 
 export type StatisticsContext = z.output<typeof statisticsSchema>;

@@ -40,7 +40,7 @@ export const demonstratedSchema = z.strictObject({
     number: count('Number, from 1'),
     return: maybeText('Return of the episode; null if unknown'),
     shown: count('Number of steps shown'),
-    length: count('Number of steps'),
+    length: count('Number of steps in the whole episode'),
     partial: flag('True if some steps are omitted'),
     text: text('The steps, one per line: `observation -> action`'),
   }),

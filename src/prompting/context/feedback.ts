@@ -135,7 +135,7 @@ const seenSchema = z.strictObject({
 
 export const feedbackContextSchema = taskContextSchema.extend(seenSchema.shape);
 export const feedbackCorrectionSchema = feedbackContextSchema.extend({
-  failure: failureSchema.describe('The problem; exactly one of these is set (format-correction only)'),
+  failure: failureSchema.describe('The problem; exactly one of its fields is set (format-correction only)'),
 });
 
 export type FeedbackContext = z.output<typeof feedbackContextSchema>;

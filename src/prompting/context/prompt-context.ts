@@ -49,10 +49,14 @@ export const descriptionSchema = z.strictObject({
     name: text('Name of the option'),
     value: text('Value as JSON'),
   }),
-  words: object("The module's own texts, for an environment from a module", {
+  words: object('Texts provided by the module, if the environment comes from one', {
     description: maybeText('Description of the environment; null if it has none'),
-    observations: namesSchema.describe('Names of the components, or values, of an observation'),
-    actions: namesSchema.describe('Names of the components, or values, of an action'),
+    observations: namesSchema.describe(
+      'Names of the components of an observation, or of its values if it is a single integer',
+    ),
+    actions: namesSchema.describe(
+      'Names of the components of an action, or of its values if it is a single integer',
+    ),
   }),
 });
 
@@ -75,7 +79,7 @@ const linearSchema = z.strictObject({
   columns: text('Names of the outputs, in order'),
   rows: list('The meaning of each parameter; empty if the weights are projected', {
     label: text('`observation[i]`, or `bias`'),
-    parameters: text('Parameter for each output, in order'),
+    parameters: text('The parameters of this row, one per output, in order'),
   }),
   projection: projectionSchema,
 });
@@ -85,7 +89,7 @@ const networkSchema = z.strictObject({
   hiddenLayers: count('Number of hidden layers'),
   oneLayer: flag('True if there is exactly one hidden layer'),
   activation: text('Activation function of the hidden units: `tanh`, `relu` or `leaky-relu`'),
-  definition: maybeText('Definition of the activation function, if its name alone is not clear'),
+  definition: maybeText('Definition of the activation function; null if the name is enough'),
   discrete: flag(
     'True if the action is the index of the largest output; false if the outputs are the action',
   ),
@@ -110,7 +114,9 @@ const tableSchema = z.strictObject({
   lastState: count('Index of the last state'),
   actionCount: count('Number of actions'),
   actions: list('The actions', {
-    number: count('Number of the action in the table, or its position among the values'),
+    number: count(
+      'Number that stands for the action in the table, or position of its value among those of a state',
+    ),
     label: text('The action itself'),
   }),
   labelled: flag('True if any action differs from its number'),
@@ -124,20 +130,20 @@ const tableSchema = z.strictObject({
 const failureText = z.strictObject({ text: text('The affected values, as written in the reply') });
 
 const seenSchema = z.strictObject({
-  iteration: maybeText('Iteration in which they were proposed or evaluated; null if unknown'),
+  iteration: maybeText('Iteration in which the parameters were proposed or evaluated; null if unknown'),
   warmup: flag('True if that iteration was the warm-up'),
   score: maybeText('Score of the parameters; null if unknown'),
 });
 
 const repeatedSchema = seenSchema.extend({
-  sameActions: flag('True if a program differs but chooses the same actions'),
-  sameStructure: flag('True if a program differs only in its constants'),
+  sameActions: flag('True if the program is written differently but chooses the same actions'),
+  sameStructure: flag('True if the program differs only in its constants'),
 });
 
 export const failureSchema = z.strictObject({
   missing: flag('The reply has no parameters (or no program, or no valid feedback)'),
   truncated: flag('The reply was cut off before the parameters were complete'),
-  echo: flag('The reply only repeats sets from the prompt, or the format example'),
+  echo: flag('The reply only repeats parameters from the prompt, or the format example'),
   count: maybe('Parameters are missing, or there are too many', {
     found: count('Number of values in the reply'),
     one: flag('True if there is exactly one value'),
@@ -201,7 +207,7 @@ export const taskContextSchema = z.strictObject({
     low: text('Smallest value'),
     high: text('Largest value'),
     decimals: count('Digits after the decimal point'),
-    oneDecimal: flag('True if there is exactly one digit'),
+    oneDecimal: flag('True if there is exactly one digit after the decimal point'),
     choices: maybeText('The allowed values; null if the whole range is allowed'),
   }),
   answer: object('How the model answers', {
@@ -215,11 +221,11 @@ export const taskContextSchema = z.strictObject({
     single: flag('True if there is exactly one episode'),
     common: flag('True if all evaluations play the same episodes'),
   }),
-  memory: object('The selection of evaluations to show', {
+  memory: object('Which evaluations prompts show', {
     nothing: flag('True if no evaluations are shown'),
     everything: flag('True if all evaluations are shown, within the token budget'),
-    best: count('Number of best evaluations shown, if not all are'),
-    recent: count('Number of recent evaluations shown, if not all are'),
+    best: count('Maximum number of best evaluations shown (`memory.best`); 0 if not set'),
+    recent: count('Maximum number of recent evaluations shown (`memory.recent`); 0 if not set'),
     chronological: flag('True if the oldest come first'),
     bestLast: flag('True if the best come last'),
     rows: flag('True if sampled steps of an episode are shown'),
@@ -228,16 +234,16 @@ export const taskContextSchema = z.strictObject({
   iterations: count('Iterations of the run'),
   candidates: count('Proposals per iteration'),
   group: flag('True if several proposals per iteration are evaluated and can enter the memory'),
-  optimum: maybeText('The best possible score, if set in the config'),
-  stepSize: maybeText('Exploration step, if set in the config'),
+  optimum: maybeText('The best possible return; null if not set in the config'),
+  stepSize: maybeText('Suggested step size for exploration; null if not set in the config'),
   demonstrations: demonstratedSchema
     .nullable()
-    .describe('Good episodes to imitate, if set in the config (`demonstrations`)'),
+    .describe('Good episodes to imitate; null if the config has no `demonstrations`'),
 });
 
 const rankedSchema = z.array(
   z.strictObject({
-    percent: count('Score, scaled from the worst (0) to the best (99) shown; 50 if all are equal'),
+    percent: count('Score on a scale from 0 (worst shown) to 99 (best shown); 50 if all are equal'),
     score: text('Score of the evaluation'),
     parameters: text('Parameters as text: `params[0]: 1.2, …`, or the program'),
     feedback: maybeText('Feedback on one of the episodes (`feedback`); null if there is none'),
@@ -252,21 +258,21 @@ const progressSchema = z.strictObject({
   history: object('The evaluations shown', {
     text: text('The evaluations, one per line, each followed by its feedback and trajectory, if any'),
     shown: count('Number of evaluations shown'),
-    total: count('Number of evaluations that could be shown'),
+    total: count('Number of evaluations in memory; in a continued conversation, only of the new ones shown'),
     partial: flag('True if some evaluations are omitted'),
     best: rankedSchema.describe(
-      'The `memory.best` best evaluations shown, the best last; all of them without `best` and `recent`',
+      'The best of the evaluations shown (as many as `memory.best`), the best last; all evaluations shown if `memory.best` and `memory.recent` are not set',
     ),
     others: rankedSchema.describe('The other evaluations shown, oldest first'),
   }),
   best: maybe('The best evaluation; null before the first one', {
     line: text('The best evaluation so far, as a line of the history'),
     score: text('Score of the evaluation'),
-    iteration: count('Iteration of the evaluation'),
+    iteration: count('Iteration of the evaluation; 0 for the warm-up'),
     warmup: flag('True if it comes from the warm-up'),
     since: count('Number of evaluations since this one'),
   }),
-  parent: maybe('The parent evaluation, if `proposal` starts from one', {
+  parent: maybe('The parent evaluation; null unless proposals start from one', {
     line: text('The parent, as a line of the history'),
     rank: count('Rank of the parent, from 1 (the best)'),
     of: count('Number of parents'),
@@ -276,7 +282,7 @@ const progressSchema = z.strictObject({
 
 export const promptContextSchema = taskContextSchema.extend(progressSchema.shape);
 export const correctionContextSchema = promptContextSchema.extend({
-  failure: failureSchema.describe('The problem; exactly one of these is set (format-correction only)'),
+  failure: failureSchema.describe('The problem; exactly one of its fields is set (format-correction only)'),
 });
 
 export type SpaceContext = z.output<typeof spaceSchema>;

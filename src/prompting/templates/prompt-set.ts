@@ -150,7 +150,7 @@ function findSet(set: string, builtIn: readonly string[], field: string): string
     field,
     message: folder === set ? 'there is no such folder' : 'there is no such prompt set',
     value: set,
-    alternatives: [...builtIn, "the path of a folder, with a '/' in it"],
+    alternatives: [...builtIn, "the path of a folder, containing a '/'"],
     ...(suggestion !== undefined && { remedy: `did you mean ${suggestion}?` }),
   });
 }

@@ -118,7 +118,7 @@ export function bounded(render: () => string): string {
 export async function loadHelpers(path: string): Promise<TemplateHelpers> {
   const { file, create } = await loadModule(path, 'helpers', 'prompts.helpers');
   const made = await create({}, 'prompts.helpers');
-  if (!isRecord(made)) throw new UserError({ file, message: "create didn't return an object of helpers" });
+  if (!isRecord(made)) throw new UserError({ file, message: 'create must return an object of helpers' });
   for (const [name, value] of Object.entries(made)) {
     if (!/^[A-Za-z_]\w*$/.test(name))
       throw new UserError({

@@ -233,7 +233,7 @@ describe('demonstrations of a run', () => {
       join(games, runFiles.manifest),
       JSON.stringify({ ...readManifest(few.path), play: { player: 'x' } }),
     );
-    expect(await refusal(shown(games))).toMatch(/demonstrations\.from: this is an agent's play/);
+    expect(await refusal(shown(games))).toMatch(/demonstrations\.from: that run's observations are text/);
     const line = readRunFile(few.path, 'episodes').replace('"rewards":[', '"rewards":["x",');
     writeFileSync(join(few.path, runFiles.episodes), line);
     expect(await refusal(shown(few.path))).toMatch(/iteration 0, candidate 0, episode 0 is damaged/);
@@ -259,7 +259,7 @@ describe('a file of demonstrations is refused', () => {
     ],
     ['a text', '[{"state":[0,"0"],"action":[1]}]', /invalid state/],
     ['a number that is infinite', '[{"state":[0,1e999],"action":[1]}]', /invalid state/],
-    ['no action', '[{"state":[0,0]}]', /invalid action/],
+    ['no action', '[{"state":[0,0]}]', /has no action/],
     ['another key', '[{"state":[0,0],"action":[1],"reward":1}]', /unknown key\n {2}got: "reward"/],
     ['two names', '[{"state":[0,0],"observation":[0,0],"action":[1]}]', /both state and observation/],
     ['of a run, damaged', '[{"steps":[],"length":1}]', /is damaged: 0\.steps/],
