@@ -108,7 +108,7 @@ function describedForecast(
     `parameters  ${formatCount(parameters)}`,
     `memory      about ${formatBytes(memory)}, ${formatBytes(free)} free`,
     `episodes    about ${formatCompact(episodes)} with ${formatCompact(steps)} steps in total, plus evaluations${longer ? `; at most ${formatCompact(longer.steps)} steps if episodes get longer` : ''}`,
-    `time        about ${formatDuration(1000 * seconds)} (from a trial update)${longer ? `, at most ${formatDuration(1000 * longer.seconds)}` : ''}, plus the baselines`,
+    `time        about ${formatDuration(1000 * seconds)} (estimated from a trial update)${longer ? `, at most ${formatDuration(1000 * longer.seconds)}` : ''}, plus time for the baselines`,
   ].join('\n');
 }
 
