@@ -73,7 +73,7 @@ export const options = (y: Argv) =>
       ...kinds.number,
       default: 0,
       describe:
-        'Copies per run with reordered or sign-flipped parameters (only for the prompt sets numeric and compact)',
+        'Copies per run with reordered or negated observations and actions (only for the prompt sets numeric and compact)',
     })
     .option('warp', { type: 'boolean', describe: "Rescale the returns in each copy's prompts" })
     .option('context', {

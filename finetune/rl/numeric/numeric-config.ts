@@ -118,7 +118,7 @@ const settings = z.strictObject({
   baselines: z
     .array(z.enum(baselineNames))
     .default(['random', 'hill-climb', 'cma-es'])
-    .describe('Baseline searches over simple policies, with about the same number of episodes'),
+    .describe('Baseline searches over simple policies, with about as many episodes as training'),
   checkpointEvery: shared.checkpointEvery(5, 'Updates'),
   threads: count(1).default(1).describe('CPU threads'),
 });

@@ -79,7 +79,7 @@ export async function numeric(
       more({ baselines, returns }) {
         const all = [...(returns === undefined ? [] : [{ name: 'this policy', returns }]), ...baselines];
         const scores = all.map((one) => `${one.name} ${formatNumber(mean(one.returns), 4)}`);
-        return scores.length === 0 ? [] : [`returns    ${scores.join(', ')} (means over the final episodes)`];
+        return scores.length === 0 ? [] : [`returns    ${scores.join(', ')} (means over fresh episodes)`];
       },
     },
     args,
