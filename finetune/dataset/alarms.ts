@@ -115,7 +115,7 @@ const leakage: Check = ({ train, validation }) => {
   if (leaked.length === 0) return undefined;
   return {
     kind: 'leakage',
-    message: `${leaked.length} of ${validation.length} validation examples share a prompt with a training example`,
+    message: `validation examples with the same prompt as a training example: ${leaked.length} of ${validation.length}`,
     remedy: 'hold out all runs of a seed together, e.g. with --validation 0.1',
   };
 };
