@@ -4,7 +4,7 @@ import type { Argv } from 'yargs';
 import { type Arguments, common, kinds } from '../../src/base/command.js';
 import { type CommandContext, exitCodes, requireCount, shownPath } from '../../src/base/context.js';
 import { UserError } from '../../src/base/errors.js';
-import { formatCompact } from '../../src/format/numbers.js';
+import { formatCompact, plural } from '../../src/format/numbers.js';
 import { number, terminalTable, text } from '../../src/format/table.js';
 import { fitted } from '../../src/format/width.js';
 import type { DatasetManifest } from '../dataset/dataset.js';
@@ -17,7 +17,7 @@ export const options = (y: Argv) =>
       type: 'string',
       array: true,
       demandOption: true,
-      describe: 'Run directories, their names, or patterns (buffers/cartpole-*)',
+      describe: 'Runs: directories, names, or patterns such as buffers/cartpole-*',
     })
     .option('recipe', {
       choices: recipes,
@@ -29,7 +29,8 @@ export const options = (y: Argv) =>
     .option('validation', {
       ...kinds.text,
       default: '0.1',
-      describe: 'Validation split: a fraction of the runs or games, names of environments or runs, or none',
+      describe:
+        'Held out for validation: a fraction of the runs or games, names of environments or runs, or none',
     })
     .option('format', {
       choices: rowFormats,
@@ -41,7 +42,7 @@ export const options = (y: Argv) =>
     .option('samples', {
       ...kinds.number,
       describe:
-        'Prompts per run (hindsight; default: its iterations), or steps per play (demonstrations; default: all)',
+        'Prompts per run (hindsight; default: one per iteration), or steps per play (demonstrations; default: all)',
     })
     .option('min-return', {
       ...kinds.number,
@@ -49,7 +50,7 @@ export const options = (y: Argv) =>
     })
     .option('best-share', {
       ...kinds.number,
-      describe: "Share of each play's games, best first (demonstrations; default: 1)",
+      describe: "Share of each play's games to imitate, best first (demonstrations; default: 1)",
     })
     .option('history', {
       ...kinds.number,
@@ -71,7 +72,8 @@ export const options = (y: Argv) =>
     .option('augment', {
       ...kinds.number,
       default: 0,
-      describe: 'Reordered and sign-flipped copies per run (only for the prompt sets numeric and compact)',
+      describe:
+        'Copies per run with reordered or negated observations and actions (only for the prompt sets numeric and compact)',
     })
     .option('warp', { type: 'boolean', describe: "Rescale the returns in each copy's prompts" })
     .option('context', {
@@ -178,7 +180,7 @@ function described(
   return [
     styleText(
       'bold',
-      `${recipe}: ${train.examples + validation.examples} examples, ${duplicates} duplicates removed`,
+      `${recipe}: ${plural(train.examples + validation.examples, 'example')}, ${plural(duplicates, 'duplicate')} removed`,
     ),
     '',
     terminalTable(

@@ -19,7 +19,7 @@ export const options = (y: Argv) =>
         ...kinds.text,
         demandOption: true,
         describe:
-          'Adapter, model or training run (a directory or GGUF file); or ollama:NAME, openai:NAME or a baseline',
+          'Model to evaluate: a directory (of an adapter, model or training run), a GGUF file, ollama:NAME, openai:NAME, or a baseline',
       })
       .option('base', {
         ...kinds.text,
@@ -29,7 +29,7 @@ export const options = (y: Argv) =>
         ...kinds.text,
         array: true,
         demandOption: true,
-        describe: 'Configs that every model runs: files, or names of bundled configs',
+        describe: 'Experiments to run with every model: config files, or names of bundled configs',
       })
       .option('control', {
         ...kinds.text,
@@ -44,7 +44,8 @@ export const options = (y: Argv) =>
       })
       .option('trained-on', {
         ...kinds.text,
-        describe: 'Environments that the model was trained in: ID,… or none (default: from its lineage)',
+        describe:
+          'Environments that the tuned model was trained in: ID,… or none (default: as recorded in its training.json)',
       })
       .option('open', common.open),
   ).example(

@@ -36,29 +36,27 @@ export const options = (y: Argv) =>
       choices: ['messages', 'tokens'] as const,
       default: 'messages' as const,
       requiresArg: true,
-      describe: 'Content of the rows: messages that TRL renders, or the token ids used in serving',
+      describe:
+        'Content of the rows: messages, which TRL turns into tokens, or the token ids used in serving',
     })
-    .option('gpus', { ...kinds.number, default: 1, describe: 'Devices per node' })
+    .option('gpus', { ...kinds.number, default: 1, describe: 'GPUs per node' })
     .option('nodes', { ...kinds.number, default: 1, describe: 'Number of nodes' })
     .option('accelerate', {
       choices: ['single_gpu', 'multi_gpu', 'zero2', 'fsdp2'] as const,
       requiresArg: true,
-      describe: 'Parallelism (default: single_gpu for one device, else multi_gpu)',
+      describe: 'Parallelism (default: single_gpu for one GPU, else multi_gpu)',
     })
-    .option('per-device', { ...kinds.number, default: 1, describe: 'Examples per device and forward pass' })
+    .option('per-device', { ...kinds.number, default: 1, describe: 'Examples per GPU and forward pass' })
     .option('seeds', {
       ...kinds.number,
       default: 1,
-      describe: 'Training runs with consecutive seeds, as a job array',
+      describe: 'Number of training runs, with consecutive seeds; several become a Slurm job array',
     })
     .option('time', { ...kinds.text, default: '4:00:00', describe: 'Time limit of each Slurm job' })
     .option('partition', { ...kinds.text, describe: 'Slurm partition' })
     .option('account', { ...kinds.text, describe: 'Slurm account' })
     .option('json', common.json)
-    .example(
-      '$0 finetune export trl tune.yaml --out cluster --gpus 4 --accelerate fsdp2',
-      'for four devices',
-    );
+    .example('$0 finetune export trl tune.yaml --out cluster --gpus 4 --accelerate fsdp2', 'for four GPUs');
 
 type Args = Arguments<typeof options>;
 
@@ -102,8 +100,8 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
   }
   const compared =
     tokens === undefined
-      ? 'not compared with serving'
-      : `${tokens.same} answers match serving, ${tokens.longer} have extra tokens at the end, ${tokens.different} differ`;
+      ? "not compared with serving, because the base model's files aren't available"
+      : `same as in serving for ${plural(tokens.same, 'answer')}, extra tokens at the end for ${tokens.longer}, different for ${tokens.different}`;
   context.print(
     [
       styleText(

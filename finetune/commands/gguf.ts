@@ -20,7 +20,7 @@ export const options = (y: Argv) =>
     })
     .option('model', {
       ...kinds.text,
-      describe: "Model, or the adapter's base (default: as named by the adapter)",
+      describe: 'Model, or base model of the adapter (default: as named by the adapter)',
     })
     .option('adapter', { ...kinds.text, describe: 'Adapter to merge into the model' })
     .option('ignore-keys', common.ignoreKeys)
@@ -33,13 +33,13 @@ export const options = (y: Argv) =>
       choices: ['f32', 'f16', 'bf16', 'q8_0'] as const,
       default: 'f16' as const,
       requiresArg: true,
-      describe: 'Format of the matrices (if the base is a GGUF file, only of the changed matrices)',
+      describe: 'Data type of the matrices (if the base is a GGUF file, only of the changed ones)',
     })
     .option('quiet', common.quiet)
     .option('json', common.json)
     .example('$0 finetune gguf tuned/adapter --out tuned.gguf', 'base and adapter in one file')
     .example('$0 finetune gguf tuned/adapter --model models/base --out tuned.gguf', 'with an explicit base')
-    .example('$0 finetune gguf models/Qwen3-0.6B --out qwen.gguf --dtype q8_0', 'about half the size');
+    .example('$0 finetune gguf models/Qwen3-0.6B --out qwen.gguf --dtype q8_0', 'about half the size of f16');
 
 type Args = Arguments<typeof options>;
 

@@ -4,6 +4,7 @@ import { styleText } from 'node:util';
 import type { Argv } from 'yargs';
 import { type Arguments, common, kinds, listed } from '../../src/base/command.js';
 import { type CommandContext, exitCodes, shownPath } from '../../src/base/context.js';
+import { plural } from '../../src/format/numbers.js';
 import type { TrlOutcome } from '../handoff/trained-directory.js';
 
 export const options = (y: Argv) =>
@@ -20,7 +21,8 @@ export const options = (y: Argv) =>
     .option('ignore-keys', common.ignoreKeys)
     .option('out', {
       ...kinds.text,
-      describe: "New directory (default: adapter or model in the exported config's output)",
+      describe:
+        'New directory (default: `adapter` or `model` in the output directory of the exported config)',
     })
     .option('json', common.json)
     .example('$0 finetune import cluster', 'imports the result of an exported folder');
@@ -66,7 +68,7 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
   }
   const { step, best, lastLoss } = outcome;
   const facts = [
-    ...(step === undefined ? [] : [`${step} steps`]),
+    ...(step === undefined ? [] : [plural(step, 'step')]),
     ...(lastLoss === undefined ? [] : [`last loss ${lastLoss.toFixed(4)}`]),
     ...(best === undefined ? [] : [`lowest validation loss ${best.loss.toFixed(4)} at step ${best.step}`]),
   ];

@@ -17,7 +17,7 @@ export const options = (y: Argv) =>
       'key=value, e.g. updates=20 reward.shuffle=true output=tuned-2',
     ).option('dry-run', {
       ...kinds.flag,
-      describe: 'Only forecast memory, time, and tokens or steps, from trial updates',
+      describe: 'Only forecast memory, time, and tokens or environment steps, from trial updates',
     }),
   )
     .example(

@@ -1,4 +1,5 @@
 /** Checks a dataset for problems that would make training useless or its results misleading. */
+import { plural } from '../../src/format/numbers.js';
 import type { Example, Recipe } from './example.js';
 import type { ExampleLength } from './token-statistics.js';
 
@@ -74,7 +75,7 @@ const tooLong: Check = ({ recipe, train, validation, lengths, context }) => {
   if (long.length === 0) return undefined;
   return {
     kind: 'too-long',
-    message: `${long.length} of ${train.length + validation.length} examples are longer than the context of ${context} tokens`,
+    message: `the context of ${context} tokens is too short for ${long.length} of ${train.length + validation.length} examples`,
     remedy: `train a model with a longer context, or ${recipe === 'demonstrations' ? 'lower --history' : 'use runs with a smaller memory.tokens or memory.best'}`,
   };
 };
@@ -84,12 +85,12 @@ const duplicates: Check = ({ train, validation, made }) => {
   if (made === 0 || kept > made / 2) return undefined;
   return {
     kind: 'duplicates',
-    message: `${made - kept} of ${made} examples were duplicates`,
+    message: `duplicates removed: ${made - kept} of ${made} examples`,
     remedy: 'remove copies of runs, or lower --samples or --augment',
   };
 };
 
-const emptySplit: Check = ({ train, validation, heldOut }) => {
+const emptySplit: Check = ({ recipe, train, validation, heldOut }) => {
   if (train.length > 0 && (validation.length > 0 || !heldOut)) return undefined;
   if (train.length > 0)
     return {
@@ -99,7 +100,7 @@ const emptySplit: Check = ({ train, validation, heldOut }) => {
     };
   const [cause, remedy] =
     validation.length === 0
-      ? ['', 'use another recipe']
+      ? ['', recipe === 'demonstrations' ? 'lower --min-return if it is set' : 'use another recipe']
       : ['all examples are held out for validation: ', 'hold out fewer runs with --validation'];
   return {
     kind: 'empty-split',
@@ -114,7 +115,7 @@ const leakage: Check = ({ train, validation }) => {
   if (leaked.length === 0) return undefined;
   return {
     kind: 'leakage',
-    message: `${leaked.length} of ${validation.length} validation examples share a prompt with a training example`,
+    message: `validation examples with the same prompt as a training example: ${leaked.length} of ${validation.length}`,
     remedy: 'hold out all runs of a seed together, e.g. with --validation 0.1',
   };
 };
@@ -124,7 +125,7 @@ const templatesChanged: Check = ({ changedTemplates }) => {
   const [first, ...others] = changedTemplates;
   return {
     kind: 'templates-changed',
-    message: `the prompt templates of ${first}${others.length > 0 ? ` and ${others.length} more` : ''} have changed since the run or are missing, so a trained model would receive different prompts in use`,
+    message: `the prompt templates of ${first}${others.length > 0 ? ` and ${plural(others.length, 'other run')}` : ''} are missing or have changed, so in use the trained model would receive different prompts`,
     remedy: 'restore the templates, or exclude these runs',
   };
 };

@@ -50,7 +50,7 @@ export function drawSymmetry({ parameters, description }: PolicyFamily, random: 
   if (description.projection !== undefined) {
     return { kind: 'projected', coordinates: moved(parameters.count, flips) };
   }
-  if (description.kind === 'mlp') throw unknownSymmetries('of a network');
+  if (description.kind === 'mlp') throw unknownSymmetries('of networks without a projection');
   const { observations, outputs, discrete } = description;
   return {
     kind: 'linear',
@@ -211,7 +211,7 @@ function requireSilentPrompts({ name, config: { demonstrations, prompts, memory 
     });
   };
   if (!silentSets.includes(prompts.set)) {
-    const message = 'prompts that describe the environment would be wrong in copies';
+    const message = 'prompts that describe the environment would be wrong in augmented copies';
     refuse('prompts.set', prompts.set, message, silentSets);
   }
   if (memory.trajectories !== 'none') {

@@ -28,14 +28,14 @@ export function renderDatasetPage(dataset: Dataset, manifest: DatasetManifest): 
       html`${message}${remedy !== undefined && html`<br><span class="muted">${remedy}</span>`}`,
   );
   return page({
-    title: `Dataset: ${recipe}, ${plural(dataset.train.length, 'example')}`,
+    title: `Dataset: ${recipe}, ${plural(dataset.train.length, 'training example')}`,
     header: pageHeader({
       kicker: 'dataset',
       title: html`${recipe} <span class="by">from</span> ${plural(sources.length, 'run')}`,
       facts: [
         ['format', manifest.format],
         ['seed', dataset.seed],
-        ['copies per run', dataset.augment],
+        ['augmented copies per run', dataset.augment],
         ['token counts', dataset.tokens],
       ],
     }),
@@ -43,21 +43,24 @@ export function renderDatasetPage(dataset: Dataset, manifest: DatasetManifest): 
       ['alarms', 'Alarms', warningList(alarms)],
       ['size', 'Size', sizes(dataset)],
       ['sources', 'Sources', sourceTable(manifest)],
-      ['train', 'Training samples', samples(dataset, 'train')],
-      ['validation', 'Validation samples', samples(dataset, 'validation')],
+      ['train', 'Training examples', samples(dataset, 'train')],
+      ['validation', 'Validation examples', samples(dataset, 'validation')],
     ),
     footer: writtenBy(manifest.policyloop),
   });
 }
 
-function sizes({ statistics, duplicates }: Dataset): Html {
+function sizes({ recipe, statistics, duplicates }: Dataset): Html {
   type Figures = Dataset['statistics'][Split];
   const rows: readonly { readonly title: string; readonly of: (figures: Figures) => Cell }[] = [
     { title: 'examples', of: ({ examples }) => examples },
     { title: 'distinct prompts', of: ({ prompts }) => prompts },
     { title: 'prompt tokens', of: ({ promptTokens }) => rangeOf(promptTokens) },
     { title: 'completion tokens', of: ({ completionTokens }) => rangeOf(completionTokens) },
-    { title: 'evaluations before a prompt', of: ({ history }) => rangeOf(history) },
+    {
+      title: `${recipe === 'demonstrations' ? 'turns' : 'evaluations'} before a prompt`,
+      of: ({ history }) => rangeOf(history),
+    },
     { title: 'weight', of: ({ weight }) => rangeOf(weight) },
   ];
   const table = htmlTable(rows, [
@@ -98,7 +101,7 @@ function samples(dataset: Dataset, split: Split): Html {
   const examples = dataset[split];
   if (examples.length === 0) return html`<p class="empty">None.</p>`;
   const shown = spread(examples, samplesShown);
-  return html`<p class="note">${formatCount(shown.length)} of ${formatCount(examples.length)}, evenly spaced.</p>
+  return html`<p class="note">${formatCount(shown.length)} of ${plural(examples.length, 'example')}${shown.length < examples.length && ', evenly spaced'}.</p>
 ${shown.map((example) => sample(dataset, example))}`;
 }
 
@@ -120,13 +123,14 @@ ${factList([
   ['completion tokens', formatCompact(completion)],
   [`${isGame ? 'turns' : 'evaluations'} before the prompt`, formatCount(lineage.history)],
   ['answer from', !isGame && `iteration ${lineage.iteration}, candidate ${lineage.candidate + 1}`],
-  ['prompt', html`<code>${lineage.prompt.slice(0, 12)}</code>`],
+  ['prompt hash', html`<code>${lineage.prompt.slice(0, 12)}</code>`],
 ])}
 </article>
 `;
 }
 
-function comparison({ incumbent, rejected }: Lineage): Content {
+function comparison({ incumbent, recipe, rejected }: Lineage): Content {
+  if (recipe === 'demonstrations') return undefined;
   if (rejected !== undefined) return `against ${formatReturn(rejected.score)}`;
   return incumbent === undefined ? '(no earlier evaluation)' : `(best before: ${formatReturn(incumbent)})`;
 }

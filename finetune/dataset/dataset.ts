@@ -40,7 +40,7 @@ export interface DatasetOptions extends GroupTargets, Omit<DemonstrationOptions,
   readonly validation: ValidationPlan;
   /** Seed for drawing held-out runs, `samples`, and the copies' symmetries and scales. */
   readonly seed: number;
-  /** Prompts per run (`hindsight`; default: its iterations), or steps per play (`demonstrations`; default: all). */
+  /** Prompts per run (`hindsight`; default: one per iteration), or steps per play (`demonstrations`; default: all). */
   readonly samples?: number | undefined;
   /** Transformed copies per training run. Default: 0. */
   readonly augment?: number | undefined;

@@ -55,7 +55,7 @@ export async function readPlay(
     throw new UserError({
       ...{ file, field: 'policy.act', value: 'tool' },
       message: "examples can't contain tool calls",
-      remedy: 'play with policy.act=json',
+      remedy: 'play again with policy.act=json',
     });
   const { id, options } = config.environment;
   const agent = openAgent({
@@ -76,8 +76,8 @@ export async function readPlay(
 
 const noPlay: Problem = {
   field: '--recipe',
-  message: "this run isn't an agent's play",
-  remedy: 'create one: policyloop play agents/cooking player=expert',
+  message: "this run wasn't made with policyloop play",
+  remedy: 'use another recipe, or play games first, e.g. policyloop play agents/cooking player=expert',
 };
 
 /** Makes one example per step, with the reply as the answer. Skips replies without a valid action. */

@@ -246,6 +246,6 @@ function otherBaseNotes(base: Arm, { local, lineage }: Arm): readonly string[] {
     return [];
   if (contentHash(own) === contentHash(base.local.model)) return [];
   return [
-    `the tuned model was trained from ${own}, not from --base: differences aren't due to training alone`,
+    `differences aren't due to training alone, because the tuned model wasn't trained from --base but from ${own}`,
   ];
 }

@@ -66,7 +66,7 @@ export function evaluationPage(evaluation: Evaluation, shown: Shown): Page {
     }),
     sections: sectionsOf(
       ['result', 'Did it help?', result(evaluation)],
-      ['differences', 'What changed', groups.length > 0 && differences(evaluation)],
+      ['differences', 'Differences', groups.length > 0 && differences(evaluation)],
       ...experiments.map(
         (one, i) =>
           [`experiment-${i + 1}`, experimentTitle(one), experimentSection(evaluation, one)] as const,
@@ -82,7 +82,7 @@ export function evaluationPage(evaluation: Evaluation, shown: Shown): Page {
 
 function progress({ runs, seeds, experiments }: Evaluation): string {
   const done = runs.filter(({ figures }) => figures?.isOver === true).length;
-  return `${done} of ${plural(runs.length, 'run')}: ${plural(experiments.length, 'experiment')}, ${plural(seeds.length, 'seed')}`;
+  return `${done} of ${plural(runs.length, 'run')} finished (${plural(experiments.length, 'experiment')}, ${plural(seeds.length, 'seed')})`;
 }
 
 function result(evaluation: Evaluation): Html {
@@ -93,7 +93,7 @@ ${resultPlot(evaluation)}
 ${parts.map(
   ({ scope, text }) => html`<p><b>${sentence(scope)}.</b> ${text}</p>
 `,
-)}${trainedOn.kind === 'unknown' ? html`<p class="note">Transfer is unknown: ${trainedOn.reason}.</p>` : html`<p class="note">Trained on: ${trainedOn.environments.join(', ') || 'none'}${trainedOn.kind === 'stated' ? ' (from --trained-on)' : ' (from the training lineage)'}.${trainedOn.kind === 'lineage' && trainedOn.validation.length > 0 && ` Runs of ${trainedOn.validation.join(', ')} were only used for validation.`}</p>`}
+)}${trainedOn.kind === 'unknown' ? html`<p class="note">Training environments unknown: ${trainedOn.reason}.</p>` : html`<p class="note">Training environments: ${trainedOn.environments.join(', ') || 'none'}${trainedOn.kind === 'stated' ? ' (from --trained-on)' : ' (as recorded in its training.json)'}.${trainedOn.kind === 'lineage' && trainedOn.validation.length > 0 && ` Runs of ${trainedOn.validation.join(', ')} were only used for validation.`}</p>`}
 ${warningList(cautions(evaluation).map((text) => `${text}.`))}`;
 }
 
@@ -102,7 +102,7 @@ const sentence = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);
 function differences(evaluation: Evaluation): Html {
   const { experiments } = evaluation;
   return html`${htmlTable(comparedIn(evaluation), differenceColumns)}
-${experiments.length > 1 && html`<p class="note">The last rows pool the experiments, with normalised returns: 0 is the lowest and 1 the highest confirmed return in an experiment. Each seed counts once, with its mean over the experiments. Verdicts are corrected for multiple comparisons within these rows.</p>`}`;
+${experiments.length > 1 && html`<p class="note">The last rows combine the experiments, with normalised returns: 0 is the lowest and 1 the highest confirmed return in each experiment. Each seed counts once, with its mean over the experiments. Verdicts are corrected for multiple comparisons within these rows.</p>`}`;
 }
 
 function experimentSection(evaluation: Evaluation, experiment: ExperimentResult): Html {
@@ -247,7 +247,7 @@ function reading({ seeds, experiments }: Evaluation): readonly Content[] {
     html`<b>Intervals</b> are 95 % intervals. Means: symmetric studentised bootstrap (Student's t with fewer than ten runs or nearly equal returns). Interquartile means (IQM): expanded percentile bootstrap. Wins (the share of pairs in which the first model is higher; ties count half): exact. In simulations with ten pairs of normal, skewed and all-or-nothing returns, coverage was at least 94 %`,
     html`<b>Verdicts</b> need at least six pairs, and cover confirmed returns only. ${verdictRule(testedIn(experiments)).map((text) => `${sentence(text)}. `)}No evidence of a difference is not evidence of no difference`,
     html`<b>Improvement rate:</b> the share of requested proposals that beat everything before them in their run. It falls as a run gets better, so compare it together with the return`,
-    html`<b>Valid at first:</b> first answers in the right format, including repeats of earlier policies. <b>Valid in the end:</b> proposals that could be evaluated after corrections`,
+    html`<b>Valid at first:</b> the share of proposals whose first answer had the right format, even if it repeated an earlier policy. <b>Valid in the end:</b> the share of proposals that could be evaluated, if necessary after corrections`,
   ];
 }
 

@@ -61,7 +61,7 @@ export async function playEvaluation(args: EvaluationRequest, context: CommandCo
   await requireAssembling(plan, context);
   const known = trainedOn(arms.find(({ name }) => name === 'tuned')!, stated);
   for (const note of [...notes, ...configNotes]) context.note(note);
-  if (known.kind === 'unknown') context.note(`transfer is unknown: ${known.reason}`);
+  if (known.kind === 'unknown') context.note(`training environments unknown: ${known.reason}`);
 
   const directory = resolve(context.cwd, args.out ?? join(args.runsDir, defaultName(plan)));
   const read = new Map<string, RunFigures>();

@@ -38,7 +38,7 @@ export function comparedIn({ experiments, groups }: Evaluation): readonly Compar
 
 const groupTitles = {
   all: 'all, normalised',
-  trained: 'trained on, normalised',
+  trained: 'training, normalised',
   transfer: 'transfer, normalised',
 } as const;
 
@@ -111,7 +111,7 @@ export function evaluationTables(evaluation: Evaluation, width?: number): string
       terminalTable(comparedIn(evaluation), differenceColumns, width),
     );
     const pooled =
-      'normalised: 0 is the lowest and 1 the highest confirmed return in an experiment; each seed counts once; verdicts are corrected within these rows';
+      'normalised: 0 is the lowest and 1 the highest confirmed return in each experiment; each seed counts once; verdicts are corrected for multiple comparisons within the normalised rows';
     const notes = [...(experiments.length > 1 ? [pooled] : []), ...verdictRule(testedIn(experiments))];
     if (notes.length > 0) blocks.push(styleText('dim', notes.join('\n')));
   }
@@ -119,7 +119,7 @@ export function evaluationTables(evaluation: Evaluation, width?: number): string
     blocks.push(`${styleText('red', 'failed')} ${arm} (${run}): ${message}`);
   }
   for (const text of cautions(evaluation)) blocks.push(`${styleText('yellow', 'note')} ${text}`);
-  if (trainedOn.kind === 'unknown') blocks.push(`transfer is unknown: ${trainedOn.reason}`);
+  if (trainedOn.kind === 'unknown') blocks.push(`training environments unknown: ${trainedOn.reason}`);
   for (const [i, { scope, text }] of conclusions(evaluation).entries()) {
     blocks.push(`${i === 0 ? styleText('bold', text) : text}\n${styleText('dim', `  (${scope})`)}`);
   }
@@ -150,8 +150,8 @@ export function conclusions({ experiments, groups }: Evaluation): readonly Concl
 }
 
 const familiarityText: Readonly<Record<Familiarity, string>> = {
-  trained: ', trained on',
-  transfer: ', not trained on',
+  trained: ', a training environment',
+  transfer: ', a new environment',
   unknown: '',
 };
 
@@ -175,7 +175,7 @@ export function cautions({ arms, runs }: Evaluation): readonly string[] {
     const reasons = [...new Set(early.map(({ reason }) => reason))].join('; ');
     const counted: readonly [number, string][] = [
       [early.length, `${of} ended before the last iteration (${reasons}), so budgets differ`],
-      [without.length, `${of} found no policy to confirm; their pairs are excluded`],
+      [without.length, `${of} found no policy to confirm; pairs with such runs are excluded`],
       [lost, `of its ${proposals} proposals got no answer because calls failed`],
     ];
     return counted.flatMap(([count, what]) => (count === 0 ? [] : [`${name}: ${count} ${what}`]));

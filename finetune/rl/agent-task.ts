@@ -51,13 +51,13 @@ export async function openAgentTask(
   if (act === 'constrained' && !isListed(first!))
     throw new UserError({
       ...{ field: 'agent.act', value: act, alternatives: ['text', 'json'] },
-      message: `the actions of ${id} can't be listed`,
+      message: `the actions of ${id} can't be listed, as constrained requires`,
     });
   if (['random', 'first'].includes(fallback) && !isListed(first!))
     throw new UserError({
       field: 'agent.fallback',
       value: fallback,
-      message: `the actions of ${id} can't be listed`,
+      message: `the actions of ${id} can't be listed, as ${fallback} requires`,
       alternatives: ['ask-again', 'end'],
     });
   const playFrom = (

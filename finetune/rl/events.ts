@@ -103,7 +103,7 @@ const watches: readonly Watch[] = [
       const flat = meanOf(now, 'flat');
       if (!compares || flat < 0.9 || solved) return undefined;
       return {
-        message: `${percent(flat)} of the groups had equal returns in the last ${window} updates, so comparing them taught nothing`,
+        message: `in ${percent(flat)} of the groups of the last ${window} updates, all returns were equal, so there was nothing to compare`,
         remedy:
           'raise groupSize or the temperature, choose an easier task, reward partial success, or stop if the task is solved',
       };
@@ -127,7 +127,7 @@ const watches: readonly Watch[] = [
       const mismatch = meanOf(now, 'mismatch');
       if (mismatch < 0.01) return undefined;
       return {
-        message: `sampler and trainer compute different probabilities (KL ${mismatch.toPrecision(2)} per token)`,
+        message: `sampler and trainer compute different probabilities (KL ${mismatch.toPrecision(2)} nats per token)`,
         remedy:
           'with method lora, set method.quantization=none and method.compute=float32; otherwise, lower objective.importance.cap',
       };

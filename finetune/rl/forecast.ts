@@ -121,7 +121,7 @@ function memoryOf(
   if (longest > decoder.contextTokens)
     throw new UserError({
       field: promptField(config),
-      message: `a prompt and its reply have ${longest} tokens, more than the context of ${decoder.contextTokens}`,
+      message: `a prompt and its reply have ${longest} tokens, more than the model's context of ${decoder.contextTokens}`,
       remedy: isProposer(config)
         ? 'lower experiment.memory.tokens or experiment.memory.best'
         : 'lower agent.history, or set agent.historyTokens',
@@ -141,7 +141,7 @@ function memoryOf(
 /** @param played unit of the counts: `episodes` for an agent, `answers` for a proposer */
 export function describedForecast(found: Forecast, played: string): string {
   return [
-    `memory      about ${formatBytes(found.memory)} at the peak of an update, ${formatBytes(found.free)} free${found.memory > found.free ? ` (may not be enough): ${found.remedy}` : ''}`,
+    `memory      about ${formatBytes(found.memory)} at the peak of an update, ${formatBytes(found.free)} free${found.memory > found.free ? `, which may not be enough; remedy: ${found.remedy}` : ''}`,
     `${played.padEnd(12)}${formatCompact(found.episodes)}, including evaluations`,
     `tokens      about ${formatCompact(found.sampledTokens)} to sample, at most ${formatCompact(found.mostSampledTokens)}`,
     `time        about ${formatDuration(1000 * found.seconds)} (from ${found.tried} ${played} in a trial update)`,

@@ -50,15 +50,15 @@ const rewardSchema = z
       .enum(assignments)
       .default('return')
       .describe(
-        "Credit for a turn: the episode's return (for ppo, the reward-to-go), the reward-to-go, an equal share of the return, or the return plus the reward-to-go compared with other turns in the same state",
+        'Credit for a turn: `return` (of the episode; for ppo, the reward-to-go), `to-go` (reward from this turn on), `spread` (an equal share of the return), or `anchor` (the return, plus the reward-to-go compared with other turns in the same state)',
       ),
     shuffle: z
       .boolean()
       .default(false)
-      .describe('Permute the returns within groups, as a check: nothing should be learned'),
+      .describe('Shuffle the returns within each group, as a check: the model should then learn nothing'),
   })
   .prefault({})
-  .describe('Reward of an episode');
+  .describe('How episodes are rewarded');
 
 const evaluationSchema = z
   .strictObject({

@@ -11,7 +11,7 @@ export type Fallback = (typeof fallbacks)[number];
 export const scoringSchema = z
   .strictObject({
     by: about(
-      'Score: log-probability of the whole action, or its mean over tokens or words',
+      'Score of an action: its log-probability (`sum`), or the mean per `token` or per `word`',
       z.enum(['sum', 'token', 'word']).default('sum'),
     ),
     choose: about(

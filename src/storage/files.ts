@@ -128,7 +128,7 @@ export function makeDirectory(path: string, field = '--run-dir'): void {
       field,
       message: `can't create this directory (${(error as NodeJS.ErrnoException).code ?? 'unknown error'})`,
       value: path,
-      remedy: 'choose a writable directory',
+      remedy: 'choose another location, where you may create directories',
     });
   }
 }
@@ -183,7 +183,7 @@ export function checkedValue<S extends z.ZodType>(
     message: prefix + message,
   }));
   const more = error.issues.length - shown.length;
-  throw new UserError(more === 0 ? shown : [...shown, { file, message: `and ${more} more` }]);
+  throw new UserError(more === 0 ? shown : [...shown, { file, message: `further problems: ${more}` }]);
 }
 
 const mostProblems = 20;

@@ -57,7 +57,7 @@ export class JsonLinesFile<T> {
     if (3 * line.length < longestLine || Buffer.byteLength(line) < longestLine) return line;
     throw new UserError({
       file: this.path,
-      message: `can't log a line of ${line.length} characters: it is too long`,
+      message: `a line of ${line.length} characters is too long to be logged`,
       remedy: 'record fewer trajectories (record: first or none), or shorten episodes (evaluation.maxSteps)',
     });
   }
@@ -183,7 +183,7 @@ const overlong = (file: string, start: number) =>
   new UserError({
     file,
     message: `the line at byte ${start} is longer than ${longestLine / 2 ** 20} MiB; this line and the rest of the file are not read`,
-    remedy: 'restore the file from a copy, or truncate it before this line',
+    remedy: 'restore the file from a copy, or truncate the file before this line',
   });
 
 function openIfExists(path: string, links: Links): number | undefined {

@@ -27,8 +27,8 @@ export async function underLease<T>(path: string, work: () => T): Promise<T> {
   }
   throw new UserError({
     file: path,
-    message: `other processes have held this lease for minutes (now ${read(path) ?? 'nobody'})`,
-    remedy: 'if no runs are in progress, delete it',
+    message: `other processes have kept this lock file for minutes (last holder: ${read(path) ?? 'unknown'})`,
+    remedy: 'if no runs are in progress, delete the file',
   });
 }
 

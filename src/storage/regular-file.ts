@@ -20,7 +20,7 @@ export function openRegularFile(
     new UserError({
       file: path,
       message: `is ${what}, not a regular file`,
-      remedy: 'remove it or restore the file',
+      remedy: 'use a regular file in its place',
     });
   if (links === 'refuse' && lstatSync(path).isSymbolicLink()) throw refuse('a link');
   const { O_NOFOLLOW = 0, O_NONBLOCK = 0, O_RDONLY } = constants;

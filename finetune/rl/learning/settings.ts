@@ -26,14 +26,16 @@ export const learningSettings = z.strictObject({
   output: shared.output,
   method: rlMethod.prefault({ kind: 'lora' }).describe('What to train'),
   seed: count(0).default(0).describe('Seed for starting states, sampling and initial weights'),
-  updates: count(1).default(100).describe('Number of updates; each plays episodes and learns from them'),
-  epochs: count(1).default(1).describe("Passes over an update's episodes"),
+  updates: count(1)
+    .default(100)
+    .describe('Number of updates; each collects new experience and learns from it'),
+  epochs: count(1).default(1).describe('Passes over the experience of an update'),
   minibatches: count(1).default(1).describe('Minibatches per epoch, with one optimizer step each'),
   advantages: z
     .enum(advantageScales)
     .default('group')
     .describe(
-      "For grpo and reinforce: divide advantages by the standard deviation of the group or the batch, or don't",
+      'For grpo and reinforce: divide advantages by the standard deviation of the `group` or the `batch`, or by nothing (`none`)',
     ),
   limits: limitsSchema,
   learningRate: shared.learningRate(1e-5),

@@ -16,7 +16,10 @@ import {
 } from '../../train/train-config.js';
 
 const hidden = z.array(count(1)).default([64, 64]).describe('Widths of the hidden layers');
-const activation = z.enum(['tanh', 'relu']).default('tanh').describe('Activation between the layers');
+const activation = z
+  .enum(['tanh', 'relu'])
+  .default('tanh')
+  .describe('Activation function of the hidden layers');
 
 const policySchema = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('mlp').describe('A multilayer perceptron'), hidden, activation }),
@@ -62,11 +65,11 @@ const ppoSchema = z.strictObject({
 const trpoSchema = z.strictObject({
   kind: z.literal('trpo').describe('Trust region policy optimization'),
   maxKl: positive.default(0.01).describe('Target KL divergence of a step, in nats'),
-  damping: z.number().min(0).default(0.1).describe('Added to the diagonal of the Fisher matrix'),
+  damping: z.number().min(0).default(0.1).describe('Value added to the diagonal of the Fisher matrix'),
   conjugateGradientSteps: count(1)
     .default(10)
     .describe('Conjugate gradient iterations for the step direction'),
-  backtracks: count(0).default(10).describe('Maximum step halvings in the line search'),
+  backtracks: count(0).default(10).describe('Maximum number of times that the line search halves the step'),
   valueIterations: count(1).default(25).describe('L-BFGS iterations for fitting the value function'),
   l2: z.number().min(0).default(1e-3).describe('Weight of the L2 penalty on the value function'),
 });
@@ -76,7 +79,9 @@ const settings = z.strictObject({
   environment: z
     .union([environmentSchema.shape.id, environmentSchema.pick({ id: true, options: true })])
     .describe('Environment to control: an id, or an id with options'),
-  policy: policySchema.prefault({ kind: 'mlp' }).describe('Maps observations to actions'),
+  policy: policySchema
+    .prefault({ kind: 'mlp' })
+    .describe('Policy network, which maps observations to actions'),
   algorithm: z
     .discriminatedUnion('kind', [ppoSchema, trpoSchema])
     .describe('Learning algorithm: PPO or TRPO, with its settings'),
@@ -104,14 +109,16 @@ const settings = z.strictObject({
   evaluation: z
     .strictObject({
       every: count(1).default(10).describe('Updates between evaluations'),
-      episodes: count(1).default(25).describe('Episodes per evaluation, with the most probable actions'),
+      episodes: count(1)
+        .default(25)
+        .describe('Episodes per evaluation; the policy takes its most probable actions'),
     })
     .prefault({})
     .describe('Evaluations that select the best weights, with seeds that training never uses'),
   baselines: z
     .array(z.enum(baselineNames))
     .default(['random', 'hill-climb', 'cma-es'])
-    .describe('Baseline searches over simple policies, with about the same number of episodes'),
+    .describe('Baseline searches over simple policies, with about as many episodes as training'),
   checkpointEvery: shared.checkpointEvery(5, 'Updates'),
   threads: count(1).default(1).describe('CPU threads'),
 });

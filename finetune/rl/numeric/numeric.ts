@@ -79,7 +79,7 @@ export async function numeric(
       more({ baselines, returns }) {
         const all = [...(returns === undefined ? [] : [{ name: 'this policy', returns }]), ...baselines];
         const scores = all.map((one) => `${one.name} ${formatNumber(mean(one.returns), 4)}`);
-        return scores.length === 0 ? [] : [`returns    ${scores.join(', ')} (means over the final episodes)`];
+        return scores.length === 0 ? [] : [`returns    ${scores.join(', ')} (means over fresh episodes)`];
       },
     },
     args,
@@ -108,7 +108,7 @@ function describedForecast(
     `parameters  ${formatCount(parameters)}`,
     `memory      about ${formatBytes(memory)}, ${formatBytes(free)} free`,
     `episodes    about ${formatCompact(episodes)} with ${formatCompact(steps)} steps in total, plus evaluations${longer ? `; at most ${formatCompact(longer.steps)} steps if episodes get longer` : ''}`,
-    `time        about ${formatDuration(1000 * seconds)} (from a trial update)${longer ? `, at most ${formatDuration(1000 * longer.seconds)}` : ''}, plus the baselines`,
+    `time        about ${formatDuration(1000 * seconds)} (estimated from a trial update)${longer ? `, at most ${formatDuration(1000 * longer.seconds)}` : ''}, plus time for the baselines`,
   ].join('\n');
 }
 

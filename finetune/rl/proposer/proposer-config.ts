@@ -29,14 +29,12 @@ import { checkObjective, learningSettings } from '../learning/settings.js';
 const proposerSettings = learningSettings.extend({
   experiment: layerSchema
     .default({})
-    .describe(
-      "Settings shared by all runs, as in an experiment's config; after `iterations`, the next run begins",
-    ),
+    .describe('Settings of an experiment, shared by all runs; after `iterations`, the next run begins'),
   tasks: tasksSchema.describe('One task is drawn for each run and merged into `experiment`'),
   heldOut: tasksSchema
     .optional()
     .describe('Tasks for evaluation (default: `tasks`, with seeds that training never uses)'),
-  groups: count(1).default(8).describe('Runs in flight at once; each contributes one prompt per update'),
+  groups: count(1).default(8).describe('Runs in progress at once; each contributes one prompt per update'),
   groupSize: count(1).default(8).describe('Candidates per prompt'),
   answers: z
     .strictObject({
@@ -46,7 +44,7 @@ const proposerSettings = learningSettings.extend({
         .enum(['text', 'constrained'])
         .default('text')
         .describe(
-          '`constrained` masks tokens that would break the answer format; forced tokens aren’t trained',
+          '`constrained` masks tokens that would break the answer format; tokens that the format determines aren’t trained on',
         ),
     })
     .prefault({})
@@ -75,7 +73,7 @@ const schema = proposerSettings.superRefine((written, context) => {
   if (baselines.length === 0 && !isAbsolute(reward))
     refuse(
       ['baselines'],
-      'must not be empty: rank and improvement rewards have no scale for comparing held-out runs',
+      'must not be empty with rank and improvement rewards: held-out runs are scored by the share of baselines they beat',
     );
   for (const term of termsOf(reward))
     if (term.kind === 'return' && !(term.low < term.high)) refuse(['reward', 'low'], 'must be below high');
@@ -90,13 +88,13 @@ const reserved: Reserved = {
   model: 'set model at the top level',
   candidates: 'set groupSize',
   screening: 'every candidate is evaluated',
-  proposal: 'answers are parameters',
+  proposal: 'the model always proposes parameters',
   corrections: 'a reply that can’t be parsed earns reward.invalid',
   target: 'a run ends after its iterations',
   limits: 'set limits at the top level',
   confirmation: 'nothing is confirmed, because evaluations use held-out runs',
-  render: 'nothing is rendered',
-  record: 'nothing is recorded',
+  render: 'training renders nothing',
+  record: 'training records nothing',
 };
 
 let layered: SchemaNode | undefined;

@@ -124,6 +124,10 @@ function checked(file: string, give: RewardModule): RewardModule {
     const { length } = group.candidates;
     if (Array.isArray(rewards) && rewards.length === length && rewards.every(Number.isFinite))
       return rewards as readonly number[];
-    throw new UserError({ file, message: `must return ${length} finite numbers`, value: rewards });
+    throw new UserError({
+      file,
+      message: `the reward function must return ${length} finite numbers, one per candidate`,
+      value: rewards,
+    });
   };
 }

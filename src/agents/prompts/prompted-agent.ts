@@ -159,11 +159,11 @@ const actions = z
   .nullable()
   .describe('The possible actions, if they can be listed');
 
-const vector = maybe('Set if an action is a list of numbers', {
-  length: count('Number of components'),
-  numbers: text('`number` or `numbers`, preceded by `whole` if the components are integers'),
-  several: flag('True if there is more than one component'),
-  example: text('Example: a list of zeros'),
+const vector = maybe('Form of an action, if it consists of numbers', {
+  length: count('How many numbers an action has'),
+  numbers: text('`number` or `numbers`, preceded by `whole` for integers'),
+  several: flag('True if an action has several numbers'),
+  example: text('Example of an action: zeros, separated by commas'),
 });
 
 const common = {

@@ -129,7 +129,7 @@ describe('the page', () => {
     await command({ recipe: 'preference', context: 50 });
     const text = visibleText(readFileSync(join(cwd, 'dataset/index.html'), 'utf8'));
     expect(text).toMatch(/chosen params\[0\]: .* rejected params\[0\]:/);
-    expect(text).toContain('longer than the context of 50 tokens');
+    expect(text).toContain('the context of 50 tokens is too short for');
     expect(text).toContain('no validation examples');
   });
 });

@@ -122,7 +122,7 @@ describe('finetune evaluate', () => {
     expect(onReturn(result, 'cma-es').pairs).toBe(6);
     expect(result.conclusions).toHaveLength(1);
     expect(result.conclusions[0]).toMatchObject({
-      scope: 'CartPole-v1, not trained on',
+      scope: 'CartPole-v1, a new environment',
       text: expect.stringMatching(
         /^Higher: tuned − base is \+[\d.]+ in confirmed return \(95 % interval \+.* 6 pairs are few/,
       ),
@@ -269,7 +269,7 @@ describe('finetune evaluate', () => {
       failures: [{ arm: 'base', message: expect.stringMatching(/^0 proposals accepted; first reason: /) }],
     });
     expect(silent.result.cautions).toEqual([
-      'base: 1 of its 1 run found no policy to confirm; their pairs are excluded',
+      'base: 1 of its 1 run found no policy to confirm; pairs with such runs are excluded',
     ]);
     expect(visibleText(readFileSync(path('silent', 'index.html'), 'utf8'))).toContain('no policy to confirm');
     const unreachable = await run({
@@ -502,7 +502,7 @@ describe('the page', () => {
     for (const link of runs) expect(existsSync(path('transfer', link))).toBe(true);
     const lines = chartsIn(page).flatMap(({ series }) => series);
     expect(lines).toHaveLength(4);
-    expect(visibleText(page)).toContain('Trained on: CartPole-v1 (from --trained-on)');
+    expect(visibleText(page)).toContain('Training environments: CartPole-v1 (from --trained-on)');
 
     const hostile = '"><img src=x onerror=alert(1)><script>alert(2)</script>';
     const evaluation = stored('transfer');
