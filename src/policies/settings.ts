@@ -101,7 +101,7 @@ export const qTableSchema = z.strictObject({
 
 export const modulePolicySchema = z.strictObject({
   kind: z.literal('module').describe('Policies from your own file; short form: `{kind: ./my-policy.js}`'),
-  path: z.string().min(1).describe('Path of the JavaScript file').meta({ format: 'path' }),
+  path: z.string().min(1).describe('Path of the JavaScript or TypeScript file').meta({ format: 'path' }),
   options: z
     .record(z.string(), z.unknown())
     .default({})

@@ -117,7 +117,7 @@ function animation(episode: ShownEpisode, config: Pick<Config, 'candidates'>): H
   const asText = apart([episode.return, recorded, score]);
   const outcome = `return ${asText(episode.return)} in ${plural(length, 'step')}`;
   return html`<figure>
-<img src="${svgDataUri(svg)}" alt="Animation of ${name.toLowerCase()} policy, ${place}: ${outcome}">
+<img src="${svgDataUri(svg)}" alt="Animation of the ${name.toLowerCase()} policy, ${place}: ${outcome}">
 <figcaption><b>${name}</b>, ${place}: ${outcome}; mean return of the evaluation: ${asText(score)}.${recorded !== episode.return && html` <span class="warn-text">The evaluation recorded ${asText(recorded)} for this episode; the environment or policyloop may have changed since.</span>`}</figcaption>
 </figure>`;
 }
