@@ -232,7 +232,7 @@ describe('compare', () => {
     expect([numeric!.runs.length, semantic!.runs.length, semantic!.confirmed!.count]).toEqual([8, 16, 8]);
     expect(task!.cautions.join('\n')).toMatch(/mixes runs with different model.temperature/);
     await expect(names('prompt.set')).rejects.toThrow(
-      /--by: no config of these runs has this key[\s\S]*prompts\.set/,
+      /--by: none of these runs' configs has this key[\s\S]*prompts\.set/,
     );
     await expect(names('seed')).rejects.toThrow(/figures are averages over repeats/);
   });

@@ -186,9 +186,9 @@ describe('a module that is wrong is named with what it lacks', () => {
 
 describe('nonsense in a step ends the run with the file and what was expected', () => {
   it.each([
-    ['reset: () => [NaN]', 'observation[0] of reset is NaN'],
-    ['reset: () => [0, 1]', 'the observation of reset has 2 numbers; expected an array of 1'],
-    ['reset: () => []', 'the observation of reset has 0 numbers'],
+    ['reset: () => [NaN]', 'observation[0] from reset is NaN'],
+    ['reset: () => [0, 1]', 'the observation from reset has 2 numbers; expected an array of 1 number'],
+    ['reset: () => []', 'the observation from reset has 0 numbers'],
     ['step: () => undefined', 'step returned undefined'],
     ['step: async () => ({})', 'step returned a promise'],
     ['step: () => ({ observation: [0], terminated: true })', 'the reward of a step is undefined'],

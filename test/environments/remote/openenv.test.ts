@@ -194,7 +194,11 @@ describe('an OpenEnv server', () => {
       /options\.action: is required[\s\S]*action: \{n: 2\}/,
     ],
     ['openenv:ws://127.0.0.1:1', { observation: undefined }, /options\.observation: is required/],
-    ['openenv:ws://127.0.0.1:1', { action: { low: [0], high: [1, 2] } }, /options\.action: is not a space/],
+    [
+      'openenv:ws://127.0.0.1:1',
+      { action: { low: [0], high: [1, 2] } },
+      /options\.action: is not a valid space/,
+    ],
     ['openenv:ws://127.0.0.1:1', { filds: ['a'] }, /filds[\s\S]*fields/],
     ['openenv:127.0.0.1:8000', {}, /a WebSocket address[\s\S]*openenv:ws:\/\/127/],
     ['openenv:http://127.0.0.1:8000', {}, /a WebSocket address/],
