@@ -166,7 +166,7 @@ describe('an OpenEnv server', () => {
       'observes something else',
       'invalid',
       (step) => (step === 2 ? { type: 'observation', data: { observation: { steps: 1 } } } : undefined),
-      /has 1 numbers \(in steps\) instead of 5;.*environment\.options\.fields/,
+      /has 1 number \(in steps\) instead of 5;.*environment\.options\.fields/,
     ],
   ])('a server that %s has %s', async (_, kind, spoil, message) => {
     const { id } = await serve(spoil);
@@ -191,7 +191,7 @@ describe('an OpenEnv server', () => {
     [
       'openenv:ws://127.0.0.1:1',
       { action: undefined },
-      /options\.action: is required[\s\S]*action: \{n: 2\}/,
+      /options\.action: is required[\s\S]*action to \{n: 2\}/,
     ],
     ['openenv:ws://127.0.0.1:1', { observation: undefined }, /options\.observation: is required/],
     [
