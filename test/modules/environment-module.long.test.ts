@@ -170,10 +170,10 @@ describe('a module that is wrong is named with what it lacks', () => {
     ],
     [
       "observationSpace: { kind: 'Box', low: [0], high: [1] }",
-      'kind must be box, discrete, tuple or text; give',
+      'kind must be box, discrete, tuple or text; use',
     ],
-    ["actionSpace: { kind: 'discrete', n: 0 }", 'n must be a whole number of at least 1; give'],
-    ["actionSpace: { kind: 'discrete', n: 2, names: [] }", 'unknown member names; give'],
+    ["actionSpace: { kind: 'discrete', n: 0 }", 'n must be a whole number of at least 1; use'],
+    ["actionSpace: { kind: 'discrete', n: 2, names: [] }", 'unknown member names; use'],
   ])('%s', async (members, message) => {
     await expect(makeEnvironment(environmentOf(members))).rejects.toThrow(message);
   });
