@@ -111,8 +111,7 @@ export function meanBySeed<T extends ConfiguredRun>(
 
 /** Keys that change the meaning of a return; groups that differ in them are not tested. */
 const scoring: Readonly<Record<string, string>> = {
-  'evaluation.maxSteps':
-    'episodes have different step limits, so their returns are not comparable and not tested',
+  'evaluation.maxSteps': 'episodes have different step limits, so differences in return are not tested',
 };
 
 /** Keys whose values could by themselves explain a difference between groups, each with the warning to show. */
@@ -179,7 +178,7 @@ function differing(
     const parts = [...values].map(([value, own]) => `${value} (${own.map(({ name }) => name).join('; ')})`);
     said.push(`${key} differs: ${parts.join(', ')}${consequence}`);
   };
-  for (const [key, consequence] of Object.entries({ ...scoring, ...choosing })) add(key, `: ${consequence}`);
+  for (const [key, consequence] of Object.entries({ ...scoring, ...choosing })) add(key, `; ${consequence}`);
   const budgets = groupedBy(groups, ({ runs }) =>
     [...new Set(runs.map(({ budget }) => budget))].toSorted().join(' and '),
   );
@@ -187,7 +186,7 @@ function differing(
     const parts = [...budgets].map(
       ([budget, own]) => `${budget} evaluations (${own.map(({ name }) => name).join('; ')})`,
     );
-    said.push(`budgets differ: ${parts.join(', ')}: more evaluations alone can make a return higher`);
+    said.push(`budgets differ: ${parts.join(', ')}; more evaluations alone can raise the return`);
   }
   const within = (key: string, sections: readonly string[]) =>
     sections.some((section) => key === section || key.startsWith(`${section}.`));
@@ -240,21 +239,24 @@ function ofRuns({ name, runs }: RunGroup): readonly string[] {
   const unconfirmed = runs.filter(({ confirmed }) => confirmed === null);
   const unfinished = runs.filter(({ status }) => status !== 'completed');
   const versions = [...new Set(runs.map(({ manifest }) => manifest.versions.policyloop))];
-  const of = `of its ${runs.length} runs`;
+  const counted = (count: number) =>
+    runs.length === 1 ? 'its only run' : `${count} of its ${runs.length} runs`;
   return [
     ...(early.length === 0
       ? []
       : [
-          `${name}: ${early.length} ${of} ended before the last iteration (${reasons(early)}): budgets differ`,
+          `${name}: ${counted(early.length)} ended before the last iteration (${reasons(early)}), so budgets differ`,
         ]),
     ...(unfinished.length === 0
       ? []
       : [
-          `${name}: ${unfinished.length} ${of} are unfinished (${reasons(unfinished)}): their areas cover only the evaluations so far`,
+          `${name}: ${counted(unfinished.length)} ${unfinished.length === 1 ? 'is' : 'are'} unfinished (${reasons(unfinished)}); areas cover only the evaluations so far`,
         ]),
     ...(unconfirmed.length === 0
       ? []
-      : [`${name}: ${unconfirmed.length} ${of} have no confirmed return and are left out of its mean`]),
+      : [
+          `${name}: ${counted(unconfirmed.length)} ${unconfirmed.length === 1 ? 'has' : 'have'} no confirmed return and ${unconfirmed.length === 1 ? 'is' : 'are'} left out of the mean`,
+        ]),
     ...(versions.length > 1
       ? [`${name}: its runs used different versions of policyloop: ${versions.join(', ')}`]
       : []),

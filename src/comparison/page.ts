@@ -68,7 +68,7 @@ export function comparisonPage(comparison: RunComparison, groups: readonly TaskG
     header: pageHeader({
       kicker: 'compare',
       title: names,
-      state: html`${plural(runs, 'run')}${shown.isByRun !== true && ` in ${plural(groupCount, 'group')}`}${leftOut.length > 0 && `, ${leftOut.length} left out`}${comparison.by !== null && `; grouped by ${comparison.by.join(', ')}`}`,
+      state: html`${plural(runs, 'run')}${shown.isByRun !== true && ` in ${plural(groupCount, 'group')}`}${comparison.by !== null && `, grouped by ${comparison.by.join(', ')}`}${leftOut.length > 0 && `; ${plural(leftOut.length, 'other run')} left out`}`,
       verdict: conclusion !== undefined && verdictBox(conclusion, verdict),
     }),
     sections: sectionsOf(
@@ -101,7 +101,7 @@ function taskSection(task: TaskComparison, groups: readonly RunGroup[], shown: S
     return html`${curves}<p class="note">Single runs differ by chance. To test differences, compare groups of runs with different seeds.</p>`;
   return html`${curves}
 ${htmlTable(groupsOf(task), [groupColumn, ...confirmedColumns, ...effortColumns(task)])}
-<p class="note">Areas cover ${plural(task.horizon, 'evaluation')}; a complete run that ended early keeps its last value.</p>
+<p class="note">Each area covers the first ${plural(task.horizon, 'evaluation')}; a complete run that ended early keeps its last value.</p>
 ${task.differences.length > 0 && html`<h3>Differences in confirmed return</h3>${htmlTable(task.differences, differenceColumns)}`}
 ${warningList(task.cautions.map((text) => `${text}.`))}`;
 }

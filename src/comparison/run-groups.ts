@@ -184,7 +184,7 @@ function requireKeys(by: readonly string[], settings: readonly Settings[]): void
       message:
         key === 'seed' || key === 'repeats'
           ? "runs can't be grouped by this key, because figures are averages over repeats"
-          : 'no config of these runs has this key',
+          : "none of these runs' configs has this key",
       value: key,
       alternatives: near === undefined ? [...all].toSorted() : [near],
     });

@@ -103,7 +103,7 @@ const shownLeftOut = 10;
 export function comparisonTables(comparison: RunComparison, width?: number): string {
   const { leftOut, tasks, tested } = comparison;
   const blocks = tasks.flatMap((task) => [
-    `${styleText('bold', task.name)}  ${styleText('dim', `areas over ${task.horizon} evaluations`)}`,
+    `${styleText('bold', task.name)}  ${styleText('dim', `areas over the first ${plural(task.horizon, 'evaluation')}`)}`,
     terminalTable(groupsOf(task), [groupColumn, ...confirmedColumns], width),
     terminalTable(groupsOf(task), [groupColumn, ...effortColumns(task)], width),
     ...(task.differences.length === 0 ? [] : [terminalTable(task.differences, differenceColumns, width)]),

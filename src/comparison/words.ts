@@ -69,7 +69,7 @@ export function conclusionOf(tasks: readonly TaskComparison[]): string | undefin
   const evident = all.flatMap(({ task, found: { of, against, verdict } }) => {
     if (verdict !== 'higher' && verdict !== 'lower') return [];
     const [high, low] = verdict === 'higher' ? [of, against] : [against, of];
-    return `${tasks.length > 1 ? `${task}: ` : ''}${high} is higher than ${low}`;
+    return `${tasks.length > 1 ? `${task}: ` : ''}${high} beats ${low}`;
   });
   const others = [
     [counted('no-evidence'), 'without evidence'],
@@ -82,7 +82,7 @@ export function conclusionOf(tasks: readonly TaskComparison[]): string | undefin
   if (evident.length === 0) return `None of ${all.length} differences is evident: ${rest}.`;
   const listed = evident.slice(0, shownEvident).join('; ');
   const more = evident.length > shownEvident ? `; and ${evident.length - shownEvident} more` : '';
-  return `${evident.length} of ${all.length} differences ${evident.length === 1 ? 'is' : 'are'} evident: ${listed}${more}.${rest === '' ? '' : ` The others: ${rest}.`}`;
+  return `${evident.length} of ${all.length} differences in confirmed return ${evident.length === 1 ? 'is' : 'are'} evident: ${listed}${more}.${rest === '' ? '' : ` The others: ${rest}.`}`;
 }
 
 /** Maximum number of differences that the sentence lists; the table lists all of them. */
@@ -143,7 +143,7 @@ export const verdictRule = (tested: number): readonly string[] =>
 export const reading = {
   confirmed:
     'confirmed: mean return of each run’s chosen policy on episodes that were used neither to propose nor to choose it; 95 % intervals over runs: bootstrap, or Student’s t for the mean of fewer than ten runs',
-  area: 'area: best return so far, averaged over the evaluations of a run (a rejected candidate counts as one, unless limits.evaluations sets the budget; a complete run that ended early keeps its last value). It is observed, not confirmed: the best of many noisy means',
+  area: 'area: best return so far, averaged over the evaluations of a run (a rejected candidate counts as one, unless limits.evaluations sets the budget; a complete run that ended early keeps its last value). It is observed, not confirmed, and optimistic: the best of many noisy means',
   target:
     'to target: runs whose observed return reached the target, and the median iteration over all runs; runs that did not reach it are right-censored where they ended (Kaplan-Meier), not left out',
 } as const;

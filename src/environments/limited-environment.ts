@@ -1,4 +1,5 @@
 import { UserError } from '../base/errors.js';
+import { plural } from '../format/numbers.js';
 import { createGenerator, type RandomGenerator } from '../random/generator.js';
 import type {
   Action,
@@ -155,7 +156,7 @@ export function invalidAction(action: Action, space: Space, id: string): UserErr
       return refuse(`is not a valid action of ${id}`, space.choices ?? ['any string']);
     case 'tuple':
       return refuse(
-        `actions of ${id} must have one integer within range per component`,
+        `actions of ${id} must be arrays of ${plural(space.spaces.length, 'integer')}, each within its range`,
         space.spaces.map(rangeOf),
       );
   }

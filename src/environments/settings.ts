@@ -24,7 +24,7 @@ export const environmentSchema = z.strictObject({
     .describe('Time limit in seconds for a reset or step of a module or another program (default: 60)'),
   parallel: count(1)
     .optional()
-    .describe('Concurrent episodes in another program (default: 32 in a Python process, 1 with `openenv:`)'),
+    .describe('Concurrent episodes per Python process (default: 32) or on an `openenv:` server (default: 1)'),
   modules: text
     .optional()
     .describe(

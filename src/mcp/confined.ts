@@ -52,5 +52,5 @@ export const plainOverride = z
   .max(200)
   .refine(
     isPlain,
-    'can only set budgets, seeds, search and sampling to a number or a word, and model.provider to a baseline',
+    'can only set a budget, seed, search or sampling setting to a number or a word, or model.provider to a baseline',
   );

@@ -99,7 +99,7 @@ export const tools: readonly Tool[] = [
   },
   {
     ...{ name: 'check_config', command: 'check', reads: true },
-    description: 'Finds problems in configs and estimates their cost, without contacting servers',
+    description: 'Finds problems in configs and estimates run costs, without contacting servers',
     input: z.strictObject({ configs: z.array(confinedConfig).min(1).max(20), overrides }),
     fixed: { offline: true },
   },
@@ -112,7 +112,7 @@ export const tools: readonly Tool[] = [
   {
     ...{ name: 'run', command: 'run', reads: false, launches: true },
     description:
-      'Starts an experiment in its own process and returns its name once it starts; follow it with show_run',
+      "Starts an experiment in its own process and returns the run's name; follow it with show_run",
     input: z.strictObject({
       config: confinedConfig.describe('A config file, or the name of a bundled config'),
       overrides,
@@ -125,12 +125,12 @@ export const tools: readonly Tool[] = [
   },
   {
     ...{ name: 'pause_run', command: 'pause', reads: false },
-    description: 'Pauses running runs after their iteration; resume_run continues them',
+    description: 'Pauses runs after their current iteration; resume_run continues them',
     input: z.strictObject({ runs }),
   },
   {
     ...{ name: 'stop_run', command: 'stop', reads: false },
-    description: 'Stops running runs after their iteration; resume_run can continue them',
+    description: 'Stops runs after their current iteration; resume_run can continue them',
     input: z.strictObject({
       runs,
       now: z.boolean().optional().describe('Abort pending calls'),

@@ -118,7 +118,7 @@ function readPlay(path: string, cwd: string, unfinished: boolean): ReadPlay | Le
     if (result.status !== 'completed' && !unfinished)
       return {
         run,
-        reason: `${describeReason(result)} after ${result.games} of ${plural(result.of, 'game')}`,
+        reason: `${result.games} of ${plural(result.of, 'game')} played: ${describeReason(result)}`,
       };
     const { environment } = loadPlayConfig(resolve(path, runFiles.config), [], cwd, true).config;
     return { result, games: gamesOf(openLogs(path, true)), environment: JSON.stringify(environment) };
@@ -234,6 +234,6 @@ function differenceText(
   );
   return [
     table,
-    `Intervals are 95 %. “Is higher” and “is lower” mean that the interval excludes 0 and p < 0.05, with Holm’s correction for ${plural(differences.length, 'difference')}. In “better in”, ties count half.`,
+    `All intervals are 95 % intervals. “Is higher” and “is lower” mean that the interval excludes 0 and p < 0.05${differences.length > 1 ? `, with Holm’s correction for ${differences.length} differences` : ''}. In the column “better in”, a tie counts as half a game.`,
   ];
 }

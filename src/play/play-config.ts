@@ -114,7 +114,7 @@ const schema = settings.superRefine(({ model, player }, context) => {
     context.addIssue({
       code: 'custom',
       path: ['model'],
-      message: 'is missing: set a model, or another player (player=random, player=expert)',
+      message: 'is required for player=model; set a model or another player, e.g. player=random',
     });
 });
 

@@ -78,7 +78,7 @@ ${resultTile('Mean return', meanReturn, figures.returnCi95, over(figures.returnC
 <dl class="headline">
 ${tile('Games', games, `of ${iterations.of}`)}
 ${won !== null && tile('Won', percent(won), lost === null || lost === 0 ? 'none lost' : `${percent(lost)} lost`)}
-${tile('Mean length', meanLength === null ? '–' : formatReturn(meanLength), truncated === 0 ? 'no game was cut off' : `${plural(truncated, 'game')} cut off by a step limit`)}
+${tile('Mean length', meanLength === null ? '–' : `${formatReturn(meanLength)} steps`, truncated === 0 ? 'no games cut off' : `${plural(truncated, 'game')} cut off by a step limit`)}
 ${unclear !== null && tile('Unclear replies', percent(unclear), 'named no action')}
 ${tokens > 0 && tile('Tokens', formatCompact(tokens), `${formatCompact(usage.promptTokens)} in, ${formatCompact(usage.completionTokens)} out`)}
 ${usage.cost !== undefined && tile('Cost', formatCost(usage.cost), costNote(usage))}

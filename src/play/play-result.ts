@@ -7,7 +7,14 @@ import { formatInterval, formatReturn, plural } from '../format/numbers.js';
 import type { Cap, UsageTotals } from '../runs/calls.js';
 import type { GameRecord, StopReason } from '../runs/events.js';
 import { openLogs, type RunStatus, runFiles } from '../runs/reader.js';
-import { describeReason, formatCaps, formatFaults, formatUsage, summaryOf } from '../runs/summary.js';
+import {
+  describeReason,
+  formatCaps,
+  formatFaults,
+  formatUsage,
+  headlineOf,
+  summaryOf,
+} from '../runs/summary.js';
 import { unbounded } from '../statistics/bootstrap.js';
 import { largest, mean } from '../statistics/descriptive.js';
 import { summarize } from '../statistics/paired.js';
@@ -55,11 +62,12 @@ export function playResult(path: string, cwd: string): PlayResult {
 export function playText(result: PlayResult, cwd: string): string {
   const { caps, games, maxScore, meanScore, of, returnCi95, scoreCi95, usage } = result;
   const played = games === of ? plural(games, 'game') : `${games} of ${plural(of, 'game')}`;
-  const ended = describeReason(result);
+  const [ended, reason] = [headlineOf(result), describeReason(result)];
   const who = result.player === 'model' ? result.model : result.player;
   const lines = [
     `${styleText('bold', ended)}: ${played} of ${result.environment} by ${who}`,
-    ...(meanScore === null ? [] : [`score       ${average(meanScore, scoreCi95)}${ofMost(maxScore)}`]),
+    ...(reason === ended ? [] : [`reason      ${reason}`]),
+    ...(meanScore === null ? [] : [`score       ${average(meanScore, scoreCi95, ofMost(maxScore))}`]),
     `return      ${average(result.meanReturn, returnCi95)}`,
     ...(result.won === null ? [] : [`won         ${percent(result.won)}, lost ${percent(result.lost ?? 0)}`]),
     ...(result.meanLength === null
@@ -79,10 +87,10 @@ export function playText(result: PlayResult, cwd: string): string {
   return lines.join('\n');
 }
 
-/** Formats a mean, with its 95% interval if there is one. */
-function average(value: number | null, interval: readonly [number, number] | null): string {
+/** Formats a mean, with its 95% interval if there is one. @param most text to append to the mean, e.g. ` of 5` */
+function average(value: number | null, interval: readonly [number, number] | null, most = ''): string {
   if (value === null) return '–';
-  return `${formatReturn(value)}${interval === null ? '' : `  95 % interval ${formatInterval(interval)}`}`;
+  return `${formatReturn(value)}${most}${interval === null ? '' : `  95 % interval ${formatInterval(interval)}`}`;
 }
 
 const ofMost = (most: number | null) => (most === null ? '' : ` of ${formatReturn(most)}`);

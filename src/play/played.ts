@@ -42,7 +42,7 @@ export function shownPlay(
   if (game === undefined)
     throw new UserError({
       ...{ field: '--game', value: number },
-      message: 'there is no such game',
+      message: games.length === 0 ? 'this play has no complete games' : 'there is no such game',
       alternatives: games.length === 0 ? [] : [`1 to ${games.length}`],
     });
   return json ? JSON.stringify(game) : gameText(game);
@@ -60,8 +60,9 @@ function gameText(game: GameRecord): string {
   });
   const head = `game ${episode + 1}, seed ${seed}`;
   const points = score === undefined ? '' : `, score ${formatReturn(score)}`;
+  const end = ending(game);
   return [
     ...[head, '', ...lines, last, ''],
-    `${ending(game)} after ${plural(length, 'step')}: return ${formatReturn(game.return)}${points}`,
+    `${end === 'cut' ? 'cut off' : end} after ${plural(length, 'step')}: return ${formatReturn(game.return)}${points}`,
   ].join('\n');
 }

@@ -13,7 +13,6 @@ import { findRun } from '../runs/listing/names.js';
 import { goOn, refuseChanges } from '../runs/listing/steer.js';
 import { requireConfig } from '../runs/open-run.js';
 import { readManifest, runFiles } from '../runs/reader.js';
-import { describeReason } from '../runs/summary.js';
 import { type RunDirectory, resumeRunDirectory } from '../runs/writer.js';
 import { claimDirectory, replaceFile } from '../storage/files.js';
 import { isLocked } from '../storage/lock.js';
@@ -89,7 +88,9 @@ export async function resumePlay(
     await closeLeft(path, context.now);
     if (!isReported(path, manifest)) return report(path, args, context);
     throw new UserError({
-      message: `this play has ended after ${iterations.done} of ${plural(iterations.of, 'game')}: ${describeReason(manifest)}`,
+      message: isLimited
+        ? `this play stopped at limits.${reason.limit} after ${iterations.done} of ${plural(iterations.of, 'game')}`
+        : `this play is complete (${plural(iterations.of, 'game')})`,
       value: path,
       remedy: isLimited
         ? `raise the limit: policyloop resume ${path} limits.${reason.limit}=…`

@@ -40,7 +40,7 @@ export const evaluationSchema = z.strictObject({
     .union([z.literal('auto'), count(1)])
     .default('auto')
     .describe(
-      'Threads that play episodes; `auto`: one per core if that saves time. Environments in Python use processes; `auto`: one',
+      'Number of threads that play episodes (`auto`: one per core if that saves time) or, for environments in Python, of processes (`auto`: one)',
     ),
   racing: racingSchema
     .optional()

@@ -244,7 +244,7 @@ describe('an environment of a module', () => {
     expect(await checked(broken)).toContainEqual(
       expect.objectContaining({
         level: 'error',
-        message: 'own.mjs: the observation of step has 2 numbers; expected an array of 1',
+        message: 'own.mjs: the observation from step has 2 numbers; expected an array of 1 number',
       }),
     );
     expect((await checked(broken, false)).filter(({ level }) => level === 'error')).toEqual([]);

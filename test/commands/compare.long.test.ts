@@ -157,7 +157,7 @@ describe('compare', () => {
     const all = (await compare([at()], { unfinished: true, by: 'model' })).parsed();
     expect(all.tasks[0]!.groups[0]!.runs).toHaveLength(9);
     expect(all.tasks[0]!.groups[0]!.confirmed!.count).toBe(8);
-    expect(all.tasks[0]!.cautions.join('\n')).toMatch(/1 of its 9 runs are unfinished \(crashed\)/);
+    expect(all.tasks[0]!.cautions.join('\n')).toMatch(/1 of its 9 runs is unfinished \(crashed\)/);
     await expect(compare([at('a-crash')])).rejects.toThrow(
       /none of these runs is complete[\s\S]*--unfinished/,
     );
@@ -232,7 +232,7 @@ describe('compare', () => {
     expect([numeric!.runs.length, semantic!.runs.length, semantic!.confirmed!.count]).toEqual([8, 16, 8]);
     expect(task!.cautions.join('\n')).toMatch(/mixes runs with different model.temperature/);
     await expect(names('prompt.set')).rejects.toThrow(
-      /--by: no config of these runs has this key[\s\S]*prompts\.set/,
+      /--by: none of these runs' configs has this key[\s\S]*prompts\.set/,
     );
     await expect(names('seed')).rejects.toThrow(/figures are averages over repeats/);
   });

@@ -156,7 +156,7 @@ describe('eight pairs', () => {
     const { texts } = told({ base, tuned: high, 'cma-es': third });
     for (const where of ['compare', 'page of compare'] as const)
       expect(stripVTControlCharacters(texts[where])).toContain(
-        '2 of 3 differences are evident: hill-climb is higher than random; hill-climb is higher than cma-es. The others: 1 without evidence.',
+        '2 of 3 differences in confirmed return are evident: hill-climb beats random; hill-climb beats cma-es. The others: 1 without evidence.',
       );
   });
 

@@ -253,7 +253,11 @@ describe.runIf(present)('environments of Python', { timeout: 120_000 }, () => {
   test.each([
     [mirror, { kind: 'huge' }, /a space of shape \(1000, 1001\) has more than 1000000 numbers/],
     [mirror, { kind: 'text' }, /Text spaces can't be converted to numbers: Text\(/],
-    [mirror, { sort: 'box' }, /can't create it with the options \{"sort":"box"\}: TypeError: .*sort/],
+    [
+      mirror,
+      { sort: 'box' },
+      /can't create this environment with the options \{"sort":"box"\}: TypeError: .*sort/,
+    ],
     [
       'gymnasium:Nonsense-v0',
       {},

@@ -170,10 +170,10 @@ describe('a module that is wrong is named with what it lacks', () => {
     ],
     [
       "observationSpace: { kind: 'Box', low: [0], high: [1] }",
-      'kind must be box, discrete, tuple or text; give',
+      'kind must be box, discrete, tuple or text; use',
     ],
-    ["actionSpace: { kind: 'discrete', n: 0 }", 'n must be a whole number of at least 1; give'],
-    ["actionSpace: { kind: 'discrete', n: 2, names: [] }", 'unknown member names; give'],
+    ["actionSpace: { kind: 'discrete', n: 0 }", 'n must be a whole number of at least 1; use'],
+    ["actionSpace: { kind: 'discrete', n: 2, names: [] }", 'unknown member names; use'],
   ])('%s', async (members, message) => {
     await expect(makeEnvironment(environmentOf(members))).rejects.toThrow(message);
   });
@@ -186,9 +186,9 @@ describe('a module that is wrong is named with what it lacks', () => {
 
 describe('nonsense in a step ends the run with the file and what was expected', () => {
   it.each([
-    ['reset: () => [NaN]', 'observation[0] of reset is NaN'],
-    ['reset: () => [0, 1]', 'the observation of reset has 2 numbers; expected an array of 1'],
-    ['reset: () => []', 'the observation of reset has 0 numbers'],
+    ['reset: () => [NaN]', 'observation[0] from reset is NaN'],
+    ['reset: () => [0, 1]', 'the observation from reset has 2 numbers; expected an array of 1 number'],
+    ['reset: () => []', 'the observation from reset has 0 numbers'],
     ['step: () => undefined', 'step returned undefined'],
     ['step: async () => ({})', 'step returned a promise'],
     ['step: () => ({ observation: [0], terminated: true })', 'the reward of a step is undefined'],

@@ -132,7 +132,7 @@ describe('a run ends as failed, naming the file, with a module', () => {
     [
       'whose observations are BigInts',
       { members: 'reset: () => [1n]' },
-      'observation[0] of reset is the BigInt 1',
+      'observation[0] from reset is the BigInt 1',
     ],
     [
       'whose results have getters that throw',

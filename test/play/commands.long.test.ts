@@ -281,7 +281,7 @@ describe('plays among the runs', () => {
     const straight = await playing(cwd, ['player=random', 'episodes=20', 'name=straight'], {}, true);
     const { run } = JSON.parse(straight.printed.at(-1)!) as { run: string };
     expect(readPlay(join(cwd, 'cut')).games).toEqual(readPlay(join(cwd, run)).games);
-    await expect(resume.execute(rest, again.context)).rejects.toThrow('this play has ended');
+    await expect(resume.execute(rest, again.context)).rejects.toThrow('this play is complete');
   });
 });
 
@@ -303,6 +303,6 @@ describe('a play that was killed after its last game', () => {
     expect(JSON.parse(printed.at(-1)!)).toMatchObject({ status: 'completed' });
     expect(readdirSync(join(cwd, 'done'))).toContain('report.html');
     expect(readdirSync(join(cwd, 'done')).filter((entry) => entry.endsWith('.lock'))).toEqual([]);
-    await expect(resume.execute(rest, context)).rejects.toThrow('this play has ended');
+    await expect(resume.execute(rest, context)).rejects.toThrow('this play is complete');
   });
 });

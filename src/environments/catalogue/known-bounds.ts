@@ -66,7 +66,7 @@ const bounds: Readonly<Record<string, (options: Options, steps: number) => Retur
   Taxi: (options) =>
     option(options, 'is_rainy', false) || option(options, 'fickle_passenger', false)
       ? undefined
-      : { value: 7.93, because: 'dynamic programming over all starts' },
+      : { value: 7.93, because: 'dynamic programming, averaged over all initial states' },
   // Sutton and Barto's rules (Gymnasium's default), with an infinite deck.
   Blackjack: (options) =>
     option(options, 'sab', true)

@@ -89,7 +89,11 @@ export function checkedEnvironment(made: unknown, id: string, file?: string): En
       checked.kind === 'text' ? 0 : checked.kind === 'discrete' ? checked.n : dimensionsOf(checked);
     const isList = (value: unknown) =>
       Array.isArray(value) && value.length === count && value.every((one) => typeof one === 'string');
-    check(names, isList, `a list of ${count} strings`);
+    check(
+      names,
+      isList,
+      checked.kind === 'text' ? 'omitted for a text space' : `a list of ${plural(count, 'string')}`,
+    );
     return checked;
   };
   const observationSpace = space('observationSpace', 'observationNames');
@@ -121,7 +125,7 @@ function checkedSpace(space: unknown): Space | string {
   }
   const { success, data, error } = recordedSpace.safeParse(copy);
   if (!success) {
-    return `${spaceProblem(copy, error.issues[0]!)}; give {kind: 'box', low: [...], high: [...]}, {kind: 'discrete', n}, {kind: 'tuple', spaces: [...]} or {kind: 'text'}`;
+    return `${spaceProblem(copy, error.issues[0]!)}; use {kind: 'box', low: [...], high: [...]}, {kind: 'discrete', n}, {kind: 'tuple', spaces: [...]} or {kind: 'text'}`;
   }
   if (data.kind === 'discrete' && data.n > longestList) return `n must be at most ${longestList}`;
   if (data.kind !== 'box') return data;
@@ -213,7 +217,7 @@ class UserTask implements Task {
   /** Returns a checked copy, because the user's next step may change the original. */
   #observation(observation: unknown, from: string): Observation {
     const space = this.observationSpace;
-    const given = `the observation of ${from}`;
+    const given = `the observation from ${from}`;
     if (space.kind === 'discrete') {
       if (isMember(observation as Observation, space)) return observation as number;
       const { n, start = 0 } = space;
@@ -231,12 +235,12 @@ class UserTask implements Task {
     const values = observation as ArrayLike<unknown>;
     if (!isVector || values.length !== length) {
       const got = isVector ? `has ${plural(values.length, 'number')}` : `is ${shown(observation)}`;
-      throw this.#invalid(`${given} ${got}`, `an array of ${length}`);
+      throw this.#invalid(`${given} ${got}`, `an array of ${plural(length, 'number')}`);
     }
     const vector = Array.from(values);
     const bad = vector.findIndex((value) => typeof value !== 'number' || !Number.isFinite(value));
     if (bad >= 0) {
-      throw this.#invalid(`observation[${bad}] of ${from} is ${shown(vector[bad])}`, 'a finite number');
+      throw this.#invalid(`observation[${bad}] from ${from} is ${shown(vector[bad])}`, 'a finite number');
     }
     return vector as number[];
   }

@@ -30,13 +30,15 @@ const versions: Readonly<Record<string, Versions>> = {
   Taxi: upTo(4, { 2: 'v2 and older had a different map' }),
   HalfCheetah: mujoco('rewards and observations of v4 are the same'),
   Hopper: mujoco(healthy('robot')),
-  Walker2d: mujoco(`${healthy('robot')}, and its left foot had more friction than its right one`),
+  Walker2d: mujoco(`${healthy('robot')}; the left foot had more friction than the right one`),
   Swimmer: mujoco('rewards and observations of v4 are the same'),
   Reacher: mujoco(
     'v4 and older observed an eleventh number, which was always 0, and measured the distance before the step',
   ),
   InvertedPendulum: mujoco(healthy('pole')),
-  InvertedDoublePendulum: mujoco(`${healthy('pole')}, and observed two more numbers, which were always 0`),
+  InvertedDoublePendulum: mujoco(
+    `${healthy('pole')}; they also observed two more numbers, which were always 0`,
+  ),
 };
 
 /** Environment names found in configs of other projects. */
@@ -64,6 +66,6 @@ export function replacementFor(id: string): Replacement | undefined {
   if (applicable.length === 0) return undefined;
   return {
     id: `${written}-v${played}`,
-    note: `${id} runs as ${written}-v${played}: ${applicable.join('; ')}. For the original, use gymnasium:${id} with a Python Gymnasium that still has it`,
+    note: `${id} runs as ${written}-v${played}: ${applicable.join('; ')}. For the original, use gymnasium:${id} with a version of Gymnasium that still includes it`,
   };
 }

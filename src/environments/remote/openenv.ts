@@ -2,6 +2,7 @@
 import { WebSocket } from 'ws';
 import { z } from 'zod';
 import { type Problem, UserError } from '../../base/errors.js';
+import { plural } from '../../format/numbers.js';
 import { jsonIn } from '../../storage/json-depth.js';
 import { type Action, type Observation, type Space, symmetricBox, type TextInfo } from '../environment.js';
 import {
@@ -39,8 +40,10 @@ const optionsSchema = z.strictObject({
 type Options = z.output<typeof optionsSchema>;
 
 const examples: Readonly<Record<string, string>> = {
-  observation: 'environment.options.observation: {length: 4}, {n: 16} for a discrete state, or {text: true}',
-  action: 'environment.options.action: {n: 2}, {low: [-1], high: [1]} for a vector, or {text: true}',
+  observation:
+    'environment.options.observation to {length: 4} for a vector, {n: 16} for a discrete state, or {text: true} for text',
+  action:
+    'environment.options.action to {n: 2} for a discrete action, {low: [-1], high: [1]} for a vector, or {text: true} for text',
 };
 
 /** @throws UserError that lists every missing, unknown or invalid option */
@@ -54,7 +57,7 @@ function parseOptions(options: Readonly<Record<string, unknown>>): Options {
     const example = examples[name];
     if (example === undefined)
       return { field, message: issue.message, ...given, alternatives: Object.keys(optionsSchema.shape) };
-    const message = given ? 'is not a space' : "is required: OpenEnv's protocol doesn't report it";
+    const message = given ? 'is not a valid space' : "is required: OpenEnv's protocol doesn't report it";
     return { field, message, ...given, remedy: `set ${example}` };
   });
   throw new UserError(problems);
@@ -94,7 +97,7 @@ function observationOf(
   if (numbers.length !== wanted) {
     const held = parts.filter((part) => part.numbers !== undefined).map(({ name }) => name);
     throw invalid(
-      `the observation has ${numbers.length} numbers (in ${held.join(', ') || 'no field'}) instead of ${wanted}; set environment.options.fields`,
+      `the observation has ${plural(numbers.length, 'number')} (in ${held.join(', ') || 'no field'}) instead of ${wanted}; set environment.options.fields`,
     );
   }
   if (!numbers.every(Number.isFinite)) throw invalid('the observation contains a number that is not finite');

@@ -103,7 +103,7 @@ export class PythonPlayers<Description> {
         field: 'environment',
         message: `can't start its process\n  ${error.message.slice(id.length + 2)}`,
         value: id,
-        remedy: `set environment.python or POLICYLOOP_PYTHON to an interpreter (currently ${python}) with ${needs}`,
+        remedy: `set environment.python or POLICYLOOP_PYTHON (now ${python}) to an interpreter that has ${needs}`,
       });
     }
   }
@@ -150,14 +150,14 @@ export async function openPythonEnvironment(
     const given = Object.keys(options).length > 0 ? ` with the options ${JSON.stringify(options)}` : '';
     const remedy = `correct the id, or add the module that registers it: gymnasium:module:${name}`;
     return {
-      message: `Gymnasium can't create it${given}: ${message}`,
+      message: `Gymnasium can't create this environment${given}: ${message}`,
       ...(message.startsWith('NameNotFound') && { remedy }),
     };
   };
   const players = new PythonPlayers(
     {
       ...{ id, script: 'bridge.py', make: { id: name, options, modules }, described, refusals },
-      needs: 'gymnasium: pip install "gymnasium[mujoco]"',
+      needs: 'gymnasium (pip install "gymnasium[mujoco]")',
     },
     settings,
   );

@@ -150,12 +150,12 @@ export async function openTextWorldExpress(
         message: `TextWorldExpress can't start Java: ${message}`,
         remedy: 'install Java 8 or newer so that the java command is found, or set JAVA_HOME',
       };
-    return { message: `TextWorldExpress can't create it: ${message}` };
+    return { message: `TextWorldExpress can't create this game: ${message}` };
   };
   const players = new PythonPlayers(
     {
       ...{ id, script: 'express_bridge.py', make: { game, params, fold }, described, refusals },
-      needs: 'textworld-express: pip install textworld-express (it also needs Java)',
+      needs: 'textworld-express (pip install textworld-express; it also needs Java)',
     },
     settings,
   );

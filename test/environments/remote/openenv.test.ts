@@ -166,7 +166,7 @@ describe('an OpenEnv server', () => {
       'observes something else',
       'invalid',
       (step) => (step === 2 ? { type: 'observation', data: { observation: { steps: 1 } } } : undefined),
-      /has 1 numbers \(in steps\) instead of 5;.*environment\.options\.fields/,
+      /has 1 number \(in steps\) instead of 5;.*environment\.options\.fields/,
     ],
   ])('a server that %s has %s', async (_, kind, spoil, message) => {
     const { id } = await serve(spoil);
@@ -191,10 +191,14 @@ describe('an OpenEnv server', () => {
     [
       'openenv:ws://127.0.0.1:1',
       { action: undefined },
-      /options\.action: is required[\s\S]*action: \{n: 2\}/,
+      /options\.action: is required[\s\S]*action to \{n: 2\}/,
     ],
     ['openenv:ws://127.0.0.1:1', { observation: undefined }, /options\.observation: is required/],
-    ['openenv:ws://127.0.0.1:1', { action: { low: [0], high: [1, 2] } }, /options\.action: is not a space/],
+    [
+      'openenv:ws://127.0.0.1:1',
+      { action: { low: [0], high: [1, 2] } },
+      /options\.action: is not a valid space/,
+    ],
     ['openenv:ws://127.0.0.1:1', { filds: ['a'] }, /filds[\s\S]*fields/],
     ['openenv:127.0.0.1:8000', {}, /a WebSocket address[\s\S]*openenv:ws:\/\/127/],
     ['openenv:http://127.0.0.1:8000', {}, /a WebSocket address/],

@@ -267,7 +267,7 @@ class LogicReader {
       field: 'KB.logic',
       ...(token && { line: token.line }),
       value: token?.text ?? 'the end',
-      message: `the game's rules must have ${wanted} here`,
+      message: `expected ${wanted} in the game's rules`,
     });
   }
 }

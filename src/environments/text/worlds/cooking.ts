@@ -26,9 +26,7 @@ export const cookingOptions = z
     fold: z
       .enum(folds)
       .default('train')
-      .describe(
-        'Set of games to draw from; no recipe occurs in more than one, nor does a house with its food',
-      ),
+      .describe('Set of games to draw from; no two sets share a recipe, or a house with its food'),
   })
   .refine(({ capacity, ingredients }) => capacity === 0 || capacity > ingredients, {
     path: ['capacity'],

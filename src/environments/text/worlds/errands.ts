@@ -11,10 +11,7 @@ import { drawIn, folds, type TextGame } from '../text-game.js';
 const rooms = (low: number, high: number, usual: number) =>
   z.int().min(low).max(high).default(usual).describe('Number of rooms');
 const doors = (usual: boolean) => z.boolean().default(usual).describe('Put doors between some of the rooms');
-const fold = z
-  .enum(folds)
-  .default('train')
-  .describe('Set of games to draw from; no layout occurs in more than one');
+const fold = z.enum(folds).default('train').describe('Set of games to draw from; no two sets share a layout');
 
 /** Creates a game; the commands that `walk` executes win it. */
 function errand(
@@ -116,7 +113,7 @@ const wanted = z.int().min(1).max(8).default(3);
 
 export const putAwayOptions = z.strictObject({
   rooms: rooms(2, 16, 4),
-  things: wanted.describe('Number of things to put away; fewer if fewer belong in these rooms'),
+  things: wanted.describe('Maximum number of things to put away; each has its place in the house'),
   doors: doors(false),
   capacity: z.int().min(0).default(0).describe('Maximum number of things carried at once; 0 for no limit'),
   fold,
@@ -172,7 +169,7 @@ const locks = z.int().min(0).max(3).default(2);
 
 export const treasureHuntOptions = z.strictObject({
   rooms: rooms(3, 20, 6),
-  keys: locks.describe('Number of locks: each key except the first is behind the previous lock'),
+  keys: locks.describe('Number of locks; each key except the first is behind the previous lock'),
   decoys: z.int().min(1).max(5).default(2).describe('Number of treasures that must not be taken'),
   doors: doors(true),
   fold,

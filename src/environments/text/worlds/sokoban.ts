@@ -10,7 +10,7 @@ export const sokobanOptions = z.strictObject({
   fold: z
     .enum(folds)
     .default('train')
-    .describe('Set of games to draw from; no starting position occurs in more than one'),
+    .describe('Set of games to draw from; no two sets share a starting position'),
 });
 
 type SokobanOptions = z.output<typeof sokobanOptions>;
