@@ -86,8 +86,8 @@ function bestPolicy(data: RunData, labels: TaskLabels): Html {
   if (best === undefined) return html`<p class="empty">No evaluations.</p>`;
   const why =
     confirmed === null
-      ? `highest observed mean return, ${formatReturn(observed?.score)}, not confirmed`
-      : `best on unseen episodes, confirmed mean return ${formatReturn(confirmed.mean)}`;
+      ? `highest observed mean return (${formatReturn(observed?.score)}), not confirmed`
+      : `best on unseen episodes (confirmed mean return ${formatReturn(confirmed.mean)})`;
   const { vector, view } = policyOf(best, data, labels);
   return html`<p>From ${placeName(best, data.config)}: ${why}.</p>
 <div class="side-by-side">
@@ -117,7 +117,7 @@ function animation(episode: ShownEpisode, config: Pick<Config, 'candidates'>): H
   const asText = apart([episode.return, recorded, score]);
   const outcome = `return ${asText(episode.return)} in ${plural(length, 'step')}`;
   return html`<figure>
-<img src="${svgDataUri(svg)}" alt="Animation of ${name.toLowerCase()} policy, ${place}: ${outcome}">
+<img src="${svgDataUri(svg)}" alt="Animation of the ${name.toLowerCase()} policy, ${place}: ${outcome}">
 <figcaption><b>${name}</b>, ${place}: ${outcome}; mean return of the evaluation: ${asText(score)}.${recorded !== episode.return && html` <span class="warn-text">The evaluation recorded ${asText(recorded)} for this episode; the environment or policyloop may have changed since.</span>`}</figcaption>
 </figure>`;
 }

@@ -142,7 +142,7 @@ function headline({ facts, metrics }: ShownTraining): Html {
   );
   const memory = largest(metrics.flatMap(({ rssBytes }) => (typeof rssBytes === 'number' ? rssBytes : [])));
   const margin = best?.margin ? ` ± ${formatNumber(best.margin, 2)}` : '';
-  const over = best?.episodes === undefined ? '' : ` (n = ${formatCount(best.episodes)})`;
+  const over = best?.episodes === undefined ? '' : ` over ${plural(best.episodes, 'episode')}`;
   return html`<dl class="headline main">
 ${
   best === null
@@ -217,7 +217,7 @@ function useOf({ about, facts }: ShownTraining): Html {
       ...{ crashed: 'This', interrupted: 'This' },
       failed: 'After you fix the cause, this',
     }[status];
-    const resumed = `${when} command resumes from the last checkpoint${status === 'failed' ? '; different settings need another output' : ''}:`;
+    const resumed = `${when} command resumes from the last checkpoint${status === 'failed' ? '; different settings need a new output directory' : ''}:`;
     return html`<p>${resumed}</p>
 ${preformatted(command ?? 'the command that started it')}`;
   }

@@ -75,7 +75,7 @@ export async function finishGroup(
           [
             describeRepeats(result.repeats, range, context.columns),
             ...failureLines(played),
-            ...(played.limit ? [`stopped at the limit of ${played.limit}`] : []),
+            ...(played.limit ? [`stopped at limits.${played.limit}`] : []),
             `usage       ${formatUsage(result.usage)}`,
             ...(result.usage.faults ? [`faults      ${formatFaults(result.usage.faults)}`] : []),
             `runs        ${result.run}`,

@@ -122,7 +122,7 @@ function report(
     modelsOnTerminal(result, context.columns),
     '',
     ...failureLines({ failures }),
-    ...(limit === undefined ? [] : [`stopped at the limit of ${limit}`]),
+    ...(limit === undefined ? [] : [`stopped at limits.${limit}`]),
     `runs        ${out}`,
     `page        ${shownPath(join(directory, runFiles.report), context.cwd)}`,
     ...(result.status === 'completed' ? [] : ['resume      with the same command']),

@@ -226,7 +226,7 @@ function report(
     sweepOnTerminal(result, context.columns),
     '',
     ...failureLines(played),
-    ...(played.limit ? [`stopped at the limit of ${played.limit}`] : []),
+    ...(played.limit ? [`stopped at limits.${played.limit}`] : []),
     `runs        ${plural(played.complete, 'run')} complete, total time ${formatDuration(result.activeMs)}: ${out}`,
     ...(result.usage.promptTokens > 0 ? [`usage       ${formatUsage(result.usage)}`] : []),
     `page        ${shownPath(resolve(directory, runFiles.report), context.cwd)}`,
