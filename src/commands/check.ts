@@ -22,7 +22,10 @@ export const options = (y: Argv) =>
     .option('strict', { ...kinds.flag, describe: 'Exit with code 2 even if there are only warnings' })
     .option('json', common.json)
     .example('$0 check configs/*.yaml --offline', 'in CI')
-    .example('$0 check rl/bandit updates=20', 'estimate the memory, tokens and time of reinforcement learning')
+    .example(
+      '$0 check rl/bandit updates=20',
+      'estimate the memory, tokens and time of reinforcement learning',
+    )
     .example(
       '$0 check cartpole-semantic model.name=qwen3:8b',
       'check that the model exists and the prompts fit its context',

@@ -36,7 +36,10 @@ export const options = (y: Argv) =>
       'group by two keys and write a page',
     )
     .example('$0 compare cooking-llm cooking-random', 'two plays, compared game by game')
-    .example('$0 compare buffers/controls-1a2b3c4d5e --target 475', 'the results of policyloop controls, with a target');
+    .example(
+      '$0 compare buffers/controls-1a2b3c4d5e --target 475',
+      'the results of policyloop controls, with a target',
+    );
 
 type Args = Arguments<typeof options>;
 

@@ -14,11 +14,17 @@ export const options = (y: Argv) =>
       ...kinds.number,
       describe: "Seed of new episodes, which the run's evaluations didn't use (default: the run's seed)",
     })
-    .option('iteration', { ...kinds.number, describe: "Evaluate this iteration's best candidate (default: the best of the run)" })
+    .option('iteration', {
+      ...kinds.number,
+      describe: "Evaluate this iteration's best candidate (default: the best of the run)",
+    })
     .option('workers', common.workers)
     .option('json', common.json)
     .example('$0 evaluate cartpole', 'mean return of the best policy, with its interval')
-    .example('$0 evaluate cartpole --iteration 7 --episodes 1000', 'the best candidate of iteration 7, on more episodes')
+    .example(
+      '$0 evaluate cartpole --iteration 7 --episodes 1000',
+      'the best candidate of iteration 7, on more episodes',
+    )
     .example('$0 evaluate policy.js --environment CartPole-v1', 'a program in a file');
 
 type Args = Arguments<typeof options>;

@@ -27,7 +27,10 @@ export const options = (y: Argv) =>
       ...kinds.number,
       describe: 'Episode of the evaluation, numbered from 1 (default: 1)',
     })
-    .option('seed', { ...kinds.number, describe: 'Seed of a new episode, to draw it instead of a recorded one' })
+    .option('seed', {
+      ...kinds.number,
+      describe: 'Seed of a new episode, to draw it instead of a recorded one',
+    })
     .conflicts('episode', 'seed')
     .option('format', {
       ...kinds.text,

@@ -17,7 +17,7 @@ export interface IterationFigures {
 
 /**
  * @param candidate 1-based; undefined for all
- * @throws UserError if the run doesn't have this iteration
+ * @throws UserError if the run has no such iteration or candidate
  */
 export function iterationFigures(
   { recorded }: Pick<OpenedRun, 'recorded'>,
@@ -35,10 +35,9 @@ export function iterationFigures(
     field: isMissing ? '--iteration' : '--candidate',
     message: isMissing ? 'not found in this run' : `not found in iteration ${iteration}`,
     value: isMissing ? iteration : candidate,
-    remedy:
-      isMissing
-        ? `choose an iteration from 0 (the warm-up) to ${recorded.iteration}`
-        : `omit it to see all candidates of iteration ${iteration}`,
+    remedy: isMissing
+      ? `choose an iteration from 0 (the warm-up) to ${recorded.iteration}`
+      : `omit it to see all candidates of iteration ${iteration}`,
   });
 }
 
@@ -65,10 +64,7 @@ export function iterationText({ iteration, evaluations, calls }: IterationFigure
       const own = calls.filter((call) => call.candidate === candidate);
       if (own.some(({ purpose }) => purpose === 'feedback'))
         return [styleText('bold', `iteration ${iteration}, feedback`), ...own.flatMap(callText)].join('\n');
-      const name =
-        iteration === 0
-          ? 'warm-up policy'
-          : `iteration ${iteration}, candidate`;
+      const name = iteration === 0 ? 'warm-up policy' : `iteration ${iteration}, candidate`;
       const origin = own.some(({ purpose }) => purpose === 'critic') ? ' (revised)' : '';
       const asText = apart([entry?.score, ...(entry?.returns ?? [])]);
       const score =

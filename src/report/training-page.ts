@@ -218,8 +218,10 @@ function useOf({ about, facts }: ShownTraining): Html {
       failed: 'After you fix the cause, this',
     }[status];
     const resumed = `${when} command resumes from the last checkpoint${status === 'failed' ? '; different settings need a new output directory' : ''}:`;
-    return html`<p>${resumed}</p>
-${preformatted(command ?? 'the command that started it')}`;
+    return command === null
+      ? html`<p>To resume from the last checkpoint, repeat the command that started the training run.</p>`
+      : html`<p>${resumed}</p>
+${preformatted(command)}`;
   }
   const use = usedAs(facts, cwd);
   const isPlayed = about?.dataset.recipe === 'demonstrations' || about?.config.agent !== undefined;

@@ -26,7 +26,7 @@ export interface Steered {
   /** Path of the run, training run or plan. */
   readonly run: string;
   readonly action: Controlled['action'];
-  /** `asked`: not executed yet, e.g. because an iteration is in flight; `ended`: the run ended first. */
+  /** `asked`: not executed yet, e.g. because an iteration is in flight; `ended`: the run ended before executing it. */
   readonly outcome: 'done' | 'asked' | 'ended';
   /** The event that the run logged when it executed the command. */
   readonly event?: LoggedControl;

@@ -88,7 +88,7 @@ function trainedText({ method, model, objective, on, unit }: RecordedTraining, c
 /** Shortens a path; the model of a numeric policy isn't a path. */
 const modelText = (model: string, cwd: string) => (isAbsolute(model) ? shownModel(model, cwd) : model);
 
-/** Shown instead of a final figure. */
+/** Shown if no evaluation selected a result. */
 export const notEvaluated = (status: RecordedTraining['status']): string =>
   status === 'completed' ? 'no validation' : 'not evaluated yet';
 
@@ -98,7 +98,9 @@ function bestText(training: RecordedTraining): string {
   const margin = best.margin === undefined ? '' : ` ± ${formatNumber(best.margin, 2)}`;
   const over = best.episodes === undefined ? '' : ` over ${plural(best.episodes, 'episode')}`;
   const before =
-    first === null || first.step === best.step ? '' : `; ${measuredText(first)} at ${unit} ${formatCount(first.step)}`;
+    first === null || first.step === best.step
+      ? ''
+      : `; ${measuredText(first)} at ${unit} ${formatCount(first.step)}`;
   return `${best.name} ${measuredText(best)}${margin}${over} at ${unit} ${formatCount(best.step)}${before}`;
 }
 

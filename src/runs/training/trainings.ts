@@ -35,7 +35,7 @@ export interface RecordedTraining {
   /** The evaluation that selected the result's weights. */
   readonly best: Measured | null;
   readonly first: Measured | null;
-  /** Mean returns of a numeric policy and its baselines, from held-out starts. */
+  /** Mean returns of a numeric policy and its baselines on episodes used for nothing else. */
   readonly final: readonly { readonly name: string; readonly meanReturn: number }[];
   /** Training episodes; null if there are none. */
   readonly episodes: number | null;
@@ -59,7 +59,7 @@ export interface RecordedTraining {
   readonly use: string | null;
 }
 
-/** The final figure of a training run, for pages and lists: the evaluation that selected the result. */
+/** The evaluation that selected the result of a training run, as text for lists; null without one. */
 export function finalText({ best, unit }: Pick<RecordedTraining, 'best' | 'unit'>): string | null {
   return best && `${best.name} ${measuredText(best)} at ${unit} ${formatCount(best.step)}`;
 }
