@@ -18,6 +18,7 @@ import { type RecordedSample, readSamples } from '../runs/training/samples.js';
 import { notEvaluated, usedAs } from '../runs/training/text.js';
 import {
   measuredText,
+  overText,
   readTrainingFiles,
   secondsLeftOf,
   type TrainingFiles,
@@ -142,7 +143,6 @@ function headline({ facts, metrics }: ShownTraining): Html {
   );
   const memory = largest(metrics.flatMap(({ rssBytes }) => (typeof rssBytes === 'number' ? rssBytes : [])));
   const margin = best?.margin ? ` ± ${formatNumber(best.margin, 2)}` : '';
-  const over = best?.episodes === undefined ? '' : ` over ${plural(best.episodes, 'episode')}`;
   return html`<dl class="headline main">
 ${
   best === null
@@ -150,7 +150,7 @@ ${
     : tile(
         `Best ${best.name}`,
         html`${measuredText(best)}${margin !== '' && html`<span class="muted">${margin}</span>`}`,
-        html`at ${unit} ${formatCount(best.step)}${over}${first !== null && first.step !== best.step && html`; <b>${measuredText(first)}</b> at ${unit} ${formatCount(first.step)}`}`,
+        html`at ${unit} ${formatCount(best.step)}${overText(best)}${first !== null && first.step !== best.step && html`; <b>${measuredText(first)}</b> at ${unit} ${formatCount(first.step)}`}`,
         'confirmed',
       )
 }

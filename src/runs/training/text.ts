@@ -7,7 +7,7 @@ import { shellWord } from '../../format/one-line.js';
 import { number, terminalTable, text } from '../../format/table.js';
 import { shownModel } from '../../models/local/settings.js';
 import { trainingFiles } from '../training-files.js';
-import { finalText, measuredText, type RecordedTraining } from './trainings.js';
+import { finalText, measuredText, overText, type RecordedTraining } from './trainings.js';
 
 export function trainingTable(
   trainings: readonly RecordedTraining[],
@@ -96,12 +96,11 @@ function bestText(training: RecordedTraining): string {
   const { best, first, unit } = training;
   if (best === null) return notEvaluated(training.status);
   const margin = best.margin === undefined ? '' : ` ± ${formatNumber(best.margin, 2)}`;
-  const over = best.episodes === undefined ? '' : ` over ${plural(best.episodes, 'episode')}`;
   const before =
     first === null || first.step === best.step
       ? ''
       : `; ${measuredText(first)} at ${unit} ${formatCount(first.step)}`;
-  return `${best.name} ${measuredText(best)}${margin}${over} at ${unit} ${formatCount(best.step)}${before}`;
+  return `${best.name} ${measuredText(best)}${margin}${overText(best)} at ${unit} ${formatCount(best.step)}${before}`;
 }
 
 /** Lines with the commands that use the result or, before the end, resume the training run. */

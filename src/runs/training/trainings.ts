@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import { shownPath } from '../../base/context.js';
 import { UserError } from '../../base/errors.js';
-import { formatCount, formatReturn } from '../../format/numbers.js';
+import { formatCount, formatReturn, plural } from '../../format/numbers.js';
 import { mean } from '../../statistics/descriptive.js';
 import { checkedValue, readOwnJson } from '../../storage/files.js';
 import { readJsonLines } from '../../storage/json-lines.js';
@@ -67,6 +67,10 @@ export function finalText({ best, unit }: Pick<RecordedTraining, 'best' | 'unit'
 /** Formats losses with four decimals, because differences in the third decimal matter. */
 export const measuredText = ({ kind, value }: Pick<Measured, 'kind' | 'value'>): string =>
   kind === 'loss' ? value.toFixed(4) : formatReturn(value);
+
+/** Example: ` over 8 episodes`; proposers are evaluated on runs. Empty for a loss. */
+export const overText = ({ episodes, name }: Pick<Measured, 'episodes' | 'name'>): string =>
+  episodes === undefined ? '' : ` over ${plural(episodes, name.endsWith('mean return') ? 'episode' : 'run')}`;
 
 /** A held-out return (higher is better) or a validation loss. */
 export interface Measured {
