@@ -22,10 +22,13 @@ export const options = (y: Argv) =>
     .option('strict', { ...kinds.flag, describe: 'Exit with code 2 even if there are only warnings' })
     .option('json', common.json)
     .example('$0 check configs/*.yaml --offline', 'in CI')
-    .example('$0 check rl/bandit updates=20', 'memory, tokens and time of reinforcement learning')
+    .example(
+      '$0 check rl/bandit updates=20',
+      'estimate the memory, tokens and time of reinforcement learning',
+    )
     .example(
       '$0 check cartpole-semantic model.name=qwen3:8b',
-      'check that the model exists and everything fits',
+      'check that the model exists and the prompts fit its context',
     );
 
 type Args = Arguments<typeof options>;

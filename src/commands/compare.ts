@@ -33,10 +33,13 @@ export const options = (y: Argv) =>
     .example('$0 compare buffers/cartpole-llm buffers/cartpole-cma-es', 'two directories of repeats')
     .example(
       "$0 compare 'cartpole-*' --by model,prompts.set --html cartpole.html",
-      'group by two keys; write a page',
+      'group by two keys and write a page',
     )
-    .example('$0 compare cooking-llm cooking-random', 'two plays: differences on the same games')
-    .example('$0 compare buffers/controls-1a2b3c4d5e --target 475', 'the results of policyloop controls');
+    .example('$0 compare cooking-llm cooking-random', 'two plays, compared game by game')
+    .example(
+      '$0 compare buffers/controls-1a2b3c4d5e --target 475',
+      'the results of policyloop controls, with a target',
+    );
 
 type Args = Arguments<typeof options>;
 

@@ -18,7 +18,7 @@ export const options = (y: Argv) =>
       .option('controls', {
         ...kinds.text,
         describe:
-          'Comma-separated baselines (default: random,hill-climb,cma-es, or random,genetic for programs; others: one-plus-one-es, mix, gp, grid)',
+          'Comma-separated baselines; also one-plus-one-es, mix, gp and grid (default: random,hill-climb,cma-es; for programs: random,genetic)',
       })
       .option('iterations', {
         ...kinds.number,
@@ -39,7 +39,7 @@ export const options = (y: Argv) =>
       .option('csv', { ...kinds.text, describe: 'Write the table to this file, as CSV' }),
   ).example(
     '$0 controls cartpole-numeric pong-numeric nim-numeric --repeats 10',
-    'random search, hill climbing and CMA-ES; run it again to continue, or to add tasks with the same --out',
+    'random search, hill climbing and CMA-ES; run it again to continue, or with more tasks to add them',
   );
 
 type Args = Arguments<typeof options>;

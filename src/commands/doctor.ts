@@ -8,7 +8,7 @@ export const options = (y: Argv) =>
     .option('offline', { ...kinds.flag, describe: "Don't contact other machines, except an Ollama server" })
     .option('runs-dir', common.runsDir)
     .option('json', common.json)
-    .example('$0 doctor', 'Node, memory, devices, Ollama, Python, API keys, disk, network');
+    .example('$0 doctor', 'check Node, memory, devices, Ollama, Python, API keys, disk, network');
 
 type Args = Arguments<typeof options>;
 

@@ -7,7 +7,7 @@ import { largest } from '../statistics/descriptive.js';
 
 export const options = (y: Argv) =>
   y
-    .positional('id', { type: 'string', describe: 'Environment id' })
+    .positional('id', { type: 'string', describe: 'Environment id (default: list all)' })
     .option('json', common.json)
     .example('$0 environments', 'all environments that need no server')
     .example('$0 environments FrozenLake-v1', 'spaces, options, observation, actions and reward');

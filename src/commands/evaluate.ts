@@ -2,7 +2,7 @@ import type { Argv } from 'yargs';
 import { type Arguments, common, kinds } from '../base/command.js';
 import { type CommandContext, requireCount } from '../base/context.js';
 import type { EvaluationFigures } from '../experiment/afterwards/evaluate-run.js';
-import { apart, formatInterval, formatReturn } from '../format/numbers.js';
+import { apart, formatInterval, formatReturn, plural } from '../format/numbers.js';
 
 export const options = (y: Argv) =>
   y
@@ -12,13 +12,19 @@ export const options = (y: Argv) =>
     .option('episodes', { ...kinds.number, default: 100, describe: 'Number of episodes' })
     .option('seed', {
       ...kinds.number,
-      describe: "Seed of the episodes (default: the run's; never repeats the episodes of its evaluations)",
+      describe: "Seed of new episodes, which the run's evaluations didn't use (default: the run's seed)",
     })
-    .option('iteration', { ...kinds.number, describe: 'Evaluate the best candidate of this iteration' })
+    .option('iteration', {
+      ...kinds.number,
+      describe: "Evaluate this iteration's best candidate (default: the best of the run)",
+    })
     .option('workers', common.workers)
     .option('json', common.json)
     .example('$0 evaluate cartpole', 'mean return of the best policy, with its interval')
-    .example('$0 evaluate cartpole --iteration 7 --episodes 1000', 'the best of iteration 7, more precisely')
+    .example(
+      '$0 evaluate cartpole --iteration 7 --episodes 1000',
+      'the best candidate of iteration 7, on more episodes',
+    )
     .example('$0 evaluate policy.js --environment CartPole-v1', 'a program in a file');
 
 type Args = Arguments<typeof options>;
@@ -41,10 +47,10 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
   const asText = apart([mean, min, max, iqm]);
   context.print(
     [
-      `${environment}, ${iteration === null ? args.run : `policy of ${iteration === 0 ? 'the warm-up' : `iteration ${iteration}`}`}, ${episodes} episodes`,
+      `${environment}, ${iteration === null ? args.run : `policy of ${iteration === 0 ? 'the warm-up' : `iteration ${iteration}`}`}, ${plural(episodes, 'episode')}`,
       `mean return  ${asText(mean)}  95 % interval ${formatInterval(ci95)}`,
       `spread       ${asText(min)} … ${asText(max)}, standard deviation ${formatReturn(standardDeviation)}, interquartile mean ${asText(iqm)}`,
-      `length       ${formatReturn(meanLength)} steps`,
+      `mean length  ${formatReturn(meanLength)} steps`,
     ].join('\n'),
   );
   return 0;

@@ -54,7 +54,7 @@ export async function execute(
   const named = template.replaceAll(`./${kind}.js`, () => `./${basename(file)}`);
   const text = isCommonJs(place) ? named.replace(/^export default /m, 'module.exports = ') : named;
   writeWhole(place, (draft) => writeFileSync(draft, text));
-  context.print(`written: ${file}\nuse it in a config in the same directory:  ${uses[kind](path)}`);
+  context.print(`written: ${file}\nuse it in a config in the current directory:  ${uses[kind](path)}`);
   return 0;
 }
 

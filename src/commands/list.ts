@@ -15,7 +15,7 @@ export const options = (y: Argv) =>
       type: 'string',
       array: true,
       describe:
-        'Filters as key=value: environment, model, status, tag, name, best, confirmed, iterations, started, …',
+        'Filters as key=value; keys: environment, model, status, tag, name, best, confirmed, iterations, started, …',
     })
     .option('sort', {
       ...kinds.text,
@@ -28,7 +28,7 @@ export const options = (y: Argv) =>
     .option('usage', {
       ...kinds.text,
       describe:
-        'Show model usage (tokens, cost, latency) instead of runs; time span: day, week, month or all',
+        'Show model usage (tokens, cost, latency) instead of runs, for this time span: day, week, month or all',
     })
     .option('runs-dir', common.runsDir)
     .option('json', common.json)

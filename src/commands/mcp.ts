@@ -12,7 +12,7 @@ export const options = (y: Argv) =>
     })
     .option('project', {
       ...kinds.text,
-      describe: 'Project directory (default: the current one, which some clients do not let you choose)',
+      describe: "Project directory, for clients that don't start in it (default: the current directory)",
     })
     .option('runs-dir', common.runsDir)
     .epilogue('For Model Context Protocol clients; docs/automation.md shows how to configure them.')

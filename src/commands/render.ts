@@ -5,7 +5,7 @@ import { type Arguments, common, kinds } from '../base/command.js';
 import { type CommandContext, requireCount } from '../base/context.js';
 import { UserError } from '../base/errors.js';
 import type { PictureFigures } from '../experiment/afterwards/picture.js';
-import { formatBytes, formatReturn } from '../format/numbers.js';
+import { formatBytes, formatReturn, plural } from '../format/numbers.js';
 import { type PictureFormat, pictureFormats } from '../render/animation.js';
 import type { NotablePolicy } from '../runs/open-run.js';
 
@@ -27,7 +27,10 @@ export const options = (y: Argv) =>
       ...kinds.number,
       describe: 'Episode of the evaluation, numbered from 1 (default: 1)',
     })
-    .option('seed', { ...kinds.number, describe: 'Seed of a new episode to draw instead' })
+    .option('seed', {
+      ...kinds.number,
+      describe: 'Seed of a new episode, to draw it instead of a recorded one',
+    })
     .conflicts('episode', 'seed')
     .option('format', {
       ...kinds.text,
@@ -46,7 +49,7 @@ export const options = (y: Argv) =>
     .option('max-frames', {
       ...kinds.number,
       default: 300,
-      describe: 'Maximum number of frames; longer episodes show every second, third, … step',
+      describe: 'Maximum number of frames; in longer episodes, steps are skipped evenly',
     })
     .option('quiet', common.quiet)
     .option('json', common.json)
@@ -75,8 +78,8 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
   const which = figures.episode === null ? '' : `episode ${figures.episode + 1}, `;
   context.print(
     [
-      `${figures.environment}, ${policy}, ${which}seed ${figures.seed}: return ${formatReturn(figures.return)} in ${figures.length} steps${figures.asRecorded === true ? ', as recorded' : ''}`,
-      `${figures.out}  ${formatBytes(figures.bytes)}, ${figures.frames} frames, ${figures.seconds.toFixed(1)} s`,
+      `${figures.environment}, ${policy}, ${which}seed ${figures.seed}: return ${formatReturn(figures.return)} in ${plural(figures.length, 'step')}${figures.asRecorded === true ? ', as recorded' : ''}`,
+      `${figures.out}  ${formatBytes(figures.bytes)}, ${plural(figures.frames, 'frame')}, ${figures.seconds.toFixed(1)} s`,
     ].join('\n'),
   );
   if (figures.asRecorded === false) {
@@ -89,7 +92,7 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
 
 function requireRange(option: string, value: number, low: number, high: number): void {
   if (requireCount(option, value, low) <= high) return;
-  throw new UserError({ field: option, message: `must be a whole number of at most ${high}`, value });
+  throw new UserError({ field: option, message: `must be a whole number from ${low} to ${high}`, value });
 }
 
 function formatOf({ format, out }: Args): PictureFormat {
@@ -109,7 +112,7 @@ function formatOf({ format, out }: Args): PictureFormat {
       field: '--out',
       message: `must end in .${found}`,
       value: out,
-      remedy: `use a .${found} file, or remove --format`,
+      remedy: ending === '' ? `add .${found} to the name` : `use a .${found} file, or remove --format`,
     });
   }
   return found;

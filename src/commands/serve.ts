@@ -35,11 +35,11 @@ export const options = (y: Argv) =>
     .option('threads', { ...kinds.number, describe: 'CPU threads (default: one per idle physical core)' })
     .option('batch', {
       ...kinds.number,
-      describe: 'Maximum number of requests answered together, only on the CPU (default: 1)',
+      describe: 'Maximum number of requests answered together; more than 1 only on the CPU (default: 1)',
     })
     .option('context-tokens', {
       ...kinds.number,
-      describe: "Maximum number of prompt and answer tokens (default: the model's)",
+      describe: "Maximum number of tokens in prompt and answer together (default: the model's)",
     })
     .option('template', {
       ...kinds.text,
@@ -69,7 +69,7 @@ export const options = (y: Argv) =>
     .example('$0 serve --model models/Qwen2.5-0.5B-Instruct --quantization int4', 'use less memory')
     .example(
       '$0 serve --model models/Qwen2.5-0.5B-Instruct --adapter tuned=runs/tuned/adapter',
-      'with and without an adapter',
+      'serve the model with and without an adapter',
     )
     .example('$0 serve --environments CartPole-v1', 'an environment for OpenEnv clients')
     .example('$0 serve --environments text:cooking --stdio', 'for a program that starts the server itself');
@@ -145,7 +145,7 @@ function requireIdle(seconds: number): number {
   throw new UserError({
     field: '--idle-seconds',
     value: seconds,
-    message: `must be at most ${longestIdle} (24 days)`,
+    message: `must be at most ${longestIdle} seconds (24 days)`,
   });
 }
 

@@ -15,16 +15,16 @@ export const options = (y: Argv) =>
     .option('top', { ...kinds.number, default: 10, describe: 'Number of evaluations in the table' })
     .option('iteration', {
       ...kinds.number,
-      describe: 'Prompts, replies and evaluations of this iteration (0: the warm-up)',
+      describe: 'Show the prompts, replies and evaluations of this iteration (0: the warm-up)',
     })
     .option('candidate', {
       ...kinds.number,
-      describe: 'Only this candidate of the iteration (numbered from 1)',
+      describe: 'Show only this candidate of the iteration (numbered from 1)',
     })
     .implies('candidate', 'iteration')
     .option('game', {
       ...kinds.number,
-      describe: 'For a play: transcript of this game (numbered from 1)',
+      describe: 'For a play: show the transcript of this game (numbered from 1)',
     })
     .option('json', common.json)
     .example('$0 show cartpole', 'a run in buffers/, by its name')

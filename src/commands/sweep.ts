@@ -15,7 +15,8 @@ export const options = (y: Argv) =>
     })
     .positional('overrides', {
       ...common.overrides,
-      describe: 'key=value, or key=a,b,c; seed=1..10; key=choice(a,b); sweep.method=random sweep.samples=20',
+      describe:
+        'key=value, or several values: key=a,b,c, seed=1..10 or key=choice(a,b); sweep.method=random sweep.samples=20',
     })
     .options(manyRuns)
     .option('dry-run', {

@@ -77,7 +77,7 @@ function groupHeadline(repeats: readonly RepeatData[]): Html {
   const asText = apart([...ends, ...(observed.length === 0 ? [] : [mean(observed)])]);
   return html`<dl class="headline main">
 ${resultTile('Confirmed mean return', confirmed?.mean, confirmed?.meanInterval, over)}
-${observed.length > 0 && tile('Best observed mean return', asText(mean(observed)), `mean over repeats, from ${ends.map(asText).join(' to ')}; each is the maximum of many noisy means, and therefore optimistic`)}
+${observed.length > 0 && tile('Best observed mean return', asText(mean(observed)), `mean over ${plural(observed.length, 'repeat')}${observed.length > 1 ? ` (${ends.map(asText).join(' to ')})` : ''}; optimistic, because each is the maximum of many noisy means`)}
 </dl>
 <dl class="headline">
 ${confirmed && tile('Interquartile mean', formatReturn(confirmed.iqm), 'of the confirmed means')}

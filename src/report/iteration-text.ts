@@ -17,7 +17,7 @@ export interface IterationFigures {
 
 /**
  * @param candidate 1-based; undefined for all
- * @throws UserError if the run doesn't have this iteration
+ * @throws UserError if the run has no such iteration or candidate
  */
 export function iterationFigures(
   { recorded }: Pick<OpenedRun, 'recorded'>,
@@ -30,14 +30,14 @@ export function iterationFigures(
   for (const call of recorded.calls) if (isWanted(call)) calls.push(call);
   const evaluations = recorded.entries.filter(isWanted);
   if (calls.length + evaluations.length > 0) return { iteration, evaluations, calls };
+  const isMissing = candidate === undefined || iteration > recorded.iteration;
   throw new UserError({
-    field: candidate === undefined ? '--iteration' : '--candidate',
-    message: 'not found in this run',
-    value: candidate ?? iteration,
-    remedy:
-      candidate === undefined
-        ? `choose an iteration from 0 (the warm-up) to ${recorded.iteration}`
-        : `omit it to see all candidates of iteration ${iteration}`,
+    field: isMissing ? '--iteration' : '--candidate',
+    message: isMissing ? 'not found in this run' : `not found in iteration ${iteration}`,
+    value: isMissing ? iteration : candidate,
+    remedy: isMissing
+      ? `choose an iteration from 0 (the warm-up) to ${recorded.iteration}`
+      : `omit it to see all candidates of iteration ${iteration}`,
   });
 }
 
@@ -64,16 +64,14 @@ export function iterationText({ iteration, evaluations, calls }: IterationFigure
       const own = calls.filter((call) => call.candidate === candidate);
       if (own.some(({ purpose }) => purpose === 'feedback'))
         return [styleText('bold', `iteration ${iteration}, feedback`), ...own.flatMap(callText)].join('\n');
-      const name =
-        iteration === 0
-          ? 'warm-up policy'
-          : `iteration ${iteration}, ${own.some(({ purpose }) => purpose === 'critic') ? 'revision as candidate' : 'candidate'}`;
+      const name = iteration === 0 ? 'warm-up policy' : `iteration ${iteration}, candidate`;
+      const origin = own.some(({ purpose }) => purpose === 'critic') ? ' (revised)' : '';
       const asText = apart([entry?.score, ...(entry?.returns ?? [])]);
       const score =
         entry === undefined
           ? 'not evaluated'
-          : `mean return ${asText(entry.score)} of ${plural(entry.returns.length, 'episode')} (${entry.returns.map(asText).join(', ')})`;
-      const title = styleText('bold', `${name} ${candidate + 1}: ${score}`);
+          : `mean return ${asText(entry.score)} over ${plural(entry.returns.length, 'episode')} (${entry.returns.map(asText).join(', ')})`;
+      const title = styleText('bold', `${name} ${candidate + 1}${origin}: ${score}`);
       return [title, ...own.flatMap(callText), ...programText(entry, own)].join('\n');
     })
     .join('\n\n');
@@ -93,11 +91,11 @@ function callTitle(call: CallRecord): string {
   const { attempt, behind, member, outcome } = call;
   const stage = stageOf(call);
   const which = attempt === 0 ? 'first attempt' : `correction ${attempt}`;
-  const late = behind === undefined ? '' : `, without the last ${plural(behind, 'iteration')}`;
+  const late = behind === undefined ? '' : `, prompt without the last ${plural(behind, 'iteration')}`;
   const who = [stage === 'proposal' ? undefined : stage, member]
     .filter((name) => name !== undefined)
     .map((name) => `${harmlessLine(name)}, `);
   const ask = `${who.join('')}${which}${late}`;
-  if (outcome.kind === 'accepted') return `${ask}: accepted${outcome.moved ? ', and moved' : ''}`;
+  if (outcome.kind === 'accepted') return `${ask}: accepted${outcome.moved ? ' and moved' : ''}`;
   return `${ask}: ${harmlessLine(outcomeText(outcome))}`;
 }

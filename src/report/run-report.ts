@@ -86,8 +86,8 @@ function bestPolicy(data: RunData, labels: TaskLabels): Html {
   if (best === undefined) return html`<p class="empty">No evaluations.</p>`;
   const why =
     confirmed === null
-      ? `highest observed mean return, ${formatReturn(observed?.score)}, not confirmed`
-      : `best on unseen episodes, confirmed mean return ${formatReturn(confirmed.mean)}`;
+      ? `highest observed mean return (${formatReturn(observed?.score)}), not confirmed`
+      : `best on unseen episodes (confirmed mean return ${formatReturn(confirmed.mean)})`;
   const { vector, view } = policyOf(best, data, labels);
   return html`<p>From ${placeName(best, data.config)}: ${why}.</p>
 <div class="side-by-side">

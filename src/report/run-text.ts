@@ -21,6 +21,7 @@ import {
   formatCaps,
   formatFaults,
   formatUsage,
+  placeName,
   type RunResult,
   racingText,
   resultOf,
@@ -121,16 +122,19 @@ export function runFigures(run: OpenedRun, { top, cwd }: Shown): RunFigures {
 
 /** Output of `show` for a run: learning curve, best evaluations, best policy, usage. */
 export function runText(run: OpenedRun, shown: Shown): string {
-  const { path, manifest, family, recorded } = run;
+  const { path, config, manifest, family, recorded } = run;
   const { columns, cwd, top } = shown;
   const figures = runFigures(run, shown);
   const { caps, confirmed, feedback, learning, racing, revisions, screened, tooClose, usage } = figures;
   const { entries } = recorded;
   const scores = entries.map(({ score }) => score);
   const range = formatInterval([smallest(scores), largest(scores)]);
+  const { ended } = summaryOf(path, manifest);
+  const amounts = `${figures.iterations} of ${plural(manifest.iterations.of, 'iteration')}, ${plural(entries.length, 'evaluation')}, ${formatDuration(manifest.activeMs)}`;
   const lines: readonly (string | false | undefined)[] = [
     styleText('bold', `${manifest.run}  ${manifest.environment}  ${manifest.model}  seed ${manifest.seed}`),
-    `${summaryOf(path, manifest).ended}, ${figures.iterations} of ${manifest.iterations.of} iterations, ${entries.length} evaluations, ${formatDuration(manifest.activeMs)}`,
+    // Error messages may be long, so they get their own line.
+    ...(manifest.reason && 'message' in manifest.reason ? [ended, amounts] : [`${ended}, ${amounts}`]),
     '',
     scores.length > 0 &&
       `${sparkline(scores, Math.min(60, (columns ?? 120) - range.length - 2))}  ${range}\n`,
@@ -138,14 +142,14 @@ export function runText(run: OpenedRun, shown: Shown): string {
     '',
     confirmed === null
       ? 'not confirmed'
-      : `confirmed ${formatReturn(confirmed.mean)}, 95 % interval ${formatInterval(confirmed.ci95)}, ${confirmed.episodes} unseen episodes (iteration ${confirmed.iteration})`,
+      : `confirmed ${formatReturn(confirmed.mean)}, 95 % interval ${formatInterval(confirmed.ci95)}, ${plural(confirmed.episodes, 'unseen episode')} (${placeName(confirmed, config)})`,
     '',
     ...describePolicy({ family, manifest }, confirmed ?? figures.best, figures.run, columns),
     '',
     racing && `raced     ${racingText(racing)}`,
     learning && `learning  ${adaptationText(learning, manifest.activeMs)}`,
     learning && learning.steps > 0 && `adapter   ${shownPath(join(path, runFiles.adapter), cwd)}`,
-    ...figures.controlled.map((event) => `control   ${controlledText(event)}`),
+    ...figures.controlled.map((event) => `command   ${controlledText(event)}`),
     revisions && `critic    ${revisionText(revisions)}`,
     feedback && `feedback  ${feedbackFiguresText(feedback)}`,
     ...membersIn(run).map((member) => `member    ${memberText(member)}`),
@@ -156,7 +160,7 @@ export function runText(run: OpenedRun, shown: Shown): string {
       `novelty   ${plural(tooClose.asked + tooClose.moved, 'answer')} too close to earlier ones: ${tooClose.asked} rejected, ${tooClose.moved} moved`,
     screened &&
       `screening ${screened.evaluated} of ${plural(screened.proposed, 'proposal')} selected for evaluation`,
-    `rejected  ${describeFailures(figures.failures)}`,
+    `failures  ${describeFailures(figures.failures)}`,
     figures.tags.length > 0 && `tags      ${figures.tags.join(' ')}`,
     figures.note !== undefined && `note      ${figures.note}`,
     `report    ${figures.report}`,

@@ -18,6 +18,7 @@ import { type RecordedSample, readSamples } from '../runs/training/samples.js';
 import { notEvaluated, usedAs } from '../runs/training/text.js';
 import {
   measuredText,
+  overText,
   readTrainingFiles,
   secondsLeftOf,
   type TrainingFiles,
@@ -142,7 +143,6 @@ function headline({ facts, metrics }: ShownTraining): Html {
   );
   const memory = largest(metrics.flatMap(({ rssBytes }) => (typeof rssBytes === 'number' ? rssBytes : [])));
   const margin = best?.margin ? ` ± ${formatNumber(best.margin, 2)}` : '';
-  const over = best?.episodes === undefined ? '' : ` (n = ${formatCount(best.episodes)})`;
   return html`<dl class="headline main">
 ${
   best === null
@@ -150,7 +150,7 @@ ${
     : tile(
         `Best ${best.name}`,
         html`${measuredText(best)}${margin !== '' && html`<span class="muted">${margin}</span>`}`,
-        html`at ${unit} ${formatCount(best.step)}${over}${first !== null && first.step !== best.step && html`; <b>${measuredText(first)}</b> at ${unit} ${formatCount(first.step)}`}`,
+        html`at ${unit} ${formatCount(best.step)}${overText(best)}${first !== null && first.step !== best.step && html`; <b>${measuredText(first)}</b> at ${unit} ${formatCount(first.step)}`}`,
         'confirmed',
       )
 }
@@ -217,9 +217,11 @@ function useOf({ about, facts }: ShownTraining): Html {
       ...{ crashed: 'This', interrupted: 'This' },
       failed: 'After you fix the cause, this',
     }[status];
-    const resumed = `${when} command resumes from the last checkpoint${status === 'failed' ? '; different settings need another output' : ''}:`;
-    return html`<p>${resumed}</p>
-${preformatted(command ?? 'the command that started it')}`;
+    const resumed = `${when} command resumes from the last checkpoint${status === 'failed' ? '; different settings need a new output directory' : ''}:`;
+    return command === null
+      ? html`<p>To resume from the last checkpoint, repeat the command that started the training run.</p>`
+      : html`<p>${resumed}</p>
+${preformatted(command)}`;
   }
   const use = usedAs(facts, cwd);
   const isPlayed = about?.dataset.recipe === 'demonstrations' || about?.config.agent !== undefined;

@@ -46,7 +46,7 @@ export function adaptationTotals(adaptations: readonly Adaptation[]): Adaptation
 }
 
 /**
- * Example: `9 updates in 43 s of 2 min 4 s; reward spread 0.32, 8 % of groups flat; entropy 1.7 nats per token`.
+ * Example: `9 updates in 43 s of 2 min 4 s; standard deviation of rewards 0.32; equal rewards in 8 % of groups; …`.
  */
 export function adaptationText(
   { flat, last, seconds, spread, updates }: AdaptationTotals,
@@ -54,9 +54,10 @@ export function adaptationText(
 ): string {
   const figures = [
     `${plural(updates, 'update')} in ${formatDuration(1000 * seconds)} of ${formatDuration(activeMs)}`,
-    `reward spread ${formatNumber(spread, 2)}, ${Math.round(100 * flat)} % of groups flat`,
+    `standard deviation of rewards ${formatNumber(spread, 2)}`,
+    `equal rewards in ${Math.round(100 * flat)} % of groups`,
     ...(last?.entropy === undefined ? [] : [`entropy ${formatNumber(last.entropy, 3)} nats per token`]),
-    ...(last?.kl === undefined ? [] : [`KL ${formatNumber(last.kl, 2)}`]),
+    ...(last?.kl === undefined ? [] : [`KL divergence ${formatNumber(last.kl, 2)} nats per token`]),
   ];
   return figures.join('; ');
 }

@@ -109,7 +109,7 @@ export function describeResult(result: RunResult, spec: ParameterSpec): string {
   lines.push(
     confirmed === null
       ? 'confirmed   –  (not confirmed)'
-      : `confirmed   ${asText(confirmed.mean)}  95 % interval ${formatInterval(confirmed.ci95)} over ${confirmed.episodes} unseen episodes, ${place(confirmed)}`,
+      : `confirmed   ${asText(confirmed.mean)}  95 % interval ${formatInterval(confirmed.ci95)} over ${plural(confirmed.episodes, 'unseen episode')}, ${place(confirmed)}`,
   );
   const policy = confirmed ?? best;
   if (policy?.program !== undefined)
@@ -151,7 +151,7 @@ export function describeRepeats(results: readonly RunResult[], range: Interval, 
   if (summary !== undefined) {
     const spread = summary.ci95 && `, 95 % interval ${formatInterval(summary.ci95)}`;
     lines.push(
-      `confirmed over ${summary.repeats} ${summary.repeats === 1 ? 'repeat' : 'repeats'}: mean ${formatReturn(summary.mean)}${spread ?? ''}, interquartile mean ${formatReturn(summary.iqm)}`,
+      `confirmed over ${plural(summary.repeats, 'repeat')}: mean ${formatReturn(summary.mean)}${spread ?? ''}, interquartile mean ${formatReturn(summary.iqm)}`,
     );
   }
   return lines.join('\n');
@@ -223,11 +223,11 @@ export function headlineOf({ reason, status }: Pick<RunResult, 'reason' | 'statu
     case 'target':
       return `target ${reason.return} reached`;
     case 'limit':
-      return `stopped at the limit of ${reason.limit}`;
+      return `stopped at limits.${reason.limit}`;
     case 'interrupted':
       return 'interrupted';
     case 'no-proposals':
-      return `0 proposals accepted${reason.limit === undefined ? '' : ` (stopped at the limit of ${reason.limit})`}`;
+      return `0 proposals accepted${reason.limit === undefined ? '' : ` (stopped at limits.${reason.limit})`}`;
     case 'model-error':
     case 'environment-error':
       return 'failed';

@@ -121,7 +121,7 @@ describe('policyloop render', () => {
     [{ out: 'nowhere/picture.gif' }, /--out: the directory does not exist/],
     [{ size: 10 }, /--size: must be a whole number of at least 64/],
     [{ maxFrames: 1 }, /--max-frames/],
-    [{ fps: 51 }, /--fps: must be a whole number of at most 50/],
+    [{ fps: 51 }, /--fps: must be a whole number from 1 to 50/],
     [{ run: 'other' }, /there is no such run/],
   ])('%j is refused', async (changes, message) => {
     await expect(render(changes)).rejects.toThrow(message);

@@ -94,7 +94,7 @@ it('has failed where a model contributed nothing, and names the run', async () =
     const flags = { runsDir: 'buffers', unfinished: false, json: true };
     await compareCommand({ runs: [at('mute')], ...flags }, context);
     expect(JSON.parse(printed.at(-1)!)).toMatchObject({
-      leftOut: [{ reason: '0 proposals accepted (stopped at the limit of rejections) after 3 iterations' }],
+      leftOut: [{ reason: '0 proposals accepted (stopped at limits.rejections) after 3 iterations' }],
     });
   } finally {
     await server.close();

@@ -361,7 +361,7 @@ it('is told of in show, the report and an iteration, and in what check expects',
   expect(page).toContain('id="critic"');
   expect(page).toContain('<span class="chip">critic</span>');
   expect(iterationText(iterationFigures(run, 2, undefined))).toMatch(
-    /revision as candidate 2.*critic, first attempt/s,
+    /candidate 2 \(revised\).*critic, first attempt/s,
   );
   const assembly = await assemble(parseConfig(config), {});
   const estimate = preflight(assembly).find((finding) => 'estimate' in finding);

@@ -305,7 +305,7 @@ describe('commands', () => {
       const args = { ...flags, config, overrides: [], dryRun: false, runDir: 'buffers/mine' };
       const run = await call((context) => runCommand(args as never, context));
       expect(run.code).toBe(1);
-      expect(run.text).toContain('0 proposals accepted (stopped at the limit of rejections)');
+      expect(run.text).toContain('0 proposals accepted (stopped at limits.rejections)');
       expect(run.text).toMatch(/^because {5}The reply .* It begins: “I would lower/m);
       expect(server.requests).toHaveLength(10);
 

@@ -58,7 +58,7 @@ describe('renderReport', () => {
       `Confirmed mean return ${final.mean.toFixed(1)} ${final.ci95[0].toFixed(1)} … ${final.ci95[1].toFixed(1)}`,
     );
     expect(text).toContain(
-      `Best observed mean return ${data.manifest.best!.return.toFixed(1)} of 20 episodes`,
+      `Best observed mean return ${data.manifest.best!.return.toFixed(1)} over 20 episodes`,
     );
     expect(text).toContain('Iterations 100 of 100');
     expect(text).toContain('Evaluations 120 20 in the warm-up');
@@ -101,7 +101,7 @@ describe('renderReport', () => {
     });
     const predicted = renderReport({ ...data, calls });
     expect(visibleText(predicted)).toMatch(
-      /3 of \d+ proposals were evaluated and had predicted their return\. Mean absolute error 16\.67, mean error 10\.00/,
+      /Evaluated proposals with a predicted return: 3 of \d+\. Mean absolute error 16\.67, mean error 10\.00/,
     );
     expect(chartsIn(predicted).map(({ label }) => label)).toContain(
       'Predicted and observed returns of 3 proposals.',

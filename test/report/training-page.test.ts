@@ -32,7 +32,7 @@ it('one final figure: in the summary, in the text and on the page', () => {
   ]);
   expect(finalText(readTraining(path))).toBe('held-out share of baselines beaten 0.500 at update 4');
   expect(visibleText(page(trainingPageOf(path)))).toContain(
-    'Best held-out share of baselines beaten 0.500 ± 0.13 at update 4 over 8 starts; 0.250 at update 0',
+    'Best held-out share of baselines beaten 0.500 ± 0.13 at update 4 over 8 runs; 0.250 at update 0',
   );
 });
 

@@ -22,7 +22,8 @@ export const options = (y: Argv) =>
     })
     .option('from', {
       ...kinds.text,
-      describe: 'Comma-separated histories to add: RUN for a whole run, RUN@20 for its first 20 iterations',
+      describe:
+        'Comma-separated run histories to add: RUN for a whole run, RUN@20 for its first 20 iterations',
     })
     .option('baselines', {
       ...kinds.text,

@@ -15,7 +15,7 @@ export const options = (y: Argv) =>
     .option('out', {
       ...kinds.text,
       describe:
-        'Directory for the files, one per table (tensorboard: a folder per run; default: export); for a program, its file (default: policy.js or policy.py)',
+        'Directory for the tables or, with tensorboard, for a folder per run (default: export); for a program, its file (default: policy.js or policy.py)',
     })
     .option('language', {
       ...kinds.text,

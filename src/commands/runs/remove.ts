@@ -16,7 +16,7 @@ export const options = (y: Argv) =>
     .option('empty-trash', { ...kinds.flag, describe: 'Delete everything in the trash permanently' })
     .option('runs-dir', common.runsDir)
     .option('json', common.json)
-    .example('$0 remove 3 4', 'move runs to buffers/.trash, by their numbers in policyloop list')
+    .example('$0 remove 3 4', 'move runs 3 and 4 of policyloop list to buffers/.trash')
     .example("$0 remove 'trial-*' --yes", 'without confirmation')
     .example('$0 remove --empty-trash', 'delete permanently');
 

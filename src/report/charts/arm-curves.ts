@@ -56,7 +56,7 @@ export function armCurves(
   );
   const runs = isSingle && arms[0]!.curves.length > 1 ? arms[0]!.curves : [];
   const chart: Chart = {
-    label: `Best return so far over ${plural(placeOf(count - 1), unit)}: ${isSingle ? 'mean of ' : ''}${labels.join(', ')}.`,
+    label: `Best return so far over ${plural(placeOf(count - 1), unit)}: ${isSingle && areMeans ? `mean of ${plural(arms[0]!.curves.length, 'run')}` : labels.join(', ')}.`,
     x: { title: step ? 'Evaluation' : 'Iteration', kind: 'whole' },
     y: { title: `Best mean return so far${isNormalised ? ', normalised' : ''}` },
     at: indices.map(placeOf),
@@ -109,7 +109,7 @@ export function armCurves(
   return chartFigure(
     chart,
     areMeans
-      ? html`Lines: mean of the best returns so far. Diamonds: mean confirmed returns. Both with 95 % intervals of the mean.`
+      ? html`Lines: mean of the best returns so far. Diamonds: mean confirmed returns. Both have 95 % intervals of the mean.`
       : html`Lines: best return so far. Diamonds: confirmed returns.`,
   );
 }

@@ -61,8 +61,8 @@ export function learningCurve(
       iteration === 0
         ? `Warm-up policy ${candidate + 1}`
         : `Iteration ${iteration}${several ? `, candidate ${candidate + 1}` : ''}`;
-    const range = returns.length > 1 ? `, ${returnRange(returns)}` : '';
-    return `${place}: ${asText(score)}${range}${planned === undefined ? '' : ` (of ${planned} planned)`}; best so far ${asText(best)}`;
+    const range = returns.length > 1 || planned !== undefined ? `, ${returnRange(returns, planned)}` : '';
+    return `${place}: ${asText(score)}${range}; best so far ${asText(best)}`;
   };
   const { episodes } = config.evaluation;
   const chart = curveChart({
@@ -80,8 +80,12 @@ export function learningCurve(
   return chartFigure(chart, episodes > 1 ? html`Evaluations with ${spread}.` : undefined);
 }
 
-function returnRange(returns: readonly number[]): string {
+function returnRange(returns: readonly number[], planned: number | undefined): string {
   const range = [smallest(returns), largest(returns)];
   const ends = range.map(apart(range, formatNumber));
-  return `${plural(returns.length, 'episode')} from ${ends.join(' to ')}`;
+  const episodes =
+    planned === undefined
+      ? plural(returns.length, 'episode')
+      : `the first ${returns.length} of ${plural(planned, 'episode')}`;
+  return `${episodes} from ${ends.join(' to ')}`;
 }

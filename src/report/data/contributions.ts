@@ -49,7 +49,7 @@ export function revisionFigures(
   };
 }
 
-/** Example: `12 revisions: 5 better, 7 not better; mean change in return 3.1, in parameters 8 % of their range; …`. */
+/** Example: `12 revisions: 5 better, 7 not better; mean change 3.1 in return, 8 % of the range in parameters; …`. */
 export function revisionText(figures: RevisionFigures): string {
   const { asked, better, change, distance, kept, noBetter, rejected } = figures;
   const results = Object.entries({ better, 'not better': noBetter, unchanged: kept, rejected })
@@ -58,7 +58,7 @@ export function revisionText(figures: RevisionFigures): string {
   const changes =
     change === null || distance === null
       ? ''
-      : `; mean change in return ${formatNumber(change, 3)}, in parameters ${Math.round(100 * distance)} % of their range`;
+      : `; mean change ${formatNumber(change, 3)} in return, ${Math.round(100 * distance)} % of the range in parameters`;
   return `${plural(asked, 'revision')}: ${results.join(', ')}${changes}; ${usedText(figures)}`;
 }
 

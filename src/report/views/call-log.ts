@@ -50,7 +50,7 @@ export function callLog(
   return html`${all > own && html`<p>${formatCount(own)} of ${formatCount(all)} proposals: the first and last, new bests, failures, and a sample. <code>policyloop show ${manifest.run} --iteration N</code> shows iteration N.</p>`}
 <fieldset class="filter"><legend>Show</legend>
 <label><input type="radio" name="show" id="show-all" checked> all <span class="muted">${proposals.length}</span></label>
-<label><input type="radio" name="show" id="show-improved"> new best <span class="muted">${improved}</span></label>
+<label><input type="radio" name="show" id="show-improved"> new bests <span class="muted">${improved}</span></label>
 <label><input type="radio" name="show" id="show-failed"> with failures <span class="muted">${failed}</span></label>
 </fieldset>
 <noscript><p class="note">Without JavaScript, this page can't show the prompts. They are in <code>calls.jsonl</code> in the same directory.</p></noscript>
@@ -118,7 +118,7 @@ function proposalEntry(proposal: LoggedProposal, log: Log, open: boolean): Html 
 <span class="chips">${purpose !== 'proposal' && html`<span class="chip">${purpose}</span>`}${member !== undefined && html`<span class="chip">${member}</span>`}${improved && html`<span class="chip good">new best</span>`}${rejected && html`<span class="chip bad">${purpose === 'feedback' ? 'no answer' : purpose === 'critic' ? 'no revision' : 'no proposal'}</span>`}${!rejected && failures > 0 && html`<span class="chip warn">after ${plural(failures, 'failure')}</span>`}</span>
 <span class="reason">${excerpt(reason === '' ? reply : reason)}</span></summary>
 <div class="attempts">
-${entry && html`<p class="evaluated">Evaluated: mean return <b>${log.asText(entry.score)}</b> of ${episodesText(entry)} <span class="muted">(${entry.returns.map(log.asText).join(', ')})</span></p>`}
+${entry && html`<p class="evaluated">Evaluated: mean return <b>${log.asText(entry.score)}</b> over ${episodesText(entry)} <span class="muted">(${entry.returns.map(log.asText).join(', ')})</span></p>`}
 ${attempts.map((attempt) => attemptEntry(attempt.index, log, attempt === attempts.at(-1) ? reason : ''))}
 </div>
 </details>`;

@@ -63,5 +63,5 @@ export function feedbackView(figures: FeedbackFigures | undefined): Html | undef
     ),
   ])}
 <p>${shown.length < results.length && html`Showing the last ${shown.length} of ${plural(results.length, 'question')}. `}${rating !== null && html`Mean rating: ${formatNumber(rating, 2)} of 5. `}Feedback used ${usedText(figures)}.</p>
-<p class="note">Feedback is on the median-return episode of an iteration's best evaluation. Later prompts show the feedback below that evaluation.</p>`;
+<p class="note">Each question is about the median-return episode of an iteration's best evaluation. Later prompts show the answer below that evaluation.</p>`;
 }

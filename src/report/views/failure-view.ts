@@ -19,7 +19,7 @@ export function failureView(
   const moved = proposals.filter(({ attempts }) => attempts.some((attempt) => attempt.moved)).length;
   return html`${failedCalls(proposals, config, link)}${
     moved > 0 &&
-    html`<p>${plural(moved, 'proposal')} of ${onlyProposals(proposals).length} ${moved === 1 ? 'was' : 'were'} too close to earlier ones and moved (<code>novelty</code>).</p>`
+    html`<p>${moved} of ${plural(onlyProposals(proposals).length, 'proposal')} ${moved === 1 ? 'was' : 'were'} too close to earlier ones and ${moved === 1 ? 'was' : 'were'} moved (<code>novelty</code>).</p>`
   }${faultTable(proposals)}`;
 }
 

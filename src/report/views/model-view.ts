@@ -38,7 +38,7 @@ function chart(
   });
   if (found.length === 0) return undefined;
   return chartFigure({
-    label: `${title}, by update: from ${formatNumber(found[0]!.value, 3)} to ${formatNumber(found.at(-1)!.value, 3)}.`,
+    label: `${title}: from ${formatNumber(found[0]!.value, 3)} at update ${found[0]!.at + 1} to ${formatNumber(found.at(-1)!.value, 3)} at update ${found.at(-1)!.at + 1}.`,
     x: { title: 'Update', kind: 'whole' },
     y: { title, from: 0 },
     height: 190,
@@ -62,7 +62,7 @@ function totalsTable(
     ['updates', formatCount(updates)],
     ['optimizer steps', formatCount(steps)],
     ['answers compared', formatCount(answers)],
-    ['mean reward spread', figure(spread)],
+    ['mean standard deviation of rewards', figure(spread)],
     ['groups with equal rewards', `${Math.round(100 * flat)} %`],
     ['last loss', figure(last?.loss)],
     ['last KL from the initial model', figure(last?.kl)],
@@ -107,5 +107,5 @@ export function predictionView(proposals: readonly LoggedProposal[]): Html | und
     ),
   });
   return html`${figure}
-<p>${count} of ${plural(asked.length, 'proposal')} were evaluated and had predicted their return. Mean absolute error ${formatReturn(error)}, mean error ${formatReturn(bias)} (positive: too optimistic)${correlation !== null && count > 2 && html`, correlation ${formatNumber(correlation, 2)}`}.</p>`;
+<p>Evaluated proposals with a predicted return: ${count} of ${asked.length}. Mean absolute error ${formatReturn(error)}, mean error ${formatReturn(bias)} (positive: too optimistic)${correlation !== null && count > 2 && html`, correlation ${formatNumber(correlation, 2)}`}.</p>`;
 }

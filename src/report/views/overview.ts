@@ -115,7 +115,7 @@ function observedNote(best: BufferEntry, config: Config): Html {
     best.source === 'proposal'
       ? html`<a href="#${proposalId(best)}">${placeName(best, config)}</a>`
       : html`the warm-up`;
-  return html`of ${plural(config.evaluation.episodes, 'episode')}, in ${where}; optimistic, because it is the maximum of many noisy means`;
+  return html`over ${plural(config.evaluation.episodes, 'episode')}, in ${where}; optimistic, because it is the maximum of many noisy means`;
 }
 
 /** Shows each confirmed candidate's return on unseen episodes next to its observed score. */

@@ -58,7 +58,7 @@ ${htmlTable(shown, [
   text('how', originOf),
   text('size', ({ entry }) => programTitle(entry).replace(/^program, /, '')),
 ])}
-<p class="note">New bests and the programs they were made from: the parent that the prompt asked to change or, if it named none, the best program that it showed. Tuned: a search changed only constants.</p>
+<p class="note">New bests and their ancestors. Made from: the program that the prompt asked to change or, if it named none, the best program in the prompt. Tuned: a search changed only constants.</p>
 ${changed.map(({ entry, parent }, i) => programChange(entry, parent!, config, i === changed.length - 1))}`;
 }
 
@@ -108,7 +108,7 @@ export function failedPrograms(
     return line === undefined ? undefined : { text: line.trim().slice(0, 200), code: true };
   };
   return html`<h3>Failed programs</h3>
-${shown.length < failed.length && html`<p>The last ${shown.length} of ${failed.length}.</p>`}
+${shown.length < failed.length && html`<p>The last ${shown.length} of ${plural(failed.length, 'failed program')}.</p>`}
 ${htmlTable(
   shown,
   [

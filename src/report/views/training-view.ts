@@ -45,7 +45,7 @@ ${preformatted(reply, 'answer')}`,
 )}
 ${
   expected !== undefined &&
-  html`<h3>Answer in the data${expected.trim() === turns[0]!.reply.trim() && html` <span class="muted">(the same)</span>`}</h3>
+  html`<h3>Answer in the data${expected.trim() === turns[0]!.reply.trim() && html` <span class="muted">(identical)</span>`}</h3>
 ${preformatted(expected)}`
 }
 ${omitted !== undefined && html`<p class="note">${plural(omitted, 'more turn')}</p>`}
@@ -79,7 +79,7 @@ export function baselines({ facts, metrics }: TrainingFiles): Html | undefined {
     number(isNumeric && 'standard deviation', ({ spread }) => spread && formatNumber(spread, 3)),
   ]);
   return html`${table}
-<p class="note">${isNumeric ? 'Over episodes from the same starts, which were used for nothing else.' : 'Means over the held-out runs. All searches use the same episodes and start from the same random policies.'}</p>`;
+<p class="note">${isNumeric ? 'All rows use the same test episodes, which were used for nothing else.' : 'Means over the held-out runs. All searches use the same episodes and start from the same random policies.'}</p>`;
 }
 
 function rowOf({ bestReturn, episodes, returns }: TrainingMetric, label: string) {

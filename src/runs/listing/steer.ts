@@ -26,7 +26,7 @@ export interface Steered {
   /** Path of the run, training run or plan. */
   readonly run: string;
   readonly action: Controlled['action'];
-  /** `asked`: not executed yet, e.g. because an iteration is in flight; `ended`: the run ended first. */
+  /** `asked`: not executed yet, e.g. because an iteration is in flight; `ended`: the run ended before executing it. */
   readonly outcome: 'done' | 'asked' | 'ended';
   /** The event that the run logged when it executed the command. */
   readonly event?: LoggedControl;
@@ -150,13 +150,13 @@ const expected = {
   pause: 'will pause once its current iteration or step is complete',
   resume: 'will resume shortly',
   stop: 'will stop as soon as possible',
-  set: 'will change once its current iteration or step is complete',
+  set: 'will apply the change once its current iteration or step is complete',
 } as const;
 
 /** Example: `buffers/cartpole  paused after iteration 12`. */
 export function steeredText({ action, event, outcome, run, status }: Steered, cwd: string): string {
   const name = shownPath(run, cwd);
-  if (outcome === 'ended') return `${name}  ended first (${status})`;
+  if (outcome === 'ended') return `${name}  ended before the command could take effect (${status})`;
   if (event === undefined) return `${name}  requested: it ${expected[action]}`;
   const isRefused = event.changes?.length === 0;
   return `${name}  ${isRefused ? 'nothing changed' : controlledText(event)}`;

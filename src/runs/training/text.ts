@@ -7,7 +7,7 @@ import { shellWord } from '../../format/one-line.js';
 import { number, terminalTable, text } from '../../format/table.js';
 import { shownModel } from '../../models/local/settings.js';
 import { trainingFiles } from '../training-files.js';
-import { finalText, measuredText, type RecordedTraining } from './trainings.js';
+import { finalText, measuredText, overText, type RecordedTraining } from './trainings.js';
 
 export function trainingTable(
   trainings: readonly RecordedTraining[],
@@ -19,11 +19,11 @@ export function trainingTable(
     number('#', numberOf),
     text('training', ({ path }: RecordedTraining) => shownPath(path, cwd)),
     text('status', ({ status }: RecordedTraining) => status),
-    text('trained', ({ model }: RecordedTraining) => model && basename(model)),
-    text('by', ({ objective }: RecordedTraining) => objective),
+    text('model', ({ model }: RecordedTraining) => model && basename(model)),
+    text('objective', ({ objective }: RecordedTraining) => objective),
     text('on', ({ on }: RecordedTraining) => on && basename(on)),
     number('steps', ({ steps }: RecordedTraining) => `${steps.done}/${steps.of}`),
-    text('final', finalText),
+    text('best', finalText),
     text('started (UTC)', ({ started }: RecordedTraining) => started?.slice(0, 16).replace('T', ' ')),
   ];
   return terminalTable(trainings, columns, width);
@@ -50,19 +50,19 @@ export function trainingText(training: RecordedTraining, cwd: string): string {
   const { alarms, episodes, final, note, path, seconds, status, steps, tokens, unit } = training;
   const why = note === null || status === 'running' ? '' : `: ${note}`;
   const learnt = [
-    ...(episodes === null ? [] : [`${formatCount(episodes)} episodes`]),
+    ...(episodes === null ? [] : [plural(episodes, 'episode')]),
     ...(tokens === null ? [] : [`${formatCompact(tokens)} ${episodes === null ? '' : 'sampled '}tokens`]),
   ];
   const raised = new Map(alarms.map((alarm) => [alarm.message, alarm]));
   const lines: (readonly [string, string] | undefined)[] = [
     ['trained', trainedText(training, cwd)],
-    ['final', bestText(training)],
+    ['best', bestText(training)],
     learnt.length > 0 ? ['trained on', learnt.join(', ')] : undefined,
     final.length === 0
       ? undefined
       : [
           'at the end',
-          `mean return of ${final.map(({ name, meanReturn }) => `${name} ${formatNumber(meanReturn, 4)}`).join(', ')}`,
+          `mean return: ${final.map(({ name, meanReturn }) => `${name} ${formatNumber(meanReturn, 4)}`).join(', ')}`,
         ],
     ...[...raised.values()].map(
       ({ message, remedy, step }) =>
@@ -82,24 +82,25 @@ export function trainingText(training: RecordedTraining, cwd: string): string {
 function trainedText({ method, model, objective, on, unit }: RecordedTraining, cwd: string): string {
   if (model === null || on === null) return 'unknown, because training has not started';
   const where = unit === 'update' ? `in ${on}` : `on ${shownPath(on, cwd)}`;
-  return `${modelText(model, cwd)} (${method}) by ${objective} ${where}`;
+  return `${modelText(model, cwd)} (${method}) with ${objective} ${where}`;
 }
 
 /** Shortens a path; the model of a numeric policy isn't a path. */
 const modelText = (model: string, cwd: string) => (isAbsolute(model) ? shownModel(model, cwd) : model);
 
-/** Shown instead of a final figure. */
+/** Shown if no evaluation selected a result. */
 export const notEvaluated = (status: RecordedTraining['status']): string =>
-  status === 'completed' ? 'without validation' : 'not evaluated yet';
+  status === 'completed' ? 'no validation' : 'not evaluated yet';
 
 function bestText(training: RecordedTraining): string {
   const { best, first, unit } = training;
   if (best === null) return notEvaluated(training.status);
-  const margin = best.margin === undefined ? '' : `, ± ${formatNumber(best.margin, 2)}`;
-  const over = best.episodes === undefined ? '' : ` over ${plural(best.episodes, 'episode')}`;
+  const margin = best.margin === undefined ? '' : ` ± ${formatNumber(best.margin, 2)}`;
   const before =
-    first === null || first.step === best.step ? '' : `; ${measuredText(first)} at ${unit} ${first.step}`;
-  return `${finalText(training)}${margin}${over}${before}`;
+    first === null || first.step === best.step
+      ? ''
+      : `; ${measuredText(first)} at ${unit} ${formatCount(first.step)}`;
+  return `${best.name} ${measuredText(best)}${margin}${overText(best)} at ${unit} ${formatCount(best.step)}${before}`;
 }
 
 /** Lines with the commands that use the result or, before the end, resume the training run. */

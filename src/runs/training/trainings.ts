@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import { shownPath } from '../../base/context.js';
 import { UserError } from '../../base/errors.js';
-import { formatCount, formatReturn } from '../../format/numbers.js';
+import { formatCount, formatReturn, plural } from '../../format/numbers.js';
 import { mean } from '../../statistics/descriptive.js';
 import { checkedValue, readOwnJson } from '../../storage/files.js';
 import { readJsonLines } from '../../storage/json-lines.js';
@@ -35,7 +35,7 @@ export interface RecordedTraining {
   /** The evaluation that selected the result's weights. */
   readonly best: Measured | null;
   readonly first: Measured | null;
-  /** Mean returns of a numeric policy and its baselines, from held-out starts. */
+  /** Mean returns of a numeric policy and its baselines on episodes used for nothing else. */
   readonly final: readonly { readonly name: string; readonly meanReturn: number }[];
   /** Training episodes; null if there are none. */
   readonly episodes: number | null;
@@ -59,7 +59,7 @@ export interface RecordedTraining {
   readonly use: string | null;
 }
 
-/** The final figure of a training run, for pages and lists: the evaluation that selected the result. */
+/** The evaluation that selected the result of a training run, as text for lists; null without one. */
 export function finalText({ best, unit }: Pick<RecordedTraining, 'best' | 'unit'>): string | null {
   return best && `${best.name} ${measuredText(best)} at ${unit} ${formatCount(best.step)}`;
 }
@@ -67,6 +67,10 @@ export function finalText({ best, unit }: Pick<RecordedTraining, 'best' | 'unit'
 /** Formats losses with four decimals, because differences in the third decimal matter. */
 export const measuredText = ({ kind, value }: Pick<Measured, 'kind' | 'value'>): string =>
   kind === 'loss' ? value.toFixed(4) : formatReturn(value);
+
+/** Example: ` over 8 episodes`; proposers are evaluated on runs. Empty for a loss. */
+export const overText = ({ episodes, name }: Pick<Measured, 'episodes' | 'name'>): string =>
+  episodes === undefined ? '' : ` over ${plural(episodes, name.endsWith('mean return') ? 'episode' : 'run')}`;
 
 /** A held-out return (higher is better) or a validation loss. */
 export interface Measured {
