@@ -12,7 +12,7 @@ export const options = (y: Argv) =>
     'Collection config file, or the name of a bundled one',
     'key=value, e.g. runs=100 experiment.iterations=5',
   )
-    .option('jobs', { ...kinds.number, describe: 'Runs in parallel (default: one per core)' })
+    .option('jobs', { ...kinds.number, describe: 'Number of parallel runs (default: one per core)' })
     .option('slurm', common.slurm)
     .option('part', common.part)
     .option('quiet', common.quiet)

@@ -40,7 +40,7 @@ export interface Trained {
   readonly ended: 'complete' | 'early' | 'interrupted';
   /** Number of completed steps or updates. */
   readonly step: number;
-  /** The best evaluation; returns count as negative losses. */
+  /** The evaluation with the lowest loss or, in reinforcement learning, the highest return, as a negative loss. */
   readonly lowest: StepLoss | undefined;
   /** Directory of the adapter, model or policy; undefined if training was interrupted. */
   readonly result: string | undefined;

@@ -27,7 +27,7 @@ export interface Agent {
   readonly tools?: readonly ToolDefinition[];
 }
 
-/** An agent with all optional functions. */
+/** An agent that has every optional function. */
 export type CompleteAgent = Required<Omit<Agent, 'tools'>> & Pick<Agent, 'tools'>;
 
 /** Creates an agent for any environment, which shows observations without a template. */

@@ -81,7 +81,7 @@ export const common = {
     ...number,
     describe: "Threads that play episodes, or processes for gymnasium: environments (default: the config's)",
   },
-  jobs: { ...number, describe: 'Runs in parallel (default: 1)' },
+  jobs: { ...number, describe: 'Number of parallel runs (default: 1)' },
   slurm: {
     type: 'boolean',
     describe: 'Submit the runs to Slurm; repeat the command to see their progress and results',

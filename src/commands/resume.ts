@@ -25,7 +25,7 @@ export const options = (y: Argv) =>
 
 type Args = Arguments<typeof options>;
 
-/** Events, then the result as `run` and `play` print it; for a paused run or training run, the outcome. */
+/** Events, then the result as `run` and `play` print it. Resuming a paused run prints only whether that worked. */
 export type Output =
   | (ShownEvent & { readonly run?: string })
   | RunResult

@@ -67,19 +67,19 @@ function blocksIn(reply: string): readonly Block[] {
     const number = blocks.length + 1;
     const mark = line.trim();
     if (opening.test(mark)) {
-      if (search) throw fault(number, 'it has no line >>>>>>> REPLACE');
+      if (search) throw fault(number, 'it has no >>>>>>> REPLACE line');
       search = [];
     } else if (search && !replace && middle.test(mark)) replace = [];
     else if (closing.test(mark)) {
-      if (!search) throw fault(number, 'it has no line <<<<<<< SEARCH');
-      if (!replace) throw fault(number, 'it has no line =======');
+      if (!search) throw fault(number, 'it has no <<<<<<< SEARCH line');
+      if (!replace) throw fault(number, 'it has no ======= line');
       blocks.push({ number, search: withoutBlankEnds(search), replace });
       search = undefined;
       replace = undefined;
     } else (replace ?? search)?.push(line);
   }
-  if (search) throw fault(blocks.length + 1, `it has no line ${replace ? '>>>>>>> REPLACE' : '======='}`);
-  if (blocks.length === 0) throw new ProgramFault({ reason: 'the reply has no block <<<<<<< SEARCH' });
+  if (search) throw fault(blocks.length + 1, `it has no ${replace ? '>>>>>>> REPLACE' : '======='} line`);
+  if (blocks.length === 0) throw new ProgramFault({ reason: 'the reply has no <<<<<<< SEARCH block' });
   return blocks;
 }
 

@@ -109,7 +109,7 @@ export function leaf(sort: Sort, growth: Growth): Tree {
   return { sort, op: 'take', value: (space.start ?? 0) + random.integers(0, space.n), parts: [] };
 }
 
-/** Draws an observation or, if it is discrete, possibly its remainder or quotient. */
+/** Draws a component of the observation; a discrete observation may also be divided: its remainder or quotient. */
 function observationTerm({ observed, random }: Growth): Tree {
   const term = { sort: 'number', op: 'observation', value: 0, parts: [] } as const;
   if (observed.kind !== 'discrete') {

@@ -128,7 +128,7 @@ export function makeDirectory(path: string, field = '--run-dir'): void {
       field,
       message: `can't create this directory (${(error as NodeJS.ErrnoException).code ?? 'unknown error'})`,
       value: path,
-      remedy: 'choose another location, where you may create directories',
+      remedy: 'choose a location where you may create directories',
     });
   }
 }

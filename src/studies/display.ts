@@ -30,7 +30,7 @@ export interface StudyRunLine extends RunResult {
   readonly seed: number;
 }
 
-/** A run of a collection that has ended, as `--json` prints it. */
+/** A finished run of a collection, as `--json` prints it. */
 export interface BulkRunLine {
   readonly kind: 'run';
   readonly run: string;

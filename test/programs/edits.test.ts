@@ -71,11 +71,11 @@ describe('applyEdits', () => {
       "block 2 doesn't apply: it overlaps block 1",
       3,
     ],
-    ['<<<<<<< SEARCH\n  return 0;\n=======\n  return 2;', 'no line >>>>>>> REPLACE', undefined],
-    ['<<<<<<< SEARCH\n  return 0;', 'no line =======', undefined],
-    ['<<<<<<< SEARCH\n  return 0;\n>>>>>>> REPLACE', 'no line =======', undefined],
-    ['  return 2;\n>>>>>>> REPLACE', 'no line <<<<<<< SEARCH', undefined],
-    [`<<<<<<< SEARCH\n  return 0;\n${block('a', 'b')}`, 'no line >>>>>>> REPLACE', undefined],
+    ['<<<<<<< SEARCH\n  return 0;\n=======\n  return 2;', 'no >>>>>>> REPLACE line', undefined],
+    ['<<<<<<< SEARCH\n  return 0;', 'no ======= line', undefined],
+    ['<<<<<<< SEARCH\n  return 0;\n>>>>>>> REPLACE', 'no ======= line', undefined],
+    ['  return 2;\n>>>>>>> REPLACE', 'no <<<<<<< SEARCH line', undefined],
+    [`<<<<<<< SEARCH\n  return 0;\n${block('a', 'b')}`, 'no >>>>>>> REPLACE line', undefined],
     [block('  return 0;', '  return 0;'), 'the blocks change nothing', undefined],
   ])('refuses $1', (reply, reason, line) => {
     expect(faultOf(reply).reason).toContain(reason);

@@ -100,7 +100,7 @@ export function parseMaze(lines: readonly string[]): Maze {
     const [row, column] = [Math.floor(at / columns), at % columns];
     if (at < 0 || at !== text.lastIndexOf(letter) || row % 2 === 0 || column % 2 === 0) {
       throw problem(
-        `the maze must have exactly one cell with ${letter}`,
+        `the maze must have exactly one ${letter}, in a cell (an odd row and column, counted from 0)`,
         'mark one cell with S as the start and one with G as the goal',
       );
     }

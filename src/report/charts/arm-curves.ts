@@ -9,8 +9,8 @@ import { type Chart, chartFigure, type Series } from '../../web/chart.js';
 export interface CurveArm {
   readonly name: string;
   /**
-   * Best return so far of each repeat, from iteration 0 on, or every `step` evaluations; shorter for an unfinished
-   * repeat.
+   * Best return so far of each repeat: a value per iteration, from 0, or per `step` evaluations if `step` is set.
+   * Unfinished repeats have fewer values.
    */
   readonly curves: readonly (readonly number[])[];
   /** Smallest and largest possible return. */

@@ -134,10 +134,10 @@ describe('a maze', () => {
     [['+-+-+', '|S G|', '+-+'], /differ in length/],
     [['+-+-+', '|S.G|', '+-+-+'], /invalid character "\."/],
     [['+-+-+', '|S|G|', '+-+-+'], /no path leads/],
-    [['+-+-+', '|S  |', '+-+-+'], /exactly one cell with G/],
-    [['+-+-+', '|SG |', '+-+-+'], /exactly one cell with G/],
+    [['+-+-+', '|S  |', '+-+-+'], /exactly one G, in a cell/],
+    [['+-+-+', '|SG |', '+-+-+'], /exactly one G, in a cell/],
     [['+-+-+', '|S G ', '+-+-+'], /open at its edge/],
-    [['+-+-+', '|S G|', '+ +-+', '|S  |', '+-+-+'], /exactly one cell with S/],
+    [['+-+-+', '|S G|', '+ +-+', '|S  |', '+-+-+'], /exactly one S, in a cell/],
   ])('%j is refused', async (layout, message) => {
     await expect(makeEnvironment('maze-sample-3x3-v0', { layout })).rejects.toThrow(message);
   });

@@ -58,7 +58,7 @@ interface Library {
   accept(event: object): void;
 }
 
-/** Sizes in characters, which GlkOte requires; margins and spaces are 0. */
+/** The window metrics that GlkOte requires, in characters; margins and spaces are 0. */
 const metrics = {
   ...{ width: 80, height: 25, buffercharheight: 1, buffercharwidth: 1, gridcharheight: 1, gridcharwidth: 1 },
   ...{ buffermarginx: 0, buffermarginy: 0, graphicsmarginx: 0, graphicsmarginy: 0 },

@@ -13,7 +13,7 @@ import {
 import type { TokenMask } from './sampling.js';
 
 export interface Constraint {
-  /** Token limit that guarantees a complete answer without free text; 1 for forms, whose answers may be cut off. */
+  /** Number of tokens that suffice for a complete answer, not counting free text; 1 for forms, which may be cut off. */
   readonly answerTokens: number;
   start(): ConstraintState;
 }

@@ -16,7 +16,7 @@ export class AbortedError extends Error {
   override readonly name = 'AbortedError';
 }
 
-/** Maximum number of prompt tokens per run: enough to use the processor well, but few enough to abort quickly. */
+/** Maximum number of prompt tokens per forward pass: enough to use the processor well, few enough to abort quickly. */
 const longestChunk = 256;
 const shortestChunk = 32;
 

@@ -1,4 +1,4 @@
-/** Reads headers of safetensors files: u64 little-endian length, JSON, then raw data for memory-mapping. */
+/** Reads headers of safetensors files. The header's length (u64, little-endian) and JSON precede the tensor data. */
 import { closeSync, existsSync, openSync, readdirSync, realpathSync } from 'node:fs';
 import path from 'node:path';
 import { z } from 'zod';
