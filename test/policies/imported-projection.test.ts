@@ -16,8 +16,8 @@ it('takes over policies of the same subspace only: elsewhere the numbers mean ot
   const { imported } = await assemble(parseConfig(projected(1, from)), {});
   expect(imported.length).toBeGreaterThan(3);
   await expect(assemble(parseConfig(projected(2, from)), {})).rejects.toThrow(
-    /warmup\.from: .*policy\.projection, policy\.order/,
+    /warmup\.from: .*its policy differs in kind, projection, order/,
   );
   const plain = { ...quick, model: { provider: 'random' } as const, ...from };
-  await expect(assemble(parseConfig(plain), {})).rejects.toThrow(/policy\.projection, policy\.order/);
+  await expect(assemble(parseConfig(plain), {})).rejects.toThrow(/differs in kind, projection, order/);
 });

@@ -57,7 +57,7 @@ describe('applyEdits', () => {
   });
 
   it.each([
-    ['nothing', 'the reply has no block', undefined],
+    ['nothing', 'the reply has no <<<<<<< SEARCH block', undefined],
     [block('', 'x'), "block 1 doesn't apply: its search part is empty", undefined],
     [
       `${block('  return 0;', '  return 2;')}\n${block('  retrun 0;', '')}`,

@@ -32,7 +32,9 @@ describe('is refused', () => {
     ).toThrow(/feedback: has no effect: no member reads prompts/);
     expect(wrong({ memory: 'none' })).toThrow(/feedback.*prompts show none/s);
     expect(wrong({ prompts: { set: 'compact' } })).toThrow(/feedback.*compact/s);
-    expect(wrong({ feedback: { from: 'person', every: 7 } })).toThrow(/feedback\.every.*6 iterations/s);
+    expect(wrong({ feedback: { from: 'person', every: 7 } })).toThrow(
+      /feedback\.every: exceeds the number of iterations of the run, 6/,
+    );
     expect(wrong({ feedback: { from: 'person', frames: 4 } })).toThrow(
       /feedback\.frames.*the feedback comes from a person/s,
     );

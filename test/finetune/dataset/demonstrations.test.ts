@@ -155,7 +155,7 @@ describe('demonstrations', { timeout: 60_000 }, () => {
   });
 
   it('refuses what are no games', async () => {
-    await expect(made(['buffers/example-cartpole'])).rejects.toThrow("agent's play");
+    await expect(made(['buffers/example-cartpole'])).rejects.toThrow("wasn't made with policyloop play");
     await expect(made([expert], { recipe: 'improvement' })).rejects.toThrow('a play of an agent');
   });
 });

@@ -305,7 +305,7 @@ describe('tokenizers', () => {
     it('are refused where scores can’t tell the order, but for tokenizer.model, which has them', async () => {
       // Nothing merges h and e, but SentencePiece would: the piece is there.
       setMerges(['he', 'in'], [['i', 'n']]);
-      await expect(write(model)).rejects.toThrow(/h and e form he[\s\S]*tokenizer\.model/);
+      await expect(write(model)).rejects.toThrow(/“h” and “e” form “he”[\s\S]*tokenizer\.model/);
       const piece = (text: string, score: number) => {
         const number = Buffer.alloc(4);
         number.writeFloatLE(score);

@@ -32,7 +32,7 @@ describe('templates', () => {
       conversation('local/qwen2-tied-bf16-sharded+adapter', more),
     ]);
     expect(alarms).toMatchObject([{ alarm: 'other-prompts' }]);
-    expect(alarms[0]!.message).toMatch(/^1 of 2 prompts/);
+    expect(alarms[0]!.message).toMatch(/changed for 1 of 2 prompts/);
   });
 
   it('are not compared with what another model counted', () => {

@@ -211,7 +211,7 @@ describe('samples', () => {
     const text = visibleText(page(output));
     expect(text).toContain('Sample answers');
     expect(text).toMatch(/step 20 Prompt p Answer r20 Answer in the data r40/);
-    expect(text).toMatch(/step 40 Prompt p Answer r40 Answer in the data \(the same\) r40/);
+    expect(text).toMatch(/step 40 Prompt p Answer r40 Answer in the data \(identical\) r40/);
     const buttons = elementsOf(page(output)).filter(({ attributes }) => attributes.name === 'samples');
     expect(buttons.map(({ attributes }) => attributes.id)).toEqual([
       ...[20, 40, 60, 80, 100].map((number) => `samples-${number}`),

@@ -60,7 +60,7 @@ describe('a filter', () => {
     ['best=1..2..3', /best must be a number or a range/],
     ['best=..', /best must be a number or a range/],
     ['started=yesterday', /started must be a date.*not “yesterday”/],
-    ['best>400', /have no >.*write best=400\.\. \(at least\)/],
+    ['best>400', /not >\. For ranges, write best=400\.\. \(at least\)/],
     ['status=', /incomplete: write key=value/],
     ['=5', /incomplete/],
   ])('%s is refused with a message', (filter, message) => {
