@@ -90,7 +90,7 @@ export const metrics = {
   confirmed: 'confirmed return',
   improvementRate: 'improvement rate',
   validFirst: 'valid at first',
-  valid: 'valid in the end',
+  valid: 'valid after corrections',
 } as const;
 export type Metric = keyof typeof metrics;
 

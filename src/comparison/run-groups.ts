@@ -31,7 +31,7 @@ export interface TaskGroups {
 /** Values of a run's config by dotted key, as text; `model` is the model's name. */
 export type Settings = ReadonlyMap<string, string>;
 
-/** Keys that don't affect results, or only name the run or its seed; the environment is compared separately. */
+/** Keys that don't affect results or only identify the run, and its seed; the environment is compared separately. */
 const immaterial =
   /^(name|seed|repeats|record|render|environment)($|\.)|^evaluation\.workers$|^limits\.rejections$|^model\.(concurrency|timeoutSeconds|maxRetries|maxRetryAfterSeconds|price(\..*)?|apiKeyEnv|keepAlive|device|threads)$/;
 
@@ -62,7 +62,7 @@ function remembered<T extends Configured>(derive: (run: T) => Settings): (run: T
   };
 }
 
-/** All settings of a run, by which it can be grouped. */
+/** The settings by which a run can be grouped. */
 export const settingsOf = remembered(readSettings);
 
 function readSettings({ config, manifest }: Configured): Settings {

@@ -88,7 +88,7 @@ function fixedParts(config: object): readonly (readonly [string, unknown])[] {
 /** Config sections of models that don't make proposals. */
 const ownModels: ReadonlySet<string> = new Set(['critic.model', 'feedback.model']);
 
-/** Splits the settings of portfolio members and `ownModels` into keys, without the keys that may change in `model`. */
+/** Splits the settings of portfolio members and `ownModels` into one entry per key; omits keys that may change. */
 function settingsAt(path: string, value: unknown): [string, unknown][] {
   if (ownModels.has(path) && typeof value === 'object' && value !== null)
     return Object.entries(value)

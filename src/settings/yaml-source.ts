@@ -95,7 +95,7 @@ function parsed(text: string, file: string, options: Parameters<typeof parseDocu
     return parseDocument(text, options);
   } catch (error) {
     if (!(error instanceof RangeError)) throw error;
-    throw new UserError({ file, message: 'not valid YAML: nested too deeply' });
+    throw new UserError({ file, message: 'the YAML is nested too deeply' });
   }
 }
 
@@ -140,7 +140,7 @@ function syntaxProblem(error: YAMLError, text: string): Problem {
         remedy: 'remove one of them',
       };
     case 'RESOURCE_EXHAUSTION':
-      return { message: 'not valid YAML: nested too deeply' };
+      return { message: 'the YAML is nested too deeply' };
     case 'MULTIPLE_DOCS':
       return { message: 'not valid YAML: a second document starts here', remedy: 'use one config per file' };
     case 'TAB_AS_INDENT':

@@ -441,7 +441,7 @@ describe('files', () => {
   it('nested beyond measure', () => {
     // How deep is too deep is up to the stack.
     const seen = screen(`environment: ${'['.repeat(20_000)}`).replace(/^my.yaml:1:\d+/, 'my.yaml:1:…');
-    expect(seen).toMatchInlineSnapshot(`"my.yaml:1:…: not valid YAML: nested too deeply"`);
+    expect(seen).toMatchInlineSnapshot(`"my.yaml:1:…: the YAML is nested too deeply"`);
   });
   it('more problems than fit a screen', () => {
     expect(

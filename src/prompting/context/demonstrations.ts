@@ -37,7 +37,7 @@ export const recordedDemonstrations = z
 export const demonstratedSchema = z.strictObject({
   several: flag('True if there is more than one episode'),
   episodes: list('The episodes', {
-    number: count('Number, from 1'),
+    number: count('Number of the demonstration, from 1'),
     return: maybeText('Return of the episode; null if unknown'),
     shown: count('Number of steps shown'),
     length: count('Number of steps in the whole episode'),

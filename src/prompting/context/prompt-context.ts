@@ -95,7 +95,7 @@ const networkSchema = z.strictObject({
   ),
   columns: text('Names of the outputs, in order'),
   layers: list('The layers, starting at the observation', {
-    number: count('Number, from 1'),
+    number: count('Number of the layer, from 1'),
     last: flag('True for the output layer'),
     inputs: count('Number of inputs'),
     units: count('Number of units'),

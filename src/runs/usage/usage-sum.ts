@@ -12,7 +12,7 @@ function addTo(counts: Counts, key: string | number, count: number): void {
 
 type Tokens = Pick<UsageTotals, 'cachedTokens' | 'completionTokens' | 'promptTokens' | 'reasoningTokens'>;
 
-/** The kinds into which charts divide all tokens. */
+/** Kinds of tokens that charts show separately. */
 export const tokenKinds = [
   { label: 'prompt', colour: '--tokens-fresh', of: (sum: Tokens) => sum.promptTokens - sum.cachedTokens },
   { label: 'prompt, cached', colour: '--tokens-cached', of: (sum: Tokens) => sum.cachedTokens },

@@ -1,4 +1,4 @@
-/** Messages of OpenEnv's WebSockets (versions 0.3 to 0.10), and of batches. */
+/** OpenEnv's WebSocket messages (versions 0.3 to 0.10), and our own for batches. */
 import { z } from 'zod';
 import { messageOf } from '../../base/errors.js';
 import { parseJson } from '../../storage/json-depth.js';

@@ -122,7 +122,7 @@ const layerLists = ['tasks', 'heldOut', 'proposers'] as const;
 /** Keys that a layer can't set, with the remedy. */
 export type Reserved = Readonly<Record<string, string>>;
 
-/** The schema of a part of `node`: nothing is required, and any number can be a range. */
+/** `node` as a schema for partial settings: no field is required, and any number can be a range. */
 function partOf({
   required: _,
   default: __,

@@ -149,7 +149,7 @@ export function modelsOnTerminal(result: ModelsResult, width?: number): string {
     ...(differences.length === 0
       ? []
       : [
-          styleText('bold', 'Share of improving proposals: differences'),
+          styleText('bold', 'Differences in the share of improving proposals'),
           terminalTable(differences, differenceColumns, width),
         ]),
     styleText('dim', readingOf(result).join('\n')),

@@ -202,7 +202,7 @@ function filesOf({ repository, file }: HfReference, listed: readonly Listed[]): 
     value: `${hfScheme}${repository}${file === undefined ? '' : `:${file}`}`,
     message:
       file === undefined
-        ? 'this repository has no model.safetensors, whole or in parts'
+        ? 'this repository has neither model.safetensors nor its shards'
         : 'the repository has no such file',
     alternatives: ggufs.slice(0, 12).map((name) => `${hfScheme}${repository}:${name}`),
   });

@@ -131,7 +131,7 @@ export function renderNode(template: Node, variables: ReadonlyMap<string, Value>
     else if (target.type === 'TupleLiteral') {
       const items = itemsOf(value);
       if (items.length !== target.value.length)
-        throw new Error(`${items.length} values can't be unpacked here`);
+        throw new Error(`can't unpack ${items.length} values into ${target.value.length} variables`);
       for (const [i, part] of target.value.entries()) assign(part, items[i], scope);
     } else if (
       target.type === 'MemberExpression' &&
