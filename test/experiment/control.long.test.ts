@@ -122,7 +122,7 @@ describe('a run that is played', () => {
     });
     const { context: shown, printed } = recordingContext(cwd);
     await show({ ...options, json: false, run: 'r', top: 1 }, shown);
-    expect(printed[0]).toMatch(/control +changed after iteration \d+: limits.calls 500 → \d+/);
+    expect(printed[0]).toMatch(/command +changed after iteration \d+: limits.calls 500 → \d+/);
     expect(readRunFile(path, 'report')).toContain(`limits.calls 500 → ${calls}`);
 
     // It goes on to the new limit, and nothing of what it evaluates differs from a run that had it from the beginning.

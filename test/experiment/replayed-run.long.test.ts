@@ -169,7 +169,7 @@ describe('a changed prompt', () => {
     expect(message).toContain(
       `iteration ${first.iteration}, candidate 0, attempt ${first.attempt}: the prompt differs from the recorded one. Message ${first.messages.length} (user), line`,
     );
-    expect(message).toContain('recorded no such line, now “Take your time.”');
+    expect(message).toContain('added “Take your time.”');
     expect(message).toContain('model.onChange');
     expect(message.length).toBeLessThan(600);
   });
@@ -183,7 +183,7 @@ describe('a changed prompt', () => {
     });
     expect(results(replayed.path)).toEqual(results(path));
     const warnings = replayed.events.flatMap((event) => (event.kind === 'warning' ? [event.message] : []));
-    expect(warnings).toEqual([expect.stringContaining('now “Take your time.”')]);
+    expect(warnings).toEqual([expect.stringContaining('added “Take your time.”')]);
   });
 
   it('is found where an evaluation came out differently', async () => {

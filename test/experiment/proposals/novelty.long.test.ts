@@ -66,7 +66,7 @@ it.each(['ask', 'jitter'] as const)(
     expect(page).toContain(action === 'ask' ? 'too-close' : 'too close to earlier ones');
     expect(runText(run, { top: 1, cwd: '/' })).toMatch(
       action === 'ask'
-        ? /novelty\s+\d+ proposals? too close.*: [1-9]\d* rejected, 0 moved/
+        ? /novelty\s+\d+ answers? too close.*: [1-9]\d* rejected, 0 moved/
         : /: 0 rejected, [1-9]\d* moved/,
     );
   },

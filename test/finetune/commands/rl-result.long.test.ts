@@ -147,7 +147,7 @@ describe('list and show', () => {
       result: join('tuned', 'whole', 'model'),
     });
     expect(text).toMatch(/2 of 2 updates/);
-    expect(text).toMatch(/model \(scratch\) by grpo in bandit/);
+    expect(text).toMatch(/model \(scratch\) with grpo in bandit/);
     expect(text).toContain(`model.path=${join('tuned', 'whole', 'model')}`);
     expect(text).not.toMatch(/^resume /m);
     expect((await shown('whole')).facts).toEqual(facts);
@@ -175,7 +175,7 @@ describe('list and show', () => {
       ...{ status: 'completed', model: 'mlp 4 tanh', objective: 'ppo', episodes: 4, tokens: null },
       final: [{ name: 'this policy' }, { name: 'random search' }],
     });
-    expect(text).toContain('mlp 4 tanh (scratch) by ppo in CartPole-v1');
+    expect(text).toContain('mlp 4 tanh (scratch) with ppo in CartPole-v1');
   });
 
   it('list them beside the runs, and those of a folder alone where it is named', async () => {

@@ -143,7 +143,7 @@ describe('a transformed run', () => {
     );
     await refused({ prompts: { set: 'numeric', conversation: { turns: 2 } } }, /earlier replies/);
     const from = resolve(import.meta.dirname, '../../../buffers/example-cartpole');
-    await refused({ demonstrations: { from }, prompts: { set: 'numeric' } }, /demonstrations show/);
+    await refused({ demonstrations: { from }, prompts: { set: 'numeric' } }, /demonstrations would show/);
     expect(() => transformedRun({ ...run, prompts: undefined }, exchange)).toThrow(/templates of a /);
   });
 });

@@ -82,7 +82,9 @@ describe('the split', () => {
   it('raises an alarm where what was named shares prompts with the rest', async () => {
     const dataset = await build({ validation: { kind: 'named', names: ['random-1'] } });
     expect(alarms(dataset)).toEqual(['leakage']);
-    expect(dataset.alarms[0]!.message).toMatch(/^1 of 6 validation examples /);
+    expect(dataset.alarms[0]!.message).toMatch(
+      /^validation examples with the same prompt as a training example: 1 of 6$/,
+    );
   });
 });
 

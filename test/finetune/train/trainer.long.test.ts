@@ -200,13 +200,15 @@ describe('training an adapter', () => {
     // The only step is finite, but not what it leads to: no such adapter is a result.
     const once = { ...wild, epochs: 1, batchExamples: 8 };
     await expect(fineTune(job('diverged-at-last', { settings: once }))).rejects.toThrow(
-      /in step 1 the validation loss is NaN/,
+      /in step 1, the validation loss is NaN/,
     );
   });
 
   it('refuses examples beyond the context and examples without weight', async () => {
     const long = { ...conversations[0]!, completion: 'params '.repeat(600) };
-    await expect(fineTune(job('long', { training: [long] }))).rejects.toThrow(/1 of 1 examples are longer/);
+    await expect(fineTune(job('long', { training: [long] }))).rejects.toThrow(
+      /longer than the context of 512 tokens: 1 of 1/,
+    );
     const idle = conversations.map((one) => ({ ...one, weight: 0 }));
     await expect(fineTune(job('idle', { training: idle }))).rejects.toThrow(/no example has an answer/);
     const silent = copiedModel('silent');
