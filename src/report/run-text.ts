@@ -73,7 +73,7 @@ export interface RunFigures extends RunResult, Labels {
   readonly revisions?: RevisionFigures;
   /** The feedback on episodes; absent if nobody was asked. */
   readonly feedback?: FeedbackFigures;
-  /** Number of answers too close to evaluated policies: rejected (`asked`) or moved; absent without `novelty`. */
+  /** Answers too close to evaluated policies, rejected (`asked`) or moved; absent without `novelty`. */
   readonly tooClose?: { readonly asked: number; readonly moved: number };
   /** Number of usable proposals, and how many were evaluated; absent without `screening`. */
   readonly screened?: { readonly proposed: number; readonly evaluated: number };

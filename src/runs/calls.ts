@@ -99,7 +99,7 @@ export function faultsOf({ completion, outcome }: EndedCall): readonly string[] 
   ];
 }
 
-/** Usage of several model calls, such as all calls of a run. */
+/** Total usage of several calls. */
 export interface UsageTotals {
   readonly calls: number;
   /** Calls without a completion. */

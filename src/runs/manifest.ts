@@ -26,13 +26,13 @@ export interface Manifest {
   /** ISO 8601. */
   readonly created: string;
   readonly updated: string;
-  /** Running time in milliseconds over all processes, excluding pauses and time spent waiting for people. */
+  /** Milliseconds over all processes, without pauses and waits for people. */
   readonly activeMs: number;
   readonly versions: { readonly policyloop: string; readonly node: string; readonly commit?: string };
   readonly environment: string;
-  /** Present only if the environment isn't built in: the data needed to show the run. */
+  /** Data needed to show the run, if its environment isn't built in. */
   readonly spec?: RecordedSpec;
-  /** Present only if the policies aren't built in. */
+  /** Absent if the policies are built in. */
   readonly policy?: RecordedPolicy;
   readonly model: string;
   /** With `model.format: auto`: the answer format of the last call for a proposal. */
@@ -62,7 +62,7 @@ export interface Manifest {
   readonly usage: UsageTotals;
   /** How much of each limit is used. */
   readonly caps?: readonly Cap[];
-  /** Present only for a play (`policyloop play`); `iterations` then counts games. */
+  /** Present only for a play; `iterations` then counts games. */
   readonly play?: PlaySummary;
 }
 

@@ -70,7 +70,7 @@ export interface RunResult {
   readonly reason?: StopReason;
   /** Complete iterations. */
   readonly iterations: number;
-  /** The candidate with the highest observed mean return; this return is the maximum of noisy estimates. */
+  /** The highest observed mean return, which is biased upwards. */
   readonly best: NonNullable<Manifest['best']> | null;
   /** The chosen candidate on fresh seeds; null if not measured. */
   readonly confirmed: Confirmation | null;

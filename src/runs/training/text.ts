@@ -29,7 +29,7 @@ export function trainingTable(
   return terminalTable(trainings, columns, width);
 }
 
-/** A training run in the output of `list --json` and `show --json`. */
+/** A training run in `list --json` and `show --json`. */
 export interface TrainingFigures extends RecordedTraining {
   readonly name: string;
   readonly report: string;

@@ -29,13 +29,13 @@ export interface RecordedTraining {
   readonly objective: string | null;
   /** The dataset or the environment. */
   readonly on: string | null;
-  /** Unit of `steps`: optimizer steps, or updates that each play new episodes. */
+  /** Optimizer steps, or updates of reinforcement learning. */
   readonly unit: 'step' | 'update';
   readonly steps: { readonly done: number; readonly of: number };
   /** The evaluation that selected the result's weights. */
   readonly best: Measured | null;
   readonly first: Measured | null;
-  /** Mean returns of a numeric policy and its baselines on episodes used for nothing else. */
+  /** Mean returns of a numeric policy and its baselines on fresh episodes. */
   readonly final: readonly { readonly name: string; readonly meanReturn: number }[];
   /** Training episodes; null if there are none. */
   readonly episodes: number | null;
@@ -49,9 +49,9 @@ export interface RecordedTraining {
   }[];
   /** ISO 8601; null if the training run never started. */
   readonly started: string | null;
-  /** Directory of the adapter, model or policy; null unless training is complete. */
+  /** Directory of the adapter, model or policy; null until complete. */
   readonly result: string | null;
-  /** Command that starts and resumes the training run; null if an earlier version wrote the record. */
+  /** Command that starts and resumes it; null in records of earlier versions. */
   readonly command: string | null;
   /** Working directory of that command. */
   readonly folder: string | null;
