@@ -50,8 +50,8 @@ export interface LoadConfigOptions {
   /** Working directory for a relative `file` and for relative paths in overrides (default: the process's). */
   readonly cwd?: string;
   /**
-   * Leaves relative paths in the file unchanged, for configs of run directories: new runs store absolute paths, but runs
-   * of earlier versions may have paths relative to the working directory, which are part of the fingerprint.
+   * Leaves relative paths in the file unchanged, for configs of run directories. New runs store absolute paths, but
+   * earlier versions also stored paths relative to the working directory, and a fingerprint includes the paths.
    */
   readonly asWritten?: boolean;
   /** Ignores a `sweep` section, for the runs of a sweep; otherwise a config with one is rejected. */

@@ -272,7 +272,7 @@ export interface RequestRate {
 }
 
 /** The remedy for a prompt that doesn't fit into the context. */
-export const showLess = 'shorten the prompt (memory.tokens; in a play, policy.historyTokens)';
+export const shortenPrompt = 'shorten the prompt (memory.tokens; in a play, policy.historyTokens)';
 
 /** A hosted or local model. It handles messages and replies, and knows nothing about the task. */
 export interface LanguageModel {

@@ -3,7 +3,7 @@ import {
   type ChatMessage,
   type Completion,
   type ReplyFault,
-  showLess,
+  shortenPrompt,
   type Usage,
 } from './language-model.js';
 
@@ -72,7 +72,7 @@ export function silenceWarning(
     return `the model used up ${limit} before it answered, probably on thinking: raise model.maxTokens, or make it think less`;
   }
   return reasoning === undefined
-    ? `the model gave an empty reply: if it thinks, raise model.maxTokens; if the prompt is too long for the server, ${showLess}`
+    ? `the model gave an empty reply: if it thinks, raise model.maxTokens; if the prompt is too long for the server, ${shortenPrompt}`
     : 'the model thought, but gave no answer: raise model.maxTokens, or make it think less';
 }
 

@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { messageOf, UserError } from '../base/errors.js';
-import { ModelError, showLess } from '../models/language-model.js';
+import { ModelError, shortenPrompt } from '../models/language-model.js';
 import { deepestJson, isDeeperThan, parseJson } from '../storage/json-depth.js';
 import { endingOf, guardConnections } from './connections.js';
 
@@ -53,7 +53,7 @@ export function badRequest(message: string, param?: string): HttpError {
 
 /** Replacements for words about configs in the model's messages; one is a phrase that clients look for. */
 const inTermsOfRequests = [
-  [showLess, 'shorten the prompt'],
+  [shortenPrompt, 'shorten the prompt'],
   ['the context only holds', "this model's maximum context length is"],
   ['model.contextTokens', '--context-tokens of the server'],
   ['model.maxTokens', 'max_tokens'],

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { UserError } from '../../src/base/errors.js';
 import { createModel } from '../../src/experiment/proposer.js';
 import { answerSchema, autoSchema } from '../../src/models/answer-schema.js';
-import { showLess } from '../../src/models/language-model.js';
+import { shortenPrompt } from '../../src/models/language-model.js';
 import { createLocalModel } from '../../src/models/local/process/local-model.js';
 import { parseParameters } from '../../src/prompting/answer/parse.js';
 import { answerGrammar } from '../../src/prompting/notation/grammar.js';
@@ -301,7 +301,7 @@ test.each([
 
 test('errors tell clients of their request, not of a config', () => {
   const { message } = httpErrorOf(
-    new UserError({ message: `${showLess} or raise model.contextTokens or model.maxTokens` }),
+    new UserError({ message: `${shortenPrompt} or raise model.contextTokens or model.maxTokens` }),
   );
   expect(message).toBe('shorten the prompt or raise --context-tokens of the server or max_tokens');
 });

@@ -4,7 +4,7 @@ import {
   type ChatMessage,
   type Completion,
   type ReplyFault,
-  showLess,
+  shortenPrompt,
   type Usage,
 } from '../language-model.js';
 import { checkUsage, mostTokensOf, replyFaults, silenceWarning } from '../reply-faults.js';
@@ -122,7 +122,7 @@ function withReasoning(usage: Usage, { text, reasoning }: Reply, uncounted: numb
 
 export const contextRemedy = (contextTokens: number) =>
   `(requested context window: ${contextTokens}; the model's own may be smaller). ` +
-  `Raise model.contextTokens if it is set, or ${showLess}`;
+  `Raise model.contextTokens if it is set, or ${shortenPrompt}`;
 
 /** Tokens allowed per boundary between texts: tokens may merge there, and a template may add some to each message. */
 const seam = 8;

@@ -10,6 +10,7 @@ import {
   type LanguageModel,
   lowestLimit,
   type ModelErrorKind,
+  shortenPrompt,
 } from '../language-model.js';
 import { withoutSecrets } from '../secrets.js';
 import type { OpenAIConfig } from '../settings.js';
@@ -213,7 +214,7 @@ function hintFor(
       return hasImages ? 'the request contains pictures: check that the model can read them' : undefined;
     }
     case 'too-long':
-      return 'shorten the prompt (memory.tokens, memory.best, memory.recent; in a play, policy.historyTokens), lower model.maxTokens, or serve the model with a larger context';
+      return `${shortenPrompt}, lower model.maxTokens, or serve the model with a larger context`;
     case 'authentication':
       if (/can only afford|fewer max_tokens/.test(message)) return 'lower model.maxTokens, or add credit';
       return /quota|credit|balance|billing/i.test(message)

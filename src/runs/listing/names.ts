@@ -111,8 +111,8 @@ function runsMatching(
 }
 
 /**
- * Paths of the runs, directories of runs and training runs that match a name or pattern. The runs directory, the folder
- * of training runs, and their parents don't match.
+ * Paths of the runs, directories of runs and training runs that match a name or pattern. Never matches the runs
+ * directory, the folder of training runs or a parent of either.
  * @throws UserError if nothing matches, or the name is ambiguous; the error suggests names
  */
 export function findAll(name: string, places: RunPlaces): readonly string[] {

@@ -330,7 +330,7 @@ function resolveFinished(works: readonly Begun[]): void {
       });
 }
 
-/** Takes items from each lane in turn, so many jobs for one adapter don't delay the jobs for another. */
+/** Takes items from each lane in turn, so an adapter with many jobs doesn't delay the jobs of others. */
 export class TurnQueue<Lane, T> {
   /** Lanes with waiting items, the next one first. */
   readonly #lanes = new Map<Lane, T[]>();

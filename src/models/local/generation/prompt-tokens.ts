@@ -1,6 +1,6 @@
 /** Encodes the prompts of jobs, and rejects prompts that don't fit in the context. */
 import { setImmediate } from 'node:timers/promises';
-import { showLess } from '../../language-model.js';
+import { shortenPrompt } from '../../language-model.js';
 import type { ChatTokenizer } from '../tokens/tokenizer.js';
 import type { DecoderConfig } from '../weights/decoder-config.js';
 import type { GenerateJob } from './protocol.js';
@@ -34,7 +34,7 @@ export function promptReader(tokenizer: ChatTokenizer, contextTokens: number, co
   const tooLong = (count: string) =>
     new RequestError(
       `the prompt has ${count}, but the context only holds ${contextTokens} tokens, answer included: ` +
-        showLess +
+        shortenPrompt +
         (contextTokens < config.contextTokens ? ' or raise model.contextTokens' : ''),
       'too-long',
     );
