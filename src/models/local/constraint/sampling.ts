@@ -103,15 +103,21 @@ function penalise(logits: Float32Array, occurred: ReadonlySet<number>, penalty: 
   for (const id of occurred) logits[id] = logits[id]! > 0 ? logits[id]! / penalty : logits[id]! * penalty;
 }
 
+/** Reused by all calls: a new array per token would cost as much as a third of the exponentials. */
+let scratch = new Float64Array(0);
+
+/** exp((logit − largest) / temperature) per token. The result is overwritten by the next call. */
 function softmaxWeights(
   logits: Float32Array,
   ids: Int32Array | undefined,
   temperature: number,
   largest: number,
 ): Float64Array {
-  const weights = new Float64Array((ids ?? logits).length);
-  const chosen = ids === undefined ? logits : Float32Array.from(ids, (id) => logits[id]!);
-  for (let i = 0; i < weights.length; i++) weights[i] = Math.exp((chosen[i]! - largest) / temperature);
+  const { length } = ids ?? logits;
+  if (scratch.length < length) scratch = new Float64Array(length);
+  const weights = scratch.subarray(0, length);
+  for (let i = 0; i < length; i++)
+    weights[i] = Math.exp((logits[ids === undefined ? i : ids[i]!]! - largest) / temperature);
   return weights;
 }
 
