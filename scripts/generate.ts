@@ -6,9 +6,14 @@ import { numericKind } from '../finetune/rl/numeric/numeric-config.js';
 import { proposerKind } from '../finetune/rl/proposer/proposer-config.js';
 import { rlKind } from '../finetune/rl/rl-config.js';
 import { trainingKind } from '../finetune/train/train-config.js';
+import { askAgainSchema, observationSchema, systemSchema } from '../src/agents/prompts/prompted-agent.js';
 import { packageRoot } from '../src/base/package.js';
 import { experimentKind } from '../src/config/config.js';
 import { playKind } from '../src/play/play-config.js';
+import { criticCorrectionSchema } from '../src/prompting/context/critic-context.js';
+import { feedbackCorrectionSchema } from '../src/prompting/context/feedback.js';
+import { correctionContextSchema } from '../src/prompting/context/prompt-context.js';
+import { variablesOf } from '../src/prompting/templates/template-scope.js';
 import { jsonSchemaOf, type SchemaNode } from '../src/settings/schema.js';
 import { collectionKind } from '../src/studies/collection/collection-config.js';
 import { outputSchemas, schemaTable } from './output-schemas.js';
@@ -46,6 +51,31 @@ function ownOf(schema: z.ZodType, other: z.ZodType): SchemaNode {
   return { ...node, properties: Object.fromEntries(own) };
 }
 
+type Variable = ReturnType<typeof variablesOf>[number];
+
+const ofProposers = variablesOf(correctionContextSchema);
+const isShared = (one: Variable) => ofProposers.some((other) => JSON.stringify(other) === JSON.stringify(one));
+/** The variables of an agent's template; the parts of spaces belong to a partial. */
+const ofAgents = (schema: z.ZodType) =>
+  variablesOf(schema).filter(({ path }) => !/^environment\.(observation|action)\./.test(path));
+
+/** The folders of prompts with the markers in their README and the variables of their templates. */
+const prompts: readonly (readonly [folder: string, marker: string, variables: readonly Variable[]])[] = [
+  ['', 'variables', ofProposers],
+  ['critic/', 'variables', variablesOf(criticCorrectionSchema).filter((one) => !isShared(one))],
+  ['feedback/', 'variables', variablesOf(feedbackCorrectionSchema).filter((one) => !isShared(one))],
+  ['agents/', 'system', ofAgents(systemSchema)],
+  ['agents/', 'observation', ofAgents(observationSchema)],
+  ['agents/', 'ask-again', ofAgents(askAgainSchema)],
+];
+
+const variableTable = (variables: readonly Variable[]) =>
+  [
+    '| variable | type | meaning |',
+    '| --- | --- | --- |',
+    ...variables.map(({ path, type, description }) => `| \`${path}\` | ${type} | ${description} |`),
+  ].join('\n');
+
 function update(file: string, content: (current: string) => string): void {
   const path = join(packageRoot(), file);
   writeFileSync(path, content(existsSync(path) ? readFileSync(path, 'utf8') : ''));
@@ -54,6 +84,9 @@ function update(file: string, content: (current: string) => string): void {
 update('docs/json/README.md', (text) => withReference(text, schemaTable(outputSchemas()), 'schemas'));
 for (const [page, marker, reference] of references) {
   update(`docs/reference/${page}.md`, (text) => withReference(text, reference, marker));
+}
+for (const [folder, marker, variables] of prompts) {
+  update(`prompts/${folder}README.md`, (text) => withReference(text, variableTable(variables), marker));
 }
 if (existsSync(join(packageRoot(), 'README.md'))) {
   update('README.md', (text) => withReference(text, configSummary(experimentKind.json)));
