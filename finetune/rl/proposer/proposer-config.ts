@@ -1,4 +1,7 @@
 /** Config for training a proposer: a model that answers the prompts of optimization runs. */
+import { createHash } from 'node:crypto';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { z } from 'zod';
 import { type Problem, UserError } from '../../../src/base/errors.js';
 import { type Config, modulesOf } from '../../../src/config/config.js';
@@ -177,14 +180,29 @@ function unplayable({ demonstrations, evaluation, prompts, warmup }: Config): re
   return problems.filter((problem) => problem !== false);
 }
 
+/** One config per task, for training and evaluation. */
+function runsOf(config: ProposerConfig): readonly Config[] {
+  const { training, heldOut } = runPlans(config);
+  return [training, heldOut].flatMap((plan) => checkCollection(plan).map(({ config: run }) => run));
+}
+
 /** User modules that training depends on: environments, policies, rewards, prompt helpers. */
 export function modulePaths(config: ProposerConfig): readonly string[] {
-  const { training, heldOut } = runPlans(config);
-  const ofRuns = [training, heldOut].flatMap((plan) =>
-    checkCollection(plan).flatMap(({ config: run }) => modulesOf(run)),
-  );
+  const ofRuns = runsOf(config).flatMap(modulesOf);
   const ofRewards = termsOf(config.reward).flatMap((term) => (term.kind === 'module' ? [term.path] : []));
   return [...new Set([...ofRuns, ...ofRewards])];
+}
+
+/** Hash of the templates in the user's own prompt folders; undefined if there are none. */
+export function promptsHash(config: ProposerConfig): string | undefined {
+  const sets = new Set(runsOf(config).map(({ prompts }) => prompts.set));
+  const folders = [...sets].filter((set) => /[\\/]/.test(set)).toSorted();
+  if (folders.length === 0) return undefined;
+  const hash = createHash('sha256');
+  for (const folder of folders)
+    for (const name of readdirSync(folder, { encoding: 'utf8', recursive: true }).toSorted())
+      if (name.endsWith('.hbs')) hash.update(JSON.stringify([name, readFileSync(join(folder, name), 'utf8')]));
+  return hash.digest('hex');
 }
 
 interface RunSettings {

@@ -9,7 +9,7 @@ import type { Collection } from '../../../src/studies/collection/collection-conf
 import type { Sampler } from '../../engine/sampler.js';
 import type { Group, RlTask } from '../learning/episode.js';
 import type { ProposerConfig } from './proposer-config.js';
-import { configOf, heldOutRuns, runPlans } from './proposer-config.js';
+import { configOf, heldOutRuns, promptsHash, runPlans } from './proposer-config.js';
 import { episodeOfCandidate, type OpenedTerm, openReward, rewardsOf } from './reward.js';
 import {
   openRun,
@@ -46,7 +46,9 @@ export async function openProposerTask(config: ProposerConfig, env: Env): Promis
     baselines ??= playBaselines(config.baselines, configs, env);
     return baselines;
   };
+  const ownPrompts = promptsHash(config);
   return {
+    ...(ownPrompts !== undefined && { prompts: ownPrompts }),
     async play(sampler, starts, size, seed) {
       const groups: Group[] = [];
       const slots = await training.next(starts.length);

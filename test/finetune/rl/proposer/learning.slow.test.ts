@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { appendFileSync, cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { type OpenedLearning, openLearning, planLearning } from '../../../../finetune/rl/assemble.js';
@@ -6,6 +6,7 @@ import type { RlEvent } from '../../../../finetune/rl/events.js';
 import { learnOnline, type OnlineHooks } from '../../../../finetune/rl/online.js';
 import { loadLearningConfig } from '../../../../finetune/rl/rl-config.js';
 import { UserError } from '../../../../src/base/errors.js';
+import { packageRoot } from '../../../../src/base/package.js';
 import { temporaryDirectory } from '../../../support/temporary-directory.js';
 
 const written = {
@@ -152,6 +153,16 @@ describe('a proposer', () => {
     give('({ candidates }) => candidates.map(({ score }) => score ?? 0)');
     await learnt(folder, { changes, hooks: { stop: () => true } });
     give('({ candidates }) => candidates.map(({ score }) => -(score ?? 0))');
+    await expect(learnt(folder, { changes })).rejects.toThrow(/different settings/);
+  });
+
+  it('is told apart by what its own prompts contain', async () => {
+    const folder = temporaryDirectory();
+    const prompts = join(folder, 'prompts');
+    cpSync(join(packageRoot(), 'prompts', 'compact'), prompts, { recursive: true });
+    const changes = { experiment: { ...written.experiment, prompts: { set: './prompts' } }, updates: 2 };
+    await learnt(folder, { changes, hooks: { stop: () => true } });
+    appendFileSync(join(prompts, 'system.hbs'), '\nBe bold.');
     await expect(learnt(folder, { changes })).rejects.toThrow(/different settings/);
   });
 });
