@@ -54,7 +54,8 @@ function ownOf(schema: z.ZodType, other: z.ZodType): SchemaNode {
 type Variable = ReturnType<typeof variablesOf>[number];
 
 const ofProposers = variablesOf(correctionContextSchema);
-const isShared = (one: Variable) => ofProposers.some((other) => JSON.stringify(other) === JSON.stringify(one));
+const isShared = (one: Variable) =>
+  ofProposers.some((other) => JSON.stringify(other) === JSON.stringify(one));
 /** The variables of an agent's template; the parts of spaces belong to a partial. */
 const ofAgents = (schema: z.ZodType) =>
   variablesOf(schema).filter(({ path }) => !/^environment\.(observation|action)\./.test(path));

@@ -71,7 +71,8 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
   );
   const { damaged, damagedTrainings, numberOfRun, numberOfTraining, runs, trainings } = found;
   if (args.usage !== undefined) return printUsage(args.usage, found, args, context);
-  for (const name of damaged) note(`${name}: its manifest is damaged; see policyloop show ${name}`);
+  const inside = args.runsDir === common.runsDir.default ? '' : ` --runs-dir ${args.runsDir}`;
+  for (const name of damaged) note(`${name}: its manifest is damaged; see policyloop show ${name}${inside}`);
   for (const name of damagedTrainings) note(`${name}: its record is damaged; see policyloop show ${name}`);
   if (args.json) {
     const figures = runs.map((run): ListedRunFigures => {

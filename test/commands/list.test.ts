@@ -1,5 +1,5 @@
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { execute as listCommand } from '../../src/commands/list.js';
 import { runFiles } from '../../src/runs/reader.js';
@@ -82,5 +82,7 @@ describe('policyloop list', () => {
     const { rows, noted } = await list(cwd);
     expect(rows.map(([, name]) => name)).toEqual(['a']);
     expect(new Set(noted)).toEqual(new Set(['b: its manifest is damaged; see policyloop show b']));
+    const elsewhere = await list(join(cwd, '..'), join(basename(cwd), 'buffers'));
+    expect(elsewhere.noted[0]).toMatch(/see policyloop show b --runs-dir .*buffers$/);
   });
 });

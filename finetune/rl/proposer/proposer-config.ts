@@ -201,7 +201,8 @@ export function promptsHash(config: ProposerConfig): string | undefined {
   const hash = createHash('sha256');
   for (const folder of folders)
     for (const name of readdirSync(folder, { encoding: 'utf8', recursive: true }).toSorted())
-      if (name.endsWith('.hbs')) hash.update(JSON.stringify([name, readFileSync(join(folder, name), 'utf8')]));
+      if (name.endsWith('.hbs'))
+        hash.update(JSON.stringify([name, readFileSync(join(folder, name), 'utf8')]));
   return hash.digest('hex');
 }
 

@@ -252,7 +252,10 @@ export async function goOnTraining(
   if (status !== 'running' && status !== 'paused')
     throw new UserError({
       ...{ field: 'run', value: path, message: `this training run isn't running: it is ${status}` },
-      remedy: `resume it with ${command ?? 'the command that started it'}`,
+      remedy:
+        status === 'completed'
+          ? `policyloop show ${path} shows its result and how to use it`
+          : `resume it with ${command ?? 'the command that started it'}`,
     });
   refuseChanges(overrides);
   return goOn(path, json, context);

@@ -205,11 +205,14 @@ describe('list and show', () => {
     await expect(shown('damaged/one')).rejects.toThrow(/method/);
   });
 
-  it('what goes on with it is its own command, which resume names', async () => {
-    const args = { run: 'tuned/whole', runsDir: 'buffers', overrides: [], quiet: true, json: true };
+  it.each([
+    ['tuned/cut', /this training run isn't running[\s\S]*resume it with policyloop finetune rl /],
+    ['tuned/whole', /isn't running: it is completed[\s\S]*policyloop show .*whole shows its result/],
+  ])('resume refuses %s and says what to do', async (run, message) => {
+    const args = { run, runsDir: 'buffers', overrides: [], quiet: true, json: true };
     await expect(
       resumeCommand(args as unknown as Parameters<typeof resumeCommand>[0], recordingContext(place).context),
-    ).rejects.toThrow(/this training run isn't running[\s\S]*resume it with policyloop finetune rl /);
+    ).rejects.toThrow(message);
   });
 });
 
