@@ -157,9 +157,11 @@ function show(
       beginProgress(progress, metric, 'update');
       break;
     case 'step': {
-      const { reward, rssBytes, step, tokensPerSecond } = metric;
+      const { policyReturn, reward, rssBytes, step, tokensPerSecond } = metric;
+      // The mean of ranks never changes, and gains depend on earlier policies; the policies' own return shows progress.
+      const isRelative = measured === 'share of baselines beaten' && policyReturn !== undefined;
       progress.update(step, [
-        { text: `return ${formatNumber(reward, 3)}` },
+        { text: `return ${formatNumber(isRelative ? policyReturn : reward, 3)}` },
         ...(tokensPerSecond === undefined ? [] : [`${formatCompact(tokensPerSecond)} tok/s`]),
         formatBytes(rssBytes),
         ...timeLeft(secondsLeftOf(metrics)),
