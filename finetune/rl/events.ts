@@ -112,7 +112,8 @@ const watches: readonly Watch[] = [
   {
     alarm: 'entropy-collapse',
     check({ before, compares, now, solved }) {
-      const [first, last] = [meanOf(before, 'entropy'), meanOf(now, 'entropy')];
+      // The first update, because a policy can collapse within the first ten.
+      const [first, last] = [before[0]!.entropy, meanOf(now, 'entropy')];
       const teaches = compares && meanOf(now, 'flat') < 0.5;
       if (solved || teaches || first < 0.1 || last > 0.05 * first) return undefined;
       return {

@@ -12,6 +12,8 @@ export type Candidate =
   | (Evaluated & {
       readonly kind: 'evaluated';
       readonly text: string;
+      /** True if the run's history has the same parameters. */
+      readonly repeats?: boolean;
       /** Return of each episode. All candidates of a run and the best policy before them play the same episodes. */
       readonly returns: readonly number[];
     })
@@ -44,7 +46,9 @@ function valuesOf(group: CandidateGroup, term: OpenedTerm): readonly number[] {
     const given = term.give!(group);
     return withInvalid(candidates, (_, i) => given[i]!, term.invalid);
   }
-  const scores = candidates.flatMap((candidate) => (candidate.kind === 'evaluated' ? [candidate.score] : []));
+  const isNew = (candidate: Candidate): candidate is Readable =>
+    candidate.kind === 'evaluated' && candidate.repeats !== true;
+  const scores = candidates.filter(isNew).map(({ score }) => score);
   switch (term.kind) {
     case 'improvement': {
       const before = history.map(({ score }) => score);
@@ -55,6 +59,7 @@ function valuesOf(group: CandidateGroup, term: OpenedTerm): readonly number[] {
         candidates,
         (candidate) => (term.gainsOnly ? Math.max(0, gain(candidate)) : gain(candidate)),
         term.invalid,
+        isNew,
       );
     }
     case 'return': {
@@ -62,7 +67,7 @@ function valuesOf(group: CandidateGroup, term: OpenedTerm): readonly number[] {
       return withInvalid(candidates, (one) => Math.min(1, Math.max(0, share(one))), term.invalid);
     }
     case 'rank':
-      return withInvalid(candidates, ({ score }) => rankOf(score, scores), term.invalid);
+      return withInvalid(candidates, ({ score }) => rankOf(score, scores), term.invalid, isNew);
   }
 }
 
@@ -75,15 +80,19 @@ function rankOf(score: number, scores: readonly number[]): number {
 
 const spreadOf = (scores: readonly number[]) => (scores.length < 2 ? 0 : standardDeviation(scores));
 
-/** Unreadable replies get `invalid`, or the lowest reward of the group's readable replies if that is lower. */
+type Readable = Candidate & { readonly kind: 'evaluated' };
+
+/**
+ * Candidates that don't count get `invalid`, or the lowest reward of the others in the group if that is lower. For ranks
+ * and gains, a repetition doesn't count: a run asks again for it, and otherwise copying the best policy would rank high.
+ */
 function withInvalid(
   candidates: readonly Candidate[],
-  rewardOf: (candidate: Candidate & { readonly kind: 'evaluated' }, index: number) => number,
+  rewardOf: (candidate: Readable, index: number) => number,
   invalid: number,
+  counts = (candidate: Candidate): candidate is Readable => candidate.kind === 'evaluated',
 ): readonly number[] {
-  const values = candidates.map((candidate, i) =>
-    candidate.kind === 'evaluated' ? rewardOf(candidate, i) : undefined,
-  );
+  const values = candidates.map((candidate, i) => (counts(candidate) ? rewardOf(candidate, i) : undefined));
   const worst = smallest([invalid, ...values.filter((value) => value !== undefined)]);
   return values.map((value) => value ?? worst);
 }

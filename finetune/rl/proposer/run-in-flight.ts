@@ -110,7 +110,8 @@ export async function openRun(
             completed + 1,
             candidates.length,
           );
-          candidates.push({ kind: 'evaluated', text, parameters, returns, score });
+          const repeats = buffer.find(parameters) !== undefined;
+          candidates.push({ kind: 'evaluated', text, parameters, repeats, returns, score });
         }
       }
       return { history: [...buffer.entries], candidates, environment: environment.id };

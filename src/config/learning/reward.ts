@@ -2,11 +2,13 @@ import { z } from 'zod';
 import { isModulePath } from '../../modules/user-module.js';
 import { isMapping } from '../../settings/schema.js';
 
-const invalid = (fallback: number) =>
+const invalid = (fallback: number, of = 'an invalid reply') =>
   z
     .number()
     .default(fallback)
-    .describe('Reward of an invalid reply, capped at the lowest reward of a valid reply in its group');
+    .describe(`Reward of ${of}, capped at the lowest reward of the others in its group`);
+/** For rewards that compare with other policies. */
+const repeating = 'a reply that is invalid or repeats a policy of the history';
 const file = z.string().min(1).describe('Path of your own module').meta({ format: 'path' });
 
 const improvement = {
@@ -20,7 +22,7 @@ const improvement = {
       'Divisor of the improvement; `run`: the standard deviation of the returns in the memory or, if that is 0, in the group',
     ),
   gainsOnly: z.boolean().default(false).describe("Policies that don't improve on the best one earn 0"),
-  invalid: invalid(-1),
+  invalid: invalid(-1, repeating),
 };
 const scaledReturn = {
   kind: z.literal('return').describe('The mean return, scaled from `low` (0) to `high` (1) and clipped'),
@@ -32,7 +34,7 @@ const rank = {
   kind: z
     .literal('rank')
     .describe('Rank in the group, from 1/n (lowest of n returns) to 1 (highest); ties share their mean rank'),
-  invalid: invalid(0),
+  invalid: invalid(0, repeating),
 };
 const format = { kind: z.literal('format').describe('1 for a valid reply, otherwise 0') };
 const module = {

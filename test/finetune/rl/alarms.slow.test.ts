@@ -74,6 +74,14 @@ describe('alarms', () => {
     expect(alarms.find(({ alarm }) => alarm === 'entropy-collapse')!.remedy).toMatch(/learning rate|entropy/);
   });
 
+  it('collapse: within the first updates', () => {
+    const watch = new AlarmWatch(false);
+    const step = { flat: 1, reward: 9, lowest: 8, highest: 20, mismatch: 0, valid: 1, replyTokens: 2 };
+    const entropies = [0.62, 0.4, 0.04, ...Array.from({ length: 12 }, () => 0.02)];
+    const raised = entropies.map((entropy) => names(watch.step({ ...step, entropy })));
+    expect(raised.findIndex((alarms) => alarms.includes('entropy-collapse'))).toBe(11);
+  });
+
   it('mismatch: a sampler with other probabilities than the trainer', async () => {
     const noisy = changed(({ sequences }) => ({
       sequences: sequences.map((one) => ({ ...one, samplerLogp: one.samplerLogp.map((logp) => logp - 0.5) })),

@@ -68,6 +68,19 @@ describe('rank', () => {
   });
 });
 
+describe('a reply that repeats a policy of the history', () => {
+  const repeated = { ...scored(20), repeats: true };
+
+  it.each([
+    [{ kind: 'rank' }, [1, 0, 0.5]],
+    [{ kind: 'improvement', scale: 1 }, [5, -6, -6]],
+    [{ kind: 'improvement', scale: 1, gainsOnly: true }, [5, -1, 0]],
+    [{ kind: 'return', low: 0, high: 20 }, [0.75, 1, 0.2]],
+  ])('earns with %j only its return, if that is what counts', async (written, expected) => {
+    expect(await rewarded(written, group([scored(15), repeated, scored(4)]))).toEqual(expected);
+  });
+});
+
 describe('a reply that can’t be read', () => {
   it.each([
     [{ kind: 'improvement' }, -1],
