@@ -9,6 +9,7 @@ import { trainingKind } from '../finetune/train/train-config.js';
 import { askAgainSchema, observationSchema, systemSchema } from '../src/agents/prompts/prompted-agent.js';
 import { packageRoot } from '../src/base/package.js';
 import { experimentKind } from '../src/config/config.js';
+import { markdownTable, text } from '../src/format/table.js';
 import { playKind } from '../src/play/play-config.js';
 import { criticCorrectionSchema } from '../src/prompting/context/critic-context.js';
 import { feedbackCorrectionSchema } from '../src/prompting/context/feedback.js';
@@ -71,24 +72,24 @@ const prompts: readonly (readonly [folder: string, marker: string, variables: re
 ];
 
 const variableTable = (variables: readonly Variable[]) =>
-  [
-    '| variable | type | meaning |',
-    '| --- | --- | --- |',
-    ...variables.map(({ path, type, description }) => `| \`${path}\` | ${type} | ${description} |`),
-  ].join('\n');
+  markdownTable(variables, [
+    text('variable', ({ path }) => ({ text: path, code: true })),
+    text('type', ({ type }) => type),
+    text('meaning', ({ description }) => description),
+  ]);
 
 function update(file: string, content: (current: string) => string): void {
   const path = join(packageRoot(), file);
   writeFileSync(path, content(existsSync(path) ? readFileSync(path, 'utf8') : ''));
 }
 
-update('docs/json/README.md', (text) => withReference(text, schemaTable(outputSchemas()), 'schemas'));
+update('docs/json/README.md', (page) => withReference(page, schemaTable(outputSchemas()), 'schemas'));
 for (const [page, marker, reference] of references) {
-  update(`docs/reference/${page}.md`, (text) => withReference(text, reference, marker));
+  update(`docs/reference/${page}.md`, (page) => withReference(page, reference, marker));
 }
 for (const [folder, marker, variables] of prompts) {
-  update(`prompts/${folder}README.md`, (text) => withReference(text, variableTable(variables), marker));
+  update(`prompts/${folder}README.md`, (page) => withReference(page, variableTable(variables), marker));
 }
 if (existsSync(join(packageRoot(), 'README.md'))) {
-  update('README.md', (text) => withReference(text, configSummary(experimentKind.json)));
+  update('README.md', (page) => withReference(page, configSummary(experimentKind.json)));
 }
