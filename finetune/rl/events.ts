@@ -75,6 +75,7 @@ type Step = Pick<
   'flat' | 'reward' | 'lowest' | 'highest' | 'entropy' | 'mismatch' | 'valid' | 'replyTokens'
 >;
 
+/** Number of updates that most alarms consider. */
 const window = 10;
 
 interface Course {
@@ -88,6 +89,8 @@ interface Course {
 
 interface Watch {
   readonly alarm: RlAlarm['alarm'];
+  /** Number of the latest updates to consider; no alarm before as many updates. */
+  readonly updates: number;
   check(course: Course): Omit<RlAlarm, 'alarm'> | undefined;
 }
 
@@ -99,6 +102,7 @@ const percent = (share: number) => `${Math.round(100 * share)} %`;
 const watches: readonly Watch[] = [
   {
     alarm: 'no-variance',
+    updates: window,
     check({ compares, now, solved }) {
       const flat = meanOf(now, 'flat');
       if (!compares || flat < 0.9 || solved) return undefined;
@@ -111,8 +115,8 @@ const watches: readonly Watch[] = [
   },
   {
     alarm: 'entropy-collapse',
+    updates: 3, // an update of a large model takes minutes, and its policy can collapse within two
     check({ before, compares, now, solved }) {
-      // The first update, because a policy can collapse within the first ten.
       const [first, last] = [before[0]!.entropy, meanOf(now, 'entropy')];
       const teaches = compares && meanOf(now, 'flat') < 0.5;
       if (solved || teaches || first < 0.1 || last > 0.05 * first) return undefined;
@@ -124,6 +128,7 @@ const watches: readonly Watch[] = [
   },
   {
     alarm: 'mismatch',
+    updates: window,
     check({ now }) {
       const mismatch = meanOf(now, 'mismatch');
       if (mismatch < 0.01) return undefined;
@@ -136,6 +141,7 @@ const watches: readonly Watch[] = [
   },
   {
     alarm: 'format-loss',
+    updates: window,
     check({ before, now }) {
       const [first, last] = [meanOf(before, 'valid'), meanOf(now, 'valid')];
       if (last > 0.5 * first) return undefined;
@@ -152,6 +158,7 @@ const watches: readonly Watch[] = [
   },
   {
     alarm: 'length-drift',
+    updates: window,
     check({ before, now }) {
       const [first, last] = [meanOf(before, 'replyTokens'), meanOf(now, 'replyTokens')];
       const lengths = `replies average ${last.toFixed(1)} tokens, compared with ${first.toFixed(1)} at the start`;
@@ -189,13 +196,11 @@ export class AlarmWatch {
     this.#highest = Math.max(this.#highest, step.highest);
     if (this.#first.length < window) this.#first.push(step);
     this.#last = [...this.#last, step].slice(-window);
-    if (this.#last.length < window) return [];
-    const course = {
-      ...{ before: this.#first, now: this.#last },
-      ...{ solved: this.#isSolved(), compares: this.#compares },
-    };
-    return watches.flatMap(({ alarm, check }) => {
-      const found = check(course);
+    return watches.flatMap(({ alarm, check, updates }) => {
+      if (this.#last.length < updates) return [];
+      const now = this.#last.slice(-updates);
+      const solved = this.#isSolved(now);
+      const found = check({ before: this.#first, now, solved, compares: this.#compares });
       if (found === undefined) this.#raised.delete(alarm);
       if (found === undefined || this.#raised.has(alarm)) return [];
       this.#raised.add(alarm);
@@ -203,8 +208,8 @@ export class AlarmWatch {
     });
   }
 
-  #isSolved(): boolean {
+  #isSolved(now: readonly Step[]): boolean {
     const range = this.#highest - this.#lowest;
-    return range > 0 && meanOf(this.#last, 'reward') >= this.#highest - 0.05 * range;
+    return range > 0 && meanOf(now, 'reward') >= this.#highest - 0.05 * range;
   }
 }

@@ -185,11 +185,14 @@ export function wordsOf(config: LearningConfig) {
   if (!isProposer(config))
     return {
       measured: 'mean return',
+      relative: false,
       counted: 'held-out episode',
       played: 'episodes',
     } as const;
+  const relative = !isAbsolute(config.reward);
   return {
-    measured: isAbsolute(config.reward) ? 'mean reward' : 'share of baselines beaten',
+    measured: relative ? 'share of baselines beaten' : 'mean reward',
+    relative,
     counted: 'held-out run',
     played: 'answers',
   } as const;

@@ -149,7 +149,7 @@ function show(
   progress: Progress,
   metric: RlMetric,
   metrics: readonly RlMetric[],
-  { counted, measured }: ReturnType<typeof wordsOf>,
+  { counted, measured, relative }: ReturnType<typeof wordsOf>,
 ): void {
   switch (metric.kind) {
     case 'start':
@@ -159,9 +159,8 @@ function show(
     case 'step': {
       const { policyReturn, reward, rssBytes, step, tokensPerSecond } = metric;
       // The mean of ranks never changes, and gains depend on earlier policies; the policies' own return shows progress.
-      const isRelative = measured === 'share of baselines beaten' && policyReturn !== undefined;
       progress.update(step, [
-        { text: `return ${formatNumber(isRelative ? policyReturn : reward, 3)}` },
+        { text: `return ${formatNumber((relative ? policyReturn : undefined) ?? reward, 3)}` },
         ...(tokensPerSecond === undefined ? [] : [`${formatCompact(tokensPerSecond)} tok/s`]),
         formatBytes(rssBytes),
         ...timeLeft(secondsLeftOf(metrics)),
