@@ -83,13 +83,13 @@ function update(file: string, content: (current: string) => string): void {
   writeFileSync(path, content(existsSync(path) ? readFileSync(path, 'utf8') : ''));
 }
 
-update('docs/json/README.md', (page) => withReference(page, schemaTable(outputSchemas()), 'schemas'));
+update('docs/json/README.md', (current) => withReference(current, schemaTable(outputSchemas()), 'schemas'));
 for (const [page, marker, reference] of references) {
-  update(`docs/reference/${page}.md`, (page) => withReference(page, reference, marker));
+  update(`docs/reference/${page}.md`, (current) => withReference(current, reference, marker));
 }
 for (const [folder, marker, variables] of prompts) {
-  update(`prompts/${folder}README.md`, (page) => withReference(page, variableTable(variables), marker));
+  update(`prompts/${folder}README.md`, (current) => withReference(current, variableTable(variables), marker));
 }
 if (existsSync(join(packageRoot(), 'README.md'))) {
-  update('README.md', (page) => withReference(page, configSummary(experimentKind.json)));
+  update('README.md', (current) => withReference(current, configSummary(experimentKind.json)));
 }

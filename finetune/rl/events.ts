@@ -89,8 +89,8 @@ interface Course {
 
 interface Watch {
   readonly alarm: RlAlarm['alarm'];
-  /** Number of the latest updates to consider; no alarm before as many updates. */
-  readonly updates: number;
+  /** Number of the latest updates to consider; the alarm can't come earlier. Default: `window`. */
+  readonly updates?: number;
   check(course: Course): Omit<RlAlarm, 'alarm'> | undefined;
 }
 
@@ -102,7 +102,6 @@ const percent = (share: number) => `${Math.round(100 * share)} %`;
 const watches: readonly Watch[] = [
   {
     alarm: 'no-variance',
-    updates: window,
     check({ compares, now, solved }) {
       const flat = meanOf(now, 'flat');
       if (!compares || flat < 0.9 || solved) return undefined;
@@ -128,7 +127,6 @@ const watches: readonly Watch[] = [
   },
   {
     alarm: 'mismatch',
-    updates: window,
     check({ now }) {
       const mismatch = meanOf(now, 'mismatch');
       if (mismatch < 0.01) return undefined;
@@ -141,7 +139,6 @@ const watches: readonly Watch[] = [
   },
   {
     alarm: 'format-loss',
-    updates: window,
     check({ before, now }) {
       const [first, last] = [meanOf(before, 'valid'), meanOf(now, 'valid')];
       if (last > 0.5 * first) return undefined;
@@ -158,7 +155,6 @@ const watches: readonly Watch[] = [
   },
   {
     alarm: 'length-drift',
-    updates: window,
     check({ before, now }) {
       const [first, last] = [meanOf(before, 'replyTokens'), meanOf(now, 'replyTokens')];
       const lengths = `replies average ${last.toFixed(1)} tokens, compared with ${first.toFixed(1)} at the start`;
@@ -196,7 +192,7 @@ export class AlarmWatch {
     this.#highest = Math.max(this.#highest, step.highest);
     if (this.#first.length < window) this.#first.push(step);
     this.#last = [...this.#last, step].slice(-window);
-    return watches.flatMap(({ alarm, check, updates }) => {
+    return watches.flatMap(({ alarm, check, updates = window }) => {
       if (this.#last.length < updates) return [];
       const now = this.#last.slice(-updates);
       const solved = this.#isSolved(now);

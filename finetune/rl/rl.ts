@@ -160,7 +160,7 @@ function show(
       const { policyReturn, reward, rssBytes, step, tokensPerSecond } = metric;
       // The mean of ranks never changes, and gains depend on earlier policies; the policies' own return shows progress.
       progress.update(step, [
-        { text: `return ${formatNumber((relative ? policyReturn : undefined) ?? reward, 3)}` },
+        { text: `return ${formatNumber(relative && policyReturn !== undefined ? policyReturn : reward, 3)}` },
         ...(tokensPerSecond === undefined ? [] : [`${formatCompact(tokensPerSecond)} tok/s`]),
         formatBytes(rssBytes),
         ...timeLeft(secondsLeftOf(metrics)),
