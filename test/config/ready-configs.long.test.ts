@@ -73,16 +73,6 @@ describe('the configs that come with the package', () => {
     expect(text).toContain(`policyloop run ${name}\n`);
   });
 
-  it.each(names)('%s: the overrides that its comments suggest work', (name) => {
-    const commands = [...textOf(name).matchAll(/policyloop run (\S+) (\S.*=.*)$/gm)];
-    for (const [, config, overrides] of commands) {
-      const file = config === '<any' ? 'acrobot-semantic' : config!;
-      expect(() =>
-        loadConfig({ file, overrides: overrides!.replace('config> ', '').split(' ') }),
-      ).not.toThrow();
-    }
-  });
-
   it.each(names)('%s turns into each control with one override', (name) => {
     const programs = name.startsWith('programs/');
     const fitting = baselineNames.filter(

@@ -68,6 +68,25 @@ export function blocksOf(page: string, markdown: string): readonly Block[] {
 
 export const readBlocks = (page: string) => blocksOf(page, readFileSync(join(root, page), 'utf8'));
 
+/** Configs whose comments have commands. */
+export const configs: readonly string[] = ['configs', 'examples'].flatMap((folder) =>
+  readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.yaml'))
+    .sort()
+    .map((name) => `${folder}/${name}`),
+);
+
+/** The commands in the comment at the top of a config, without what stands in brackets behind them. */
+export function commentBlock(config: string): Block {
+  const lines = readFileSync(join(root, config), 'utf8').matchAll(
+    /^# *(?:[\w ]+:|\d+\.)? +(policyloop .+?)(?: {3,}\(.*\))?$/gm,
+  );
+  const code = [...lines]
+    .map(([, command]) => command!.replace('<any config>', 'acrobot-semantic'))
+    .join('\n');
+  return { page: config, line: 1, language: 'sh', code, first: [], words: new Map(), endless: false };
+}
+
 /** Languages whose blocks are commands of a shell. */
 export const isShell = ({ language }: Block) => ['sh', 'bash', 'shell', 'console'].includes(language);
 

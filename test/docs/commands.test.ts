@@ -1,15 +1,21 @@
-/** What the README and `docs/` tell a reader to type is there: commands, options, configs and their keys. */
+/** What the README, `docs/` and the comments of configs tell a reader to type is there: commands, options, configs and their keys. */
 import { readFileSync } from 'node:fs';
-import { basename, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { rlKind } from '../../finetune/rl/kinds/kind.js';
+import { loadTrainConfig } from '../../finetune/train/train-config.js';
 import { overridesApart } from '../../src/base/overrides-apart.js';
 import { commands, declaredOptions, namedCommand } from '../../src/commands.js';
 import { type ConfigKindName, isLearningConfig, openConfig } from '../../src/config/file.js';
 import { loadConfig } from '../../src/config/load.js';
+import { loadPlayConfig } from '../../src/play/play-config.js';
+import { loadCollection } from '../../src/studies/collection/collection-config.js';
 import {
   type Block,
   blocksOf,
   commandsOf,
+  commentBlock,
+  configs,
   isShell,
   pages,
   policyloopWords,
@@ -29,26 +35,38 @@ const kindOf: Readonly<Record<string, ConfigKindName>> = {
 const reader = (files: ReadonlyMap<string, string>) => (path: string) =>
   files.get(basename(path)) ?? readFileSync(path, 'utf8');
 
-function checkConfig(
+/** Loaders read what is on the disk; of a file that the page has its reader write, `openConfig` checks the keys. */
+const loaders = {
+  agents: loadPlayConfig,
+  collection: loadCollection,
+  training: loadTrainConfig,
+  rl: async (config: string, overrides: readonly string[], cwd: string) =>
+    (await rlKind(config, overrides, cwd)).load(config, overrides, cwd),
+};
+
+async function checkConfig(
   name: string,
   config: string,
   overrides: readonly string[],
   files: ReadonlyMap<string, string>,
+  cwd: string,
 ) {
-  const options = { cwd: '/page', readFile: reader(files) };
   // A shell finds files by it.
   if (config.includes('*')) return;
-  const kind = kindOf[name] ?? 'experiment';
-  if (kind !== 'experiment' || (name === 'check' && isLearningConfig(config, root)))
-    openConfig(kind, config, options);
+  const options = { cwd, readFile: reader(files) };
+  const kind = name === 'check' && isLearningConfig(config, root) ? 'rl' : (kindOf[name] ?? 'experiment');
   // Those of a sweep, and of `models compare`, are lists: a run for each value.
-  else loadConfig({ file: config, overrides: /^(sweep|compare)$/.test(name) ? [] : overrides, ...options });
+  if (kind === 'experiment')
+    loadConfig({ file: config, overrides: /^(sweep|compare)$/.test(name) ? [] : overrides, ...options });
+  else if (files.has(basename(config))) openConfig(kind, config, options);
+  else await loaders[kind](config, overrides, cwd);
 }
 
 /** What is wrong with a command line, as its reader would see it; undefined where nothing is. */
 async function problemOf(
   given: readonly string[],
   files: ReadonlyMap<string, string>,
+  cwd: string,
 ): Promise<string | undefined> {
   if (given[0]?.startsWith('-') || given[0] === 'completion') return undefined;
   const named = namedCommand(given)?.command;
@@ -79,7 +97,8 @@ async function problemOf(
         ? free.slice(1, 2)
         : listed.slice(0, ends === -1 ? undefined : ends);
   try {
-    for (const config of configs) checkConfig(name === 'export' ? free[0]! : name, config, overrides, files);
+    for (const config of configs)
+      await checkConfig(name === 'export' ? free[0]! : name, config, overrides, files, cwd);
   } catch (error) {
     return (error as Error).message;
   }
@@ -93,7 +112,7 @@ function npmProblem(command: string): string | undefined {
   return script === undefined || script in scripts ? undefined : `no script ${script}`;
 }
 
-async function problemsIn(blocks: readonly Block[]): Promise<readonly string[]> {
+async function problemsIn(blocks: readonly Block[], cwd = '/page'): Promise<readonly string[]> {
   const files = new Map(
     blocks.flatMap(({ file, code }) => (file === undefined ? [] : [[file, code] as const])),
   );
@@ -101,7 +120,7 @@ async function problemsIn(blocks: readonly Block[]): Promise<readonly string[]> 
   for (const block of blocks.filter(isShell)) {
     for (const command of [...block.first, ...commandsOf(block)]) {
       const words = policyloopWords(command);
-      const problem = words === undefined ? npmProblem(command) : await problemOf(words, files);
+      const problem = words === undefined ? npmProblem(command) : await problemOf(words, files, cwd);
       if (problem !== undefined) problems.push(`${block.page}:${block.line} ${command}: ${problem}`);
     }
   }
@@ -111,6 +130,13 @@ async function problemsIn(blocks: readonly Block[]): Promise<readonly string[]> 
 describe('what a reader pastes', () => {
   it.each(pages)('is there: %s', async (page) => {
     expect(await problemsIn(readBlocks(page))).toEqual([]);
+  });
+
+  it.each(configs)('is there: the comment of %s', async (config) => {
+    const block = commentBlock(config);
+    // Tasks of an example aren't run by themselves.
+    expect(block.code === '').toBe(config.includes('tasks/'));
+    expect(await problemsIn([block], join(root, dirname(config)))).toEqual([]);
   });
 
   it('says why, where it is not run', () => {
@@ -133,6 +159,7 @@ describe('what a reader pastes', () => {
       'policyloop run a.yaml iteratoins=3',
       'policyloop show latest --iteratoin 3',
       'policyloop finetune merge',
+      'policyloop finetune rl bandit updatse=3',
       'npm run tset',
       '```',
     ].join('\n');
@@ -143,6 +170,7 @@ describe('what a reader pastes', () => {
       'p.md:8 policyloop run a.yaml iteratoins=3',
       'p.md:8 policyloop show latest --iteratoin 3',
       'p.md:8 policyloop finetune merge',
+      'p.md:8 policyloop finetune rl bandit updatse=3',
       'p.md:8 npm run tset',
     ]);
     expect(() => blocksOf('p.md', '<!-- not-run: x -->\n```sh\nls\n```\n')).toThrow('no mark');

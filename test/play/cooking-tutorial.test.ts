@@ -1,10 +1,7 @@
 /** The tutorial as configs: games, imitation, reinforcement. */
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { loadRlConfig } from '../../finetune/rl/rl-config.js';
 import { loadTrainConfig } from '../../finetune/train/train-config.js';
-import { packageRoot } from '../../src/base/package.js';
 import { makeEnvironment } from '../../src/environments/catalogue/open.js';
 import { loadPlayConfig } from '../../src/play/play-config.js';
 
@@ -40,19 +37,4 @@ it('imitation and reinforcement meet the games, the words and the history of the
   const scratch = loadTrainConfig('cooking-scratch', ['dataset=./none']);
   expect(scratch).toMatchObject({ method: { kind: 'scratch' }, packing: 'conversations' });
   expect(scratch.model).toMatch(/tiny-words$/);
-});
-
-it('the commands in the comments of its configs are accepted; one is the original’s PPO', () => {
-  const lines = readFileSync(join(packageRoot(), 'configs', 'rl', 'cooking-rl.yaml'), 'utf8').matchAll(
-    /^# (\w+): +policyloop finetune rl cooking-rl (.+)$/gm,
-  );
-  const loaded = [...lines].map(([, name, args]) => {
-    const words = args!.match(/'[^']*'|\S+/g)!.map((word) => word.replaceAll("'", ''));
-    const overrides = words.filter((word) => !word.startsWith('model='));
-    return [name, loadRlConfig('cooking-rl', overrides).objective] as const;
-  });
-  expect(loaded).toEqual([
-    ['Run', expect.objectContaining({ kind: 'grpo' })],
-    ['Tutorial', expect.objectContaining({ kind: 'ppo', discount: 1, lambda: 0.95, kl: 0.2 })],
-  ]);
 });
