@@ -1,11 +1,12 @@
 /** Forecasts a training run: estimates its memory, and extrapolates its tokens and duration from trial updates. */
 import { UserError } from '../../src/base/errors.js';
+import { machineMemory } from '../../src/base/machine-memory.js';
 import { formatBytes, formatCompact, formatDuration } from '../../src/format/numbers.js';
 import { deriveSeeds } from '../../src/random/generator.js';
 import { largest } from '../../src/statistics/descriptive.js';
 import { exampleLength } from '../engine/batch.js';
 import { freshState } from '../engine/checkpoint.js';
-import { estimateMemory, type MemoryEstimate, machineMemory } from '../train/memory-estimate.js';
+import { estimateMemory, type MemoryEstimate } from '../train/memory-estimate.js';
 import { type OpenedLearning, openLearning, type PlannedLearning } from './assemble.js';
 import type { Group } from './learning/episode.js';
 import { playAndLearn } from './online.js';

@@ -1,8 +1,6 @@
 /** Estimates the peak memory of training. Its factors are fitted to measured peaks, to within 20 %. */
-import { readFileSync } from 'node:fs';
-import { totalmem } from 'node:os';
-import process from 'node:process';
 import { UserError } from '../../src/base/errors.js';
+import type { MachineMemory } from '../../src/base/machine-memory.js';
 import { formatBytes } from '../../src/format/numbers.js';
 import { decoderTensors } from '../../src/models/local/graph/parameters.js';
 import type { DecoderConfig } from '../../src/models/local/weights/decoder-config.js';
@@ -136,34 +134,6 @@ function parameterBytes(config: DecoderConfig, trainable: Trainable, validated: 
   // An embedding's gradient is as large as the embedding; if tied, there is a second one for the head.
   const embedding = trainable.kind === 'all' ? (config.tied ? 2 : 1) * config.vocabulary * config.hidden : 0;
   return 4 * ((parameterCopies + (validated ? 1 : 0)) * count + embedding);
-}
-
-/** In bytes. */
-export interface MachineMemory {
-  readonly total: number;
-  readonly free: number;
-}
-
-/** Memory of this machine, or of the container if its limit is lower. */
-export function machineMemory(): MachineMemory {
-  const whole = totalmem();
-  const limit = process.constrainedMemory();
-  if (!(limit > 0 && limit < whole)) return { total: whole, free: process.availableMemory() };
-  // A container counts cached files as used memory, but the system frees them on demand.
-  return { total: limit, free: Math.min(limit, process.availableMemory() + cachedFiles()) };
-}
-
-/** Bytes of cached files in the container's control group; 0 if unknown. */
-function cachedFiles(): number {
-  try {
-    const text = readFileSync('/sys/fs/cgroup/memory.stat', 'utf8');
-    return ['inactive_file', 'active_file'].reduce(
-      (sum, name) => sum + Number(new RegExp(`^${name} (\\d+)$`, 'm').exec(text)?.[1] ?? 0),
-      0,
-    );
-  } catch {
-    return 0;
-  }
 }
 
 function remedyOf(

@@ -1,6 +1,7 @@
 /** Fine-tunes a model on conversations, and writes an adapter or a model. */
 import { mkdirSync } from 'node:fs';
 import path from 'node:path';
+import { machineMemory } from '../../src/base/machine-memory.js';
 import { chooseDevice, freeCores } from '../../src/models/local/engine/device.js';
 import { readDecoderConfig } from '../../src/models/local/families/hf-config.js';
 import { endTokens } from '../../src/models/local/generation/engine.js';
@@ -14,7 +15,7 @@ import type { TokenExample } from '../engine/batch.js';
 import { checkpointThreads } from '../engine/checkpoint.js';
 import { requireGradients } from '../engine/trainable.js';
 import { orOutOfMemory } from '../engine/training-session.js';
-import { estimateMemory, type MemoryEstimate, machineMemory, refuseImpossible } from './memory-estimate.js';
+import { estimateMemory, type MemoryEstimate, refuseImpossible } from './memory-estimate.js';
 import { firstParameters, type Method, refuseOtherModel, withOwnModules, writeResult } from './method.js';
 import { joinedExamples } from './packing.js';
 import { chosenSamples, openSamples } from './samples.js';

@@ -1,5 +1,6 @@
 /** `finetune train`: supervised training. */
 import type { CommandContext } from '../../src/base/context.js';
+import { machineMemory } from '../../src/base/machine-memory.js';
 import { formatBytes, formatCompact, plural } from '../../src/format/numbers.js';
 import type { Progress } from '../../src/format/progress.js';
 import { requireRuntime } from '../../src/models/local/engine/find-devices.js';
@@ -9,7 +10,7 @@ import type { Scalars } from '../../src/storage/tensorboard.js';
 import { datasetLineage } from '../dataset/lineage.js';
 import { readComparisons, readConversations } from '../dataset/read-dataset.js';
 import type { StepLoss } from '../engine/checkpoint.js';
-import { type MemoryEstimate, machineMemory } from './memory-estimate.js';
+import type { MemoryEstimate } from './memory-estimate.js';
 import { methodOf, servedAs } from './method.js';
 import { paceOf } from './pace.js';
 import {

@@ -1,6 +1,7 @@
 /** `finetune rl` for numeric policies. */
 import process from 'node:process';
 import type { CommandContext } from '../../../src/base/context.js';
+import { machineMemory } from '../../../src/base/machine-memory.js';
 import {
   formatBytes,
   formatCompact,
@@ -13,7 +14,6 @@ import { requireRuntime } from '../../../src/models/local/engine/find-devices.js
 import { secondsLeftOf } from '../../../src/runs/training/trainings.js';
 import { mean } from '../../../src/statistics/descriptive.js';
 import { playedLineage, type Training } from '../../dataset/lineage.js';
-import { machineMemory } from '../../train/memory-estimate.js';
 import {
   beginProgress,
   runTraining,

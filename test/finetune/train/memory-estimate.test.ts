@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import type { TokenExample } from '../../../finetune/engine/batch.js';
 import type { Trainable } from '../../../finetune/engine/trainable.js';
-import { estimateMemory, machineMemory, refuseImpossible } from '../../../finetune/train/memory-estimate.js';
+import { estimateMemory, refuseImpossible } from '../../../finetune/train/memory-estimate.js';
 import { shapes } from '../../../scripts/random-model.js';
+import { machineMemory } from '../../../src/base/machine-memory.js';
 import { parseDecoderConfig } from '../../../src/models/local/families/hf-config.js';
 import { type AdaptableModule, adaptableModules } from '../../../src/models/local/graph/adapter.js';
 import type { PackedMatrix, PackedWeights } from '../../../src/models/local/graph/packed-weights.js';

@@ -27,7 +27,7 @@ interface Watched {
   /** Rows and new tokens of each run so far. */
   readonly runs: { readonly rows: number; readonly tokens: number }[];
   /** @param most requests at the same time */
-  generator(most: number, memory?: number): TextGenerator;
+  generator(most: number, memory?: { readonly rows: number; readonly prompts: number }): TextGenerator;
   request(number: number, change?: Partial<GenerationRequest>): GenerationRequest;
 }
 
@@ -187,9 +187,32 @@ describe('a batch', () => {
     expect(await mostRows(model.generator(2))).toBe(4);
     const perToken = tokenBytes(cacheShape(readDecoderConfig(path)));
     const longest = Math.max(...requests.map(({ prompt, maxTokens }) => prompt.length + maxTokens));
-    expect(await mostRows(model.generator(8, 6 * longest * perToken))).toBe(6);
+    const rows = (tokens: number) => ({ rows: tokens * perToken, prompts: 2 ** 30 });
+    expect(await mostRows(model.generator(8, rows(6 * longest)))).toBe(6);
     // One that is too large by itself is met alone, its rows sharing the prompt.
-    expect(await mostRows(model.generator(8, perToken))).toBe(2);
+    expect(await mostRows(model.generator(8, rows(1)))).toBe(2);
+  });
+
+  it('reads only what is new in each turn of several games, as long as they fit into memory', async () => {
+    const model = await open(path);
+    const perToken = tokenBytes(cacheShape(readDecoderConfig(path)));
+    const { prompt: random } = model.request(20);
+    // The first two games are the same for two turns.
+    const played = [0, 1, 2, 3].map((game) => random.with(0, Math.max(1, game)).with(70, 10 + game));
+    const readBefore = async (tokens: number) => {
+      const generator = model.generator(4, { rows: 2 ** 29, prompts: tokens * perToken });
+      const turns: number[][] = [];
+      for (const length of [30, 60, 90, 120]) {
+        const requests = played.map((ids, game) =>
+          model.request(game, { prompt: ids.slice(0, length), conversation: 'all', readTogether: true }),
+        );
+        turns.push((await together(generator, requests)).map(({ cachedTokens }) => cachedTokens));
+      }
+      return turns;
+    };
+    const before = [30, 60, 90].map((length) => Array(4).fill(length));
+    expect((await readBefore(4 * 120)).slice(1)).toEqual(before);
+    expect((await readBefore(120)).slice(1)).not.toEqual(before);
   });
 
   it('goes on when one is aborted, and when one fails', async () => {

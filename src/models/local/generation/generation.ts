@@ -1,4 +1,5 @@
 import { append } from '../../../base/append.js';
+import { machineMemory } from '../../../base/machine-memory.js';
 import { largest } from '../../../statistics/descriptive.js';
 import type { AdapterInputs } from '../engine/adapter-inputs.js';
 import { cacheShape, type TokenCache, tiledStates, tokenBytes } from '../engine/key-value-cache.js';
@@ -31,8 +32,11 @@ function chunkLength(config: DecoderConfig, position: number): number {
   return Math.max(shortestChunk, Math.min(longestChunk, fitting));
 }
 
-/** Memory limit in bytes for the rows of a batch, and the same again for the cached prompts. */
+/** Memory limit in bytes for the rows of a batch. It doesn't depend on the machine, because it affects rounding. */
 const batchBytes = 2 ** 29;
+
+/** Memory limit in bytes for cached prompts. Games that outgrow it are read from their start again at each turn. */
+const promptBytes = () => Math.max(batchBytes, machineMemory().total / 4);
 
 /**
  * Generates answers. A prompt is prefilled once for all its candidates and cached for later requests. Requests are
@@ -58,13 +62,13 @@ export class TextGenerator {
   #joined = 0;
   #working = false;
 
-  /** `most`: maximum number of concurrent requests. `memory`: limit in bytes for rows, and again for cached prompts. */
+  /** `most`: maximum number of concurrent requests. `memory`: limits in bytes for rows and for cached prompts. */
   constructor(
     session: DecoderSession,
     config: DecoderConfig,
     bytes: TokenBytes,
     most = 1,
-    memory = batchBytes,
+    memory = { rows: batchBytes, prompts: promptBytes() },
   ) {
     this.#session = session;
     this.#config = config;
@@ -73,10 +77,11 @@ export class TextGenerator {
     this.#none = session.newCache();
     this.#rows = new CandidateRows(session, config);
     this.#most = this.#rows.canJoin ? most : 1;
-    this.#tokens = Math.floor(memory / tokenBytes(cacheShape(config)));
+    const tokensIn = (bytes: number) => Math.floor(bytes / tokenBytes(cacheShape(config)));
+    this.#tokens = tokensIn(memory.rows);
     this.#prompts = new PromptCaches(() => session.newCache(), {
       requests: this.#most,
-      tokens: this.#tokens,
+      tokens: tokensIn(memory.prompts),
       carries: this.#carries,
     });
   }

@@ -72,6 +72,7 @@ export class PromptCaches {
     held.kind = kind;
     held.asked = prompt.length;
     this.#prompts = [...this.#prompts.filter((one) => one !== held), held];
+    if (several) this.#fit();
     return held;
   }
 
@@ -99,13 +100,15 @@ export class PromptCaches {
   }
 
   #free(): TokenCache {
-    const { requests, tokens } = this.#limits;
-    const held = () => this.#prompts.reduce((sum, one) => sum + one.tokens.length, 0);
-    if (requests > 1) while (held() > tokens && this.#prompts.length > 1) this.#drop();
-    const isFull = this.#prompts.length >= Math.max(mostPrompts, 2 * requests);
+    const isFull = this.#prompts.length >= Math.max(mostPrompts, 2 * this.#limits.requests);
     const cache = isFull ? this.#drop().cache : (this.#spare.pop() ?? this.#newCache());
     cache.reset(1);
     return cache;
+  }
+
+  #fit(): void {
+    const held = () => this.#prompts.reduce((sum, one) => sum + one.tokens.length, 0);
+    while (held() > this.#limits.tokens && this.#prompts.length > 1) this.#drop();
   }
 
   #drop(): KindPrompt {
