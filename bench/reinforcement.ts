@@ -1,9 +1,9 @@
 /**
- * `node dist/bench/reinforcement.js [--model PATH] [--turns 5] [--directory DIRECTORY]`: the cost of a GRPO update on one
- * thread, 4 groups of 8 completions. With --model, the update trains a LoRA adapter on that model, a directory or a GGUF
- * file, in float32 and in int8. Without, it trains all weights of models of one million and 30 million parameters with
- * random weights, which are written to the directory. TRL does the same if POLICYLOOP_PYTHON has it. All take turns; the
- * table shows the best turn of each, by processor time.
+ * `node dist/bench/reinforcement.js [--model PATH] [--turns 5] [--prompts 4] [--directory DIRECTORY]`: the cost of a GRPO
+ * update on one thread, 8 completions of each prompt. With --model, the update trains a LoRA adapter on that model, a
+ * directory or a GGUF file, in float32 and in int8. Without, it trains all weights of models of one million and 30 million
+ * parameters with random weights, which are written to the directory. TRL does the same if POLICYLOOP_PYTHON has it. All
+ * stay in memory and take turns; the table shows the best turn of each, by processor time.
  */
 import { existsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -20,12 +20,13 @@ const { values: given } = parseArgs({
   options: {
     model: { type: 'string' },
     turns: { type: 'string', default: '5' },
+    prompts: { type: 'string', default: '4' },
     directory: { type: 'string', default: join(tmpdir(), 'policyloop-bench-rl-models') },
   },
 });
 const python = process.env.POLICYLOOP_PYTHON ?? 'python3';
 const words = 'the car is at 0.31 and moves at 1.2; name one of left, right and none, and say why';
-const prompts = ['a', 'b', 'c', 'd'].map((name) => `Task ${name}: ${words}.`);
+const prompts = Array.from({ length: Number(given.prompts) }, (_, i) => `Task ${i + 1}: ${words}.`);
 
 type Method = RlTask['method'];
 
