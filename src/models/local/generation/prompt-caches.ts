@@ -43,7 +43,6 @@ export class PromptCaches {
   readonly #limits: PromptLimits;
   /** Prompts in order of use, the least recently used first. */
   #prompts: KindPrompt[] = [];
-  readonly #spare: TokenCache[] = [];
 
   constructor(newCache: () => TokenCache, limits: PromptLimits) {
     this.#newCache = newCache;
@@ -76,9 +75,8 @@ export class PromptCaches {
     return held;
   }
 
-  /** Drops all prompts, but keeps their memory for reuse. */
   clear(): void {
-    while (this.#prompts.length > 0) this.#spare.push(this.#drop().cache);
+    while (this.#prompts.length > 0) this.#drop();
   }
 
   #cut(held: KindPrompt, common: number): KindPrompt {
@@ -101,7 +99,7 @@ export class PromptCaches {
 
   #free(): TokenCache {
     const isFull = this.#prompts.length >= Math.max(mostPrompts, 2 * this.#limits.requests);
-    const cache = isFull ? this.#drop().cache : (this.#spare.pop() ?? this.#newCache());
+    const cache = isFull ? this.#drop().cache : this.#newCache();
     cache.reset(1);
     return cache;
   }
