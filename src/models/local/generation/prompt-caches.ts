@@ -76,7 +76,8 @@ export class PromptCaches {
   }
 
   clear(): void {
-    while (this.#prompts.length > 0) this.#drop();
+    // A device frees the memory of a cache that has no rows.
+    while (this.#prompts.length > 0) this.#drop().cache.reset(0);
   }
 
   #cut(held: KindPrompt, common: number): KindPrompt {
