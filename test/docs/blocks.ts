@@ -76,7 +76,7 @@ export const configs: readonly string[] = ['configs', 'examples'].flatMap((folde
     .map((name) => `${folder}/${name}`),
 );
 
-/** The commands in the comment at the top of a config, without what stands in brackets behind them. */
+/** The commands in the comment at the top of a config, without the remarks in parentheses after them. */
 export function commentBlock(config: string): Block {
   const lines = readFileSync(join(root, config), 'utf8').matchAll(
     /^# *(?:[\w ]+:|\d+\.)? +(policyloop .+?)(?: {3,}\(.*\))?$/gm,

@@ -1,4 +1,4 @@
-/** What the README, `docs/` and the comments of configs tell a reader to type is there: commands, options, configs and their keys. */
+/** Commands in the README, in `docs/` and in the comments of configs exist, with their options, configs and keys. */
 import { readFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -35,7 +35,7 @@ const kindOf: Readonly<Record<string, ConfigKindName>> = {
 const reader = (files: ReadonlyMap<string, string>) => (path: string) =>
   files.get(basename(path)) ?? readFileSync(path, 'utf8');
 
-/** Loaders read what is on the disk; of a file that the page has its reader write, `openConfig` checks the keys. */
+/** Loaders read from the disk. Of files that a page asks its reader to write, `openConfig` checks only the keys. */
 const loaders = {
   agents: loadPlayConfig,
   collection: loadCollection,

@@ -4,6 +4,7 @@ import { loadRlConfig } from '../../finetune/rl/rl-config.js';
 import { loadTrainConfig } from '../../finetune/train/train-config.js';
 import { makeEnvironment } from '../../src/environments/catalogue/open.js';
 import { loadPlayConfig } from '../../src/play/play-config.js';
+import { commandsOf, commentBlock, policyloopWords } from '../docs/blocks.js';
 
 const games = loadPlayConfig('cooking-gold').config;
 
@@ -37,4 +38,15 @@ it('imitation and reinforcement meet the games, the words and the history of the
   const scratch = loadTrainConfig('cooking-scratch', ['dataset=./none']);
   expect(scratch).toMatchObject({ method: { kind: 'scratch' }, packing: 'conversations' });
   expect(scratch.model).toMatch(/tiny-words$/);
+});
+
+it('the commands in the comment of rl/cooking-rl are GRPO and the original’s PPO', () => {
+  const objectives = commandsOf(commentBlock('configs/rl/cooking-rl.yaml')).map((command) => {
+    const [, , config, ...overrides] = policyloopWords(command)!;
+    return loadRlConfig(config!, overrides).objective;
+  });
+  expect(objectives).toEqual([
+    expect.objectContaining({ kind: 'grpo' }),
+    expect.objectContaining({ kind: 'ppo', discount: 1, lambda: 0.95, kl: 0.2 }),
+  ]);
 });
