@@ -1,9 +1,10 @@
 /**
- * `node dist/bench/reinforcement.js [--model PATH] [--turns 5] [--prompts 4] [--directory DIRECTORY]`: the cost of a GRPO
- * update on one thread, 8 completions of each prompt. With --model, the update trains a LoRA adapter on that model, a
+ * `node dist/bench/reinforcement.js [--model PATH] [--turns 5] [--prompts 4] [--game 8] [--directory DIRECTORY]`: the cost of
+ * a GRPO update on one thread, 8 completions of each prompt. With --model, the update trains a LoRA adapter on that model, a
  * directory or a GGUF file, in float32 and in int8. Without, it trains all weights of models of one million and 30 million
- * parameters with random weights, which are written to the directory. TRL does the same if POLICYLOOP_PYTHON has it. All
- * stay in memory and take turns; the table shows the best turn of each, by processor time.
+ * parameters with random weights, which are written to the directory. With --game, each prompt is a game of `text:cooking` of
+ * so many turns, and each reply has at most 8 tokens. TRL does the same if POLICYLOOP_PYTHON has it. All stay in memory and
+ * take turns; the table shows the best turn of each, by processor time.
  */
 import { existsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -12,7 +13,9 @@ import process from 'node:process';
 import { parseArgs } from 'node:util';
 import { writeRandomModel } from '../scripts/random-model.js';
 import { packageRoot } from '../src/base/package.js';
+import { textWorlds } from '../src/environments/text/worlds/worlds.js';
 import { terminalTable } from '../src/format/table.js';
+import { createGenerator } from '../src/random/generator.js';
 import { Contender } from './contender.js';
 import type { RlStepTime, RlTask } from './rl-step.js';
 
@@ -21,12 +24,28 @@ const { values: given } = parseArgs({
     model: { type: 'string' },
     turns: { type: 'string', default: '5' },
     prompts: { type: 'string', default: '4' },
+    game: { type: 'string' },
     directory: { type: 'string', default: join(tmpdir(), 'policyloop-bench-rl-models') },
   },
 });
 const python = process.env.POLICYLOOP_PYTHON ?? 'python3';
 const words = 'the car is at 0.31 and moves at 1.2; name one of left, right and none, and say why';
-const prompts = Array.from({ length: Number(given.prompts) }, (_, i) => `Task ${i + 1}: ${words}.`);
+const prompts = Array.from({ length: Number(given.prompts) }, (_, i) => [`Task ${i + 1}: ${words}.`]);
+
+/** What the world says in games that are won along their gold paths. */
+function cookingGames(count: number, turns: number): string[][] {
+  const cooking = textWorlds.find(({ name }) => name === 'cooking')!;
+  const games: string[][] = [];
+  for (let seed = 0; games.length < count; seed++) {
+    const game = cooking.game({ rooms: 3, ingredients: 2, distractors: 2 }, createGenerator(seed));
+    const said = [game.start(), ...game.gold!.map((command) => game.step(command).text)];
+    if (said.length >= turns) games.push(said.slice(0, turns));
+    else if (seed === 1000) throw new Error(`--game ${turns}: games of cooking are shorter`);
+  }
+  return games;
+}
+
+const games = given.game === undefined ? prompts : cookingGames(prompts.length, Number(given.game));
 
 type Method = RlTask['method'];
 
@@ -50,7 +69,7 @@ const comparisons =
     : [
         {
           model: given.model,
-          completion: 32,
+          completion: given.game === undefined ? 32 : 8,
           methods: { policyloop: lora('float32'), 'policyloop, int8': lora('int8') },
         },
       ];
@@ -61,7 +80,7 @@ async function measure({
   methods,
 }: Comparison): Promise<Map<string, readonly RlStepTime[]>> {
   const task = (method: Method) =>
-    JSON.stringify({ model, method, threads: 1, groupSize: 8, completion, prompts } satisfies RlTask);
+    JSON.stringify({ model, method, threads: 1, groupSize: 8, completion, games } satisfies RlTask);
   const ours = join(import.meta.dirname, 'rl-step.js');
   const trl = join(packageRoot(), 'bench', 'trl-grpo.py');
   const contenders = Object.entries(methods).map(

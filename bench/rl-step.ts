@@ -12,6 +12,7 @@ import { openLearning, planLearning } from '../finetune/rl/assemble.js';
 import type { Episode } from '../finetune/rl/learning/episode.js';
 import { learnOnline } from '../finetune/rl/online.js';
 import { rlKind } from '../finetune/rl/rl-config.js';
+import type { Exchange } from '../src/agents/speaker.js';
 import { deriveSeeds } from '../src/random/generator.js';
 import { parseSettings } from '../src/settings/settings.js';
 
@@ -39,12 +40,12 @@ export interface RlTask {
   readonly groupSize: number;
   /** Maximum tokens per completion. */
   readonly completion: number;
-  /** One prompt per group. */
-  readonly prompts: readonly string[];
+  /** For each group, the user's messages; the model replies to each, and the last reply is trained. */
+  readonly games: readonly (readonly string[])[];
 }
 
-const { model, method, threads, groupSize, completion, prompts } = JSON.parse(process.argv[2]!) as RlTask;
-const groups = prompts.length;
+const { model, method, threads, groupSize, completion, games } = JSON.parse(process.argv[2]!) as RlTask;
+const groups = games.length;
 
 const config = parseSettings(rlKind, {
   ...{ model, method, environment: 'bandit', objective: { kind: 'grpo' } },
@@ -68,16 +69,27 @@ function episodeOf({ ids, logp, promptIds }: SampledReply): Episode {
   return { ...one, states: [''], truncated: false, tokens: ids.length };
 }
 
-async function sample(sampler: Sampler, seed: number): Promise<readonly (readonly Episode[])[]> {
+interface Sampled {
+  readonly groups: readonly (readonly Episode[])[];
+  readonly tokens: number;
+}
+
+async function sample(sampler: Sampler, seed: number): Promise<Sampled> {
   const seeds = deriveSeeds(seed, [], groups * groupSize);
-  const replies = await sampler.reply(
-    seeds.map((own, game) => ({
-      ...{ system: '', before: [], whole: true, choices: undefined, turn: 0 },
-      ...{ message: prompts[Math.floor(game / groupSize)]!, seed: own, game },
-    })),
-  );
-  const played = replies.map(episodeOf);
-  return prompts.map((_, group) => played.slice(group * groupSize, (group + 1) * groupSize));
+  const before = seeds.map((): Exchange<SampledReply>[] => []);
+  for (let turn = 0; turn < games[0]!.length; turn++) {
+    const conversations = seeds.map((own, game) => ({
+      ...{ system: '', before: before[game]!, whole: true, choices: undefined, turn },
+      ...{ message: games[Math.floor(game / groupSize)]![turn]!, seed: own, game },
+    }));
+    for (const [game, reply] of (await sampler.reply(conversations)).entries())
+      before[game]!.push({ message: conversations[game]!.message, reply });
+  }
+  const played = before.map((exchanges) => episodeOf(exchanges.at(-1)!.reply));
+  return {
+    groups: games.map((_, group) => played.slice(group * groupSize, (group + 1) * groupSize)),
+    tokens: before.flat().reduce((sum, { reply }) => sum + reply.ids.length, 0),
+  };
 }
 
 const asked = createInterface({ input: process.stdin })[Symbol.asyncIterator]();
@@ -85,7 +97,7 @@ const clock = () => {
   const { user, system } = process.cpuUsage();
   return (user + system) / 1e6;
 };
-let [began, updating, trainedTokens, samplingSeconds] = [0, 0, 0, 0];
+let [began, updating, sampledTokens, trainedTokens, samplingSeconds] = [0, 0, 0, 0, 0];
 const training = {
   ...learning.sessions.training,
   async run(...given: Parameters<typeof learning.sessions.training.run>) {
@@ -112,11 +124,12 @@ await learnOnline(
         [began, updating] = [clock(), 0];
         const played = await sample(sampler, seed);
         samplingSeconds = clock() - began;
-        trainedTokens = played
+        sampledTokens = played.tokens;
+        trainedTokens = played.groups
           .flat()
           .flatMap(({ sequences }) => sequences)
           .reduce((sum, { completionIds, promptIds }) => sum + completionIds.length + promptIds.length, 0);
-        return played;
+        return played.groups;
       },
     },
   },
@@ -125,7 +138,7 @@ await learnOnline(
       if (event.kind !== 'step') return;
       const answer: RlStepTime = {
         seconds: clock() - began,
-        ...{ samplingSeconds, updateSeconds: updating, trainedTokens, sampledTokens: event.sampledTokens },
+        ...{ samplingSeconds, updateSeconds: updating, trainedTokens, sampledTokens },
         peakGB: process.resourceUsage().maxRSS / 1e6,
       };
       process.stdout.write(`${JSON.stringify(answer)}\n`);

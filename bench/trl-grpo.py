@@ -21,7 +21,8 @@ except ImportError:
     sys.exit(3)
 
 task = json.loads(sys.argv[1])
-prompts, size = task["prompts"], task["groupSize"]
+games, size = task["games"], task["groupSize"]
+later = {game[0]: game[1:] for game in games}
 torch.set_num_threads(task["threads"])
 source, quantized = {}, {}
 directory = task["model"]
@@ -37,12 +38,11 @@ if task["method"]["kind"] == "lora":
     from peft import LoraConfig
 
     adapter = LoraConfig(r=16, lora_alpha=32, target_modules="all-linear", task_type="CAUSAL_LM")
-rows = [[{"role": "user", "content": text}] for text in prompts] * 64
+rows = [[{"role": "user", "content": game[0]}] for game in games] * 64
 seen = {}
 
 
 def even(completion_ids, **_):
-    seen["sampled"] = sum(len(ids) for ids in completion_ids)
     return [sum(i % 2 == 0 for i in ids) / max(1, len(ids)) for ids in completion_ids]
 
 
@@ -65,9 +65,20 @@ class Asked(TrainerCallback):
 
 
 class Timed(GRPOTrainer):
-    def _generate(self, *args, **kwargs):
+    def _generate(self, prompts):
+        """Each turn reads the whole conversation, as in TRL's loop of tool calls; the last reply is trained."""
         began = time.process_time()
-        result = super()._generate(*args, **kwargs)
+        turns = [later[prompt[0]["content"]] for prompt in prompts]
+        result = super()._generate(prompts)
+        seen["sampled"] = sum(len(ids) for ids in result[1])
+        for turn in range(len(games[0]) - 1):
+            replies = tokenizer.batch_decode(result[1], skip_special_tokens=True)
+            prompts = [
+                [*prompt, {"role": "assistant", "content": reply}, {"role": "user", "content": messages[turn]}]
+                for prompt, reply, messages in zip(prompts, replies, turns)
+            ]
+            result = super()._generate(prompts)
+            seen["sampled"] += sum(len(ids) for ids in result[1])
         seen["sampling"] += time.process_time() - began
         seen["prompt"] = sum(len(ids) for ids in result[0])
         return result
@@ -93,7 +104,7 @@ with tempfile.TemporaryDirectory() as folder:
             use_cpu=True,
             bf16=False,
             gradient_checkpointing=False,
-            per_device_train_batch_size=len(prompts) * size,
+            per_device_train_batch_size=len(games) * size,
             num_generations=size,
             max_completion_length=task["completion"],
             learning_rate=1e-6,

@@ -2,12 +2,13 @@
 import { execFile } from 'node:child_process';
 import { accessSync, constants, existsSync, statfsSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { availableParallelism, cpus, freemem, totalmem } from 'node:os';
+import { availableParallelism, cpus } from 'node:os';
 import { dirname, resolve } from 'node:path';
 import { promisify, styleText } from 'node:util';
 import { childEnvironment } from '../base/child-environment.js';
 import type { CommandContext } from '../base/context.js';
 import { messageOf, UserError } from '../base/errors.js';
+import { machineMemory } from '../base/machine-memory.js';
 import { formatBytes, plural } from '../format/numbers.js';
 import { readHost } from '../models/hosted/ollama.js';
 import { findDevices } from '../models/local/engine/find-devices.js';
@@ -94,11 +95,12 @@ const leastMemory = 2 * 2 ** 30;
 
 function computer(): readonly Check[] {
   const model = cpus()[0]?.model.trim() ?? 'unknown model';
-  const memory = `${formatBytes(totalmem())}, ${formatBytes(freemem())} free`;
+  const { free, total } = machineMemory();
+  const memory = `${formatBytes(total)}, ${formatBytes(free)} free`;
   const remedy = 'local models need more; use a server on another machine (model.provider ollama or openai)';
   return [
     ok('processor', `${plural(availableParallelism(), 'thread')}, ${model}`),
-    totalmem() >= leastMemory ? ok('memory', memory) : problem('memory', memory, remedy),
+    total >= leastMemory ? ok('memory', memory) : problem('memory', memory, remedy),
   ];
 }
 

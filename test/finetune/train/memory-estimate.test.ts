@@ -3,7 +3,6 @@ import type { TokenExample } from '../../../finetune/engine/batch.js';
 import type { Trainable } from '../../../finetune/engine/trainable.js';
 import { estimateMemory, refuseImpossible } from '../../../finetune/train/memory-estimate.js';
 import { shapes } from '../../../scripts/random-model.js';
-import { machineMemory } from '../../../src/base/machine-memory.js';
 import { parseDecoderConfig } from '../../../src/models/local/families/hf-config.js';
 import { type AdaptableModule, adaptableModules } from '../../../src/models/local/graph/adapter.js';
 import type { PackedMatrix, PackedWeights } from '../../../src/models/local/graph/packed-weights.js';
@@ -103,11 +102,4 @@ it('only what can never fit is refused', () => {
   );
   // The weights are mapped from their file: the system can drop them.
   expect(() => refuseImpossible(needed, { total: 5 * 2 ** 30, free: 0 })).not.toThrow();
-});
-
-it('knows the memory of the machine', () => {
-  const { total, free } = machineMemory();
-  expect(total).toBeGreaterThan(2 ** 28);
-  expect(free).toBeGreaterThan(0);
-  expect(free).toBeLessThanOrEqual(total);
 });
