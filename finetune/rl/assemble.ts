@@ -174,6 +174,7 @@ function settingsOf(config: LearningConfig): OnlineSettings {
     evaluateEvery: config.evaluation.every,
     evaluationEpisodes: evaluationSize(config),
     checkpointEvery: config.checkpointEvery,
+    result: config.result,
   };
 }
 
@@ -187,6 +188,7 @@ function identityParts(config: LearningConfig, prompts: string | undefined): unk
     limits,
     model,
     output,
+    result,
     threads,
     ...rest
   } = config;

@@ -34,6 +34,8 @@ export interface OnlineSettings {
   readonly evaluateEvery: number;
   readonly evaluationEpisodes: number;
   readonly checkpointEvery: number;
+  /** Which weights are the result: those of the best evaluation, or the last ones. */
+  readonly result: 'best' | 'last';
 }
 
 export interface OnlineLearning {
@@ -69,7 +71,7 @@ export interface OnlineHooks {
 }
 
 export interface OnlineOutcome {
-  /** The parameters of the best evaluation. */
+  /** The parameters of the result. */
   readonly parameters: readonly Parameter[];
   readonly step: number;
   readonly ended: 'complete' | 'early' | 'interrupted';
@@ -122,11 +124,11 @@ export async function learnOnline(run: OnlineLearning, hooks: OnlineHooks = {}):
       writeCheckpoint(run.checkpoint, state, run.owner);
       hooks.onEvent?.({ kind: 'checkpoint', step: done() });
     }
-    if (isLast) return outcome(state, done() < settings.updates ? 'early' : 'complete', last, perUpdate);
-    if (interrupted) return outcome(state, 'interrupted', last, perUpdate);
+    if (isLast) break;
+    if (interrupted) return outcome(state, 'interrupted', last, settings);
   }
   last ??= await evaluate(run, state, hooks);
-  return outcome(state, done() < settings.updates ? 'early' : 'complete', last, perUpdate);
+  return outcome(state, done() < settings.updates ? 'early' : 'complete', last, settings);
 }
 
 export async function playAndLearn(
@@ -231,10 +233,11 @@ function outcome(
   state: TrainingState,
   ended: OnlineOutcome['ended'],
   last: Evaluated | undefined,
-  perUpdate: number,
+  { improvement, result }: OnlineSettings,
 ): OnlineOutcome {
-  const step = state.step / perUpdate;
-  return { parameters: bestParameters(state), step, ended, best: bestOf(state, perUpdate), last };
+  const perUpdate = stepsOf(improvement);
+  const parameters = result === 'last' ? state.parameters : bestParameters(state);
+  return { parameters, step: state.step / perUpdate, ended, best: bestOf(state, perUpdate), last };
 }
 
 /** SHA-256 of settings and initial parameters; only a run with the same hash can resume from a checkpoint. */

@@ -70,6 +70,10 @@ export async function rl(
           ...(last?.policyReturn !== undefined && { policyReturn: last.policyReturn }),
           best: best ?? null,
         }) satisfies Partial<RlSummary>,
+      more: ({ ended, step }) =>
+        config.result === 'last' && ended !== 'interrupted'
+          ? [`weights    those of the last update, ${step} (result=last)`]
+          : [],
       use: (result) => usedAs(config, shownModel(config.model, context.cwd), result),
     },
     args,
@@ -95,8 +99,9 @@ async function learn(
         isSpent: () => isSpent(config, metrics()),
       }),
     );
-    const { best, ended } = outcome;
-    const lowest = best && { step: best.step, loss: -best.meanReward };
+    const { best, ended, last } = outcome;
+    const measured = config.result === 'last' ? last : best;
+    const lowest = measured && { step: measured.step, loss: -measured.meanReward };
     if (ended === 'interrupted') return { ...outcome, lowest, result: undefined };
     const parameters = modelParameters(decoder, learning.trainable, outcome.parameters);
     const { model, output } = config;

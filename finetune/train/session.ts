@@ -40,7 +40,10 @@ export interface Trained {
   readonly ended: 'complete' | 'early' | 'interrupted';
   /** Number of completed steps or updates. */
   readonly step: number;
-  /** The evaluation with the lowest loss or, in reinforcement learning, the highest return, as a negative loss. */
+  /**
+   * The evaluation with the lowest loss or, in reinforcement learning, the highest return, as a negative loss; with
+   * `result: last`, the last evaluation.
+   */
   readonly lowest: StepLoss | undefined;
   /** Directory of the adapter, model or policy; undefined if training was interrupted. */
   readonly result: string | undefined;

@@ -38,6 +38,12 @@ export const learningSettings = z.strictObject({
       'For grpo and reinforce: divide advantages by the standard deviation of the `group` or the `batch`, or by nothing (`none`)',
     ),
   limits: limitsSchema,
+  result: z
+    .enum(['best', 'last'])
+    .default('best')
+    .describe(
+      'Weights to write: those of the best evaluation, or the last ones; can be changed after training, too',
+    ),
   learningRate: shared.learningRate(1e-5),
   schedule: shared.schedule('constant'),
   warmupSteps: shared.warmupSteps(0),

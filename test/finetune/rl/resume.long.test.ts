@@ -2,6 +2,7 @@ import { appendFileSync, cpSync, mkdirSync, readFileSync, writeFileSync } from '
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { OpenedLearning } from '../../../finetune/rl/assemble.js';
+import type { OnlineOutcome } from '../../../finetune/rl/online.js';
 import { packageRoot } from '../../../src/base/package.js';
 import { temporaryDirectory } from '../../support/temporary-directory.js';
 import { learnt, tinyConfig } from './tiny-learning.js';
@@ -111,4 +112,22 @@ it('resumes without another update if its limit was reached before', async () =>
     isSpent: () => true,
   });
   expect({ ended, step }).toEqual({ ended: 'early', step: 1 });
+});
+
+it('writes the best weights, or afterwards the last ones', async () => {
+  const folder = temporaryDirectory();
+  const config = (more: object) => tinyConfig({ ...written, ...more }, folder);
+  let evaluations = 0;
+  const worse = (learning: OpenedLearning) => ({
+    ...learning,
+    task: { ...learning.task, measure: async () => ({ values: [-evaluations++], samples: [] }) },
+  });
+  const values = ({ parameters }: OnlineOutcome) => parameters.map((one) => [...one.values]);
+  const best = await learnt(config({}), {}, worse);
+  expect(best.best?.step).toBe(0);
+  const after = await learnt(config({ result: 'last' }), {}, worse);
+  expect(after).toMatchObject({ ended: 'complete', step: 7, steps: [], best: { step: 0 } });
+  const last = await learnt(tinyConfig({ ...written, result: 'last' }), {}, worse);
+  expect(values(after)).toEqual(values(last));
+  expect(values(after)).not.toEqual(values(best));
 });
