@@ -2,9 +2,9 @@
  * `node dist/bench/reinforcement.js [--model PATH] [--turns 5] [--prompts 4] [--game 8] [--directory DIRECTORY]`: the cost of
  * a GRPO update on one thread, 8 completions of each prompt. With --model, the update trains a LoRA adapter on that model, a
  * directory or a GGUF file, in float32 and in int8. Without, it trains all weights of models of one million and 30 million
- * parameters with random weights, which are written to the directory. With --game, each prompt is a game of `text:cooking` of
- * so many turns, and each reply has at most 8 tokens. TRL does the same if POLICYLOOP_PYTHON has it. All stay in memory and
- * take turns; the table shows the best turn of each, by processor time.
+ * parameters with random weights, which are written to the directory. With --game, each prompt is a game of `text:cooking`
+ * with this number of turns, and a reply has at most 8 tokens. TRL makes the same updates if POLICYLOOP_PYTHON has it. All
+ * stay in memory and take turns; the table shows the best turn of each, by processor time.
  */
 import { existsSync } from 'node:fs';
 import { tmpdir } from 'node:os';

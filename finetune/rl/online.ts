@@ -71,8 +71,9 @@ export interface OnlineHooks {
 }
 
 export interface OnlineOutcome {
-  /** The parameters of the result. */
+  /** The parameters of the result; `chosen` is their evaluation. */
   readonly parameters: readonly Parameter[];
+  readonly chosen: Pick<Evaluated, 'step' | 'meanReward'> | undefined;
   readonly step: number;
   readonly ended: 'complete' | 'early' | 'interrupted';
   readonly best: Pick<Evaluated, 'step' | 'meanReward'> | undefined;
@@ -236,8 +237,12 @@ function outcome(
   { improvement, result }: OnlineSettings,
 ): OnlineOutcome {
   const perUpdate = stepsOf(improvement);
-  const parameters = result === 'last' ? state.parameters : bestParameters(state);
-  return { parameters, step: state.step / perUpdate, ended, best: bestOf(state, perUpdate), last };
+  const best = bestOf(state, perUpdate);
+  const written =
+    result === 'last'
+      ? { parameters: state.parameters, chosen: last }
+      : { parameters: bestParameters(state), chosen: best };
+  return { ...written, step: state.step / perUpdate, ended, best, last };
 }
 
 /** SHA-256 of settings and initial parameters; only a run with the same hash can resume from a checkpoint. */

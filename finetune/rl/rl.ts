@@ -99,9 +99,8 @@ async function learn(
         isSpent: () => isSpent(config, metrics()),
       }),
     );
-    const { best, ended, last } = outcome;
-    const measured = config.result === 'last' ? last : best;
-    const lowest = measured && { step: measured.step, loss: -measured.meanReward };
+    const { chosen, ended } = outcome;
+    const lowest = chosen && { step: chosen.step, loss: -chosen.meanReward };
     if (ended === 'interrupted') return { ...outcome, lowest, result: undefined };
     const parameters = modelParameters(decoder, learning.trainable, outcome.parameters);
     const { model, output } = config;
