@@ -58,6 +58,7 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
   const { writeGguf } = await import('../export/gguf/gguf.js');
   const { ggufModelfile } = await import('../export/ollama/modelfile.js');
   const { trainedVariables } = await import('../export/base-model.js');
+  const { roundingNote } = await import('../export/rounding.js');
   const ignored = listed(args.ignoreKeys);
   const { model, adapter } = await locate(args, context.cwd);
   const out = resolve(context.cwd, args.out);
@@ -94,6 +95,14 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
     context.note(
       `the context is ${written.contextTokens} tokens, not ${written.cappedFrom}: llama.cpp doesn't support sliding windows for this model`,
     );
+  const note = roundingNote(
+    written.keptChange,
+    args.dtype,
+    args.dtype === 'q8_0'
+      ? '--dtype f16 keeps more, at twice the size'
+      : '--dtype f32 keeps all, at twice the size',
+  );
+  if (note !== undefined) context.note(note);
   return 0;
 }
 

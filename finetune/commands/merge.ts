@@ -33,12 +33,10 @@ export type Output = { readonly out: string; readonly base: string; readonly dty
 
 export const finishing = 'stopping';
 
-/** A rounding error above this fraction of the adapter's change is reported. */
-const notableRounding = 0.05;
-
 export async function execute(args: Args, context: CommandContext): Promise<number> {
   const { openBase } = await import('../export/base-model.js');
   const { mergeAdapter } = await import('../export/merge.js');
+  const { roundingNote } = await import('../export/rounding.js');
   const { modelDirectory } = await import('../../src/models/local/settings.js');
   const { model, adapter } = openBase(
     modelDirectory(args.adapter, context.cwd, 'adapter'),
@@ -62,9 +60,11 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
           `run         model.provider=local ${shellWord(`model.path=${place}`)}`,
         ].join('\n'),
   );
-  if (merged.roundingError > notableRounding) context.note(roundingNote(merged.roundingError));
+  const note = roundingNote(
+    merged.keptChange,
+    'the stored dtype',
+    '--dtype float32 keeps all, at up to twice the size',
+  );
+  if (note !== undefined) context.note(note);
   return 0;
 }
-
-const roundingNote = (share: number) =>
-  `rounding to the stored dtype added an error of ${(100 * share).toFixed(0)} % of the adapter's change; --dtype float32 avoids it, at up to twice the size`;

@@ -12,24 +12,22 @@ import { type GgufFile, isGguf, openGguf } from '../../src/models/local/weights/
 import { blockType } from '../../src/models/local/weights/gguf-blocks.js';
 import { ggufConfig } from '../../src/models/local/weights/gguf-config.js';
 import { openWeights } from '../../src/models/local/weights/gguf-tensors.js';
-import { toFloat32 } from '../../src/models/local/weights/quantization.js';
 import { readSafetensors, type StoredTensor, textName } from '../../src/models/local/weights/safetensors.js';
 import { lineageFile } from '../dataset/lineage.js';
 import { safetensorsParts, type TensorToWrite } from '../engine/safetensors-writer.js';
 import { elementCount } from '../engine/trainable.js';
 import { adapterChanges, encodeFloats, mergedRows, requireHalves, type WeightChange } from './merged-rows.js';
 import { makeModelDirectory, modelFiles, stateFloat32 } from './model-directory.js';
+import { type Rounding, type RoundingMeter, roundingMeter } from './rounding.js';
 import { type MergeHooks, makeRoom, storedBytes, writeParts } from './writing.js';
 
 /** Dtype of changed matrices: the model's own, or float32. For GGUF files, see `mergeGguf`. */
 type MergedDtype = 'stored' | 'float32';
 
-export interface Merged {
+export interface Merged extends Rounding {
   readonly changedMatrices: number;
   /** Bytes of all weights. */
   readonly bytes: number;
-  /** Rounding error relative to the adapter's change (both as root sum of squares). Not measured (0) for GGUF files. */
-  readonly roundingError: number;
 }
 
 /**
@@ -45,8 +43,7 @@ export async function mergeAdapter(
   dtype: MergedDtype,
   hooks: MergeHooks = {},
 ): Promise<Merged> {
-  if (isGguf(model))
-    return { ...(await mergeGguf(model, adapter, output, dtype === 'float32', hooks)), roundingError: 0 };
+  if (isGguf(model)) return mergeGguf(model, adapter, output, dtype === 'float32', hooks);
   const weights = openWeights(model);
   if ([...weights.values()].some(({ transposed }) => transposed))
     throw new UserError({
@@ -56,7 +53,7 @@ export async function mergeAdapter(
       remedy: 'use the adapter with `model.adapter`, or merge it with PEFT',
     });
   const changes = adapterChanges(adapter, weights);
-  const rounding: Rounding = { squaredError: 0, squaredChange: 0 };
+  const rounding = roundingMeter();
   const files = modelFiles(model);
   // Omit a second copy of the weights in another layout, which some directories have, because it would stay unmerged.
   const used = new Set([...weights.values()].map(({ file }) => file));
@@ -78,14 +75,7 @@ export async function mergeAdapter(
     if (existsSync(lineage)) copyFileSync(lineage, path.join(directory, lineageFile));
     if (dtype === 'float32') stateFloat32(directory);
   });
-  const { squaredError, squaredChange } = rounding;
-  const roundingError = squaredError === 0 ? 0 : Math.sqrt(squaredError / squaredChange);
-  return { changedMatrices: changes.size, bytes, roundingError };
-}
-
-interface Rounding {
-  squaredError: number;
-  squaredChange: number;
+  return { changedMatrices: changes.size, bytes, ...rounding.read() };
 }
 
 /** A weight file with the adapter merged and the tensors in their original order. */
@@ -93,7 +83,7 @@ function mergedFile(
   file: string,
   changes: ReadonlyMap<string, WeightChange>,
   dtype: MergedDtype,
-  rounding: Rounding,
+  rounding: RoundingMeter,
 ): { tensors: TensorToWrite[]; metadata: Readonly<Record<string, string>> } {
   const { tensors, metadata } = readSafetensors(file);
   return {
@@ -118,15 +108,14 @@ function mergedFile(
 
 function* changedRows(
   tensor: StoredTensor,
-  change: WeightChange,
+  added: WeightChange,
   dtype: string,
-  rounding: Rounding,
+  rounding: RoundingMeter,
 ): Iterable<Uint8Array> {
-  for (const { values, squaredChange } of mergedRows(tensor, change)) {
+  for (const { values, change } of mergedRows(tensor, added)) {
     const bytes = encodeFloats(values, dtype);
-    rounding.squaredChange += squaredChange;
-    if (dtype !== 'F32') rounding.squaredError += squaredDistance(values, bytes, dtype);
-    if (!Number.isFinite(rounding.squaredError))
+    rounding.add(values, bytes, dtype, change!);
+    if (!Number.isFinite(rounding.read().roundingError))
       throw new UserError({
         file: tensor.file,
         field: tensor.name,
@@ -135,13 +124,6 @@ function* changedRows(
       });
     yield bytes;
   }
-}
-
-function squaredDistance(values: Float32Array, bytes: Uint8Array, dtype: string): number {
-  const rounded = toFloat32(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length), dtype);
-  let sum = 0;
-  for (let i = 0; i < values.length; i++) sum += (values[i]! - rounded[i]!) ** 2;
-  return sum;
 }
 
 /** Class names in Transformers by `model_type`, for programs that read `architectures` in config.json. */
@@ -171,12 +153,13 @@ async function mergeGguf(
   output: string,
   float32: boolean,
   hooks: MergeHooks,
-): Promise<{ readonly changedMatrices: number; readonly bytes: number }> {
+): Promise<Merged> {
   const gguf = openGguf(model);
   const config = readDecoderConfig(model);
   const { json, offset } = sameConfig(gguf, config);
   const weights = openWeights(model);
   const changes = adapterChanges(adapter, weights);
+  const rounding = roundingMeter();
   const tensors = decoderTensors(config).map(({ name, shape }): TensorToWrite => {
     const weight = requireTensor(weights, name);
     const isBlocks = blockType(weight.dtype)?.packing !== undefined;
@@ -188,9 +171,11 @@ async function mergeGguf(
       dtype,
       byteLength: elementCount(shape) * (dtype === 'F32' ? 4 : 2),
       *chunks() {
-        for (const { values } of mergedRows(weight, changes.get(name))) {
+        for (const { values, change } of mergedRows(weight, changes.get(name))) {
           if (dtype === 'F16') requireHalves(values, name, ['--dtype float32']);
-          yield encodeFloats(less === 0 ? values : values.map((value) => value - less), dtype);
+          const bytes = encodeFloats(less === 0 ? values : values.map((value) => value - less), dtype);
+          if (change !== undefined) rounding.add(values, bytes, dtype, change);
+          yield bytes;
         }
       },
     };
@@ -212,7 +197,7 @@ async function mergeGguf(
     const parts = safetensorsParts(tensors, { format: 'pt' });
     await writeParts(path.join(directory, 'model.safetensors'), parts, hooks);
   });
-  return { changedMatrices: changes.size, bytes };
+  return { changedMatrices: changes.size, bytes, ...rounding.read() };
 }
 
 /** Converts the file's metadata to config.json, and parses the result to check that it describes the same model. */

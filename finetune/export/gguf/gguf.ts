@@ -9,7 +9,8 @@ import { ggufTensors, openWeights } from '../../../src/models/local/weights/gguf
 import { readTensorBytes, type StoredTensor } from '../../../src/models/local/weights/safetensors.js';
 import { isTaken, writeWhole } from '../../../src/storage/draft.js';
 import { elementCount } from '../../engine/trainable.js';
-import { adapterChanges, mergedRows, type WeightChange } from '../merged-rows.js';
+import { adapterChanges, type WeightChange } from '../merged-rows.js';
+import { type Rounding, type RoundingMeter, roundingMeter } from '../rounding.js';
 import { type MergeHooks, makeRoom, storedBytes, writeParts } from '../writing.js';
 import { architectureKeys, contextOf } from './architecture.js';
 import {
@@ -20,10 +21,18 @@ import {
   ggufValue,
   tensorBytes,
 } from './format.js';
-import { bytesPerElement, encode, fileForm, fileTensors, ggufArchitecture, matrixType } from './tensors.js';
+import {
+  bytesPerElement,
+  encodedRows,
+  fileForm,
+  fileTensors,
+  ggufArchitecture,
+  matrixType,
+} from './tensors.js';
 import { vocabularyMetadata } from './vocabulary.js';
 
-export interface WrittenGguf {
+/** With the rounding of the changed matrices, if an adapter was merged. */
+export interface WrittenGguf extends Partial<Rounding> {
   readonly bytes: number;
   readonly tensors: number;
   /** Context length written to the file, in tokens. */
@@ -54,9 +63,10 @@ export async function writeGguf(
       remedy: 'choose another file name',
     });
   const config = readDecoderConfig(model, ignoredKeys);
+  const rounding = roundingMeter();
   const { metadata, tensors } = isGguf(model)
-    ? mergedGguf(model, config, adapter, type)
-    : exported(model, config, adapter, type);
+    ? mergedGguf(model, config, adapter, type, rounding)
+    : exported(model, config, adapter, type, rounding);
   const bytes = tensorBytes(tensors);
   makeRoom(path.dirname(output), bytes);
   hooks.onStart?.(bytes);
@@ -66,6 +76,7 @@ export async function writeGguf(
     bytes,
     tensors: tensors.length,
     contextTokens,
+    ...(adapter && rounding.read()),
     ...(contextTokens < config.contextTokens && { cappedFrom: config.contextTokens }),
   };
 }
@@ -75,6 +86,7 @@ function exported(
   config: DecoderConfig,
   adapter: Adapter | undefined,
   type: GgufTensorType,
+  rounding: RoundingMeter,
 ): Parts {
   const weights = openWeights(model);
   const changes = adapter === undefined ? new Map() : adapterChanges(adapter, weights);
@@ -88,7 +100,7 @@ function exported(
       ...architectureKeys(config),
       ...vocabularyMetadata(model, config),
     ],
-    tensors: fileTensors(config, weights, changes, type),
+    tensors: fileTensors(config, weights, changes, type, rounding),
   };
 }
 
@@ -109,6 +121,7 @@ function mergedGguf(
   config: DecoderConfig,
   adapter: Adapter | undefined,
   type: GgufTensorType,
+  rounding: RoundingMeter,
 ): Parts {
   if (adapter === undefined)
     throw new UserError({
@@ -132,7 +145,7 @@ function mergedGguf(
     metadata: copiedMetadata(gguf),
     tensors: [...gguf.tensors.values()].map((tensor) => {
       const found = changed.get(placeOf(tensor));
-      return found === undefined ? copied(tensor) : merged(tensor, found, config, type);
+      return found === undefined ? copied(tensor) : merged(tensor, found, config, type, rounding);
     }),
   };
 }
@@ -159,6 +172,7 @@ function merged(
   { weight, change }: { readonly weight: StoredTensor; readonly change: WeightChange },
   config: DecoderConfig,
   type: GgufTensorType,
+  rounding: RoundingMeter,
 ): GgufTensor {
   const columns = shape.at(-1)!;
   const written = matrixType(type, columns);
@@ -168,9 +182,6 @@ function merged(
     shape,
     type: written,
     byteLength: elementCount(shape) * bytesPerElement[written],
-    *parts() {
-      for (const { values } of mergedRows(weight, change, form.rows))
-        yield encode(form.change(values, columns), written, name);
-    },
+    parts: () => encodedRows(weight, change, form, columns, written, rounding),
   };
 }

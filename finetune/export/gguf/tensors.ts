@@ -6,7 +6,7 @@ import type { DecoderConfig, Recurrence } from '../../../src/models/local/weight
 import { ggufFamilies } from '../../../src/models/local/weights/gguf-families.js';
 import { ggufName } from '../../../src/models/local/weights/gguf-tensors.js';
 import type { Rope } from '../../../src/models/local/weights/rope.js';
-import type { StoredTensors } from '../../../src/models/local/weights/safetensors.js';
+import type { StoredTensor, StoredTensors } from '../../../src/models/local/weights/safetensors.js';
 import { elementCount } from '../../engine/trainable.js';
 import {
   encodeFloats,
@@ -16,6 +16,7 @@ import {
   requireHalves,
   type WeightChange,
 } from '../merged-rows.js';
+import type { RoundingMeter } from '../rounding.js';
 import type { GgufTensor, GgufTensorType } from './format.js';
 
 /** Maps architectures of config.json to llama.cpp's. */
@@ -57,6 +58,7 @@ export function fileTensors(
   weights: StoredTensors,
   changes: ReadonlyMap<string, WeightChange>,
   type: GgufTensorType,
+  rounding: RoundingMeter,
 ): GgufTensor[] {
   const architecture = ggufArchitecture(config);
   return [
@@ -81,10 +83,7 @@ export function fileTensors(
         shape: shape.filter((size, i) => shape.length < 3 || size > 1 || i !== 1),
         type: written,
         byteLength: elementCount(shape) * bytesPerElement[written],
-        *parts() {
-          for (const { values } of mergedRows(weight, changes.get(name), form.rows))
-            yield encode(form.change(values, columns), written, name);
-        },
+        parts: () => encodedRows(weight, changes.get(name), form, columns, written, rounding),
       };
     }),
   ];
@@ -103,8 +102,24 @@ export const bytesPerElement: Readonly<Record<GgufTensorType, number>> = {
   Q8_0: 34 / 32,
 };
 
-/** @throws UserError if a weight is too large for float16 */
-export function encode(values: Float32Array, type: GgufTensorType, name: string): Uint8Array {
+/** Merges, converts and encodes a tensor's rows. @throws UserError if a weight is too large for float16 */
+export function* encodedRows(
+  weight: StoredTensor,
+  added: WeightChange | undefined,
+  form: FileForm,
+  columns: number,
+  type: GgufTensorType,
+  rounding: RoundingMeter,
+): Iterable<Uint8Array> {
+  for (const { values, change } of mergedRows(weight, added, form.rows)) {
+    const exact = form.change(values, columns);
+    const bytes = encode(exact, type, weight.name);
+    if (change !== undefined) rounding.add(exact, bytes, type, form.change(change, columns));
+    yield bytes;
+  }
+}
+
+function encode(values: Float32Array, type: GgufTensorType, name: string): Uint8Array {
   if (type === 'F16') requireHalves(values, name, ['--dtype bf16', '--dtype f32']);
   return type === 'Q8_0' ? encodeQ8(values) : encodeFloats(values, type);
 }

@@ -213,6 +213,23 @@ describe('finetune gguf', () => {
     expect(existsSync(at('x.gguf'))).toBe(false);
   });
 
+  it('notes that q8_0 loses a small change, which f16 keeps', async () => {
+    prepare('weak', 'qwen2-tied-bf16-sharded');
+    const file = at('weak', 'adapter', 'adapter_config.json');
+    const config = JSON.parse(readFileSync(file, 'utf8')) as { lora_alpha: number };
+    await toGguf('models/qwen', 'q8.gguf', { dtype: 'q8_0' });
+    const withAlpha = (alpha: number, dtype: string) => {
+      writeFileSync(file, JSON.stringify({ ...config, lora_alpha: alpha }));
+      return toGguf('q8.gguf', `${dtype}-${alpha}.gguf`, { adapter: 'weak/adapter', dtype });
+    };
+    const weak = await withAlpha(config.lora_alpha / 1000, 'q8_0');
+    expect(JSON.parse(weak.printed[0]!).keptChange).toBeLessThan(0.5);
+    expect(weak.noted).toEqual([expect.stringMatching(/^rounding to q8_0 kept only .*--dtype f16/)]);
+    const strong = await withAlpha(config.lora_alpha, 'q8_0');
+    const exact = await withAlpha(config.lora_alpha / 1000, 'f16');
+    expect([strong.noted, exact.noted]).toEqual([[], []]);
+  });
+
   it('takes one model and at most one adapter', async () => {
     expect(await refusal(toGguf('qwen/adapter', 'x.gguf', { adapter: 'llama/adapter' }))).toMatch(
       /--adapter: .*already an adapter/,

@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { architectureKeys, contextOf } from '../../../finetune/export/gguf/architecture.js';
 import { ggufParts, ggufValue } from '../../../finetune/export/gguf/format.js';
 import { fileTensors, ggufArchitecture } from '../../../finetune/export/gguf/tensors.js';
+import { roundingMeter } from '../../../finetune/export/rounding.js';
 import { readDecoderConfig } from '../../../src/models/local/families/hf-config.js';
 import type { DecoderConfig } from '../../../src/models/local/weights/decoder-config.js';
 import { openWeights } from '../../../src/models/local/weights/gguf-tensors.js';
@@ -20,7 +21,7 @@ function written(name: string, change: Partial<DecoderConfig> = {}): string {
     ['general.architecture', ggufValue.string(ggufArchitecture(config))] as const,
     ...architectureKeys(config),
   ];
-  const tensors = fileTensors(config, openWeights(directory), new Map(), 'F32');
+  const tensors = fileTensors(config, openWeights(directory), new Map(), 'F32', roundingMeter());
   writeFileSync(file, Buffer.concat([...ggufParts(metadata, tensors)]));
   return file;
 }

@@ -47,10 +47,13 @@ export function rowOrder({ shape, interleaved }: StoredTensor): readonly number[
   });
 }
 
-function decoded(tensor: StoredTensor, start: number, length: number): Float32Array {
-  const bytes = readTensorBytes(tensor, start, length);
-  const type = blockType(tensor.dtype);
-  if (type?.unpack === undefined) return toFloat32(bytes, tensor.dtype);
+const decoded = (tensor: StoredTensor, start: number, length: number): Float32Array =>
+  decodeWeights(readTensorBytes(tensor, start, length), tensor.dtype);
+
+/** Decodes stored weights, of whole blocks if the dtype has blocks. */
+export function decodeWeights(bytes: Buffer, dtype: StoredTensor['dtype']): Float32Array {
+  const type = blockType(dtype);
+  if (type?.unpack === undefined) return toFloat32(bytes, dtype);
   const { elements, packing, unpack } = type;
   const { bits, block } = packing!;
   const middle = 2 ** (bits - 1);

@@ -1,0 +1,51 @@
+import { expect, it } from 'vitest';
+import { encodeFloats, encodeQ8 } from '../../../finetune/export/merged-rows.js';
+import { roundingMeter, roundingNote } from '../../../finetune/export/rounding.js';
+import { decodeWeights } from '../../../src/models/local/weights/rows.js';
+import { createGenerator } from '../../../src/random/generator.js';
+
+const random = createGenerator(5);
+const normal = (scale: number) => Float32Array.from({ length: 4096 }, () => scale * random.normal());
+
+/** Rounds base + change, where the base has already been rounded to the same type. */
+function rounded(dtype: string, scale: number) {
+  const encode = (values: Float32Array) =>
+    dtype === 'Q8_0' ? encodeQ8(values) : encodeFloats(values, dtype);
+  const base = decodeWeights(Buffer.from(encode(normal(1))), dtype);
+  const change = normal(scale);
+  const merged = base.map((value, i) => value + change[i]!);
+  const meter = roundingMeter();
+  // In two parts, which add up.
+  for (const [from, to] of [
+    [0, 1024],
+    [1024, 4096],
+  ])
+    meter.add(merged.slice(from, to), encode(merged.slice(from, to)), dtype, change.slice(from, to));
+  return meter.read();
+}
+
+it.each(['Q8_0', 'BF16'])('%s loses changes smaller than its steps, and keeps larger ones', (dtype) => {
+  const [tiny, small, large] = [1e-5, 2e-3, 0.1].map((scale) => rounded(dtype, scale));
+  expect(tiny!.keptChange).toBeLessThan(0.2);
+  expect(small!.keptChange).toBeLessThan(0.9);
+  expect(large!.keptChange).toBeGreaterThan(0.99);
+  expect(large!.roundingError).toBeGreaterThan(0);
+  expect(large!.roundingError).toBeLessThan(0.2);
+});
+
+it('float32 keeps all, and f16 keeps what Q8_0 loses', () => {
+  expect(rounded('F32', 1e-3)).toEqual({ roundingError: 0, keptChange: 1 });
+  expect(rounded('F16', 2e-3).keptChange).toBeGreaterThan(0.95);
+});
+
+it('without a change, nothing is lost', () => {
+  expect(roundingMeter().read()).toEqual({ roundingError: 0, keptChange: 1 });
+});
+
+it('the note names the share, and only if it is low', () => {
+  expect(roundingNote(undefined, 'q8_0', '')).toBeUndefined();
+  expect(roundingNote(0.9, 'q8_0', '')).toBeUndefined();
+  expect(roundingNote(0.123, 'q8_0', '--dtype f16 keeps more')).toBe(
+    "rounding to q8_0 kept only 12 % of the adapter's change, which is smaller than the steps of q8_0; --dtype f16 keeps more",
+  );
+});
