@@ -21,7 +21,8 @@ export const options = (y: Argv) =>
     .option('part', common.part)
     .option('quiet', common.quiet)
     .option('json', common.jsonLines)
-    .example('$0 resume buffers/cartpole iterations=200', 'extend it to 200 iterations in total');
+    .example('$0 resume buffers/cartpole iterations=200', 'extend it to 200 iterations in total')
+    .example('$0 resume buffers/cooking episodes=100', 'the same for a play');
 
 type Args = Arguments<typeof options>;
 

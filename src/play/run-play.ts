@@ -84,7 +84,8 @@ export async function resumePlay(
   const { iterations, reason } = manifest;
   const isLimited = reason?.kind === 'limit';
   const sameLimits = JSON.stringify(was.limits) === JSON.stringify(loaded.config.limits);
-  if (manifest.status === 'completed' && (!isLimited || sameLimits)) {
+  const isComplete = isLimited ? sameLimits : loaded.config.episodes <= iterations.done;
+  if (manifest.status === 'completed' && isComplete) {
     await closeLeft(path, context.now);
     if (!isReported(path, manifest)) return report(path, args, context);
     throw new UserError({
@@ -94,7 +95,7 @@ export async function resumePlay(
       value: path,
       remedy: isLimited
         ? `raise the limit: policyloop resume ${path} limits.${reason.limit}=…`
-        : 'to play more games, run policyloop play with another seed',
+        : `to play more games, run policyloop resume ${path} episodes=${2 * iterations.done}`,
     });
   }
   requireTerminal(loaded, context);

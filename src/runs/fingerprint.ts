@@ -5,10 +5,11 @@ import type { Config } from '../config/config.js';
 import { changedModules, type ModuleHashes } from '../modules/sources.js';
 import type { Manifest } from './manifest.js';
 
-/** Keys that may change when a run resumes, because they don't affect the results of an iteration. */
+/** Keys that may change when a run or play resumes, because they don't affect the results of an iteration or game. */
 const mayChange: ReadonlySet<string> = new Set([
   'name',
   'iterations',
+  'episodes',
   'target',
   'limits',
   'confirmation',
@@ -47,6 +48,7 @@ export const fixedSettings = (config: object): NonNullable<Manifest['settings']>
 
 function changedSettings(was: NonNullable<Manifest['settings']>, now: NonNullable<Manifest['settings']>) {
   return [...new Set([...Object.keys(was), ...Object.keys(now)])]
+    .filter((key) => !mayChange.has(key))
     .filter((key) => JSON.stringify(was[key]) !== JSON.stringify(now[key]))
     .map((key) => ({ key, was: was[key], now: now[key] }));
 }
@@ -65,7 +67,7 @@ export function refuseDifferences(was: object, config: object, kind: keyof typeo
       field: key,
       message: `can't change within a ${kind}: it was ${JSON.stringify(before) ?? 'not set'}`,
       value: now,
-      alternatives: changeableKeys,
+      alternatives: changeableKeys.filter((name) => name !== (kind === 'play' ? 'iterations' : 'episodes')),
       remedy: newStart[kind],
     })),
   );
@@ -140,6 +142,8 @@ export function requireSame(
       })),
     );
   }
+  // A fingerprint of an earlier version also covers settings that may change now.
+  if (settings !== undefined && assembly.prompts.hash === manifest.prompts) return;
   throw new UserError({
     file,
     message:

@@ -249,6 +249,30 @@ describe('plays among the runs', () => {
     expect(printed.pop()).toContain('play with the same seed');
   });
 
+  it('are extended by resume, with the games that a longer play would have', async () => {
+    const cwd = temporaryDirectory();
+    const { context } = fakeContext(cwd);
+    const args = { ...common, json: true, config: 'agents/cooking', human: false, runDir: 'short' };
+    // The last batch is smaller, and the extension starts a new one.
+    expect(await play.execute({ ...args, overrides: ['player=expert', 'episodes=5'] }, context)).toBe(0);
+    const manifest = join(cwd, 'short', 'manifest.json');
+    // As an earlier version wrote it, which counted the number of games among the fixed settings.
+    const { settings, ...rest } = JSON.parse(readFileSync(manifest, 'utf8')) as { settings: object };
+    const earlier = { ...rest, fingerprint: 'of an earlier version', settings: { ...settings, episodes: 5 } };
+    writeFileSync(manifest, JSON.stringify(earlier));
+    const more = { ...common, run: 'short', overrides: ['episodes=12'] };
+    expect(await resume.execute(more, context)).toBe(0);
+    const straight = await playing(cwd, ['player=expert', 'episodes=12', 'name=straight'], {}, true);
+    const { run } = JSON.parse(straight.printed.at(-1)!) as { run: string };
+    const games = (path: string) =>
+      readPlay(path).games.map(({ candidate: _, iteration: __, ...game }) => game);
+    expect(games(join(cwd, 'short'))).toEqual(games(join(cwd, run)));
+    for (const episodes of [3, 12])
+      await expect(resume.execute({ ...more, overrides: [`episodes=${episodes}`] }, context)).rejects.toThrow(
+        /this play is complete \(12 games\)[\s\S]*resume .*short episodes=24/,
+      );
+  });
+
   it('go on by resume, unless they are complete or would be others', async () => {
     const cwd = temporaryDirectory();
     const finish = new AbortController();
