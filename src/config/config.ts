@@ -104,17 +104,18 @@ const renderSchema = z.strictObject({
     ),
 });
 
+/** A name that is also the name of a directory. */
+export const nameSchema = z
+  .string()
+  .regex(
+    /^[A-Za-z0-9][A-Za-z0-9._-]*$/,
+    'use letters, digits, dot, hyphen and underscore; begin with a letter or digit',
+  )
+  .max(longestPart, `use at most ${longestPart} characters`);
+
 export const configSchema = z.strictObject({
   $schema: z.string().optional().describe('Schema for editors'),
-  name: z
-    .string()
-    .regex(
-      /^[A-Za-z0-9][A-Za-z0-9._-]*$/,
-      'use letters, digits, dot, hyphen and underscore; begin with a letter or digit',
-    )
-    .max(longestPart, `use at most ${longestPart} characters`)
-    .optional()
-    .describe('Name of the experiment; the run directory is named after it'),
+  name: nameSchema.optional().describe('Name of the experiment; the run directory is named after it'),
   environment: z
     .union([environmentSchema.shape.id, environmentSchema])
     .describe('Environment id, your own module (`./my-env.js`), or `{id, options, …}`')

@@ -5,14 +5,13 @@ import { z } from 'zod';
 import { ways } from '../agents/reading.js';
 import { agentShape, fallbacks, scoringSchema } from '../agents/settings.js';
 import { UserError } from '../base/errors.js';
-import { limitsSchema, withModules } from '../config/config.js';
+import { limitsSchema, nameSchema, withModules } from '../config/config.js';
 import { openConfig } from '../config/file.js';
 import { type EnvironmentConfig, environmentSchema } from '../environments/settings.js';
 import { localSchema } from '../models/local/settings.js';
 import { moduleModelSchema, ollamaSchema, openaiSchema, replayedSchema } from '../models/settings.js';
 import { jsonSchemaOf, type SettingsKind } from '../settings/schema.js';
 import { overlaid, parseSettings, type Settings } from '../settings/settings.js';
-import { longestPart } from '../storage/regular-file.js';
 
 const count = (minimum: number) => z.int().min(minimum);
 
@@ -58,15 +57,7 @@ const modelSchema = z.discriminatedUnion('provider', [
 
 const settings = z.strictObject({
   $schema: z.string().optional().describe('Schema for editors'),
-  name: z
-    .string()
-    .regex(
-      /^[A-Za-z0-9][A-Za-z0-9._-]*$/,
-      'use letters, digits, dot, hyphen and underscore; begin with a letter or digit',
-    )
-    .max(longestPart, `use at most ${longestPart} characters`)
-    .optional()
-    .describe('Name of the play; the run directory is named after it'),
+  name: nameSchema.optional().describe('Name of the play; the run directory is named after it'),
   environment: z
     .union([environmentSchema.shape.id, environmentSchema.omit({ parallel: true })])
     .describe('Environment to play in: an id, or an id with options'),
