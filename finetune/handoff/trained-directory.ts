@@ -46,8 +46,11 @@ export function findTrained(directory: string): TrainedDirectory {
     .filter((place) => existsSync(place))
     .flatMap((place) =>
       readdirSync(place, { withFileTypes: true })
-        .filter((entry) => entry.isDirectory() && trainedAt(path.join(place, entry.name)) !== undefined)
+        .filter((entry) => entry.isDirectory())
         .map(({ name }) => path.join(place, name)),
+    )
+    .filter((place) =>
+      ['adapter_config.json', 'config.json'].some((name) => existsSync(path.join(place, name))),
     );
   const unfinished =
     below.length > 0 && below.every((place) => /^checkpoint-\d+$/.test(path.basename(place)));

@@ -221,6 +221,10 @@ describe('finetune import', () => {
     writeFileSync(join(checkpoint, 'trainer_state.json'), JSON.stringify({ ...state, global_step: 1 }));
     const message = await refusal('run');
     expect(message).toMatch(/only checkpoints[\s\S]*checkpoint-1/);
+    // A checkpoint that is still being written is listed, too, instead of hiding the others.
+    mkdirSync(join(cwd, 'run/checkpoint-2'));
+    writeFileSync(join(cwd, 'run/checkpoint-2/adapter_config.json'), '{}');
+    expect(await refusal('run')).toMatch(/only checkpoints[\s\S]*checkpoint-1[\s\S]*checkpoint-2/);
     expect(await command('run/checkpoint-1', { model: base, out: 'mine' })).toBe(0);
     expect(result().warnings.join()).toMatch(
       /unknown whether training finished; the last recorded step is 1/,
