@@ -48,7 +48,9 @@ const lineageSchema = z.looseObject({
     model: z.string(),
     /** `contentHash` of the model; null if it isn't available. */
     hash: z.string().nullable(),
-    /** Lineage of the base, if it was itself trained and its weights were used. */
+    /** The adapter that the training continued. */
+    adapter: z.string().optional(),
+    /** Lineage of the base (or of that adapter, which includes the base's), if it was itself trained and its weights were used. */
     get lineage() {
       return lineageSchema.nullable();
     },
@@ -69,6 +71,8 @@ export interface Training {
   readonly method: string;
   /** Path of the base model, or a name if there are no files. */
   readonly model: string;
+  /** Directory of the adapter that the training continues. */
+  readonly adapter?: string | undefined;
   readonly dataset: DatasetLineage;
   readonly config: object;
   readonly outcome: {
@@ -80,7 +84,14 @@ export interface Training {
   };
 }
 
-export function trainingLineage({ method, model, dataset, config, outcome }: Training): TrainingLineage {
+export function trainingLineage({
+  adapter,
+  method,
+  model,
+  dataset,
+  config,
+  outcome,
+}: Training): TrainingLineage {
   const isAvailable = existsSync(model);
   return {
     version: 1,
@@ -91,7 +102,8 @@ export function trainingLineage({ method, model, dataset, config, outcome }: Tra
       model,
       hash: isAvailable ? contentHash(model) : null,
       // Training from scratch uses only the base's architecture, so the base's lineage doesn't matter.
-      lineage: isAvailable && method !== 'scratch' ? (readLineage(model) ?? null) : null,
+      lineage: isAvailable && method !== 'scratch' ? (readLineage(adapter ?? model) ?? null) : null,
+      ...(adapter !== undefined && { adapter }),
     },
     dataset,
     config: JSON.parse(JSON.stringify(config)) as Record<string, unknown>,

@@ -33,12 +33,6 @@ export type Trainable =
     }
   | { readonly kind: 'all' };
 
-/** The base model without its adapter. If all weights are trained, the caller supplies the initial values. */
-export function referenceModel(trainable: Trainable): Trainable {
-  if (trainable.kind === 'all') return trainable;
-  return { ...trainable, lora: { rank: 1, alpha: 1, rankStabilized: false, dropout: 0, modules: [] } };
-}
-
 export interface ParameterShape {
   readonly name: string;
   readonly shape: readonly number[];

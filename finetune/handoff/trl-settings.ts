@@ -65,6 +65,13 @@ export function trlSettings(job: TrlJob): object {
 function weights({ method }: TrainConfig): object {
   switch (method.kind) {
     case 'lora': {
+      if (method.adapter !== undefined)
+        throw new UserError({
+          field: 'method.adapter',
+          value: method.adapter,
+          message: "TRL's command can't continue an adapter",
+          remedy: 'merge it first (policyloop finetune merge), and train the merged model',
+        });
       // TRL treats a single name as a regular expression, which would match no module. PEFT ignores duplicates.
       const modules = method.modules.length === 1 ? [...method.modules, ...method.modules] : method.modules;
       return {

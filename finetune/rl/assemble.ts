@@ -97,7 +97,7 @@ export async function openTrainer(plan: PlannedLearning, prompts?: string): Prom
     return {
       ...{ sampler, objective, parameters, trainable, checkpoint, sessions },
       close: async () => void (await Promise.all([sampler.close(), sessions.close()])),
-      reference: kl ? referenceOf(parameters, trainable) : undefined,
+      reference: kl ? parameters.map((one) => ({ ...one, values: one.values.slice() })) : undefined,
       settings: settingsOf(config),
       owner: { identity: identityOf(identityParts(config, prompts), parameters), threads },
     };
@@ -140,18 +140,6 @@ function samplerParts(config: LearningConfig, decoder: DecoderConfig) {
 
 const isConstrained = (config: LearningConfig): boolean =>
   isProposer(config) ? config.answers.format === 'constrained' : config.agent.act === 'constrained';
-
-/** Parameters of the initial model: the initial weights, or an adapter whose B matrices are 0. */
-function referenceOf(parameters: readonly Parameter[], trainable: Trainable): readonly Parameter[] {
-  return parameters.map(({ name, shape, values }) => ({
-    name,
-    shape,
-    values:
-      trainable.kind === 'adapter' && name.endsWith('.lora_B.weight')
-        ? new Float32Array(values.length)
-        : values.slice(),
-  }));
-}
 
 /** Reward settings for the trainer. A proposer's task computes its candidates' rewards itself. */
 const rewardOf = (config: LearningConfig) =>

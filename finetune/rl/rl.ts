@@ -9,7 +9,7 @@ import { secondsLeftOf } from '../../src/runs/training/trainings.js';
 import type { Scalars } from '../../src/storage/tensorboard.js';
 import { type DatasetLineage, playedLineage } from '../dataset/lineage.js';
 import { orOutOfMemory } from '../engine/training-session.js';
-import { writeResult } from '../train/method.js';
+import { trainedOf, writeResult } from '../train/method.js';
 import {
   beginProgress,
   runTraining,
@@ -60,7 +60,7 @@ export async function rl(
   return runTraining<RlEvent, OnlineOutcome & Trained>(
     {
       ...{ command: 'rl', output: config.output, unit: 'update', scalars, secondsLeft: secondsLeftOf },
-      about: { method: config.method.kind, model: config.model, config, dataset: episodesOf(config, 0) },
+      about: { ...trainedOf(config.method), model: config.model, config, dataset: episodesOf(config, 0) },
       show: (progress, metric, metrics) => show(progress, metric, metrics, words),
       train: (hooks, metrics) => learn(plan, hooks, metrics, milliseconds),
       dataset: ({ step }) => episodesOf(config, step),

@@ -3,10 +3,14 @@ import { existsSync, readdirSync, realpathSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { UserError } from '../../src/base/errors.js';
 import { shellWord } from '../../src/format/one-line.js';
+import { openAdapter } from '../../src/models/local/graph/adapter.js';
 import { packedWeights } from '../../src/models/local/graph/packed-parameters.js';
+import { modelDirectory } from '../../src/models/local/settings.js';
+import { loraScale } from '../../src/models/local/weights/adapter-config.js';
 import type { DecoderConfig } from '../../src/models/local/weights/decoder-config.js';
 import { openWeights } from '../../src/models/local/weights/gguf-tensors.js';
 import type { Quantization } from '../../src/models/local/weights/quantization.js';
+import { continuedLora, valuesOf } from '../engine/continued-adapter.js';
 import {
   initialAdapter,
   initializerRange,
@@ -24,6 +28,8 @@ export type Method =
   | {
       readonly kind: 'lora';
       readonly lora: LoraSettings;
+      /** Directory of an adapter to continue. Default: a new one, which has no effect at first. */
+      readonly adapter?: string | undefined;
       /** Quantization of the frozen weights; use the same for serving. Default: none. */
       readonly quantization?: Quantization;
       /** Data type for products with frozen weights. Default: float32. */
@@ -36,15 +42,22 @@ export type Method =
 
 export function methodOf(settings: MethodSettings): Method {
   if (settings.kind !== 'lora') return settings;
-  const { rank, alpha, rsLora, modules, quantization, compute } = settings;
+  const { adapter, rank, alpha, rsLora, modules, quantization, compute } = settings;
   const dropout = 'dropout' in settings ? settings.dropout : 0;
   return {
     kind: 'lora',
     lora: { rank, alpha, rankStabilized: rsLora, dropout, modules },
+    adapter: adapter && modelDirectory(adapter, undefined, 'method.adapter'),
     quantization,
     compute,
   };
 }
+
+/** The method's part of a lineage. */
+export const trainedOf = (method: MethodSettings) => ({
+  method: method.kind,
+  adapter: method.kind === 'lora' ? method.adapter : undefined,
+});
 
 /** Command-line settings that load the result with the model and quantization used in training. */
 export function servedAs(method: MethodSettings, model: string, result: string): string {
@@ -59,7 +72,7 @@ interface MethodJob {
   readonly output: string;
 }
 
-/** @throws UserError for GPT-2 if all weights are trained */
+/** @throws UserError for GPT-2 if all weights are trained, and for an adapter that can't be continued with these settings */
 export function withOwnModules(method: Method, config: DecoderConfig): Method {
   if (method.kind !== 'lora') {
     if (config.architecture !== 'gpt2') return method;
@@ -70,8 +83,30 @@ export function withOwnModules(method: Method, config: DecoderConfig): Method {
       alternatives: ['lora'],
     });
   }
-  const modules = modulesOf(config, method.lora.modules);
-  return { ...method, lora: { ...method.lora, modules } };
+  const lora = { ...method.lora, modules: modulesOf(config, method.lora.modules) };
+  if (method.adapter !== undefined) requireSettings(method.adapter, lora, config);
+  return { ...method, lora };
+}
+
+/** @throws UserError unless the adapter has this rank, scale and these modules */
+function requireSettings(adapter: string, lora: LoraSettings, config: DecoderConfig): void {
+  const problem = { field: 'method.adapter', value: adapter };
+  const own = continuedLora(openAdapter(adapter, config), config, (reason) => {
+    const remedy = `merge it first: policyloop finetune merge ${shellWord(adapter)} --out …`;
+    return new UserError({ ...problem, message: `this adapter can't be continued: ${reason}`, remedy });
+  });
+  const described = ({ modules, rank }: LoraSettings) => [rank, modules.toSorted()].join();
+  if (described(own) === described(lora) && loraScale(own) === loraScale(lora)) return;
+  const settings = [
+    ...[`method.rank=${own.rank}`, `method.alpha=${own.alpha}`],
+    ...(lora.rankStabilized ? ['method.rsLora=false'] : []),
+    `method.modules=[${own.modules.join(',')}]`,
+  ];
+  throw new UserError({
+    ...problem,
+    message: 'this adapter was trained with another rank, alpha or other modules',
+    remedy: `use its settings: ${settings.map(shellWord).join(' ')}`,
+  });
 }
 
 export function firstParameters(
@@ -93,7 +128,9 @@ export function firstParameters(
           message: 'the model has none of these modules',
           remedy: 'use modules such as q_proj, k_proj, v_proj, o_proj, gate_proj, up_proj and down_proj',
         });
-      return { trainable, parameters: initialAdapter(shapes, seed) };
+      const parameters = initialAdapter(shapes, seed);
+      if (method.adapter === undefined) return { trainable, parameters };
+      return { trainable, parameters: parameters.map(valuesOf(openAdapter(method.adapter, config))) };
     }
     case 'full':
       requireModelDirectory(model);
@@ -120,8 +157,18 @@ export async function writeResult(
   return directory;
 }
 
-/** @throws UserError if the result would overwrite the model to train, or a model in an output without a checkpoint */
+/**
+ * @throws UserError if the result would overwrite the model to train, the adapter to continue, or a model in an output
+ * without a checkpoint
+ */
 export function refuseOtherModel({ method, model, output }: MethodJob, checkpoint: string): void {
+  if (method.kind === 'lora' && method.adapter === path.resolve(output, 'adapter'))
+    throw new UserError({
+      field: 'output',
+      value: output,
+      message: 'contains the adapter to continue, which the result would overwrite',
+      remedy: 'choose another output',
+    });
   const directory = path.join(output, 'model');
   if (method.kind === 'lora' || !existsSync(directory) || readdirSync(directory).length === 0) return;
   if (existsSync(checkpoint) && realpathSync(directory) !== realpathSync(model)) return;

@@ -6,7 +6,7 @@ import { readTensorBytes, sampledParts } from '../../src/models/local/weights/sa
 import { type Family, type InputsOf, type TokenExample, trainedLength } from '../engine/batch.js';
 import type { Objective, TokenValues } from '../engine/objective.js';
 import type { AdamWSettings, MuonSettings } from '../engine/optimisers.js';
-import { referenceModel, type Trainable } from '../engine/trainable.js';
+import type { Trainable } from '../engine/trainable.js';
 import type { Parameter } from '../engine/training-session.js';
 import type { PerToken } from './objectives/sampled.js';
 import { arithmetic, groupSum, likelihood } from './objectives/terms.js';
@@ -108,15 +108,13 @@ async function compare(
   run: TrainingRun,
   examples: readonly (readonly TokenExample[])[],
 ): Promise<ReadonlyMap<TokenExample, Compared>> {
-  const { parameters, settings, trainable } = run;
-  const reference = { ...run, trainable: referenceModel(trainable) };
-  const session = await openObjective(reference, 'evaluate', likelihood(1));
+  const { parameters, settings } = run;
+  const session = await openObjective(run, 'evaluate', likelihood(1));
   const compared = new Map<TokenExample, Compared>();
   try {
     for (const split of examples) {
       const places = new Map(split.map((example, place) => [example, place]));
-      const values = trainable.kind === 'all' ? parameters : [];
-      const read = await readParts(session, values, layOut(split, settings), () => ({}));
+      const read = await readParts(session, parameters, layOut(split, settings), () => ({}));
       for (const { example, logp } of read.examples)
         compared.set(example, { chosen: places.get(example)! % 2 === 0, referenceLogp: logp });
     }

@@ -64,6 +64,12 @@ const loraSettings = (defaults: Parameters<typeof loraShape>[0]) =>
   z.strictObject({
     kind: z.literal('lora').describe('Train a low-rank adapter'),
     ...loraShape(defaults),
+    adapter: z
+      .string()
+      .min(1)
+      .optional()
+      .describe('Adapter to continue, with the same rank, alpha and modules (default: a new one)')
+      .meta({ format: 'path' }),
     quantization: z
       .enum(quantizations)
       .exclude(['float32', 'float16'])

@@ -11,7 +11,7 @@ import { datasetLineage } from '../dataset/lineage.js';
 import { readComparisons, readConversations } from '../dataset/read-dataset.js';
 import type { StepLoss } from '../engine/checkpoint.js';
 import type { MemoryEstimate } from './memory-estimate.js';
-import { methodOf, servedAs } from './method.js';
+import { methodOf, servedAs, trainedOf } from './method.js';
 import { paceOf } from './pace.js';
 import {
   beginProgress,
@@ -49,7 +49,7 @@ export async function train(
   return runTraining<TrainingEvent, FineTuned & Trained>(
     {
       ...{ command: 'train', output, unit: 'step', scalars: trainingScalars },
-      about: { method: config.method.kind, model, dataset, config },
+      about: { ...trainedOf(config.method), model, dataset, config },
       secondsLeft: (metrics) => paceOf(metrics, config).secondsLeft,
       show: (progress, metric, metrics) => show(progress, metric, metrics, config),
       async train(hooks) {

@@ -10,16 +10,9 @@ import { withStoreDefaults } from '../../../src/models/local/stores/stored-model
 import { openTokenizer } from '../../../src/models/local/tokens/tokenizer.js';
 import type { DecoderConfig } from '../../../src/models/local/weights/decoder-config.js';
 import { readGenerationDefaults, samplingOf } from '../../../src/models/local/weights/generation-config.js';
-import { toFloat32 } from '../../../src/models/local/weights/quantization.js';
-import { readTensorBytes } from '../../../src/models/local/weights/safetensors.js';
 import { learningSeed } from '../../../src/random/seeds.js';
-import {
-  type LoraSettings,
-  modulesOf,
-  requireGradients,
-  type Trainable,
-  trainedParameters,
-} from '../../engine/trainable.js';
+import { continuedLora, valuesOf } from '../../engine/continued-adapter.js';
+import { type LoraSettings, modulesOf, requireGradients, type Trainable } from '../../engine/trainable.js';
 import { orOutOfMemory, type Parameter } from '../../engine/training-session.js';
 import { firstParameters } from '../../train/method.js';
 import { policyObjective } from '../../train/objectives/policy.js';
@@ -86,7 +79,7 @@ export function plannedAdapter({ adapt, model }: AdaptingConfig): PlannedAdapter
     lora:
       from === undefined
         ? { rank, alpha, rankStabilized: rsLora, dropout: 0, modules: modulesOf(decoder, modules) }
-        : settingsOf(from, decoder),
+        : continuedLora(from, decoder, refusedAdapter(from)),
   };
 }
 
@@ -103,28 +96,13 @@ function temperatureOf(model: AdaptingConfig['model'], path: string): number {
   });
 }
 
-/** @throws UserError unless the adapter is plain LoRA with one rank and scale, on the same modules in every layer */
-function settingsOf(adapter: Adapter, decoder: DecoderConfig): LoraSettings {
-  const refused = (message: string) =>
-    new UserError({
-      field: 'model.adapter',
-      value: adapter.directory,
-      message: `adapt can’t continue this adapter: ${message}`,
-      remedy: 'start without model.adapter, or with an adapter from `policyloop finetune`',
-    });
-  if (adapter.decomposed) throw refused('it scales rows (DoRA)');
-  const changes = [...adapter.modules.values()];
-  const { rank, scale } = changes[0]!;
-  if (changes.some((change) => change.rank !== rank || change.scale !== scale))
-    throw refused('its modules have different ranks or scales');
-  const modules = [...new Set([...adapter.modules.keys()].map((path) => path.replace(/^.*\./, '')))];
-  const lora = { rank, alpha: scale * rank, rankStabilized: false, dropout: 0, modules };
-  const factors = trainedParameters(decoder, shapesOnly(lora));
-  if (factors.length !== 2 * changes.length) throw refused('it changes only some layers');
-  return lora;
-}
-
-const shapesOnly = (lora: LoraSettings): Trainable => ({ kind: 'adapter', lora, base: new Map() });
+const refusedAdapter = (adapter: Adapter) => (reason: string) =>
+  new UserError({
+    field: 'model.adapter',
+    value: adapter.directory,
+    message: `adapt can’t continue this adapter: ${reason}`,
+    remedy: 'start without model.adapter, or with an adapter from `policyloop finetune`',
+  });
 
 interface BegunAdapter {
   readonly trainable: Trainable;
@@ -145,12 +123,3 @@ function begunAdapter(
   const { trainable, parameters } = firstParameters(job, decoder);
   return { trainable, parameters: from === undefined ? parameters : parameters.map(valuesOf(from)) };
 }
-
-const valuesOf =
-  ({ modules }: Adapter) =>
-  ({ name, shape }: Parameter): Parameter => {
-    const [, module, factor] = /^(.*)\.lora_([AB])\.weight$/.exec(name)!;
-    const change = modules.get(module!)!;
-    const stored = factor === 'A' ? change.a : change.b;
-    return { name, shape, values: toFloat32(readTensorBytes(stored), stored.dtype) };
-  };

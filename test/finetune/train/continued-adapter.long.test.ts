@@ -1,0 +1,111 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { execute as rlCommand } from '../../../finetune/commands/rl.js';
+import { readLineage } from '../../../finetune/dataset/lineage.js';
+import type { Conversation } from '../../../finetune/dataset/read-dataset.js';
+import { type FineTuning, fineTune } from '../../../finetune/train/sft.js';
+import type { TrainingSettings } from '../../../finetune/train/supervised.js';
+import type { TrainingEvent } from '../../../finetune/train/trainer.js';
+import { adaptableModules } from '../../../src/models/local/graph/adapter.js';
+import { referenceDirectory } from '../../models/local/fixture.js';
+import { recordingContext, temporaryDirectory } from '../../support/experiments.js';
+import { adapterValues } from '../reference-training.js';
+import { tinyConfig } from '../rl/tiny-learning.js';
+
+const folder = temporaryDirectory();
+const at = (...parts: readonly string[]) => path.join(folder, ...parts);
+
+const conversations: readonly Conversation[] = Array.from({ length: 8 }, (_, i) => ({
+  messages: [{ role: 'user', content: `f(params): ${'9'.repeat(1 + (i >> 1))}. Propose.` }],
+  completion: `params[0]: ${i}.5`,
+  weight: 1,
+}));
+
+const settings: TrainingSettings = {
+  ...{ seed: 4, epochs: 4, batchExamples: 4, batchTokens: 128, packing: 'rows', learningRate: 0.01 },
+  ...{ schedule: 'constant', warmupSteps: 0, learningRateFloor: 0, maxGradientNorm: 1 },
+  ...{ adamw: { betas: [0.9, 0.999], epsilon: 1e-8, weightDecay: 0 } },
+  ...{ evaluateEvery: 4, patience: undefined, checkpointEvery: 4 },
+};
+
+const lora = { rank: 4, alpha: 8, dropout: 0, rankStabilized: false, modules: adaptableModules };
+const job = (name: string, adapter?: string, change: Partial<TrainingSettings> = {}): FineTuning => ({
+  model: referenceDirectory('qwen2-tied-bf16-sharded'),
+  method: { kind: 'lora', lora, adapter },
+  ...{ training: conversations, validation: [], template: {}, device: 'cpu', threads: 1 },
+  settings: { ...settings, ...change },
+  output: at(name),
+});
+
+async function lossesOf(of: FineTuning): Promise<readonly number[]> {
+  const events: TrainingEvent[] = [];
+  await fineTune(of, { onEvent: (event) => void events.push(event) });
+  return events.flatMap((event) => (event.kind === 'step' ? [event.loss] : []));
+}
+
+describe('an adapter that is continued', () => {
+  const first = at('first', 'adapter');
+  let losses: readonly number[];
+  beforeAll(async () => {
+    losses = await lossesOf(job('first'));
+  });
+
+  it('begins where it ended, whatever the seed', async () => {
+    const idle = { learningRate: 1e-30, epochs: 1, seed: 7 };
+    const [loss] = await lossesOf(job('idle', first, { ...idle, batchExamples: 8 }));
+    expect(adapterValues(at('idle', 'adapter'))).toEqual(adapterValues(first));
+    expect(loss).toBeLessThan(losses.at(-1)!);
+    const longer = await lossesOf(job('longer', first));
+    expect(longer.at(-1)).toBeLessThan(loss!);
+  });
+
+  it('is the reference of dpo', async () => {
+    const preferring = { dpo: { beta: 0.1 }, packing: 'pairs', batchExamples: 8, epochs: 1 } as const;
+    const [loss] = await lossesOf(job('preferring', first, preferring));
+    // −log σ(0): the answers are as likely as under the reference.
+    expect(loss).toBeCloseTo(Math.LN2, 5);
+  });
+
+  it('must have the same settings', async () => {
+    const other = { ...job('other', first), method: { kind: 'lora', lora: { ...lora, alpha: 16 } } } as const;
+    const refused = fineTune({ ...other, method: { ...other.method, adapter: first } });
+    await expect(refused).rejects.toThrow(
+      /method\.adapter: .*another rank, alpha[\s\S]*method\.rank=4 method\.alpha=8/,
+    );
+  });
+
+  it('is not overwritten by the result', async () => {
+    await expect(fineTune(job('first', first))).rejects.toThrow(
+      /the adapter to continue[\s\S]*another output/,
+    );
+  });
+
+  it('by finetune rl is the reference, and keeps its lineage', async () => {
+    tinyConfig({ environment: 'bandit', updates: 1, groups: 2, groupSize: 4, checkpointEvery: 1 }, folder);
+    const text = readFileSync(at('rl.yaml'), 'utf8');
+    const method = { kind: 'lora', rank: 2 };
+    const model = 'package:models/tiny-improver';
+    const written = { ...JSON.parse(text), model, method, agent: { maxTokens: 4, fallback: 'first' } };
+    writeFileSync(
+      at('rl.yaml'),
+      JSON.stringify({ ...written, objective: { kind: 'grpo', kl: { coefficient: 0.1 } } }),
+    );
+    const learn = (...overrides: readonly string[]) => {
+      const args = { config: 'rl.yaml', overrides, quiet: true, json: true, dryRun: false };
+      return rlCommand(args, recordingContext(folder).context);
+    };
+    expect(await learn('output=tuned/one')).toBe(0);
+    // Named by the directory of its training.
+    expect(await learn('output=tuned/two', 'method.adapter=tuned/one', 'learningRate=1e-30')).toBe(0);
+    expect(adapterValues(at('tuned/two/adapter'))).toEqual(adapterValues(at('tuned/one/adapter')));
+    const metrics = readFileSync(at('tuned/two/metrics.jsonl'), 'utf8').trim().split('\n');
+    const steps = metrics.map((line) => JSON.parse(line) as { kind: string; kl: number });
+    // With the base as the reference, it is 4.6 nats.
+    expect(steps.find(({ kind }) => kind === 'step')!.kl).toBeCloseTo(0, 9);
+    const { base } = readLineage(at('tuned/two/adapter'))!;
+    expect(base.adapter).toBe(at('tuned/one/adapter'));
+    expect(base.lineage?.config.output).toBe(at('tuned/one'));
+    await expect(learn('output=tuned/three', 'method.adapter=tuned/none')).rejects.toThrow('method.adapter');
+  });
+});
