@@ -95,17 +95,18 @@ function requireSettings(adapter: string, lora: LoraSettings, config: DecoderCon
     const remedy = `merge it first: policyloop finetune merge ${shellWord(adapter)} --out …`;
     return new UserError({ ...problem, message: `this adapter can't be continued: ${reason}`, remedy });
   });
-  const described = ({ modules, rank }: LoraSettings) => [rank, modules.toSorted()].join();
-  if (described(own) === described(lora) && loraScale(own) === loraScale(lora)) return;
+  const sameModules = own.modules.toSorted().join() === lora.modules.toSorted().join();
   const settings = [
-    ...[`method.rank=${own.rank}`, `method.alpha=${own.alpha}`],
+    ...(own.rank === lora.rank ? [] : [`method.rank=${own.rank}`]),
+    ...(own.alpha === lora.alpha ? [] : [`method.alpha=${own.alpha}`]),
     ...(lora.rankStabilized ? ['method.rsLora=false'] : []),
-    `method.modules=[${own.modules.join(',')}]`,
+    ...(sameModules ? [] : [`method.modules=[${own.modules.join(',')}]`]),
   ];
+  if (own.rank === lora.rank && loraScale(own) === loraScale(lora) && sameModules) return;
   throw new UserError({
     ...problem,
-    message: 'this adapter was trained with another rank, alpha or other modules',
-    remedy: `use its settings: ${settings.map(shellWord).join(' ')}`,
+    message: 'this adapter was trained with other settings',
+    remedy: `use the same ones: ${settings.map(shellWord).join(' ')}`,
   });
 }
 
