@@ -91,7 +91,7 @@ export function withOwnModules(method: Method, config: DecoderConfig): Method {
 /** @throws UserError unless the adapter has this rank, scale and these modules */
 function requireSettings(adapter: string, lora: LoraSettings, config: DecoderConfig): void {
   const problem = { field: 'method.adapter', value: adapter };
-  const own = continuedLora(openAdapter(adapter, config), config, (reason) => {
+  const own = continuedLora(openAdapter(adapter, config, [], 'method.adapter'), config, (reason) => {
     const remedy = `merge it first: policyloop finetune merge ${shellWord(adapter)} --out …`;
     return new UserError({ ...problem, message: `this adapter can't be continued: ${reason}`, remedy });
   });

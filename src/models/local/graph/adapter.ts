@@ -55,13 +55,18 @@ export function readAdapter(directory: string, ignoredKeys: readonly string[] = 
   return readFiles(directory, ignoredKeys).adapter;
 }
 
-/** Opens an adapter for a model. @throws UserError like `readAdapter`, and if the adapter doesn't fit the model */
+/**
+ * Opens an adapter for a model.
+ * @param field setting that names the directory, for errors
+ * @throws UserError like `readAdapter`, and if the adapter doesn't fit the model
+ */
 export function openAdapter(
   directory: string,
   config: DecoderConfig,
   ignoredKeys: readonly string[] = [],
+  field?: string,
 ): Adapter {
-  const { adapter, config: stated, file } = readFiles(directory, ignoredKeys);
+  const { adapter, config: stated, file } = readFiles(directory, ignoredKeys, field);
   const shapes = new Map(
     decoderTensors(config)
       .filter(({ name }) => linearModules.some((module) => name.endsWith(`.${module}.weight`)))
@@ -106,12 +111,13 @@ const isTiled = (recurrence: Recurrence | undefined) =>
 function readFiles(
   directory: string,
   ignoredKeys: readonly string[],
+  field = 'model.adapter',
 ): { adapter: Adapter; config: AdapterConfig; file: string } {
   const file = path.join(directory, 'adapter_config.json');
   const raw = readJson(file);
   if (raw === undefined)
     throw new UserError({
-      field: 'model.adapter',
+      field,
       value: directory,
       message: existsSync(directory)
         ? 'there is no adapter_config.json in this directory'
@@ -122,7 +128,7 @@ function readFiles(
   const weights = path.join(directory, 'adapter_model.safetensors');
   if (!existsSync(weights))
     throw new UserError({
-      field: 'model.adapter',
+      field,
       value: directory,
       message: 'there is no adapter_model.safetensors in this directory',
       remedy: 'if the adapter is in another format (adapter_model.bin), save it again with PEFT',
