@@ -1,6 +1,6 @@
 /** `policyloop finetune train <config>`: supervised training. */
 import type { Argv } from 'yargs';
-import { type Arguments, configArguments, kinds, trainingOptions } from '../../src/base/command.js';
+import { type Arguments, configArguments, trainingOptions } from '../../src/base/command.js';
 import type { CommandContext } from '../../src/base/context.js';
 import type { HandedTraining } from '../train/on-slurm.js';
 import type { TrainingSummary } from '../train/train.js';
@@ -12,10 +12,7 @@ export const options = (y: Argv) =>
       y,
       'Training config file, or the name of a bundled one',
       'key=value, e.g. epochs=1 method.rank=16 output=tuned-2',
-    ).option('finish', {
-      ...kinds.flag,
-      describe: 'Write the result from the checkpoint, without further training',
-    }),
+    ),
   )
     .example('$0 finetune train tune.yaml', 'trains, or resumes an interrupted run')
     .example(

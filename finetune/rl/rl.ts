@@ -62,7 +62,7 @@ export async function rl(
       ...{ command: 'rl', output: config.output, unit: 'update', scalars, secondsLeft: secondsLeftOf },
       about: { ...trainedOf(config.method), model: config.model, config, dataset: episodesOf(config, 0) },
       show: (progress, metric, metrics) => show(progress, metric, metrics, words),
-      train: (hooks, metrics) => learn(plan, hooks, metrics, milliseconds),
+      train: (hooks, metrics) => learn(plan, { ...hooks, finish: args.finish }, metrics, milliseconds),
       dataset: ({ step }) => episodesOf(config, step),
       summary: ({ best, last }) =>
         ({
@@ -83,7 +83,7 @@ export async function rl(
 
 async function learn(
   plan: PlannedLearning,
-  hooks: SessionHooks<RlEvent>,
+  hooks: SessionHooks<RlEvent> & Pick<TrainingArguments, 'finish'>,
   metrics: () => readonly RlMetric[],
   milliseconds: () => number,
 ): Promise<OnlineOutcome & Trained> {

@@ -33,6 +33,8 @@ export interface TrainingArguments {
   readonly quiet: boolean;
   /** If true, opens the run's page in a browser when training starts. */
   readonly open?: boolean | undefined;
+  /** If true, takes no further steps; the result comes from the checkpoint. */
+  readonly finish?: boolean | undefined;
   readonly json: boolean;
 }
 
@@ -150,7 +152,9 @@ async function lockedTraining<E extends LoggedEvent, T extends Trained>(
   const lines = [
     `${styleText('bold', ended)} ${figures}`,
     ...(job.more?.(outcome) ?? []),
-    result === null ? `resume     ${command}` : `result     ${result}`,
+    ...(result === null
+      ? [`resume     ${command}`, 'end here   add --finish to write what was learned so far']
+      : [`result     ${result}`]),
     ...(use === undefined ? [] : [`run it     ${use}`]),
     `report     ${report}`,
   ];

@@ -34,10 +34,7 @@ export interface TrainingSummary extends SessionSummary {
 const formatLoss = (value: number) => measuredText({ kind: 'loss', value });
 
 /** Starts training, or resumes it from an existing checkpoint. Returns the exit code. */
-export async function train(
-  args: TrainingArguments & { readonly finish: boolean },
-  context: CommandContext,
-): Promise<number> {
+export async function train(args: TrainingArguments, context: CommandContext): Promise<number> {
   const config = loadTrainConfig(args.config, args.overrides, context.cwd, context.note);
   requireRuntime();
   const read = config.objective.kind === 'dpo' ? readComparisons : readConversations;

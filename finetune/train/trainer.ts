@@ -1,10 +1,11 @@
 /** The training loop: seeded order, gradient accumulation, clipping, schedule, validation, checkpoints. */
-import { FailedWork, UserError } from '../../src/base/errors.js';
+import { FailedWork } from '../../src/base/errors.js';
 import { exampleLength, type TokenExample } from '../engine/batch.js';
 import {
   bestParameters,
   freshState,
   keepBest,
+  nothingToFinish,
   readCheckpoint,
   type StepLoss,
   type TrainingState,
@@ -84,7 +85,7 @@ export interface TrainingHooks {
   /** Awaited after every step, before `stop` is checked. */
   rest?(): Promise<void>;
   /** If true, takes no further steps; the result comes from the checkpoint. */
-  readonly finish?: boolean;
+  readonly finish?: boolean | undefined;
 }
 
 export interface TrainingOutcome {
@@ -102,7 +103,7 @@ export async function train(run: TrainingRun, hooks: TrainingHooks = {}): Promis
     run.validation.length === 0 ? [] : usableExamples(run.validation, run.config, 'validation');
   const owner = { identity: trainingIdentity(run), threads: run.threads };
   const state = readCheckpoint(run.checkpoint, run.parameters, owner.identity) ?? freshState(run.parameters);
-  if (hooks.finish === true && state.step === 0) throw nothingToFinish(run.checkpoint);
+  if (hooks.finish && state.step === 0) throw nothingToFinish(run.checkpoint);
   const totalSteps = stepsPerEpoch(training.length, run.settings) * run.settings.epochs;
   const goal = await learned(run, [training, validation]);
   const sessions = await openSessions(run, goal);
@@ -168,7 +169,7 @@ async function makeSteps(
   const heldOut = validationParts(validation, settings);
   const divergence = new DivergenceWatch(state.best?.loss);
   let plan: { readonly epoch: number; readonly steps: ReturnType<typeof planEpoch> } | undefined;
-  while (state.step < totalSteps && !exhausted(state, settings) && hooks.finish !== true) {
+  while (state.step < totalSteps && !exhausted(state, settings) && !hooks.finish) {
     const epoch = Math.floor(state.step / perEpoch);
     if (plan?.epoch !== epoch) plan = { epoch, steps: planEpoch(units, settings, epoch) };
     const chosen = plan.steps[state.step % perEpoch]!.map((index) => training[index]!);
@@ -211,14 +212,6 @@ const readSplit = (examples: readonly TokenExample[]): ReadSplit => ({
   examples: examples.length,
   tokens: tokensOf(examples),
 });
-
-const nothingToFinish = (checkpoint: string) =>
-  new UserError({
-    field: '--finish',
-    value: checkpoint,
-    message: 'this training run has no checkpoint yet',
-    remedy: 'run it without --finish first',
-  });
 
 const stepLoss = ({ step, loss }: StepLoss): StepLoss => ({ step, loss });
 

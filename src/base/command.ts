@@ -126,6 +126,10 @@ export const configArguments = <T>(y: Argv<T>, config: string, overrides: string
 
 export const trainingOptions = <T>(y: Argv<T>) =>
   y
+    .option('finish', {
+      type: 'boolean',
+      describe: 'Write the result from the checkpoint, without further training',
+    })
     .option('slurm', {
       type: 'boolean',
       describe: 'Submit to Slurm (with slurm.time=… etc.), or show the progress of a submitted run',

@@ -64,7 +64,7 @@ export async function numeric(
       ...{ command: 'rl', output: config.output, unit: 'update', about: aboutOf(config) },
       ...{ show, secondsLeft: secondsLeftOf },
       async train(hooks, metrics) {
-        const outcome = await trainNumeric(config, { ...hooks, note });
+        const outcome = await trainNumeric(config, { ...hooks, note, finish: args.finish });
         const best = metrics().findLast((metric) => metric.kind === 'evaluation' && metric.best);
         const lowest = best?.kind === 'evaluation' ? { step: best.step, loss: -best.meanReturn } : undefined;
         return { ...outcome, lowest };

@@ -7,6 +7,7 @@ import { replacementFor } from '../../../src/environments/catalogue/versions.js'
 import type { Environment } from '../../../src/environments/environment.js';
 import { createGenerator } from '../../../src/random/generator.js';
 import { mean } from '../../../src/statistics/descriptive.js';
+import { nothingToFinish } from '../../engine/checkpoint.js';
 import type { ControlledTraining, Timed } from '../../train/record.js';
 import { type NumericEpisode, playEpisodes, returnOf, type Start } from './algorithms/episodes.js';
 import { type NumericBaseline, playBaseline } from './baselines.js';
@@ -55,12 +56,14 @@ export interface NumericHooks {
   note?(text: string): void;
   /** Checked at every environment step and before each baseline; if true, the run writes a checkpoint and ends. */
   stop?(): boolean;
+  /** If true, takes no further updates; the result comes from the checkpoint. */
+  readonly finish?: boolean | undefined;
   /** Awaited before each update. */
   rest?(): Promise<void>;
 }
 
 export interface NumericOutcome {
-  readonly ended: 'complete' | 'interrupted';
+  readonly ended: 'complete' | 'early' | 'interrupted';
   readonly step: number;
   readonly episodes: number;
   readonly steps: number;
@@ -110,6 +113,7 @@ async function trainOn(training: OpenedTraining): Promise<NumericOutcome> {
   const identity = identityOf(config);
   const stored = readNumericCheckpoint(file, identity);
   const state = stored?.state ?? learner.initial();
+  if (hooks.finish && state.updates === 0) throw nothingToFinish(file);
   let best = stored?.best;
   const save = () => {
     writeNumericCheckpoint(file, state, best, identity);
@@ -126,12 +130,16 @@ async function trainOn(training: OpenedTraining): Promise<NumericOutcome> {
   hooks.onEvent?.({ kind: 'start', step: state.updates, totalSteps: config.updates });
   for (;;) {
     const isEvaluated = state.evaluated === state.updates;
-    if (!isEvaluated && (isOver(config, state) || state.updates % config.evaluation.every === 0)) {
+    if (
+      !isEvaluated &&
+      (hooks.finish || isOver(config, state) || state.updates % config.evaluation.every === 0)
+    ) {
       const judged = await judge(training, state, best);
       if (judged === undefined) return interrupted();
       best = judged;
       state.evaluated = state.updates;
     }
+    if (hooks.finish) break;
     if (isOver(config, state) || (state.updates > 0 && state.updates % config.checkpointEvery === 0)) save();
     if (isOver(config, state)) break;
     await hooks.rest?.();
@@ -151,7 +159,12 @@ async function trainOn(training: OpenedTraining): Promise<NumericOutcome> {
     baselines.push(baseline);
     hooks.onEvent?.({ kind: 'baseline', step: state.updates, ...baseline });
   }
-  return { ...outcome('complete'), returns, baselines, result: writePolicy(config, best!) };
+  return {
+    ...outcome(isOver(config, state) ? 'complete' : 'early'),
+    returns,
+    baselines,
+    result: writePolicy(config, best!),
+  };
 }
 
 /** Plays and learns from one batch; undefined if stopped. */

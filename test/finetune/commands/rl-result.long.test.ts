@@ -34,8 +34,8 @@ baselines: [random]
 `;
 
 const quietly = { quiet: true, json: true, dryRun: false };
-const learn = (config: string, overrides: readonly string[], changes = {}) =>
-  rlCommand({ config, overrides, ...quietly }, recordingContext(place, changes).context);
+const learn = (config: string, overrides: readonly string[], changes = {}, options = {}) =>
+  rlCommand({ config, overrides, ...quietly, ...options }, recordingContext(place, changes).context);
 
 /** Ctrl-C has been pressed. */
 function pressed() {
@@ -167,6 +167,25 @@ describe('list and show', () => {
     const release = lockRun(at('tuned', 'killed', 'training.lock'));
     expect((await shown('killed')).facts.status).toBe('running');
     release();
+  });
+
+  it('know the result of an interrupted run that --finish ended, which still resumes', async () => {
+    const weights = (name: string) => readFileSync(at('tuned', name, 'model', 'model.safetensors'));
+    const ended = ['output=tuned/ended', 'result=last'];
+    await expect(learn('rl.yaml', ended, {}, { finish: true })).rejects.toThrow(/no checkpoint yet/);
+    await learn('rl.yaml', ended, pressed());
+    await learn('rl.yaml', ended, {}, { finish: true });
+    const { facts } = await shown('tuned/ended');
+    expect(facts).toMatchObject({
+      status: 'completed',
+      steps: { done: 1 },
+      result: join('tuned', 'ended', 'model'),
+    });
+    expect(weights('ended').length).toBeGreaterThan(0);
+    await learn('rl.yaml', ended);
+    expect((await shown('tuned/ended')).facts).toMatchObject({ steps: { done: 2 } });
+    await learn('rl.yaml', ['output=tuned/last', 'result=last']);
+    expect(weights('ended').equals(weights('last'))).toBe(true);
   });
 
   it('know policies of numbers, and the searches beside them', async () => {

@@ -31,13 +31,14 @@ interface Trained extends NumericOutcome {
 
 async function train(
   overrides: readonly string[] = [],
-  { output = temporaryDirectory(), stopAfter = Number.POSITIVE_INFINITY } = {},
+  { output = temporaryDirectory(), stopAfter = Number.POSITIVE_INFINITY, finish = false } = {},
 ): Promise<Trained> {
   const file = join(output, 'small.yaml');
   writeFileSync(file, small);
   const events: NumericEvent[] = [];
   const outcome = await trainNumeric(loadNumericConfig(file, [`output=${output}`, ...overrides]), {
     onEvent: (event) => events.push(event),
+    finish,
     stop: () => events.filter(({ kind }) => kind === 'step').length >= stopAfter,
   });
   const policy = outcome.result === undefined ? [] : readFileSync(join(outcome.result, 'policy.safetensors'));
@@ -62,6 +63,18 @@ describe.each([
     expect(resumed.returns).toEqual(whole.returns);
     const other = await train([...algorithm, 'seed=1']);
     expect(other.policy.equals(whole.policy)).toBe(false);
+  });
+
+  it('writes the policy of an interrupted run with --finish, and the run resumes as if nothing had happened', async () => {
+    const output = temporaryDirectory();
+    await expect(train(algorithm, { output, finish: true })).rejects.toThrow(/no checkpoint yet/);
+    const broken = await train(algorithm, { output, stopAfter: 1 });
+    const finished = await train(algorithm, { output, finish: true });
+    expect(finished).toMatchObject({ ended: 'early', step: 1, returns: { length: 3 } });
+    expect(finished.policy.length).toBeGreaterThan(0);
+    const [whole, resumed] = [await train(algorithm), await train(algorithm, { output })];
+    expect([...stepsOf(broken), ...stepsOf(resumed)]).toEqual(stepsOf(whole));
+    expect(resumed.policy.equals(whole.policy)).toBe(true);
   });
 
   it('refuses a checkpoint of other settings', async () => {
