@@ -55,28 +55,34 @@ beforeAll(async () => {
 });
 
 describe('drawEpisode', () => {
-  it.each(['common', 'fresh'] as const)('plays what was evaluated, on %s seeds', async (seeds) => {
-    const evaluation = { ...quick.evaluation, seeds };
-    const run = await runExperimentFrom({ ...config, iterations: 2, evaluation });
-    const { config: resolved, family, manifest, recorded } = await readWholeRun(run.path);
-    const environment = await makeEnvironment('CartPole-v1');
-    const stage = { config: resolved, family, environment, seed: manifest.seed };
-    expect(recorded.entries.length).toBe(7);
-    for (const entry of recorded.entries) {
-      for (const [episode, value] of entry.returns.entries()) {
-        const drawn = drawEpisode(stage, entry, { kind: 'evaluated', episode }, { maxFrames: 50 });
-        expect(drawn).toMatchObject({
-          recorded: value,
-          replay: { return: value, length: entry.lengths[episode] },
-        });
-        expect(drawn.animation.moments.at(-1)).toMatchObject({ return: value, step: entry.lengths[episode] });
-        const bySeed = drawEpisode(stage, entry, { kind: 'seed', seed: drawn.seed }, { maxFrames: 50 });
-        expect(bySeed).toMatchObject({ episode, recorded: value, replay: { return: value } });
+  it.each(['common', 'fresh'] as const)(
+    'replays each evaluated episode with its recorded return and length, on %s seeds',
+    async (seeds) => {
+      const evaluation = { ...quick.evaluation, seeds };
+      const run = await runExperimentFrom({ ...config, iterations: 2, evaluation });
+      const { config: resolved, family, manifest, recorded } = await readWholeRun(run.path);
+      const environment = await makeEnvironment('CartPole-v1');
+      const stage = { config: resolved, family, environment, seed: manifest.seed };
+      expect(recorded.entries.length).toBe(7);
+      for (const entry of recorded.entries) {
+        for (const [episode, value] of entry.returns.entries()) {
+          const drawn = drawEpisode(stage, entry, { kind: 'evaluated', episode }, { maxFrames: 50 });
+          expect(drawn).toMatchObject({
+            recorded: value,
+            replay: { return: value, length: entry.lengths[episode] },
+          });
+          expect(drawn.animation.moments.at(-1)).toMatchObject({
+            return: value,
+            step: entry.lengths[episode],
+          });
+          const bySeed = drawEpisode(stage, entry, { kind: 'seed', seed: drawn.seed }, { maxFrames: 50 });
+          expect(bySeed).toMatchObject({ episode, recorded: value, replay: { return: value } });
+        }
       }
-    }
-  });
+    },
+  );
 
-  it('draws the state of every moment', async () => {
+  it('draws the state of the environment at every step', async () => {
     const environment = await makeEnvironment('CartPole-v1');
     const family = createPolicyFamily(
       parseConfig({ ...config, policy: { kind: 'linear' } }).policy!,
@@ -98,7 +104,7 @@ describe('drawEpisode', () => {
     }
   });
 
-  it('refuses parameters of another policy', async () => {
+  it('rejects parameters whose number does not match the policy', async () => {
     const environment = await makeEnvironment('CartPole-v1');
     const family = createPolicyFamily(
       parseConfig({ ...config, policy: { kind: 'linear' } }).policy!,
@@ -112,7 +118,7 @@ describe('drawEpisode', () => {
 describe('every environment that can be drawn', () => {
   // Most synthetic tasks have no picture: their states stand for nothing.
   const drawn = environmentIds().filter((id) => !/^synthetic:(?!mdp|grid)/.test(id));
-  it.each(drawn)('%s: as an SVG of bounded size', async (id) => {
+  it.each(drawn)('%s is drawn as an SVG of bounded size', async (id) => {
     const environment = await makeEnvironment(id);
     const policy = {
       discrete: { kind: 'q-table' },
@@ -148,13 +154,13 @@ describe('notablePolicies', () => {
   });
   const entries = [entry(0, 3), entry(1, 1), entry(2, 9), entry(3, 8), entry(3, 1, 1)];
 
-  it('are the best, the worst and the first', () => {
+  it('returns the best, the worst and the first policy', () => {
     const [first, worst, best] = entries;
     expect(notablePolicies(entries, { confirmations: [] })).toEqual({ best, worst, first });
     expect(notablePolicies([], { confirmations: [] })).toBeUndefined();
   });
 
-  it('prefer what was confirmed to what was observed', () => {
+  it('prefers the confirmed best to the observed best', () => {
     const confirmed = {
       stage: 'final',
       iteration: 3,
@@ -179,7 +185,7 @@ describe('render.every', () => {
     expect(titles).toBe(`CartPole-v1 · iteration 4.${best.candidate + 1}`);
   });
 
-  it('changes nothing else that is recorded', async () => {
+  it('leaves evaluations and episodes unchanged', async () => {
     const { render: _render, ...plain } = config;
     const run = await runExperimentFrom(plain);
     expect(existsSync(join(run.path, 'animations'))).toBe(false);
@@ -187,7 +193,7 @@ describe('render.every', () => {
       expect(readRunFile(run.path, file)).toBe(readRunFile(path, file));
   });
 
-  it('makes up for what was cut off, leaves what is there, and may change on resume', async () => {
+  it('can change on resume, which draws missing pictures and keeps existing ones', async () => {
     const copy = join(temporaryDirectory(), 'run');
     cpSync(path, copy, { recursive: true });
     rmSync(join(copy, 'animations/iteration-0004.svg'));
@@ -200,7 +206,7 @@ describe('render.every', () => {
     expect(elementTree(picture(copy, 'iteration-0008.svg')).name).toBe('svg');
   });
 
-  it('warns of what could not be drawn, and the run goes on', async () => {
+  it('warns if a picture cannot be drawn, and the run continues', async () => {
     const run = join(temporaryDirectory(), 'run');
     const { events } = await runExperimentFrom(config, {
       path: run,
@@ -212,7 +218,7 @@ describe('render.every', () => {
     expect(events.at(-1)).toMatchObject({ kind: 'run-finished', reason: { kind: 'iterations' } });
   });
 
-  it('is refused where there is no drawing', async () => {
+  it('is rejected for an environment that cannot be drawn', async () => {
     const remote = parseConfig({ ...config, environment: 'gymnasium:Ant-v5' });
     await expect(assemble(remote, {})).rejects.toThrow(UserError);
     await expect(assemble(remote, {})).rejects.toThrow(/render\.every: gymnasium:Ant-v5 can't be drawn/);
@@ -220,7 +226,7 @@ describe('render.every', () => {
 });
 
 describe('the report', () => {
-  it('shows the best, the worst and the first policy as they were evaluated', async () => {
+  it('shows the best, the worst and the first policy', async () => {
     const page = readRunFile(path, 'report');
     const { recorded, manifest } = await readWholeRun(path);
     const notable = notablePolicies(recorded.entries, manifest)!;
@@ -237,20 +243,20 @@ describe('the report', () => {
     expect(page).toContain('img-src data:');
   });
 
-  it('links what was drawn as the run went', () => {
+  it('links to the pictures drawn during the run', () => {
     const page = readRunFile(path, 'report');
     for (const name of pictures(path)) expect(page).toContain(`<a href="animations/${name}">`);
   });
 
-  it('is the same each time', async () => {
+  it('is identical when written again', async () => {
     const before = readRunFile(path, 'report');
     await writeReport(path);
     expect(readRunFile(path, 'report')).toBe(before);
   });
 });
 
-describe('the folder of a run’s pictures', () => {
-  it('is not a way out of the run', () => {
+describe('the animations folder of a run', () => {
+  it('must be a real folder, not a link', () => {
     const [run, elsewhere] = [temporaryDirectory(), temporaryDirectory()];
     symlinkSync(elsewhere, join(run, 'animations'));
     expect(() => makeAnimationsFolder(run)).toThrow(/a link, not a folder/);

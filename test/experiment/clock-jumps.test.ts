@@ -20,16 +20,19 @@ function jumpingClock(direction: 1 | -1): () => Date {
   };
 }
 
-it.each([1, -1] as const)('a clock that is set (%d) changes no duration and no limit', async (direction) => {
-  const limited = { ...config, limits: { minutes: 60 } };
-  const whole = await runExperimentFrom(limited);
-  const { path } = await runExperimentFrom(limited, { now: jumpingClock(direction) });
-  expect(readManifest(path)).toMatchObject({ status: 'completed', reason: { kind: 'iterations' } });
-  expect(readManifest(path).activeMs).toBe(readManifest(whole.path).activeMs);
-  expect(readRunFile(path, 'evaluations')).toBe(readRunFile(whole.path, 'evaluations'));
-});
+it.each([1, -1] as const)(
+  'jumps of the system clock (direction %d) affect neither durations nor limits',
+  async (direction) => {
+    const limited = { ...config, limits: { minutes: 60 } };
+    const whole = await runExperimentFrom(limited);
+    const { path } = await runExperimentFrom(limited, { now: jumpingClock(direction) });
+    expect(readManifest(path)).toMatchObject({ status: 'completed', reason: { kind: 'iterations' } });
+    expect(readManifest(path).activeMs).toBe(readManifest(whole.path).activeMs);
+    expect(readRunFile(path, 'evaluations')).toBe(readRunFile(whole.path, 'evaluations'));
+  },
+);
 
-it('a run that is resumed before it began, by the clock, goes on', async () => {
+it('a run can be resumed even if the clock shows a time before its start', async () => {
   const whole = await runExperimentFrom(config);
   const finish = new AbortController();
   const path = `${temporaryDirectory()}/run`;

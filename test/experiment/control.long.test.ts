@@ -65,8 +65,8 @@ function workplace() {
 
 const controlled = (path: string) => readRun(path).events.filter((event) => event.kind === 'controlled');
 
-describe('a run that is played', () => {
-  it('is paused, changed, let go on and stopped from elsewhere; its log tells so, and its replay equals', async () => {
+describe('a running run', () => {
+  it('follows pause, set, resume and stop commands, logs them, and replays identically', async () => {
     const { asked, cwd, done, path, statusOf } = workplace();
     const playing = runExperimentFrom(config, { path, model: slowModel(100) });
     await done(2);
@@ -142,7 +142,7 @@ describe('a run that is played', () => {
     expect(readRunFile(replay.path, 'evaluations')).toBe(readRunFile(path, 'evaluations'));
   });
 
-  it('takes over fewer iterations, tells the model of them, and comes to its end', async () => {
+  it('accepts a lower number of iterations, shows it in prompts and ends there', async () => {
     const { asked, done, path } = workplace();
     const playing = runExperimentFrom(config, { path, model: slowModel() });
     await done(1);
@@ -158,7 +158,7 @@ describe('a run that is played', () => {
     expect(prompts.at(-1)).toContain('of 12');
   });
 
-  it('stops at once where it shall, though a call is under way, and the call is made again', async () => {
+  it('stops at once with --now, even while a call is in flight', async () => {
     const { asked, begun, path } = workplace();
     const model = {
       id: 'endless',
@@ -176,7 +176,7 @@ describe('a run that is played', () => {
     expect(controlled(path)).toMatchObject([{ action: 'stop', iteration: 0 }]);
   });
 
-  it('heeds nothing that is no request, and warns of what an earlier process left', async () => {
+  it('ignores invalid commands and warns about one left over from an earlier process', async () => {
     const { asked, done, path } = workplace();
     const playing = runExperimentFrom(config, { path, model: slowModel() });
     await done(1);
@@ -196,7 +196,7 @@ describe('a run that is played', () => {
   });
 });
 
-describe('what is refused', () => {
+describe('command errors', () => {
   it.each([
     [['model.name=other'], /model\.name: can't change within a run/],
     [['warmup.policies=9'], /warmup\.policies: can't change within a run/],
@@ -206,7 +206,7 @@ describe('what is refused', () => {
     [['iterations=none'], /iterations/],
     [['limits.calls=500'], /already has these settings/],
     [[], /overrides: /],
-  ])('to set %j', async (overrides, message) => {
+  ])('set rejects %j', async (overrides, message) => {
     const { cwd, done, path } = workplace();
     const finish = new AbortController();
     const playing = runExperimentFrom(config, { path, model: slowModel(), finish: finish.signal });
@@ -218,7 +218,7 @@ describe('what is refused', () => {
     expect(controlled(path)).toEqual([]);
   });
 
-  it('of a run that nobody plays', async () => {
+  it('pause, stop and set reject a run that is not running', async () => {
     const { cwd, path } = workplace();
     await runExperimentFrom({ ...config, iterations: 1 }, { path, model: slowModel(0) });
     const { context } = recordingContext(cwd);
@@ -235,8 +235,8 @@ describe('what is refused', () => {
   });
 });
 
-describe('a process that is killed', () => {
-  it('while it is paused leaves a run that goes on, to the same evaluations', async () => {
+describe('a run whose process is killed', () => {
+  it('while paused resumes with the same evaluations as an uninterrupted run', async () => {
     const { asked, cwd, done, path, statusOf } = workplace();
     const text =
       'environment: CartPole-v1\nmodel: { provider: random }\niterations: 20000\nwarmup: 3\nevaluation: { episodes: 3, maxSteps: 60 }\nconfirmation: { candidates: 0 }\n';

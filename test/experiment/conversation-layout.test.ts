@@ -18,7 +18,7 @@ const config = {
   memory: { recent: 3 },
 } as const;
 
-it('shows each evaluation as an answer and its score, and the latest score last', async () => {
+it('the conversation layout shows evaluations as answers with scores, the latest score last', async () => {
   const { path } = await runExperimentFrom(config, { model: seededModel() });
   const { calls, entries } = readRun(path);
   const { messages } = calls.at(-1)!;
@@ -35,13 +35,13 @@ it('shows each evaluation as an answer and its score, and the latest score last'
   expect(messages.at(-1)!.content).toMatch(/This is iteration 4 of 4\.[\s\S]*Propose new parameters/);
 });
 
-it('begins each prompt with the one before, but for its last message', async () => {
+it('the second prompt starts with the first, except for its last message', async () => {
   const { path } = await runExperimentFrom({ ...config, memory: {} }, { model: seededModel() });
   const [first, second] = readRun(path).calls.map(({ messages }) => messages);
   expect(second!.slice(0, first!.length - 1)).toEqual(first!.slice(0, -1));
 });
 
-it('is resumed and replayed', async () => {
+it('a run with the conversation layout gives the same evaluations when resumed or replayed', async () => {
   const whole = await runExperimentFrom(config, { model: seededModel(0.3) });
   const part = await runExperimentFrom({ ...config, iterations: 2 }, { model: seededModel(0.3) });
   await resumeExperiment(part.path, { model: seededModel(0.3), overrides: ['iterations=4'] });
@@ -53,6 +53,6 @@ it('is resumed and replayed', async () => {
 it.each([
   [{ set: 'compact' }, /compact, whose prompts list the evaluations/],
   [{ conversation: { turns: 2 } }, /prompts\.conversation/],
-])('is refused with %j', (more, message) => {
+])('the conversation layout is rejected with %j', (more, message) => {
   expect(() => parseConfig({ ...config, prompts: { ...config.prompts, ...more } })).toThrow(message);
 });

@@ -47,7 +47,7 @@ const reviser = (size: (call: ScriptedCall) => number) =>
 
 const careful = () => reviser(() => 1.5);
 
-it('asks for whole parameters even if proposals are changes', async () => {
+it('the critic is asked for absolute parameters even if proposals are deltas', async () => {
   const changes = formatParameters([0.1, ...Array(9).fill(0)], spec).replaceAll('params', 'delta');
   const model = createScriptedModel((call) =>
     isCritic(call)
@@ -69,7 +69,7 @@ it('asks for whole parameters even if proposals are changes', async () => {
   expect(asked.length).toBeGreaterThan(0);
 });
 
-it('revises the best proposal on the same episodes, and remembers the better of the two', async () => {
+it('the critic revises the best proposal of each iteration, and prompts show the better of the two', async () => {
   const model = careful();
   const { path, events } = await runExperimentFrom({ ...config, candidates: 2 }, { model });
   const { calls, entries } = readRun(path);
@@ -100,7 +100,7 @@ it('revises the best proposal on the same episodes, and remembers the better of 
   expect(new Set(told.map(({ result }) => result)).size).toBe(2);
 });
 
-it('shows statistics over all episodes and the median one, each of which can be left out', async () => {
+it('the critic sees statistics over all episodes and the median episode, or only one of them', async () => {
   const promptOf = async (show: 'statistics' | 'median-episode' | 'both') => {
     const model = careful();
     await runExperimentFrom({ ...config, iterations: 1, critic: { show, rows: 4 } }, { model });
@@ -118,14 +118,14 @@ it('shows statistics over all episodes and the median one, each of which can be 
   expect(await promptOf('median-episode')).not.toContain('share of steps');
 });
 
-it('records no more trajectories than without a critic', async () => {
+it('a critic records no extra trajectories: one per evaluation', async () => {
   const { path } = await runExperimentFrom(config, { model: careful() });
   const { entries, episodes } = readRun(path);
   expect(episodes.map(({ episode }) => episode)).toEqual(entries.map(() => 0));
 });
 
 it.each(['finish', 'abort'] as const)(
-  'goes on after %s within a revision as if nothing had been, and a replay equals it',
+  'a run resumes identically after %s during a revision, and replays identically',
   async (how) => {
     const more = { ...config, candidates: 2, critic: { every: 2 }, pipeline: 2, iterations: 6 } as const;
     const whole = careful();
@@ -159,7 +159,7 @@ it.each(['finish', 'abort'] as const)(
   },
 );
 
-it('refuses a drastic revision, says so, and takes the next', async () => {
+it('a revision beyond critic.distance is rejected with the reason, and the critic tries again', async () => {
   const model = reviser(({ messages }) => (messages.length > 2 ? 1 : 6));
   const { path } = await runExperimentFrom({ ...config, critic: { distance: 0.15 } }, { model });
   const { calls, entries } = readRun(path);
@@ -178,7 +178,7 @@ it('refuses a drastic revision, says so, and takes the next', async () => {
   expect(readRun(free.path).calls.every(({ outcome }) => outcome.kind === 'accepted')).toBe(true);
 });
 
-it('refuses a revision that repeats another proposal of its iteration', async () => {
+it('a revision that repeats another proposal of its iteration is rejected', async () => {
   let proposed: string[] = [];
   const model = createScriptedModel((call) => {
     if (isCritic(call)) {
@@ -201,7 +201,7 @@ it('refuses a revision that repeats another proposal of its iteration', async ()
   ).toEqual(['repeated', 'accepted', 'repeated', 'accepted']);
 });
 
-it('lets the critic keep what is good, and goes on where nothing usable comes', async () => {
+it('the critic may keep a proposal, and the run continues if its replies are unusable', async () => {
   const kept = await runExperimentFrom(config, { model: reviser(() => 0) });
   expect(readRun(kept.path).entries.filter(({ revises }) => revises !== undefined)).toEqual([]);
   expect(kept.events.flatMap((event) => (event.kind === 'revised' ? event.result : []))).toEqual(
@@ -225,7 +225,7 @@ it('lets the critic keep what is good, and goes on where nothing usable comes', 
   expect(readManifest(path)).toMatchObject({ status: 'completed', iterations: { done: 2 } });
 });
 
-it('counts what a critic of another model uses at its own price, and keeps within limits', async () => {
+it('a critic with its own model is billed at its own price and counts towards limits', async () => {
   const own = { provider: 'openai', name: 'judge', price: { input: 10, output: 100 } } as const;
   const more = { ...config, critic: { model: own } } satisfies ConfigInput;
   const made = async (changes: Partial<ConfigInput> = {}) => {
@@ -271,7 +271,7 @@ it('counts what a critic of another model uses at its own price, and keeps withi
   expect(readManifest(replayed.path).usage).toEqual(readManifest(path).usage);
 });
 
-it('takes a control for its critic, which costs nothing, and goes with novelty, conversations and groups', async () => {
+it('a critic can be a baseline at no cost, and works with novelty, conversations and groups', async () => {
   const control = {
     ...config,
     critic: { model: { provider: 'hill-climb', sigma: 0.5 } },
@@ -300,7 +300,7 @@ it('takes a control for its critic, which costs nothing, and goes with novelty, 
   }
 });
 
-it('tells a control that proposes that some of the history is not its own', async () => {
+it('a baseline that proposes gets task.shared only if there is a critic', async () => {
   const told = async (critic: ConfigInput['critic']) => {
     const shared: (boolean | undefined)[] = [];
     const random = findBaseline('random')!.create({ provider: 'random' });
@@ -321,7 +321,7 @@ it('tells a control that proposes that some of the history is not its own', asyn
   expect(await told(undefined)).toEqual(new Set([false]));
 });
 
-it('revises what any member of a portfolio proposed, and credits none with it', async () => {
+it('the critic revises proposals of a portfolio without crediting a member', async () => {
   const members = [config.model, { provider: 'hill-climb' }] as const;
   const more = {
     ...config,
@@ -346,7 +346,7 @@ it('revises what any member of a portfolio proposed, and credits none with it', 
   expect(readRunFile(half.path, 'evaluations')).toBe(readRunFile(whole.path, 'evaluations'));
 });
 
-it('is told of in show, the report and an iteration, and in what check expects', async () => {
+it('revisions appear in show, the report and iteration details, and in the estimate of check', async () => {
   const { path } = await runExperimentFrom(config, { model: careful() });
   const run = await readWholeRun(path);
   const text = runText(run, { top: 1, cwd: '/' });
@@ -368,7 +368,7 @@ it('is told of in show, the report and an iteration, and in what check expects',
   expect(estimate).toMatchObject({ estimate: { calls: { expected: 12, most: 48 } } });
 });
 
-it('is refused where nobody could revise, and where it would have no effect', () => {
+it('invalid critic settings are rejected, such as a model that cannot revise', () => {
   const wrong = (more: object) => () => parseConfig({ ...config, ...more } as ConfigInput);
   expect(wrong({ model: { provider: 'random' } })).toThrow(/critic\.model.*random doesn.t read prompts/s);
   expect(wrong({ critic: { every: 7 } })).toThrow(
@@ -389,7 +389,7 @@ it('is refused where nobody could revise, and where it would have no effect', ()
   expect(wrong({ model: local, adapt: {} })).toThrow(/critic.*adapt/s);
 });
 
-it('holds the better of each pair, whatever else an iteration has', () => {
+it('remembered() keeps the better of a proposal and its revision, in random iterations', () => {
   const random = createGenerator(3);
   for (let round = 0; round < 200; round++) {
     const entries = Array.from({ length: 4 }, (_, i) => i + 1).flatMap((iteration) => {

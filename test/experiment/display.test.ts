@@ -89,8 +89,8 @@ function shown(terminal: NodeJS.WriteStream | undefined, seen: (event: RunEvent)
   return noted;
 }
 
-describe('a run on a terminal', () => {
-  it.each([60, 80, 120])('of %i columns shows best, time left and tokens', (columns) => {
+describe('a terminal', () => {
+  it.each([60, 80, 120])('of %i columns shows the best return, the time left and the tokens', (columns) => {
     const { stream, lines } = fakeTerminal(columns);
     shown(stream, (event) => {
       if (event.kind !== 'iteration-finished' || event.iteration === last) return;
@@ -102,27 +102,30 @@ describe('a run on a terminal', () => {
     });
   });
 
-  it.each([60, 80, 120])('of %i columns keeps improvements and warnings when the bar has gone', (columns) => {
-    const { stream, lines, widest } = fakeTerminal(columns);
-    shown(stream);
-    expect(widest()).toBeLessThan(columns);
-    const left = lines();
-    expect(left.filter((line) => /best \d+\./.test(line))).toEqual([
-      'warm-up  best 10.00',
-      'iteration 1  best 12.00, was 10.00',
-      'iteration 2  best 20.50, was 12.00',
-      'iteration 4  best 487.3, was 20.50',
-    ]);
-    const text = left.join(' ').replaceAll(/\s+/g, ' ');
-    expect(text).toContain(`${'a long warning '.repeat(12)}ends here`);
-    expect(text).not.toContain('━');
-  });
+  it.each([60, 80, 120])(
+    'of %i columns keeps improvements and warnings after the progress bar is gone',
+    (columns) => {
+      const { stream, lines, widest } = fakeTerminal(columns);
+      shown(stream);
+      expect(widest()).toBeLessThan(columns);
+      const left = lines();
+      expect(left.filter((line) => /best \d+\./.test(line))).toEqual([
+        'warm-up  best 10.00',
+        'iteration 1  best 12.00, was 10.00',
+        'iteration 2  best 20.50, was 12.00',
+        'iteration 4  best 487.3, was 20.50',
+      ]);
+      const text = left.join(' ').replaceAll(/\s+/g, ' ');
+      expect(text).toContain(`${'a long warning '.repeat(12)}ends here`);
+      expect(text).not.toContain('━');
+    },
+  );
 });
 
-describe('a wait for the rate', () => {
+describe('a wait for the rate limit', () => {
   const waits: RunEvent = { kind: 'rate-limited', seconds: 48 };
 
-  it('is shown on a terminal until something happens', () => {
+  it('is shown on a terminal until the next event', () => {
     const { stream, lines } = fakeTerminal(80);
     let milliseconds = 0;
     const outside = { print: () => undefined, note: () => undefined, milliseconds: () => milliseconds };
@@ -136,7 +139,7 @@ describe('a wait for the rate', () => {
     display.close();
   });
 
-  it('is told in a pipe, not each time', () => {
+  it('is reported in a pipe, but not every time', () => {
     const noted: string[] = [];
     let milliseconds = 0;
     const outside = { print: () => undefined, note: (text: string) => noted.push(text), terminal: undefined };
@@ -152,7 +155,7 @@ describe('a wait for the rate', () => {
 });
 
 describe('a resumed run', () => {
-  it('goes on counting what became of proposals', () => {
+  it('continues the counts of rejected proposals and better revisions', () => {
     const { stream, lines } = fakeTerminal(120);
     let milliseconds = 0;
     const outside = { print: () => undefined, note: () => undefined, milliseconds: () => milliseconds };
@@ -170,7 +173,7 @@ describe('a resumed run', () => {
 });
 
 describe('a run in a pipe', () => {
-  it('says that it confirms, and how far that is', () => {
+  it('reports the confirmation and its progress', () => {
     const noted = shown(undefined);
     expect(noted.slice(-4)).toEqual([
       'confirming the best 2 policies, then the chosen one, on 100 unseen episodes each',

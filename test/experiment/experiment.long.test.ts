@@ -84,7 +84,7 @@ describe('the outer loop', () => {
     ]);
   });
 
-  it('rejects what stays wrong, without evaluating an old policy as if it were new', async () => {
+  it('evaluates nothing for a proposal that is still invalid after corrections', async () => {
     const model = createScriptedModel(() => 'no');
     const { events, path } = await runExperimentFrom(
       { ...scripted, iterations: 2, corrections: 1 },
@@ -95,7 +95,7 @@ describe('the outer loop', () => {
     expect(readManifest(path).iterations.done).toBe(2);
   });
 
-  it('plays all candidates on the same episodes, and confirms on untouched ones', async () => {
+  it('evaluates all candidates on the same episodes and confirms on unseen ones', async () => {
     const { path, events } = await runExperimentFrom(
       { ...scripted, record: 'all' },
       { model: seededModel() },
@@ -114,7 +114,7 @@ describe('the outer loop', () => {
     ]);
   });
 
-  it('meets new episodes every iteration where the config says so', async () => {
+  it('uses new episodes in every iteration with evaluation.seeds: fresh', async () => {
     const evaluation = { ...quick.evaluation, seeds: 'fresh' } as const;
     const { path } = await runExperimentFrom(
       { ...scripted, evaluation, record: 'all' },
@@ -127,7 +127,7 @@ describe('the outer loop', () => {
     expect(seeds(2)).not.toEqual(seeds(1));
   });
 
-  it('takes over the policies of an earlier run, and plays them on its own episodes', async () => {
+  it('imports the policies of an earlier run and evaluates them on its own episodes', async () => {
     const earlier = await runExperimentFrom(scripted, { model: seededModel() });
     const config = { ...scripted, seed: 1, warmup: { from: earlier.path }, iterations: 2 };
     const { path } = await runExperimentFrom(config, { model: seededModel() });
@@ -153,7 +153,7 @@ describe('the outer loop', () => {
 });
 
 describe('a run ends', () => {
-  it('when the target was held', async () => {
+  it('when the target has been held for enough iterations', async () => {
     const config = { ...scripted, iterations: 50, target: { return: 8, hold: 3 } };
     const { path } = await runExperimentFrom(config, { model: seededModel() });
     expect(readManifest(path)).toMatchObject({
@@ -162,7 +162,7 @@ describe('a run ends', () => {
     });
   });
 
-  it('at a limit of calls, before the call that would pass it', async () => {
+  it('at a limit on calls, before the call that would exceed it', async () => {
     const model = seededModel(0.5);
     const { path } = await runExperimentFrom(
       { ...scripted, iterations: 50, limits: { calls: 9 } },
@@ -175,7 +175,7 @@ describe('a run ends', () => {
     });
   });
 
-  it('at a limit of minutes', async () => {
+  it('at a limit on minutes', async () => {
     // The test's clock ticks a second whenever it is looked at.
     const { path } = await runExperimentFrom(
       { ...scripted, iterations: 5000, limits: { minutes: 1 } },
@@ -186,7 +186,7 @@ describe('a run ends', () => {
     expect(iterations.done).toBeLessThan(60);
   });
 
-  it('at once when the model can’t ever answer, resumable', async () => {
+  it('at once on a permanent model error, and can be resumed', async () => {
     const model = createScriptedModel([
       new ModelError('authentication', 'bad key', { retries: 0, latencyMs: 1 }),
     ]);
@@ -211,7 +211,7 @@ describe('a run ends', () => {
     });
   });
 
-  it('after the iteration at the first Ctrl-C, at once at the second', async () => {
+  it('after the current iteration on a finish signal, at once on an abort signal', async () => {
     const finish = new AbortController();
     const first = await runExperimentFrom(scripted, {
       model: seededModel(),
@@ -255,7 +255,7 @@ describe('heldFor', () => {
     expect(heldFor(entries, 10, 4)).toBe(0);
   });
 
-  it('is ended by an iteration whose proposals were all rejected', () => {
+  it('is reset by an iteration whose proposals were all rejected', () => {
     expect(heldFor([entry(1, 9), entry(2, 9)], 8, 3)).toBe(0);
   });
 });
@@ -343,7 +343,7 @@ describe.each(configs)('the same seed gives the same bytes: %s', (_name, config,
     }
   });
 
-  it('in a run that crashed anywhere, even in the middle of a write', async () => {
+  it('in a run that is resumed after a crash in the middle of a write', async () => {
     const whole = await runExperimentFrom(config, options());
     const files = ['evaluations', 'events', 'episodes', 'calls'] as const;
     for (const [n, share] of [0.02, 0.3, 0.55, 0.8, 0.99].entries()) {
@@ -398,7 +398,7 @@ describe('resuming', () => {
     expect(readRunFile(path, 'evaluations')).toBe(readRunFile(whole.path, 'evaluations'));
   });
 
-  it('puts a manifest right that a crash left behind the logs', async () => {
+  it('corrects a manifest that a crash left out of date', async () => {
     const config = { ...quick, model: { provider: 'hill-climb' } } as const;
     const whole = await runExperimentFrom(config);
     const path = join(temporaryDirectory(), 'run');
@@ -421,7 +421,7 @@ describe('resuming', () => {
     });
   });
 
-  it('can do so from the first moment on', async () => {
+  it('works even if the run stopped before its first evaluation', async () => {
     const abort = new AbortController();
     abort.abort();
     const { path } = await runExperimentFrom(
@@ -433,7 +433,7 @@ describe('resuming', () => {
     expect(readManifest(path)).toMatchObject({ status: 'completed', iterations: { done: 6 } });
   });
 
-  it('asks anew for a call that failed, with the same seed', async () => {
+  it('repeats an aborted call with the same seed', async () => {
     const whole = await runExperimentFrom(scripted, { model: seededModel() });
     const abort = new AbortController();
     const model = seededModel();
@@ -451,7 +451,7 @@ describe('resuming', () => {
     expect(readRunFile(path, 'evaluations')).toBe(readRunFile(whole.path, 'evaluations'));
   });
 
-  it('confirms what an abort kept it from confirming', async () => {
+  it('completes confirmations that an abort cut short', async () => {
     const abort = new AbortController();
     const { path } = await runExperimentFrom(
       { ...quick, model: { provider: 'random' } },
@@ -466,7 +466,7 @@ describe('resuming', () => {
     ]);
   });
 
-  it('goes on for more iterations as if they had been asked for at first', async () => {
+  it('with more iterations gives the same evaluations as a run that had them from the start', async () => {
     const config = { ...quick, model: { provider: 'cma-es' } } as const;
     const whole = await runExperimentFrom({ ...config, iterations: 10 });
     const part = await runExperimentFrom({ ...config, iterations: 4 });
@@ -474,7 +474,7 @@ describe('resuming', () => {
     expect(readRunFile(part.path, 'evaluations')).toBe(readRunFile(whole.path, 'evaluations'));
   });
 
-  it('refuses a log that is damaged in the middle, by file and line', async () => {
+  it('rejects a log that is damaged in the middle, and names the file and line', async () => {
     const { path } = await runExperimentFrom(scripted, { model: seededModel() });
     const lines = readRunFile(path, 'evaluations').split('\n');
     writeFileSync(
@@ -508,7 +508,7 @@ describe('memory.ofGroup', () => {
     });
   };
 
-  it('shows a prompt what it holds and nothing else, and tells controls no more', async () => {
+  it('limits prompts and the history of the proposer to the entries that it keeps', async () => {
     const histories: number[][] = [];
     const model: Proposer = {
       id: 'control/told',
@@ -536,7 +536,7 @@ describe('memory.ofGroup', () => {
     expect(histories.at(-1)).toEqual(held(path, 8).map(({ score }) => score));
   });
 
-  it('leaves the best of the run, and what was tried before, to everything evaluated', async () => {
+  it('does not affect the best of the run or the check for repeated proposals', async () => {
     const { path } = await runExperimentFrom(
       { ...quick, candidates: 8, model: { provider: 'teacher' }, memory: { ofGroup: 1 } },
       {},
@@ -555,7 +555,7 @@ describe('memory.ofGroup', () => {
 });
 
 describe('a continued conversation', () => {
-  it('shows only what is new, for as many turns as it may', async () => {
+  it('shows only what is new, and restarts after the maximum number of turns', async () => {
     const model = seededModel();
     const config = { ...scripted, iterations: 5, prompts: { conversation: { turns: 3 } } };
     const { path } = await runExperimentFrom(config, { model });

@@ -13,7 +13,7 @@ const answer = `params[0]: 1.0, ${Array.from({ length: 9 }, (_, i) => `params[${
 const faultsIn = (events: readonly RunEvent[]) => events.filter((event) => event.kind === 'fault');
 
 describe('the first fault of each kind', () => {
-  it('is told with its reason while the call is still tried again', async () => {
+  it('is reported with its reason while the call is still being retried', async () => {
     const server = await startFakeOpenAI({
       reply: () => answer,
       faults: {
@@ -41,7 +41,7 @@ describe('the first fault of each kind', () => {
     await server.close();
   });
 
-  it('is told of an exception in a module, and where', async () => {
+  it('is reported for an exception in a module, with the function that threw it', async () => {
     const broken = checkedModel(
       {
         generate: () => {
@@ -63,7 +63,7 @@ describe('the first fault of each kind', () => {
     ]);
   });
 
-  it('is told of a reply', async () => {
+  it('is reported for a reply without text', async () => {
     const empty = checkedModel({ generate: () => ({ text: '', faults: ['no-text'] }) }, 'module/mine');
     const { events } = await runExperimentFrom(
       { ...quick, model: { provider: 'ollama', name: 'x' } },
@@ -72,7 +72,7 @@ describe('the first fault of each kind', () => {
     expect(faultsIn(events)).toEqual([{ kind: 'fault', fault: 'no-text', message: 'a reply without text' }]);
   });
 
-  it('is told of nothing where nothing fails', async () => {
+  it('is not reported if nothing fails', async () => {
     const { events } = await runExperimentFrom(
       { ...quick, model: { provider: 'ollama', name: 'x' } },
       { model: seededModel() },
@@ -80,14 +80,14 @@ describe('the first fault of each kind', () => {
     expect(faultsIn(events)).toEqual([]);
   });
 
-  it.each([{ quiet: true }, {}])('is shown, whatever else is (%j)', (mode) => {
+  it.each([{ quiet: true }, {}])('is displayed in every mode (%j)', (mode) => {
     const { context, noted } = recordingContext('.');
     createDisplay(mode, context).show({ kind: 'fault', fault: 'server', message: 'HTTP 500: boom' });
     expect(noted.join('\n')).toContain('first fault “server”: HTTP 500: boom');
   });
 });
 
-describe('a wait for the rate', () => {
+describe('a wait for the rate limit', () => {
   /** What is noted of waits at these times, after a line at 0. */
   function waits(...waited: readonly (readonly [at: number, ms: number])[]) {
     let now = 0;
@@ -109,12 +109,12 @@ describe('a wait for the rate', () => {
     return noted;
   }
 
-  it('is told at once where nothing would be for ten seconds', () => {
+  it('is reported at once if the output would otherwise be silent for ten seconds', () => {
     expect(waits([1000, 20_000])).toEqual(['waits 20000']);
     expect(waits([9000, 2000])).toEqual(['waits 2000']);
   });
 
-  it('is not told where a line comes soon', () => {
+  it('is not reported if another line is due soon', () => {
     expect(waits([1000, 2000], [4000, 2000])).toEqual([]);
     expect(waits([1000, 20_000], [2000, 3000])).toEqual(['waits 20000']);
   });

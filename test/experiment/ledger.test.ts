@@ -58,7 +58,7 @@ describe('ledger', () => {
     expect(ledger.totals).toMatchObject({ calls: 1, errors: 1, retries: 3, latencyMs: 70 });
   });
 
-  it('refuses the call that could pass a limit, counting those in flight', () => {
+  it('refuses a call that could exceed a limit, counting calls in flight', () => {
     const ledger = create({ calls: 2 });
     const first = ledger.reserve([[message]]);
     expect(first.kind).toBe('granted');
@@ -68,7 +68,7 @@ describe('ledger', () => {
     expect(ledger.reserve([[message]]).kind).toBe('granted');
   });
 
-  it('sets aside prompt and longest completion against the token limit', () => {
+  it('reserves the prompt and the longest possible completion against the token limit', () => {
     const ledger = create({ tokens: 1000 }, 300);
     expect(ledger.reserve([[message]]).kind).toBe('granted');
     expect(ledger.reserve([[message], [message]])).toEqual({ kind: 'refused', limit: 'tokens' });
@@ -77,7 +77,7 @@ describe('ledger', () => {
     expect(spent.reserve([[message]])).toEqual({ kind: 'refused', limit: 'tokens' });
   });
 
-  it('sets aside twice as much where thoughts are asked for apart, until an answer shows that there are none', () => {
+  it('reserves extra tokens for separate thoughts until a reply shows that there are none', () => {
     const model = ollamaConfig({ format: 'json', maxTokens: 100 });
     const started = (change: Partial<OllamaConfig>, limits: object) =>
       new Ledger({ ...countedBy({ ...model, ...change }), limits });
@@ -112,14 +112,14 @@ describe('ledger', () => {
     expect(afterOne({ think: true }, plain)).toBe('refused');
   });
 
-  it('sets aside cost', () => {
+  it('reserves the possible cost of a call', () => {
     const ledger = create({ cost: 0.004 }, 300);
     const granted = ledger.reserve([[message]]);
     expect(granted.kind).toBe('granted');
     expect(ledger.reserve([[message]])).toEqual({ kind: 'refused', limit: 'cost' });
   });
 
-  it('costs nothing without a price', () => {
+  it('reports no cost without a price', () => {
     const ledger = new Ledger({ limits: {}, price: undefined, maxTokens: undefined, usesTokens: true });
     expect(ledger.cost({ promptTokens: 10 })).toBeUndefined();
     expect(ledger.totals.cost).toBeUndefined();

@@ -38,7 +38,7 @@ describe('limits.evaluations', () => {
     ['revisions, some of them refused', { critic: { distance: 1 } }, 12],
     ['requests in flight', { pipeline: 3 }, 12],
     ['a control', { model: { provider: 'cma-es' } }, 12],
-  ])('ends a run of %s', async (_name, more, most) => {
+  ])('ends a run with %s', async (_name, more, most) => {
     const whole = { ...config, ...more } as ConfigInput;
     const model = 'model' in more ? undefined : clumsy();
     const { path } = await runExperimentFrom(whole, model && { model });
@@ -57,7 +57,7 @@ describe('limits.evaluations', () => {
     expect(compared!.curve.slice(0, entries.length)).toEqual(best);
   });
 
-  it('asks no critic where a revision has no room', async () => {
+  it('skips the critic if a revision would exceed the limit', async () => {
     const model = seededModel();
     const { path } = await runExperimentFrom(
       { ...config, critic: { distance: 1 }, limits: { evaluations: 6 } },
@@ -73,7 +73,7 @@ describe('limits.evaluations', () => {
     ]);
   });
 
-  it.each(['finish', 'abort'] as const)('holds for a run that goes on after %s', async (how) => {
+  it.each(['finish', 'abort'] as const)('holds for a run that is resumed after %s', async (how) => {
     const more = { ...config, pipeline: 3 };
     const slow = () => {
       const model = clumsy();
@@ -101,13 +101,13 @@ describe('limits.evaluations', () => {
     expect(answered(stopped.path)).toEqual(answered(path));
   });
 
-  it('asks for nothing ahead that has no room', async () => {
+  it('keeps a pipeline from requesting proposals that could not be evaluated', async () => {
     const model = seededModel();
     await runExperimentFrom({ ...config, pipeline: 5 }, { model });
     expect(model.calls).toHaveLength(12 - quick.warmup);
   });
 
-  it('is counted on by what check expects, told in show, and refused where it leaves no iteration', async () => {
+  it('is part of the estimate of check, appears in show, and is rejected if it allows no iteration', async () => {
     const findings = async (more: Partial<ConfigInput>) =>
       preflight(await assemble(parseConfig({ ...config, ...more } as ConfigInput), {}));
     const estimate = (await findings({})).find((finding) => 'estimate' in finding);

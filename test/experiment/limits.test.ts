@@ -111,7 +111,7 @@ const settings = fc.record({
 });
 
 describe('limits', () => {
-  it('are never passed by concurrent repeats that share them, whatever a server bills within its bounds', async () => {
+  it('are never exceeded by concurrent repeats that share them, whatever a server bills within bounds', async () => {
     const ends = new Set<string | undefined>();
     await fc.assert(
       fc.asyncProperty(settings, async ({ seed, candidates, repeats, maxTokens, tokens, cost, calls }) => {
@@ -140,7 +140,7 @@ describe('limits', () => {
     expect(ends).toContain('total.calls');
   });
 
-  it('are each their own, and the largest call is looked at for those of a call', async () => {
+  it('apply to each kind of token separately, and to single calls', async () => {
     const names = ['promptTokens', 'cachedTokens', 'completionTokens', 'reasoningTokens'] as const;
     for (const name of names) {
       const ledger = new Ledger({ limits: { [name]: 9000 }, price, maxTokens: 500, usesTokens: true });
@@ -156,7 +156,7 @@ describe('limits', () => {
     for (const { used, cap } of ledger.caps(0)) expect(used).toBeLessThanOrEqual(cap);
   });
 
-  it('are not passed by a group call that is cut and single calls after it', async () => {
+  it('are not exceeded if a group call is cut off and single calls follow', async () => {
     let cut = 0;
     let alone = 0;
     for (let tokens = 1000; tokens <= 12_000; tokens += 250) {
@@ -181,7 +181,7 @@ describe('limits', () => {
     expect(alone).toBeGreaterThan(10);
   });
 
-  it('count what a provider does not report, and calls of an earlier process once', () => {
+  it('count unreported usage, and count the calls of an earlier process only once', () => {
     const shared = createSharedBudget();
     const ledger = new Ledger({
       limits: { tokens: 5000 },
@@ -221,7 +221,7 @@ describe('limits', () => {
     ]);
   });
 
-  it('ask for answers that have room, where the model has no limit of its own', () => {
+  it('cap the length of answers to the room left if the model has no maxTokens', () => {
     const messages = [{ role: 'user', content: 'Propose.' }] as const;
     const room = (tokens: number) => {
       const ledger = new Ledger({ limits: { tokens }, price, maxTokens: undefined, usesTokens: true });

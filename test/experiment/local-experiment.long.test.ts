@@ -53,7 +53,7 @@ const experiment = {
 
 const callsOf = (run: string) => readRun(run).calls;
 
-test('every proposal is valid, and the same seed gives the same run', async () => {
+test('every proposal of a local model is valid, and the same seed gives the same run', async () => {
   const first = await runExperimentFrom(experiment);
   const calls = callsOf(first.path);
   expect(calls).toHaveLength(8);
@@ -67,7 +67,7 @@ test('every proposal is valid, and the same seed gives the same run', async () =
   expect(readRunFile(other.path, 'evaluations')).not.toBe(readRunFile(first.path, 'evaluations'));
 });
 
-test('a table of choices is proposed as validly, from a prompt that describes the task', async () => {
+test('proposals of discrete choices are valid too, with the semantic prompt set', async () => {
   const { path: run } = await runExperimentFrom({
     ...experiment,
     environment: { id: 'FrozenLake-v1', options: { is_slippery: false } },
@@ -82,7 +82,7 @@ test('a table of choices is proposed as validly, from a prompt that describes th
   expect(calls.filter(({ outcome }) => outcome.kind === 'accepted')).toHaveLength(6);
 });
 
-test('a run that was interrupted and resumed is the uninterrupted one', async () => {
+test('an interrupted and resumed run gives the same evaluations as an uninterrupted one', async () => {
   const whole = await runExperimentFrom(experiment);
   const finish = new AbortController();
   const half = await runExperimentFrom(experiment, {
@@ -97,7 +97,7 @@ test('a run that was interrupted and resumed is the uninterrupted one', async ()
   expect(readRunFile(half.path, 'evaluations')).toBe(readRunFile(whole.path, 'evaluations'));
 });
 
-test('runs side by side are answered in one batch by one process, and are what they are one after the other', async () => {
+test('parallel repeats share one process and give the same results as sequential ones', async () => {
   const cwd = temporaryDirectory();
   const children: ChildProcess[] = [];
   onFork.listener = (child) => children.push(child);
@@ -131,7 +131,7 @@ test('runs side by side are answered in one batch by one process, and are what t
   expect(children.every(({ exitCode, signalCode }) => exitCode !== null || signalCode !== null)).toBe(true);
 });
 
-test('when the process of the model is killed in the middle of an answer, one more call mends it', async () => {
+test('a run recovers with one more call if the model process is killed during an answer', async () => {
   let killed = 0;
   onFork.listener = (child) => {
     child.on('message', (message: { kind: string }) => {
@@ -167,7 +167,7 @@ const screen = async (lines: string, model = path) => {
   return error instanceof Error ? error.message : String(error);
 };
 
-test('what is wrong with the model is reported at its line of the config', async () => {
+test('an error in the model settings is reported at its line in the config', async () => {
   expect(await screen('  path: ./nowhere')).toMatch(
     /config\.yaml:5:9: model\.path: there is no such directory\n[\s\S]*remedy: use the directory/,
   );
@@ -182,13 +182,13 @@ test('what is wrong with the model is reported at its line of the config', async
   );
 });
 
-test('a limit on cost, which a local model does not have, is refused', () => {
+test('a limit on cost is rejected for a local model, which has no price', () => {
   expect(() => parseConfig({ ...experiment, limits: { cost: 1 } })).toThrow(
     /limits\.cost: has no effect: a local model has no price/,
   );
 });
 
-test('where it runs may change within a run; what it is and how it samples may not', () => {
+test('device and threads may change within a run; the model and its sampling may not', () => {
   const config = parseConfig(experiment);
   const changed = (model: object) =>
     differences(config, parseConfig({ ...experiment, model: { ...experiment.model, ...model } })).map(

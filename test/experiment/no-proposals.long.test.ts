@@ -39,7 +39,7 @@ const scripted = (accepted: (call: number) => boolean = () => false) =>
 const outcomes = (path: string) => readRun(path).calls.map(({ outcome }) => outcome.kind);
 
 describe('a run without an accepted proposal', () => {
-  it('has failed after its last iteration, with the first reason', async () => {
+  it('fails after its last iteration and reports the first reason', async () => {
     const { events, path } = await runExperimentFrom(
       { ...base, iterations: 2, corrections: 1 },
       { model: scripted() },
@@ -58,7 +58,7 @@ describe('a run without an accepted proposal', () => {
     expect(report).not.toContain('Confirmed mean return');
   });
 
-  it('has failed at any other limit, too', async () => {
+  it('also fails when it reaches a limit', async () => {
     const { path } = await runExperimentFrom(
       { ...base, corrections: 1, limits: { calls: 3 } },
       { model: scripted() },
@@ -69,7 +69,7 @@ describe('a run without an accepted proposal', () => {
     });
   });
 
-  it('says of an empty reply that it is empty', async () => {
+  it('reports that a reply is empty', async () => {
     const { path } = await runExperimentFrom(
       { ...base, iterations: 1, corrections: 0 },
       { model: createScriptedModel(() => ({ text: '', finishReason: 'length' })) },
@@ -77,7 +77,7 @@ describe('a run without an accepted proposal', () => {
     expect(readManifest(path).reason).toMatchObject({ message: expect.stringMatching(/It is empty\.$/) });
   });
 
-  it('is one of which nothing was accepted in any process', async () => {
+  it('is not considered failed if the process before a resume accepted one', async () => {
     const accepting = await runExperimentFrom(
       { ...base, iterations: 2, corrections: 0 },
       { model: scripted((call) => call === 0) },
@@ -91,7 +91,7 @@ describe('a run without an accepted proposal', () => {
     });
   });
 
-  it('is interrupted where the user stops it', async () => {
+  it('is marked as interrupted, not failed, if the user stops it', async () => {
     const stop = new AbortController();
     const { path } = await runExperimentFrom(
       { ...base, corrections: 0 },
@@ -106,12 +106,12 @@ describe('a run without an accepted proposal', () => {
     expect(readManifest(path)).toMatchObject({ status: 'interrupted', reason: { kind: 'interrupted' } });
   });
 
-  it('is not one of a control', async () => {
+  it('does not arise with a baseline', async () => {
     const { path } = await runExperimentFrom({ ...quick, iterations: 2, model: { provider: 'random' } });
     expect(readManifest(path).status).toBe('completed');
   });
 
-  it('can go on with more iterations, and completes then', async () => {
+  it('can be resumed with more iterations and then completes', async () => {
     const { path } = await runExperimentFrom(
       { ...base, iterations: 2, corrections: 0 },
       { model: scripted() },
@@ -126,7 +126,7 @@ describe('a run without an accepted proposal', () => {
 });
 
 describe('limits.rejections', () => {
-  it('is 10 unless the config says otherwise, and ends the run before the next call', async () => {
+  it('defaults to 10 and ends the run before the next call', async () => {
     const model = scripted();
     const { events, path } = await runExperimentFrom(base, { model });
     expect(model.calls).toHaveLength(10);
@@ -139,14 +139,14 @@ describe('limits.rejections', () => {
     expect(loadConfig({ file: join(path, 'config.yaml') }).config.limits.rejections).toBe(10);
   });
 
-  it('counts no failed call, and nothing after the first accepted proposal', async () => {
+  it('counts nothing after the first accepted proposal', async () => {
     const model = scripted((call) => call === 5);
     const { path } = await runExperimentFrom({ ...base, limits: { rejections: 6 } }, { model });
     expect(model.calls.length).toBeGreaterThan(20);
     expect(readManifest(path).status).toBe('completed');
   });
 
-  it('is checked after a round where several candidates are asked at once', async () => {
+  it('is checked after each round if several candidates are requested at once', async () => {
     const model = scripted();
     const config = { ...base, candidates: 4, limits: { rejections: 6 } };
     const { path } = await runExperimentFrom(config, { model });
@@ -160,14 +160,14 @@ describe('limits.rejections', () => {
     expect(readManifest(rescued.path)).toMatchObject({ status: 'completed', reason: { kind: 'iterations' } });
   });
 
-  it('is off at 0', async () => {
+  it('is disabled by 0', async () => {
     const model = scripted();
     const { path } = await runExperimentFrom({ ...base, limits: { rejections: 0 } }, { model });
     expect(model.calls).toHaveLength(24);
     expect(readManifest(path).reason).toEqual({ kind: 'no-proposals', message: expect.any(String) });
   });
 
-  it('holds between iterations that are asked for at once, whoever answers first', async () => {
+  it('holds across the iterations of a pipeline, and in a replay', async () => {
     const config = { ...base, pipeline: 3, corrections: 1, limits: { rejections: 5 } } as const;
     const server = await startFakeOpenAI({ reply: () => nonsense });
     const model = { provider: 'openai', name: 'fake', baseUrl: server.url } as const;
@@ -192,7 +192,7 @@ describe('limits.rejections', () => {
     }
   });
 
-  it('survives a kill in the middle: the same calls, the same end', async () => {
+  it('leads to the same calls and the same end after an interruption', async () => {
     const whole = await runExperimentFrom(base, { model: scripted() });
     const stop = new AbortController();
     const killed = await runExperimentFrom(base, {
@@ -209,21 +209,21 @@ describe('limits.rejections', () => {
     expect(outcomes(killed.path)).toEqual(outcomes(whole.path));
   });
 
-  it('can be raised for the same run', async () => {
+  it('can be raised on resume', async () => {
     const { path } = await runExperimentFrom(base, { model: scripted() });
     const model = scripted((call) => call === 2);
     await resumeExperiment(path, { overrides: ['limits.rejections=20'], model });
     expect(readManifest(path)).toMatchObject({ status: 'completed', iterations: { done: 6 } });
   });
 
-  it('replays to the same end', async () => {
+  it('ends a replay the same way', async () => {
     const { path } = await runExperimentFrom(base, { model: scripted() });
     const replayed = await runExperimentFrom({ ...base, model: { provider: 'replayed', run: path } });
     expect(readManifest(replayed.path).reason).toEqual(readManifest(path).reason);
     expect(readManifest(replayed.path).usage.calls).toBe(10);
   });
 
-  it('is not set in runs of earlier versions, which resume and replay as they began', async () => {
+  it('stays off in runs of earlier versions, on resume and in a replay', async () => {
     const stop = new AbortController();
     const config = { ...base, iterations: 4 } as const;
     const { path } = await runExperimentFrom(
@@ -261,7 +261,7 @@ describe('a portfolio', () => {
     },
   } as const;
 
-  it('completes where only a control was accepted, with a warning', async () => {
+  it('completes with a warning if only proposals of a baseline were accepted', async () => {
     const server = await startFakeOpenAI({ reply: () => nonsense });
     try {
       const [model, control] = portfolio.model.members;
@@ -289,7 +289,7 @@ describe('a portfolio', () => {
 describe('commands', () => {
   const flags = { runsDir: 'buffers', quiet: true, json: false, slurm: false };
 
-  it('print the headline and the reason, and exit with 1', async () => {
+  it('report that no proposal was accepted and why; run and resume exit with code 1', async () => {
     const server = await startFakeOpenAI({ reply: () => nonsense });
     try {
       const cwd = temporaryDirectory();

@@ -50,7 +50,7 @@ const failures = (path: string) =>
   readRun(path).calls.flatMap(({ outcome }) => (outcome.kind === 'rejected' ? [outcome.failure] : []));
 
 describe('a run with programs', () => {
-  it('corrects programs that fail, with line, reason and observation, and goes on', async () => {
+  it('asks for corrections of failing programs with line, reason and observation', async () => {
     const model = scripted(
       'I would push left.',
       body('  return observation.poleAngle >'),
@@ -77,7 +77,7 @@ describe('a run with programs', () => {
     expect(readManifest(path)).toMatchObject({ status: 'completed', confirmations: expect.anything() });
   });
 
-  it('rejects a program that acts like an earlier one, before it is evaluated', async () => {
+  it('rejects a program that acts like an earlier one without evaluating it', async () => {
     const one = body('  return observation[2] > 0 ? 1 : 0;');
     const model = scripted(
       one,
@@ -107,7 +107,7 @@ describe('a run with programs', () => {
     expect(readRun(path).entries.filter(({ iteration }) => iteration > 0)).toHaveLength(2);
   });
 
-  it('stores every source, and a search proposes constants for the best', async () => {
+  it('stores every source, and CMA-ES proposes tuned constants at no token cost', async () => {
     const { path } = await runExperimentFrom({ ...config, policy: tuned, iterations: 10 }, { model: seeded });
     const { calls, entries } = readRun(path);
     const tunedEntries = entries.filter((entry) => entry.tuned);
@@ -121,7 +121,7 @@ describe('a run with programs', () => {
     expect(readManifest(path).usage.promptTokens).toBe(9 * calls.filter(({ member }) => !member).length);
   });
 
-  it('edits a parent by search-and-replace blocks', async () => {
+  it('edits a parent with search-and-replace blocks', async () => {
     const line = '  return observation.poleAngle + 0.4 * observation.poleAngularVelocity > 0 ? 1 : 0;';
     const edited = line.replace('>', '+ 0.3 * observation.cartVelocity >');
     const model = scripted(

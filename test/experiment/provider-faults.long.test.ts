@@ -67,7 +67,7 @@ function expectRightLedger({ path, manifest, counts }: Awaited<ReturnType<typeof
   expect(accepted.length).toBeGreaterThan(30);
 }
 
-it('ends at once where the server asks to wait for a day', async () => {
+it('a run ends at once if the server asks to wait for a day', async () => {
   const server = await startFakeOpenAI({
     reply: () => 'ok',
     faults: { script: [{ kind: 'rate-limit', retryAfter: '86400' }] },
@@ -86,7 +86,7 @@ it('ends at once where the server asks to wait for a day', async () => {
   });
 });
 
-it('counts no tokens for replies without choices', async () => {
+it('replies without choices count no tokens', async () => {
   const server = await startFakeOpenAI({
     reply: () => 'ok',
     faults: { rate: 1, seed: 0, kinds: [{ kind: 'empty' }] },
@@ -98,8 +98,8 @@ it('counts no tokens for replies without choices', async () => {
   expect(manifest.usage.unreported).toBeUndefined();
 });
 
-describe('a whole experiment while 30 % of the requests fail', () => {
-  it('completes over the openai client, and its ledger is right', async () => {
+describe('an experiment in which 30 % of the requests fail', () => {
+  it('completes with the openai client and a correct ledger', async () => {
     const server = await startFakeOpenAI({
       apiKey: key,
       reply: ({ messages, choice, seed }) => reply(messages, (seed ?? 0) + choice),
@@ -120,7 +120,7 @@ describe('a whole experiment while 30 % of the requests fail', () => {
     }
   });
 
-  it('completes over the ollama client, and its ledger is right', async () => {
+  it('completes with the ollama client and a correct ledger', async () => {
     const server = await startFakeOllama({
       reply: ({ messages, options }) => reply(messages, Number(options.seed)),
       faults: { rate: 0.3, seed: 12 },
@@ -136,7 +136,7 @@ describe('a whole experiment while 30 % of the requests fail', () => {
     }
   });
 
-  it('goes on where calls fail for good, and counts them', async () => {
+  it('continues after calls that fail for good, and counts them', async () => {
     const server = await startFakeOpenAI({
       reply: ({ messages, seed }) => reply(messages, seed ?? 0),
       faults: { rate: 0.3, seed: 13, kinds: [{ kind: 'status' }, { kind: 'drop' }] },
@@ -162,7 +162,7 @@ describe('a whole experiment while 30 % of the requests fail', () => {
 });
 
 describe('a server that can’t be used', () => {
-  it('ends the run at once with what is wrong', async () => {
+  it('ends the run at once and reports the error', async () => {
     const server = await startFakeOpenAI({ apiKey: 'another', reply: () => '' });
     try {
       const config = {

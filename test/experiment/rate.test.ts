@@ -20,7 +20,7 @@ const config = (changes: Partial<ConfigInput> = {}): ConfigInput => ({
   ...changes,
 });
 
-it.each(['finish', 'abort'] as const)('ends the wait at once: %s', async (request) => {
+it.each(['finish', 'abort'] as const)('%s ends a wait for the rate limit at once', async (request) => {
   server.counts.requests = 0;
   const stop = new AbortController();
   const onEvent = (event: RunEvent) => {
@@ -41,12 +41,12 @@ it.each(['finish', 'abort'] as const)('ends the wait at once: %s', async (reques
   expect(readManifest(path)).toMatchObject({ status: 'completed', usage: { calls: 6, errors: 0 } });
 });
 
-it('lets a limit of time end the wait', async () => {
+it('a time limit ends a wait for the rate limit', async () => {
   const { path } = await runExperimentFrom(config({ limits: { minutes: 1 / 60 } }), {});
   expect(readManifest(path).reason).toEqual({ kind: 'limit', limit: 'minutes' });
 });
 
-it('is no matter of a replay, nor of a control', async () => {
+it('a replay and a baseline have no rate limit', async () => {
   const { path } = await runExperimentFrom(config({ iterations: 3 }));
   for (const model of [{ provider: 'replayed', run: path }, { provider: 'hill-climb' }] as const) {
     const assembly = await assemble(parseConfig(config({ iterations: 3, model })), {});
@@ -55,7 +55,7 @@ it('is no matter of a replay, nor of a control', async () => {
   }
 });
 
-it('holds for a vision model that gives feedback, too', async () => {
+it('requestsPerMinute also applies to a vision model that gives feedback', async () => {
   const seer = await startFakeOpenAI({ reply: () => 'rating: 3' });
   const stop = new AbortController();
   const model = { provider: 'openai', name: 'seer', baseUrl: seer.url, requestsPerMinute: 2 } as const;

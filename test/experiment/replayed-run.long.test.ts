@@ -54,7 +54,7 @@ function expectSame(replayed: string, recorded: string): void {
 }
 
 describe('a replayed run', () => {
-  it('is asked for answers in the same form as the recorded one', async () => {
+  it('uses the same answer format as the recorded one', async () => {
     const { path } = await runExperimentFrom(
       { ...original, model: { ...original.model, format: 'json' } },
       { model: seededModel(0) },
@@ -69,7 +69,7 @@ describe('a replayed run', () => {
     ['in conversations', { prompts: { conversation: { turns: 3 } } }],
     ['stopped by a cap', { limits: { tokens: 30_000 } }],
     ['showing trajectories', { memory: { best: 2, recent: 2, trajectories: 'rows' } }],
-  ])('%s equals the recorded one, errors, usage and cost included', async (_, more) => {
+  ])('%s equals the recorded one, including errors, usage and cost', async (_, more) => {
     const { path } = await runExperimentFrom(
       { ...original, ...more },
       { model: unreliable(seededModel(0.3)) },
@@ -124,7 +124,7 @@ describe('a replayed run', () => {
     expectSame(replayed.path, path);
   });
 
-  it('fails for good where the recorded run did', async () => {
+  it('fails where the recorded run failed', async () => {
     const { path } = await runExperimentFrom(original, {
       model: unreliable(seededModel(0.3), 'authentication'),
     });
@@ -132,7 +132,7 @@ describe('a replayed run', () => {
     expectSame((await runExperimentFrom(replayOf(path))).path, path);
   });
 
-  it('ends with a clear error where the recorded run was shorter', async () => {
+  it('ends with an error that names the missing call if the recorded run is shorter', async () => {
     const { path } = await runExperimentFrom({ ...original, limits: { calls: 2 } }, { model: seededModel() });
     const replayed = await runExperimentFrom(replayOf(path));
     expect(readManifest(replayed.path)).toMatchObject({
@@ -157,7 +157,7 @@ describe('a changed prompt', () => {
     return set;
   }
 
-  it('ends the replay at the first call that has it, and shows where', async () => {
+  it('ends the replay at the first affected call, and the error shows the difference', async () => {
     const { path } = await runExperimentFrom({ ...original, seed: 2 }, { model: seededModel(0.5) });
     const first = readRun(path).calls.find(({ attempt }) => attempt > 0)!;
     const replayed = await runExperimentFrom(
@@ -174,7 +174,7 @@ describe('a changed prompt', () => {
     expect(message.length).toBeLessThan(600);
   });
 
-  it('is said once, and the recorded replies taken, where the config wants that', async () => {
+  it('causes only one warning with onChange: warn, and the recorded replies are used', async () => {
     const { path } = await runExperimentFrom({ ...original, seed: 2 }, { model: seededModel(0.5) });
     const set = changedTemplates();
     const replayed = await runExperimentFrom({
@@ -186,7 +186,7 @@ describe('a changed prompt', () => {
     expect(warnings).toEqual([expect.stringContaining('added “Take your time.”')]);
   });
 
-  it('is found where an evaluation came out differently', async () => {
+  it('is reported if an evaluation has a different result', async () => {
     const { path } = await runExperimentFrom(original, { model: seededModel() });
     const replayed = await runExperimentFrom(
       replayOf(path, { evaluation: { ...quick.evaluation, maxSteps: 20 } }),
@@ -198,7 +198,7 @@ describe('a changed prompt', () => {
   });
 });
 
-describe('the run to be replayed', () => {
+describe('the run to replay', () => {
   const file = `environment: CartPole-v1
 model: { provider: teacher }
 seed: 3
@@ -222,7 +222,7 @@ confirmation: { candidates: 1, episodes: 2 }
     return { cwd, run, context };
   }
 
-  it('may be repeats: each replays its own, also alone and resumed', async () => {
+  it('may consist of repeats, which replay together or alone', async () => {
     const { cwd, run, context } = await group();
     expect(await run(replayed, 'again')).toBe(0);
     for (const repeat of ['repeat-1', 'repeat-2', 'repeat-3']) {
@@ -239,7 +239,7 @@ confirmation: { candidates: 1, episodes: 2 }
     ).rejects.toThrow('complete');
   });
 
-  it('has to have the seeds of the config', async () => {
+  it('must have the seeds of the config', async () => {
     const { run } = await group(file.replace('repeats: 3', 'repeats: 2'));
     await expect(run([...replayed, 'seed=4'], 'a')).rejects.toThrow(/model\.run: .*seed 4/);
     await expect(run([...replayed, 'repeats=3'], 'b')).rejects.toThrow(/a repeat of this config/);
@@ -247,7 +247,7 @@ confirmation: { candidates: 1, episodes: 2 }
     await expect(run([...alone, 'repeats=1', 'seed=9'], 'c')).rejects.toThrow(/seed=3/);
   });
 
-  it('has to be there', async () => {
+  it('must exist', async () => {
     const assembling = runExperimentFrom(replayOf(join(temporaryDirectory(), 'none')));
     await expect(assembling).rejects.toThrow(UserError);
     await expect(assembling).rejects.toThrow(/model\.run: there is no such run/);

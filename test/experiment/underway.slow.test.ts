@@ -6,21 +6,24 @@ import { killedRuns, single } from './killed-runs.js';
 const { at, calls, killed, resume, run, server } = await killedRuns();
 
 describe('a run that is killed', { timeout: 180_000 }, () => {
-  it.each(['limits.calls', 'limits.total.calls'])('never passes %s, however often', async (limit) => {
-    server.decide = () => 'hold';
-    await killed(run('r', `${limit}=6`, 'candidates=2'), 1);
-    for (const requests of [2, 3]) {
-      await killed(resume('r'), requests);
-    }
-    server.decide = () => 'good';
-    expect(await resume('r', 'iterations=9').ended).toMatchObject({ code: 0 });
-    // Three requests were lost, and one for two candidates is answered.
-    expect(server.requests).toHaveLength(4);
-    expect(calls('r')).toHaveLength(5);
-    expect(readManifest(at('r')).caps).toMatchObject([{ limit: limit.slice(7), cap: 6 }]);
-  });
+  it.each(['limits.calls', 'limits.total.calls'])(
+    'never exceeds %s, even if it is killed several times',
+    async (limit) => {
+      server.decide = () => 'hold';
+      await killed(run('r', `${limit}=6`, 'candidates=2'), 1);
+      for (const requests of [2, 3]) {
+        await killed(resume('r'), requests);
+      }
+      server.decide = () => 'good';
+      expect(await resume('r', 'iterations=9').ended).toMatchObject({ code: 0 });
+      // Three requests were lost, and one for two candidates is answered.
+      expect(server.requests).toHaveLength(4);
+      expect(calls('r')).toHaveLength(5);
+      expect(readManifest(at('r')).caps).toMatchObject([{ limit: limit.slice(7), cap: 6 }]);
+    },
+  );
 
-  it('forgets no answer of an iteration whose prompt is another one on resume', async () => {
+  it('still counts the replies of an iteration whose prompt changes on resume', async () => {
     server.decide = (request, number) => (number === 3 ? 'hold' : single(request));
     await killed(run('r', 'candidates=2'), 3);
     server.decide = single;
@@ -32,7 +35,7 @@ describe('a run that is killed', { timeout: 180_000 }, () => {
 });
 
 describe('limits.total', { timeout: 180_000 }, () => {
-  it('remembers what was spent, in a run and in a repeat that go on alone', async () => {
+  it('counts earlier spending when a run or a single repeat is resumed', async () => {
     server.decide = () => 'good';
     expect(await run('r', 'limits.total.calls=6', 'candidates=2').ended).toMatchObject({ code: 0 });
     expect(calls('r')).toHaveLength(4);

@@ -17,7 +17,7 @@ beforeAll(async () => {
 });
 
 describe('export program', () => {
-  it('writes the best program, with its origin', async () => {
+  it('writes the best program, headed by comments on its origin', async () => {
     const { code, printed } = await commandLine(place, ['export', 'program', at('programs')]);
     expect([code, printed]).toEqual([0, ['policy.js']]);
     const { manifest } = await readShownRun(at('programs'));
@@ -32,7 +32,7 @@ describe('export program', () => {
     expect(result).toContain(String(Math.floor(mean)));
   });
 
-  it('writes any program, in Python too', async () => {
+  it('writes any chosen program, in JavaScript or Python', async () => {
     const words = ['export', 'program', at('programs'), '--iteration', '0', '--candidate', '2'];
     const { recorded } = await readShownRun(at('programs'));
     const { program } = recorded.entries.find((one) => one.iteration === 0 && one.candidate === 1)!;
@@ -48,7 +48,7 @@ describe('export program', () => {
     expect(text('policy.py')).toMatch(/^# A policy for CartPole-v1.*\n# Run programs, warm-up policy 2/);
   });
 
-  it('refuses other runs, languages and several runs', async () => {
+  it('rejects runs without programs, unknown languages, several runs and unknown iterations', async () => {
     const refused = (...words: readonly string[]) => commandLine(place, ['export', 'program', ...words]);
     await expect(refused(at('numbers'))).rejects.toThrow("this run's policies aren't programs");
     await expect(refused(at('programs'), '--language', 'ruby')).rejects.toThrow(
@@ -58,7 +58,7 @@ describe('export program', () => {
     await expect(refused(at('programs'), '--iteration', '9')).rejects.toThrow('--iteration');
   });
 
-  it('leaves the tables as they were', async () => {
+  it('does not affect plain export, which still writes evaluations.csv', async () => {
     await commandLine(place, ['export', at('programs')]);
     expect(existsSync(at('export/evaluations.csv'))).toBe(true);
   });
@@ -71,7 +71,7 @@ describe('a program in a file', () => {
     return JSON.parse(printed[0]!) as { iteration: null; mean: number; returns: readonly number[] };
   };
 
-  it('is evaluated like the run that it was exported from', async () => {
+  it('gets the same returns as in the run that it was exported from', async () => {
     await commandLine(place, ['export', 'program', at('programs'), '--out', 'best.js']);
     const same = ['--seed', '3', '--episodes', '20', '--json'];
     const ofRun = await commandLine(place, ['evaluate', at('programs'), ...same]);
@@ -81,7 +81,7 @@ describe('a program in a file', () => {
     expect(iteration).toBeNull();
   });
 
-  it('runs in the sandbox, with or without export', async () => {
+  it('runs in the sandbox, with or without the export keyword', async () => {
     const act = 'function act(o) { return o[2] + 0.5 * o[3] > 0 ? 1 : 0; }';
     writeFileSync(at('plain.js'), act);
     writeFileSync(at('module.mjs'), `export ${act}\n`);
@@ -95,7 +95,7 @@ describe('a program in a file', () => {
     await expect(evaluated('none.js')).rejects.toThrow('no function act');
   });
 
-  it('is drawn', async () => {
+  it('can be rendered as an SVG', async () => {
     writeFileSync(at('left.js'), 'const act = () => 0;');
     const words = ['render', 'left.js', '--environment', 'CartPole-v1', '--format', 'svg', '--json'];
     const { printed } = await commandLine(place, words);
@@ -104,7 +104,7 @@ describe('a program in a file', () => {
     expect(text(out)).toContain('CartPole-v1 · left.js');
   });
 
-  it('demonstrates, on seeds of its own', async () => {
+  it('can provide demonstrations, each episode on a different seed', async () => {
     writeFileSync(
       at('expert.js'),
       'function act(o) { return o.poleAngle + 0.5 * o.poleAngularVelocity > 0 ? 1 : 0; }',
@@ -125,7 +125,7 @@ describe('a program in a file', () => {
     await expect(runExperimentFrom(bad)).rejects.toThrow("'process' is not defined");
   });
 
-  it('needs its environment, and nothing of a run', async () => {
+  it('requires --environment and rejects options that only apply to runs', async () => {
     await expect(commandLine(place, ['evaluate', 'plain.js'])).rejects.toThrow('--environment');
     await expect(evaluated('plain.js', '--iteration', '1')).rejects.toThrow('only one program');
     const words = ['render', 'plain.js', '--environment', 'CartPole-v1', '--candidate', '2'];

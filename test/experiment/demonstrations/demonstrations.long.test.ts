@@ -62,8 +62,8 @@ async function refusal(config: ConfigInput): Promise<string> {
   throw new Error('nothing was refused');
 }
 
-describe('demonstrations of a folder', () => {
-  it('stand in every prompt, as many steps as were asked for, from the first to the last', async () => {
+describe('demonstrations from a folder', () => {
+  it('appear in every prompt with the requested number of evenly spaced steps', async () => {
     const config = shown(bundled, { steps: 4, digits: 3 });
     const { path } = await runExperimentFrom(config, { model: seededModel() });
     const [first, second] = systemPrompts(path);
@@ -75,7 +75,7 @@ describe('demonstrations of a folder', () => {
     expect(second).toBe(first);
   });
 
-  it('are those of a run without them but for that', async () => {
+  it('add a section to the prompt and change nothing else in it', async () => {
     const plain = await runExperimentFrom(car, { model: seededModel() });
     const { path } = await runExperimentFrom(shown(bundled), { model: seededModel() });
     const [before] = systemPrompts(plain.path);
@@ -86,7 +86,7 @@ describe('demonstrations of a folder', () => {
     expect(existsSync(join(plain.path, runFiles.demonstrations))).toBe(false);
   });
 
-  it('are kept with the run, which goes on with them whatever became of the folder', async () => {
+  it('are copied into the run, which resumes with them even if the folder has changed', async () => {
     const folder = copied();
     const config = shown(folder, { episodes: 2, steps: 3 });
     const whole = await runExperimentFrom({ ...config, iterations: 4 }, { model: seededModel() });
@@ -109,7 +109,7 @@ describe('demonstrations of a folder', () => {
     );
   });
 
-  it('are fixed within a run', async () => {
+  it('cannot be changed within a run', async () => {
     const { path } = await runExperimentFrom(shown(bundled), { model: seededModel() });
     const args = { run: path, json: false, quiet: true, runsDir: 'buffers' } as Parameters<
       typeof resumeCommand
@@ -121,7 +121,7 @@ describe('demonstrations of a folder', () => {
     );
   });
 
-  it('are replayed, from the copy of the run where theirs is gone', async () => {
+  it('can be replayed from the run’s own copy if the folder is gone', async () => {
     const folder = copied();
     const { path } = await runExperimentFrom(shown(folder, { episodes: 2 }), { model: seededModel() });
     rmSync(folder, { recursive: true });
@@ -136,7 +136,7 @@ describe('demonstrations of a folder', () => {
     ).toMatch(/demonstrations\.episodes: demonstrations\.from has only 2 episodes/);
   });
 
-  it('are in the first prompt of a dry run and in what a check expects of prompts', async () => {
+  it('appear in the prompt of a dry run and in the token estimates of check', async () => {
     const folder = temporaryDirectory();
     const file = join(folder, 'ours.yaml');
     const config = shown(bundled, { steps: 'all' });
@@ -161,7 +161,7 @@ describe('demonstrations of a folder', () => {
     expect(withAll.context).toBeGreaterThan(with50.context + 500);
   });
 
-  it('are missed in a prompt set that shows none', async () => {
+  it('cause a warning if the prompt set does not show them', async () => {
     const set = join(temporaryDirectory(), 'mine');
     cpSync(join(packageRoot(), 'prompts', 'semantic'), set, { recursive: true });
     const config = { ...shown(bundled), prompts: { set } };
@@ -176,7 +176,7 @@ describe('demonstrations of a folder', () => {
   });
 });
 
-it('a critic whose templates ask for demonstrations is shown them', async () => {
+it('a critic sees demonstrations if its templates include them', async () => {
   const prompts = join(temporaryDirectory(), 'critic');
   cpSync(join(packageRoot(), 'prompts', 'critic'), prompts, { recursive: true });
   const file = join(prompts, 'system.hbs');
@@ -188,8 +188,8 @@ it('a critic whose templates ask for demonstrations is shown them', async () => 
   expect([...asked].map((prompt) => pairs(prompt).length)).toEqual([5, 5]);
 });
 
-describe('demonstrations of a run', () => {
-  it('are its best recorded episodes, the best first', async () => {
+describe('demonstrations from a run', () => {
+  it('are its best recorded episodes, best first', async () => {
     const teacher = await runExperimentFrom({ ...car, iterations: 5 }, { model: seededModel() });
     const returns = readRun(teacher.path)
       .episodes.map(({ rewards }) => rewards.reduce((sum, reward) => sum + reward, 0))
@@ -203,7 +203,7 @@ describe('demonstrations of a run', () => {
     expect(prompt).toContain(`Episode 3, return ${returns[2]!.toFixed(2)}, `);
   });
 
-  it('are told as trajectories tell actions: states and actions by their numbers', async () => {
+  it('give discrete states and actions as integers', async () => {
     const lake = { ...car, environment: 'FrozenLake-v1', policy: { kind: 'q-table' } } as const;
     const random = { ...lake, model: { provider: 'random' } } as const;
     const teacher = await runExperimentFrom(random);
@@ -213,7 +213,7 @@ describe('demonstrations of a run', () => {
     expect(Number.isInteger(steps[0]?.action)).toBe(true);
   });
 
-  it('are refused of another environment, too few, damaged, of games, and of repeats', async () => {
+  it('are rejected for another environment, too few or damaged episodes, games and repeats', async () => {
     const cart = await runExperimentFrom({ ...quick, model: { provider: 'random' } });
     expect(await refusal(shown(cart.path))).toMatch(
       /demonstrations\.from: that run's environment is CartPole-v1, but this one's is MountainCarContinuous-v0/,
@@ -240,7 +240,7 @@ describe('demonstrations of a run', () => {
   });
 });
 
-describe('a file of demonstrations is refused', () => {
+describe('a demonstrations file', () => {
   const step = '{"state":[-0.5,0],"action":[1]}';
   it.each([
     ['no JSON', '[{"state":[NaN,0],"action":[1]}]', /is not valid JSON[\s\S]*no NaN/],
@@ -269,20 +269,20 @@ describe('a file of demonstrations is refused', () => {
       /episode 0, step 0 \(counted from 0\): invalid state/,
     ],
     ['deep', '['.repeat(5000), /is not valid JSON: lists and objects are nested/],
-  ])('%s', async (_name, content, says) => {
+  ])('is rejected: %s', async (_name, content, says) => {
     const file = join(temporaryDirectory(), 'episode.json');
     writeFileSync(file, content);
     expect(await refusal(shown(file))).toMatch(says);
     expect(await refusal(shown(file))).toContain(file);
   });
 
-  it('beyond a size', async () => {
+  it('is rejected above the maximum size', async () => {
     const file = join(temporaryDirectory(), 'episode.json');
     writeFileSync(file, `[${step}${' '.repeat(2 ** 24)}]`);
     expect(await refusal(shown(file))).toMatch(/the maximum is 16777216/);
   });
 
-  it('missing, or fewer than were asked for', async () => {
+  it('is rejected if it is missing or has fewer episodes than requested', async () => {
     const folder = temporaryDirectory();
     expect(await refusal(shown(join(folder, 'none')))).toMatch(/demonstrations\.from: there is no such file/);
     expect(await refusal(shown(folder))).toMatch(/neither episode_1\.json nor a run/);
@@ -291,7 +291,7 @@ describe('a file of demonstrations is refused', () => {
     expect(await refusal(shown(file, { episodes: 2 }))).toMatch(/has only 1 episode/);
   });
 
-  it('but not for the name observation, a vector beyond its bounds, or a single integer in a list', async () => {
+  it('may use the key observation, exceed the bounds of a vector, and give an integer as a list', async () => {
     const file = join(temporaryDirectory(), 'episode.json');
     writeFileSync(file, '[{"observation":[-9,0],"action":[99]}]');
     expect((await assemble(parseConfig(shown(file)), {})).demonstrations[0]?.steps).toEqual([
@@ -308,7 +308,7 @@ describe('a file of demonstrations is refused', () => {
   });
 });
 
-it('demonstrations are no part of the compact set, whose models know none', () => {
+it('the prompt set compact rejects demonstrations', () => {
   expect(() => parseConfig({ ...shown(bundled), prompts: { set: 'compact' } })).toThrow(
     /demonstrations: .*prompt set compact/,
   );

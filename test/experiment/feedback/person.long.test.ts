@@ -28,7 +28,7 @@ import { asking as config, feedbackCalls, lines, typist } from './asking.js';
 const encoding = encodingOf({ count: 10, kind: 'float', low: -6, high: 6, decimals: 1 }, 'numeric');
 
 describe('a person', () => {
-  it('is asked on the median episode of the best candidate, and read below its evaluation', async () => {
+  it('is asked about the median episode of the best candidate, and later prompts show the answer', async () => {
     const person = typist(lines);
     const model = seededModel();
     const { path, events } = await runExperimentFrom({ ...config, candidates: 2 }, { model, ...person });
@@ -58,7 +58,7 @@ describe('a person', () => {
       );
   });
 
-  it('changes nothing but what stands below evaluations', async () => {
+  it('giving feedback changes neither the evaluations nor the episodes', async () => {
     const [asked, plain] = [{ model: seededModel(), ...typist(lines) }, { model: seededModel() }];
     const { feedback: _, ...without } = config;
     const [a, b] = [await runExperimentFrom(config, asked), await runExperimentFrom(without, plain)];
@@ -67,7 +67,7 @@ describe('a person', () => {
     expect(readRunFile(a.path, 'episodes')).toBe(readRunFile(b.path, 'episodes'));
   });
 
-  it('is asked again where a line is not clear, and sees the episode in the terminal and as a GIF', async () => {
+  it('is asked again after an unclear answer, and sees the episode in the terminal and as a GIF', async () => {
     const person = typist(['3 times it fell', '9', '2: falls']);
     const terminal = fakeTerminal(100);
     const { path } = await runExperimentFrom(
@@ -82,7 +82,7 @@ describe('a person', () => {
     expect(gif.toString('latin1', 0, 6)).toBe('GIF89a');
   });
 
-  it('answers in another process, to the question that is open alone', async () => {
+  it('can answer from another process, but only the open question', async () => {
     const path = join(temporaryDirectory(), 'run');
     const asked: string[] = [];
     const run = runExperimentFrom(
@@ -107,7 +107,7 @@ describe('a person', () => {
     expect(existsSync(join(path, 'question.json'))).toBe(false);
   });
 
-  it('who says nothing in time is not waited for', async () => {
+  it('who does not answer in time does not hold up the run', async () => {
     const { path, events } = await runExperimentFrom(
       { ...config, iterations: 2, feedback: { ...config.feedback, minutes: 0.0005 } },
       { model: seededModel() },
@@ -117,7 +117,7 @@ describe('a person', () => {
     expect(readManifest(path).status).toBe('completed');
   });
 
-  it('costs nothing, and takes no time that a limit counts', async () => {
+  it('costs nothing, and the time to answer does not count towards limits', async () => {
     const model = { ...config.model, price: { input: 1, output: 1 } };
     let time = 0;
     const { path } = await runExperimentFrom(
@@ -201,7 +201,7 @@ describe('a person', () => {
     expect(feedbackCalls(path)).toHaveLength(3);
   });
 
-  it('is replayed from the log, by a run that asks nobody', async () => {
+  it('is not asked in a replay, which takes the answers from the log', async () => {
     const more = { ...config, pipeline: 2, critic: { every: 2 } } satisfies ConfigInput;
     const recorded = await runExperimentFrom(more, { model: seededModel(), ...typist(lines) });
     const replayed = await runExperimentFrom({
@@ -222,7 +222,7 @@ describe('a person', () => {
   });
 });
 
-it('is given by a function of a program', async () => {
+it('feedback can come from a function passed to the library', async () => {
   const cwd = temporaryDirectory();
   const outside = { ...recordingContext(cwd).context };
   const questions: string[] = [];
@@ -248,7 +248,7 @@ it('is given by a function of a program', async () => {
   );
 });
 
-it('is asked by steps where nothing can be drawn', async () => {
+it('a question lists the steps of the episode if the environment cannot be drawn', async () => {
   const questions: string[] = [];
   const environment = {
     id: 'walk',
@@ -277,7 +277,7 @@ it('is asked by steps where nothing can be drawn', async () => {
   expect(questions[0]).toMatch(/step \| observation \| action \| reward\n0 \| 0 \| [01] \| [01]\nend/);
 });
 
-it('is told of in show, the report, an iteration and the events, every text escaped', async () => {
+it('feedback appears in show, iteration details and, with HTML escaped, the report', async () => {
   const evil = '<img src=x onerror=alert(1)>';
   const { path } = await runExperimentFrom(config, {
     model: seededModel(),

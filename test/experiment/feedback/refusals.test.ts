@@ -13,11 +13,11 @@ import { createScriptedModel } from '../../support/scripted-model.js';
 
 import { asking as config } from './asking.js';
 
-describe('is refused', () => {
+describe('feedback', () => {
   const wrong = (more: object) => () => parseConfig({ ...config, ...more } as ConfigInput);
   const vision = { from: 'vision', every: 2 };
 
-  it('where it would have no effect, or contradicts the rest', () => {
+  it('is rejected if it has no effect or contradicts other settings', () => {
     expect(wrong({ model: { provider: 'random' } })).toThrow(
       /feedback: has no effect: random doesn.t read prompts/,
     );
@@ -61,7 +61,7 @@ describe('is refused', () => {
     expect(wrong({ ...capped, model: { provider: 'local' }, critic: { model: priced } })).not.toThrow();
   });
 
-  it('where nothing can be seen', async () => {
+  it('is rejected if the episode cannot be drawn or the model cannot see images', async () => {
     const text = { ...config, environment: 'text/cooking', feedback: vision };
     await expect(assemble(parseConfig(text as ConfigInput), {})).rejects.toThrow();
     const undrawn = {
@@ -85,7 +85,7 @@ describe('is refused', () => {
     ).rejects.toThrow(/scripted\/model doesn't declare that it can see images/);
   });
 
-  it('where nobody can be asked, unless a view shows the run', () => {
+  it('from a person is rejected if nobody can be asked, unless a view shows the run', () => {
     const place = temporaryDirectory();
     const asking = parseConfig(config);
     const run = join(place, 'new');
@@ -103,7 +103,7 @@ describe('is refused', () => {
     expect(() => requirePerson(replayed, run, undefined)).not.toThrow();
   });
 
-  it('for a person, in the runs of a plan', async () => {
+  it('from a person is rejected in the runs of a plan', async () => {
     const { context } = recordingContext(temporaryDirectory());
     const entry = { config: parseConfig(config), path: 'one' };
     const plan = { kind: 'sweep', entries: [entry], sharesLimits: false } as const;

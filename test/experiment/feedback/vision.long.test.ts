@@ -36,7 +36,7 @@ describe('a vision model', () => {
   } as const satisfies ConfigInput;
   const reply = 'rating: 2\nremark: The pole falls to the left.';
 
-  it('gets the frames as PNG pictures behind the text, as OpenAI-compatible servers take them', async () => {
+  it('gets the frames as PNG pictures after the text, in the format of OpenAI-compatible servers', async () => {
     const server = await startFakeOpenAI({ reply: () => reply });
     const feedback = { ...looking.feedback, model: { ...looking.feedback.model, baseUrl: server.url } };
     const { path } = await runExperimentFrom({ ...looking, feedback }, { model: seededModel(), env });
@@ -86,7 +86,7 @@ describe('a vision model', () => {
     expect(readManifest(replayed.path).usage).toEqual(readManifest(path).usage);
   });
 
-  it('gets them as Ollama takes them', async () => {
+  it('gets the frames as PNG pictures in the format of Ollama', async () => {
     const server = await startFakeOllama({ reply: () => reply });
     const model = { provider: 'ollama', name: 'seer', host: server.url } as const;
     const { path } = await runExperimentFrom(
@@ -101,7 +101,7 @@ describe('a vision model', () => {
     expect(feedbackCalls(path)[0]).toMatchObject({ outcome: { kind: 'accepted' } });
   });
 
-  it('is corrected, and left out of the prompt where nothing usable comes', async () => {
+  it('is corrected after an unusable reply, and skipped if the corrections fail', async () => {
     const seer = {
       ...createScriptedModel(['It looks fine.', reply, ...Array(4).fill('I can’t say.')]),
       ...png,
@@ -123,7 +123,7 @@ describe('a vision model', () => {
     expect(readManifest(path)).toMatchObject({ status: 'completed', iterations: { done: 6 } });
   });
 
-  it('that fails for now is left out; one that will fail again ends the run, which can go on', async () => {
+  it('is skipped after a temporary error; a permanent one ends the run, which can be resumed', async () => {
     const failure = (kind: 'server' | 'bad-request') =>
       new ModelError(kind, `no: ${kind}`, { retries: 0, latencyMs: 0 });
     const ill = { ...createScriptedModel(() => failure('server')), ...png };
@@ -144,21 +144,25 @@ describe('a vision model', () => {
     expect(readRunFile(path, 'evaluations')).toBe(readRunFile(whole.path, 'evaluations'));
   });
 
-  it.each(['finish', 'abort'] as const)('is not paid twice after %s within its call', async (how) => {
-    const seer = () => ({ ...createScriptedModel(() => reply), ...png });
-    const whole = await runExperimentFrom(looking, { model: seededModel(), feedback: seer(), env });
-    const stop = new AbortController();
-    const [before, after] = [seer(), seer()];
-    const { path } = await runExperimentFrom(looking, {
-      ...{ model: seededModel(), feedback: before, [how]: stop.signal, env },
-      onEvent: (event) => event.kind === 'call-finished' && event.call.purpose === 'feedback' && stop.abort(),
-    });
-    await resumeExperiment(path, { model: seededModel(), feedback: after, env });
-    expect(readRunFile(path, 'evaluations')).toBe(readRunFile(whole.path, 'evaluations'));
-    expect(before.calls.length + after.calls.length).toBe(2);
-  });
+  it.each(['finish', 'abort'] as const)(
+    'is not called again on resume after %s during feedback',
+    async (how) => {
+      const seer = () => ({ ...createScriptedModel(() => reply), ...png });
+      const whole = await runExperimentFrom(looking, { model: seededModel(), feedback: seer(), env });
+      const stop = new AbortController();
+      const [before, after] = [seer(), seer()];
+      const { path } = await runExperimentFrom(looking, {
+        ...{ model: seededModel(), feedback: before, [how]: stop.signal, env },
+        onEvent: (event) =>
+          event.kind === 'call-finished' && event.call.purpose === 'feedback' && stop.abort(),
+      });
+      await resumeExperiment(path, { model: seededModel(), feedback: after, env });
+      expect(readRunFile(path, 'evaluations')).toBe(readRunFile(whole.path, 'evaluations'));
+      expect(before.calls.length + after.calls.length).toBe(2);
+    },
+  );
 
-  it('counts for limits: the run ends before the call that could pass one', async () => {
+  it('counts towards limits: the run ends before the call that could exceed one', async () => {
     const seer = { ...createScriptedModel(() => reply), ...png };
     const calls = await runExperimentFrom(
       { ...looking, limits: { calls: 5 } },
@@ -179,7 +183,7 @@ describe('a vision model', () => {
     expect(few.calls).toEqual([]);
   });
 
-  it('is asked about a picture by check', async () => {
+  it('is tested with a picture by check', async () => {
     const server = await startFakeOpenAI({ reply: () => 'params[0]: 1' });
     const model = { ...looking.feedback.model, baseUrl: server.url };
     const own = parseConfig({ ...looking, model, feedback: { ...looking.feedback, model } });
@@ -206,7 +210,7 @@ describe('a vision model', () => {
     expect(finding!.message).toContain('contains pictures');
   });
 
-  it('is in what check expects', async () => {
+  it('is included in the estimates of check', async () => {
     const parts = await assemble(parseConfig(looking), env);
     const { feedback } = forecastPrompts(parts);
     expect(feedback!.tokens.most).toBeGreaterThan(4 * 1500);

@@ -130,7 +130,7 @@ describe('programs', () => {
     await played(given);
   });
 
-  it('stop at a target and at limits', async () => {
+  it('respect a target and limits', async () => {
     const { path } = await played({ target: 20, iterations: 20 });
     expect(readManifest(path)).toMatchObject({ reason: { kind: 'target' }, iterations: { done: 1 } });
     const limited = await played({ limits: { evaluations: 5 }, iterations: 20 });
@@ -138,7 +138,7 @@ describe('programs', () => {
     expect(limited.entries).toHaveLength(5);
   });
 
-  it('are not shown without memory, and all with it', async () => {
+  it('are absent from prompts with memory: none, and all shown with memory: all', async () => {
     const first = ({ calls }: Awaited<ReturnType<typeof played>>) =>
       calls.filter(({ attempt }) => attempt === 0).map(({ messages }) => messages[1]!.content);
     expect(new Set(first(await played({ memory: 'none' }))).size).toBe(1);
@@ -150,7 +150,7 @@ describe('programs', () => {
     expect(shown.match(/^Mean return/gm)).toHaveLength(before.length);
   });
 
-  it('continue a conversation with what is new, even if it replaces another with the same structure', async () => {
+  it('appear in the next turn of a conversation, even if only a constant is new', async () => {
     const { calls, proposed } = await played({
       ...{ prompts: { conversation: { turns: 9 } }, iterations: 5, memory: 'all' },
     });
@@ -180,7 +180,7 @@ describe('programs', () => {
     expect(entries.at(-1)!.iteration).toBe(6);
   });
 
-  it('are shown with demonstrations of actions', async () => {
+  it('work with demonstrations of actions', async () => {
     const environment = 'MountainCarContinuous-v0';
     const model = writer((gain) => `return [observation.velocity < 0 ? ${-gain / 2} : ${gain / 2}];`);
     const { calls } = await played({ environment, demonstrations: { from: demonstrations } }, model);
@@ -195,7 +195,7 @@ describe('programs', () => {
     await played({ ...given, environment, critic: {}, memory: { trajectories: 'rows' } }, writer(body));
   });
 
-  it.each(['tuple', 'text'] as const)('play an own environment: %s', async (kind) => {
+  it.each(['tuple', 'text'] as const)('play a custom environment: %s', async (kind) => {
     const [, value] = spaces[kind];
     const { proposed } = await played(
       { environment: ownEnvironment(kind), warmup: 0, critic: {}, memory: { trajectories: 'summary' } },
@@ -209,7 +209,7 @@ describe('a critic of programs', () => {
   const critic = { rows: 3 };
   const first = balance(-0.5);
 
-  it.each(['absolute', 'delta'] as const)('revises the source that it sees, %s', async (form) => {
+  it.each(['absolute', 'delta'] as const)('revises the source that it is shown: %s', async (form) => {
     const proposal = form === 'delta' ? { proposal: { form, beam: 1 } } : {};
     const model = createScriptedModel((call) => {
       if (!isRevision(call)) return written(first);
@@ -226,7 +226,7 @@ describe('a critic of programs', () => {
     );
   });
 
-  it('keeps the same source, and is corrected where it fails or acts the same', async () => {
+  it('may keep the source, and is corrected if its revision fails or acts the same', async () => {
     const answers = [
       ...[written(first), written(first)],
       ...[written(balance(0.1)), written('return missing;')],
@@ -241,7 +241,7 @@ describe('a critic of programs', () => {
     ).toMatchObject([{ kind: 'program' }, { kind: 'repeated', same: 'actions' }]);
   });
 
-  it('continues after a revision that fails in an episode it was not tried in', async () => {
+  it('does not stop the run if its revision fails in an episode it was not tried on', async () => {
     const model = createScriptedModel((call) =>
       written(
         isRevision(call)
@@ -255,7 +255,7 @@ describe('a critic of programs', () => {
   });
 });
 
-it.each(['person', 'vision'] as const)('feedback of a %s appears below its program', async (from) => {
+it.each(['person', 'vision'] as const)('feedback (from: %s) appears below its program', async (from) => {
   const seer = { ...createScriptedModel(() => 'rating: 2\nremark: too jerky'), seesImages: true };
   const own = { model: { provider: 'openai', name: 'seer', baseUrl: 'http://127.0.0.1:9' } } as const;
   const feedback = from === 'person' ? { from, every: 1 } : { from, every: 1, frames: 2, ...own };
@@ -293,7 +293,7 @@ it.each<readonly [string, Settings, RegExp]>([
     { environment: 'text:cooking' },
     /^environment: has text.*[\s\S]*warmup=0/,
   ],
-])('%s is refused on one screen', async (_, given, message) => {
+])('%s is rejected with an error of at most six lines', async (_, given, message) => {
   const refusal = async () => assemble(parseConfig({ ...config, ...given }), {});
   await expect(refusal).rejects.toThrow(message);
   await expect(refusal).rejects.toThrow(/^(.*\n){1,5}.*$/);

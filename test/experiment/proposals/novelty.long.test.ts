@@ -31,7 +31,7 @@ const timid = () =>
   });
 
 it.each(['ask', 'jitter'] as const)(
-  '%s: no two evaluations are too close, a resumed run and a replay are equal',
+  'novelty (%s) keeps proposals apart, and resumed and replayed runs are identical',
   async (action) => {
     const { path } = await runExperimentFrom(config(action), { model: timid() });
     const { calls, entries } = readRun(path);
@@ -72,7 +72,7 @@ it.each(['ask', 'jitter'] as const)(
   },
 );
 
-it('tells the model how far is far enough', async () => {
+it('a correction tells the model the required distance', async () => {
   const model = timid();
   await runExperimentFrom(config('ask'), { model });
   const asked = model.calls.flatMap(({ messages }) =>
@@ -83,13 +83,13 @@ it('tells the model how far is far enough', async () => {
   );
 });
 
-it('is refused where nothing can be asked again', () => {
+it('novelty with action ask is rejected without corrections', () => {
   expect(() => parseConfig({ ...config('ask'), corrections: 0 })).toThrow(
     /novelty\.action.*corrections is 0/s,
   );
 });
 
-it('is warned of where hardly anything is as far from what was tried as it asks', async () => {
+it('check warns about a novelty distance that hardly any parameters can reach', async () => {
   const found = async (changes: Partial<ConfigInput>) => {
     const assembly = await assemble(parseConfig({ ...config('ask'), ...changes } as ConfigInput), {});
     return preflight(assembly).find(({ field }) => field === 'novelty.distance');

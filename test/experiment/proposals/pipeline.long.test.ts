@@ -34,7 +34,7 @@ function slow(hurry: number, wrong = 0.3) {
   return { model: { id: 'ollama/scripted', generate }, counts, asked: model.calls };
 }
 
-it('has so many requests under way, and the same results whichever answers first', async () => {
+it('pipeline keeps that many requests in flight, with the same results in any reply order', async () => {
   const first = slow(1);
   const { path } = await runExperimentFrom(config, { model: first.model });
   expect(first.counts.most).toBe(4);
@@ -56,7 +56,7 @@ it('has so many requests under way, and the same results whichever answers first
 });
 
 it.each(['finish', 'abort'] as const)(
-  'goes on after %s as if nothing had been, and asks for no answer twice',
+  'a pipelined run resumes identically after %s and requests no answer twice',
   async (how) => {
     const { path } = await runExperimentFrom(config, { model: slow(1).model });
     const stop = new AbortController();
@@ -77,7 +77,7 @@ it.each(['finish', 'abort'] as const)(
   },
 );
 
-it('shows a prompt what was known when it was made', async () => {
+it('a prompt shows what was known when it was made', async () => {
   const { path } = await runExperimentFrom({ ...config, pipeline: 3, warmup: 2 }, { model: slow(1).model });
   const { calls, entries } = readRun(path);
   for (const { attempt, iteration, messages } of calls) {
@@ -89,14 +89,14 @@ it('shows a prompt what was known when it was made', async () => {
   }
 });
 
-it('spends no more than a limit allows', async () => {
+it('a pipelined run stays within a limit on calls', async () => {
   const { path } = await runExperimentFrom({ ...config, limits: { calls: 7 } }, { model: slow(1).model });
   expect(readManifest(path)).toMatchObject({ reason: { kind: 'limit', limit: 'calls' } });
   expect(readManifest(path).usage.calls).toBeLessThanOrEqual(7);
 });
 
 it.each([{ calls: 13 }, { tokens: 16_000 }])(
-  'takes nothing from %j that an earlier iteration may need: the end is the same whichever answers first',
+  'with limits %j, a pipelined run ends the same in any reply order',
   async (limits) => {
     const limited = { ...config, iterations: 30, limits };
     const [first, ...others] = await Promise.all(
@@ -116,13 +116,13 @@ it.each([{ calls: 13 }, { tokens: 16_000 }])(
   },
 );
 
-it('still asks ahead while a limit leaves room for that', async () => {
+it('a pipelined run still requests ahead while a limit leaves room', async () => {
   const model = slow(1);
   await runExperimentFrom({ ...config, limits: { calls: 200 } }, { model: model.model });
   expect(model.counts.most).toBe(4);
 });
 
-it('a replay asks for nothing that the run made nothing of', async () => {
+it('a replay omits requests whose replies the run did not use', async () => {
   const early = { ...config, iterations: 30, target: 12 };
   const { path } = await runExperimentFrom(early, { model: slow(1).model });
   const { iterations, reason, usage } = readManifest(path);
@@ -134,7 +134,7 @@ it('a replay asks for nothing that the run made nothing of', async () => {
   expect(readManifest(replayed.path)).toMatchObject({ usage: { calls: calls.length, errors: 0 } });
 });
 
-it('is refused beside what needs the answer before', () => {
+it('pipeline is rejected with settings that need the previous answer', () => {
   const wrong = (more: Partial<ConfigInput>) => () => parseConfig({ ...config, ...more } as ConfigInput);
   expect(wrong({ prompts: { conversation: { turns: 3 } } })).toThrow(/pipeline.*conversation/s);
   const members = [{ provider: 'random' }, { provider: 'hill-climb' }] as const;

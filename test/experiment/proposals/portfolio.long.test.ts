@@ -42,33 +42,30 @@ it.each([
   ['turns', { members: [...controls, reader], switch: 'turns' }],
   ['plateau', { members: [reader, ...fast], switch: 'plateau', patience: 1 }],
   ['bandit', { members: [reader, ...fast], switch: 'bandit' }],
-])(
-  '%s: a run that is killed anywhere goes on as if nothing had been, and a replay equals it',
-  async (_, model) => {
-    const config = portfolio(model, { candidates: 3 });
-    const made = () => withModel(config, seededModel(0.3));
-    const { path } = await runExperimentFrom(config, { model: await made() });
-    expect(new Set(membersIn(path)).size).toBeGreaterThan(1);
-    for (const after of [3]) {
-      const stop = new AbortController();
-      const { path: stopped } = await runExperimentFrom(config, {
-        model: await made(),
-        finish: stop.signal,
-        onEvent: (event) => event.kind === 'iteration-finished' && event.iteration === after && stop.abort(),
-      });
-      expect(readManifest(stopped).iterations.done).toBe(after);
-      await resumeExperiment(stopped, { model: await made() });
-      expect(readRunFile(stopped, 'evaluations')).toBe(readRunFile(path, 'evaluations'));
-      expect(membersIn(stopped)).toEqual(membersIn(path));
-    }
-    const replayed = await runExperimentFrom({ ...config, model: { provider: 'replayed', run: path } });
-    expect(readRunFile(replayed.path, 'evaluations')).toBe(readRunFile(path, 'evaluations'));
-    expect(membersIn(replayed.path)).toEqual(membersIn(path));
-    expect(readManifest(replayed.path).usage).toEqual(readManifest(path).usage);
-  },
-);
+])('%s: a run resumes identically after an interruption, and replays identically', async (_, model) => {
+  const config = portfolio(model, { candidates: 3 });
+  const made = () => withModel(config, seededModel(0.3));
+  const { path } = await runExperimentFrom(config, { model: await made() });
+  expect(new Set(membersIn(path)).size).toBeGreaterThan(1);
+  for (const after of [3]) {
+    const stop = new AbortController();
+    const { path: stopped } = await runExperimentFrom(config, {
+      model: await made(),
+      finish: stop.signal,
+      onEvent: (event) => event.kind === 'iteration-finished' && event.iteration === after && stop.abort(),
+    });
+    expect(readManifest(stopped).iterations.done).toBe(after);
+    await resumeExperiment(stopped, { model: await made() });
+    expect(readRunFile(stopped, 'evaluations')).toBe(readRunFile(path, 'evaluations'));
+    expect(membersIn(stopped)).toEqual(membersIn(path));
+  }
+  const replayed = await runExperimentFrom({ ...config, model: { provider: 'replayed', run: path } });
+  expect(readRunFile(replayed.path, 'evaluations')).toBe(readRunFile(path, 'evaluations'));
+  expect(membersIn(replayed.path)).toEqual(membersIn(path));
+  expect(readManifest(replayed.path).usage).toEqual(readManifest(path).usage);
+});
 
-it('counts the language model’s tokens alone, and corrections go to the one that erred', async () => {
+it('only the tokens of the language model count, and corrections go to the member that erred', async () => {
   const config = portfolio(
     { members: [reader, { provider: 'random' }] },
     { candidates: 4, limits: { cost: 1 } },
@@ -87,7 +84,7 @@ it('counts the language model’s tokens alone, and corrections go to the one th
   expect(readManifest(path).usage.promptTokens).toBe(prompts.reduce((sum, tokens) => sum + tokens, 0));
 });
 
-it('ends at once where the language model is not there, and asks it no more than its limits allow', async () => {
+it('a run fails at once if the language model of its portfolio is unreachable', async () => {
   const config = portfolio({ members: [{ provider: 'random' }, reader], switch: 'turns' });
   const absent: LanguageModel = {
     id: 'ollama/absent',
@@ -102,7 +99,7 @@ it('ends at once where the language model is not there, and asks it no more than
   });
 });
 
-it('a group’s candidates of one member take one another into account', async () => {
+it('candidates that one member proposes in a group are all different', async () => {
   const config = portfolio(
     { members: [{ provider: 'gp', weight: 3 }, { provider: 'random' }] },
     { candidates: 8 },
@@ -115,7 +112,7 @@ it('a group’s candidates of one member take one another into account', async (
   expect(new Set(asked.map(({ member }) => member))).toEqual(new Set(['gp']));
 });
 
-it('is refused with two language models, with settings that have no effect, and with what a member may not be', () => {
+it('a portfolio rejects a second language model, settings without effect and invalid members', () => {
   const wrong = (model: object) => () => parseConfig(portfolio(model));
   expect(wrong({ members: [reader, { provider: 'local' }] })).toThrow(
     /members\.1\.provider.*second language model/s,
@@ -138,7 +135,7 @@ it('is refused with two language models, with settings that have no effect, and 
   expect(() => parseConfig(cap)).toThrow(/model\.members\.1\.price/);
 });
 
-it('lets a resumed run change of a member what changes nothing of a model alone', () => {
+it('a resumed run may change the timeout of a member, but not its search settings', () => {
   const config = (timeoutSeconds: number, sigma: number) =>
     parseConfig(
       portfolio({
@@ -152,7 +149,7 @@ it('lets a resumed run change of a member what changes nothing of a model alone'
   expect(differences(config(10, 1), config(10, 2))).toHaveLength(1);
 });
 
-it('a check looks at the language model within it', async () => {
+it('check validates the language model in a portfolio', async () => {
   const config = parseConfig(
     portfolio({
       members: [
@@ -169,7 +166,7 @@ it('a check looks at the language model within it', async () => {
   expect(findings.find(({ field }) => field === 'estimate')?.message).toMatch(/^about 2 calls/);
 });
 
-it('a report says who proposed what', async () => {
+it('the report, show and iteration details name the members that proposed', async () => {
   const { path } = await runExperimentFrom(portfolio({ members: [...controls], switch: 'turns' }));
   const run = await readWholeRun(path);
   const page = renderReport({ ...runData(run), animations: { episodes: [], files: [] } });

@@ -34,8 +34,8 @@ const lineOf = ({ parameters }: BufferEntry) =>
 /** The parameters that the last user message goes on from. */
 const parentIn = (text: string) => /added to these parameters[^\n]*\n(params.*); f\(params\)/.exec(text)?.[1];
 
-describe('changes of a beam', () => {
-  it('go on from the best evaluations that were known, candidate by candidate', async () => {
+describe('deltas with a beam', () => {
+  it('start from the best known evaluations, which the candidates take in turn', async () => {
     const { path } = await runExperimentFrom(config, { model: stepping() });
     const { calls, entries } = readRun(path);
     let accepted = 0;
@@ -74,7 +74,7 @@ describe('changes of a beam', () => {
     );
   });
 
-  it('know with a pipeline only what was known when they were asked for', async () => {
+  it('in a pipeline start from the best evaluations known when they were requested', async () => {
     const { path } = await runExperimentFrom({ ...config, pipeline: 3 }, { model: stepping() });
     const { calls, entries } = readRun(path);
     for (const call of calls) {
@@ -84,7 +84,7 @@ describe('changes of a beam', () => {
     }
   });
 
-  it('are asked for together where they share a prompt and the model gives several', async () => {
+  it('are requested together if they share a prompt and the model gives several answers', async () => {
     const model = stepping();
     const asked: number[] = [];
     await runExperimentFrom(
@@ -107,7 +107,7 @@ describe('changes of a beam', () => {
   });
 });
 
-it('changes go on from the latest evaluation where there is no beam', async () => {
+it('without a beam, deltas start from the latest evaluation', async () => {
   const { path } = await runExperimentFrom(
     { ...config, candidates: 1, proposal: { form: 'delta' } },
     { model: stepping() },
@@ -119,7 +119,7 @@ it('changes go on from the latest evaluation where there is no beam', async () =
   }
 });
 
-it('controls propose as they do without parents', async () => {
+it('baselines propose the same with and without proposal.form: delta', async () => {
   for (const provider of ['cma-es', 'gp', 'grid'] as const) {
     const own = { ...config, iterations: 2, model: { provider } };
     const { path } = await runExperimentFrom(own);
@@ -131,7 +131,7 @@ it('controls propose as they do without parents', async () => {
   }
 });
 
-it('a language model in a portfolio answers with changes, the controls beside it do not', async () => {
+it('in a portfolio, the language model answers with deltas and a baseline with parameters', async () => {
   const members = [{ provider: 'ollama', name: 'scripted', format: 'text' }, { provider: 'mix' }] as const;
   const own: ConfigInput = {
     ...config,
@@ -150,7 +150,7 @@ it('a language model in a portfolio answers with changes, the controls beside it
   expect(readRunFile(replayed.path, 'evaluations')).toBe(readRunFile(path, 'evaluations'));
 });
 
-describe('proposal is refused', () => {
+describe('the proposal setting is rejected', () => {
   const wrong = (more: Partial<ConfigInput>) => () => parseConfig({ ...config, ...more } as ConfigInput);
   it.each<[string, Partial<ConfigInput>, RegExp]>([
     ['a beam beyond the candidates', { candidates: 1 }, /proposal\.beam.*set candidates to 2/s],
@@ -166,7 +166,7 @@ describe('proposal is refused', () => {
     expect(wrong(more)).toThrow(message);
   });
 
-  it('with changes of a table of actions that is the default', async () => {
+  it('with deltas for an action table that is the default policy', async () => {
     const { policy: _policy, ...rest } = { policy: undefined, ...config };
     await expect(assemble(parseConfig({ ...rest, environment: 'FrozenLake-v1' }), {})).rejects.toThrow(
       /are choices/,
@@ -174,7 +174,7 @@ describe('proposal is refused', () => {
   });
 });
 
-describe('parameters of the set compact in another box', () => {
+describe('the prompt set compact with other parameter bounds', () => {
   const inBox = {
     ...quick,
     iterations: 5,
@@ -193,7 +193,7 @@ describe('parameters of the set compact in another box', () => {
       return `${values.join('')}${closing}`;
     });
 
-  it('are told and answered from -6.0 to 6.0, and evaluated in the box; a replay is the same', async () => {
+  it('shows and reads values from -6.0 to 6.0, scales them to the bounds, and replays identically', async () => {
     const { path } = await runExperimentFrom(inBox, { model: wide() });
     const { calls, entries } = readRun(path);
     const accepted = calls.flatMap(({ completion, outcome }) =>
@@ -214,7 +214,7 @@ describe('parameters of the set compact in another box', () => {
     expect(readRunFile(replayed.path, 'evaluations')).toBe(readRunFile(path, 'evaluations'));
   });
 
-  it('are proposed by controls as they are', async () => {
+  it('leaves the proposals of a baseline unscaled', async () => {
     const { path } = await runExperimentFrom({ ...inBox, model: { provider: 'random' } });
     const { calls, entries } = readRun(path);
     expect(calls.every(({ outcome }) => outcome.kind === 'accepted')).toBe(true);

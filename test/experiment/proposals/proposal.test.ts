@@ -50,7 +50,7 @@ function request(model: LanguageModel, changes: Partial<Parameters<typeof propos
 }
 
 describe('propose', () => {
-  it('takes a good answer at once', async () => {
+  it('accepts a valid answer at the first attempt', async () => {
     const model = createScriptedModel([good(1, -2)]);
     const { calls, proposals } = request(model);
     expect(await proposals).toMatchObject({
@@ -62,7 +62,7 @@ describe('propose', () => {
     ]);
   });
 
-  it('asks again with what was wrong, in one growing conversation', async () => {
+  it('asks again with the error, in one growing conversation', async () => {
     const model = createScriptedModel(['no idea', good(9, 0), good(1, 2)]);
     const { calls, proposals } = request(model);
     expect(await proposals).toMatchObject({ proposals: [{ kind: 'accepted', parameters: [1, 2] }] });
@@ -80,13 +80,13 @@ describe('propose', () => {
     ]);
   });
 
-  it('rejects after the last correction and keeps every call', async () => {
+  it('rejects a proposal after the last correction and records every call', async () => {
     const { calls, proposals } = request(createScriptedModel(() => 'nothing'));
     expect(await proposals).toMatchObject({ proposals: [{ kind: 'rejected', candidate: 0 }] });
     expect(calls).toHaveLength(3);
   });
 
-  it('refuses parameters that were evaluated before, or proposed by an earlier candidate of the group', async () => {
+  it('rejects parameters that were evaluated before or proposed by an earlier candidate of the group', async () => {
     const replies = [[good(1, 1)], [good(2, 2), good(3, 3)], [good(2, 2), good(4, 4)]];
     const next = [0, 0, 0];
     const model = createScriptedModel(({ options }) => {
@@ -112,7 +112,7 @@ describe('propose', () => {
     ]);
   });
 
-  it('judges in candidate order, however the replies arrive', async () => {
+  it('judges replies in candidate order, whatever order they arrive in', async () => {
     const delays = [30, 0, 10];
     const scripted = createScriptedModel(() => good(1, 1));
     const model: LanguageModel = {
@@ -135,13 +135,13 @@ describe('propose', () => {
     expect(ledger.totals).toMatchObject({ calls: 2, errors: 1, retries: 2 });
   });
 
-  it('stops on an error that trying again can’t mend, with the call on record', async () => {
+  it('stops on an error that a retry can’t fix, and records the call', async () => {
     const { calls, proposals } = request(createScriptedModel([failing('authentication')]));
     await expect(proposals).rejects.toThrow('no answer');
     expect(calls).toHaveLength(1);
   });
 
-  it('never asks beyond a limit, and says which', async () => {
+  it('never exceeds a limit, and reports which one it reached', async () => {
     const model = createScriptedModel(() => 'nothing');
     const ledger = new Ledger({ limits: { calls: 2 }, price: undefined, maxTokens: 100, usesTokens: true });
     const { proposals } = request(model, { ledger, onCall: (call) => ledger.record(call) });
@@ -149,7 +149,7 @@ describe('propose', () => {
     expect(model.calls).toHaveLength(2);
   });
 
-  it('does not pay again for a call that an interrupted run has on record', async () => {
+  it('does not repeat a call that an interrupted run has recorded', async () => {
     const first = request(createScriptedModel(['no idea', good(1, 2)]));
     const before = await first.proposals;
     const model = createScriptedModel([good(1, 2)]);
@@ -186,7 +186,7 @@ describe('propose', () => {
       return { model, alone, grouped };
     }
 
-    it('asks once for all, then singly for what failed', async () => {
+    it('asks once for all candidates, then individually for those that failed', async () => {
       const { model, alone, grouped } = grouping([good(1, 1), 'no', good(3, 3)], [good(2, 2)]);
       const { proposals } = request(model, { candidates: 3 });
       expect((await proposals).proposals).toMatchObject([
@@ -198,7 +198,7 @@ describe('propose', () => {
       expect(alone.calls).toHaveLength(1);
     });
 
-    it('fills up when the group comes back short', async () => {
+    it('asks individually for candidates missing from the group’s reply', async () => {
       const { model, alone } = grouping([good(1, 1)], [good(2, 2), good(3, 3)]);
       const { proposals } = request(model, { candidates: 3, corrections: 0 });
       expect((await proposals).proposals.map(({ kind }) => kind)).toEqual([

@@ -25,14 +25,14 @@ const play = async (model: object) => {
   return { asked, kinds: readRun(path).calls.map(({ outcome }) => outcome.kind) };
 };
 
-test('hotter with each try', async () => {
+test('a local model that repeats an answer gets a higher temperature with each correction', async () => {
   expect(await play({ temperature: 0.8 })).toEqual({
     asked: [undefined, undefined, { temperature: 0.8 * 1.5 }, { temperature: 0.8 * 2 }],
     kinds: ['accepted', 'rejected', 'rejected', 'accepted'],
   });
 });
 
-test('as always where the config says so', async () => {
+test('heatAfterRepeat: 0 keeps the sampling unchanged after a repeated answer', async () => {
   const { asked } = await play({ heatAfterRepeat: 0 });
   expect(asked.every((sampling) => sampling === undefined)).toBe(true);
 });

@@ -28,7 +28,7 @@ const anywhere = (unreadable = true) =>
     }).join(', ');
   });
 
-it('evaluates as many as it shall, asks for no more than it needs; a resumed run and a replay are equal', async () => {
+it('screening evaluates the set number of proposals, and resumed and replayed runs are identical', async () => {
   const { path } = await runExperimentFrom(config, { model: anywhere() });
   const { calls, entries } = readRun(path);
   for (let iteration = 1; iteration <= 5; iteration++) {
@@ -65,7 +65,7 @@ it('evaluates as many as it shall, asks for no more than it needs; a resumed run
   );
 });
 
-it('asks again where too few can be read', async () => {
+it('screening asks for corrections if too few replies are readable', async () => {
   const mute = createScriptedModel(({ messages, options }) =>
     messages.some(({ role }) => role === 'assistant')
       ? Array.from({ length: 10 }, (_, i) => `params[${i}]: ${(options.seeds[0]! + i) % 7}.0`).join(', ')
@@ -81,6 +81,6 @@ it.each([
   [{ candidates: 2 }, /screening\.evaluate[\s\S]*2 candidates/],
   [{ screening: { evaluate: 0 } }, /screening\.evaluate/],
   [{ evaluation: { episodes: 20, racing: {} } }, /evaluation\.racing[\s\S]*screening/],
-] as const)('refuses %j', (change, message) => {
+] as const)('screening is rejected with %j', (change, message) => {
   expect(() => parseConfig({ ...config, ...change } as never)).toThrow(message);
 });

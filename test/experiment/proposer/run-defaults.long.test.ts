@@ -15,7 +15,7 @@ const taken = { ...nothingRecorded, imported: [], demonstrations: [] };
 const of = async (model: object, more: object = {}, recorded?: typeof taken, own?: OwnParts) =>
   (await assemble(parseConfig({ ...quick, ...more, model } as never), {}, recorded, own)).config;
 
-it('a new run has the fingerprint that its config has when it is resumed', async () => {
+it('a new run has the same fingerprint as its stored config on resume', async () => {
   const model = { provider: 'local', path: referenceDirectory('qwen3-fp32') };
   const members = [{ ...model, weight: 2 }, { provider: 'gp' }];
   for (const section of [model, { provider: 'portfolio', members }]) {
@@ -28,12 +28,12 @@ it('a new run has the fingerprint that its config has when it is resumed', async
 describe('a new run', () => {
   const path = referenceDirectory('qwen3-fp32');
 
-  it('states how its local model samples: the whole distribution under a constraint', async () => {
+  it('stores the sampling defaults of its local model, which do not truncate the distribution', async () => {
     const config = await of({ provider: 'local', path, topK: 3 });
     expect(config.model).toMatchObject({ format: 'auto', temperature: 1, topP: 1, topK: 3, minP: 0 });
   });
 
-  it('samples free text of a GGUF file at 0.7 where its family is not known', async () => {
+  it('samples free text from a GGUF model of unknown family at temperature 0.7', async () => {
     const file = writeTestGguf(
       `${temporaryDirectory()}/model.gguf`,
       { ...architectureMetadata(), ...tokenizerMetadata() },
@@ -45,7 +45,7 @@ describe('a new run', () => {
     expect((await of({ provider: 'local', path: file })).model).toMatchObject({ temperature: 1 });
   });
 
-  it('shows a history that takes half the context of its local model, or what the config says', async () => {
+  it('limits the history to half the context of a local model unless the config sets it', async () => {
     const model = { provider: 'local', path, contextTokens: 400 };
     expect((await of(model)).memory).toMatchObject({ tokens: 200, digits: 3 });
     expect((await of(model, { memory: { tokens: 100 } })).memory).toMatchObject({ tokens: 100 });
@@ -74,7 +74,7 @@ describe('a new run', () => {
     ['OpenAI', list({ id: 'tiny', object: 'model' }, { id: 'other', context_length: 100 }), 24_000],
     ['one that states nonsense', list({ id: 'tiny', max_model_len: -1, context_length: '4k' }), 24_000],
     ['one without a list', {}, 24_000],
-  ])('shows a history that takes half the context that a server states: %s', async (_, facts, tokens) => {
+  ])('derives the history limit from the context that a server reports: %s', async (_, facts, tokens) => {
     const server = await startFakeOpenAI(ofServer(facts));
     try {
       for (const baseUrl of [server.url, server.url.replace('/v1', '')]) {
@@ -96,34 +96,31 @@ describe('a new run', () => {
     [{ contextTokens: 2000 }, false, 1000],
     [{ name: 'missing' }, true, 24_000],
     [{ name: 'missing', contextTokens: 2000 }, true, 1000],
-  ])(
-    'shows a history that takes half the context of Ollama: %j, asked: %s',
-    async (more, isAsked, tokens) => {
-      const server = await startFakeOllama({ reply: () => '', models: ['tiny'], contextTokens: 8192 });
-      try {
-        const model = {
-          provider: 'ollama',
-          name: 'tiny',
-          host: server.url,
-          maxRetries: 0,
-          maxTokens: 100,
-          ...more,
-        };
-        const { memory } = await of(model, {}, undefined, isAsked ? asked : {});
-        expect(memory).toMatchObject({ tokens });
-      } finally {
-        await server.close();
-      }
-    },
-  );
+  ])('derives the history limit from the context of Ollama: %j, asked: %s', async (more, isAsked, tokens) => {
+    const server = await startFakeOllama({ reply: () => '', models: ['tiny'], contextTokens: 8192 });
+    try {
+      const model = {
+        provider: 'ollama',
+        name: 'tiny',
+        host: server.url,
+        maxRetries: 0,
+        maxTokens: 100,
+        ...more,
+      };
+      const { memory } = await of(model, {}, undefined, isAsked ? asked : {});
+      expect(memory).toMatchObject({ tokens });
+    } finally {
+      await server.close();
+    }
+  });
 
-  it('reports a model that is not there once', async () => {
+  it('reports a missing model only once', async () => {
     const error = await of({ provider: 'local', path: '/nowhere' }).catch((thrown: unknown) => thrown);
     expect(error).toMatchObject({ problems: [{ field: 'model.path' }] });
   });
 });
 
-it('a resumed run keeps what it began with, even nothing', async () => {
+it('a resumed run gets no defaults for settings that it started without', async () => {
   const path = referenceDirectory('qwen3-fp32');
   const config = await of({ provider: 'local', path, format: 'text' }, {}, taken);
   expect(config.model).not.toHaveProperty('temperature');
