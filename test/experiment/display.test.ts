@@ -135,7 +135,7 @@ describe('a wait for the rate limit', () => {
     expect(lines().at(-1)).toContain('waiting for the rate limit: 48 s');
     milliseconds = 48_000;
     display.show({ kind: 'iteration-finished', iteration: 1, score: 3, usage: usageOf(1) });
-    expect(lines().at(-1)).not.toContain('waits');
+    expect(lines().at(-1)).not.toContain('waiting');
     display.close();
   });
 
