@@ -9,7 +9,7 @@ const refusal = (changes: Record<string, unknown>) => () =>
   parseConfig({ ...local, adapt: {}, ...changes } as Parameters<typeof parseConfig>[0]);
 
 describe('adapt', () => {
-  it('is off by default, and then no part of the fingerprint', () => {
+  it('is off by default, and then not part of the fingerprint', () => {
     const config = parseConfig(local);
     expect(config.adapt).toBeUndefined();
     expect(fingerprint(config, '')).toBe(fingerprint({ ...config, adapt: undefined }, ''));
@@ -28,7 +28,7 @@ describe('adapt', () => {
     [{ provider: 'teacher' }, 'teacher: a baseline has no weights'],
     [{ provider: 'replayed', run: 'somewhere' }, 'replayed: a replayed run'],
     [{ provider: 'module', path: './m.js' }, 'module: the weights of a model in your own code'],
-  ])('refuses %j by name, with the remedy', (model, message) => {
+  ])('refuses the model %j with a reason and a remedy', (model, message) => {
     expect(refusal({ model })).toThrow(message);
     expect(refusal({ model })).toThrow('set model.provider to local, or remove adapt');
   });
@@ -49,7 +49,7 @@ describe('adapt', () => {
     expect(refusal(changes)).toThrow(message);
   });
 
-  it('is left out of a file whose model is changed by an override, with a note', () => {
+  it('is dropped with a note if an override changes the provider to a baseline', () => {
     const control = loadConfig({ file: 'adapt-cartpole', overrides: ['model.provider=random'] });
     expect(control.config.adapt).toBeUndefined();
     expect(control.notes.join()).toContain(
@@ -63,14 +63,14 @@ describe('adapt', () => {
     expect(same.config.adapt).toBeDefined();
   });
 
-  it('takes the short form of a reward in a module, which is part of the fingerprint', () => {
+  it('accepts a module path as reward.kind and lists it in modulesOf', () => {
     const adapt = { reward: { kind: './my-reward.js' } } as never;
     const { adapt: read } = parseConfig({ ...local, adapt });
     expect(read?.reward).toMatchObject({ kind: 'module', path: expect.stringContaining('my-reward.js') });
     expect(modulesOf(parseConfig({ ...local, adapt }))).toHaveLength(1);
   });
 
-  it('allows filters that filter nothing', () => {
+  it('allows values of topP and topK that filter nothing', () => {
     expect(refusal({ model: { provider: 'local', topP: 1, topK: 0 } })).not.toThrow();
   });
 });

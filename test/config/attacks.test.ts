@@ -22,7 +22,7 @@ function refusal(file: string, readFile?: (path: string) => string): string {
   throw new Error('the config was accepted');
 }
 
-describe('configs that are built to take long', () => {
+describe('loadConfig with hostile files', () => {
   it.each([
     ['50,000 keys', base + many(50_000, (i) => `k${i}: 1`), /488949 characters; the maximum is 256000/],
     ['20,000 short keys', base + many(20_000, (i) => `k${i}: 1`), /too many keys: more than 600/],
@@ -38,11 +38,11 @@ describe('configs that are built to take long', () => {
       `a: &a [${'1,'.repeat(9)}]\n${many(10, (i) => `${'bcdefghijk'[i]}: &${'bcdefghijk'[i]} [${Array(9).fill(`*${'abcdefghij'[i]}`).join()}]`)}`,
       /aliases/,
     ],
-  ])('%s', (_name, text, message) => {
+  ])('refuses %s', (_name, text, message) => {
     expect(refusal('/config.yaml', () => text)).toMatch(message);
   });
 
-  it('no regular files', () => {
+  it('refuses devices, pipes and folders', () => {
     const folder = temporaryDirectory();
     symlinkSync('/dev/zero', join(folder, 'endless.yaml'));
     execFileSync('mkfifo', [join(folder, 'pipe.yaml')]);

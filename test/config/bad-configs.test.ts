@@ -19,15 +19,15 @@ function screen(text: string, ...overrides: readonly string[]): string {
   throw new Error('this config was accepted');
 }
 
-describe('keys', () => {
-  it('unknown, with the nearest one', () => {
+describe('error messages about keys', () => {
+  it('suggest the nearest key for an unknown one', () => {
     expect(screen(`${valid}iteration: 50`)).toMatchInlineSnapshot(`
       "my.yaml:3:1: iteration: unknown key
         one of: name, environment, policy, model, seed, repeats, iterations, candidates, screening, pipeline, proposal, corrections, novelty, critic, feedback, adapt, target, limits, warmup, evaluation, confirmation, memory, prompts, demonstrations, record, render, sweep, slurm
         remedy: did you mean \`iterations\`?"
     `);
   });
-  it('unknown, several in one object', () => {
+  it('report several unknown keys in one object', () => {
     expect(screen(`${valid}iteration: 50\nmodle: x\nsteps: 3`)).toMatchInlineSnapshot(`
       "my.yaml:3:1: iteration: unknown key
         one of: name, environment, policy, model, seed, repeats, iterations, candidates, screening, pipeline, proposal, corrections, novelty, critic, feedback, adapt, target, limits, warmup, evaluation, confirmation, memory, prompts, demonstrations, record, render, sweep, slurm
@@ -38,7 +38,7 @@ describe('keys', () => {
         remedy: did you mean \`demonstrations.steps\`?"
     `);
   });
-  it('unknown here, known elsewhere', () => {
+  it('suggest where a misplaced key belongs', () => {
     expect(screen(`${valid}episodes: 20\nbase_url: http://x`)).toMatchInlineSnapshot(`
       "my.yaml:3:1: episodes: unknown key
         one of: name, environment, policy, model, seed, repeats, iterations, candidates, screening, pipeline, proposal, corrections, novelty, critic, feedback, adapt, target, limits, warmup, evaluation, confirmation, memory, prompts, demonstrations, record, render, sweep, slurm
@@ -47,7 +47,7 @@ describe('keys', () => {
         remedy: did you mean \`model.baseUrl\` (provider: openai), \`critic.model.baseUrl\` (provider: openai) or \`feedback.model.baseUrl\` (provider: openai)?"
     `);
   });
-  it('of another provider', () => {
+  it('name the providers that a key belongs to', () => {
     expect(
       screen(`environment: CartPole-v1\nmodel:\n  provider: openai\n  name: gpt-5-mini\n  sigma: 2`),
     ).toMatchInlineSnapshot(`
@@ -56,7 +56,7 @@ describe('keys', () => {
         remedy: did you mean \`model.sigma\` (provider: hill-climb, cma-es or one-plus-one-es) or \`critic.model.sigma\` (provider: hill-climb, cma-es or one-plus-one-es)?"
     `);
   });
-  it('inside an item of a list', () => {
+  it('give the path of an unknown key in a list item', () => {
     expect(
       screen(`${valid}policy: {kind: q-table, discretize: [{low: 0, high: 1, bins: 2}, {edgs: [1]}]}`),
     ).toMatchInlineSnapshot(`
@@ -65,14 +65,14 @@ describe('keys', () => {
         remedy: did you mean \`edges\`?"
     `);
   });
-  it('that would garble the screen', () => {
+  it('sanitize and shorten keys that would garble the terminal', () => {
     expect(screen(`${valid}"a\\e[31m\\nb": 1\n"${'k'.repeat(500)}": 1`)).toMatchInlineSnapshot(`
       "my.yaml:3:1: "a?[31m?b": unknown key
         one of: name, environment, policy, model, seed, repeats, iterations, candidates, screening, pipeline, proposal, corrections, novelty, critic, feedback, adapt, target, limits, warmup, evaluation, confirmation, memory, prompts, demonstrations, record, render, sweep, slurm
       my.yaml:4:1: kkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkk…: unknown key"
     `);
   });
-  it('in another style', () => {
+  it('suggest the camelCase form of a snake_case key', () => {
     expect(
       screen('environment: CartPole-v1\nmodel: {provider: openai, name: m, base_url: http://x}'),
     ).toMatchInlineSnapshot(`
@@ -81,14 +81,14 @@ describe('keys', () => {
         remedy: did you mean \`baseUrl\`?"
     `);
   });
-  it('of Object.prototype', () => {
+  it('report keys of Object.prototype as unknown', () => {
     expect(screen(`${valid}constructor: 1\n__proto__: {x: 1}`)).toMatchInlineSnapshot(`
       "my.yaml:3:1: constructor: unknown key
         one of: name, environment, policy, model, seed, repeats, iterations, candidates, screening, pipeline, proposal, corrections, novelty, critic, feedback, adapt, target, limits, warmup, evaluation, confirmation, memory, prompts, demonstrations, record, render, sweep, slurm
       my.yaml:4:1: __proto__: unknown key"
     `);
   });
-  it('missing', () => {
+  it('list missing required keys with an example', () => {
     expect(screen('seed: 1')).toMatchInlineSnapshot(`
       "my.yaml:1:1: environment: missing
         expected: text or a mapping {id, options, python, timeoutSeconds, …} (Environment id, your own module (\`./my-env.js\`), or \`{id, options, …}\`)
@@ -98,7 +98,7 @@ describe('keys', () => {
         remedy: add it, for example \`model: {provider: ollama, name: qwen3:8b}\`"
     `);
   });
-  it('missing within a section', () => {
+  it('list missing keys within sections', () => {
     expect(
       screen(`environment: {options: {}}\nmodel:\n  provider: ollama\ntarget: {hold: 2}`),
     ).toMatchInlineSnapshot(`
@@ -113,7 +113,7 @@ describe('keys', () => {
         remedy: add \`return\`"
     `);
   });
-  it('misspelt and so missing', () => {
+  it('report a misspelt required key once, not also as missing', () => {
     expect(screen(`${valid}target: {retrun: 3}`)).toMatchInlineSnapshot(`
       "my.yaml:3:10: target.retrun: unknown key
         one of: return, hold
@@ -122,8 +122,8 @@ describe('keys', () => {
   });
 });
 
-describe('values', () => {
-  it('of a wrong type', () => {
+describe('error messages about values', () => {
+  it('name the expected type', () => {
     expect(
       screen(
         `${valid}iterations: "50"\nseed: [1]\nname: 3\npolicy: {kind: linear, bias: 'yes'}\nwarmup: many`,
@@ -144,7 +144,7 @@ describe('values', () => {
         got: "many""
     `);
   });
-  it('out of range', () => {
+  it('give the allowed range', () => {
     expect(
       screen(
         `${valid}iterations: 0\nseed: -1\nrepeats: 1.5\ncorrections: 1e300\npolicy: {kind: linear, decimals: 9}`,
@@ -162,13 +162,13 @@ describe('values', () => {
         got: 9"
     `);
   });
-  it('not finite', () => {
+  it('refuse infinities and NaN', () => {
     expect(screen(`${valid}prompts: {optimum: .inf}\ntarget: .nan`)).toMatchInlineSnapshot(`
       "my.yaml:3:20: prompts.optimum: must be finite, not Infinity
       my.yaml:4:9: target: must be finite, not NaN"
     `);
   });
-  it('not one of the words', () => {
+  it('list the allowed words and suggest the nearest', () => {
     expect(screen(`${valid}record: frist\nmemory: recent`)).toMatchInlineSnapshot(`
       "my.yaml:3:9: record: must be none, first or all
         got: "frist"
@@ -177,7 +177,7 @@ describe('values', () => {
         got: "recent""
     `);
   });
-  it('empty', () => {
+  it('report empty values', () => {
     expect(screen(`${valid}limits:\nname: ''`)).toMatchInlineSnapshot(`
       "my.yaml:3:1: limits: has no value
         expected: a mapping {calls, tokens, promptTokens, cachedTokens, …}
@@ -186,7 +186,7 @@ describe('values', () => {
         got: """
     `);
   });
-  it('of no URL', () => {
+  it('ask for an http(s) URL', () => {
     expect(
       screen(`environment: CartPole-v1\nmodel: {provider: openai, name: m, baseUrl: 'localhost:8080'}`),
     ).toMatchInlineSnapshot(`
@@ -194,7 +194,7 @@ describe('values', () => {
         got: "localhost:8080""
     `);
   });
-  it('deep in a list', () => {
+  it('give the path of a value deep in a list', () => {
     expect(
       screen(`${valid}policy: {kind: q-table, discretize: [{edges: [1, two]}], actions: [[1], []]}`),
     ).toMatchInlineSnapshot(`
@@ -206,20 +206,20 @@ describe('values', () => {
   });
 });
 
-describe('unions', () => {
-  it('of a value and a mapping: neither', () => {
+describe('error messages about unions', () => {
+  it('name both forms if the value fits neither', () => {
     expect(screen(`environment: 3\nmodel: {provider: random}`)).toMatchInlineSnapshot(`
       "my.yaml:1:14: environment: must be text or a mapping {id, options, python, timeoutSeconds, …}
         got: 3"
     `);
   });
-  it('of a value and a mapping: a wrong value', () => {
+  it('name both forms if a plain value is out of range', () => {
     expect(screen(`${valid}warmup: -1`)).toMatchInlineSnapshot(`
       "my.yaml:3:9: warmup: must be a whole number of at least 0 or a mapping {policies, from, until}
         got: -1"
     `);
   });
-  it('of a value and a mapping: a wrong mapping', () => {
+  it('report the problems inside a mapping', () => {
     expect(screen(`${valid}warmup: {policies: -1, form: x}`)).toMatchInlineSnapshot(`
       "my.yaml:3:20: warmup.policies: must be a whole number of at least 0
         got: -1
@@ -228,14 +228,14 @@ describe('unions', () => {
         remedy: did you mean \`from\`, \`policy.form\` (kind: q-table) or \`proposal.form\`?"
     `);
   });
-  it('of words and a mapping', () => {
+  it('suggest the nearest word where a mapping is also allowed', () => {
     expect(screen(`${valid}prompts: {conversation: freshh}`)).toMatchInlineSnapshot(`
       "my.yaml:3:25: prompts.conversation: must be fresh or a mapping {turns}
         got: "freshh"
         remedy: did you mean \`fresh\`?"
     `);
   });
-  it('by provider: unknown', () => {
+  it('suggest the nearest provider', () => {
     expect(
       screen(`environment: CartPole-v1\nmodel: {provider: olama, name: 'qwen3:8b'}`),
     ).toMatchInlineSnapshot(`
@@ -244,14 +244,14 @@ describe('unions', () => {
         remedy: did you mean \`ollama\`?"
     `);
   });
-  it('by provider: missing', () => {
+  it('list the providers if none is given', () => {
     expect(screen(`environment: CartPole-v1\nmodel: {name: 'qwen3:8b'}`)).toMatchInlineSnapshot(`
       "my.yaml:2:1: model.provider: missing
         expected: openai, ollama, local, random, hill-climb, cma-es, one-plus-one-es, mix, gp, grid, genetic, teacher, mixture, replayed, module, custom or portfolio
         remedy: add \`provider\`"
     `);
   });
-  it('by provider: given as a word', () => {
+  it('show the mapping to write instead of a single word', () => {
     expect(screen(`environment: CartPole-v1\nmodel: ollama\npolicy: linear`)).toMatchInlineSnapshot(`
       "my.yaml:2:8: model: must be a mapping with provider: openai, ollama, local, random, hill-climb, cma-es, one-plus-one-es, mix, gp, grid, genetic, teacher, mixture, replayed, module, custom or portfolio
         got: "ollama"
@@ -261,7 +261,7 @@ describe('unions', () => {
         remedy: write \`policy: {kind: linear, …}\`"
     `);
   });
-  it('of a boolean and words', () => {
+  it('list booleans and words together', () => {
     expect(
       screen(`environment: CartPole-v1\nmodel: {provider: ollama, name: m, think: hgh}`),
     ).toMatchInlineSnapshot(`
@@ -272,8 +272,8 @@ describe('unions', () => {
   });
 });
 
-describe('settings that contradict each other', () => {
-  it('ranges and edges', () => {
+describe('error messages about contradictory settings', () => {
+  it('cover empty ranges, unsorted edges and inconsistent actions', () => {
     expect(
       screen(
         `${valid}policy:\n  kind: q-table\n  low: 3\n  high: 3\n  discretize:\n    - {low: 1, high: 0, bins: 3}\n    - {edges: [0, 2, 2]}\n  actions: [[1], [0, 1], [1]]`,
@@ -294,7 +294,7 @@ describe('settings that contradict each other', () => {
         got: [1]"
     `);
   });
-  it('how another program is reached, where none plays', () => {
+  it('name settings that have no effect on a built-in environment', () => {
     const built = 'environment: {id: CartPole-v1, python: python3, timeoutSeconds: 5, parallel: 2}';
     expect(screen(`${built}\nmodel: {provider: random}`)).toMatchInlineSnapshot(`
       "my.yaml:1:40: environment.python: has no effect on CartPole-v1
@@ -308,28 +308,28 @@ describe('settings that contradict each other', () => {
         remedy: remove environment.parallel"
     `);
   });
-  it('a range with room for one number', () => {
+  it('report a range that holds fewer than two numbers', () => {
     expect(screen(`${valid}policy: {kind: linear, low: 0.01, high: 0.14}`)).toMatchInlineSnapshot(`
       "my.yaml:3:1: policy.decimals: fewer than two numbers with 1 decimal lie between 0.01 and 0.14
         got: 1
         remedy: use more decimals or a wider range"
     `);
   });
-  it('a cap without what it caps', () => {
+  it('report a cost limit without a known price', () => {
     expect(screen(`${valid}limits: {cost: 5}`)).toMatchInlineSnapshot(`
       "my.yaml:3:16: limits.cost: needs model.price, because no list price is known
         got: 5
         remedy: add model.price: {input: …, output: …} (US dollars per million tokens), or use limits.tokens"
     `);
   });
-  it("a target that can't be held", () => {
+  it('report a target.hold longer than the run', () => {
     expect(screen(`${valid}iterations: 5\ntarget: {return: 475, hold: 10}`)).toMatchInlineSnapshot(`
       "my.yaml:4:29: target.hold: can't be reached: it needs 10 iterations in a row, but the run has 5
         got: 10
         remedy: lower target.hold or raise iterations"
     `);
   });
-  it('memory that shows nothing, in an order', () => {
+  it('report memory settings that have no effect if no evaluations are shown', () => {
     expect(
       screen(`${valid}memory: {best: 0, recent: 0, order: best-last, trajectories: rows}`),
     ).toMatchInlineSnapshot(`
@@ -341,14 +341,14 @@ describe('settings that contradict each other', () => {
         remedy: remove memory.trajectories, or set memory.best or memory.recent"
     `);
   });
-  it('trajectories that are not recorded', () => {
+  it('report memory.trajectories if none are recorded', () => {
     expect(screen(`${valid}memory: {trajectories: summary}\nrecord: none`)).toMatchInlineSnapshot(`
       "my.yaml:3:24: memory.trajectories: needs the trajectories of episodes, but record is none
         got: "summary"
         remedy: set record to first or all, or memory.trajectories to none"
     `);
   });
-  it('a context with no room', () => {
+  it('report a context window with no room for a prompt', () => {
     expect(
       screen(`environment: CartPole-v1\nmodel: {provider: ollama, name: m, contextTokens: 4096}`),
     ).toMatchInlineSnapshot(`
@@ -359,32 +359,32 @@ describe('settings that contradict each other', () => {
   });
 });
 
-describe('files', () => {
-  it('empty', () => {
+describe('error messages about files', () => {
+  it('report an empty file', () => {
     expect(screen('')).toMatchInlineSnapshot(`
       "my.yaml:1:1: is empty, but a config needs keys such as environment and model
         remedy: for example, \`environment: CartPole-v1\` and \`model: {provider: ollama, name: qwen3:8b}\`"
     `);
   });
-  it('only comments', () => {
+  it('report a file of comments as empty', () => {
     expect(screen('# nothing yet\n')).toMatchInlineSnapshot(`
       "my.yaml:1:1: is empty, but a config needs keys such as environment and model
         remedy: for example, \`environment: CartPole-v1\` and \`model: {provider: ollama, name: qwen3:8b}\`"
     `);
   });
-  it('a list', () => {
+  it('report a list at the top level', () => {
     expect(screen('- environment\n- model')).toMatchInlineSnapshot(`
       "my.yaml:1:1: is not a config: it contains a list instead of keys and values
         remedy: for example, \`environment: CartPole-v1\` and \`model: {provider: ollama, name: qwen3:8b}\`"
     `);
   });
-  it('a single value', () => {
+  it('report a single value at the top level', () => {
     expect(screen('CartPole-v1')).toMatchInlineSnapshot(`
       "my.yaml:1:1: is not a config: it contains a single value instead of keys and values
         remedy: for example, \`environment: CartPole-v1\` and \`model: {provider: ollama, name: qwen3:8b}\`"
     `);
   });
-  it('an unclosed bracket', () => {
+  it('report an unclosed bracket', () => {
     expect(screen('environment: [CartPole-v1\nmodel: x\n')).toMatchInlineSnapshot(
       `
       "my.yaml:2:1: not valid YAML: \`]\` expected before this
@@ -392,58 +392,58 @@ describe('files', () => {
     `,
     );
   });
-  it('a duplicate key', () => {
+  it('report a duplicate key', () => {
     expect(screen(`${valid}seed: 1\nseed: 2\n`)).toMatchInlineSnapshot(`
       "my.yaml:4:1: duplicate key: seed
         remedy: remove one of them"
     `);
   });
-  it('a tab', () => {
+  it('suggest spaces instead of tabs', () => {
     expect(screen('environment:\n\tid: CartPole-v1')).toMatchInlineSnapshot(`
       "my.yaml:2:1: not valid YAML: indented with tabs
         remedy: indent with spaces"
     `);
   });
-  it('a bad indent', () => {
+  it('report a bad indent', () => {
     expect(screen('environment: CartPole-v1\n  model: x')).toMatchInlineSnapshot(`
       "my.yaml:1:14: not valid YAML: another key starts inside a value
         remedy: indent all keys of a section equally; put a value that contains \`: \` in quotes"
     `);
   });
-  it('two documents', () => {
+  it('report a second document', () => {
     expect(screen(`${valid}---\n${valid}`)).toMatchInlineSnapshot(`
       "my.yaml:3:1: not valid YAML: a second document starts here
         remedy: use one config per file"
     `);
   });
-  it('a tag', () => {
+  it('report an unresolved tag', () => {
     expect(screen('environment: !env CartPole-v1\nmodel: {provider: random}')).toMatchInlineSnapshot(
       `"my.yaml:1:14: not valid YAML: Unresolved tag: !env"`,
     );
   });
-  it('an alias without its anchor', () => {
+  it('report an alias without its anchor', () => {
     expect(screen('environment: *task\nmodel: {provider: random}')).toMatchInlineSnapshot(
       `"my.yaml:1:14: not valid YAML: *task refers to an undefined anchor"`,
     );
   });
-  it('an alias inside its anchor', () => {
+  it('report an alias inside its own anchor', () => {
     expect(screen('environment: &task {options: {again: *task}}')).toMatchInlineSnapshot(
       `"my.yaml:1:38: not valid YAML: *task refers to a value that contains it"`,
     );
   });
-  it('aliases that multiply', () => {
+  it('report aliases that expand to too much data', () => {
     expect(
       screen(
         `a: &a [x, x, x, x, x, x, x, x, x, x]\nb: &b [*a, *a, *a, *a, *a, *a, *a, *a, *a, *a]\nc: &c [*b, *b, *b, *b, *b, *b, *b, *b, *b, *b]\nd: &d [*c, *c, *c, *c, *c, *c, *c, *c, *c, *c]`,
       ),
     ).toMatchInlineSnapshot(`"my.yaml:1:1: not valid YAML: its aliases expand to too much data"`);
   });
-  it('nested beyond measure', () => {
+  it('report nesting that is too deep', () => {
     // How deep is too deep is up to the stack.
     const seen = screen(`environment: ${'['.repeat(20_000)}`).replace(/^my.yaml:1:\d+/, 'my.yaml:1:…');
     expect(seen).toMatchInlineSnapshot(`"my.yaml:1:…: the YAML is nested too deeply"`);
   });
-  it('more problems than fit a screen', () => {
+  it('show the first problems and count the rest', () => {
     expect(
       screen(valid + Array.from({ length: 40 }, (_, i) => `unknown${i}: 1\n`).join('')),
     ).toMatchInlineSnapshot(`
@@ -457,7 +457,7 @@ describe('files', () => {
       and 34 more"
     `);
   });
-  it('of another program', () => {
+  it('give positions in a config imported from another program', () => {
     expect(
       screen(`task: cont_space_llm_num_optim
 gym_env_name: CartPole-v1
@@ -476,99 +476,99 @@ param_max: -3
   });
 });
 
-describe('overrides', () => {
+describe('error messages about overrides', () => {
   const file = `${valid}policy: {kind: q-table, discretize: [{low: 0, high: 1, bins: 2}]}`;
-  it('without a value', () => {
+  it('ask for key=value if the value is missing', () => {
     expect(screen(file, 'iterations')).toMatchInlineSnapshot(`
       "override iterations: isn't of the form key=value
         remedy: write, for example, iterations=50 or model.name=qwen3:8b"
     `);
   });
-  it('without a key', () => {
+  it('ask for key=value if the key is missing', () => {
     expect(screen(file, '=3')).toMatchInlineSnapshot(`
       "override =3: isn't of the form key=value
         remedy: write, for example, iterations=50 or model.name=qwen3:8b"
     `);
   });
-  it('with an unknown key', () => {
+  it('suggest the nearest key for an unknown one', () => {
     expect(screen(file, 'modle.name=x')).toMatchInlineSnapshot(`
       "override modle.name=x: modle: unknown key
         one of: name, environment, policy, model, seed, repeats, iterations, candidates, screening, pipeline, proposal, corrections, novelty, critic, feedback, adapt, target, limits, warmup, evaluation, confirmation, memory, prompts, demonstrations, record, render, sweep, slurm
         remedy: did you mean \`model\`?"
     `);
   });
-  it('with an unknown part', () => {
+  it('suggest the nearest key within a section', () => {
     expect(screen(file, 'model.temprature=0.5')).toMatchInlineSnapshot(`
       "override model.temprature=0.5: model.temprature: unknown key
         one of: provider, name, host, maxTokens, contextTokens, think, keepAlive, temperature, topP, format, concurrency, timeoutSeconds, maxRetries, requestsPerMinute, maxRetryAfterSeconds, price, topK, minP, repetitionPenalty
         remedy: did you mean \`temperature\`?"
     `);
   });
-  it('into what has no parts', () => {
+  it('report a key inside a text value', () => {
     expect(screen(file, 'model.name.size=8')).toMatchInlineSnapshot(
       `"override model.name.size=8: model.name: is text, so it has no key size"`,
     );
   });
-  it('into an item that is not there', () => {
+  it('report an index beyond the end of a list', () => {
     expect(screen(file, 'policy.discretize.2.bins=4')).toMatchInlineSnapshot(
       `"override policy.discretize.2.bins=4: policy.discretize.2: no such item: the list has length 1; indices start at 0"`,
     );
   });
-  it('with a broken value', () => {
+  it('report a value that is not valid YAML', () => {
     expect(screen(file, 'policy.low=[1')).toMatchInlineSnapshot(`
       "override policy.low=[1: the value can't be read: not valid YAML: Flow sequence must end with a ]
         remedy: put it in quotes: 'policy.low="…"'"
     `);
   });
-  it('with a value of a wrong type', () => {
+  it('report a value of the wrong type', () => {
     expect(screen(file, 'iterations=abc')).toMatchInlineSnapshot(`
       "override iterations=abc: iterations: must be a whole number of at least 1
         got: "abc""
     `);
   });
-  it('with an unknown provider', () => {
+  it('suggest the nearest provider', () => {
     expect(screen(file, 'model.provider=cma')).toMatchInlineSnapshot(`
       "override model.provider=cma: model.provider: must be openai, ollama, local, random, hill-climb, cma-es, one-plus-one-es, mix, gp, grid, genetic, teacher, mixture, replayed, module, custom or portfolio
         got: "cma"
         remedy: did you mean \`cma-es\`?"
     `);
   });
-  it('to a provider that needs more', () => {
+  it('name a key that the new provider requires', () => {
     expect(screen(file, 'model.provider=openai', 'model.name=')).toMatchInlineSnapshot(`
       "override model.name=: model.name: missing
         expected: text (Model name on the server, e.g. \`gpt-5-mini\`)
         remedy: add \`name\`"
     `);
   });
-  it('that take out what is needed', () => {
+  it('report the removal of a required key', () => {
     expect(screen(file, 'environment=')).toMatchInlineSnapshot(`
       "override environment=: environment: missing
         expected: text or a mapping {id, options, python, timeoutSeconds, …} (Environment id, your own module (\`./my-env.js\`), or \`{id, options, …}\`)
         remedy: add it, for example \`environment: CartPole-v1\`"
     `);
   });
-  it('to an incomplete section', () => {
+  it('name the key that an incomplete section lacks', () => {
     expect(screen(file, 'target.hold=3')).toMatchInlineSnapshot(`
       "override target.hold=3: target.return: missing
         expected: a number (Mean return to reach)
         remedy: add \`return\`"
     `);
   });
-  it('that contradict the file', () => {
+  it('report an override that conflicts with the file', () => {
     expect(screen(file, 'limits.cost=5')).toMatchInlineSnapshot(`
       "override limits.cost=5: limits.cost: needs model.price, because no list price is known
         got: 5
         remedy: add model.price: {input: …, output: …} (US dollars per million tokens), or use limits.tokens"
     `);
   });
-  it('into Object.prototype', () => {
+  it('report keys of Object.prototype as unknown', () => {
     expect(screen(file, '__proto__.x=1', 'environment.options.__proto__.x=1')).toMatchInlineSnapshot(`
       "override __proto__.x=1: __proto__: unknown key
         one of: name, environment, policy, model, seed, repeats, iterations, candidates, screening, pipeline, proposal, corrections, novelty, critic, feedback, adapt, target, limits, warmup, evaluation, confirmation, memory, prompts, demonstrations, record, render, sweep, slurm
       override environment.options.__proto__.x=1: environment.options.__proto__: unknown key"
     `);
   });
-  it('several at once', () => {
+  it('report several bad overrides at once', () => {
     expect(screen(file, 'iterations', 'memory.bset=3', 'seed=1')).toMatchInlineSnapshot(`
       "override iterations: isn't of the form key=value
         remedy: write, for example, iterations=50 or model.name=qwen3:8b

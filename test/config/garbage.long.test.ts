@@ -65,12 +65,12 @@ const junk = fc.oneof(
   ),
 );
 
-describe('whatever is given as a config', () => {
-  it('is taken or refused with a UserError', () => {
+describe('any input given as a config', () => {
+  it('is accepted or refused with a UserError', () => {
     fc.assert(fc.property(junk, (input) => expectConfigOrUserError(() => parseConfig(input))));
   });
 
-  it('is taken or refused with a UserError, where junk replaces one part of a valid config', () => {
+  it('is accepted or refused with a UserError if junk replaces one part of a valid config', () => {
     fc.assert(
       fc.property(fc.constantFrom(...pathsOf(valid)), junk, (path, by) =>
         expectConfigOrUserError(() => parseConfig(replaced(valid, path, by))),
@@ -79,7 +79,7 @@ describe('whatever is given as a config', () => {
     );
   });
 
-  it('is taken or refused with a UserError, as YAML', () => {
+  it('is accepted or refused with a UserError if written as YAML', () => {
     const document = fc.tuple(fc.constantFrom(...pathsOf(valid)), fc.jsonValue());
     fc.assert(
       fc.property(document, ([path, by]) => {
@@ -90,7 +90,7 @@ describe('whatever is given as a config', () => {
     );
   });
 
-  it('is taken or refused with a UserError, as a text that is hardly YAML', () => {
+  it('is accepted or refused with a UserError if the text is barely YAML', () => {
     const text = stringify(valid);
     const cut = fc.tuple(
       fc.nat(text.length),
@@ -112,7 +112,7 @@ describe('whatever is given as a config', () => {
     );
   });
 
-  it('is taken or refused with a UserError, as an override', () => {
+  it('is accepted or refused with a UserError if given as overrides', () => {
     const keys = [...new Set(pathsOf(valid).map((path) => path.join('.')))];
     const override = fc.oneof(
       fc.string(),

@@ -73,12 +73,12 @@ const pairs = configKindNames.flatMap((is) =>
   configKindNames.filter((asked) => asked !== is).map((asked) => [is, asked] as const),
 );
 
-describe('a config of another kind', () => {
-  it.each(configKindNames)('%s: what tells it apart are the keys that its schema requires', (kind) => {
+describe('a config of the wrong kind', () => {
+  it.each(configKindNames)('%s: the keys that identify the kind are those its schema requires', (kind) => {
     expect([...configKinds[kind].required].toSorted()).toEqual(kinds[kind].json.required?.toSorted());
   });
 
-  it.each(pairs)('%s, given where %s is expected, is named with the command that takes it', (is, asked) => {
+  it.each(pairs)('%s instead of %s: the error names the right command', (is, asked) => {
     const { file } = written(samples[is]);
     expect(() => loaders[is](file)).not.toThrow();
     expect(refusal(() => loaders[asked](file)).problems).toEqual([
@@ -90,7 +90,7 @@ describe('a config of another kind', () => {
     ]);
   });
 
-  it.each(pairs)('%s: a ready one is known by its folder (%s)', (is, asked) => {
+  it.each(pairs)('%s: a bundled one is recognised where another kind is expected (%s)', (is, asked) => {
     const name = bundledConfigs(is).find((ready) => !bundledConfigs(asked).includes(ready))!;
     expect(refusal(() => loaders[asked](name)).problems[0]).toMatchObject({
       message: `this is ${configKinds[is].title}, not ${configKinds[asked].title}`,
@@ -98,12 +98,12 @@ describe('a config of another kind', () => {
     });
   });
 
-  it('is recognised without a model if it trains a policy of numbers', () => {
+  it('is recognised as RL training even without a model, if it names an algorithm', () => {
     const { file } = written('environment: CartPole-v1\nalgorithm: { kind: ppo }\n');
     expect(refusal(() => loaders.experiment(file)).message).toContain(`use policyloop finetune rl ${file}`);
   });
 
-  it('is not guessed: what could be several kinds, or none, is told its usual problems', () => {
+  it('is not guessed: a config of an ambiguous or unknown kind gets the usual errors', () => {
     const several = written(`${samples.training}runs: 3\ntasks: []\nproposers: []\n`).file;
     expect(refusal(() => loaders.experiment(several)).message).toContain('environment: missing');
     const none = written('dataset: data\n').file;
@@ -112,7 +112,7 @@ describe('a config of another kind', () => {
   });
 });
 
-describe('a reinforcement-learning config is that of a policy of numbers', () => {
+describe('an RL config counts as numeric', () => {
   const [language, numbers] = [samples.rl, 'environment: CartPole-v1\nalgorithm: { kind: ppo }\n'];
 
   it.each([
@@ -128,8 +128,8 @@ describe('a reinforcement-learning config is that of a policy of numbers', () =>
   });
 });
 
-describe('every kind is read alike', () => {
-  it.each(configKindNames)('%s: what is missing, empty or no mapping', (kind) => {
+describe('every kind of config', () => {
+  it.each(configKindNames)('%s: reports a file that is missing, empty or not a mapping', (kind) => {
     const keys = configKinds[kind].required.join(' and ');
     expect(refusal(() => loaders[kind](written('').file)).message).toMatch(
       new RegExp(`is empty, but a config needs keys such as ${keys}[\\s\\S]*remedy`),
@@ -145,20 +145,25 @@ describe('every kind is read alike', () => {
     ['collection', 'runs', 'seed'],
     ['training', 'epochs', 'seed'],
     ['rl', 'updates', 'seed'],
-  ] as const)('%s: remedies for a typo, quotes, an empty value and a range', (kind, count, optional) => {
-    const load = (...overrides: string[]) => loaders[kind](written(samples[kind]).file, overrides);
-    const said = (...overrides: string[]) => refusal(() => load(...overrides)).message;
-    const typo = count.slice(0, -1);
-    expect(said(`${typo}=3`)).toMatch(new RegExp(`${typo}: unknown key[\\s\\S]*did you mean \`${count}\``));
-    expect(said(`${count}="3"`)).toContain('remedy: remove the quotes');
-    expect(said(`${count}=null`)).toMatch(/has no value[\s\S]*set a value, or remove the key/);
-    expect(said(`${count}=0`)).toMatch(/must be a whole number (of at least 1|from 1 to)/);
-    expect(said(count)).toContain('form key=value');
-    expect(() => load(`${optional}=3`, `${optional}=`)).not.toThrow();
-    expect(said(`${configKinds[kind].required[0]}=`)).toContain(`${configKinds[kind].required[0]}: missing`);
-  });
+  ] as const)(
+    '%s: reports typos, quoted numbers, empty values and values out of range',
+    (kind, count, optional) => {
+      const load = (...overrides: string[]) => loaders[kind](written(samples[kind]).file, overrides);
+      const said = (...overrides: string[]) => refusal(() => load(...overrides)).message;
+      const typo = count.slice(0, -1);
+      expect(said(`${typo}=3`)).toMatch(new RegExp(`${typo}: unknown key[\\s\\S]*did you mean \`${count}\``));
+      expect(said(`${count}="3"`)).toContain('remedy: remove the quotes');
+      expect(said(`${count}=null`)).toMatch(/has no value[\s\S]*set a value, or remove the key/);
+      expect(said(`${count}=0`)).toMatch(/must be a whole number (of at least 1|from 1 to)/);
+      expect(said(count)).toContain('form key=value');
+      expect(() => load(`${optional}=3`, `${optional}=`)).not.toThrow();
+      expect(said(`${configKinds[kind].required[0]}=`)).toContain(
+        `${configKinds[kind].required[0]}: missing`,
+      );
+    },
+  );
 
-  it('a change of variant leaves out what the new one lacks, and says so', () => {
+  it('drops settings that a new variant lacks, with a note', () => {
     const { file } = written(`${samples.training}method: { kind: lora, rank: 4 }\n`);
     const notes: string[] = [];
     const { method } = loadTrainConfig(file, ['method.kind=full'], '', (text) => notes.push(text));
@@ -168,14 +173,14 @@ describe('every kind is read alike', () => {
     ]);
   });
 
-  it('what the schema checks as a whole says so itself', () => {
+  it('reports a failed check across several settings at its position', () => {
     const { file } = written(`${samples.training}optimizer: { kind: muon }\n`);
     expect(refusal(() => loadTrainConfig(file)).message).toMatch(
       /my\.yaml:3:12: optimizer: muon trains whole/,
     );
   });
 
-  it('a shorthand in a layer of a collection is written out', () => {
+  it('expands a shorthand in a layer of a collection', () => {
     const { file } = written(`${samples.collection}experiment: { warmup: 4 }\n`);
     const { experiment } = loadCollection(file, ['experiment.warmup.from=buffers/a'], '/work');
     expect(experiment).toEqual({ warmup: { policies: 4, from: resolve('/work/buffers/a') } });
@@ -185,7 +190,7 @@ describe('every kind is read alike', () => {
     expect(refusal(() => loadCollection(file, ['iterations=5'])).message).toContain('unknown key');
   });
 
-  it('no message shows what was given for the name of a key', () => {
+  it('never shows the value of apiKeyEnv in an error', () => {
     const texts = ['model.provider=openai', 'model.name=m', 'model.apiKeyEnv=sk-secret-key'];
     const { file } = written(samples.experiment);
     expect(refusal(() => loadConfig({ file, overrides: texts })).message).not.toContain('secret');
@@ -201,7 +206,7 @@ describe('every kind is read alike', () => {
 describe('paths', () => {
   const cwd = resolve('/somewhere');
 
-  it('of a file are relative to it, those of an override to the working directory', () => {
+  it('in a file are relative to it, and in an override to the working directory', () => {
     const text = `environment: { id: "gymnasium:CartPole-v1", python: bin/python }
 model: { provider: local, path: ./a, adapter: b }
 warmup: { from: c }
@@ -226,7 +231,7 @@ prompts: { set: own/set, description: d.hbs }
     });
   });
 
-  it('stay what they are where they are none, or absolute', () => {
+  it('stay unchanged if they are absolute, as do names that are not paths', () => {
     const absolute = resolve('/elsewhere/model');
     const { file } = written(
       `environment: { id: 'gymnasium:CartPole-v1', python: python3 }\nmodel: { provider: local }\nwarmup: { from: ${absolute} }\n`,
@@ -239,7 +244,7 @@ prompts: { set: own/set, description: d.hbs }
     });
   });
 
-  it('lead to modules, beside what are names', () => {
+  it('of environment modules are resolved, but environment names are not', () => {
     const { file, folder } = written('environment: ./my-env.js\nmodel: { provider: random }\n');
     const idOf = (...overrides: string[]) => loadConfig({ file, overrides, cwd }).config.environment.id;
     expect(idOf()).toBe(join(folder, 'my-env.js'));
@@ -247,7 +252,7 @@ prompts: { set: own/set, description: d.hbs }
     expect(idOf('environment=ALE/Pong-v5')).toBe('ALE/Pong-v5');
   });
 
-  it('lead to a module that takes the place of a provider', () => {
+  it('of a module used as a provider are resolved', () => {
     const { file, folder } = written('environment: CartPole-v1\nmodel: { provider: ./my-model.js }\n');
     expect(loadConfig({ file, cwd }).config.model).toMatchObject({ path: join(folder, 'my-model.js') });
     const local = written('environment: CartPole-v1\nmodel: { provider: local, path: a }\n').file;
@@ -255,7 +260,7 @@ prompts: { set: own/set, description: d.hbs }
     expect(config.model).toMatchObject({ provider: 'module', path: resolve(cwd, 'my-model.js') });
   });
 
-  it('of a file that is beside nothing are not looked up in the working directory', () => {
+  it('in a file stay relative to it even if they exist only in the working directory', () => {
     const { file, folder } = written('environment: CartPole-v1\nmodel: { provider: local, path: there }\n');
     mkdirSync(join(folder, 'work', 'there'), { recursive: true });
     expect(loadConfig({ file, cwd: join(folder, 'work') }).config.model).toMatchObject({
@@ -263,14 +268,14 @@ prompts: { set: own/set, description: d.hbs }
     });
   });
 
-  it("of a run's own config stay as they were written, those of an override are absolute", () => {
+  it("in a run's own config stay as written, and in an override become absolute", () => {
     const { file } = written('environment: CartPole-v1\nmodel: { provider: local, path: there }\n');
     const load = (...overrides: string[]) => loadConfig({ file, overrides, cwd, asWritten: true }).config;
     expect(load().model).toMatchObject({ path: 'there' });
     expect(load('model.path=there').model).toMatchObject({ path: resolve(cwd, 'there') });
   });
 
-  it('of a collection and a training follow the same rule', () => {
+  it('in collection and training configs follow the same rule', () => {
     const collection = written(
       'output: runs\nruns: 1\nexperiment: { prompts: { set: own/set } }\ntasks: [{ environment: CartPole-v1 }]\nproposers: [{ model: { provider: local, path: m } }]\n',
     );
@@ -293,33 +298,36 @@ prompts: { set: own/set, description: d.hbs }
   });
 });
 
-describe('the ready configs of each kind', () => {
+describe('the bundled configs of each kind', () => {
   const ready = configKindNames.flatMap((kind) => bundledConfigs(kind).map((name) => [kind, name] as const));
   const textOf = (kind: ConfigKindName, name: string) =>
     readFileSync(join(packageRoot(), 'configs', configKinds[kind].folder, `${name}.yaml`), 'utf8');
   /** What a user has to name. */
   const own = { experiment: [], collection: [], training: ['dataset=data'], agents: [], rl: [] };
 
-  it('there are of each', () => {
+  it('are listed by kind', () => {
     expect(bundledConfigs('collection')).toEqual(['pendulum', 'synthetic', 'teaching']);
     expect(bundledConfigs('training')).toEqual(['cooking-imitation', 'cooking-scratch', 'lora']);
     expect(bundledConfigs()).not.toContain('collections/synthetic');
   });
 
-  it.each(ready)('%s %s is found by its name, from any directory', (kind, name) => {
+  it.each(ready)('%s %s loads by its name from any directory', (kind, name) => {
     expect(() => loaders[kind](name, own[kind], '/nowhere')).not.toThrow();
   });
 
-  it('write below the working directory', () => {
+  it('write their output below the working directory', () => {
     expect(loadCollection('synthetic', [], '/work').output).toBe(resolve('/work/buffers/synthetic'));
     expect(loadTrainConfig('lora', ['dataset=d'], '/work').output).toBe(resolve('/work/tuned/lora'));
   });
 
-  it.each(bundledConfigs('collection'))('%s: each run of it has a config', (name) => {
-    expect(checkCollection(loadCollection(name)).length).toBeGreaterThan(0);
-  });
+  it.each(bundledConfigs('collection'))(
+    '%s: configs for all combinations of task and proposer are valid',
+    (name) => {
+      expect(checkCollection(loadCollection(name)).length).toBeGreaterThan(0);
+    },
+  );
 
-  it.each(ready)('%s %s names its schema, which accepts it, and the command that takes it', (kind, name) => {
+  it.each(ready)('%s %s names its command and a schema that accepts it', (kind, name) => {
     const text = textOf(kind, name);
     const path = /^# yaml-language-server: \$schema=(\S+)\n/.exec(text)?.[1] ?? '';
     const folder = dirname(join(packageRoot(), 'configs', configKinds[kind].folder, `${name}.yaml`));
@@ -332,7 +340,7 @@ describe('the ready configs of each kind', () => {
     expect(text).toContain(`${configKinds[kind].command} ${name}`);
   });
 
-  it('the schema of collections takes ranges for numbers, and knows what a layer may say', () => {
+  it('have a collection schema that accepts ranges for numbers and refuses invalid layers', () => {
     const schema = z.fromJSONSchema(
       JSON.parse(readFileSync(join(packageRoot(), 'configs/collection.schema.json'), 'utf8')),
     );

@@ -11,7 +11,7 @@ const load = (text: string, ...overrides: readonly string[]) =>
 
 const two = 'environment: CartPole-v1\nmodel: {provider: ollama, name: qwen3:8b}\n';
 
-it('tells of an environment that is played for another version of it', () => {
+it('loadConfig notes that an old environment id runs as its newer version', () => {
   const notes = (id: string) => {
     const text = `environment: ${id}\nmodel: {provider: random}\n`;
     return loadConfig({ file: 'my.yaml', readFile: () => text }).notes;
@@ -20,7 +20,7 @@ it('tells of an environment that is played for another version of it', () => {
   expect(notes('HalfCheetah-v5')).toEqual([]);
 });
 
-describe('a config of two lines', () => {
+describe('a two-line config', () => {
   it('gets every default', () => {
     expect(load(two).config).toEqual({
       environment: { id: 'CartPole-v1', options: {} },
@@ -50,7 +50,7 @@ describe('a config of two lines', () => {
     });
   });
 
-  it('may be JSON, have CRLF line ends, a byte order mark, and a $schema', () => {
+  it('may be JSON with a $schema, or YAML with CRLF line ends and a byte order mark', () => {
     const { config } = load(two);
     expect(
       load(JSON.stringify({ $schema: 'x', environment: 'CartPole-v1', model: config.model })).config,
@@ -65,14 +65,14 @@ describe('a config of two lines', () => {
 });
 
 describe('shorthands', () => {
-  it('are written out', () => {
+  it('are expanded', () => {
     const { config } = load(`${two}target: 475\nwarmup: 5\nmemory: none`);
     expect(config.target).toEqual({ return: 475, hold: 1 });
     expect(config.warmup).toEqual({ policies: 5 });
     expect(config.memory).toMatchObject({ best: 0, recent: 0, order: 'chronological' });
   });
 
-  it('mean what their long forms mean', () => {
+  it('load like their long forms', () => {
     const short = load(`${two}target: 475\nwarmup: 5\nmemory: all`).config;
     const long = load(
       'environment: {id: CartPole-v1}\nmodel: {provider: ollama, name: qwen3:8b}\n' +
@@ -99,18 +99,18 @@ prompts: {set: ./mine, description: "~", optimum: -13, stepSize: 0.1, conversati
 record: all
 `,
     ],
-  ])('of %s loads back to the same', (_, text) => {
+  ])('of %s loads back as the same config', (_, text) => {
     const { config } = load(text);
     expect(load(resolvedYaml(config)).config).toEqual(config);
     expect(resolvedYaml(load(resolvedYaml(config)).config)).toBe(resolvedYaml(config));
   });
 
-  it('does not depend on the order in which a config was put together', () => {
+  it('does not depend on the order of keys in the config', () => {
     const { policy, ...rest } = load(`${two}policy: {kind: linear}\n`).config;
     expect(resolvedYaml({ ...rest, policy })).toBe(resolvedYaml({ policy, ...rest }));
   });
 
-  it('writes shared values out instead of naming them', () => {
+  it('repeats shared values instead of using aliases', () => {
     const shared = [1, 2];
     const config = parseConfig({
       environment: { id: 'X', options: { a: shared, b: shared } },
@@ -121,12 +121,12 @@ record: all
 });
 
 describe('parseConfig', () => {
-  it('takes data', () => {
+  it('accepts a plain object', () => {
     const input = { environment: 'CartPole-v1', model: { provider: 'ollama', name: 'qwen3:8b' } } as const;
     expect(parseConfig(input)).toEqual(load(two).config);
   });
 
-  it('reports all problems, without places', () => {
+  it('reports all problems, without positions', () => {
     const input = { environment: 'CartPole-v1', model: { provider: 'random' }, seed: -1, iteration: 2 };
     expect(() => parseConfig(input)).toThrow(UserError);
     expect(() => parseConfig(input)).toThrow(/^seed: must be.*^iteration: unknown key/ms);
@@ -136,7 +136,7 @@ describe('parseConfig', () => {
 describe('locate', () => {
   const { locate } = load(`${two}policy:\n  kind: linear\n  low: -1\n`, 'iterations=5');
 
-  it('adds the place to a problem that was found later', () => {
+  it('adds the position to a problem found after loading', () => {
     const located = locate(
       new UserError([
         { field: 'policy.low', message: 'a' },
@@ -152,7 +152,7 @@ describe('locate', () => {
     );
   });
 
-  it('leaves alone what names no field, or has a place', () => {
+  it('leaves a problem unchanged if it names no field or already has a position', () => {
     const error = new UserError([
       { message: 'a' },
       { field: 'policy.low', message: 'b', file: 'x.hbs', line: 3, column: 4 },
@@ -161,7 +161,7 @@ describe('locate', () => {
   });
 });
 
-describe('the file', () => {
+describe('the config file', () => {
   const folder = temporaryDirectory();
   const at = (name: string) => join(folder, name);
   const messageOf = (file: string): string => {
@@ -186,19 +186,19 @@ describe('the file', () => {
     expect(loadConfig({ file: at('pendulum.yaml') })).toMatchObject({ file: at('pendulum.yaml'), notes: [] });
   });
 
-  it('is found by the name of one that comes with the package', () => {
+  it('is found by the name of a bundled config', () => {
     const { file, config } = loadConfig({ file: 'quickstart' });
     expect(file).toBe(join(packageRoot(), 'configs', 'quickstart.yaml'));
     expect(config.model.provider).toBe('local');
     expect(loadConfig({ file: 'providers/ollama' }).config.model.provider).toBe('ollama');
   });
 
-  it('may be missing, with one of a similar name beside it', () => {
+  it('if missing, is reported with a similar name in the same folder', () => {
     expect(messageOf(at('pendulum'))).toContain('did you mean `<folder>/pendulum.yaml`?');
     expect(messageOf(at('pendlum.yaml'))).toContain('did you mean `<folder>/pendulum.yaml`?');
   });
 
-  it('may be missing, with a similar name among those of the package', () => {
+  it('if missing, is reported with the bundled config of a similar name', () => {
     const message = messageOf('quickstrat');
     expect(message).toMatch(/^quickstrat: no such file or bundled config\n/);
     expect(message).toContain('acrobot-numeric, acrobot-semantic');
@@ -206,7 +206,7 @@ describe('the file', () => {
     expect(messageOf('nowhere/cartpole-numeric.yaml')).toContain('did you mean `cartpole-numeric`?');
   });
 
-  it('may be missing, with nothing like it', () => {
+  it('if missing, is reported with general advice when no name is similar', () => {
     expect(messageOf(at('zzzzzzzz.yaml'))).toContain(
       'remedy: pass the path of a YAML file, or one of these names',
     );
@@ -215,7 +215,7 @@ describe('the file', () => {
     expect(messageOf('../package')).toContain('no such file or bundled config');
   });
 
-  it('may be a folder', () => {
+  it('if a folder, is refused with a list of the configs in it', () => {
     expect(messageOf(at(''))).toMatchInlineSnapshot(`
       "<folder>: is a folder, not a config
         one of: <folder>/broken.yml, <folder>/huge.yaml, <folder>/pendulum.yaml
@@ -227,14 +227,14 @@ describe('the file', () => {
     `);
   });
 
-  it('may be no config by its size', () => {
+  it('is refused if it is too large', () => {
     expect(messageOf(at('huge.yaml'))).toMatchInlineSnapshot(`
       "<folder>/huge.yaml: is too large for a config: 1.5 MB
         remedy: pass the path of a YAML file of at most 1 MB"
     `);
   });
 
-  it('may not be readable', () => {
+  it('is refused if it is unreadable', () => {
     const readFile = () => {
       throw Object.assign(new Error("EACCES: permission denied, open 'my.yaml'"), { code: 'EACCES' });
     };

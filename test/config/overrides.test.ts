@@ -16,7 +16,7 @@ const load = (...overrides: readonly string[]) =>
 const config = (...overrides: readonly string[]) => load(...overrides).config;
 
 describe('an override', () => {
-  it('sets a field, with a value in YAML', () => {
+  it('sets a field to a YAML value', () => {
     expect(config('iterations=50').iterations).toBe(50);
     expect(config('policy.low=-1.5').policy).toMatchObject({ low: -1.5 });
     expect(config('model.think=high').model).toMatchObject({ think: 'high' });
@@ -26,23 +26,23 @@ describe('an override', () => {
     expect(config('prompts.description=a=b.hbs').prompts.description).toBe(resolve('a=b.hbs'));
   });
 
-  it('sets a field that the file does not have, and its section', () => {
+  it('adds a field and its section if the file lacks them', () => {
     expect(config('limits.calls=9').limits).toEqual({ calls: 9 });
     expect(config('prompts.conversation.turns=3').prompts.conversation).toEqual({ turns: 3 });
   });
 
-  it('gives text where only text is meant', () => {
+  it('stays text in a text field, even if it looks like a number', () => {
     expect(config('model.name=123').model).toMatchObject({ name: '123' });
     expect(config('name=2024').name).toBe('2024');
     expect(config('model.keepAlive=10').model).toMatchObject({ keepAlive: '10' });
   });
 
-  it('reaches items of a list', () => {
+  it('reaches list items by index', () => {
     const { policy } = config('policy.discretize.0.bins=8', 'policy.discretize.1.edges=[-0.01, 0, 0.01]');
     expect(policy).toMatchObject({ discretize: [{ bins: 8, low: -1.2 }, { edges: [-0.01, 0, 0.01] }] });
   });
 
-  it('writes a shorthand out that stands in its way', () => {
+  it('expands a shorthand to set a field inside it', () => {
     const { environment, target, warmup, memory } = config(
       'environment.options.goal_velocity=0.1',
       'target.hold=2',
@@ -55,14 +55,14 @@ describe('an override', () => {
     expect(memory).toMatchObject({ best: 5, recent: 0 });
   });
 
-  it('without a value takes the field out', () => {
+  it('with an empty value removes the field', () => {
     const { target, prompts, warmup } = config('target=', 'prompts.optimum=', 'warmup=');
     expect(target).toBeUndefined();
     expect(prompts.optimum).toBeUndefined();
     expect(warmup).toEqual({ policies: 20 });
   });
 
-  it('comes after those before it', () => {
+  it('applies after the overrides before it', () => {
     expect(config('seed=1', 'seed=2').seed).toBe(2);
     expect(config('environment.options.x=1', 'environment=CartPole-v1').environment.options).toEqual({});
     expect(config('environment=CartPole-v1', 'environment.options.x=1').environment).toEqual({
@@ -77,7 +77,7 @@ describe('an override', () => {
 });
 
 describe('a change of provider or kind', () => {
-  it('drops what the new one does not have, and says so', () => {
+  it('drops settings that the new one lacks, with a note', () => {
     const { config, notes } = load('model.provider=random');
     expect(config.model).toEqual({ provider: 'random' });
     expect(notes).toEqual([
@@ -85,7 +85,7 @@ describe('a change of provider or kind', () => {
     ]);
   });
 
-  it('keeps what the new one has too, and says what may not suit it', () => {
+  it('keeps shared settings, with a note on a model name that may not fit', () => {
     const { config, notes } = load('model.provider=openai');
     expect(config.model).toMatchObject({ provider: 'openai', name: 'qwen3:8b', temperature: 0.7 });
     expect(notes).toEqual([
@@ -95,7 +95,7 @@ describe('a change of provider or kind', () => {
     expect(load('model.provider=openai', 'model.name=gpt-5-mini').notes).toHaveLength(1);
   });
 
-  it('works for the policy', () => {
+  it('works for policies too', () => {
     const { config, notes } = load('policy.kind=linear');
     expect(config.policy).toEqual({ kind: 'linear', bias: true, low: -3, high: 6, decimals: 1 });
     expect(notes).toEqual([
@@ -103,7 +103,7 @@ describe('a change of provider or kind', () => {
     ]);
   });
 
-  it('does not drop what the command line sets', () => {
+  it('does not drop a setting from the command line but refuses it', () => {
     expect(() => load('model.provider=random', 'model.sigma=2')).toThrow(
       /^override model.sigma=2: model.sigma: unknown key/,
     );
@@ -115,7 +115,7 @@ describe('a change of provider or kind', () => {
 });
 
 describe('a change of environment', () => {
-  it('says what the file still holds for the old one', () => {
+  it('lists the settings in the file that were chosen for the old one', () => {
     expect(load('environment=CartPole-v1').notes).toEqual([
       'environment is now CartPole-v1, but the file contains settings for MountainCar-v0: policy, target, prompts.optimum',
     ]);

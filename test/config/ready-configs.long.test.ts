@@ -37,7 +37,7 @@ const providers = ['openai', 'ollama', 'local', 'random', 'hill-climb', 'cma-es'
 
 const textOf = (name: string) => readFileSync(join(packageRoot(), 'configs', `${name}.yaml`), 'utf8');
 
-describe('the configs that come with the package', () => {
+describe('the bundled configs', () => {
   it('cover every environment with both prompt sets', () => {
     for (const environment of environments) {
       for (const set of ['numeric', 'semantic']) {
@@ -48,7 +48,7 @@ describe('the configs that come with the package', () => {
     }
   });
 
-  it('cover every provider', () => {
+  it('cover the main providers', () => {
     for (const provider of providers) {
       expect(loadConfig({ file: `providers/${provider}` }).config.model.provider).toBe(provider);
     }
@@ -56,7 +56,7 @@ describe('the configs that come with the package', () => {
     expect(config.model).toMatchObject({ provider: 'openai', baseUrl: 'http://127.0.0.1:8080/v1' });
   });
 
-  it.each(names)('%s loads, and its resolved form loads to the same', (name) => {
+  it.each(names)('%s loads, and its resolved form loads as the same config', (name) => {
     const { config, notes } = loadConfig({ file: name });
     expect(notes).toEqual([]);
     expect(loadConfig({ file: 'resolved.yaml', readFile: () => resolvedYaml(config) }).config).toEqual(
@@ -65,7 +65,7 @@ describe('the configs that come with the package', () => {
     expect(parseConfig(config)).toEqual(config);
   });
 
-  it.each(names)('%s names the schema for editors and says how it is run', (name) => {
+  it.each(names)('%s names its schema for editors and the command that runs it', (name) => {
     const text = textOf(name);
     const schema = /^# yaml-language-server: \$schema=(\S+)\n/.exec(text)?.[1];
     const folder = dirname(join(packageRoot(), 'configs', `${name}.yaml`));
@@ -73,7 +73,7 @@ describe('the configs that come with the package', () => {
     expect(text).toContain(`policyloop run ${name}\n`);
   });
 
-  it.each(names)('%s turns into each control with one override', (name) => {
+  it.each(names)('%s switches to each suitable baseline with one override', (name) => {
     const programs = name.startsWith('programs/');
     const fitting = baselineNames.filter(
       (control) => (control === 'genetic') === programs || control === 'random',
@@ -84,22 +84,19 @@ describe('the configs that come with the package', () => {
     }
   });
 
-  it.each(names)(
-    '%s can be assembled, with as many parameters as its comment says (CartPole: 10)',
-    async (name) => {
-      // The model of this one is for the user to download.
-      const overrides = name === 'providers/local' ? [`model.path=${referenceDirectory('qwen3-fp32')}`] : [];
-      const written = loadConfig({ file: name, overrides }).config;
-      const key = 'apiKeyEnv' in written.model ? written.model.apiKeyEnv : 'OPENAI_API_KEY';
-      const { config, family } = await assemble(written, { [key]: 'none' });
-      const stated = /(\d+) parameters$/m.exec(textOf(name))?.[1];
-      expect(config).toMatchObject(written);
-      if (written.policy?.kind === 'program') return;
-      expect(family.parameters.count).toBe(stated === undefined ? 10 : Number(stated));
-    },
-  );
+  it.each(names)('%s assembles with as many parameters as its comment states, or else 10', async (name) => {
+    // The model of this one is for the user to download.
+    const overrides = name === 'providers/local' ? [`model.path=${referenceDirectory('qwen3-fp32')}`] : [];
+    const written = loadConfig({ file: name, overrides }).config;
+    const key = 'apiKeyEnv' in written.model ? written.model.apiKeyEnv : 'OPENAI_API_KEY';
+    const { config, family } = await assemble(written, { [key]: 'none' });
+    const stated = /(\d+) parameters$/m.exec(textOf(name))?.[1];
+    expect(config).toMatchObject(written);
+    if (written.policy?.kind === 'program') return;
+    expect(family.parameters.count).toBe(stated === undefined ? 10 : Number(stated));
+  });
 
-  it('cut episodes of tasks that have no limit of their own', () => {
+  it('cap the episodes of CliffWalking at 100 steps', () => {
     for (const set of ['numeric', 'semantic']) {
       expect(loadConfig({ file: `cliffwalking-${set}` }).config.evaluation.maxSteps).toBe(100);
     }

@@ -14,7 +14,7 @@ import { collectionKind } from '../../src/studies/collection/collection-config.j
 const file = (path: string) => join(packageRoot(), path);
 const read = (path: string) => readFileSync(file(path), 'utf8');
 
-describe('what is generated from the schema is fresh (npm run generate)', () => {
+describe('documentation generated from the schema is up to date (npm run generate)', () => {
   it.each([
     ['collection', 'collection', configSummary(collectionKind.json)],
     ['training', 'training', configReference(trainingKind.json)],
@@ -24,13 +24,13 @@ describe('what is generated from the schema is fresh (npm run generate)', () => 
     expect(text).toBe(withReference(text, reference, marker));
   });
 
-  it('the pages of experiments have every section', () => {
+  it('the experiment pages have every section', () => {
     const text = ['experiment', 'model', 'adapt'].map((page) => read(`docs/reference/${page}.md`)).join('');
     for (const section of configReference(experimentKind.json).split(/\n\n(?=### )/))
       expect(text).toContain(section);
   });
 
-  it('README.md, where it has the markers', () => {
+  it('README.md, if it has the markers', () => {
     const text = existsSync(file('README.md')) ? read('README.md') : '';
     expect(text).toBe(withReference(text, configSummary(experimentKind.json)));
   });
@@ -39,7 +39,7 @@ describe('what is generated from the schema is fresh (npm run generate)', () => 
 describe('configs/schema.json, as an editor uses it', () => {
   const schema = z.fromJSONSchema(JSON.parse(read('configs/schema.json')));
 
-  it('accepts every config of the package', () => {
+  it('accepts every bundled config', () => {
     for (const name of bundledConfigs()) {
       expect(schema.safeParse(parse(read(`configs/${name}.yaml`))).success, name).toBe(true);
     }
@@ -59,7 +59,7 @@ describe('configs/schema.json, as an editor uses it', () => {
     }
   });
 
-  it('refuses what the program refuses', () => {
+  it('refuses configs with missing, unknown or invalid settings', () => {
     const good = { environment: 'CartPole-v1', model: { provider: 'random' } };
     for (const bad of [
       {},
@@ -77,7 +77,7 @@ describe('configs/schema.json, as an editor uses it', () => {
 describe('configReference', () => {
   const reference = configReference(experimentKind.json);
 
-  it('has a section for every provider and kind of policy', () => {
+  it('has a section for each of the main providers and policy kinds', () => {
     for (const title of [
       'provider: openai',
       'provider: ollama',
@@ -92,7 +92,7 @@ describe('configReference', () => {
     }
   });
 
-  it('gives type, default and meaning of a key', () => {
+  it('gives the type, default and meaning of a key', () => {
     expect(reference).toContain('| `evaluation.episodes` | integer ≥ 1 | `20` | Episodes');
     expect(reference).toContain('| `model.topP` | number > 0, ≤ 1 |');
     expect(reference).toContain('| `environment` | text, mapping | required |');
@@ -106,7 +106,7 @@ describe('configReference', () => {
 });
 
 describe('withReference', () => {
-  it('replaces what stands between the markers only, and is idempotent', () => {
+  it('replaces only the text between the markers, and is idempotent', () => {
     const text = 'a\n<!-- config-reference:start -->\nold\n<!-- config-reference:end -->\nb\n';
     const once = withReference(text, 'new');
     expect(once).toBe('a\n<!-- config-reference:start -->\n\nnew\n\n<!-- config-reference:end -->\nb\n');

@@ -16,7 +16,7 @@ const load = (extra?: unknown, ...overrides: readonly string[]) =>
   }).config;
 
 describe('model.extra', () => {
-  it('is kept as it is, and set by overrides', () => {
+  it('is kept unchanged, and overrides can set its fields', () => {
     const extra = { top_k: 20, chat_template_kwargs: { enable_thinking: false }, logit_bias: { '5': -1 } };
     expect(load(extra).model).toMatchObject({ extra });
     expect(load(extra, 'model.extra.top_k=40', 'model.extra.min_p=0.1').model).toMatchObject({
@@ -38,7 +38,7 @@ describe('model.extra', () => {
     ['stream', 'remove it'],
     ['tools', 'remove it'],
     ['stop', 'remove it'],
-  ])('refuses %s, and names %s', (field, remedy) => {
+  ])('refuses %s with the remedy: %s', (field, remedy) => {
     expect(() => load({ [field]: 1 })).toThrow(
       new RegExp(
         `model\\.extra\\.${field}: is a request field .* itself[\\s\\S]*remedy: .*${remedy.replace('.', '\\.')}`,
@@ -49,11 +49,11 @@ describe('model.extra', () => {
   it.each([
     [Number.NaN, 'JSON'],
     [{ deep: [Number.POSITIVE_INFINITY] }, 'JSON'],
-  ])('refuses %j, which JSON has not', (value, word) => {
+  ])('refuses %j, which JSON cannot represent', (value, word) => {
     expect(() => load({ top_k: value })).toThrow(word);
   });
 
-  it('belongs to what a run is, and changes nothing where it is left out', () => {
+  it('is part of the fingerprint, and absent from the config if not set', () => {
     const print = (extra?: unknown) => fingerprint(load(extra), 'prompts');
     expect(print({ top_k: 20 })).not.toBe(print({ top_k: 40 }));
     expect(print({ top_k: 20 })).not.toBe(print());

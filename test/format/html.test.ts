@@ -4,7 +4,7 @@ import { escapeHtml, html, jsonForScript, preformatted, render } from '../../src
 import { unescapeHtml } from '../report/markup.js';
 
 describe('html', () => {
-  it('escapes text and attributes, and leaves its own markup alone', () => {
+  it('escapes text and attributes, but not its own markup', () => {
     const name = `"><img src=x onerror='alert(1)'>`;
     const page = render(html`<p title="${name}">${name}${html`<b>${1}</b>`}${[html`<i>a</i>`, 'b']}</p>`);
     expect(page).toBe(
@@ -12,16 +12,16 @@ describe('html', () => {
     );
   });
 
-  it('leaves nothing for undefined and false', () => {
+  it('renders undefined and false as nothing', () => {
     expect(render(html`<p>${undefined}${false}${0}</p>`)).toBe('<p>0</p>');
   });
 
-  it('does not take data for markup, whatever its shape', () => {
+  it('does not mistake a forged object for markup', () => {
     const forged = JSON.parse('{"markup":"<img>","description":"markup"}') as string;
     expect(render([html`<p>${forged}</p>`])).not.toContain('<img>');
   });
 
-  it('escapes every text so that it reads back', () => {
+  it('escapes any text so that it reads back (NUL becomes U+FFFD)', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), (text) => {
         const escaped = escapeHtml(text);
@@ -31,20 +31,20 @@ describe('html', () => {
     );
   });
 
-  it('keeps the first line break of a preformatted text', () => {
+  it('keeps a leading line break in preformatted text', () => {
     expect(render(preformatted('\na'))).toBe('<pre tabindex="0">\n\na</pre>');
   });
 });
 
 describe('jsonForScript', () => {
-  it('reads back, and holds nothing that ends a script or starts a comment', () => {
+  it('parses back, and contains nothing that ends a script or starts a comment', () => {
     const value = { a: '</script><script>alert(1)</script><!--', b: '\u2028\u2029', c: '\ud800' };
     const text = jsonForScript(value);
     expect(JSON.parse(text)).toEqual(value);
     expect(text).not.toMatch(/[<>&\u2028\u2029]/);
   });
 
-  it('reads back for any value', () => {
+  it('parses back for any JSON value', () => {
     fc.assert(
       fc.property(fc.jsonValue(), (value) => {
         expect(JSON.parse(jsonForScript(value))).toEqual(JSON.parse(JSON.stringify(value)));

@@ -16,7 +16,7 @@ import {
   signed,
 } from '../../src/format/numbers.js';
 
-describe('numbers', () => {
+describe('number formatting', () => {
   it.each([
     [0, '0'],
     [-0, '0'],
@@ -27,7 +27,7 @@ describe('numbers', () => {
     [1e-9, '1.000e−9'],
     [Number.NaN, '–'],
     [Number.NEGATIVE_INFINITY, '−∞'],
-  ])('number %d', (value, expected) => expect(formatNumber(value)).toBe(expected));
+  ])('writes the number %d', (value, expected) => expect(formatNumber(value)).toBe(expected));
 
   it.each([
     [500, '500.0'],
@@ -39,7 +39,7 @@ describe('numbers', () => {
     [9.5, '9.500'],
     [12345.6, '12\u202f346'],
     [undefined, '–'],
-  ])('return %d', (value, expected) => expect(formatReturn(value)).toBe(expected));
+  ])('writes the return %d', (value, expected) => expect(formatReturn(value)).toBe(expected));
 
   it.each([
     [0, '0 s'],
@@ -50,9 +50,9 @@ describe('numbers', () => {
     [25 * 60_000, '25 min'],
     [59.9 * 60_000, '1 h'],
     [125 * 60_000, '2 h 5 min'],
-  ])('duration %d', (value, expected) => expect(formatDuration(value)).toBe(expected));
+  ])('writes a duration of %d ms', (value, expected) => expect(formatDuration(value)).toBe(expected));
 
-  it('bytes, shares, changes and intervals', () => {
+  it('writes bytes, shares, signed numbers and intervals', () => {
     expect([0, 512, 12_345, 988e6, 1.98e9].map(formatBytes)).toEqual([
       '0 B',
       '512 B',
@@ -66,7 +66,7 @@ describe('numbers', () => {
     expect([formatInterval([-1, 2]), formatInterval(null)]).toEqual(['−1.000 … 2.000', '–']);
   });
 
-  it('numbers of a set that differ look different, in their order', () => {
+  it('uses enough digits to tell different numbers apart, up to rounding error', () => {
     const told = (values: readonly number[], format?: (value: number, digits?: number) => string) =>
       values.map(apart(values, format));
     expect(told([131.36, 500, 9.35])).toEqual(['131.4', '500.0', '9.350']);
@@ -87,7 +87,7 @@ describe('numbers', () => {
     expect(formatInterval([1.00011, 1.00012])).toBe('1.00011 … 1.00012');
   });
 
-  it('counts, costs and times', () => {
+  it('writes counts, costs and times', () => {
     expect([812, 43_120, 1_234_000, 999_600].map(formatCompact)).toEqual(['812', '43.1k', '1.23M', '1M']);
     expect([0, 0.00234, 1.5, 12].map(formatCost)).toEqual(['0', '0.00234', '1.50', '12.00']);
     expect([plural(1, 'call'), plural(12_000, 'call')]).toEqual(['1 call', '12\u202f000 calls']);

@@ -20,7 +20,7 @@ function recorded(terminal?: NodeJS.WriteStream) {
 }
 
 describe('progress without a terminal', () => {
-  it('is a line now and then, with the time left, and one at the end', () => {
+  it('prints occasional lines with the time left, and one at the end', () => {
     const { context, noted, clock } = recorded();
     const progress = createProgress({}, context);
     progress.begin({ label: 'step', total: 8, value: 2 });
@@ -36,7 +36,7 @@ describe('progress without a terminal', () => {
     expect(noted).toEqual(['step 4/8  loss 1.2  24 s left', 'step 8/8  loss 1.2']);
   });
 
-  it('is a line an update where that is wanted', () => {
+  it('prints one line per update with lineEvery: 0', () => {
     const { context, noted } = recorded();
     const progress = createProgress({}, context);
     progress.begin({ label: 'written', total: 3e6, lineEvery: 0, timed: false, amount: formatBytes });
@@ -50,7 +50,7 @@ describe('progress without a terminal', () => {
     [{ quiet: true }, [], ['alarm']],
     [{ json: true }, ['{"kind":"step"}'], ['alarm']],
     [{ json: true, quiet: true }, ['{"kind":"step"}'], ['alarm']],
-  ])('in mode %j', (mode, expectedPrinted, expectedNoted) => {
+  ])('prints only what belongs to mode %j', (mode, expectedPrinted, expectedNoted) => {
     const { context, printed, noted } = recorded();
     const progress = createProgress(mode, context);
     progress.begin({ label: 'step', total: 1 });
@@ -68,7 +68,7 @@ describe('progress on a terminal', () => {
   const listeners = process.listenerCount('exit');
   afterEach(() => expect(process.listenerCount('exit')).toBe(listeners));
 
-  it('is a bar under the lines that stay', () => {
+  it('draws a bar below the permanent lines', () => {
     const { stream, written } = fakeTerminal(120);
     const { context, noted, clock } = recorded(stream);
     const progress = createProgress({}, context);
@@ -84,7 +84,7 @@ describe('progress on a terminal', () => {
     expect(written()).toContain('warning of something\n');
   });
 
-  it('draws work that never lets go of the thread', () => {
+  it('is drawn even if the work never yields to the event loop', () => {
     const { stream, written } = fakeTerminal(120);
     const { context, clock } = recorded(stream);
     const progress = createProgress({}, context);
@@ -98,7 +98,7 @@ describe('progress on a terminal', () => {
     progress.close();
   });
 
-  it('gives the cursor and line wrapping back when it is closed, also by the end of the process', () => {
+  it('restores the cursor and line wrapping once, even if the process exits before closing it', () => {
     const { stream, written } = fakeTerminal(120);
     const progress = createProgress({}, recorded(stream).context);
     progress.begin({ label: 'step', total: 3 });
@@ -124,7 +124,7 @@ describe('progress on a terminal', () => {
     [60, ['best 487.3', 'left', '43.1k tokens', '12/200']],
     [80, ['best 487.3', 'left', '43.1k tokens', '12/200', '━']],
     [120, ['best 487.3', 'left', '43.1k tokens', '12/200', '━', 'return 412.5']],
-  ])('of %i columns shows what matters', (columns, shown) => {
+  ])('with %i columns shows the most important figures', (columns, shown) => {
     const { stream, lines, widest } = fakeTerminal(columns);
     const { context, clock } = recorded(stream);
     const progress = createProgress({}, context);
@@ -138,7 +138,7 @@ describe('progress on a terminal', () => {
     progress.close();
   });
 
-  it.each([20, 60, 80, 120])('of %i columns is never left by a line', (columns) => {
+  it.each([20, 60, 80, 120])('with %i columns never exceeds the width', (columns) => {
     const { stream, widest, lines } = fakeTerminal(columns);
     const { context, clock } = recorded(stream);
     const progress = createProgress({}, context);
@@ -159,7 +159,7 @@ describe('progress on a terminal', () => {
     expect(lines().every((line) => stringWidth(line) < columns)).toBe(true);
   });
 
-  it('tells no time left before something was done, and none when all is done', () => {
+  it('shows no time left before the first step or after the last', () => {
     const { stream, written } = fakeTerminal(120);
     const { context, clock } = recorded(stream);
     const progress = createProgress({}, context);

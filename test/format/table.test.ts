@@ -38,8 +38,8 @@ const pageOf = (cell: Column<string>['cell'], text: string) =>
     .replace(/^.*<tbody>|<\/tbody>.*$/gs, '')
     .trim();
 
-describe('one table', () => {
-  it('lines up on a terminal', () => {
+describe('a table', () => {
+  it('aligns its columns on a terminal', () => {
     expect(stripVTControlCharacters(terminalTable(rows, columns)).split('\n')).toEqual([
       'task  model    runs    mean   95 % interval',
       'pole  a           2   5.250  −1.500 … 12.00',
@@ -48,7 +48,7 @@ describe('one table', () => {
     ]);
   });
 
-  it('is whole in Markdown', () => {
+  it('renders as Markdown', () => {
     expect(markdownTable(rows, columns).split('\n')).toEqual([
       '| task | model | runs | mean | 95 % interval |',
       '| --- | --- | --: | --: | --: |',
@@ -58,7 +58,7 @@ describe('one table', () => {
     ]);
   });
 
-  it('has its numbers as they are in CSV, also those that people do not see', () => {
+  it('has unrounded numbers and hidden columns in CSV', () => {
     expect(csvTable(rows, columns)).toBe(
       [
         'task,model,runs,mean,mean_low,mean_high,seed',
@@ -70,7 +70,7 @@ describe('one table', () => {
     );
   });
 
-  it('has its intervals below on a page', () => {
+  it('shows intervals below their estimates in HTML', () => {
     const page = render(htmlTable(rows, columns));
     expect(page).toContain('<th scope="col" class="number">runs</th>');
     expect(page).toContain(
@@ -83,23 +83,23 @@ describe('one table', () => {
     expect(page).not.toContain('seed');
   });
 
-  it('keeps its order where a cell is blank because it repeats the one above', () => {
+  it('has a fixed row order in HTML if a cell repeats the one above', () => {
     expect(render(htmlTable(rows, columns))).toContain('<table data-fixed>');
     expect(render(htmlTable(rows.slice(1), columns))).toContain('<table>');
   });
 });
 
-describe('a table of many columns', () => {
+describe('a table in HTML', () => {
   const many: readonly Column<Row>[] = [...columns.slice(0, 4), columns[2]!];
 
-  it('says in each cell what it is of, and in each row what that is of, for a phone', () => {
+  it('labels each cell with its column if it has many columns, for narrow screens', () => {
     const page = render(htmlTable(rows, many));
     expect(page).toContain('<table class="stack" data-fixed>');
     expect(page).toContain('<td class="number" data-label="runs">12\u202f345</td>');
     expect(page).toContain('<th scope="row" data-label="task"><span class="repeated">pole</span></th>');
   });
 
-  it('is no list where it is narrow', () => {
+  it('does not stack its cells if it has few columns', () => {
     expect(render(htmlTable(rows, columns.slice(0, 4)))).not.toMatch(/stack|data-label/);
   });
 });
@@ -129,7 +129,7 @@ describe('a table on a terminal', () => {
   ];
   const plain = (width?: number) => stripVTControlCharacters(terminalTable(groups, wide, width));
 
-  it.each([40, 60, 80, 120, 200])('of %i columns fits, and shows every cell', (width) => {
+  it.each([40, 60, 80, 120, 200])('fits %i columns and shows every cell', (width) => {
     const text = plain(width);
     expect(Math.max(...text.split('\n').map((line) => stringWidth(line)))).toBeLessThanOrEqual(width);
     for (const value of ['412.5', '411.5 … 413.5', '−12\u202f346', 'evidence']) expect(text).toContain(value);
@@ -138,7 +138,7 @@ describe('a table on a terminal', () => {
     for (const title of ['confirmed', 'median', 'observed', 'target']) expect(text).toContain(title);
   });
 
-  it('keeps an interval beside its estimate, and names its row in each part', () => {
+  it('keeps intervals next to their estimates and repeats the row names in each part', () => {
     const parts = plain(60).split('\n\n');
     expect(parts.length).toBeGreaterThan(1);
     for (const part of parts) {
@@ -148,7 +148,7 @@ describe('a table on a terminal', () => {
     }
   });
 
-  it('is one line a row where there is no terminal, and where it fits', () => {
+  it('uses one line per row if there is no terminal width, or if it fits', () => {
     const lines = plain().split('\n');
     expect(lines).toHaveLength(1 + groups.length);
     expect(new Set(lines.map((line) => stringWidth(line))).size).toBeLessThanOrEqual(2);
@@ -156,14 +156,14 @@ describe('a table on a terminal', () => {
   });
 });
 
-describe('texts from outside', () => {
+describe('untrusted text', () => {
   const text: Column<string> = { title: 'text', name: 'text', cell: (row) => row };
 
   it.each([
     ['a|b', 'a\\|b'],
     ['a\\|b', 'a\\\\\\|b'],
     ['two\r\nlines', 'two lines'],
-  ])('%j keep a row of Markdown', (value, expected) =>
+  ])('%j stays within one row of Markdown', (value, expected) =>
     expect(markdownTable([value], [text]).split('\n')[2]).toBe(`| ${expected} |`),
   );
 
@@ -182,15 +182,15 @@ describe('texts from outside', () => {
     ['a"b', '"a""b"'],
     ['=a,"b"', `"'=a,""b"""`],
     ['a\nb', '"a\nb"'],
-  ])('%j are no formula and one field of CSV', (value, expected) =>
+  ])('%j becomes a single CSV field and no formula', (value, expected) =>
     expect(csvTable([value], [text])).toBe(`text\n${expected}\n`),
   );
 
-  it('can not steer a terminal', () => {
+  it('cannot control a terminal', () => {
     expect(stripVTControlCharacters(terminalTable(['a\u001b[2Jb\nc'], [text]))).toBe('text\na [2Jb c');
   });
 
-  it('are escaped on a page, in links and classes too', () => {
+  it('is escaped in HTML, including links and classes', () => {
     expect(pageOf((row) => row, '<b>&"')).toBe('<tr><th scope="row">&lt;b&gt;&amp;&quot;</th></tr>');
     expect(pageOf((row) => ({ text: row, href: `./${row}`, mark: row, detail: row }), '"<i>')).toBe(
       '<tr><th scope="row"><a href="./&quot;&lt;i&gt;"><span class="&quot;&lt;i&gt;">&quot;&lt;i&gt;</span></a><br><span class="muted">&quot;&lt;i&gt;</span></th></tr>',

@@ -2,7 +2,7 @@ import stringWidth from 'string-width';
 import { describe, expect, it } from 'vitest';
 import { fitted, padded, shortened, wrapped } from '../../src/format/width.js';
 
-describe('the width of a text on a terminal', () => {
+describe('the width of text on a terminal', () => {
   it.each([
     ['plain', 5],
     ['−1.5 … 3', 8],
@@ -18,7 +18,7 @@ describe('the width of a text on a terminal', () => {
     ['', 0],
   ])('of %j is %i', (text, width) => expect(stringWidth(text)).toBe(width));
 
-  it('is what texts are padded, cut and broken to', () => {
+  it('is respected by padding, shortening and wrapping', () => {
     expect(padded('日本', 6, 'after')).toBe('日本  ');
     expect(padded('12', 4, 'before')).toBe('  12');
     expect(shortened('日本語の', 5)).toBe('日本…');
@@ -30,7 +30,7 @@ describe('the width of a text on a terminal', () => {
     expect(fitted('as it is, however long', undefined)).toBe('as it is, however long');
   });
 
-  it('loses nothing when a text is broken', () => {
+  it('limits wrapped lines without losing text', () => {
     const text = 'environments/日本語/very-long-name-without-a-space 👩‍🔬 and e\u0301 words';
     for (let width = 2; width < 60; width++) {
       const lines = wrapped(text, width);

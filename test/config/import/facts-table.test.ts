@@ -105,25 +105,28 @@ async function built({ imported, notes, ...loaded }: LoadedConfig): Promise<Reco
   };
 }
 
-describe('what is built of an imported config', () => {
-  it.each(table.cases.map((one) => [one.name, one] as const))('%s', async (_name, one) => {
-    const facts = await built(load(one));
-    for (const [key, value] of Object.entries(one.expected)) {
-      if (key === 'note') expect(facts.note).toContain(value);
-      else expect(facts[key] ?? null, key).toEqual(value);
-    }
-    expect(facts).toMatchObject({ conversation: 'fresh', told: true, candidates: 1 });
-  });
+describe('an imported config', () => {
+  it.each(table.cases.map((one) => [one.name, one] as const))(
+    'builds the expected experiment: %s',
+    async (_name, one) => {
+      const facts = await built(load(one));
+      for (const [key, value] of Object.entries(one.expected)) {
+        if (key === 'note') expect(facts.note).toContain(value);
+        else expect(facts[key] ?? null, key).toEqual(value);
+      }
+      expect(facts).toMatchObject({ conversation: 'fresh', told: true, candidates: 1 });
+    },
+  );
 
   it.each(table.refused.map((one) => [one.name, one] as const))(
-    'refused with the reason: %s',
+    'is refused with a reason: %s',
     (_name, one) => {
       expect(() => load(one)).toThrow(UserError);
       expect(() => load(one)).toThrow(one.says);
     },
   );
 
-  it('the environment that Gymnasium plays is one override away', () => {
+  it('loads for LunarLander once its id is gymnasium:LunarLander-v3', () => {
     const one = table.refused.find(({ name }) => name === 'LunarLander')!;
     const given = { ...one.given, gym_env_name: 'gymnasium:LunarLander-v3' };
     expect(load({ ...one, given }).config.environment.id).toBe('gymnasium:LunarLander-v3');
@@ -138,7 +141,7 @@ const configs = (existsSync(folder) ? readdirSync(folder, { recursive: true, enc
   .filter((path) => /^gym_env_name:/m.test(readFileSync(path, 'utf8')));
 
 describe.runIf(configs.length > 0)('every config of the reference systems', () => {
-  it.each(configs)('%s is built, or refused with a reason', async (path) => {
+  it.each(configs)('%s builds, or is refused with a remedy', async (path) => {
     let loaded: LoadedConfig;
     try {
       loaded = loadConfig({ file: path });

@@ -21,13 +21,13 @@ async function built(given: Record<string, unknown>) {
 }
 
 describe('configs of LLM-RL-finetune', () => {
-  it('with delta propose changes of the latest policy', async () => {
+  it('with delta become delta proposals with one candidate', async () => {
     const { config } = await built({ norm: false, delta: true });
     expect(config.proposal).toEqual({ form: 'delta' });
     expect(config.candidates).toBe(1);
   });
 
-  it('with beam keep so many parents, each with so many proposals, at their temperature', async () => {
+  it('with beam keep the beam width, the number of candidates and the temperature', async () => {
     const { config, notes } = await built({
       ...{ beam: true, beam_width: 10, num_new_candidate: 5, temperature: 1.2 },
     });
@@ -37,36 +37,39 @@ describe('configs of LLM-RL-finetune', () => {
     expect(notes.filter(({ kind }) => kind === 'dropped').map(({ key }) => key)).not.toContain('beam_width');
   });
 
-  it('with beam alone have its defaults, 5 parents with 5 proposals each', async () => {
+  it('with beam alone default to 5 parents with 5 proposals each', async () => {
     expect((await built({ beam: true, delta: true })).config).toMatchObject({
       ...{ candidates: 25, proposal: { form: 'absolute', beam: 5 } },
     });
   });
 
-  it.each([{ beam: true }, { delta: true }])('with %j and no warm-up begin at one policy', async (form) => {
-    const { config, notes } = await built({ ...form, warmup_episodes: 0 });
-    expect(config.warmup.policies).toBe(1);
-    expect(notes.find(({ key }) => key === 'warmup_episodes')).toMatchObject({ kind: 'changed' });
-    const grid = { task: 'pendulum_grid_search_no_bias', gym_env_name: 'Pendulum-v1', dim_states: 3 };
-    expect((await built({ ...grid, dim_actions: 1, warmup_episodes: 0 })).config.warmup.policies).toBe(0);
-  });
+  it.each([{ beam: true }, { delta: true }])(
+    'with %j and no warm-up get one warm-up policy',
+    async (form) => {
+      const { config, notes } = await built({ ...form, warmup_episodes: 0 });
+      expect(config.warmup.policies).toBe(1);
+      expect(notes.find(({ key }) => key === 'warmup_episodes')).toMatchObject({ kind: 'changed' });
+      const grid = { task: 'pendulum_grid_search_no_bias', gym_env_name: 'Pendulum-v1', dim_states: 3 };
+      expect((await built({ ...grid, dim_actions: 1, warmup_episodes: 0 })).config.warmup.policies).toBe(0);
+    },
+  );
 
   it.each([
     ['random', /at random/],
     ['llm_reward', /its own reward/],
-  ])('with a beam and %s are refused', (key, message) => {
+  ])('with beam and %s are refused', (key, message) => {
     expect(() => importConfig(theirs({ beam: true, [key]: true }))).toThrow(message);
   });
 
   it.each([
     [true, 'has no equivalent in policyloop'],
     [false, 'only applies with beam: true'],
-  ])('with beam: %s drop obs_6d, and say why', (beam, reason) => {
+  ])('with beam: %s drop obs_6d and say why', (beam, reason) => {
     const { notes } = importConfig(theirs({ beam, obs_6d: true }));
     expect(notes).toContainEqual({ kind: 'dropped', key: 'obs_6d', reason });
   });
 
-  it('of a grid search walk the same points in the same order', async () => {
+  it('for a grid search keep its order, range and points per axis', async () => {
     const { config, family } = await built({
       ...{ task: 'mountaincar_continuous_action_grid_search_no_bias', dim_actions: 1, dim_states: 2 },
       ...{ gym_env_name: 'MountainCarContinuous-v0', warmup_episodes: 0 },
@@ -80,7 +83,7 @@ describe('configs of LLM-RL-finetune', () => {
     expect(pendulum.family.parameters).toMatchObject({ count: 3, low: -10, high: 8 });
   });
 
-  it('of a network have its hidden layer, and as many numbers for both layers', async () => {
+  it('for a network keep its hidden layer and number of parameters', async () => {
     const { config, family } = await built({
       ...{ task: 'mujoco_llm_num_optim_bias_mlp_rndm_proj', rank: 5, bias: true },
     });

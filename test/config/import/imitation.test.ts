@@ -25,7 +25,7 @@ const noteOn = (config: Record<string, unknown>, key: string) =>
     .join('; ');
 
 describe('a config that shows demonstrations', () => {
-  it('becomes one that does, of a linear policy without a bias', () => {
+  it('imports as a linear policy without a bias, with demonstrations', () => {
     expect(importConfig(theirs('')).config).toEqual({
       environment: { id: 'MountainCarContinuous-v0' },
       policy: { kind: 'linear', bias: false, low: -7, high: 7 },
@@ -39,7 +39,7 @@ describe('a config that shows demonstrations', () => {
     });
   });
 
-  it('tells the step of its template, not that of the config', () => {
+  it('prefers the step size that its template states to search_std', () => {
     const other = (number: string) => importConfig(theirs(number, { search_std: 2 })).config.prompts;
     expect(other('_2')).toMatchObject({ stepSize: 2 });
     expect(other('_5')).toMatchObject({ stepSize: 1 });
@@ -47,7 +47,7 @@ describe('a config that shows demonstrations', () => {
     expect(other('_3')).toEqual({ set: 'numeric' });
   });
 
-  it('says what differs: errors, a range that is not told, evaluations that are not shown', () => {
+  it('notes differences in the objective, the stated range and the evaluations shown', () => {
     const key = 'llm_si_template_name';
     expect(noteOn(theirs(''), key)).toMatch(/the template states this range/);
     expect(noteOn(theirs(''), key)).not.toMatch(/errors/);
@@ -57,7 +57,7 @@ describe('a config that shows demonstrations', () => {
     expect(noteOn(theirs('_4'), 'max_traj_count')).toMatch(/shows no evaluation/);
   });
 
-  it('is refused where it would show nothing, or the template is not known', () => {
+  it('is refused without a demonstrations folder or with an unknown template', () => {
     expect(() => importConfig(theirs('', { demonstrations_dir: null }))).toThrow(
       /demonstrations_dir: is missing[\s\S]*episode_1\.json/,
     );
@@ -65,13 +65,13 @@ describe('a config that shows demonstrations', () => {
       expect(() => importConfig(theirs(unknown))).toThrow(/llm_si_template_name: unknown template/);
   });
 
-  it('leaves the folder out of a task that shows none', () => {
+  it('ignores the folder if its task shows no demonstrations', () => {
     const plain = theirs('', { task: task.replace('_imitation', ''), llm_si_template_name: 'numeric.j2' });
     expect(importConfig(plain).config).not.toHaveProperty('demonstrations');
     expect(noteOn(plain, 'demonstrations_dir')).toMatch(/shows no demonstrations/);
   });
 
-  it('is built before its demonstrations are there, and checked with them', async () => {
+  it('builds before its demonstrations exist, and checks them once they do', async () => {
     const folder = temporaryDirectory();
     const file = join(folder, 'theirs.yaml');
     writeFileSync(file, JSON.stringify(theirs('')));

@@ -41,7 +41,7 @@ describe('every documented key', () => {
   const given = (texts: readonly string[]) =>
     new Set(texts.flatMap((text) => Object.keys(parse(text) as object)));
 
-  it('is in a fixture', () => {
+  it('appears in a fixture', () => {
     expect(documented.props.split(' ').filter((key) => !given([propsLinear, propsTable]).has(key))).toEqual(
       [],
     );
@@ -49,7 +49,7 @@ describe('every documented key', () => {
     expect(documented.finetune.split(' ').filter((key) => !finetune.has(key))).toEqual([]);
   });
 
-  it.each(Object.entries(fixtures))('is mapped, or left out with a reason: %s', (_name, text) => {
+  it.each(Object.entries(fixtures))('is mapped, or dropped with a reason: %s', (_name, text) => {
     const { notes } = imported(text);
     for (const [key, value] of Object.entries(parse(text) as Record<string, unknown>)) {
       const own = notes.filter((note) => note.key === key || note.key.startsWith(`${key}.`));
@@ -66,7 +66,7 @@ describe('every documented key', () => {
     }
   });
 
-  it.each(Object.entries(fixtures))('makes fields that are there: %s', (_name, text) => {
+  it.each(Object.entries(fixtures))('maps only to fields that the imported config has: %s', (_name, text) => {
     const { config, notes } = imported(text);
     const paths = notes.flatMap((note) => (note.kind === 'dropped' ? [] : note.to));
     for (const path of paths) {
@@ -79,7 +79,7 @@ describe('every documented key', () => {
 });
 
 describe.each(Object.entries(fixtures))('the import of %s', (_name, text) => {
-  it('runs for an iteration with a control in place of the model', async () => {
+  it('runs for one iteration with a baseline instead of the model', async () => {
     const { config, notes } = load(
       text,
       'model.provider=random',
@@ -103,7 +103,7 @@ describe.each(Object.entries(fixtures))('the import of %s', (_name, text) => {
     expect(warnings).toEqual(notes.map((note) => note.trim()));
   });
 
-  it('reads back from its YAML as the same config', () => {
+  it('loads back from its YAML as the same config', () => {
     const theirs = load(text);
     const ours = loadConfig({
       file: 'ours.yaml',
@@ -114,8 +114,8 @@ describe.each(Object.entries(fixtures))('the import of %s', (_name, text) => {
   });
 });
 
-describe('what is mapped', () => {
-  it('a projected linear policy of ProPS', () => {
+describe('importing a config', () => {
+  it('maps a projected linear policy from ProPS', () => {
     expect(imported(propsLinear).config).toEqual({
       name: 'nav-run',
       environment: { id: 'NavigationTrack-v0' },
@@ -129,7 +129,7 @@ describe('what is mapped', () => {
     });
   });
 
-  it('a table of ProPS', () => {
+  it('maps a table policy from ProPS', () => {
     expect(imported(propsTable).config).toEqual({
       name: 'lake',
       environment: { id: 'FrozenLake-v1', options: { is_slippery: false, map_name: '4x4' } },
@@ -143,7 +143,7 @@ describe('what is mapped', () => {
     });
   });
 
-  it('a linear policy of LLM-RL-finetune with a tuned adapter', () => {
+  it('maps a linear policy with a tuned adapter from LLM-RL-finetune', () => {
     expect(imported(finetuneLinear).config).toEqual({
       name: 'cp',
       environment: { id: 'CartPole-v1' },
@@ -158,7 +158,7 @@ describe('what is mapped', () => {
     });
   });
 
-  it('tables of LLM-RL-finetune over bins, and over states that are discrete', () => {
+  it('maps LLM-RL-finetune tables over bins and over discrete states', () => {
     expect(imported(finetuneTables.pendulum).config).toMatchObject({
       policy: {
         kind: 'q-table',
@@ -217,13 +217,13 @@ describe('what is mapped', () => {
       { provider: 'local', path: './base', adapter: './tuned' },
     ],
     ['Qwen/Qwen3-0.6B', {}, { provider: 'local', path: './models/Qwen3-0.6B' }],
-  ])('the model %s %o', (name, more, model) => {
+  ])('maps the model %s %o', (name, more, model) => {
     expect(importConfig({ gym_env_name: 'CartPole-v1', llm_model_name: name, ...more }).config.model).toEqual(
       model,
     );
   });
 
-  it('a context that leaves the reply and the prompt room', () => {
+  it('leaves room for the prompt and the reply in a small context', () => {
     const small = importConfig({
       gym_env_name: 'CartPole-v1',
       llm_model_name: 'ollama:a',
@@ -234,18 +234,18 @@ describe('what is mapped', () => {
     expect(small.config.memory).toEqual({ tokens: 512 });
   });
 
-  it('overrides with their keys and with ours', () => {
+  it('accepts overrides with foreign keys and with policyloop keys', () => {
     const { config } = load(propsTable, 'num_episodes=7', 'env_kwargs.is_slippery=true', 'seed=4', 'rank=');
     expect(config).toMatchObject({ iterations: 7, seed: 4, environment: { options: { is_slippery: true } } });
   });
 });
 
-describe('well-known defects', () => {
-  it('an id in the wrong case', () => {
+describe('importing a config with a known defect', () => {
+  it('corrects the case of an environment id', () => {
     expect(noteOn(finetuneLinear, 'gym_env_name')).toBe('the correct spelling of Cartpole-v1 is CartPole-v1');
   });
 
-  it('ids with a prefix, of an older version, or without one', () => {
+  it('resolves environment ids with a prefix, an older version or no version', () => {
     const idOf = (id: string) => imported(`gym_env_name: ${id}`).config.environment;
     expect(idOf('gym_maze:maze-sample-3x3-v0')).toEqual({ id: 'maze-sample-3x3-v0' });
     expect(idOf('Hopper-v4')).toEqual({ id: 'Hopper-v5' });
@@ -255,13 +255,13 @@ describe('well-known defects', () => {
     expect(idOf('gymnasium:LunarLander-v3')).toEqual({ id: 'gymnasium:LunarLander-v3' });
   });
 
-  it('a template that does not exist', () => {
+  it('notes that a template does not exist', () => {
     const text = propsTable.replace('num_optim_candidates_semantics_feedback.j2', 'num_optim_semantics.j2');
     expect(noteOn(text, 'llm_si_template_name')).toContain('num_optim_semantics.j2 does not exist');
     expect(load(text).config.prompts.set).toBe('semantic');
   });
 
-  it('Nim whose table holds 0, 1 or 2', async () => {
+  it('replaces the actions 0, 1 and 2 of Nim with 1, 2 and 3', async () => {
     const nim = (actions: string) => `
 task: dist_state_llm_num_optim
 gym_env_name: Nim-v0
@@ -275,26 +275,26 @@ llm_model_name: gpt-4o
     expect((await assemble(config, {})).family.parameters.choices).toEqual([1, 2, 3]);
   });
 
-  it('keys that are misspelt are named', () => {
+  it('suggests the right spelling of a misspelt key', () => {
     expect(noteOn('gym_env_name: CartPole-v1\nnum_episods: 3', 'num_episods')).toContain(
       'did you mean num_episodes?',
     );
   });
 
-  it('a task that the paper does not have', () => {
+  it('notes how a task that is not in the paper is imported', () => {
     const text = propsTable.replace('dist_state_llm_num_optim_semantics_with_feedback', 'reverse_rl');
     expect(noteOn(text, 'task')).toContain('imported as a q-table policy with semantic prompts');
   });
 });
 
-it('an option that the environment does not have is an error at its place', async () => {
+it('an unknown environment option is reported at its position in the file', async () => {
   const loaded = load('gym_env_name: FrozenLake-v1\nenv_kwargs:\n  slipery: true', 'model.provider=random');
   const error = await assemble(loaded.config, {}).catch((thrown: unknown) => thrown);
   expect(error).toBeInstanceOf(UserError);
   expect(loaded.locate(error as UserError).message).toContain('theirs.yaml:3:12: slipery: ');
 });
 
-describe('what can mean nothing here is an error at its place', () => {
+describe('importing an invalid config', () => {
   const screen = (text: string) => {
     try {
       load(text);
@@ -328,18 +328,18 @@ describe('what can mean nothing here is an error at its place', () => {
       'theirs.yaml:3:15: iterations:',
     ],
     ['no model', 'gym_env_name: CartPole-v1', 'model'],
-  ])('%s', (_name, text, message) => {
+  ])('reports %s', (_name, text, message) => {
     expect(screen(text)).toContain(message);
   });
 });
 
-it('is recognised by gym_env_name alone', () => {
+it('isForeignConfig recognises a config by gym_env_name alone', () => {
   expect(isForeignConfig({ gym_env_name: 'X' })).toBe(true);
   expect(isForeignConfig({ environment: 'X' })).toBe(false);
   expect(isForeignConfig([])).toBe(false);
 });
 
-it('whatever the values: it loads, or says what is wrong with them', () => {
+it('a config with arbitrary foreign values loads or is refused with a UserError', () => {
   const keys = [...documented.props.split(' '), ...documented.finetune.split(' '), 'constructor', 'odd'];
   const value = fc.oneof(
     fc.jsonValue({ maxDepth: 3 }),

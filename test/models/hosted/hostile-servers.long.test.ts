@@ -37,8 +37,8 @@ const env = { OPENAI_API_KEY: 'k' };
 const openai = (baseUrl: string) =>
   ({ provider: 'openai', name: 'x', format: 'text', baseUrl, maxRetries: 0 }) as const;
 
-describe('more choices than were asked for', () => {
-  it.each([1, 3])('are dropped: %d candidates', async (candidates) => {
+describe('surplus choices in a reply', () => {
+  it.each([1, 3])('are dropped with a warning: %d candidates', async (candidates) => {
     let value = -5;
     const url = await answering(() => {
       value += 0.7;
@@ -73,7 +73,7 @@ describe.each([
       `{"choices":[{"message":{"content":${nested(3000)}}}],"message":{"content":${nested(3000)}}}`,
     ],
     ['20 MB', `[${'[],'.repeat(7_000_000)}[]]`],
-  ])('that answers with %s fails as a server', { timeout: 60_000 }, async (_name, body) => {
+  ])('that answers with %s ends the run with a model error', { timeout: 60_000 }, async (_name, body) => {
     const url = await answering(() => body);
     const before = process.memoryUsage().rss;
     const { path, events } = await runExperimentFrom({ ...quick, iterations: 2, model: model(url) }, { env });

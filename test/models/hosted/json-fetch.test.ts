@@ -32,11 +32,11 @@ describe('serverError', () => {
     ['<html><title> 502  Bad Gateway </title>', 'an HTML page (“502 Bad Gateway”)', undefined],
     ['upstream\n  error', 'text that is not JSON: upstream error', undefined],
     ['', '', undefined],
-  ])('reads %s', (body, message, code) => {
+  ])('extracts the message and code from %s', (body, message, code) => {
     expect(serverError(body)).toEqual({ message, ...(code !== undefined && { code }) });
   });
 
-  it('shows no more than the start of a long body', () => {
+  it('truncates the message of a long body', () => {
     expect(serverError(`{"error":"${'x'.repeat(5000)}"}`).message).toHaveLength(300);
   });
 });
@@ -55,7 +55,7 @@ const program = `
 it.each([
   ['where Node is told to use proxies', '1'],
   ['where it is not', ''],
-])('takes the way of Node’s own fetch, %s', async (_, NODE_USE_ENV_PROXY) => {
+])('jsonFetch and plainFetch take the same route as Node’s own fetch, %s', async (_, NODE_USE_ENV_PROXY) => {
   const serve = async (name: string) => {
     const server = createServer((_request, response) => response.end(JSON.stringify(name))).listen(
       0,

@@ -33,7 +33,7 @@ function history(lines: number): readonly ChatMessage[] {
 describe('format: auto', () => {
   const reply = () => '{"params": [1, 2], "reason": "so"}';
 
-  it('has the server enforce a schema: listed numbers first, then a short reason', async () => {
+  it('sends a schema with listed numbers first, then a short reason', async () => {
     const { server, model } = await start({ reply }, { format: 'auto' });
     expect((await ask(model, messages, options)).format).toBe('json_schema');
     const { properties } = server.requests[0]!.body.format as { properties: Record<string, object> };
@@ -44,13 +44,13 @@ describe('format: auto', () => {
     });
   });
 
-  it('sends no form where the caller has none', async () => {
+  it('sends no schema if the caller gives no grammar', async () => {
     const { server, model } = await start({ reply }, { format: 'auto' });
     expect(await ask(model, messages, { seeds: [1] })).not.toHaveProperty('format');
     expect(server.requests[0]!.body.format).toBeUndefined();
   });
 
-  it('leaves a model free that thinks: by its config, by what the server says, or by its first reply', async () => {
+  it('leaves replies free if the model thinks: by config, capability or first reply', async () => {
     const thinking = { text: 'params[0]: 1, params[1]: 2', thinking: 'hm' };
     const configured = await start({ reply }, { format: 'auto', think: true });
     expect((await ask(configured.model, messages, options)).format).toBe('text');
@@ -62,7 +62,7 @@ describe('format: auto', () => {
     expect((await ask(silent.model, messages, options)).format).toBe('text');
   });
 
-  it('does without a schema that the server fails at', async () => {
+  it('falls back to text if the server fails on the schema', async () => {
     const { server, model } = await start({ reply, refusesSchema: true }, { format: 'auto' });
     expect((await ask(model, messages, options)).format).toBe('text');
     await ask(model, messages, options);
@@ -74,7 +74,7 @@ it.each([
   ['{{ .Prompt }}', true],
   ['{{ if .System }}{{ .System }}{{ end }}{{ .Prompt }}', false],
   ['{{ range .Messages }}{{ .Content }}{{ end }}', false],
-])('warns of a template that drops the system message: %s', async (template, isBad) => {
+])('the model warns only if its template drops the system message: %s', async (template, isBad) => {
   const { model } = await start({ reply: () => 'ok', template });
   const context = await model.context!();
   expect(context).toEqual({ tokens: 131_072, ...(isBad && { warning: expect.any(String) as string }) });
@@ -84,7 +84,7 @@ it.each([
   );
 });
 
-it('takes what the call asks for in place of what was configured', async () => {
+it('options of a call override the configured ones', async () => {
   const { server, model } = await start({ reply: () => 'ok' }, { temperature: 0.7, topP: 0.9 });
   const sampling = { temperature: 0, topK: 5, minP: 0.1, repetitionPenalty: 1.2 };
   await ask(model, messages, { ...options, sampling, stop: ['END'], maxTokens: 9 });
@@ -100,7 +100,7 @@ it('takes what the call asks for in place of what was configured', async () => {
 });
 
 describe('the request', () => {
-  it('holds the messages, the seed and the limits', async () => {
+  it('contains the messages, the seed and the limits', async () => {
     const { server, model } = await start({ reply: () => 'ok' });
     await ask(model, messages, options);
     expect(server.requests[0]?.body).toEqual({
@@ -113,7 +113,7 @@ describe('the request', () => {
     });
   });
 
-  it('holds what was configured', async () => {
+  it('contains the configured settings', async () => {
     const { server, model } = await start(
       { reply: () => 'ok' },
       {
@@ -141,7 +141,7 @@ describe('the request', () => {
     });
   });
 
-  it('lists the numbers of a small grid, since the server ignores bounds', async () => {
+  it('lists the numbers of a small grid, but gives bounds for a large one', async () => {
     const { server, model } = await start({ reply: () => 'ok' }, { format: 'json' });
     const wide = { ...grammar, number: { low: -60, high: 60, decimals: 3 } };
     await ask(model, messages, options);
@@ -159,7 +159,7 @@ describe('the request', () => {
     ['0.0.0.0:PORT', 'the address a server binds to'],
     [':PORT', 'the port alone'],
     ['http://localhost:PORT/', 'a path'],
-  ])('goes to the address of OLLAMA_HOST=%s (%s)', async (host) => {
+  ])('goes to OLLAMA_HOST=%s (%s)', async (host) => {
     const { server } = await start({ reply: () => 'ok' });
     const OLLAMA_HOST = host.replace('PORT', new URL(server.url).port);
     const model = createModel(ollamaConfig(), { OLLAMA_HOST });
@@ -186,17 +186,20 @@ describe('the request', () => {
     ['""', 'http://127.0.0.1:11434'],
     ['me:word@gpu', 'http://gpu:11434'],
     ['me:word@::1', 'http://[::1]:11434'],
-  ])('reads OLLAMA_HOST=%s as Ollama does', (OLLAMA_HOST, origin) => {
+  ])('interprets OLLAMA_HOST=%s as Ollama does', (OLLAMA_HOST, origin) => {
     expect(readHost({ host: undefined }, { OLLAMA_HOST }).origin).toBe(origin);
   });
 
-  it.each(['gpu:port', 'gpu:99999', 'ftp://gpu', 'http://', 'a b'])('refuses %s', (OLLAMA_HOST) => {
-    expect(() => readHost({ host: undefined }, { OLLAMA_HOST })).toThrow(
-      /OLLAMA_HOST is not a valid address/,
-    );
-  });
+  it.each(['gpu:port', 'gpu:99999', 'ftp://gpu', 'http://', 'a b'])(
+    'is impossible with OLLAMA_HOST=%s',
+    (OLLAMA_HOST) => {
+      expect(() => readHost({ host: undefined }, { OLLAMA_HOST })).toThrow(
+        /OLLAMA_HOST is not a valid address/,
+      );
+    },
+  );
 
-  it('refuses an address that is none', () => {
+  it('fails with an error on model.host if OLLAMA_HOST is invalid', () => {
     const create = () => createModel(ollamaConfig(), { OLLAMA_HOST: 'http://' });
     expect(create).toThrow(UserError);
     expect(create).toThrow(/model\.host: OLLAMA_HOST/);
@@ -204,7 +207,7 @@ describe('the request', () => {
 });
 
 describe('the context window', () => {
-  it('fits the prompt and the longest answer, and only ever grows', async () => {
+  it('grows with the prompt in steps of 2048 tokens and never shrinks', async () => {
     const { server, model } = await start({ reply: () => 'ok' });
     const windows: number[] = [];
     for (const lines of [1, 200, 200, 400, 1]) {
@@ -218,7 +221,7 @@ describe('the context window', () => {
     expect(windows[4]).toBe(windows[3]);
   });
 
-  it.each([1, 40, 400])('holds a prompt with %i lines of history without a warning', async (lines) => {
+  it.each([1, 40, 400])('fits a prompt with %i lines of history without a warning', async (lines) => {
     const { server, model } = await start({ reply: () => 'ok' });
     const completion = await ask(model, history(lines), options);
     expect(completion.warnings).toBeUndefined();
@@ -226,7 +229,7 @@ describe('the context window', () => {
     expect(completion.usage.promptTokens! + 4096).toBeLessThanOrEqual(num_ctx);
   });
 
-  it('warns when the server read less than was sent, because the model can hold no more', async () => {
+  it('leads to a warning if the server reads fewer tokens than were sent', async () => {
     const { model } = await start({ reply: () => 'ok', contextTokens: 2048 });
     const { warnings, usage } = await ask(model, history(400), options);
     expect(usage.promptTokens).toBe(2048);
@@ -235,15 +238,15 @@ describe('the context window', () => {
     expect(warnings?.[0]).toMatch(/memory\.tokens/);
   });
 
-  it('warns when the configured window is too small', async () => {
+  it('leads to a warning if the configured one is too small', async () => {
     const { model } = await start({ reply: () => 'ok' }, { contextTokens: 600 });
     const { warnings } = await ask(model, history(100), options);
     expect(warnings?.[0]).toMatch(/requested context window: 600/);
   });
 });
 
-describe('the context window, once more', () => {
-  it('is no larger than the model’s own, once the server told that, and the same for all calls', async () => {
+describe('a limited context window', () => {
+  it('equals the model’s own for all calls once the server has reported it', async () => {
     const { server, model } = await start({ reply: () => 'ok', contextTokens: 8000, strict: true });
     expect(await model.context!()).toEqual({ tokens: 8000 });
     model.expect!(5000);
@@ -255,7 +258,7 @@ describe('the context window, once more', () => {
     expect(server.requests.filter(({ path }) => path === '/api/show')).toHaveLength(1);
   });
 
-  it('too small for a prompt is an error of its own that a run outlives, with what to do', async () => {
+  it('causes a non-fatal error with a remedy if the prompt is too long', async () => {
     const { model } = await start({ reply: () => 'ok', strict: true }, { contextTokens: 600 });
     const error = await failureOf(ask(model, history(100), options));
     expect(error).toMatchObject({ kind: 'too-long', fatal: false, retries: 0 });
@@ -266,7 +269,7 @@ describe('the context window, once more', () => {
     // Bounds by the text alone can't tell: they lie at two thirds of what a tokenizer makes of digits.
     [{ promptTokens: 600 }, /which is its whole context window/],
     [{ promptTokens: 560, completionTokens: 60 }, /dropped part of the prompt during the reply/],
-  ])('that was full is noticed by the counts %j', async (counts, warning) => {
+  ])('leads to a prompt-cut fault for the token counts %j', async (counts, warning) => {
     const { model } = await start({ reply: () => ({ text: 'x', ...counts }) }, { contextTokens: 600 });
     const { faults, warnings } = await ask(model, history(20), options);
     expect(faults).toContain('prompt-cut');
@@ -278,12 +281,12 @@ describe('the context window, once more', () => {
     { promptTokens: 560, completionTokens: 40 },
     // The last token of a reply takes no room.
     { promptTokens: 560, completionTokens: 41 },
-  ])('that was not exceeded raises nothing (%j)', async (counts) => {
+  ])('leads to no fault if the token counts stay within it (%j)', async (counts) => {
     const { model } = await start({ reply: () => ({ text: 'x', ...counts }) }, { contextTokens: 600 });
     expect((await ask(model, history(20), options)).faults).toBeUndefined();
   });
 
-  it('that ends a reply early is told', async () => {
+  it('leads to a warning if it ends a reply early', async () => {
     const counts = { promptTokens: 560, completionTokens: 41, doneReason: 'length' };
     const { model } = await start({ reply: () => ({ text: 'x', ...counts }) }, { contextTokens: 600 });
     const { faults, warnings } = await ask(model, history(20), options);
@@ -291,14 +294,14 @@ describe('the context window, once more', () => {
     expect(warnings?.[0]).toMatch(/full before the reply was complete/);
   });
 
-  it('that ends an empty reply early isn’t taken for the limit of tokens', async () => {
+  it('leads to the same warning, and no other, if it ends an empty reply', async () => {
     const counts = { promptTokens: 560, completionTokens: 41, doneReason: 'length' };
     const { model } = await start({ reply: () => ({ text: '', ...counts }) }, { contextTokens: 600 });
     const { warnings } = await ask(model, history(20), options);
     expect(warnings).toEqual([expect.stringMatching(/full before the reply was complete/)]);
   });
 
-  it('is the cause where less is read of a conversation than of its beginning', async () => {
+  it('leads to a prompt-cut fault if a longer conversation has a lower prompt count', async () => {
     const counts = [900, 700, 960];
     const { model } = await start({ reply: () => ({ text: 'x', promptTokens: counts.shift()! }) });
     const correction: ChatMessage[] = [
@@ -311,7 +314,7 @@ describe('the context window, once more', () => {
     expect((await ask(model, [...history(25), ...correction], options)).faults).toBeUndefined();
   });
 
-  it('is not the cause where a prompt holds less than the one before', async () => {
+  it('leads to no fault if a shorter prompt has a lower prompt count', async () => {
     const counts = [900, 330];
     const { model } = await start({ reply: () => ({ text: 'x', promptTokens: counts.shift()! }) });
     await ask(model, history(25), options);
@@ -320,7 +323,7 @@ describe('the context window, once more', () => {
 });
 
 describe('the completion', () => {
-  it('has thinking apart from the answer, and the tokens of both', async () => {
+  it('separates thinking from the answer and counts the tokens of both', async () => {
     const { server, model } = await start({
       reply: () => ({ text: 'params[0]: 1.0', thinking: 'hm, why not' }),
     });
@@ -334,7 +337,7 @@ describe('the completion', () => {
     expect(completion.usage.reasoningTokens).toBeLessThan(completionTokens);
   });
 
-  it('has room for thoughts in the prompt of a second request, where the form is enforced', async () => {
+  it('gets a larger context window if a thinking model must follow a schema', async () => {
     const windowOf = async (config: Partial<OllamaConfig>) => {
       const { server, model } = await start({ reply: () => 'x' }, { maxTokens: 4096, ...config });
       await ask(model, messages, options);
@@ -345,7 +348,7 @@ describe('the completion', () => {
     expect(await windowOf({ format: 'json', think: true })).toBe(10_240);
   });
 
-  it('counts thoughts that the server leaves out, as it does where the form is enforced', async () => {
+  it('counts thinking tokens that the server omits under an enforced schema', async () => {
     const thinking = 'hm, why not think for a while about it '.repeat(20);
     const text = '{"reason": "so", "params": [1, 2]}';
     const second = { text, thinking, promptTokens: 250, completionTokens: 22 };
@@ -357,7 +360,7 @@ describe('the completion', () => {
     expect(usage.reasoningTokens).toBe(usage.unreported!.completionTokens);
   });
 
-  it('takes a reply that the server ended for repetition for a loop', async () => {
+  it('has a loop fault if the server aborted it for repetition', async () => {
     const { model } = await start({ reply: () => ({ text: ' the'.repeat(31), aborted: true }) });
     const { faults, finishReason, usage } = await ask(model, messages, options);
     expect(faults).toEqual(['loop']);
@@ -375,15 +378,15 @@ describe('the completion', () => {
   });
 });
 
-describe('what the user is told', () => {
-  it('how to get a model that is not there', async () => {
+describe('an error message', () => {
+  it('says how to pull a missing model', async () => {
     const { model } = await start({ reply: () => 'ok', models: ['llama3'] }, { name: 'qwen3:8b' });
     const error = await failureOf(ask(model, messages, options));
     expect(error).toMatchObject({ kind: 'not-found', fatal: true });
     expect(error.message).toContain('`ollama pull qwen3:8b`');
   });
 
-  it('that another server is there', async () => {
+  it('suggests checking model.host if the path is unknown there', async () => {
     const { server } = await start({ reply: () => 'ok' });
     const model = createModel(ollamaConfig({ host: `${server.url}/wrong` }), {});
     const error = await failureOf(ask(model, messages, options));
@@ -391,7 +394,7 @@ describe('what the user is told', () => {
     expect(error.message).toContain('check model.host');
   });
 
-  it('how to start a server that is not there, without the password of its address', async () => {
+  it('says how to start a server that is down, without the password in its address', async () => {
     const { server } = await start({ reply: () => 'ok' });
     await server.close();
     const { wait } = recordWaits();

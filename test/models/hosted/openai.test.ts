@@ -24,14 +24,14 @@ async function start(
 }
 
 describe('the request', () => {
-  it('holds the messages, the seed and nothing that was not configured', async () => {
+  it('contains the messages, the seed and only configured settings', async () => {
     const { server, model } = await start({ reply: () => 'ok' });
     await ask(model, messages, options);
     expect(server.requests[0]?.path).toBe('/v1/chat/completions');
     expect(server.requests[0]?.body).toEqual({ model: 'test-model', messages, seed: 11 });
   });
 
-  it('holds what was configured', async () => {
+  it('contains the configured settings', async () => {
     const { server, model } = await start(
       { reply: () => 'ok' },
       { temperature: 0.7, topP: 0.9, maxTokens: 500, reasoningEffort: 'low' },
@@ -45,7 +45,7 @@ describe('the request', () => {
     });
   });
 
-  it('takes what the call asks for in place of what was configured', async () => {
+  it('prefers the options of the call to the configured ones', async () => {
     const { server, model } = await start({ reply: () => 'ok' }, { temperature: 0.7, topP: 0.9 });
     const sampling = { temperature: 0, topK: 5, minP: 0.1, repetitionPenalty: 1.2 };
     await ask(model, messages, { ...options, sampling, stop: ['END'], maxTokens: 9 });
@@ -60,7 +60,7 @@ describe('the request', () => {
     });
   });
 
-  it('holds the extra fields of the config, after what the call asks for', async () => {
+  it('contains the extra fields of the config unless the call overrides them', async () => {
     const extra = { top_k: 20, chat_template_kwargs: { enable_thinking: false } };
     const { server, model } = await start({ reply: () => 'ok' }, { extra });
     await ask(model, messages, options);
@@ -69,18 +69,18 @@ describe('the request', () => {
     expect(server.requests[1]?.body).toMatchObject({ ...extra, top_k: 5 });
   });
 
-  it('that the server refuses for an extra field, says where it comes from', async () => {
+  it('leads to an error that names model.extra if the server refuses an extra field', async () => {
     const { model } = await start({ refuses: ['top_k'], reply: () => 'ok' }, { extra: { top_k: 20 } });
     await expect(ask(model, messages, options)).rejects.toThrow(/top_k.*set by model\.extra\.top_k/);
   });
 
-  it('asks for no form where the caller has none', async () => {
+  it('has no response_format if the caller gives no grammar', async () => {
     const { server, model } = await start({ reply: () => 'ok' }, { format: 'json' });
     await ask(model, messages, { seeds: [1] });
     expect(server.requests[0]?.body.response_format).toBeUndefined();
   });
 
-  it('asks for a strict schema that holds the count and the range, where JSON is wanted', async () => {
+  it('asks for a strict schema with the count and range if the format is json', async () => {
     const { server, model } = await start(
       { reply: () => '{"reason":"closer","params":[1.5,-2]}' },
       { format: 'json' },
@@ -103,7 +103,7 @@ describe('the request', () => {
     });
   });
 
-  it('carries the key, and none to a server on this machine unless one is set', async () => {
+  it('carries the API key, but none to a local server if none is set', async () => {
     const { server, model } = await start({ reply: () => 'ok' }, { apiKeyEnv: 'MY_KEY' }, { MY_KEY: key });
     await ask(model, messages, options);
     expect(server.requests[0]?.headers.authorization).toBe(`Bearer ${key}`);
@@ -112,7 +112,7 @@ describe('the request', () => {
     expect(server.requests[1]?.headers.authorization).not.toContain('sk-');
   });
 
-  it('goes to OPENAI_BASE_URL unless the config names an address', async () => {
+  it('goes to OPENAI_BASE_URL if the config gives no address', async () => {
     const { server } = await start({ reply: () => 'ok' });
     const model = createModel(openaiConfig(), { OPENAI_BASE_URL: server.url });
     await ask(model, messages, options);
@@ -121,7 +121,7 @@ describe('the request', () => {
 });
 
 describe('the completion', () => {
-  it('has the tokens that the server reports', async () => {
+  it('has the token counts that the server reports', async () => {
     const { server, model } = await start({ reply: () => ({ text: 'one two', reasoningTokens: 7 }) });
     const { usage } = await ask(model, messages, options);
     const { promptTokens, cachedTokens, completionTokens, reasoningTokens } = server.counts;
@@ -142,7 +142,7 @@ describe('the completion', () => {
   it.each([
     ['reasoning_content', 'DeepSeek, vLLM and llama.cpp'],
     ['reasoning', 'OpenRouter'],
-  ])('takes the reasoning from %s, as %s send it', async (field) => {
+  ])('takes the reasoning from %s (%s)', async (field) => {
     const { model } = await start({
       reply: () => ({ text: 'the answer', message: { [field]: 'the thought' } }),
     });
@@ -161,14 +161,14 @@ describe('the completion', () => {
     expect(completion).toMatchObject({ text: 'the answer', reasoning: 'the thought' });
   });
 
-  it('leaves thinking that stands in the text where it is', async () => {
+  it('leaves thinking within the text unchanged', async () => {
     const { model } = await start({ reply: () => '<think>hm</think>params[0]: 1.0' });
     const completion = await ask(model, messages, options);
     expect(completion.text).toBe('<think>hm</think>params[0]: 1.0');
     expect(completion.reasoning).toBeUndefined();
   });
 
-  it('is empty, not an error, where the model said nothing; a refusal is its text', async () => {
+  it('is empty if the model says nothing, and contains the text of a refusal', async () => {
     const silent = await start({ reply: () => ({ text: null }) });
     expect((await ask(silent.model, messages, options)).text).toBe('');
     const refusing = await start({ reply: () => ({ text: null, message: { refusal: 'I can’t.' } }) });
@@ -183,7 +183,7 @@ describe('log-probabilities', () => {
   ];
   const reply = () => ({ text: 'oé', logprobs });
 
-  it('come with the tokens where they are asked for', async () => {
+  it('come with the tokens on request', async () => {
     const { server, model } = await start({ reply });
     const { tokens } = await ask(model, messages, { ...options, logProbabilities: true });
     expect(server.requests[0]?.body.logprobs).toBe(true);
@@ -193,7 +193,7 @@ describe('log-probabilities', () => {
     ]);
   });
 
-  it('are left out where they would spell the key', async () => {
+  it('are omitted if the reply contains the API key', async () => {
     const server = await startFakeOpenAI({ reply: () => ({ text: 'it is k-12345678', logprobs }) });
     const model = createModel(openaiConfig({ baseUrl: server.url }), { OPENAI_API_KEY: 'k-12345678' });
     const completion = await ask(model, messages, { ...options, logProbabilities: true });
@@ -203,8 +203,8 @@ describe('log-probabilities', () => {
   });
 });
 
-describe('a group', () => {
-  it('asks once for all and counts the tokens once', async () => {
+describe('a group of completions', () => {
+  it('takes one request and counts the tokens once', async () => {
     const { server, model } = await start({ reply: ({ choice }) => `reply ${choice}` });
     const group = await model.generate(messages, { grammar, seeds: [5, 6, 7] });
     expect(group.map(({ text }) => text)).toEqual(['reply 0', 'reply 1', 'reply 2']);
@@ -218,12 +218,12 @@ describe('a group', () => {
     ]);
   });
 
-  it('gives what the server gives, where that is fewer', async () => {
+  it('is smaller if the server sends fewer choices', async () => {
     const { model } = await start({ reply: ({ choice }) => `reply ${choice}`, maxChoices: 1 });
     expect(await model.generate(messages, { grammar, seeds: [5, 6, 7] })).toHaveLength(1);
   });
 
-  it('gives one where the server refuses to give several, and does not ask it again', async () => {
+  it('has one member if the server refuses n, which is then not sent again', async () => {
     const { server, model } = await start({ reply: () => 'alone', refuses: ['n'] });
     const [only] = await model.generate(messages, { grammar, seeds: [5, 6] });
     expect(only).toMatchObject({ text: 'alone', retries: 1 });
@@ -232,8 +232,8 @@ describe('a group', () => {
   });
 });
 
-describe('a server that takes no seed', () => {
-  it('is asked without one, and the user is told', async () => {
+describe('a server that refuses a seed', () => {
+  it('gets no seed from then on, and the first completion has a warning', async () => {
     const { server, model } = await start({ reply: () => 'ok', refuses: ['seed'] });
     const first = await ask(model, messages, options);
     expect(first).toMatchObject({ text: 'ok', retries: 1 });
@@ -243,8 +243,8 @@ describe('a server that takes no seed', () => {
   });
 });
 
-describe('a server that knows the newer name of the token limit only', () => {
-  it('is asked by that name from then on', async () => {
+describe('a server that accepts only max_completion_tokens', () => {
+  it('gets that name after the first refusal', async () => {
     const { server, model } = await start(
       { reply: () => 'ok', refuses: ['max_tokens'], hint: "use 'max_completion_tokens' instead" },
       { maxTokens: 50 },
@@ -261,7 +261,7 @@ describe('format: auto', () => {
   const types = (server: FakeServer) =>
     server.requests.map(({ body }) => (body.response_format as { type: string } | undefined)?.type);
 
-  it('asks for a schema, parameters first, as long as replies keep to it', async () => {
+  it('requests a schema, parameters first, as long as replies follow it', async () => {
     const replies = ['{"params": [1, 2], "reason": "so"}', 'Here you are: [1, 2]', 'params[0]: 1'];
     const { server, model } = await start({ reply: () => replies.shift()! }, { format: 'auto' });
     const formats: unknown[] = [];
@@ -278,7 +278,7 @@ describe('format: auto', () => {
     ['<think>So {"params"', 'json_schema'],
     ['', 'json_schema'],
     ['To improve the return, ', undefined],
-  ])('judges a cut reply by its beginning: %s', async (text, expected) => {
+  ])('judges a truncated reply by its beginning: %s', async (text, expected) => {
     const { server, model } = await start(
       { reply: () => ({ text, finishReason: 'length' }) },
       { format: 'auto' },
@@ -287,7 +287,7 @@ describe('format: auto', () => {
     expect(types(server)).toEqual(['json_schema', expected]);
   });
 
-  it('goes down one step a refusal, however many calls are refused at once', async () => {
+  it('falls back by one step even if several concurrent calls are refused', async () => {
     const refuses = (type: string) => ({
       status: 400,
       body: { error: { message: `response_format ${type} is unavailable` } },
@@ -308,20 +308,20 @@ describe('format: auto', () => {
     expect(all.map(({ format }) => format)).toEqual(Array(4).fill('json_object'));
   });
 
-  it('asks for no form where the caller has none', async () => {
+  it('requests no format if the caller gives no grammar', async () => {
     const { server, model } = await start({ reply }, { format: 'auto' });
     expect(await ask(model, messages, { seeds: [1] })).not.toHaveProperty('format');
     expect(types(server)).toEqual([undefined]);
   });
 
-  it('is the remedy where a schema was insisted on', async () => {
+  it('is the suggested remedy if the server refuses format: json', async () => {
     const { model } = await start({ reply, refuses: ['response_format'] }, { format: 'json' });
     await expect(ask(model, messages, options)).rejects.toThrow('set model.format=auto');
   });
 });
 
 describe('a base URL without a version', () => {
-  it('gets /v1, if it leads nowhere', async () => {
+  it('gets /v1 appended if it is not found', async () => {
     const server = await startFakeOpenAI({ reply: () => 'ok' });
     servers.push(server);
     const model = createModel(openaiConfig({ baseUrl: server.url.replace('/v1', '/') }), {});
@@ -330,7 +330,7 @@ describe('a base URL without a version', () => {
     expect(paths).toEqual(['/chat/completions', '/v1/chat/completions', '/v1/chat/completions']);
   });
 
-  it('is named with what was tried, if that leads nowhere either', async () => {
+  it('is reported with the attempted /v1 address if that is not found either', async () => {
     const server = await startFakeServer({
       faults: undefined,
       empty: {},
@@ -344,28 +344,28 @@ describe('a base URL without a version', () => {
   });
 });
 
-describe('what the user is told', () => {
-  it('names the variable of a missing key, the field and the remedy', () => {
+describe('the openai provider', () => {
+  it('reports a missing API key with its variable, field and remedy', () => {
     const create = () => createModel(openaiConfig({ apiKeyEnv: 'MY_KEY' }), { OPENAI_API_KEY: key });
     expect(create).toThrow(UserError);
     expect(create).toThrow(/model\.apiKeyEnv: .*MY_KEY is not set[\s\S]*remedy: export MY_KEY=/);
   });
 
   it.each(['http://localhost:8000/v1', 'http://127.0.0.1:1/v1', 'http://[::1]:8000/v1'])(
-    'asks for no key for %s',
+    'requires no API key for %s',
     (baseUrl) => {
       expect(createModel(openaiConfig({ baseUrl }), {}).id).toBe('openai/test-model');
     },
   );
 
   it.each(['https://api.example.com/v1', 'http://localhost.example.com/v1', 'http://192.168.0.2:8000/v1'])(
-    'asks for a key for %s',
+    'requires an API key for %s',
     (baseUrl) => {
       expect(() => createModel(openaiConfig({ baseUrl }), {})).toThrow(UserError);
     },
   );
 
-  it('refuses a key that can be none without showing it', () => {
+  it('refuses an invalid API key without showing it', () => {
     const secret = 'two words';
     try {
       createModel(openaiConfig(), { OPENAI_API_KEY: secret });
@@ -377,7 +377,7 @@ describe('what the user is told', () => {
     }
   });
 
-  it('refuses an address that is none', () => {
+  it('refuses an invalid base URL', () => {
     const create = () => createModel(openaiConfig(), { OPENAI_API_KEY: key, OPENAI_BASE_URL: 'my-server' });
     expect(create).toThrow(/model\.baseUrl: OPENAI_BASE_URL/);
   });
@@ -388,7 +388,7 @@ describe('what the user is told', () => {
       (error: ModelError) => error,
     );
 
-  it('never shows a key, even where the server repeats it', async () => {
+  it('never shows an API key, even if the server repeats it', async () => {
     const wrong = 'private-key-of-unusual-form';
     const { model } = await start({ reply: () => 'ok', apiKey: 'another' }, {}, { OPENAI_API_KEY: wrong });
     const error = await failureOf(ask(model, messages, options));
@@ -399,7 +399,7 @@ describe('what the user is told', () => {
     expect(error.message).not.toContain(wrong);
   });
 
-  it('names model and address when there is no such model', async () => {
+  it('names the model and the address if the model does not exist', async () => {
     const { server, model } = await start({ reply: () => 'ok', models: ['other'] });
     const error = await failureOf(ask(model, messages, options));
     expect(error).toMatchObject({ kind: 'not-found', fatal: true });
@@ -407,7 +407,7 @@ describe('what the user is told', () => {
     expect(error.message).toContain(server.url);
   });
 
-  it('names the address where nothing listens', async () => {
+  it('names the address if nothing listens there', async () => {
     const { server } = await start({ reply: () => 'ok' });
     await server.close();
     const { wait, waits } = recordWaits();
@@ -422,7 +422,7 @@ describe('what the user is told', () => {
 });
 
 describe('requestsPerMinute', () => {
-  it('counts retries and requests in another form', async () => {
+  it('counts retries and repeated requests without a refused field', async () => {
     const { server, model } = await start(
       { reply: () => 'ok', refuses: ['seed'], faults: { script: [undefined, { kind: 'drop' }] } },
       { requestsPerMinute: 3 },

@@ -3,7 +3,7 @@ import { listPrice, priceLists, withListPrice } from '../../../src/models/hosted
 
 const at = (name: string, more: object = {}) => listPrice({ name, ...more });
 
-test('finds a model by its name and server, in US dollars per million tokens', () => {
+test('listPrice finds a price by model and server, in US dollars per million tokens', () => {
   expect(at('gpt-5-mini')).toEqual({ input: 0.25, cachedInput: 0.025, output: 2, listed: '2026-09' });
   expect(at('claude-haiku-4-5', { baseUrl: 'https://api.anthropic.com/v1/' })).toMatchObject({ output: 5 });
   // Groq publishes no rate for cached tokens.
@@ -11,7 +11,7 @@ test('finds a model by its name and server, in US dollars per million tokens', (
   expect(groq).toEqual({ input: 0.075, output: 0.3, listed: '2026-09' });
 });
 
-test('a dated version has the price of its model, unless it has its own', () => {
+test('a dated version has the price of its model unless it is listed itself', () => {
   expect(at('gpt-5-mini-2025-08-07')).toEqual(at('gpt-5-mini'));
   expect(at('claude-haiku-4-5-20251001', { baseUrl: 'https://api.anthropic.com/v1' })).toBeDefined();
   expect(at('gpt-4o-2024-08-06')).toEqual(at('gpt-4o'));
@@ -32,14 +32,14 @@ test.each([
   expect(at(name, more)).toBeUndefined();
 });
 
-test('the environment may name the server', () => {
+test('OPENAI_BASE_URL selects the server whose prices apply', () => {
   const named = (OPENAI_BASE_URL: string) => listPrice({ name: 'gpt-5-mini' }, { OPENAI_BASE_URL });
   expect(named('http://127.0.0.1:8000/v1')).toBeUndefined();
   expect(named('nonsense')).toBeUndefined();
   expect(named(' ')).toEqual(at('gpt-5-mini'));
 });
 
-test('a price in the config wins', () => {
+test('a price in the config overrides the list price', () => {
   const own = { provider: 'openai', name: 'gpt-5-mini', price: { input: 1, output: 1 } };
   expect(withListPrice(own, {})).toBe(own);
   expect(withListPrice({ provider: 'openai', name: 'gpt-5-mini' }, {})).toHaveProperty('price.listed');

@@ -24,7 +24,7 @@ function mostInAMinute(times: readonly number[]): number {
 }
 
 describe('the rate of one process', () => {
-  it('is never passed, in the order of the requests, and costs nothing below the limit', async () => {
+  it('is never exceeded, keeps requests in order, and delays none below the limit', async () => {
     const time = new FakeTime();
     const rate = new MinuteWindow(5, time.clock());
     const started = time.now;
@@ -38,7 +38,7 @@ describe('the rate of one process', () => {
     expect(told).toEqual([minute, minute]);
   });
 
-  it('ends the wait at once where it is aborted, and those behind go on', async () => {
+  it('ends a wait at once when aborted, without delaying the requests behind it', async () => {
     const time = new FakeTime();
     const rate = new MinuteWindow(1, time.clock());
     await rate.turn({});
@@ -54,14 +54,17 @@ describe('the rate of one process', () => {
 });
 
 describe('cells', () => {
-  it.each([1, 7, 15, 16, 17, 60, 599])('hold at most %i in any minute, and nearly as many', (perMinute) => {
-    for (let first = 100; first < 140; first++) {
-      const room = Array.from({ length: 16 }, (_, i) => roomOf(first + i, perMinute));
-      expect(room.reduce((sum, one) => sum + one)).toBe(perMinute);
-    }
-  });
+  it.each([1, 7, 15, 16, 17, 60, 599])(
+    'hold exactly %i requests in any 16 consecutive cells',
+    (perMinute) => {
+      for (let first = 100; first < 140; first++) {
+        const room = Array.from({ length: 16 }, (_, i) => roomOf(first + i, perMinute));
+        expect(room.reduce((sum, one) => sum + one)).toBe(perMinute);
+      }
+    },
+  );
 
-  it('are granted in turn, ahead only where much is free, and given back', () => {
+  it('are granted in order, ahead only if mostly free, and can be given back', () => {
     const wanted = { perMinute: 128, first: 10, now: 3, ahead: 9 };
     // Eight fit into each: the three that wait, and one ahead, which makes half of the cell.
     const first = grant({ 9: 8, 11: 7 }, wanted);
@@ -111,7 +114,7 @@ async function askOn({ rate, sent }: Task, time: FakeTime, answerMs: () => numbe
   }
 }
 
-describe('a rate that tasks share', () => {
+describe('a rate shared by tasks', () => {
   it.each([
     [200, 600, 0, 5000],
     [40, 240, 20, 5000],
@@ -119,7 +122,7 @@ describe('a rate that tasks share', () => {
     [20, 1200, 5, 300],
     [3, 7, 20, 1000],
   ])(
-    'of %i tasks at %i a minute is never passed, is nearly reached, and starves none',
+    'is never exceeded, is nearly reached, and starves none of %i tasks at %i per minute',
     async (count, perMinute, lookMs, answerMs) => {
       const time = new FakeTime();
       const { tasks } = tasksOf(time, count, perMinute, lookMs);
@@ -139,7 +142,7 @@ describe('a rate that tasks share', () => {
     },
   );
 
-  it('would be passed by tasks that each keep it alone', async () => {
+  it('would be exceeded if each task limited only itself', async () => {
     const time = new FakeTime();
     const end = new AbortController();
     const all = Array.from({ length: 3 }, async () => {
@@ -153,7 +156,7 @@ describe('a rate that tasks share', () => {
     expect(mostInAMinute((await Promise.all(all)).flat())).toBe(21);
   });
 
-  it('lets a few requests go at once, and grants ahead: there are fewer looks than requests', async () => {
+  it('hardly delays requests below the limit, and takes fewer leases than requests', async () => {
     const time = new FakeTime();
     const { state, tasks } = tasksOf(time, 5, 6000);
     const end = new AbortController();
@@ -167,7 +170,7 @@ describe('a rate that tasks share', () => {
     expect(state.looks).toBeLessThan(sent / 4);
   });
 
-  it('loses only what a task held that dies, and goes on', async () => {
+  it('loses only the grants held by tasks that die', async () => {
     const time = new FakeTime();
     const { tasks } = tasksOf(time, 20, 60);
     const [living, dying] = [new AbortController(), new AbortController()];
@@ -184,7 +187,7 @@ describe('a rate that tasks share', () => {
     expect(sent.filter((at) => at > died).length).toBeGreaterThanOrEqual(0.9 * 3 * 60 - 10);
   });
 
-  it('gives back what was granted for later where its task is closed', async () => {
+  it('gets future grants back when their task closes', async () => {
     const time = new FakeTime();
     const { tasks } = tasksOf(time, 2, 16);
     const end = new AbortController();
@@ -211,7 +214,7 @@ describe('a rate that tasks share', () => {
     expect(told[1] ?? 0).toBeLessThanOrEqual(2 * 4000);
   });
 
-  it('ends the wait at once where it is aborted, also while a dead one holds the lease', async () => {
+  it('ends a wait at once when aborted, even while a dead task holds the lease', async () => {
     const time = new FakeTime();
     const { state, tasks } = tasksOf(time, 1, 60);
     state.freeAt = time.now + 20_000;
@@ -222,7 +225,7 @@ describe('a rate that tasks share', () => {
     await expect(turn).rejects.toBe('stopped');
   });
 
-  it('passes a lease whose holder died, by the clock of the file system, and not a young one', async () => {
+  it('takes over an old lease, judged by file time, but not a recent one', async () => {
     const directory = temporaryDirectory();
     const clock = { now: () => performance.now(), wait: waitOnClock };
     const rate = new SharedRate({ directory, perMinute: 6000, clock });
@@ -240,7 +243,7 @@ describe('a rate that tasks share', () => {
     expect(existsSync(path)).toBe(false);
   });
 
-  it('passes a record that a crash has torn, and keeps few of the old ones', async () => {
+  it('skips a record torn by a crash, and keeps only a few old ones', async () => {
     const time = new FakeTime();
     const { directory, tasks } = tasksOf(time, 1, 6000);
     for (let i = 0; i < 20; i++) {

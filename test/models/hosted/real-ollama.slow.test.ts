@@ -53,7 +53,7 @@ const experiment = (): ConfigInput => ({
 });
 
 describe.runIf(isGiven)('a real Ollama', { timeout: 600_000 }, () => {
-  it('plays an experiment: every answer within the grid, every token counted', async () => {
+  it('completes an experiment: every reply readable, every token counted', async () => {
     const { path } = await runExperimentFrom(experiment());
     const { status, usage } = readManifest(path);
     expect(status).toBe('completed');
@@ -67,7 +67,7 @@ describe.runIf(isGiven)('a real Ollama', { timeout: 600_000 }, () => {
     expect(unreadable).toEqual([]);
   });
 
-  it('keeps to a limit of calls', async () => {
+  it('stops at a call limit', async () => {
     const { path } = await runExperimentFrom({ ...experiment(), iterations: 9, limits: { calls: 2 } });
     expect(readManifest(path)).toMatchObject({
       reason: { kind: 'limit', limit: 'calls' },
@@ -75,7 +75,7 @@ describe.runIf(isGiven)('a real Ollama', { timeout: 600_000 }, () => {
     });
   });
 
-  it('refuses what its context can’t hold', async () => {
+  it('refuses a prompt that exceeds its context', async () => {
     const call = ask(modelOf({ contextTokens: 512 }), prompt(60), { seeds: [1] });
     const error = await call.then(
       () => expect.unreachable(),
@@ -85,7 +85,7 @@ describe.runIf(isGiven)('a real Ollama', { timeout: 600_000 }, () => {
     expect(error.message).toMatch(/memory\.tokens/);
   });
 
-  it('ends a reply where its context ends', async () => {
+  it('ends a reply at the end of its context', async () => {
     const model = modelOf({ contextTokens: 512, maxTokens: 400, temperature: 0 });
     const { faults, finishReason, usage, warnings } = await ask(model, prompt(25), { seeds: [1] });
     expect(faults ?? []).not.toContain('prompt-cut');
@@ -93,7 +93,7 @@ describe.runIf(isGiven)('a real Ollama', { timeout: 600_000 }, () => {
     if (finishReason === 'length') expect(warnings?.[0]).toMatch(/full before the reply was complete/);
   });
 
-  it('is found out where it cuts as older ones do', async () => {
+  it('reports a prompt count equal to num_ctx if it truncates the prompt', async () => {
     // What they don't know, they ignore.
     const options = { num_ctx: 512, num_predict: 1 };
     const body = JSON.stringify({ model: 'small', stream: false, messages: prompt(30), options });
@@ -101,7 +101,7 @@ describe.runIf(isGiven)('a real Ollama', { timeout: 600_000 }, () => {
     expect(await reply.json()).toMatchObject({ prompt_eval_count: 512 });
   });
 
-  it('tells its own context, and keeps one window', async () => {
+  it('reports its own context size and keeps a single context window', async () => {
     const model = modelOf({ maxTokens: 8 });
     const context = await model.context!();
     expect(context!.tokens).toBeGreaterThanOrEqual(2048);
@@ -116,7 +116,7 @@ describe.runIf(isGiven)('a real Ollama', { timeout: 600_000 }, () => {
     expect(models.map(({ context_length }) => context_length)).toContain(2048);
   });
 
-  it('may be killed in a run and come back', async () => {
+  it('can be killed and restarted during a run', async () => {
     let restarted: Promise<void> | undefined;
     const { path } = await runExperimentFrom(experiment(), {
       onEvent({ kind }) {
@@ -130,7 +130,7 @@ describe.runIf(isGiven)('a real Ollama', { timeout: 600_000 }, () => {
   });
 
   it.each(['llama3-rope-bf16', 'qwen2-tied-bf16-sharded'])(
-    'computes with an exported adapter what the merged model computes: %s',
+    'gives the same tokens with an exported adapter as with the merged model: %s',
     async (name) => {
       const place = temporaryDirectory();
       const { context } = recordingContext(place);

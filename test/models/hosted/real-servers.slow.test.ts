@@ -91,7 +91,7 @@ describe.each(servers)('$name', (server) => {
   const modelOf = (more: object = {}) => createModel(parseConfig(experiment(section(more))).model, env);
 
   describe('as a provider', { timeout: 900_000 }, () => {
-    it('plays: every call is answered and counted, every enforced answer can be read', async () => {
+    it('completes a run: every call answered and counted, every enforced reply readable', async () => {
       const { path } = await runExperimentFrom(experiment(), { env });
       const { format, usage } = readManifest(path);
       const { calls } = readRun(path);
@@ -109,7 +109,7 @@ describe.each(servers)('$name', (server) => {
       expect(unreadable).toEqual([]);
     });
 
-    it('keeps to a limit, resumes where it ended, and can be replayed', async () => {
+    it('stops at a call limit, resumes from there, and can be replayed', async () => {
       const { path } = await runExperimentFrom({ ...experiment(), limits: { calls: 1 } }, { env });
       expect(readManifest(path)).toMatchObject({
         // A small model that is free may have proposed nothing.
@@ -125,7 +125,7 @@ describe.each(servers)('$name', (server) => {
       expect(results(replayed.path)).toEqual(results(path));
     });
 
-    it('keeps to the longest reply', async () => {
+    it('keeps replies within maxTokens', async () => {
       const { finishReason, usage } = await ask(
         modelOf({ maxTokens: 8 }),
         [{ role: 'user', content: 'Count from 1 to 200.' }],
@@ -135,14 +135,14 @@ describe.each(servers)('$name', (server) => {
       expect(usage.completionTokens).toBeLessThanOrEqual(8);
     });
 
-    it.each(server.refuses)('says what is wrong: %j', async (settings, kind, says) => {
+    it.each(server.refuses)('reports the error clearly: %j', async (settings, kind, says) => {
       const error = await failureOf(modelOf(settings), 'Hello');
       expect(error.kind).toBe(kind);
       expect(error.message).toMatch(says);
       expect(error.message).not.toMatch(/[{[]"/);
     });
 
-    it.runIf(server.refusesLength)('names the remedy for a prompt that is too long', async () => {
+    it.runIf(server.refusesLength)('suggests memory.tokens for a prompt that is too long', async () => {
       const window = server.provider === 'ollama' ? { contextTokens: 512 } : {};
       const error = await failureOf(modelOf(window), 'params[0]: 1.5; '.repeat(30_000));
       expect(error).toMatchObject({ kind: 'too-long', fatal: false });

@@ -5,7 +5,7 @@ import type { ModelError, RequestRate } from '../../../src/models/language-model
 import { recordWaits } from '../model-configs.js';
 
 describe('callWithRetries', () => {
-  it('does not take a mistake of ours for a failure of the model', async () => {
+  it('rethrows a bug of our own without retrying', async () => {
     const { wait, waits } = recordWaits();
     const call = callWithRetries({
       attempt: async () => {
@@ -22,7 +22,7 @@ describe('callWithRetries', () => {
     expect(waits).toEqual([]);
   });
 
-  it('has a deadline even where the config’s is longer than a timer can be', async () => {
+  it('does not abort at once if timeoutSeconds is longer than a timer can be', async () => {
     const call = callWithRetries({
       attempt: async (signal) => signal.aborted,
       policy: { timeoutSeconds: 1e9, maxRetries: 0, maxRetryAfterSeconds: 1 },
@@ -61,18 +61,18 @@ describe('a call with a rate', () => {
     return { ended, turns, tries };
   }
 
-  it('takes a turn for each try, but for a first one that has had it', async () => {
+  it('takes a turn for each try, except a first try that already has one', async () => {
     expect(await called(0)).toMatchObject({ turns: 2, tries: 2 });
     expect(await called(0, { hasTurn: true })).toMatchObject({ turns: 1, tries: 2, ended: { retries: 1 } });
   });
 
-  it('counts no wait for a turn towards its deadline, nor as latency', async () => {
+  it('excludes waits for a turn from its deadline and its latency', async () => {
     const { ended } = await called(900, { timeoutSeconds: 0.7 });
     expect(ended).toMatchObject({ value: 'answer', retries: 1 });
     expect(ended.latencyMs).toBeLessThan(700);
   });
 
-  it('ends with the failure before where nothing more is to be asked', async () => {
+  it('fails with the previous error if told to finish while waiting for a turn', async () => {
     const { ended, tries } = await called(60_000, { hasTurn: true, finish: AbortSignal.timeout(50) });
     expect(tries).toBe(1);
     expect(ended).toMatchObject({
@@ -83,24 +83,24 @@ describe('a call with a rate', () => {
 });
 
 describe('redact', () => {
-  it('hides secrets wherever they stand, and what looks like a key', () => {
+  it('hides secrets anywhere in the text, and anything that looks like a key', () => {
     expect(redact('the key abc.def (abc.def) of sk-proj-12345678_9', ['abc.def', ''])).toBe(
       'the key [redacted] ([redacted]) of [redacted]',
     );
   });
 
-  it('hides what is left of a secret that was cut short', () => {
+  it('hides the rest of a truncated secret', () => {
     expect(redact('HTTP 401: no such key: abc.d…', ['abc.def'])).toBe('HTTP 401: no such key: [redacted]…');
   });
 
-  it('hides logins and queries of addresses', () => {
+  it('hides credentials and query values in URLs', () => {
     expect(redact('to https://me:a@b/c@host/v1?api-key=12+3&v=1#x: give that', [])).toBe(
       'to https://[redacted]@host/v1?api-key=[redacted]&v=[redacted] give that',
     );
     expect(redact('http://me:two words@host', [])).toBe('http://[redacted]@host');
   });
 
-  it('leaves other words alone', () => {
+  it('leaves other words unchanged', () => {
     const message = 'HTTP 404: model "sky-high-1b" at http://127.0.0.1:11434 risk-averse';
     expect(redact(message, [])).toBe(message);
   });

@@ -74,7 +74,7 @@ const spec = { count: 8, kind: 'float', low: -6, high: 6, decimals: 1 } as const
 describe.each([...hosted, ...own])('$name', (fake) => {
   const env = fake.env ?? {};
 
-  it('plays: every proposal is accepted, every token counted, what it refuses is learnt once', async () => {
+  it('completes a run: all proposals accepted, all tokens counted, no refusal repeated', async () => {
     const server = await start(fake.answer);
     const { path } = await runExperimentFrom(experiment(fake.model(server.url)), { env });
     const { format, status, usage } = readManifest(path);
@@ -96,7 +96,7 @@ describe.each([...hosted, ...own])('$name', (fake) => {
     expect(kinds).toEqual([]);
   });
 
-  it('keeps to a limit, resumes where it ended, and can be replayed', async () => {
+  it('stops at a call limit, resumes from there, and can be replayed', async () => {
     const server = await start(fake.answer);
     const limited = { ...experiment(fake.model(server.url)), limits: { calls: 2 } };
     const { path } = await runExperimentFrom(limited, { env });
