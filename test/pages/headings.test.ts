@@ -12,7 +12,7 @@ import { outlineProblems } from './headings.js';
 
 const renderGroupReport = (...given: Parameters<typeof groupPage>) => page(groupPage(...given));
 
-it('finds skipped levels and empty headers', () => {
+it('outlineProblems finds skipped levels and empty headers', () => {
   expect(outlineProblems('<h1>a</h1><h2>b</h2><h3>c</h3><h2>d</h2>')).toEqual([]);
   expect(outlineProblems('<h1>a</h1><h3>b</h3>')).toEqual(['h3 after h1: b']);
   expect(outlineProblems('<h2>a</h2>')).toHaveLength(1);

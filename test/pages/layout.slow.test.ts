@@ -23,8 +23,8 @@ beforeAll(async () => {
   pages = await everyPage(temporaryDirectory());
 });
 
-describe('as they are written', () => {
-  it('all tables stand where they can scroll, and wide ones say in each cell what it is of', () => {
+describe('the HTML of every page', () => {
+  it('puts tables in scrollable boxes, and labels the numeric cells of wide ones', () => {
     let wide = 0;
     for (const [name, file] of Object.entries(pages)) {
       const page = readFileSync(file, 'utf8');
@@ -42,12 +42,12 @@ describe('as they are written', () => {
     expect(wide).toBeGreaterThan(8);
   });
 
-  it('no heading level is skipped, and no header is empty', () => {
+  it('skips no heading level and has no empty header', () => {
     for (const [name, file] of Object.entries(pages))
       expect(outlineProblems(readFileSync(file, 'utf8')), name).toEqual([]);
   });
 
-  it('several bands wait to be asked for, and more groups than colours are dashed', () => {
+  it('hides several bands at first, and dashes lines once colours run out', () => {
     const charts = chartsIn(readFileSync(pages['a comparison']!, 'utf8'));
     expect(charts).toHaveLength(2);
     for (const { bands, series } of charts) {
@@ -58,7 +58,7 @@ describe('as they are written', () => {
     expect(repeats!.bands?.isHidden).toBe(false);
   });
 
-  it('nothing is loaded from anywhere', () => {
+  it('refers to no external resource', () => {
     for (const [name, file] of Object.entries(pages)) {
       const elements = elementsOf(readFileSync(file, 'utf8'));
       const policy = elements.find(
@@ -72,7 +72,7 @@ describe('as they are written', () => {
   });
 });
 
-describe.skipIf(chromium === undefined)('in a browser', () => {
+describe.skipIf(chromium === undefined)('pages in a browser', () => {
   let browser: Browser;
   beforeAll(async () => {
     browser = await openBrowser(chromium!);
@@ -83,14 +83,14 @@ describe.skipIf(chromium === undefined)('in a browser', () => {
     [390, false],
     [390, true],
     [1440, false],
-  ])('at %i pixels, dark: %s, every page shows all it has', async (width, dark) => {
+  ])('at %i pixels, dark: %s, hide no content', async (width, dark) => {
     for (const [name, file] of Object.entries(pages)) {
       await browser.open(file, { width, dark });
       expect(await browser.evaluate<string[]>(hiddenParts), name).toEqual([]);
     }
   });
 
-  it('shows and hides lines and bands of a comparison by the keyboard', async () => {
+  it('show and hide the lines and bands of a comparison by keyboard', async () => {
     await browser.open(pages['a comparison']!, { width: 1440 });
     const drawn = () =>
       browser.evaluate<string>(
@@ -106,7 +106,7 @@ describe.skipIf(chromium === undefined)('in a browser', () => {
     expect(new Set(pictures).size).toBe(4);
   });
 
-  it('moves along a chart by the keyboard', async () => {
+  it('move along a chart by keyboard', async () => {
     await browser.open(pages['a run of a linear policy']!, { width: 1440 });
     await browser.evaluate(`document.querySelector('#curve .chart').focus()`);
     for (let i = 0; i < 25; i++) await browser.press('ArrowRight');
@@ -117,7 +117,7 @@ describe.skipIf(chromium === undefined)('in a browser', () => {
     expect(await browser.evaluate(isOpen)).toBe(true);
   });
 
-  it('prints charts in light colours, within the paper', async () => {
+  it('print charts in light colours', async () => {
     await browser.open(pages.repeats!, { width: 1440, dark: true });
     const colours = `new Promise((resolve) => setTimeout(() => {
       const canvas = document.querySelector('.chart canvas');
@@ -132,7 +132,7 @@ describe.skipIf(chromium === undefined)('in a browser', () => {
     expect(await browser.evaluate(colours)).toBe('light accent');
   });
 
-  it('says of a training that it has fallen silent, and follows it until a reader says no', async () => {
+  it('warn if a training has gone silent, and can stop following it', async () => {
     await browser.open(pages['a training that goes on']!, { width: 1440 });
     // It was written long ago, by the clock of the test.
     expect(await browser.evaluate(`document.querySelector('#written').textContent`)).toMatch(
@@ -145,7 +145,7 @@ describe.skipIf(chromium === undefined)('in a browser', () => {
     expect(await browser.evaluate(`document.querySelector('#follow') === null`)).toBe(true);
   });
 
-  it('asks nothing of anyone', async () => {
+  it('load no other resources', async () => {
     for (const [name, file] of Object.entries(pages)) {
       await browser.open(file, { width: 1440 });
       const asked = `performance.getEntriesByType('resource').map(({ name }) => name).filter((name) => !name.startsWith('data:'))`;

@@ -18,7 +18,7 @@ const heatMapOf = (run: RunData) =>
   render(parameterHeatMap(run, taskLabels(run.config.environment.id, run.policy)));
 
 describe('the learning curve', () => {
-  it('marks every evaluation, says what it was and where it led', () => {
+  it('marks every evaluation, with a note and a link to its proposal', () => {
     const { at, links, notes, series } = curveOf(data);
     expect(series[0]!.values).toEqual(data.entries.map(({ score }) => score));
     expect(notes!.at(-1)).toMatch(/^Iteration 30: [\d.]+, 20 episodes from \d+ to \d+; best so far [\d.]+$/);
@@ -53,7 +53,7 @@ describe('the learning curve', () => {
     expect(series[0]!.values).toEqual(expect.arrayContaining([-9, 4999]));
   });
 
-  it('shows the standard error where episodes only succeed or fail', () => {
+  it('shows the standard error if episodes only succeed or fail', () => {
     const lake = runFixture({ task: frozenLake, iterations: 10 });
     expect(visibleText(markupOf(lake))).toContain('with the standard error of the mean');
     const returns = Array.from({ length: 20 }, (_, i) => i % 2);
@@ -64,7 +64,7 @@ describe('the learning curve', () => {
 });
 
 describe('the heat map', () => {
-  it('names the weights of a network by the units that they join', () => {
+  it('names the weights of a network by the units that they connect', () => {
     const policy: PolicyDescription = {
       kind: 'mlp',
       ...{ observations: 4, hidden: [1], activation: 'tanh', outputs: 2, discrete: true, firstAction: 0 },

@@ -22,17 +22,17 @@ const questions = (
     outcome: { kind: 'rejected', failure: { kind: 'no-feedback' } },
   }));
 
-describe('four accepted proposals and four questions that failed', () => {
+describe('four accepted proposals and four failed feedback questions', () => {
   const calls = [...fixture.calls, ...questions(fixture, 'feedback')];
   const logged = loggedProposals({ calls, entries: fixture.entries });
 
-  it('are four proposals, none lost', () => {
+  it('count as four proposals, none of them lost', () => {
     expect(logged).toHaveLength(8);
     expect(onlyProposals(logged)).toHaveLength(4);
     expect(onlyProposals(logged).filter(isRejected)).toEqual([]);
   });
 
-  it('are told so on the page', () => {
+  it('are reported as such on the page', () => {
     const text = visibleText(renderReport({ ...fixture, calls })).replaceAll('\u202f', '');
     expect(text).toContain('every proposal succeeded in the end');
     expect(text).not.toMatch(/proposals? lost/);
@@ -41,7 +41,7 @@ describe('four accepted proposals and four questions that failed', () => {
   });
 });
 
-it('a proposal that is lost is one, whatever else was asked', () => {
+it('a lost proposal counts once, whatever other calls were made', () => {
   const lost = fixture.calls.map((call) =>
     call.iteration === 2
       ? { ...call, outcome: { kind: 'rejected', failure: { kind: 'missing' } } as const }
@@ -56,7 +56,7 @@ it('a proposal that is lost is one, whatever else was asked', () => {
   ).toEqual([2]);
 });
 
-it('calls of earlier versions have the purpose that their attempt tells', () => {
+it('calls of earlier versions get their purpose from the attempt number', () => {
   expect(purposeOf({ attempt: 0 })).toBe('proposal');
   expect(purposeOf({ attempt: 2 })).toBe('correction');
   expect(purposeOf({ attempt: 2, purpose: 'critic' })).toBe('critic');
@@ -64,7 +64,7 @@ it('calls of earlier versions have the purpose that their attempt tells', () => 
   expect(stageOf({ attempt: 1, purpose: 'feedback' })).toBe('feedback');
 });
 
-it('a run writes the purpose of every call, and its figures count proposals', async () => {
+it('a run records the purpose of every call, and its figures count only proposals', async () => {
   const model = seededModel(0.4);
   const feedback = createScriptedModel(() => 'nothing to say of that');
   const { path } = await runExperimentFrom(

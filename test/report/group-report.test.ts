@@ -25,7 +25,7 @@ describe('renderGroupReport', () => {
     expect(links.filter((link) => !link.startsWith('#'))).toEqual(repeats.map(({ href }) => `./${href}`));
   });
 
-  it('sums the confirmed means up', () => {
+  it('summarises the confirmed means', () => {
     const means = repeats.map(
       ({ data }) => data.manifest.confirmations.find(({ stage }) => stage === 'final')!.mean,
     );
@@ -36,7 +36,7 @@ describe('renderGroupReport', () => {
     expect(text).toContain(`Interquartile mean ${fourDigits(interquartileMean(means))}`);
   });
 
-  it('gives ten repeats and more the interval that a comparison gives them', () => {
+  it('shows the bootstrap interval of a comparison for twelve repeats', () => {
     const many = Array.from({ length: 12 }, (_, i) => ({
       data: runFixture({ seed: i + 2, iterations: 3 }),
       href: `repeat-${i + 1}/report.html`,
@@ -72,7 +72,7 @@ describe('renderGroupReport', () => {
     expect(series).toHaveLength(repeats.length + 1);
   });
 
-  it('carries a repeat that reached its target on, and drops one that was cut short', () => {
+  it('extends a repeat that reached its target, and drops one that was interrupted', () => {
     const stopped = (reason: 'target' | 'interrupted'): RepeatData => {
       const { data, href } = repeats[0]!;
       return {
@@ -94,7 +94,7 @@ describe('renderGroupReport', () => {
     expect(counts([stopped('interrupted'), ...repeats.slice(1)])).toBe('4 runs');
   });
 
-  it('can link to nothing but a path below it', () => {
+  it('links only to relative paths, even for a hostile href', () => {
     const { data } = repeats[0]!;
     const hostile = renderGroupReport([{ data, href: 'javascript:alert(1)//"><script>' }]);
     const links = elementsOf(hostile).flatMap(({ name, attributes }) =>
@@ -103,7 +103,7 @@ describe('renderGroupReport', () => {
     expect(links).toContain('./javascript%3Aalert(1)//%22%3E%3Cscript%3E');
   });
 
-  it('shows one repeat, and none', () => {
+  it('handles a single repeat, and none', () => {
     expect(visibleText(renderGroupReport(repeats.slice(0, 1)))).toContain(
       'an interval needs two confirmed repeats',
     );

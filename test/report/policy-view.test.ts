@@ -9,7 +9,7 @@ import { elementsOf, visibleText } from './markup.js';
 const spec: ParameterSpec = { count: 0, kind: 'float', low: -10, high: 10, decimals: 1 };
 
 describe('a linear policy', () => {
-  it('stands as weights of observations for actions, the bias last', () => {
+  it('is shown as weights of observations for actions, with the bias last', () => {
     const policy: PolicyDescription = {
       kind: 'linear',
       bias: true,
@@ -25,7 +25,7 @@ describe('a linear policy', () => {
     expect(shown).toContain('input left none right position 1 2 3 velocity 4 5 6 bias 7 8 −9');
   });
 
-  it('stands as weights also where its parameters are coordinates of them', () => {
+  it('is shown as weights even if its parameters are coordinates in a subspace', () => {
     const policy: PolicyDescription = {
       kind: 'linear',
       bias: false,
@@ -40,7 +40,7 @@ describe('a linear policy', () => {
     expect(shown).toContain('These 2 weights are derived from 1 parameter');
   });
 
-  it('has plain indices where the task is not known', () => {
+  it('has plain indices if the task is unknown', () => {
     const policy: PolicyDescription = {
       kind: 'linear',
       bias: false,
@@ -55,7 +55,7 @@ describe('a linear policy', () => {
     expect(shown).toContain('action[0] observation[0] 1 observation[1] −2');
   });
 
-  it('does not trust names that belong to another shape', () => {
+  it('ignores names that do not fit its shape', () => {
     const policy: PolicyDescription = {
       kind: 'linear',
       bias: false,
@@ -80,13 +80,13 @@ describe('a network', () => {
   const values = [1, 2, 3, 4, 5, -6, 7, 8, 9, 1.5, 2.5, 3.5, 0.1, 0.2, 0.3];
   const labels = taskLabels('MountainCar-v0', policy);
 
-  it('stands as a matrix a layer, each with its biases last', () => {
+  it('is shown as one matrix per layer, with the biases last', () => {
     const shown = visibleText(render(policyView(values, policy, spec, labels, undefined)));
     expect(shown).toContain('Layer 1 (relu) input unit 0 unit 1 position 1 2 velocity 3 4 bias 5 −6');
     expect(shown).toContain('Layer 2 input left none right unit 0 7 8 9 unit 1 1.5 2.5 3.5 bias 0.1 0.2 0.3');
   });
 
-  it('stands the same on a terminal', () => {
+  it('is shown the same way in a terminal', () => {
     const lines = policyLines(policy, { ...spec, count: 15 }, values, labels, undefined)
       .join('\n')
       .split('\n');
@@ -97,7 +97,7 @@ describe('a network', () => {
     expect(cells.at(-1)).toEqual(['bias', '0.1', '0.2', '0.3']);
   });
 
-  it('stands as the weights that few parameters make, where it is projected', () => {
+  it('is shown as weights even if they are projected from fewer parameters', () => {
     const projection = { seed: 4, rank: 1, scale: 2, basis: values.map((value) => [value]) };
     const projected = { ...policy, projection };
     const shown = visibleText(render(policyView([5], projected, spec, labels, undefined)));
@@ -125,7 +125,7 @@ describe('a Q-table', () => {
     choices: [0, 1, 2, 3],
   };
 
-  it('of a lake is a map with arrows, holes and the goal', () => {
+  it('of FrozenLake is shown as a map with arrows, holes and the goal', () => {
     const grid = gridMap({ id: 'FrozenLake-v1', options: {} }, 16);
     const table = Array.from({ length: 16 }, (_, s) => s % 4);
     const shown = visibleText(
@@ -134,7 +134,7 @@ describe('a Q-table', () => {
     expect(shown).toContain('← start ↓ → ↑ ← hole → hole ← ↓ → hole hole ↓ → goal');
   });
 
-  it('of a map of one own is drawn on that map, and of an unknown one as a table', () => {
+  it('uses a custom map of the task, and none if the map is unknown or has another size', () => {
     expect(gridMap({ id: 'FrozenLake-v1', options: { desc: ['SF', 'HG'] } }, 4)).toEqual(['SF', 'HG']);
     expect(gridMap({ id: 'FrozenLake-v1', options: { desc: null, map_name: null } }, 64)).toBeUndefined();
     expect(gridMap({ id: 'FrozenLake-v1', options: { desc: ['SF', 'HG'] } }, 16)).toBeUndefined();
@@ -150,7 +150,7 @@ describe('a Q-table', () => {
     expect(titles).toEqual(['state 0: hit', 'state 1: stick', 'state 2: stick']);
   });
 
-  it('over two binned dimensions is a matrix of them', () => {
+  it('over two binned dimensions is shown as a matrix', () => {
     const policy: PolicyDescription = {
       kind: 'q-table',
       form: 'actions',
@@ -164,7 +164,7 @@ describe('a Q-table', () => {
     expect(shown).toContain('< −0.5 −0.5 … 0.5 ≥ 0.5 < 0 [-1] [0] [1] ≥ 0 [1] [0] [-1]');
   });
 
-  it('of many states is a table of twenty a row', () => {
+  it('of many states shows the action of each state', () => {
     const policy: PolicyDescription = { kind: 'q-table', form: 'actions', states: 45, actions: ['0', '1'] };
     const two: ParameterSpec = { ...choices, count: 45, high: 1, choices: [0, 1] };
     const page = render(

@@ -30,7 +30,7 @@ const entryOf = (
   ...more,
 });
 
-it('marks comments, strings, keywords and numbers, and escapes everything', () => {
+it('sourceView highlights comments, strings, keywords and numbers, and escapes HTML', () => {
   const source = `const a = "</code><b>" + 1.5e-3; // if <i>\n/* return\n2 */ x1 = a.return ?? .5`;
   const page = render(sourceView(source));
   expect(page).toContain('<span class="keyword">const</span> a = ');
@@ -41,7 +41,7 @@ it('marks comments, strings, keywords and numbers, and escapes everything', () =
   expect(page).toContain('<span class="number">.5</span>');
 });
 
-it('names as parent: the tuned, the revised, the configured, or the best one shown', () => {
+it('parentOf finds the tuned, the revised or the configured program, or the best one in the prompt', () => {
   const entries = [
     ...[entryOf(0, 1, 10), entryOf(1, 5, 11), entryOf(2, 9, 10), entryOf(3, 3, 12)],
     entryOf(3, 4, 13, { candidate: 7, revises: 0 }),
@@ -57,7 +57,7 @@ it('names as parent: the tuned, the revised, the configured, or the best one sho
   expect(parentOf(entryOf(4, 0, 14, { candidate: 1 }), { config: beam, entries })).toBe(entries[1]);
 });
 
-it('lists new bests with their ancestors; what a search found has no parent', () => {
+it('the lineage lists new bests with their parents, and none for programs found by a search', () => {
   const entries = [
     entryOf(0, 1, 10),
     entryOf(0, 2, 11),
@@ -91,13 +91,13 @@ it('lists new bests with their ancestors; what a search found has no parent', ()
   ]);
 });
 
-it('finds the words around a program', () => {
+it('withoutProgram keeps only the text around a program', () => {
   expect(withoutProgram('So.\n```js\nfunction act(o) {\n  return 1;\n}\n```\nDone.')).toBe('So.\n\nDone.');
   expect(withoutProgram('So.\n<<<<<<< SEARCH\na\n=======\nb\n>>>>>>> REPLACE\nDone.')).toBe('So.\n\nDone.');
   expect(withoutProgram('```\nparams[0]: 1\n```')).toBe('```\nparams[0]: 1\n```');
 });
 
-it('shows what a search over programs found, not the numbers of its answer', () => {
+it('a program found by a search is shown as source, not as the numbers of the reply', () => {
   const call: CallRecord = {
     ...{ iteration: 1, candidate: 0, attempt: 0, seed: 0, time: '2026-01-01T00:00:00.000Z', messages: [] },
     outcome: { kind: 'accepted', parameters: [12, 5], program: 'program 12' },

@@ -69,7 +69,7 @@ async function shown(more: Partial<Parameters<typeof showCommand>[0]> = {}): Pro
 
 const indented = (source: string, spaces: number) => source.replaceAll(/^/gm, ' '.repeat(spaces));
 
-it('ends with the source of the best program', () => {
+it('the result of a run includes the source of the best program', () => {
   const result = resultOf(summaryOf(path), dirname(path));
   const text = describeResult(result, { count: 1, kind: 'float', low: 0, high: 1, decimals: 1 });
   expect(text).toContain(`program, 7 lines, 1 constant\n${indented(second, 12)}\nusage`);
@@ -78,7 +78,7 @@ it('ends with the source of the best program', () => {
   expect(result.confirmed?.program).toBe(second);
 });
 
-it('shows the best program, and those of an iteration', async () => {
+it('show prints the best program, and with an iteration the programs of that iteration', async () => {
   const text = await shown();
   expect(text).toContain(`program, 7 lines, 1 constant\n${indented(second, 2)}`);
   expectNoNumbers(text);
@@ -94,7 +94,7 @@ it('shows the best program, and those of an iteration', async () => {
   for (const one of [warmup, last]) expectNoNumbers(one);
 });
 
-it('shows a program of many lines only to its 60th', async () => {
+it('a long program is cut after 60 lines', async () => {
   const result = resultOf(summaryOf(path), dirname(path));
   const program = Array.from({ length: 70 }, (_, i) => `line${i + 1}`).join('\n');
   const long = { ...result, best: { ...result.best!, program }, confirmed: null };
@@ -103,7 +103,7 @@ it('shows a program of many lines only to its 60th', async () => {
   expect(text).not.toContain('line61');
 });
 
-it('evaluates and says which program', async () => {
+it('evaluate reports which program it evaluated', async () => {
   const { context, printed } = recordingContext(dirname(path));
   await evaluateCommand({ run: path, runsDir: 'buffers', episodes: 2, json: true } as never, context);
   expect(JSON.parse(printed[0]!)).toMatchObject({ program: second, episodes: 2 });
@@ -117,7 +117,7 @@ function readPage(text: string): string {
   return read;
 }
 
-it('has a report with sources, changes, lineage and failures, but no map of parameters', async () => {
+it('the report has sources, changes, lineage and failures, but no parameter map', async () => {
   const { context } = recordingContext(dirname(path));
   await reportCommand({ run: path, runsDir: 'buffers', open: false, json: false } as never, context);
   const page = readFileSync(join(path, 'report.html'), 'utf8');
@@ -137,7 +137,7 @@ it('has a report with sources, changes, lineage and failures, but no map of para
 const pageText = ({ header, sections }: Page) =>
   readPage(render([header, sections.map(({ content }) => content)]));
 
-it('is viewed with sources, changes and errors, and never executed', async () => {
+it('the view shows sources, changes and errors, and refuses to execute programs', async () => {
   expect(pageText(await shownRunPage('r', path))).toContain('iteration 2: changes from iteration 1');
   const text = pageText(await iterationPage('r', path, 2));
   expect(text).toContain('iteration 2: changes from iteration 1');
@@ -152,7 +152,7 @@ it('is viewed with sources, changes and errors, and never executed', async () =>
   expect(page.sections.map(({ id }) => id)).not.toContain('parameters');
 });
 
-it('has the source, the structure and the constants in tables', async () => {
+it('tables contain the source, the structure and the constants of each program', async () => {
   const { context, printed } = recordingContext(dirname(path));
   const sql = 'SELECT parameters, program, structure FROM evaluations WHERE iteration = 2';
   await queryCommand({ sql, runs: [path], runsDir: 'buffers', csv: false, json: true } as never, context);

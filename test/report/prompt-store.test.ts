@@ -20,7 +20,7 @@ const message = fc.record({
 });
 
 describe('packPrompts', () => {
-  it('loses nothing', () => {
+  it('is lossless', () => {
     fc.assert(
       fc.property(fc.array(fc.array(message, { maxLength: 4 }), { maxLength: 6 }), (prompts) => {
         expect(unpack(packPrompts(prompts).packed)).toEqual(prompts);

@@ -18,7 +18,7 @@ describe('renderReport', () => {
     expect(renderReport(runFixture())).toBe(page);
   });
 
-  it('is well-formed, with unique ids and links that lead somewhere', () => {
+  it('gives well-formed HTML with unique ids and working links', () => {
     const elements = elementsOf(page);
     const ids = elements.flatMap(({ attributes }) => attributes.id ?? []);
     expect(new Set(ids).size).toBe(ids.length);
@@ -34,7 +34,7 @@ describe('renderReport', () => {
     }
   });
 
-  it('asks for nothing beyond itself, and admits its own script and style only', () => {
+  it('loads nothing external, and allows only its own script and style', () => {
     const elements = elementsOf(page);
     const policy = elements.find(({ attributes }) => attributes['http-equiv'] === 'Content-Security-Policy');
     const hash = (content: string) => `'sha256-${createHash('sha256').update(content).digest('base64')}'`;
@@ -51,7 +51,7 @@ describe('renderReport', () => {
     expect(style).not.toMatch(/url\(|@import/);
   });
 
-  it('leads with the confirmed mean and its interval, beside the observed maximum', () => {
+  it('shows the confirmed mean with its interval, and the best observed return', () => {
     const final = data.manifest.confirmations.find(({ stage }) => stage === 'final')!;
     expect(final.mean).toBeLessThan(data.manifest.best!.return);
     expect(text).toContain(
@@ -71,7 +71,7 @@ describe('renderReport', () => {
     expect(unconfirmed).toContain('interrupted by the user');
   });
 
-  it('shows every reply, stated reason and failure without its script', () => {
+  it('shows every reply and failure even without JavaScript', () => {
     const shown = visibleText(page);
     for (const call of data.calls) {
       if (call.completion !== undefined) expect(shown).toContain(collapse(call.completion.text));
@@ -108,7 +108,7 @@ describe('renderReport', () => {
     );
   });
 
-  it('explains a failure of a kind that only earlier versions have', () => {
+  it('explains a kind of failure that only earlier versions recorded', () => {
     const failure = { kind: 'ambiguous', readings: ['params[0]: 1', 'params[0]: 2'] } as const;
     const calls = [...data.calls].map((call, i) =>
       i > 0 ? call : { ...call, outcome: { kind: 'rejected' as const, failure } },
@@ -116,7 +116,7 @@ describe('renderReport', () => {
     expect(visibleText(renderReport({ ...data, calls }))).toContain('params[0]: 1; or params[0]: 2');
   });
 
-  it('adds usage up', () => {
+  it('shows the total usage', () => {
     const { usage } = data.manifest;
     const digits = text.replaceAll('\u202f', '');
     expect(digits).toContain(`prompt tokens ${usage.promptTokens} `);
@@ -137,7 +137,7 @@ describe('untrusted text', () => {
   const poisoned = poison(runFixture({ iterations: 12, failureRate: 0.5, reason: attack }), attack);
   const poisonedPage = renderReport(poisoned);
 
-  it('stays text in every place', () => {
+  it('is escaped everywhere', () => {
     const elements = elementsOf(poisonedPage);
     expect(elements.filter(({ name }) => name === 'img')).toEqual([]);
     const scripts = elements
@@ -149,7 +149,7 @@ describe('untrusted text', () => {
     }
   });
 
-  it('is shown as it was', () => {
+  it('is still displayed', () => {
     const shown = visibleText(poisonedPage);
     const expected = collapse(attack.replaceAll('\0', '\u{fffd}'));
     expect(shown.split(expected).length).toBeGreaterThan(20);
@@ -163,8 +163,8 @@ describe('untrusted text', () => {
   });
 });
 
-describe('unusual runs', () => {
-  it('shows a run that has done nothing yet', () => {
+describe('the report of an unusual run', () => {
+  it('says that nothing has been done yet', () => {
     const { confirmations: _, best: __, reason: ___, ...manifest } = data.manifest;
     const empty = renderReport({
       ...data,
@@ -185,7 +185,7 @@ describe('unusual runs', () => {
     expect(visibleText(empty)).toContain('The model was not called.');
   });
 
-  it('shows a run whose every call failed', () => {
+  it('counts and marks the lost proposals if every call failed', () => {
     const failing = runFixture({ iterations: 5, failureRate: 1, unconfirmed: true });
     const shown = renderReport(failing);
     elementsOf(shown);
@@ -193,13 +193,13 @@ describe('unusual runs', () => {
     expect(chartIn(shown).marks?.find(({ draw }) => draw === 'cross')?.marks).toHaveLength(5);
   });
 
-  it('shows calls that an interruption made twice under one proposal', () => {
+  it('groups calls repeated after an interruption under one proposal', () => {
     const repeated = renderReport({ ...data, calls: [...data.calls, data.calls.at(-1)!] });
     const ids = elementsOf(repeated).flatMap(({ attributes }) => attributes.id ?? []);
     expect(ids.filter((id) => id === 'iteration-100-0')).toHaveLength(1);
   });
 
-  it('shows several candidates an iteration', () => {
+  it('shows several candidates per iteration', () => {
     const pairs = data.entries.map((entry, i) =>
       entry.source === 'proposal'
         ? { ...entry, iteration: Math.ceil((i - 19) / 2), candidate: (i - 20) % 2 }
@@ -215,7 +215,7 @@ describe('unusual runs', () => {
     expect(chartIn(shown).notes?.join('\n')).toContain('Iteration 50, candidate 2: ');
   });
 
-  it('cuts a reply of megabytes', () => {
+  it('truncates a reply of several megabytes', () => {
     const [first, ...others] = data.calls;
     const completion = { ...first!.completion!, text: '<'.repeat(3_000_000) };
     const long = renderReport({ ...data, calls: [{ ...first!, completion }, ...others] });
@@ -223,7 +223,7 @@ describe('unusual runs', () => {
     expect(visibleText(long)).toContain('… and 2\u202f900\u202f000 more characters in calls.jsonl');
   });
 
-  it('shows a Q-table of a lake as a map', () => {
+  it('shows the Q-table of FrozenLake as a map', () => {
     const lake = renderReport(runFixture({ task: frozenLake, iterations: 20 }));
     elementsOf(lake);
     expect(visibleText(lake)).toMatch(/Action in each cell \(← left, ↓ down, → right, ↑ up\)/);
@@ -231,7 +231,7 @@ describe('unusual runs', () => {
 });
 
 describe('the size of a report', () => {
-  it('stays in single-digit megabytes with 400 iterations and prompts of 40 KB', () => {
+  it('stays below 2.5 million characters with 400 iterations and prompts of 40 KB', () => {
     const long = runFixture({ iterations: 400, historyCharacters: 40_000 });
     const prompts = long.calls
       .flatMap(({ messages }) => messages)
@@ -240,7 +240,7 @@ describe('the size of a report', () => {
     expect(renderReport(long).length).toBeLessThan(2_500_000);
   });
 
-  it('grows with the parameters, not with their product with the prompts', () => {
+  it('stays below 3.5 million characters with 500 parameters and long prompts', () => {
     const task = {
       ...cartPole,
       parameters: { count: 500, kind: 'float', low: -6, high: 6, decimals: 1 },

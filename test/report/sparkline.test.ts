@@ -2,12 +2,12 @@ import { describe, expect, it } from 'vitest';
 import { sparkline } from '../../src/report/run-text.js';
 
 describe('sparkline', () => {
-  it('draws lowest to highest', () => {
+  it('spans the lowest to the highest value', () => {
     expect(sparkline([0, 1, 2, 3, 4, 5, 6, 7])).toBe('▁▂▃▄▅▆▇█');
     expect(sparkline([-5, 5])).toBe('▁█');
   });
 
-  it('averages what does not fit', () => {
+  it('averages values that do not fit the width', () => {
     expect(sparkline([0, 2, 4, 6, 10, 14], 3)).toBe('▁▃█');
     expect(
       sparkline(
@@ -17,7 +17,7 @@ describe('sparkline', () => {
     ).toHaveLength(10);
   });
 
-  it('copes with nothing, one level, gaps and extremes', () => {
+  it('handles no values, a single level, gaps and extremes', () => {
     expect(sparkline([])).toBe('');
     expect(sparkline([3, 3])).toBe('▅▅');
     expect(sparkline([0, Number.NaN, 1])).toBe('▁ █');

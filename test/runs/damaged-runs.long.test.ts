@@ -41,7 +41,7 @@ const edit = (path: string, change: (text: string) => string) =>
 const show = { runsDir, top: 3, json: false };
 
 describe('returns that overflow', () => {
-  it.each([1e308, 1e151, -1e308])('end a run with the reason: rewards of %d', async (reward) => {
+  it.each([1e308, 1e151, -1e308])('end a run with a reason, for rewards of %d', async (reward) => {
     const folderOfReward = temporaryDirectory();
     const file = join(folderOfReward, 'reward.mjs');
     writeFileSync(file, `export default { create: () => () => ${reward} };`);
@@ -57,7 +57,7 @@ describe('returns that overflow', () => {
     expect(readRun(path).entries).toEqual([]);
   });
 
-  it('that an earlier version recorded as null are left out, and named', async () => {
+  it('recorded as null by an earlier version are left out and reported', async () => {
     const { at, context, cwd, noted, printed } = folder((path) => {
       edit(join(path, 'evaluations.jsonl'), (text) => {
         const lines = text.split('\n');
@@ -93,7 +93,7 @@ describe('returns that overflow', () => {
 
 describe('a damaged log', () => {
   it.each(['calls', 'evaluations', 'events', 'episodes'] as const)(
-    'of %s leaves the rest to be shown and reported, and is named with its line',
+    'of %s does not break show and report, which name the line if they read it',
     async (log) => {
       const { at, context, noted } = folder((path) =>
         edit(join(path, `${log}.jsonl`), (text) => {
@@ -119,7 +119,7 @@ describe('a damaged log', () => {
     ['has no text', (completion: object) => ({ ...completion, text: undefined })],
     ['is null', () => null],
     ['is a text', () => 'rubbish'],
-  ])('with a call whose completion %s is reported without it', async (_, change) => {
+  ])('with a call whose completion %s can still be reported, and its line is named', async (_, change) => {
     const { at, context } = folder((path) =>
       edit(join(path, 'calls.jsonl'), (text) => {
         const [first, ...rest] = text.split('\n');
@@ -132,7 +132,7 @@ describe('a damaged log', () => {
     expect(readFileSync(join(at('b'), 'report.html'), 'utf8')).toContain('calls.jsonl:1');
   });
 
-  it('does not show prompts that depend on a broken line', async () => {
+  it('can still be shown by iteration, but readRun refuses it', async () => {
     const { at, context, printed } = folder((path) =>
       edit(join(path, 'calls.jsonl'), (text) => {
         const lines = text.split('\n');
@@ -147,7 +147,7 @@ describe('a damaged log', () => {
   });
 });
 
-describe('a manifest that can not be read', () => {
+describe('a manifest that', () => {
   it.each([
     [
       'is a folder',
@@ -162,7 +162,7 @@ describe('a manifest that can not be read', () => {
       'has a text for a number',
       (file: string) => edit(file, (text) => JSON.stringify({ ...(JSON.parse(text) as object), seed: 'x' })),
     ],
-  ])('%s: the folder is listed all the same', async (_, damage) => {
+  ])('%s does not stop list or compare, and is reported', async (_, damage) => {
     const { context, noted, printed } = folder((path) => damage(join(path, 'manifest.json')));
     expect(await listCommand({ runsDir, json: false }, context)).toBe(0);
     expect(printed.at(-1)).toMatch(/^1 +a /m);
@@ -175,7 +175,7 @@ describe('a manifest that can not be read', () => {
   });
 });
 
-it('a repeat that is damaged is left out of the page of all, by name', async () => {
+it('the report of repeats names a damaged repeat', async () => {
   const cwd = temporaryDirectory();
   const group = join(cwd, 'group');
   for (const name of ['repeat-1', 'repeat-2']) cpSync(whole, join(group, name), { recursive: true });

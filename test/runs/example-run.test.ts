@@ -7,8 +7,8 @@ import { readWholeRun } from '../../src/runs/open-run.js';
 
 const path = resolve(import.meta.dirname, '../../buffers/example-cartpole');
 
-describe('the example run that comes with the repository', () => {
-  it('is what this version would record: the same returns for the same seeds', async () => {
+describe('the example run in the repository', () => {
+  it('has the same returns that this version gives for its seeds', async () => {
     const { config, family, manifest, recorded } = await readWholeRun(path);
     expect(manifest.status).toBe('completed');
     const environment = await makeEnvironment(manifest.environment, config.environment.options);

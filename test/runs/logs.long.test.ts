@@ -25,7 +25,7 @@ async function syntheticRun(size = long) {
 }
 
 describe('the logs of a long run', () => {
-  it('take less than 20 kB an iteration with 400 evaluations in the prompt', async () => {
+  it('take less than 8 kB per iteration with 400 evaluations in the prompt', async () => {
     const path = await syntheticRun();
     const bytes = ['calls', 'evaluations', 'episodes', 'events'].map(
       (name) => statSync(join(path, `${name}.jsonl`)).size,
@@ -36,7 +36,7 @@ describe('the logs of a long run', () => {
     expect(prompts.reduce((sum, size) => sum + size) / long.iterations).toBeGreaterThan(25_000);
   });
 
-  it('hold every prompt to the last character, and the new evaluations as they stand', async () => {
+  it('reproduce every prompt in full, and contain new evaluations verbatim', async () => {
     const path = await syntheticRun();
     const asked = openLogs(path).calls;
     let calls = 0;
@@ -55,7 +55,7 @@ describe('the logs of a long run', () => {
     expect(written).toContain(last);
   });
 
-  it('can be read on from a whole prompt behind a damaged line', async () => {
+  it('can be read from a whole prompt onwards, but not from a line that refers to a lost one', async () => {
     const path = await syntheticRun();
     const whole = readRun(path).calls;
     const lines = readRunFile(path, 'calls').trimEnd().split('\n');
@@ -68,7 +68,7 @@ describe('the logs of a long run', () => {
   });
 });
 
-describe('a run of an earlier version, whose calls hold whole prompts', () => {
+describe('a run of an earlier version, whose calls contain whole prompts', () => {
   const scripted = { ...quick, model: { provider: 'ollama', name: 'scripted' }, candidates: 2 } as const;
 
   /** Rewrites the calls as versions before wrote them. */
@@ -101,7 +101,7 @@ describe('a run of an earlier version, whose calls hold whole prompts', () => {
     expect(readRunFile(path, 'calls').length - file.length).toBeLessThan(file.length);
   });
 
-  it('is replayed', async () => {
+  it('can be replayed', async () => {
     const { path } = await runExperimentFrom(scripted, { model: seededModel() });
     asBefore(path);
     const replayed = await runExperimentFrom({ ...scripted, model: { provider: 'replayed', run: path } });
@@ -109,8 +109,8 @@ describe('a run of an earlier version, whose calls hold whole prompts', () => {
   });
 });
 
-describe('what reading holds in memory', () => {
-  it('is one line at a time: a recording reads its calls anew, and knows their prompts by their hashes', async () => {
+describe('reading a run', () => {
+  it('iterates over the calls of a recording again each time, and keeps no array of them', async () => {
     const path = await syntheticRun({ iterations: 30, candidates: 2, history: 20 });
     const { cassette } = openRecording(
       { provider: 'replayed', run: path, onChange: 'fail' },
@@ -120,7 +120,7 @@ describe('what reading holds in memory', () => {
     expect([...cassette.calls].map(({ id }) => id)).toEqual([...cassette.calls].map(({ id }) => id));
   });
 
-  it('leaves out what was appended after the logs were opened', async () => {
+  it('ignores lines appended after the logs were opened', async () => {
     const path = await syntheticRun({ iterations: 30, candidates: 2, history: 20 });
     const logs = openLogs(path);
     const [first] = readRunFile(path, 'calls').split('\n');
@@ -131,7 +131,7 @@ describe('what reading holds in memory', () => {
 });
 
 describe('the report of a long run', () => {
-  it('is small, shows notable calls in full, and says how to see the others', async () => {
+  it('stays small, shows the first and last proposals, and says how to see the others', async () => {
     const size = { iterations: 1500, candidates: 4, history: 400 };
     const path = await syntheticRun(size);
     const page = readFileSync(await writeReport(path), 'utf8');

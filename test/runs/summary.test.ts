@@ -8,7 +8,7 @@ import { writeRun } from '../support/written-runs.js';
 
 const place = temporaryDirectory();
 
-it('tells what a run reached, and a crash from a run that goes on', () => {
+it('summaryOf reports what a run reached, and whether it is running or crashed', () => {
   const path = writeRun(join(place, 'a'), { seed: 1, confirmed: 30, tokens: 9, status: 'running' });
   expect(summaryOf(path)).toMatchObject({ path, status: 'crashed', ended: 'crashed', tokens: 9 });
   const release = lockRun(join(path, 'run.lock'));
@@ -21,7 +21,7 @@ it('tells what a run reached, and a crash from a run that goes on', () => {
   expect(resultOf(facts, place)).toMatchObject({ run: 'b', status: 'completed', reason: target, best: null });
 });
 
-it('gives repeats the interval that a comparison gives them', () => {
+it('summarizeRepeats gives the same interval as a comparison', () => {
   const means = [1, 2, 2, 3, 9, 4, 5, 1, 7, 6, 5, 11];
   const results = means.map((confirmed, i) =>
     resultOf(summaryOf(writeRun(join(place, `r-${i}`), { seed: i, confirmed })), place),

@@ -18,14 +18,14 @@ const config = { ...quick, model: { provider: 'random' } } as const;
 const filesOf = (path: string) => readdirSync(path).toSorted();
 
 describe('a directory for a new run', () => {
-  it('is refused with anything in it', () => {
+  it('is refused unless it is empty', () => {
     const path = temporaryDirectory();
     requireEmpty(path);
     writeFileSync(join(path, 'config.yaml'), 'environment: CartPole-v1\n');
     expect(() => requireEmpty(path)).toThrow('this directory is not empty');
   });
 
-  it('may hold what a killed start left, while nobody holds its lock', async () => {
+  it('may contain the leftovers of a killed start, unless another process holds its lock', async () => {
     const path = join(temporaryDirectory(), 'run');
     mkdirSync(path);
     writeFileSync(join(path, 'config.yaml'), 'half');
@@ -39,7 +39,7 @@ describe('a directory for a new run', () => {
     expect(filesOf(path).filter((name) => name.endsWith('.new') || name.includes('lock'))).toEqual([]);
   });
 
-  it('may hold what a start left that was killed before it had the lock', async () => {
+  it('may contain the leftovers of a start that was killed before it had the lock', async () => {
     const path = join(temporaryDirectory(), 'run');
     mkdirSync(path);
     // No process has so high a number.
@@ -49,7 +49,7 @@ describe('a directory for a new run', () => {
     expect(filesOf(path).filter((name) => name.includes('lock'))).toEqual([]);
   });
 
-  it('is empty again after a start that failed', async () => {
+  it('is cleaned up after a failed start', async () => {
     const { path: other } = await runExperimentFrom({ ...config, iterations: 1 });
     const path = join(temporaryDirectory(), 'run');
     // In the way of the manifest.
@@ -66,7 +66,7 @@ describe('a directory for a new run', () => {
     expect(filesOf(path)).toEqual(['manifest.json.new']);
   });
 
-  it('of repeats is made in one step as well', () => {
+  it('of repeats contains its config and its group file, and cannot be created twice', () => {
     const path = join(temporaryDirectory(), 'repeats');
     createGroupDirectory(path, 'environment: CartPole-v1\n', { version: 1 });
     expect(filesOf(path)).toEqual(['config.yaml', 'group.json']);
@@ -74,7 +74,7 @@ describe('a directory for a new run', () => {
   });
 });
 
-describe('a run whose logs lack lines is not cut to what is left', () => {
+describe('resume refuses a run', () => {
   const damaged = async (damage: (path: string) => void) => {
     const whole = await runExperimentFrom(config);
     const path = join(temporaryDirectory(), 'run');
@@ -83,16 +83,19 @@ describe('a run whose logs lack lines is not cut to what is left', () => {
     return path;
   };
 
-  it.each(['events', 'episodes', 'calls'] as const)('no %s', async (file) => {
-    const path = await damaged((run) => rmSync(join(run, `${file}.jsonl`)));
-    const evaluations = readRunFile(path, 'evaluations');
-    const from = evaluations.split('\n').slice(0, 3).join('\n').length + 1;
-    await expect(resumeExperiment(path)).rejects.toThrow(
-      `${join(path, 'evaluations.jsonl')}:4: this file has evaluations of 6 iterations (from byte ${from} on)`,
-    );
-    expect(readRunFile(path, 'evaluations')).toBe(evaluations);
-    expect(existsSync(join(path, 'run.lock'))).toBe(false);
-  });
+  it.each(['events', 'episodes', 'calls'] as const)(
+    'whose %s are missing, and truncates nothing',
+    async (file) => {
+      const path = await damaged((run) => rmSync(join(run, `${file}.jsonl`)));
+      const evaluations = readRunFile(path, 'evaluations');
+      const from = evaluations.split('\n').slice(0, 3).join('\n').length + 1;
+      await expect(resumeExperiment(path)).rejects.toThrow(
+        `${join(path, 'evaluations.jsonl')}:4: this file has evaluations of 6 iterations (from byte ${from} on)`,
+      );
+      expect(readRunFile(path, 'evaluations')).toBe(evaluations);
+      expect(existsSync(join(path, 'run.lock'))).toBe(false);
+    },
+  );
 
   it.each([
     ['evaluations', '{}', 'this line lacks the number iteration'],
@@ -102,7 +105,7 @@ describe('a run whose logs lack lines is not cut to what is left', () => {
     ['events', '[]', 'this line lacks the string kind'],
     ['episodes', '\ud800', 'this line is not valid JSON'],
     ['events', Buffer.from([0x22, 0xff, 0x22]), 'this line is not valid UTF-8'],
-  ] as const)('a line of %s that is %s', async (file, line, message) => {
+  ] as const)('whose %s contain the line %s', async (file, line, message) => {
     let bytes = 0;
     const path = await damaged((run) => {
       bytes = Buffer.byteLength(readRunFile(run, file));

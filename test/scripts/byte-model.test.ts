@@ -6,7 +6,7 @@ import { packageRoot } from '../../src/base/package.js';
 import { openTokenizer } from '../../src/models/local/tokens/tokenizer.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
 
-it('writes the model of bytes that comes with the package', () => {
+it('writeByteModel reproduces the packaged byte model', () => {
   const [own, packaged] = [temporaryDirectory(), join(packageRoot(), 'models', 'tiny-bytes')];
   writeByteModel(own);
   expect(readdirSync(packaged).toSorted()).toEqual(readdirSync(own).toSorted());
@@ -14,7 +14,7 @@ it('writes the model of bytes that comes with the package', () => {
     expect(readFileSync(join(packaged, name), 'utf8')).toBe(readFileSync(join(own, name), 'utf8'));
 });
 
-it('reads any text byte by byte, and goes on after an answer as its template does', () => {
+it('the byte model encodes text byte by byte, and the next turn as its chat template does', () => {
   const directory = temporaryDirectory();
   writeByteModel(directory);
   const tokenizer = openTokenizer(directory);

@@ -23,14 +23,14 @@ describe('the report of the comparisons', () => {
   const text = comparisonReport(rows);
   const lineOf = (start: string) => text.split('\n').find((line) => line.startsWith(`| ${start}`))!;
 
-  it('tells what hurts, what helps, and what does neither', () => {
+  it('shows which arms hurt, help or make no difference', () => {
     expect(lineOf('critic |')).toMatch(/\*\*−0\.\d\d\*\*/);
     expect(lineOf('portfolio, bandit |')).toMatch(/\*\*\+0\.\d\d\*\*/);
     expect(lineOf('novelty, jitter |')).toMatch(/^\| novelty, jitter \| [+−]?0\.00 \[−/);
     expect(lineOf('novelty, asked again |')).toContain('| – |');
   });
 
-  it('takes controls of as many evaluations, and shows played models alone', () => {
+  it('compares baselines with the same number of evaluations, and shows only models that were played', () => {
     expect(text).toContain('### Compared with each baseline: scripted, 60 evaluations');
     expect(
       text.match(/\| portfolio, bandit \| – \| – \| – \| – \| 0\.00 \[0\.00, 0\.00\] \|/),
@@ -38,7 +38,7 @@ describe('the report of the comparisons', () => {
     expect(text).not.toContain('embedded');
   });
 
-  it('tells each task by itself, and which cells lack some', () => {
+  it('shows each task separately, and which cells lack tasks', () => {
     const some = [...rows, ...seeds.map((seed) => row('scripted', 'plain', 'CartPole', seed, 300))];
     const lines = comparisonReport(some).split('\n');
     expect(lines).toContain('| arm | CartPole | Nim |');
@@ -47,7 +47,7 @@ describe('the report of the comparisons', () => {
     expect(critics.at(-1)).toMatch(/^\| critic \| – \| \*\*−0\.\d\d\*\* \[−0\.\d\d, −0\.\d\d\] \|$/);
   });
 
-  it('says which runs ended before their budget', () => {
+  it('says how many runs ended before their budget was used up', () => {
     expect(text).not.toContain('fewer');
     const [first, ...others] = rows;
     const counted = [{ ...first!, evaluations: 59 }, ...others.map((own) => ({ ...own, evaluations: 60 }))];
@@ -63,7 +63,7 @@ describe('the plan of the comparisons', () => {
   const proposers = Object.entries(proposersOf('model.gguf'));
 
   it.each(proposers)(
-    '%s: each arm and control of a task has the same number of evaluations',
+    'gives each arm and baseline the same number of evaluations on every task: %s',
     (_name, proposer) => {
       const { critic, evaluations, iterations, model, overrides } = proposer;
       for (const task of Object.values(tasks)) {

@@ -4,7 +4,7 @@ import { reachedBy, taskOf } from '../../scripts/controls/play.js';
 import { meanRanks } from '../../scripts/controls/ranks.js';
 import { createMix, createRandomSearch } from '../../src/search/local-search.js';
 
-it('ranks the highest first, equals alike', () => {
+it('meanRanks ranks the highest value first, and ties alike', () => {
   expect(meanRanks([[5, 3, 4]])).toEqual([1, 3, 2]);
   expect(
     meanRanks([
@@ -29,7 +29,7 @@ describe('the table of families', () => {
     ...[run(2, 'random', 0, 0, 1), run(2, 'mix', 1, 2, 2, 2)],
   ];
 
-  it('normalises by the median random policy and the best that any control reached', () => {
+  it('normalises by the median random policy and the best return of any baseline', () => {
     const { reached, tasks, wins } = figuresOf(rows, 'swing', ['random', 'mix', 'gp', 'cma']);
     expect(tasks).toBe(2);
     expect(reached.get('random')).toEqual([1 / 16, 1 / 16, 3 / 8]);
@@ -46,7 +46,7 @@ describe('the table of families', () => {
   });
 });
 
-it('a control is played the same twice, and mix beyond random search', async () => {
+it('a baseline gives the same result twice, and mix beats random search on a synthetic task', async () => {
   const task = taskOf({
     environment: { id: 'synthetic:network', options: { seed: 3, parameters: 6 } },
     evaluation: { episodes: 1, maxSteps: 10 },

@@ -34,13 +34,13 @@ const rows: readonly Row[] = seeds.flatMap((seed) => [
 const names = Object.keys(declared);
 
 describe('the statistics of the protocol', () => {
-  it('normalises between random search and the best known, cut above only', () => {
+  it('normalise between random search and the best known return, clipped only above', () => {
     expect([100, 500, 600, 0].map((value) => normalised(value, constants.CartPole))).toEqual([
       0, 1, 1, -0.25,
     ]);
   });
 
-  it('takes the mean over tasks of paired differences', () => {
+  it('average paired differences over tasks', () => {
     const pairs = pairsOf(rows, constants, { arm: 'model', control: 'random', budget: 2 }, names);
     const found = differenceOf(pairs)!;
     expect(found).toMatchObject({ tasks: 2, pairs: 40, wins: 1 });
@@ -54,7 +54,7 @@ describe('the statistics of the protocol', () => {
     expect(differenceOf(new Map())).toBeUndefined();
   });
 
-  it('resamples seeds within tasks, so that a difference between tasks is no spread', () => {
+  it('resample seeds within tasks, so differences between tasks do not widen the interval', () => {
     expect(
       bootstrapWithin([
         [1, 1, 1],
@@ -67,7 +67,7 @@ describe('the statistics of the protocol', () => {
     expect(high - low).toBeLessThan(1.05);
   });
 
-  it('tests signs over tasks exactly', () => {
+  it('use an exact sign-flip test over tasks', () => {
     expect(signFlip([1, 1, 1, 1, 1])).toBe(2 / 32);
     expect(signFlip([1, -1])).toBe(1);
     expect(signFlip([0.1, 0.2, 0.3, -0.6])).toBe(1);
@@ -75,14 +75,14 @@ describe('the statistics of the protocol', () => {
     expect(() => signFlip(Array(21).fill(1))).toThrow(RangeError);
   });
 
-  it('shows the lowest tenth of the runs', () => {
+  it('include the lowest tenth of the runs', () => {
     const { lowest, means, runs } = reachedOf(rows, constants.CartPole, 'CartPole', 'model')!;
     expect(runs).toBe(20);
     expect(means[2]).toBeCloseTo(0.75, 10);
     expect(lowest[2]).toBeCloseTo(0.7, 10);
   });
 
-  it('are written as tables', () => {
+  it('are reported as tables', () => {
     const text = embeddedReport(rows, constants);
     expect(text).toContain('| random search, 100 | 2 | 40 | +0.375 [+0.3');
     expect(text).toContain('Intervals above 0: 3 of 6');
@@ -92,7 +92,7 @@ describe('the statistics of the protocol', () => {
     expect(text).toContain('| `model` | embedded model | 2 × 20 |');
   });
 
-  it('draws each interval where it belongs', () => {
+  it('are drawn with a positive difference to the right of zero', () => {
     const picture = embeddedPicture(rows, constants);
     const [circle] = picture.match(/<circle r="3.5" cx="[\d.]+"/g)!;
     const zero = /class="zero" x1="([\d.]+)"/.exec(picture)![1];
@@ -102,13 +102,13 @@ describe('the statistics of the protocol', () => {
 });
 
 describe('the plan', () => {
-  it('declares 13 tasks and 18 transformed ones', () => {
+  it('declares 13 tasks and 18 transformed variants', () => {
     expect(names).toHaveLength(13);
     expect(Object.keys(variants)).toHaveLength(18);
     expect(Object.values(variants).every(({ of }) => names.includes(of!))).toBe(true);
   });
 
-  it.each(Object.keys(tasks))('%s is a config that every arm can play', (name) => {
+  it.each(Object.keys(tasks))('gives %s the same budget in every arm without a model', (name) => {
     const task = tasks[name]!;
     for (const { model, overrides } of Object.values(arms)) {
       if (model) continue;
@@ -122,7 +122,7 @@ describe('the plan', () => {
   });
 });
 
-describe('falsehoods', () => {
+describe('falsified histories', () => {
   const entries = [3, 1, 2, 5].map((score, iteration) => ({
     ...{ iteration, group: 0, candidate: 0, source: 'proposal' as const, parameters: [iteration] },
     ...{ score, returns: [score], lengths: [1] },
@@ -130,19 +130,19 @@ describe('falsehoods', () => {
   const told = (falsehood: Parameters<typeof falsify>[1], shown = entries) =>
     falsify(shown, falsehood, 7).map(({ score }) => score);
 
-  it('replace the scores, and nothing else', () => {
+  it('replace the scores, but not the parameters', () => {
     expect(told('negated')).toEqual([-3, -1, -2, -5]);
     expect(new Set(told('constant')).size).toBe(1);
     expect(told('permuted').toSorted()).toEqual([1, 2, 3, 5]);
     expect(falsify(entries, 'random', 7).map(({ parameters }) => parameters)).toEqual([[0], [1], [2], [3]]);
   });
 
-  it('stay what they were when an evaluation is added', () => {
+  it('do not change when an evaluation is added', () => {
     expect(told('random').slice(0, 3)).toEqual(told('random', entries.slice(0, 3)));
     expect(new Set(told('random')).size).toBe(4);
   });
 
-  it('are what a model is shown, while the run keeps the truth', async () => {
+  it('are shown to the model, while the run keeps the true scores', async () => {
     const { config } = loadConfig({
       file: 'cartpole-numeric',
       overrides: [
@@ -167,7 +167,7 @@ describe('falsehoods', () => {
   });
 });
 
-it('mixed observations are turned: as long, in other directions, the same actions', async () => {
+it('mixedObservations rotates observations, and keeps their length and the rewards', async () => {
   const [plain, mixed] = [
     await makeEnvironment('CartPole-v1'),
     mixedObservations(await makeEnvironment('CartPole-v1')),

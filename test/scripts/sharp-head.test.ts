@@ -73,7 +73,7 @@ describe('a sharp head', () => {
     sharp = await sharpHead(model, dataset, { examples: 16, steps: 60 });
   });
 
-  it('takes tokens of another kind than is due more seldom', async () => {
+  it('gives less probability to tokens of the wrong kind', async () => {
     const tokenizer = openTokenizer(model, {});
     const end = endOfAnswer(model, readDecoderConfig(model), tokenizer);
     const hidden = await hiddenStates(
@@ -89,7 +89,7 @@ describe('a sharp head', () => {
     expect(astray(hidden, sharp, kinds)).toBeLessThan(0.5 * before);
   });
 
-  it('leaves tokens of one kind as they are beside each other', () => {
+  it('shifts all tokens of one kind by the same vector', () => {
     const head = tensor(model, 'model.embed_tokens.weight');
     const width = shape.hidden;
     const added = (token: number, i: number) => sharp[token * width + i]! - head[token * width + i]!;
@@ -102,7 +102,7 @@ describe('a sharp head', () => {
     expect(first.size).toBe(kinds.count);
   });
 
-  it('knows values, whole numbers, each key and the end', () => {
+  it('distinguishes values, whole numbers, each key and the end token', () => {
     const {
       model: { vocab },
     } = JSON.parse(readFileSync(join(model, 'tokenizer.json'), 'utf8')) as {
@@ -115,7 +115,7 @@ describe('a sharp head', () => {
     expect(new Set(apart.map(kindOf)).size).toBe(apart.length);
   });
 
-  it('is stored beside the embedding', () => {
+  it('is stored separately from the embedding', () => {
     const to = join(temporaryDirectory(), 'model');
     storeModel(model, to, { head: sharp });
     checkModel(to);

@@ -127,8 +127,8 @@ function npm(...args: readonly string[]) {
 
 const isLinux64 = process.platform === 'linux' && process.arch === 'x64';
 
-describe('npm install policyloop, where only the registry answers', () => {
-  it('installs it with its runtime', async () => {
+describe('npm install policyloop, with only the registry reachable', () => {
+  it('installs the package with its runtime', async () => {
     const { cwd, status, output } = await npm('install', 'policyloop');
     expect(output).not.toContain('error');
     expect(status).toBe(0);
@@ -137,26 +137,29 @@ describe('npm install policyloop, where only the registry answers', () => {
     expect(again.output).toContain(join('onnxruntime-node', 'package.json'));
   });
 
-  it('installs it globally', async () => {
+  it('installs the package globally', async () => {
     const { cwd, status } = await npm('install', '--global', '--prefix', '.', 'policyloop');
     expect(status).toBe(0);
     const installed = join(cwd, 'lib/node_modules/policyloop/node_modules/onnxruntime-node');
     if (process.platform !== 'win32') expect(existsSync(installed)).toBe(true);
   });
 
-  it.runIf(isLinux64)('fails without our script, and drops an optional runtime without a word', async () => {
-    const failed = await npm('install', 'without-preinstall');
-    expect(failed.output).toContain('no route to https://api.nuget.org');
-    expect(failed.status).not.toBe(0);
-    const dropped = await npm('install', 'optional-only');
-    expect(dropped.status).toBe(0);
-    expect(existsSync(join(dropped.cwd, 'node_modules/onnxruntime-node'))).toBe(false);
-  });
+  it.runIf(isLinux64)(
+    'fails without the preinstall script, and drops a runtime that is only optional',
+    async () => {
+      const failed = await npm('install', 'without-preinstall');
+      expect(failed.output).toContain('no route to https://api.nuget.org');
+      expect(failed.status).not.toBe(0);
+      const dropped = await npm('install', 'optional-only');
+      expect(dropped.status).toBe(0);
+      expect(existsSync(join(dropped.cwd, 'node_modules/onnxruntime-node'))).toBe(false);
+    },
+  );
 });
 
 describe('scripts/spare-cuda.mjs', () => {
   it.runIf(isLinux64)(
-    'leaves libraries that are there, and lets those that it stands for be fetched',
+    'keeps existing libraries, and does not prevent a later download of the missing ones',
     async () => {
       const { cwd } = await npm('install', '--ignore-scripts', 'policyloop');
       const libraries = join(cwd, 'node_modules/onnxruntime-node/bin/napi-v6/linux/x64');
@@ -175,7 +178,7 @@ describe('scripts/spare-cuda.mjs', () => {
     },
   );
 
-  it('fails no installation that lacks the runtime', () => {
+  it('succeeds if the runtime is not installed', () => {
     const script = join(temporaryDirectory(), 'spare-cuda.mjs');
     writeFileSync(script, readFileSync(join(root, 'scripts/spare-cuda.mjs')));
     expect(spawnSync(process.execPath, [script]).status).toBe(0);
@@ -183,7 +186,7 @@ describe('scripts/spare-cuda.mjs', () => {
 });
 
 describe('requireRuntime', () => {
-  it('says what to do where the runtime was left out', () => {
+  it('says what to do if the runtime is not installed', () => {
     expect(() => requireRuntime()).not.toThrow();
     const missing = () => {
       throw new Error('Cannot find module');

@@ -29,7 +29,7 @@ const values = (directory: string) =>
   ]);
 
 describe('the stored model', () => {
-  it('is float32 where that fits, with what makes up a model and no more', () => {
+  it('is float32 if that fits, and contains no training record', () => {
     const [from, to] = [source(), join(temporaryDirectory(), 'new')];
     const stored = storeModel(from, to);
     expect(stored.dtype).toBe('float32');
@@ -39,7 +39,7 @@ describe('the stored model', () => {
     checkModel(to);
   });
 
-  it('is float16 where float32 is too large, and nothing where that is, too', () => {
+  it('is float16 if float32 is too large, and is refused if float16 is too large as well', () => {
     const [from, to] = [source(), temporaryDirectory()];
     const large = storeModel(from, join(to, 'large'));
     const { dtype, bytes } = storeModel(from, join(to, 'small'), { most: large.bytes - 1 });
@@ -54,7 +54,7 @@ describe('the stored model', () => {
     expect(() => storeModel(from, join(to, 'none'), { most: 1000 })).toThrow(/more than fit/);
   });
 
-  it('replaces a model beside its recipe and card, and nothing else', () => {
+  it('replaces a model next to its recipe and card, but is refused next to other files', () => {
     const [from, to] = [source(), temporaryDirectory()];
     mkdirSync(join(to, 'recipe'));
     writeFileSync(join(to, 'README.md'), 'card');
@@ -68,7 +68,7 @@ describe('the stored model', () => {
 });
 
 describe('the recipe', () => {
-  it('has a card with a place for its settings and figures', () => {
+  it('fills its settings into the model card, which has a block for figures', () => {
     const card = join(temporaryDirectory(), 'README.md');
     writeFileSync(card, readFileSync(modelCard));
     fillRecipe(card);
@@ -80,7 +80,7 @@ describe('the recipe', () => {
     expect(text).toMatch(/<!-- figures -->[\s\S]*<!-- \/figures -->/);
   });
 
-  it('has a smaller version, whose steps are open before they are made, and complete after', async () => {
+  it('has a smaller version, whose steps are incomplete until they are run', async () => {
     const plan = smokePlan(temporaryDirectory());
     const [first, second] = plan.rounds;
     const full = fullPlan('model').rounds;
@@ -99,7 +99,7 @@ describe('the recipe', () => {
     expect(() => other!.isComplete()).toThrow(/not the initial model of the recipe/);
   });
 
-  it("lets each round begin with what the one before has made, where that round's files say", () => {
+  it('starts the second round from the model that the first round trained', () => {
     const [first, second] = fullPlan('model').rounds;
     expect(loadTrainConfig(second!.train).model).toBe(trainedModel(first!.places.trained));
     const proposers = loadCollection(second!.collection.file).proposers.map(({ layer }) => layer.model);
@@ -112,7 +112,7 @@ describe('the recipe', () => {
 });
 
 describe('blocks of the model card', () => {
-  it('are replaced between their marks, and nothing else is', () => {
+  it('are replaced between their markers, and nothing else changes', () => {
     const card = 'a\n<!-- figures -->\nold\n<!-- /figures -->\nb <!-- recipe --><!-- /recipe -->\n';
     expect(withBlock(card, 'figures', 'new\n')).toBe(card.replace('old', 'new'));
     expect(withBlock(withBlock(card, 'figures', 'x'), 'figures', 'old')).toBe(card);

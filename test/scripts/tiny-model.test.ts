@@ -35,7 +35,7 @@ describe('the tiny model', () => {
     expect(texts('tried 40 stale 3\nrecent\nbest\nnext')).toHaveLength(10);
   });
 
-  it('reads back any other text, and is not shown the system message', () => {
+  it('round-trips any other text, and does not see the system message', () => {
     const text = 'Grüße, params[64]: 1.25\t{"a": -7}';
     expect(tokenizer.decode(tokenizer.encodeText(text))).toBe(text);
     expect(
@@ -48,7 +48,7 @@ describe('the tiny model', () => {
     expect(tokenizer.largestId).toBeLessThan(750);
   });
 
-  it('begins with numbers and keys beside their neighbours, in rows of one length', () => {
+  it('starts with embeddings of equal norm that are similar for neighbouring numbers and for like keys', () => {
     const { hidden } = readDecoderConfig(directory);
     const tensor = requireTensor(openWeights(directory), 'model.embed_tokens.weight');
     const values = toFloat32(readTensorBytes(tensor), tensor.dtype);
@@ -71,7 +71,7 @@ describe('the tiny model', () => {
     for (const [j, x] of small.entries()) expect(x).toBeCloseTo(large[j]!, 6);
   });
 
-  it('takes other shapes, and is the same for the same seed', () => {
+  it('supports other shapes, and is the same for the same seed', () => {
     const write = (seed: number) => {
       const other = temporaryDirectory();
       writeTinyModel(other, { ...tinyShape, layers: 2, hidden: 64, heads: 2, intermediate: 96 }, seed);

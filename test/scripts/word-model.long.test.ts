@@ -9,7 +9,7 @@ import { temporaryDirectory } from '../support/temporary-directory.js';
 
 const packaged = join(packageRoot(), 'models', 'tiny-words');
 
-it('writes the model of words that comes with the package', () => {
+it('writeWordModel reproduces the packaged word model', () => {
   const own = temporaryDirectory();
   writeWordModel(own);
   expect(readdirSync(packaged).toSorted()).toEqual(readdirSync(own).toSorted());
@@ -17,7 +17,7 @@ it('writes the model of words that comes with the package', () => {
     expect(readFileSync(join(packaged, name), 'utf8')).toBe(readFileSync(join(own, name), 'utf8'));
 });
 
-it('knows the words of games that it was not made of, and reads any other text', async () => {
+it('the word model has a token for each word of unseen games, and round-trips any other text', async () => {
   const tokenizer = openTokenizer(packaged);
   const world = await makeEnvironment('text:cooking', { fold: 'test', rooms: 12, ingredients: 5 });
   const texts = Array.from({ length: 40 }, (_, seed) => [
@@ -32,7 +32,7 @@ it('knows the words of games that it was not made of, and reads any other text',
   expect(tokenizer.decode(tokenizer.encodeText(other))).toBe(other);
 });
 
-it('goes on after an answer as its template does', () => {
+it('the word model encodes the next turn as its chat template does', () => {
   const tokenizer = openTokenizer(packaged);
   const user = (content: string) => ({ role: 'user', content }) as const;
   const answer = { role: 'assistant', content: 'open oven' } as const;

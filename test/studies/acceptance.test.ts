@@ -34,13 +34,13 @@ function findings(seed: number, states: number) {
   return findingsOf({ environment, family, maxSteps: 200 }, { ...defaults, search: 150, random: 50 }, seed);
 }
 
-it('reckons what is left to be found, as a share of the way from the median to the best', () => {
+it('gainOf gives left and begun as shares of the range from the median to the best return', () => {
   expect(gainOf({ median: 0, random: 6, search: 10, warmup: 5 })).toEqual({ left: 0.4, begun: 0.5 });
   expect(gainOf({ median: -20, random: -15, search: -10, warmup: -12 })).toEqual({ left: 0.2, begun: 0.8 });
   expect(gainOf({ median: 3, random: 3, search: 3, warmup: 3 })).toBeUndefined();
 });
 
-it('draws a task anew until search pays on it, the same one whenever it is asked for', () => {
+it('a task is redrawn until search pays off on it, and the draw is reproducible', () => {
   const collection = collectionOf(choices());
   const configs = Array.from({ length: 8 }, (_, i) => configOfRun(collection, drawRun(collection, i)));
   const seeds = configs.map(({ environment }) => Number(environment.options.seed));
@@ -59,7 +59,7 @@ it('draws a task anew until search pays on it, the same one whenever it is asked
   expect(drawsOf(collection)).toMatchObject({ accepted: 8 });
 });
 
-it('counts what it rejects, and rejects what random policies solve', () => {
+it('drawsOf counts rejected tasks, and counts nothing without an accept rule', () => {
   const strict = collectionOf(choices('{ search: 150, random: 50, gain: 0.55, larger: 0 }'));
   for (let i = 0; i < 4; i++) configOfRun(strict, drawRun(strict, i));
   expect(drawsOf(strict).rejected).toBeGreaterThan(0);
@@ -68,7 +68,7 @@ it('counts what it rejects, and rejects what random policies solve', () => {
   expect(drawsOf(plain)).toEqual({ accepted: 0, rejected: 0 });
 });
 
-it('says so where no draw is ever good enough', () => {
+it('an error reports that search did not pay off on any of 1000 drawn tasks', () => {
   const hopeless = collectionOf(
     '  - { environment: { id: synthetic:choices, options: { states: 2, actions: 2 } }, accept: { gain: 1, larger: 0, search: 10, random: 20 } }',
   );
@@ -78,7 +78,7 @@ it('says so where no draw is ever good enough', () => {
 });
 
 it.each(['FrozenLake-v1', '"synthetic:balance?seed=3"', '{ id: synthetic:balance, options: { seed: 3 } }'])(
-  'is refused for %s, which is not drawn',
+  'accept is refused for %s, which is a fixed task',
   (environment) => {
     const fixed = collectionOf(`  - { environment: ${environment}, accept: {} }`);
     expect(() => checkCollection(fixed)).toThrow(UserError);

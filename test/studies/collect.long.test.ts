@@ -20,7 +20,7 @@ async function refusal(work: () => unknown): Promise<string> {
   throw new Error('was accepted');
 }
 
-describe('what a collection plays', () => {
+describe('the runs of a collection', () => {
   const plan = (file: string, runs: number) => {
     const collection = loadCollection(file, [`runs=${runs}`]);
     return Array.from({ length: runs }, (_, index) => {
@@ -29,7 +29,7 @@ describe('what a collection plays', () => {
     });
   };
 
-  it('follows from its seed, and with more runs begins with the same', () => {
+  it('depend on its seed, and a longer plan starts with the same runs', () => {
     const file = write('planned');
     const runs = plan(file, 40);
     expect(plan(file, 12)).toEqual(runs.slice(0, 12));
@@ -41,7 +41,7 @@ describe('what a collection plays', () => {
     expect(new Set([...runs, ...other].map(({ config }) => config.seed)).size).toBe(80);
   });
 
-  it('draws by weight, and numbers from both ends of their ranges', () => {
+  it('are drawn by weight, with numbers from the whole of their ranges', () => {
     const runs = plan(write('planned'), 600);
     const share = (provider: string) =>
       runs.filter(({ config }) => config.model.provider === provider).length / runs.length;
@@ -63,7 +63,7 @@ describe('what a collection plays', () => {
     expect(Math.max(...sigmas)).toBeLessThan(2.5);
   });
 
-  it('lays the task over the experiment and the proposer over both', () => {
+  it('take settings from the experiment, overridden by the task and then by the proposer', () => {
     const runs = plan(write('planned'), 30);
     const climbing = runs.find(({ config }) => config.model.provider === 'hill-climb')!.config;
     expect(climbing.memory).toMatchObject({ best: 3, recent: 2 });
@@ -74,7 +74,7 @@ describe('what a collection plays', () => {
     expect(runs[0]!.draw.name).toMatch(/^00000-(cartpole-v1|swing)$/);
   });
 
-  it('a model of another kind replaces, a long form is laid over a short one', () => {
+  it('replace a model of another provider, and merge the long form of a setting into the short one', () => {
     const file = write('planned', (same) =>
       same
         .replace('  iterations: 4\n', '  iterations: 4\n  model: { provider: hill-climb, sigma: 2 }\n')
@@ -90,7 +90,7 @@ describe('what a collection plays', () => {
     });
   });
 
-  it('synthetic environments are others in each run unless their seed is said', () => {
+  it('vary the seed of a synthetic environment unless the task sets it or vary says otherwise', () => {
     const tasks = [
       '{ environment: "synthetic:survival" }',
       '{ environment: { id: "synthetic:survival", options: { seed: 7 } } }',
@@ -114,7 +114,7 @@ describe('what a collection plays', () => {
     expect(forced).toEqual(varied);
   });
 
-  it('any number of runs is the beginning of any larger number', () => {
+  it('do not change when the number of runs grows', () => {
     const collection = loadCollection(write('planned'));
     fc.assert(
       fc.property(fc.nat(100_000), fc.nat(2 ** 40), (index, seed) => {
@@ -130,7 +130,7 @@ describe('what a collection plays', () => {
   });
 });
 
-describe('what is wrong with a collection is said with its place', () => {
+describe('an error in a collection names the key at fault', () => {
   it.each([
     ['an unknown key', 'runs: 6', 'runs: 6\nrun: 5', [/yaml:4:1: run: unknown key/, /did you mean `runs`/]],
     ['a weight', 'weight: 2', 'weight: -2', [/yaml:14:15: tasks\.0\.weight/, /got: -2/]],
@@ -170,7 +170,7 @@ describe('what is wrong with a collection is said with its place', () => {
     expect(existsSync(at('wrong'))).toBe(false);
   });
 
-  it('an override is named where it is the cause', async () => {
+  it('an override that causes the error is named', async () => {
     const file = write('wrong');
     expect(await refusal(() => collect(file, { overrides: ['tasks.1.policy.low=x'] }))).toMatch(
       /^override tasks\.1\.policy\.low=x: tasks\.1\.policy\.low: must be a number/,
@@ -182,7 +182,7 @@ describe('what is wrong with a collection is said with its place', () => {
 });
 
 describe('finetune collect', { timeout: 300_000 }, () => {
-  it('plays ordinary runs; beside each other the same as one after the other, and as on its own', async () => {
+  it('gives the same runs in sequence, in parallel and on their own', async () => {
     const serial = await collect(write('serial'));
     expect(serial).toMatchObject({
       code: 0,
@@ -226,7 +226,7 @@ describe('finetune collect', { timeout: 300_000 }, () => {
   });
 
   it.each([1, 2])(
-    '%i at once: ends with the iterations being played at a stop request, and goes on',
+    'with --jobs %i, stops on request after the current iterations, and resumes later',
     async (jobs) => {
       const finish = new AbortController();
       const { context, printed } = recordingContext(place, {
@@ -252,7 +252,7 @@ describe('finetune collect', { timeout: 300_000 }, () => {
     },
   );
 
-  it('a run that fails is told of, and the others are played', async () => {
+  it('reports a failed run, and plays the others', async () => {
     const file = write('failing', (same) =>
       same.replace(
         '- { weight: 1, model: { provider: cma-es }',

@@ -7,7 +7,7 @@ import { isComplete } from '../../src/studies/plan.js';
 import { built } from '../support/built.js';
 import { at, collect, contents, place, write } from './collecting.js';
 
-it('a killed collection goes on to the same bytes', async () => {
+it('a killed collection resumes and gives the same runs as an uninterrupted one', async () => {
   const long = (same: string) =>
     same
       .replace('iterations: 4', 'iterations: 300')

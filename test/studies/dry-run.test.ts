@@ -36,7 +36,7 @@ async function dryRun(cwd: string, more: object, dry = true) {
 const evaluations = (messages: readonly ChatMessage[]) =>
   messages.at(-1)!.content.match(/^params.*; f\(params\)/gm)?.length ?? 0;
 
-it('shows the first prompt of a run, after its warm-up', async () => {
+it('a dry run with the warm-up as its history shows the first prompt of a run', async () => {
   const cwd = workplace();
   const model = seededModel();
   await runExperimentFrom(config, { model });
@@ -46,7 +46,7 @@ it('shows the first prompt of a run, after its warm-up', async () => {
   expect(existsSync(join(cwd, 'buffers'))).toBe(false);
 });
 
-it('shows a prompt late in a run: what the warm-up lacks are evaluations of iterations', async () => {
+it('a dry run with a longer history shows a later prompt, with evaluations from iterations', async () => {
   const { iteration, messages } = await dryRun(workplace(), { history: 6 });
   expect(iteration).toBe(4);
   expect(messages.at(-1)!.content).toContain('This is iteration 4 of 6.');
@@ -56,7 +56,7 @@ it('shows a prompt late in a run: what the warm-up lacks are evaluations of iter
   expect(evaluations(none)).toBe(0);
 });
 
-it('shows the prompt that follows the history of a run', async () => {
+it('a dry run with --history-from shows the prompt that follows an existing run', async () => {
   const cwd = workplace();
   const model = seededModel();
   const path = join(cwd, 'buffers', 'one');
@@ -71,7 +71,7 @@ it('shows the prompt that follows the history of a run', async () => {
   );
 });
 
-it('refuses what shows no history', async () => {
+it('a history is refused if it does not fit, does not exist or lacks --dry-run', async () => {
   const cwd = workplace();
   await runExperimentFrom(
     { ...config, environment: 'MountainCar-v0' },

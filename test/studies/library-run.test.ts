@@ -36,7 +36,7 @@ const guessing: UserEnvironment = {
 const context = () => recordingContext(root);
 const named = (run: string) => ({ run, runsDir: root, quiet: true, json: true });
 
-describe('a run by a model of one’s own', async () => {
+describe('a run with a custom model', async () => {
   const directory = join(root, 'own-model');
   const kinds: string[] = [];
   const config = { ...quick, environment: 'CartPole-v1' };
@@ -46,7 +46,7 @@ describe('a run by a model of one’s own', async () => {
     onEvent: ({ kind }) => kinds.push(kind),
   });
 
-  it('ends as completed and says what it reached', () => {
+  it('completes, and reports its confirmed return', () => {
     expect(outcome).toMatchObject({ directory, status: 'completed', iterations: 2 });
     expect(outcome.confirmed?.mean).toBeGreaterThan(0);
     expect(kinds[0]).toBe('run-started');
@@ -55,7 +55,7 @@ describe('a run by a model of one’s own', async () => {
     expect(readFileSync(join(directory, 'config.yaml'), 'utf8')).toContain('provider: custom');
   });
 
-  it('is read by list, show, evaluate and report', async () => {
+  it('works with list, show, evaluate and report', async () => {
     const { context: outside, printed } = context();
     await listCommand({ runsDir: root, json: false }, outside);
     expect(printed.at(-1)).toMatch(/own-model.*mine\/constant/s);
@@ -65,7 +65,7 @@ describe('a run by a model of one’s own', async () => {
     expect(await reportCommand({ ...named('own-model'), open: false }, outside)).toBe(0);
   });
 
-  it('is refused by resume on the command line, which tells how it goes on', async () => {
+  it('is refused by the resume command, which explains how to resume it', async () => {
     const before = readFileSync(join(directory, 'evaluations.jsonl'), 'utf8');
     const args = { ...named('own-model'), overrides: ['iterations=3'] };
     await expect(resumeCommand(args, context().context)).rejects.toThrow(
@@ -74,26 +74,26 @@ describe('a run by a model of one’s own', async () => {
     expect(readFileSync(join(directory, 'evaluations.jsonl'), 'utf8')).toBe(before);
   });
 
-  it('goes on with the same object, and does nothing once it is complete', async () => {
+  it('resumes with an equal model object, and does nothing once it is complete', async () => {
     const longer = await run({ ...config, iterations: 3 }, { model: model(10), directory });
     expect(longer).toMatchObject({ status: 'completed', iterations: 3 });
     const again = await run({ ...config, iterations: 3 }, { model: model(10), directory });
     expect(again).toEqual(longer);
   });
 
-  it('does not go on as another task', async () => {
+  it('does not resume with a different task', async () => {
     const other = { ...config, environment: 'Acrobot-v1', iterations: 9 };
     await expect(run(other, { model: model(10), directory })).rejects.toThrow("environment.id: can't change");
   });
 });
 
-describe('a run in an environment of one’s own', async () => {
+describe('a run in a custom environment', async () => {
   const outcome = await run(
     { ...quick, model: { provider: 'random' } },
     { environment: guessing, directory: join(root, 'own-environment') },
   );
 
-  it('is read by list, show and report from the spaces that it recorded', async () => {
+  it('works with list, show and report, which use its recorded spaces', async () => {
     expect(outcome).toMatchObject({ status: 'completed', iterations: 2 });
     const { context: outside, printed } = context();
     await listCommand({ runsDir: root, json: false }, outside);
@@ -102,7 +102,7 @@ describe('a run in an environment of one’s own', async () => {
     expect(await reportCommand({ ...named('own-environment'), open: false }, outside)).toBe(0);
   });
 
-  it('is refused by evaluate and resume on the command line', async () => {
+  it('is refused by the evaluate and resume commands', async () => {
     const message = 'was an object in the program';
     const evaluation = evaluateCommand({ ...named('own-environment'), episodes: 4 }, context().context);
     await expect(evaluation).rejects.toThrow(message);
@@ -113,7 +113,7 @@ describe('a run in an environment of one’s own', async () => {
     await expect(resumption).rejects.toThrow(message);
   });
 
-  it('goes on with the same object', async () => {
+  it('resumes with the same environment object', async () => {
     const longer = await run(
       { ...quick, model: { provider: 'random' }, iterations: 3 },
       { environment: guessing, directory: join(root, 'own-environment') },
@@ -122,7 +122,7 @@ describe('a run in an environment of one’s own', async () => {
   });
 });
 
-it('asks a model that gives several completions once for all candidates', async () => {
+it('a model that gives several completions is called once for all candidates', async () => {
   const asked: number[] = [];
   const several: UserModel = {
     id: 'mine/several',
@@ -139,7 +139,7 @@ it('asks a model that gives several completions once for all candidates', async 
   expect(asked).toEqual([3]);
 });
 
-it('plays a config file, in a new directory named after it', async () => {
+it('run plays a config file in a new directory named after the file', async () => {
   const file = join(root, 'pole.yaml');
   writeFileSync(file, JSON.stringify({ ...quick, environment: 'CartPole-v1' }));
   const { directory, status } = await run(file, { model: model(10), runsDir: join(root, 'runs') });
@@ -147,7 +147,7 @@ it('plays a config file, in a new directory named after it', async () => {
   expect(directory).toMatch(/runs\/pole-\d{8}-\d{6}$/);
 });
 
-it('fails, but does not crash, when a model throws or answers nonsense', async () => {
+it('a run fails but does not crash when the model throws', async () => {
   const silent = { id: 'mute', generate: () => Promise.reject(new Error('no GPU')) };
   const outcome = await run(
     { ...quick, environment: 'CartPole-v1', iterations: 9 },
@@ -159,7 +159,7 @@ it('fails, but does not crash, when a model throws or answers nonsense', async (
   });
 });
 
-it('writes nothing where something is wrong', async () => {
+it('run writes nothing if the config, the model or the environment is invalid', async () => {
   const runsDir = join(root, 'nothing');
   const config = { ...quick, environment: 'CartPole-v1' };
   await expect(

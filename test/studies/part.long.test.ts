@@ -40,7 +40,7 @@ async function sweep(out: string, part: string | undefined, ...overrides: readon
 
 const runs = ['sigma-0.3/seed-1', 'sigma-2/seed-1', 'sigma-0.3/seed-2', 'sigma-2/seed-2'];
 
-it('gives together what the whole gives, and takes over what a process of another machine held', async () => {
+it('two parts give the same runs as the whole plan, and take over a lock from a dead machine', async () => {
   await sweep('parts', '1/2');
   expect(runs.map((run) => existsSync(at('parts', run, 'manifest.json')))).toEqual([
     false,
@@ -61,7 +61,7 @@ it('gives together what the whole gives, and takes over what a process of anothe
     );
 });
 
-it('shares limits', async () => {
+it('parts share their limits', async () => {
   const values = Array.from({ length: 10 }, (_, i) => `params[${i}]: 0.5`).join(', ');
   const server = await startFakeOpenAI({ reply: () => values });
   const more = [
@@ -79,7 +79,7 @@ it('shares limits', async () => {
   await server.close();
 });
 
-it('keeps one rate in all parts', async () => {
+it('parts share one rate limit', async () => {
   const values = Array.from({ length: 10 }, (_, i) => `params[${i}]: 0.5`).join(', ');
   const server = await startFakeOpenAI({ reply: () => values });
   const name = 'rate';
@@ -97,7 +97,7 @@ it('keeps one rate in all parts', async () => {
   await server.close();
 });
 
-it('counts what all parts use, and a part that begins anew only what its runs have used', async () => {
+it('a budget counts the usage of all parts, and a restarted part counts only what its logs contain', async () => {
   const calls = (count: number) => ({ ...nothing, calls: count });
   const [a, b] = [0, 1].map((index) => new PartBudget(at('budget'), { index, of: 2 }, calls(index), () => 0));
   await a!.exclusively(() => {
@@ -113,7 +113,7 @@ it('counts what all parts use, and a part that begins anew only what its runs ha
   expect(again.all).toMatchObject({ spent: calls(5), reserved: calls(0) });
 });
 
-it('takes over a lease whose holder is gone, by the clock of the file system, and keeps a young one', async () => {
+it('a lease that is a minute old is taken over', async () => {
   const path = at('lease');
   writeFileSync(path, 'another 1 0');
   const old = (Date.now() - 60_000) / 1000;
@@ -122,7 +122,7 @@ it('takes over a lease whose holder is gone, by the clock of the file system, an
   expect(existsSync(path)).toBe(false);
 });
 
-it('is written as a share', () => {
+it('--part accepts INDEX/PARTS, and refuses invalid values', () => {
   expect(partOf('3/4')).toEqual({ index: 3, of: 4 });
   for (const text of ['4/4', '1', '-1/2', '1/99999'])
     expect(() => partOf(text)).toThrow(/--part: must be INDEX\/PARTS/);

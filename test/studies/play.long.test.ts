@@ -58,8 +58,8 @@ async function goOn(path: string, jobs: number, overrides: readonly string[] = [
 
 const evaluations = (group: string) => names.map((name) => readRunFile(at(group, name), 'evaluations'));
 
-describe('--jobs', { timeout: 120_000 }, () => {
-  it('plays repeats in threads to the same bytes, and labels what machines get', async () => {
+describe('a plan played with --jobs', { timeout: 120_000 }, () => {
+  it('gives the same evaluations in several threads, and labels each JSON event with its run', async () => {
     const serial = await repeats('serial', 1);
     const parallel = await repeats('parallel', 3);
     expect([serial.code, parallel.code]).toEqual([0, 0]);
@@ -73,7 +73,7 @@ describe('--jobs', { timeout: 120_000 }, () => {
     expect(other).toMatchObject({ status: 'completed', best: one!.best, summary: one!.summary });
   });
 
-  it('ends all runs with their iterations at a stop request, and goes on to the same bytes', async () => {
+  it('stops on request after the current iterations, and resumes to the same evaluations', async () => {
     const [finish, never] = [new AbortController(), new AbortController().signal];
     const print = (line: string) => {
       if (line.includes('"iteration-finished"')) finish.abort();
@@ -93,7 +93,7 @@ describe('--jobs', { timeout: 120_000 }, () => {
     expect(evaluations('stopped')).toEqual(evaluations('whole'));
   });
 
-  it('tidies up after a process that was killed when a run of it was complete', async () => {
+  it('removes stale locks and drafts of its complete runs when it resumes', async () => {
     await repeats('tidied', 1);
     const path = at('tidied', 'repeat-2');
     const before = readdirSync(path).toSorted();
@@ -111,14 +111,14 @@ describe('--jobs', { timeout: 120_000 }, () => {
     expect(readManifest(path).status).toBe('completed');
   });
 
-  it('is a count', async () => {
+  it('refuses a number of jobs below 1', async () => {
     await expect(repeats('none', 0)).rejects.toThrow(/--jobs: must be a whole number/);
     expect(existsSync(at('none'))).toBe(false);
   });
 });
 
 describe('limits.total', { timeout: 60_000 }, () => {
-  it.each([1, 3])('holds for all runs together, %i at once, also when they go on', async (jobs) => {
+  it.each([1, 3])('applies to all runs together with %i jobs, also after resuming', async (jobs) => {
     const group = `limited-${jobs}`;
     const { code, lines } = await repeats(group, jobs, [
       `model={provider: openai, name: scripted, baseUrl: "${server.url}"}`,
@@ -140,8 +140,8 @@ describe('limits.total', { timeout: 60_000 }, () => {
   });
 });
 
-describe('what goes wrong', { timeout: 60_000 }, () => {
-  it('with one run is told of, and the others are played', async () => {
+describe('resuming a plan', { timeout: 60_000 }, () => {
+  it('reports a run that another process holds, and plays the others', async () => {
     await repeats('held', 1, ['iterations=2']);
     const release = lockRun(at('held', 'repeat-2', 'run.lock'));
     const { code, noted, result } = await goOn('held', 1, ['iterations=4']);
@@ -154,14 +154,14 @@ describe('what goes wrong', { timeout: 60_000 }, () => {
     ]);
   });
 
-  it('where a manifest is damaged: the others are played', async () => {
+  it('plays the other runs if a manifest is damaged', async () => {
     await repeats('damaged', 1, ['iterations=2']);
     writeFileSync(at('damaged', 'repeat-1', 'manifest.json'), '{');
     await expect(goOn('damaged', 1, ['iterations=4'])).rejects.toThrow(/manifest\.json: .*not valid JSON/);
     expect(readManifest(at('damaged', 'repeat-3')).iterations.done).toBe(4);
   });
 
-  it('where another process plays the same plan: it is refused', async () => {
+  it('is refused while another process plays the same plan', async () => {
     await repeats('locked', 1, ['iterations=2']);
     const record = readFileSync(at('locked', 'group.json'), 'utf8');
     const release = lockRun(at('locked', 'run.lock'));

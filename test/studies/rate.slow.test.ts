@@ -6,7 +6,7 @@ import { execute as sweepCommand } from '../../src/commands/sweep.js';
 import { recordingContext, temporaryDirectory } from '../support/experiments.js';
 import { startFakeOpenAI } from '../support/fake-openai.js';
 
-it('is kept by all jobs together', { timeout: 120_000 }, async () => {
+it('requestsPerMinute applies to all jobs together', { timeout: 120_000 }, async () => {
   const place = temporaryDirectory();
   const times: number[] = [];
   const values = Array.from({ length: 10 }, (_, i) => `params[${i}]: 0.5`).join(', ');

@@ -17,7 +17,7 @@ it.each<[string, ConfigInput['model']]>([
     'a portfolio',
     { provider: 'portfolio', members: [{ provider: 'local', device: 'cpu' }, { provider: 'random' }] },
   ],
-])('keeps what was filled in when it began: %s', async (_, model) => {
+])('a reopened run keeps the defaults that were filled in at its start: %s', async (_, model) => {
   const stop = new AbortController();
   const input: ConfigInput = { ...quick, model };
   const { path } = await runExperimentFrom(input, {

@@ -46,7 +46,7 @@ const edit = (file: string, from: string, to: string) =>
   writeFileSync(at(file), readFileSync(at(file), 'utf8').replace(from, to));
 
 describe('an edited config.yaml', () => {
-  it('is refused by key, with what it was', async () => {
+  it('is refused, with the old value of each edited key', async () => {
     await run('r');
     edit('r/config.yaml', 'maxSteps: 30', 'maxSteps: 40');
     edit('r/config.yaml', 'CartPole-v1', 'Acrobot-v1');
@@ -63,7 +63,7 @@ describe('an edited config.yaml', () => {
     expect(readRun(at('r')).entries).toHaveLength(6);
   });
 
-  it('of repeats is refused before one that had not begun is played of another task', async () => {
+  it('is refused for repeats before a missing repeat starts', async () => {
     await run('g', ['repeats=2']);
     rmSync(at('g', 'repeat-2'), { recursive: true });
     edit('g/config.yaml', 'maxSteps: 30', 'maxSteps: 40');
@@ -73,7 +73,7 @@ describe('an edited config.yaml', () => {
     expect(await resume('g')).toMatchObject({ code: 0 });
   });
 
-  it('of a run of an older version is refused too', async () => {
+  it('is also refused for a run of an older version', async () => {
     await run('r');
     const { settings, ...older } = readManifest(at('r'));
     expect(settings).toMatchObject({ 'environment.id': 'CartPole-v1', 'evaluation.maxSteps': 30 });
@@ -92,7 +92,7 @@ describe('a run that was killed while its report was written', () => {
     expect(existsSync(at(`${report}.new`))).toBe(false);
   };
 
-  it('is finished by resume, which refuses it then', async () => {
+  it('is finished by resume, which then refuses it as complete', async () => {
     await run('r');
     renameSync(at('r/report.html'), at('r/report.html.new'));
     writeFileSync(at('r/manifest.json.new'), '{');
@@ -105,7 +105,7 @@ describe('a run that was killed while its report was written', () => {
     await expect(resume('r')).rejects.toThrow('this run is complete');
   });
 
-  it('among repeats, too, whose lock is of a process that is gone', async () => {
+  it('is also finished as one of several repeats that have a stale lock', async () => {
     await run('g', ['repeats=2']);
     rmSync(at('g/repeat-1/report.html'));
     rmSync(at('g/report.html'));
@@ -115,7 +115,7 @@ describe('a run that was killed while its report was written', () => {
     expect(existsSync(at('g/run.lock'))).toBe(false);
   });
 
-  it('loses the drafts of its other files when it goes on', async () => {
+  it('deletes the drafts of its other files when it resumes', async () => {
     await run('r');
     for (const draft of ['config.yaml.new', 'manifest.json.new']) writeFileSync(at('r', draft), '{');
     expect(await resume('r', ['iterations=3'])).toMatchObject({ code: 0 });
@@ -139,7 +139,7 @@ describe('a model that never answers', { timeout: 60_000 }, () => {
     return server;
   };
 
-  it.each([1, 2])('fails a run of %i iterations, and its resumption', async (iterations) => {
+  it.each([1, 2])('makes a run of %i iterations fail, and fail again when resumed', async (iterations) => {
     const { url } = await failing('status');
     const given = [model(url, ', maxRetries: 0'), `iterations=${iterations}`, 'corrections=0'];
     const { code, text } = await run('r', given);
@@ -149,7 +149,7 @@ describe('a model that never answers', { timeout: 60_000 }, () => {
     expect((await resume('r')).code).toBe(1);
   });
 
-  it('fails one that limits.minutes ends', async () => {
+  it('makes a run fail that reaches limits.minutes', async () => {
     const { url } = await failing('silent');
     const { code, text } = await run('r', [model(url), 'limits.minutes=0.005'], {
       milliseconds: () => performance.now(),
@@ -158,7 +158,7 @@ describe('a model that never answers', { timeout: 60_000 }, () => {
     expect(text).toContain('no answer before limits.minutes was reached');
   });
 
-  it('fails further iterations of one that was answered', async () => {
+  it('makes a resumed run fail even if its earlier iterations were answered', async () => {
     const good = await startFakeOpenAI({ reply: ({ seed = 0 }) => goodText(seed) });
     servers.push(good);
     expect((await run('r', [model(good.url, ', maxRetries: 0')])).code).toBe(0);
@@ -167,7 +167,7 @@ describe('a model that never answers', { timeout: 60_000 }, () => {
     expect(resumed.code).toBe(1);
   });
 
-  it('ends a run at once where nothing is listening, which goes on when something does', async () => {
+  it('ends a run at once if nothing is listening, and the run resumes once a server is up', async () => {
     const gone = await startFakeOpenAI({ reply: () => '' });
     await gone.close();
     const { code, text } = await run('r', [model(gone.url)]);
@@ -180,7 +180,7 @@ describe('a model that never answers', { timeout: 60_000 }, () => {
     expect(readManifest(at('r'))).toMatchObject({ iterations: { done: 2 }, usage: { errors: 1 } });
   });
 
-  it('is what check tells of first', async () => {
+  it('is the first finding of check', async () => {
     const gone = await startFakeOpenAI({ reply: () => '' });
     await gone.close();
     const { context } = recordingContext(cwd);
@@ -193,7 +193,7 @@ describe('a model that never answers', { timeout: 60_000 }, () => {
   });
 });
 
-describe('a secret that stands in a reply', () => {
+describe('a secret that occurs in a reply', () => {
   const vector = '2.5, -1.5, 0.5, 1.0, 2.0, 3.0, 4.0, -5.0, 5.5, -2.0';
   const answer = vector
     .split(', ')

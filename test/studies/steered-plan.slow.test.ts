@@ -49,7 +49,7 @@ async function asked(command: (context: ReturnType<typeof recordingContext>['con
 const atOnce = (out: string) =>
   runsBelow(join(place, out)).filter((run) => existsSync(join(run, 'run.lock'))).length;
 
-it('plays more runs at once, then fewer, and begins no more when it is stopped; the runs are the same', async () => {
+it('a plan gives the same runs after its jobs were changed and it was stopped and resumed', async () => {
   const under = sweep('steered');
   await expect.poll(() => atOnce('steered'), { timeout: 20_000 }).toBe(1);
   await delay(300);
@@ -86,7 +86,7 @@ it('plays more runs at once, then fewer, and begins no more when it is stopped; 
   expect(existsSync(join(place, 'steered', 'control.jsonl'))).toBe(false);
 }, 60_000);
 
-it('refuses what is no count, what stands beside other settings, and what nobody plays', async () => {
+it('set jobs is refused for an invalid count, along with other settings, or if no plan is running', async () => {
   const refused = (run: string, ...overrides: readonly string[]) =>
     expect(asked((context) => set({ ...steering, run, overrides: [...overrides] }, context))).rejects;
   await refused('whole', 'jobs=4').toThrow(/no command is executing several runs/);

@@ -15,18 +15,18 @@ describe.skipIf(chromium === undefined)('the view in a browser', () => {
   });
   afterAll(() => view?.close());
 
-  it('is entered by the address that was printed, which does not stay', async () => {
+  it('opens with the printed URL, and removes the token from the address bar', async () => {
     expect(view.url).toMatch(/\?token=[\w-]{32}$/);
     expect(await browser.evaluate(`location.pathname + location.search`)).toBe('/');
     expect(await browser.evaluate(`document.cookie`)).toBe('');
   });
 
-  it('shows all it has on a phone, to everybody', async () => {
+  it('hides no content on a phone, and is accessible', async () => {
     const [run, training] = [of('runs/growing'), of('runs/training')];
     await expectAllShown(view, ['/', run, training], { width: 390, dark: true });
   });
 
-  it('puts a point on the screen when its line is there, and loses none', async () => {
+  it('shows a point for each line that is appended, and loses none', async () => {
     await open(of('runs/growing'));
     const log = join(view.place, 'runs', 'growing', 'evaluations.jsonl');
     const label = `document.querySelector('.chart').getAttribute('aria-label')`;
@@ -53,7 +53,7 @@ describe.skipIf(chromium === undefined)('the view in a browser', () => {
     );
   });
 
-  it('scrolls to the section that an address names, and opens the entry', async () => {
+  it('scrolls to the section in the URL, and opens the entry', async () => {
     const { browser, open, until } = view;
     await open(`${of('runs/growing')}#log`);
     await until(`Math.abs(document.getElementById('log').getBoundingClientRect().top) < 60`);
@@ -64,7 +64,7 @@ describe.skipIf(chromium === undefined)('the view in a browser', () => {
     );
   });
 
-  it('is used by the keyboard', async () => {
+  it('can be used with the keyboard', async () => {
     await open('/');
     await browser.press('Slash');
     expect(await browser.evaluate(`document.activeElement.id`)).toBe('filter');
@@ -78,7 +78,7 @@ describe.skipIf(chromium === undefined)('the view in a browser', () => {
     await until(`location.pathname.startsWith('/of/')`);
   });
 
-  it('filters as `list` does, and says what it does not know', async () => {
+  it('filters items by field, and reports an unknown field', async () => {
     const names = `[...document.querySelectorAll('.row-link')].map((link) => link.textContent)`;
     await open('/?filter=kind%3Dtraining');
     expect((await browser.evaluate<string[]>(names)).toSorted()).toEqual([

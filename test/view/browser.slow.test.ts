@@ -13,11 +13,11 @@ describe.skipIf(chromium === undefined)('the view in a browser', () => {
   it.each([
     [390, true],
     [1440, false],
-  ])('at %i pixels, dark: %s, shows all it has, to everybody', async (width, dark) => {
+  ])('at %i pixels, dark: %s, hides no content and is accessible', async (width, dark) => {
     await expectAllShown(view, pages, { width, dark });
   });
 
-  it('runs nothing that a log says, on any page', async () => {
+  it('executes nothing from a hostile log on any page', async () => {
     const { browser, open } = view;
     expect(hostileTexts).toHaveLength(50);
     const run = `hostile/${hostileName}`;

@@ -51,7 +51,7 @@ async function answer(query = ''): Promise<Answer> {
 
 const totalsOf = ({ sections }: Answer) => sections.find(({ id }) => id === 'totals')!.html;
 
-it('has the cost, tokens and latency of the last week, with a chart by model, all escaped', async () => {
+it('the calls page shows the cost and charts of the last week by model, escaped', async () => {
   const page = await answer();
   expect(page.title).toBe('Calls, last 7 days');
   expect(page.sections.map(({ id }) => id)).toEqual(['totals', 'time']);
@@ -64,7 +64,7 @@ it('has the cost, tokens and latency of the last week, with a chart by model, al
   expect(charts).toContain('Cost per day');
 });
 
-it('takes the filter of the index, and spans and groups', async () => {
+it('the calls page accepts the filter of the index, a time span and a grouping', async () => {
   const free = totalsOf(await answer('&filter=model%3Dollama*'));
   expect(free).not.toContain('openai');
   expect(free).toContain('<dd class="value">–</dd>');
@@ -74,7 +74,7 @@ it('takes the filter of the index, and spans and groups', async () => {
   expect(totalsOf(await answer('&filter=nothing-like-this'))).toContain('No calls in this period');
 });
 
-it('sees what was appended', async () => {
+it('the calls page includes calls appended since the last request', async () => {
   await answer();
   appendFileSync(join(place, 'one', 'calls.jsonl'), call(2));
   expect(totalsOf(await answer())).toContain('<dd class="value">2.25</dd>');
@@ -84,7 +84,7 @@ it.each([
   ['&span=year', 422, 'unknown time span'],
   ['&until=soon', 400, 'until'],
   ['&filter=best%3Dx', 400, 'filter'],
-])('refuses %s', async (query, status, message) => {
+])('the server refuses %s', async (query, status, message) => {
   const base = query.startsWith('&until') ? query.slice(1) : `until=${until}${query}`;
   const response = await fetch(new URL(`/api/calls?${base}`, view.url), {
     headers: { authorization: authorizationOf(token) },
@@ -93,6 +93,6 @@ it.each([
   expect(await response.text()).toContain(message);
 });
 
-it('answers nobody without the token', async () => {
+it('the server refuses a request without the token', async () => {
   expect((await ask('', {})).status).toBe(401);
 });

@@ -16,7 +16,7 @@ function grow<T>(list: T[], { added, keep }: Growth<T>): void {
 }
 
 describe('a tail', () => {
-  it('hands on each line once, however the file grows', () => {
+  it('reports each line once, however the file grows', () => {
     const folder = temporaryDirectory();
     let files = 0;
     fc.assert(
@@ -37,7 +37,7 @@ describe('a tail', () => {
     );
   });
 
-  it('tells that a file was cut, and reads it again', () => {
+  it('reports that a file was truncated, and reads it again', () => {
     const file = join(temporaryDirectory(), 'log.jsonl');
     writeFileSync(file, '{"a":1}\n{"a":2}\n');
     const tail = new Tail(file);
@@ -53,7 +53,7 @@ describe('a tail', () => {
     expect(look()).toBe('done');
   });
 
-  it('reads a file again that was cut and has grown since', () => {
+  it('rereads a file that was truncated and has grown since', () => {
     const file = join(temporaryDirectory(), 'log.jsonl');
     writeFileSync(file, '{"a":1}\n{"a":2}\n');
     const tail = new Tail(file);
@@ -67,7 +67,7 @@ describe('a tail', () => {
     expect(seen.slice(2)).toEqual([{ a: 1 }, { a: 3 }, { a: 4 }]);
   });
 
-  it('leaves out what is no JSON, and waits for the end of a line', () => {
+  it('skips lines that are not JSON, and waits for the end of a line', () => {
     const file = join(temporaryDirectory(), 'log.jsonl');
     const tail = new Tail(file);
     const seen: unknown[] = [];
@@ -82,8 +82,8 @@ describe('a tail', () => {
   });
 });
 
-describe('a course', () => {
-  it('is what its growths say, bounded, with the extremes of all', () => {
+describe('a growing series', () => {
+  it('matches its increments, has a bounded size, and keeps the extremes', () => {
     fc.assert(
       fc.property(fc.infiniteStream(fc.integer()), fc.integer({ min: 1, max: 9000 }), (scores, count) => {
         const curve = new Curve();
@@ -108,7 +108,7 @@ describe('a course', () => {
     );
   });
 
-  it('of a training keeps means, and the last step', () => {
+  it('of training metrics keeps the means and the last step', () => {
     const figures = new Figures();
     const rows: unknown[] = [];
     for (let step = 1; step <= 10_000; step++) {
@@ -123,14 +123,14 @@ describe('a course', () => {
     expect(figures.points().at(-1)).toEqual({ step: 10_000, loss: expect.any(Number) as number });
   });
 
-  it('of a line with any number of figures keeps some', () => {
+  it('keeps only 40 figures of a line with thousands', () => {
     const figures = new Figures();
     figures.add(Object.fromEntries(Array.from({ length: 5000 }, (_, i) => [`figure ${i}`, i])));
     expect(Object.keys(figures.points()[0]!)).toHaveLength(40);
   });
 });
 
-describe('a run that goes on', () => {
+describe('a run in progress', () => {
   const evaluation = (iteration: number, score: number) =>
     `${JSON.stringify({ iteration, candidate: 0, score, returns: [score - 1, score + 1], parameters: [0] })}\n`;
   const place = () => {
@@ -143,7 +143,7 @@ describe('a run that goes on', () => {
   const points = (updates: readonly Update[]) =>
     updates.flatMap((update) => (update.kind === 'curve' ? [update.points] : []));
 
-  it('tells of each evaluation that is added', () => {
+  it('reports each added evaluation and each lost proposal', () => {
     const path = place();
     const run = open(path);
     expect(points(run.whole())).toEqual([{ keep: 0, added: [[1, 0, 5, 4, 6, 5]] }]);
@@ -157,7 +157,7 @@ describe('a run that goes on', () => {
     expect(run.look()).toEqual([{ kind: 'lost', places: [[3, 0]] }, { kind: 'stale' }]);
   });
 
-  it('is read to its end however long its logs are, a part at each look', () => {
+  it('with long logs is read to the end, one part per look', () => {
     const path = place();
     const long = { ...JSON.parse(evaluation(2, 3)), note: 'x'.repeat(3 * 2 ** 20) };
     for (let iteration = 2; iteration <= 8; iteration++)
@@ -170,7 +170,7 @@ describe('a run that goes on', () => {
     expect(run.look()).toEqual([]);
   });
 
-  it('begins anew where a resumption has cut its logs', () => {
+  it('starts over if a resumption truncated its logs', () => {
     const path = place();
     appendFileSync(join(path, 'evaluations.jsonl'), evaluation(2, 3));
     const run = open(path);
@@ -178,7 +178,7 @@ describe('a run that goes on', () => {
     expect(points(run.look())).toEqual([{ keep: 0, added: [[1, 0, 5, 4, 6, 5]] }]);
   });
 
-  it('passes over lines of any other shape', () => {
+  it('ignores lines of any other shape', () => {
     const path = place();
     const run = open(path);
     const odd = ['null', '[]', '{}', '{"iteration":"1"}', '{"iteration":1,"candidate":0,"score":null}'];
@@ -187,7 +187,7 @@ describe('a run that goes on', () => {
   });
 });
 
-describe('a training that is running', () => {
+describe('a training in progress', () => {
   const step = (number: number) =>
     `${JSON.stringify({ kind: 'step', step: number, loss: 1 / number, text: 'x' })}\n`;
   const metricsIn = (path: string) => join(path, 'metrics.jsonl');
@@ -198,7 +198,7 @@ describe('a training that is running', () => {
   };
   const open = (path: string) => subjectOf({ item: { kind: 'training' } as never, path })!;
 
-  it('sends each new row, and the charts grow', () => {
+  it('sends each new row, and its charts grow', () => {
     const path = place();
     const training = open(path);
     expect(training.look()).toEqual([]);
@@ -223,7 +223,7 @@ describe('a training that is running', () => {
     expect(training.look()).toEqual([{ kind: 'stale' }]);
   });
 
-  it('starts again if a resumption removed steps', () => {
+  it('starts over if a resumption removed steps', () => {
     const path = place();
     appendFileSync(metricsIn(path), step(2) + step(3));
     const training = open(path);

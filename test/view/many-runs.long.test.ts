@@ -99,7 +99,7 @@ const byCommand = (by: string, unfinished = false): RunComparison =>
   );
 
 describe('the list', () => {
-  it('brings along the config keys that the page asked for, and no others', async () => {
+  it('includes the config keys that the page asked for, and no others', async () => {
     const asked = await items('key=memory.best&key=evaluations&key=no.such.key');
     const of = (name: string) => asked.find((item) => item.name === name)!;
     expect(of(nameOf(3, 1)).settings).toEqual({ 'memory.best': '3', evaluations: '4' });
@@ -110,12 +110,12 @@ describe('the list', () => {
     expect(plain.every(({ settings }) => settings === undefined)).toBe(true);
   });
 
-  it('refuses more keys than a list can show', async () => {
+  it('refuses a request for too many config keys', async () => {
     const query = Array.from({ length: 51 }, (_, i) => `key=k${i}`).join('&');
     expect((await ask(`/api/events?all&${query}`)).status).toBe(400);
   });
 
-  it('knows all config keys, and those that differ', async () => {
+  it('offers all config keys, and reports which of them differ', async () => {
     const { different, keys } = await get<ConfigKeys>('/api/keys');
     expect(keys).toEqual(expect.arrayContaining(['memory.best', 'policy.kind', 'evaluation.episodes']));
     expect(different).toContain('memory.best');
@@ -126,7 +126,7 @@ describe('the list', () => {
 });
 
 describe('groups', () => {
-  it('have the statistics of policyloop compare', async () => {
+  it('have the same statistics as policyloop compare', async () => {
     const found = await get<Record<string, GroupFigures>>('/api/groups?by=memory.best');
     const compared = byCommand('memory.best');
     const [cartPole] = compared.tasks;
@@ -140,7 +140,7 @@ describe('groups', () => {
     expect(found['["FrozenLake-v1",1]']!.confirmed).toEqual({ count: 1, mean: 0.5, interval: null });
   });
 
-  it('are of the runs that the filter accepts; a bad filter is refused', async () => {
+  it('contain only runs that the filter accepts, and an invalid filter is refused', async () => {
     const found = await get<object>('/api/groups?by=memory.best&filter=memory.best%3D2..3');
     expect(Object.keys(found)).toEqual(['["CartPole-v1",2]', '["CartPole-v1",3]']);
     // On the page of a directory, its runs alone.
@@ -166,7 +166,7 @@ const charts = ({ sections }: SentPage) =>
   );
 
 describe('a comparison', () => {
-  it('of groups has no limit of runs, a chart per environment, and the verdicts of policyloop compare', async () => {
+  it('of many runs in groups has a chart per environment and the verdicts of policyloop compare', async () => {
     const page = await get<SentPage>('/api/compare?by=memory.best');
     expect(charts(page).map(({ series }) => series.length)).toEqual([groups - 1, 1]);
     const compared = byCommand('memory.best');
@@ -178,7 +178,7 @@ describe('a comparison', () => {
     expect(page.sections.find(({ id }) => id === 'left-out')!.html).toContain('best-10/seed-1: interrupted');
   });
 
-  it('of chosen groups shows only these, in the order of their values', async () => {
+  it('of chosen groups shows only those, in the order of their values', async () => {
     const chosen = [7, 2, 10].map((value) => `group=${encodeURIComponent(`["CartPole-v1",${value}]`)}`);
     const labels = async (more: string) =>
       charts(await get<SentPage>(`/api/compare?by=memory.best&${chosen.join('&')}${more}`)).flatMap(
@@ -188,7 +188,7 @@ describe('a comparison', () => {
     expect(await labels('&unfinished=1')).toEqual(['2 (20 runs)', '7 (20 runs)', '10 (20 runs)']);
   });
 
-  it('of single runs shows each, without verdicts; of more than 16 it asks for groups', async () => {
+  it('of single runs shows each without verdicts, and refuses more than 16 runs', async () => {
     const two = await get<SentPage>(`/api/compare?of=${nameOf(1, 1)}&of=${nameOf(1, 2)}`);
     expect(charts(two)[0]!.series.map(({ label }) => label)).toEqual([nameOf(1, 1), nameOf(1, 2)]);
     expect(JSON.stringify(two)).not.toContain('Differences in confirmed return');
@@ -197,11 +197,11 @@ describe('a comparison', () => {
     expect(JSON.stringify(body)).toContain('at most 16 single runs');
   });
 
-  it('takes directories and patterns', async () => {
+  it('accepts directories and patterns', async () => {
     expect(charts(await get<SentPage>('/api/compare?of=best-2&of=best-3%2F*'))[0]!.series).toHaveLength(2);
   });
 
-  it('normalises with the known range of returns, and says so', async () => {
+  it('normalises by the known range of returns, and says so', async () => {
     const page = await get<SentPage>('/api/compare?of=best-2&normalise=1');
     const [chart] = charts(page);
     expect(chart!.y.title).toContain('normalised');
@@ -225,7 +225,7 @@ describe('a comparison', () => {
 });
 
 describe('actions', () => {
-  it('come only from pages of the view, as POST', async () => {
+  it('are accepted only from pages of the view, as POST', async () => {
     const body = { of: ['lake'], add: ['x'] };
     const { status } = await fetch(new URL('/api/tag', view.url), {
       ...{ method: 'POST', headers: { ...headers, 'content-type': 'application/json' } },
@@ -239,7 +239,7 @@ describe('actions', () => {
     expect(existsSync(join(place, 'lake'))).toBe(true);
   });
 
-  it('tag runs, and the runs of a directory; groups by tag can be compared', async () => {
+  it('tag runs and whole directories, and groups by tag can be compared', async () => {
     expect((await post('/api/tag', { of: ['best-1', 'lake'], add: ['old'] })).body.text).toBe(
       'tagged 21 runs',
     );
@@ -257,7 +257,7 @@ describe('actions', () => {
     expect((await post('/api/tag', { of: ['../lake'], add: ['x'] })).status).toBe(404);
   });
 
-  it('move to the trash of the directory, with the runs of a directory, but nothing that runs', async () => {
+  it('move runs and whole directories to the trash, but not a run in progress', async () => {
     const release = lockRun(join(place, nameOf(4, 1), runFiles.lock));
     const refused = await post('/api/remove', { of: ['lake', nameOf(4, 1)] });
     release();

@@ -9,7 +9,7 @@ import { temporaryDirectory } from '../support/temporary-directory.js';
 import { writeRun } from '../support/written-runs.js';
 import { chromium } from './viewed.js';
 
-describe.skipIf(chromium === undefined)('many runs in a browser', () => {
+describe.skipIf(chromium === undefined)('the view of many runs in a browser', () => {
   let place: string;
   let view: RunningView;
   let browser: Browser;
@@ -62,7 +62,7 @@ describe.skipIf(chromium === undefined)('many runs in a browser', () => {
   const reload = async () =>
     browser.open(await browser.evaluate<string>('location.href'), { width: 1440, dark: false });
 
-  it('shows groups with their statistics, and the same after a reload', async () => {
+  it('shows groups with their statistics, also after a reload', async () => {
     await type('#group-by', 'memory.best');
     await until(`document.querySelectorAll('tr.group').length === 4`);
     await browser.evaluate(`document.querySelector('.choices').open = true`);
@@ -88,7 +88,7 @@ describe.skipIf(chromium === undefined)('many runs in a browser', () => {
     expect((await texts('tr.inside th'))[0]).toBe('best-2-1');
   });
 
-  it('compares the selected groups, and the same after a reload', async () => {
+  it('compares the selected groups, also after a reload', async () => {
     await browser.evaluate(`document.querySelector('thead input').click()`);
     await click('.bulk button', 'Compare');
     const shown = async () => {
@@ -111,7 +111,7 @@ describe.skipIf(chromium === undefined)('many runs in a browser', () => {
     expect(await address()).toBe('?by=memory.best&normalise=1');
   });
 
-  it('says what is wrong with a filter or a key', async () => {
+  it('suggests a correction for an unknown filter field or config key', async () => {
     await browser.open(new URL('/?filter=stauts%3Drunning&by=memory.bst', view.url).href, {
       width: 390,
       dark: true,
@@ -122,7 +122,7 @@ describe.skipIf(chromium === undefined)('many runs in a browser', () => {
     expect(second).toContain('Did you mean memory.best?');
   });
 
-  it('tags the selected runs, and removes them after a question', async () => {
+  it('tags the selected runs, and removes them after a confirmation', async () => {
     await browser.open(new URL('/?filter=lake', view.url).href, { width: 1440 });
     await until(`document.querySelectorAll('.items tbody tr').length === 2`);
     await browser.evaluate(`document.querySelector('thead input').click()`);

@@ -83,7 +83,7 @@ async function whileAsking(
   return readRun(path).entries.flatMap(({ feedback }) => feedback ?? []);
 }
 
-it('shows the open question with its picture, takes the answer, and closes it', async () => {
+it('the view shows an open question with its picture, accepts the answer, and closes it', async () => {
   const said = await whileAsking('asks', async ({ picture, question: name, text }) => {
     expect(text).toMatch(/^CartPole-v1, iteration \d: episode \d of 3, the one with the median return/);
     const { body, status, type } = await ask(picture!, own());
@@ -100,7 +100,7 @@ it('shows the open question with its picture, takes the answer, and closes it', 
 });
 
 describe('an answer is refused', () => {
-  it('of strangers, of other sites, and of what is no page', async () => {
+  it('without the token, from another site, or if it is not a POST of JSON', async () => {
     const said = await whileAsking('stranger', async ({ question: name }) => {
       const good = { of: 'stranger', question: name, rating: 1 };
       const { authorization, origin, ...plain } = own();
@@ -122,7 +122,7 @@ describe('an answer is refused', () => {
     expect(said.map(({ rating }) => rating)).toEqual([1, 1]);
   });
 
-  it('that is too long, no answer, or to another question or run', async () => {
+  it('if it is invalid, too long, or for another question or run', async () => {
     const said = await whileAsking('strict', async ({ question: name }) => {
       const of = 'strict';
       const refused = async (body: object) => (await answer({ of, question: name, ...body })).status;
@@ -145,7 +145,7 @@ describe('an answer is refused', () => {
   });
 });
 
-it('shows no question that a killed process left, and no file but its picture', async () => {
+it('the view shows no question left by a killed process, and no file except its picture', async () => {
   await whileAsking('left', ({ question: name }) => answer({ of: 'left', question: name, rating: 3 }));
   const run = join(place, 'left');
   const file = join(run, 'question.json');
@@ -178,7 +178,7 @@ it('shows no question that a killed process left, and no file but its picture', 
   }
 });
 
-it('tells a page of a question that is opened behind its event, and of its end', () => {
+it('a page is updated when a question opens after its event, and when it closes', () => {
   const path = join(temporaryDirectory(), 'run');
   mkdirSync(path);
   writeFileSync(join(path, 'events.jsonl'), '{"kind":"feedback-asked"}\n');
@@ -192,7 +192,7 @@ it('tells a page of a question that is opened behind its event, and of its end',
   expect(subject.look()).toEqual([{ kind: 'stale' }]);
 });
 
-it('marks what it shows, as soon as that is there, and takes the marks away', () => {
+it('the view marks an existing directory that it shows, and removes the mark afterwards', () => {
   const [there, missing] = [temporaryDirectory(), join(temporaryDirectory(), 'none')];
   const unmark = markRoots([
     { path: there, prefix: '' },
@@ -203,7 +203,7 @@ it('marks what it shows, as soon as that is there, and takes the marks away', ()
   expect(existsSync(join(there, '.view.lock'))).toBe(false);
 });
 
-it('makes the directory of the first run, which looks for the mark, and leaves none that is empty', () => {
+it('the view creates and marks the runs directory, and removes it again if it stays empty', () => {
   const runs = join(temporaryDirectory(), 'buffers');
   const roots = [
     { path: runs, prefix: '' },

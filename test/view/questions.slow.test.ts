@@ -89,7 +89,7 @@ async function answering(url: string) {
   };
 }
 
-it('goes on after a kill between question and answer, and asks again', async () => {
+it('a run killed while a question is open asks it again after resuming', async () => {
   const { run, first, early, url, view, place: root } = await project();
   expect(early).toBeUndefined();
   const page = await answering(url);
@@ -112,58 +112,65 @@ it('goes on after a kill between question and answer, and asks again', async () 
   expect((await view.ended).code).toBe(0);
 });
 
-it.skipIf(chromium === undefined)('is answered by the form, which stays while it is filled in', async () => {
-  const { first, early, url, view, place } = await project();
-  expect(early).toBeUndefined();
-  const browser = await openBrowser(chromium!);
-  const until = async (expression: string) => {
-    while (!(await browser.evaluate<boolean>(expression).catch(() => false)))
-      await new Promise((resolve) => setTimeout(resolve, 20));
-  };
-  const form = `document.querySelector('.question form')`;
-  const title = `document.querySelector('.question .asked p')?.textContent ?? ''`;
-  await browser.evaluate(`location.href = ${JSON.stringify(url)}; undefined`);
-  await until(`document.querySelector('main table') !== null`);
-  for (const [width, dark] of [
-    [390, true],
-    [1440, false],
-  ] as const) {
-    await browser.open(new URL('/of/asks', url).href, { width, dark });
-    await until(`${form} !== null && document.querySelector('.question img').complete`);
-    expect(await browser.evaluate<number>(`document.querySelector('.question img').naturalWidth`)).toBe(480);
-    expect(await browser.evaluate<string[]>(hiddenParts)).toEqual([]);
-    await browser.evaluate(`${axe.source}; undefined`);
-    const violations = await browser.evaluate<string[]>(
-      `axe.run(document, { iframes: false }).then(({ violations }) => violations.filter(({ impact }) => impact === 'serious' || impact === 'critical').map(({ id }) => id))`,
+it.skipIf(chromium === undefined)(
+  'a question is answered in the form, which keeps its input when the page is updated',
+  async () => {
+    const { first, early, url, view, place } = await project();
+    expect(early).toBeUndefined();
+    const browser = await openBrowser(chromium!);
+    const until = async (expression: string) => {
+      while (!(await browser.evaluate<boolean>(expression).catch(() => false)))
+        await new Promise((resolve) => setTimeout(resolve, 20));
+    };
+    const form = `document.querySelector('.question form')`;
+    const title = `document.querySelector('.question .asked p')?.textContent ?? ''`;
+    await browser.evaluate(`location.href = ${JSON.stringify(url)}; undefined`);
+    await until(`document.querySelector('main table') !== null`);
+    for (const [width, dark] of [
+      [390, true],
+      [1440, false],
+    ] as const) {
+      await browser.open(new URL('/of/asks', url).href, { width, dark });
+      await until(`${form} !== null && document.querySelector('.question img').complete`);
+      expect(await browser.evaluate<number>(`document.querySelector('.question img').naturalWidth`)).toBe(
+        480,
+      );
+      expect(await browser.evaluate<string[]>(hiddenParts)).toEqual([]);
+      await browser.evaluate(`${axe.source}; undefined`);
+      const violations = await browser.evaluate<string[]>(
+        `axe.run(document, { iframes: false }).then(({ violations }) => violations.filter(({ impact }) => impact === 'serious' || impact === 'critical').map(({ id }) => id))`,
+      );
+      expect(violations).toEqual([]);
+    }
+    expect(await browser.evaluate<string>('document.title')).toMatch(/^asks: /);
+    // Nothing chosen, nothing sent.
+    await browser.evaluate(`${form}.requestSubmit(); undefined`);
+    await until(`${form}.querySelector('[role=status]').textContent.includes('Choose a rating')`);
+    await browser.evaluate(
+      `${form}.querySelector('[value="2"]').checked = true; ${form}.remark.value = '<i>falls</i>'; undefined`,
     );
-    expect(violations).toEqual([]);
-  }
-  expect(await browser.evaluate<string>('document.title')).toMatch(/^asks: /);
-  // Nothing chosen, nothing sent.
-  await browser.evaluate(`${form}.requestSubmit(); undefined`);
-  await until(`${form}.querySelector('[role=status]').textContent.includes('Choose a rating')`);
-  await browser.evaluate(
-    `${form}.querySelector('[value="2"]').checked = true; ${form}.remark.value = '<i>falls</i>'; undefined`,
-  );
-  // News of the run leave what is being written.
-  const log = join(place, 'buffers', 'asks', 'events.jsonl');
-  writeFileSync(log, `{"time":"x","kind":"warning","message":"news"}\n`, { flag: 'a' });
-  await until(`document.body.textContent.includes('news')`);
-  expect(await browser.evaluate(`${form}.remark.value`)).toBe('<i>falls</i>');
-  await browser.evaluate(`${form}.requestSubmit(); undefined`);
-  await until(`(${title}).includes('iteration 2:')`);
-  expect(await browser.evaluate(`${form}.remark.value`)).toBe('');
-  await browser.evaluate(`${form}.querySelector('button[type=button]').click(); undefined`);
-  await until(`(${title}).includes('iteration 3:')`);
-  await browser.evaluate(`${form}.querySelector('[value="5"]').click(); ${form}.requestSubmit(); undefined`);
-  expect((await first.ended).code).toBe(0);
-  await until(`${form} === null && document.querySelector('#feedback') !== null`);
-  expect(await browser.evaluate<string>(`document.querySelector('#feedback').textContent`)).toContain(
-    '<i>falls</i>',
-  );
-  const said = readRun(join(place, 'buffers', 'asks')).entries.flatMap(({ feedback }) => feedback ?? []);
-  expect(said).toMatchObject([{ rating: 2, remark: '<i>falls</i>' }, { rating: 5 }]);
-  await browser.close();
-  view.child.kill('SIGINT');
-  await view.ended;
-});
+    // News of the run leave what is being written.
+    const log = join(place, 'buffers', 'asks', 'events.jsonl');
+    writeFileSync(log, `{"time":"x","kind":"warning","message":"news"}\n`, { flag: 'a' });
+    await until(`document.body.textContent.includes('news')`);
+    expect(await browser.evaluate(`${form}.remark.value`)).toBe('<i>falls</i>');
+    await browser.evaluate(`${form}.requestSubmit(); undefined`);
+    await until(`(${title}).includes('iteration 2:')`);
+    expect(await browser.evaluate(`${form}.remark.value`)).toBe('');
+    await browser.evaluate(`${form}.querySelector('button[type=button]').click(); undefined`);
+    await until(`(${title}).includes('iteration 3:')`);
+    await browser.evaluate(
+      `${form}.querySelector('[value="5"]').click(); ${form}.requestSubmit(); undefined`,
+    );
+    expect((await first.ended).code).toBe(0);
+    await until(`${form} === null && document.querySelector('#feedback') !== null`);
+    expect(await browser.evaluate<string>(`document.querySelector('#feedback').textContent`)).toContain(
+      '<i>falls</i>',
+    );
+    const said = readRun(join(place, 'buffers', 'asks')).entries.flatMap(({ feedback }) => feedback ?? []);
+    expect(said).toMatchObject([{ rating: 2, remark: '<i>falls</i>' }, { rating: 5 }]);
+    await browser.close();
+    view.child.kill('SIGINT');
+    await view.ended;
+  },
+);

@@ -105,7 +105,7 @@ const clickOn = (pattern: RegExp) => `(() => {
   return true;
 })()`;
 
-describe.skipIf(chromium === undefined)('in three clicks from the list', () => {
+describe.skipIf(chromium === undefined)('the view answers within three clicks', () => {
   let view: Pick<Viewed, 'browser' | 'until' | 'close'> & { readonly home: () => Promise<void> };
   beforeAll(async () => {
     const place = temporaryDirectory();

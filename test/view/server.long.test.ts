@@ -109,14 +109,14 @@ describe('a stranger', () => {
       expect((await ask(path, headers)).status).toBe(403);
   });
 
-  it('on a page of another site gets nothing but the empty page', async () => {
+  it('from a page of another site gets only the empty page', async () => {
     const headers = { 'sec-fetch-site': 'cross-site' };
     for (const path of ['/api/events?all', '/api/page?of=a%20run', '/assets/app.js', '/saved/tuned'])
       expect((await ask(path, headers)).status).toBe(403);
     expect((await ask('/', headers)).status).toBe(200);
   });
 
-  it.each(['POST', 'PUT', 'DELETE', 'OPTIONS'])('changes nothing by %s', async (method) => {
+  it.each(['POST', 'PUT', 'DELETE', 'OPTIONS'])('gets a 405 response to %s', async (method) => {
     expect((await ask('/api/page?of=a%20run', {}, method)).status).toBe(405);
   });
 
@@ -137,7 +137,7 @@ describe('a stranger', () => {
     expect((await ask(path)).status).toBeLessThan(500);
   });
 
-  it('gets no file through a link in the directory', async () => {
+  it('gets no file through a symbolic link in the directory', async () => {
     symlinkSync('/etc', join(place, 'linked'));
     expect((await ask('/saved/linked')).status).toBe(404);
   });
@@ -149,7 +149,7 @@ describe('a browser without the token', () => {
     ...['/api/place?token=', '/api/place?token=another', `/api/place?key=${token}`],
   ];
 
-  it('gets no answer, whatever it asks for', async () => {
+  it('gets no data, only a hint to open the printed URL', async () => {
     const wrong = [
       {},
       { cookie: `policyloop-view=${token}` },
@@ -169,7 +169,7 @@ describe('a browser without the token', () => {
     expect(person.body).toMatch(/^open the address .* a token\n$/);
   });
 
-  it('gets pages that say nothing of the directory, with or without the token, and no cookie', async () => {
+  it('gets empty pages without a cookie, whether or not their URL has the token', async () => {
     const { body } = await askAsStranger('/');
     expect(body).not.toMatch(/\bhere\b/);
     for (const path of ['/of/a%20run', '/compare', `/?token=${token}`, '/?token=guess']) {
@@ -181,7 +181,7 @@ describe('a browser without the token', () => {
     expect((await askAsStranger(`/?token=${token}`, { host: 'evil.example' })).status).toBe(403);
   });
 
-  it('is answered where the address has the token, or the key of that address', async () => {
+  it('is answered if the URL has the token, or the key for that URL', async () => {
     expect((await askAsStranger(`/api/place?token=${token}`)).body).toBe('{"place":"here"}');
     const { sections } = (await get('/api/page?of=a%20run')) as { sections: readonly { html: string }[] };
     const found = sections.flatMap(({ html }) => [...html.matchAll(/src="(\/api\/episode[^"]*)"/g)]);
@@ -194,19 +194,19 @@ describe('a browser without the token', () => {
     expect((await askAsStranger(address.replace(/.key=.*/, ''))).status).toBe(401);
   });
 
-  it('steers nothing, whatever Origin it gives', async () => {
+  it('cannot send a command to a run, even with the right Origin', async () => {
     const headers = { origin: new URL(view.url).origin, 'content-type': 'application/json' };
     const request = JSON.stringify({ of: 'a run', action: 'stop' });
     expect((await askAsStranger('/api/steer', headers, 'POST', request)).status).toBe(401);
   });
 });
 
-describe('a run is steered', () => {
+describe('a command to a run', () => {
   const steer = (request: object, headers: Readonly<Record<string, string>>) =>
     ask('/api/steer', { 'content-type': 'application/json', ...headers }, 'POST', JSON.stringify(request));
   const own = () => ({ origin: new URL(view.url).origin });
 
-  it('by pages of the server alone', async () => {
+  it('is refused unless a page of the server sends it as a POST of JSON', async () => {
     const request = { of: 'a run', action: 'stop' };
     expect((await steer(request, {})).status).toBe(403);
     expect((await steer(request, { origin: 'http://evil.example' })).status).toBe(403);
@@ -215,7 +215,7 @@ describe('a run is steered', () => {
     expect((await ask('/api/steer', own())).status).toBe(405);
   });
 
-  it('by what it can be asked for', async () => {
+  it('is refused if it is unknown or impossible for the run', async () => {
     expect((await steer({ of: 'a run', action: 'remove' }, own())).status).toBe(400);
     expect((await steer({ of: 'study', action: 'stop' }, own())).status).toBe(400);
     expect((await steer({ of: 'tuned', action: 'stop' }, own())).status).toBe(422);
@@ -229,7 +229,7 @@ describe('a run is steered', () => {
 });
 
 describe('every page', () => {
-  it('admits scripts and styles of the server alone', async () => {
+  it('allows only scripts and styles from the server', async () => {
     const { body, headers } = await ask('/of/a%20run');
     const policy = String(headers['content-security-policy']);
     expect(policy).toContain("default-src 'none'");
@@ -240,7 +240,7 @@ describe('every page', () => {
       expect((await ask(file!)).status).toBe(200);
   });
 
-  it('that was saved in a directory has no scripts, wherever it comes from', async () => {
+  it('that was saved in a directory is served in a sandbox without scripts', async () => {
     const { body, headers, status } = await ask('/saved/tuned');
     expect([status, body]).toEqual([200, '<script>alert(1)</script>']);
     expect(headers['content-security-policy']).toMatch(/^sandbox; default-src 'none';/);
@@ -249,7 +249,7 @@ describe('every page', () => {
 });
 
 describe('the list', () => {
-  it('has all that stands there, each by its kind', async () => {
+  it('contains every item in the directory, with its kind and status', async () => {
     const { changed } = await told<{ changed: Item[] }>('/api/events?all', (event) => event === 'items');
     expect(Object.fromEntries(changed.map(({ kind, name, status }) => [name, [kind, status]]))).toEqual({
       'a run': ['run', 'completed'],
@@ -262,7 +262,7 @@ describe('the list', () => {
     expect(changed.find(({ name }) => name === 'damaged')!.fault).toContain('not valid JSON');
   });
 
-  it('tells of a run that begins, and of one that goes', async () => {
+  it('reports a new run', async () => {
     const isNew = (event: string, { changed }: { changed: Item[] }) =>
       event === 'items' && changed.some(({ name }) => name === 'new');
     await told('/api/events?all', isNew, () => {
@@ -272,7 +272,7 @@ describe('the list', () => {
 });
 
 describe('a run', () => {
-  it('has the page of its report, and one of each iteration', async () => {
+  it('has a page with the sections of its report, and a page per iteration', async () => {
     const page = get('/api/page?of=a%20run') as Promise<{ sections: { id: string; html: string }[] }>;
     const ids = (await page).sections.map(({ id }) => id);
     for (const id of ['result', 'curve', 'episodes', 'parameters', 'policy', 'log', 'config'])
@@ -286,14 +286,14 @@ describe('a run', () => {
     expect((await ask('/api/page?of=damaged')).status).toBe(422);
   });
 
-  it('plays an episode of any iteration as a picture', async () => {
+  it('plays an episode of an iteration as an SVG', async () => {
     const { body, headers } = await ask('/api/episode?of=a%20run&iteration=3&candidate=2');
     expect(headers['content-type']).toBe('image/svg+xml');
     expect(body).toMatch(/^<svg/);
     expect(body).not.toContain('<script');
   });
 
-  it('is compared with another, and with itself', async () => {
+  it('can be compared across two of its iterations', async () => {
     const { sections } = (await get('/api/diff?a=a%20run&aIteration=3&b=a%20run&bIteration=4')) as {
       sections: { id: string; html: string }[];
     };
@@ -302,7 +302,7 @@ describe('a run', () => {
     expect(prompt).toMatch(/<ins>This is iteration <b>4<\/b>/);
   });
 
-  it('has its texts searched, each line of its prompts once', async () => {
+  it('can be searched, with one hit for a line that its prompts repeat', async () => {
     const { hits } = (await get('/api/search?q=RULE%207:&of=a%20run')) as {
       hits: { match: string; iteration: number }[];
     };
@@ -310,7 +310,7 @@ describe('a run', () => {
     expect((await ask('/api/search?q=%20')).status).toBe(400);
   });
 
-  it('tells of an evaluation when its line is there', async () => {
+  it('reports an evaluation when its line is appended', async () => {
     cpSync(join(place, 'a run'), join(place, 'grows'), { recursive: true });
     const line = { iteration: 13, candidate: 0, score: 999, returns: [999], parameters: [0] };
     let isFirst = true;
@@ -328,7 +328,7 @@ describe('a run', () => {
     expect(update.points!.added.at(-1)).toEqual([13, 0, 999, 999, 999, 999]);
   });
 
-  it('is followed from its beginning by a page that waits for it', async () => {
+  it('is followed from the start by a page that opened before the run existed', async () => {
     const update = await told<{ of: string; kind: string }>(
       '/api/events?of=later',
       (event, { kind }) => event === 'update' && kind === 'curve',
@@ -337,7 +337,7 @@ describe('a run', () => {
     expect(update).toMatchObject({ of: 'later', points: { keep: 0 } });
   });
 
-  it('imports no module that it names', async () => {
+  it('is shown without importing the modules that it names', async () => {
     const path = writeRun(join(place, 'modules'), { seed: 1, config: { policy: { kind: 'linear' } } });
     const mark = join(place, 'was imported');
     const module = join(path, 'own.js');

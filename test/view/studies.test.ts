@@ -60,7 +60,7 @@ async function pageOf(name: string): Promise<Page & { readonly text: string }> {
 }
 
 describe('the page of a sweep', () => {
-  it('shows its plan until there is a result, then what is known, then the end', async () => {
+  it('says that there is no result yet, then shows partial results, then the final result', async () => {
     expect((await pageOf('sweep')).text).toContain('no result yet');
     sweepJson((rate, size, seed) => (rate === 0.1 && size === 8 && seed === 1 ? 7 : null));
     const running = await pageOf('sweep');
@@ -76,7 +76,7 @@ describe('the page of a sweep', () => {
     expect(html).not.toContain('report.html');
   });
 
-  it('is stale after each new result, and only then', async () => {
+  it('becomes stale after a new result, and not before', async () => {
     const stop = new AbortController();
     const query = `/api/events?of=sweep&token=${token}`;
     const response = await fetch(new URL(query, view.url), { headers, signal: stop.signal });
@@ -102,7 +102,7 @@ describe('a study without a readable result', () => {
     expect(await (await ask('/saved/old')).text()).toContain('as it was');
   });
 
-  it('shows why, and its plan', async () => {
+  it('shows why, along with its runs and its plan', async () => {
     const { sections, text } = await pageOf('damaged');
     expect(text).toContain("can't show the recorded result");
     expect(sections.map(({ id }) => id)).toEqual(['runs', 'plan']);

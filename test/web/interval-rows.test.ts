@@ -9,7 +9,7 @@ const rows = [
   { name: 'c', value: null, interval: null },
 ];
 
-it('shows every interval to its ends, whatever the values are', () => {
+it('interval rows show each interval in full, and say if there is none', () => {
   const markup = render(intervalRows(rows, { title: 'Difference', line: 0 }));
   const lines = elementsOf(markup).filter(({ attributes }) => attributes.y1 === '12');
   expect(lines.map(({ attributes }) => [attributes.x1, attributes.x2])).toEqual([['0%', '100%']]);
@@ -20,7 +20,7 @@ it('shows every interval to its ends, whatever the values are', () => {
   expect(text).toMatch(/b 2\.000 no interval c no result/);
 });
 
-it('has an axis for one constant, and for nothing', () => {
+it('interval rows have an axis even for a single value, and for none', () => {
   for (const value of [0, 7, null]) {
     const markup = render(intervalRows([{ name: 'a', value, interval: null }], { title: 'Value' }));
     expect(markup).not.toContain('NaN');

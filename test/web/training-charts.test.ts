@@ -17,7 +17,7 @@ const titles = (charts: readonly Chart[]) => charts.map(({ y }) => y.title);
 const series = ({ series: all }: Chart, label: string) => all.find((one) => one.label.startsWith(label))!;
 
 describe('charts of a training', () => {
-  it('show the loss with the validations, and mark the lowest', () => {
+  it('show the training and validation losses, and mark the lowest validation loss', () => {
     const step = [1, 2, 3, 4].map((number) => ({ step: number, loss: 5 - number, learningRate: 0.1 }));
     const validation = [
       { step: 2, loss: 2 },
@@ -33,7 +33,7 @@ describe('charts of a training', () => {
     expect(loss!.label).toContain('lowest validation loss, 2.0000 at step 2');
   });
 
-  it('show rewards with their spread within groups, evaluations with their margin, and the last of equal bests', () => {
+  it('show the spread of rewards and the margin of evaluations, and mark the last of equal bests', () => {
     const step: Row[] = [
       { step: 1, reward: 0.5, spread: 0.2, flat: 0, entropy: 2, gradientNorm: 3, loss: -1 },
       { step: 2, reward: 1, spread: 0, flat: 1, entropy: 1, gradientNorm: 0.5, loss: 0 },
@@ -56,7 +56,7 @@ describe('charts of a training', () => {
     expect(rest.at(-1)!.levels).toEqual([{ y: 1, label: 'clipped to 1' }]);
   });
 
-  it('show how long the episodes of a numeric policy are, from its totals', () => {
+  it('show the mean episode length of a numeric policy, computed from totals', () => {
     const step = [
       { step: 1, reward: 20, episodes: 10, steps: 200 },
       { step: 2, reward: 50, episodes: 14, steps: 400 },
@@ -65,7 +65,7 @@ describe('charts of a training', () => {
     expect(lengths!.series[0]!.values).toEqual([20, 50]);
   });
 
-  it('are none before the first step, and survive rows of any numbers', () => {
+  it('are absent before the first step, and tolerate odd or incomplete rows', () => {
     expect(trainingCharts(rowsWith({}), words)).toEqual([]);
     const odd: Row[] = [{}, { step: 1 }, { loss: 1 }, { step: -1, loss: 0, kl: 1e300 }, { step: 1, loss: 2 }];
     expect(() => trainingCharts({ step: odd, validation: odd, evaluation: odd }, words)).not.toThrow();
@@ -75,7 +75,7 @@ describe('charts of a training', () => {
   });
 });
 
-it('rows survive packing, rounded', () => {
+it('packing preserves rows, with rounded numbers', () => {
   const rows: Row[] = [{ step: 1, loss: 1 / 3 }, { step: 1_234_567 }, { step: 3, loss: 2, kl: 1e-9 }];
   expect(unpacked(packed(rows))).toEqual([{ step: 1, loss: 0.333333 }, { step: 1_234_570 }, rows[2]]);
 });

@@ -23,7 +23,7 @@ const all = [...cart, other, repeat, played];
 const places = { cwd, runsDir: 'buffers' };
 const find = (...names: string[]) => findRuns(names, places);
 
-it('finds runs by path, by name, by directory and by pattern, from here or the runs directory', () => {
+it('findRuns finds runs by path, name, directory or pattern, from here or the runs directory', () => {
   expect(find('buffers/cart-1')).toEqual([cart[0]]);
   expect(find('cart-1')).toEqual([cart[0]]);
   expect(find(other)).toEqual([other]);
@@ -36,20 +36,20 @@ it('finds runs by path, by name, by directory and by pattern, from here or the r
   expect(find('study')).toEqual([played]);
 });
 
-it('gives each run once, in the order of the names', () => {
+it('findRuns gives each run once, in the order of the given names', () => {
   expect(find('other', 'buffers/cart-1', 'cart-*')).toEqual([other, ...cart]);
   symlinkSync(other, at('zzz-link'));
   expect(find('other', 'zzz-link')).toHaveLength(1);
 });
 
-it('says what is wrong with a name that means no run', () => {
+it('findRuns explains why a name matches no run', () => {
   expect(() => find('none-*')).toThrow(UserError);
   expect(() => find('none-*')).toThrow(/no run matches this pattern/);
   expect(() => find('none')).toThrow(/no such run/);
   expect(() => find(at('no-run'))).toThrow(/contains no run/);
 });
 
-it('finds the one run, or the repeats, that a command works on', () => {
+it('findRun finds a single run or a group of repeats', () => {
   expect(findRun('other', places)).toBe(other);
   expect(findRun('buffers/other', places)).toBe(other);
   expect(findRun('repeated', places)).toBe(at('repeated'));
@@ -67,7 +67,7 @@ function problemOf(find: () => unknown) {
   throw new Error('a name was taken that means nothing, or several');
 }
 
-describe('names that are no paths', () => {
+describe('names that are not paths', () => {
   const home = temporaryDirectory();
   const here = { cwd: home, runsDir: 'buffers' };
   const inside = (...path: readonly string[]) => join(home, 'buffers', ...path);
@@ -98,7 +98,7 @@ describe('names that are no paths', () => {
   };
   writeFileSync(join(training, 'training.json'), JSON.stringify(about));
 
-  it('are latest, a number of the list, and the beginning of a name', () => {
+  it('can be latest, a number in the list, or the start of a name', () => {
     expect(findRun('latest', here)).toBe(repeated[1]);
     expect(findRun('1', here)).toBe(zebra);
     expect(findRun('3', here)).toBe(carts[1]);
@@ -112,7 +112,7 @@ describe('names that are no paths', () => {
     expect(findRuns(['repeated', '6'], here)).toEqual(repeated);
   });
 
-  it('mean trainings too, where a command takes them', () => {
+  it('also match trainings if a command accepts them', () => {
     const kinds = ['run', 'training'] as const;
     expect(findNamed('small', here, kinds)).toEqual({ kind: 'training', path: training });
     expect(findNamed('sm', here, kinds)).toEqual({ kind: 'training', path: training });
@@ -122,14 +122,14 @@ describe('names that are no paths', () => {
     expect(findAll('*', here).toSorted()).toEqual([...carts, zebra, repeats, study].toSorted());
   });
 
-  it('prefers what is there under exactly that name', () => {
+  it('match an exact name first', () => {
     const called = write(inside('3'), 9);
     expect(findRun('3', here)).toBe(called);
     rmSync(called, { recursive: true });
     expect(findRun('3', here)).toBe(carts[1]);
   });
 
-  it('names the candidates where several are meant, or none', () => {
+  it('are refused if they match several items or none, with a list of candidates', () => {
     expect(problemOf(() => findRun('cart', here))).toMatchObject({
       message: 'this name matches 2 runs or directories; choose one',
       alternatives: ['cart-2', 'cart-3'],

@@ -35,8 +35,8 @@ async function listed(cwd: string, runsDir = 'buffers') {
 const runsOf = (cwd: string) => join(cwd, 'buffers');
 const registryOf = (cwd: string) => join(runsOf(cwd), 'trainings.jsonl');
 
-describe('a training with its output elsewhere', () => {
-  it('is listed once, has a name, and is in the view, with those of tuned/', async () => {
+describe('a training', () => {
+  it('registered in any directory is listed once, can be found by name, and is in the view', async () => {
     const [cwd, other] = [temporaryDirectory(), temporaryDirectory()];
     const inside = training(join(cwd, 'tuned', 'a'));
     const deep = training(join(cwd, 'tuned/1/2/3/4/5/6/7'));
@@ -58,7 +58,7 @@ describe('a training with its output elsewhere', () => {
     expect(items.find(far.slice(1))?.path).toBe(far);
   });
 
-  it('is named like its directory in the view, too, if that is tuned/ itself', () => {
+  it('with tuned/ itself as its output has the name of that directory in the view', () => {
     const own = training(join(temporaryDirectory(), 'tuned'));
     const items = new Items([{ path: own, prefix: 'tuned/', name: 'tuned' }]);
     items.look();
@@ -76,7 +76,7 @@ describe('a training with its output elsewhere', () => {
     expect(registeredTrainings(runsOf(cwd))).toEqual([join(other, 'far')]);
   });
 
-  it('is not lost where several start at once', async () => {
+  it('is not lost if several are registered at once', async () => {
     const [cwd, other] = [temporaryDirectory(), temporaryDirectory()];
     const outputs = Array.from({ length: 48 }, (_, i) =>
       training(join(other, `t${String(i).padStart(2, '0')}`)),
@@ -95,7 +95,7 @@ for (const output of process.argv.slice(1)) registerTraining(${JSON.stringify(ru
 });
 
 describe('the registry', () => {
-  it('skips directories that are gone or no trainings, and links to them', async () => {
+  it('skips links, and directories that are missing or contain no training', async () => {
     const [cwd, other] = [temporaryDirectory(), temporaryDirectory()];
     const [far, gone] = [training(join(other, 'far')), training(join(other, 'gone'))];
     mkdirSync(join(other, 'private'));
@@ -110,7 +110,7 @@ describe('the registry', () => {
     expect(await listed(temporaryDirectory())).toEqual([]);
   });
 
-  it('keeps what can be read of a damaged file, and appends to it', async () => {
+  it('keeps the readable entries of a damaged file, and appends to it', async () => {
     const [cwd, other] = [temporaryDirectory(), temporaryDirectory()];
     const [one, two] = [training(join(other, 'one')), training(join(other, 'two'))];
     mkdirSync(runsOf(cwd));
@@ -126,7 +126,7 @@ describe('the registry', () => {
     expect((await listed(cwd)).toSorted()).toEqual([one, two]);
   });
 
-  it('is never read or written through a link, or from anything but a file', async () => {
+  it('is neither read nor written if it is a symbolic link or a directory', async () => {
     const [cwd, other] = [temporaryDirectory(), temporaryDirectory()];
     const far = training(join(other, 'far'));
     registerTraining(runsOf(other), far);

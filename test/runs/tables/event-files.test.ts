@@ -15,7 +15,7 @@ function recordsIn(bytes: Buffer): readonly string[] {
   return records;
 }
 
-it('the curves of a run are event files, once however often they are exported', async () => {
+it('export writes the curves of a run to one event file, also when it is repeated', async () => {
   const cwd = temporaryDirectory();
   const given = {
     environment: 'CartPole-v1',

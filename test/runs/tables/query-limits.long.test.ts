@@ -33,7 +33,7 @@ describe('policyloop query', { timeout: 60_000 }, () => {
     expect(await json('SELECT 1 AS "__proto__", 2 AS y', cwd)).toBe('[{"__proto__":1,"y":2}]');
   });
 
-  it('refuses what gives too many rows, takes too much memory or too long a text', async () => {
+  it('refuses queries that return too many rows or too much text, or need too much memory', async () => {
     await expect(query('SELECT * FROM range(50000000)', [])).rejects.toThrow(
       /returns more than 1000000 rows/,
     );
@@ -47,12 +47,12 @@ describe('policyloop query', { timeout: 60_000 }, () => {
     expect(rows).toEqual([[1_000_000]]);
   });
 
-  it('answers several at once', async () => {
+  it('answers several queries at once', async () => {
     const answers = await Promise.all([1, 2, 3].map((n) => query(`SELECT ${n} AS n`, [])));
     expect(answers.map(({ rows }) => rows)).toEqual([[[1]], [[2]], [[3]]]);
   });
 
-  it('names a log that is a link or a folder', async () => {
+  it('refuses a log that is a symbolic link or a directory, and names it', async () => {
     const cwd = directoryOfRuns();
     const log = join(cwd, 'buffers', 'a', 'evaluations.jsonl');
     writeFileSync(

@@ -43,7 +43,7 @@ const rows = async (sql: string, runs?: string[]) =>
   JSON.parse(await ask(sql, runs && { runs })) as readonly Record<string, unknown>[];
 
 describe('policyloop query', () => {
-  it('answers by the figures of list, with the types that they have', async () => {
+  it('gives the figures and labels of each run, with their types', async () => {
     expect(
       await rows('SELECT run, seed, status, iterations, best, tags, note FROM runs ORDER BY run'),
     ).toEqual([
@@ -57,7 +57,7 @@ describe('policyloop query', () => {
     expect(await rows('SELECT run FROM runs', ['faulty'])).toEqual([{ run: 'faulty' }]);
   });
 
-  it('prints tables and CSV, too', async () => {
+  it('also prints tables and CSV', async () => {
     const sql = "SELECT run, best, tags FROM runs WHERE run = 'faulty' OR best > 1000 ORDER BY 1";
     expect(await ask(sql, { json: false })).toMatch(/^run +best +tags\nfaulty +[\d.]+ +\["paper","x"\]$/);
     expect(await ask(sql, { json: false, csv: true })).toMatch(
@@ -66,32 +66,35 @@ describe('policyloop query', () => {
     await expect(ask(sql, { csv: true })).rejects.toThrow(/--csv.*--json/);
   });
 
-  it.each(['evaluations', 'episodes', 'calls'] as const)('reads of %s what export writes', async (table) => {
-    const { context, printed } = recordingContext(cwd);
-    const common = { runsDir: 'buffers', json: true, runs: ['*'] };
-    await exportCommand({ ...common, format: 'parquet', out: `out-${table}` }, context);
-    const written = (JSON.parse(printed[0]!) as { table: string; file: string; rows: number }[]).find(
-      (one) => one.table === table,
-    )!;
-    const objects = await parquetReadObjects({ file: await asyncBufferFromFile(join(cwd, written.file)) });
-    const columns = tables[table].map(({ name, type }) =>
-      type === 'TIMESTAMP' ? `strftime("${name}", '%Y-%m-%dT%H:%M:%S.%gZ') AS "${name}"` : `"${name}"`,
-    );
-    const answered = await rows(`SELECT ${columns.join(', ')} FROM ${table}`);
-    const comparable = (row: Record<string, unknown>) =>
-      JSON.stringify(
-        tables[table].map(({ name }) => {
-          const value = row[name] ?? null;
-          if (typeof value === 'bigint') return Number(value);
-          return typeof value === 'object' && value !== null ? JSON.stringify(value) : value;
-        }),
+  it.each(['evaluations', 'episodes', 'calls'] as const)(
+    'gives the same rows of %s that export writes',
+    async (table) => {
+      const { context, printed } = recordingContext(cwd);
+      const common = { runsDir: 'buffers', json: true, runs: ['*'] };
+      await exportCommand({ ...common, format: 'parquet', out: `out-${table}` }, context);
+      const written = (JSON.parse(printed[0]!) as { table: string; file: string; rows: number }[]).find(
+        (one) => one.table === table,
+      )!;
+      const objects = await parquetReadObjects({ file: await asyncBufferFromFile(join(cwd, written.file)) });
+      const columns = tables[table].map(({ name, type }) =>
+        type === 'TIMESTAMP' ? `strftime("${name}", '%Y-%m-%dT%H:%M:%S.%gZ') AS "${name}"` : `"${name}"`,
       );
-    expect(answered.length).toBe(written.rows);
-    expect(answered.map(comparable).toSorted()).toEqual(objects.map(comparable).toSorted());
-    expect(answered.some((row) => row.run === 'faulty' && row.iteration === 7)).toBe(false);
-  });
+      const answered = await rows(`SELECT ${columns.join(', ')} FROM ${table}`);
+      const comparable = (row: Record<string, unknown>) =>
+        JSON.stringify(
+          tables[table].map(({ name }) => {
+            const value = row[name] ?? null;
+            if (typeof value === 'bigint') return Number(value);
+            return typeof value === 'object' && value !== null ? JSON.stringify(value) : value;
+          }),
+        );
+      expect(answered.length).toBe(written.rows);
+      expect(answered.map(comparable).toSorted()).toEqual(objects.map(comparable).toSorted());
+      expect(answered.some((row) => row.run === 'faulty' && row.iteration === 7)).toBe(false);
+    },
+  );
 
-  it('tells what a prompt lacked, and what was moved', async () => {
+  it('reports how far each prompt was behind, and how far its proposal was moved', async () => {
     const place = temporaryDirectory();
     const config = {
       ...quick,
@@ -111,7 +114,7 @@ describe('policyloop query', () => {
     );
   });
 
-  it('tells which returns the replies predict', async () => {
+  it('reports the returns that replies predict', async () => {
     const place = temporaryDirectory();
     const model = createScriptedModel(({ options }, index) => {
       const { labels, number } = options.grammar!;
@@ -130,7 +133,7 @@ describe('policyloop query', () => {
     );
   });
 
-  it('plays back recorded episodes step by step', async () => {
+  it('gives recorded episodes step by step', async () => {
     const [first] = await rows(
       "SELECT * FROM steps WHERE run = '3' ORDER BY iteration, candidate, episode, step LIMIT 1",
     );
@@ -145,7 +148,7 @@ describe('policyloop query', () => {
     expect(sums!.s).toBe((rewards as number[]).reduce((sum, reward) => sum + reward, 0));
   });
 
-  it('answers for a directory without runs', async () => {
+  it('gives empty tables for a directory without runs', async () => {
     const empty = temporaryDirectory();
     mkdirSync(join(empty, 'buffers'));
     for (const table of Object.keys(tables))
@@ -153,7 +156,7 @@ describe('policyloop query', () => {
   });
 });
 
-describe('a query is kept to its tables', () => {
+describe('a query is confined to SELECTs from its tables', () => {
   const secret = join(cwd, 'secret.csv');
   writeFileSync(secret, 'a,b\n1,2\n');
   const other = at('3', 'evaluations.jsonl');
@@ -194,7 +197,7 @@ describe('a query is kept to its tables', () => {
     expect(existsSync(`${secret}.db`)).toBe(false);
   });
 
-  it('and may do all else', async () => {
+  it('CTEs and table functions that read no files are allowed', async () => {
     expect(
       await rows('WITH t AS (SELECT unnest(range(3)) AS n) SELECT sum(n) AS s FROM t, generate_series(1, 2)'),
     ).toEqual([{ s: 6 }]);
@@ -202,7 +205,7 @@ describe('a query is kept to its tables', () => {
 });
 
 describe('policyloop export', () => {
-  it('writes a file a table, with the columns that the docs name', async () => {
+  it('writes a file per table, with the documented columns', async () => {
     const { context, printed } = recordingContext(cwd);
     await exportCommand({ runs: ['3'], format: 'csv', out: 'csv', runsDir: 'buffers', json: false }, context);
     expect(printed[0]).toContain(`${join('csv', 'evaluations.csv')}  40 rows`);

@@ -57,8 +57,8 @@ async function figures(sources: readonly UsageSource[], span: Span = 'all', usag
 
 const reader = () => new HourlyUsage(() => performance.now());
 
-describe('the sums of a run', () => {
-  it('have tokens, cost, latency and kinds of failure, by model and purpose', async () => {
+describe('usage sums', () => {
+  it('include tokens, cost, latency and kinds of failure, by model and purpose', async () => {
     const rejected = { outcome: { kind: 'rejected', failure: { kind: 'missing' } }, cost: undefined };
     const correction = { attempt: 1, purpose: 'correction' };
     const source = written(line() + line(correction) + line(failed) + line(rejected));
@@ -79,7 +79,7 @@ describe('the sums of a run', () => {
     expect(all!.latency.percentile95! / 9000).toBeCloseTo(1, 1);
   });
 
-  it('leave out baselines, people and replays, and name the models of other sections', async () => {
+  it('exclude baselines, people and replays, and name the models of other config sections', async () => {
     const models = async (manifest: object, more: object = {}) =>
       (await figures([written(line(more), manifest)])).slice(1).map(({ model }) => model);
     expect(await models({ model: 'portfolio/shares(gp+openai/a+b:c)' })).toEqual(['openai/a']);
@@ -92,7 +92,7 @@ describe('the sums of a run', () => {
     expect(await models({ settings: { 'feedback.from': 'person' } }, { purpose: 'feedback' })).toEqual([]);
   });
 
-  it('of plays are actions, and those of trainings sampled replies', async () => {
+  it('count actions for plays, and sampled replies for trainings', async () => {
     const { path } = written(line());
     expect((await figures([{ path, kind: 'play' }]))[1]).toMatchObject({ purpose: 'actions in games' });
     const training = join(temporaryDirectory(), 'tuned');
@@ -113,7 +113,7 @@ describe('the sums of a run', () => {
   });
 });
 
-it('gives what it has read when time is up, and reads on', async () => {
+it('HourlyUsage returns what it has read when time is up, and reads the rest in the next call', async () => {
   const sources = Array.from({ length: 100 }, () => written(line()));
   let time = 0;
   // Each glance at this clock takes so long that other work gets its turn.
@@ -126,7 +126,7 @@ it('gives what it has read when time is up, and reads on', async () => {
 });
 
 describe('a log that changes', () => {
-  it('is read on where it was left', async () => {
+  it('gives the same sums when read in pieces as when read at once', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(fc.nat(400), { minLength: 1, maxLength: 12 }), async (cuts) => {
         const whole = line() + line(failed) + line({ cost: undefined });
@@ -145,7 +145,7 @@ describe('a log that changes', () => {
     );
   });
 
-  it('is read again after it was cut, even if it has grown since', async () => {
+  it('is reread after it was truncated, even if it has grown since', async () => {
     const source = written(line() + line());
     const usage = reader();
     await usage.read([source]);
@@ -154,7 +154,7 @@ describe('a log that changes', () => {
     expect((await figures([source], 'all', usage))[0]).toMatchObject({ calls: 3, cost: 5.5 });
   });
 
-  it('is read while it grows', async () => {
+  it('is counted correctly by concurrent reads while it grows', async () => {
     const source = written(line());
     const usage = reader();
     const reading = Promise.all(
@@ -167,7 +167,7 @@ describe('a log that changes', () => {
     expect((await figures([source], 'all', usage))[0]!.calls).toBe(21);
   });
 
-  it('counts what is whole in a damaged one', async () => {
+  it('has only its valid calls and figures counted if it is damaged', async () => {
     const damaged = [
       ...['broken\n', '7\n', '{"outcome":null}\n', '{"outcome":{"kind":"accepted"},"time":"never"}\n'],
       line({
@@ -190,7 +190,7 @@ describe('a log that changes', () => {
 });
 
 describe('a span', () => {
-  it('has bars of hours or days up to now, without older calls', async () => {
+  it('has hourly or daily bars up to now, without older calls', async () => {
     const day = 24 * 60 * minute;
     const source = written([0, 1, 6.4, 8, 40].map((days) => line({}, noon - days * day)).join(''));
     const { hours } = await reader().read([source]);
@@ -213,7 +213,7 @@ describe('a span', () => {
   });
 });
 
-it('percentiles are within 3 % of the exact ones', () => {
+it('latency percentiles are within 3 % of the exact ones', () => {
   fc.assert(
     fc.property(fc.array(fc.double({ min: 1, max: 1e6, noNaN: true }), { minLength: 1 }), (latencies) => {
       const sum = new UsageSum();

@@ -91,7 +91,7 @@ function left(out: string) {
   };
 }
 
-it('is killed in a first call, in a correction and between runs, and finds the same in the end', {
+it('a comparison killed in a first call, in a correction and between runs gives the same result', {
   timeout: 600_000,
 }, async () => {
   expect((await compare('whole', 1).ended).code).toBe(0);

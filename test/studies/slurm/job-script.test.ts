@@ -13,7 +13,7 @@ import { temporaryDirectory } from '../../support/experiments.js';
 const place = temporaryDirectory();
 const at = (...parts: readonly string[]) => join(place, ...parts);
 
-it('is what a shell takes as it is meant', () => {
+it('the job script quotes its command for the shell, and lists its tasks as ranges', () => {
   const slurm = slurmSchema.parse({ atOnce: 3, memory: '8G', gpus: 1, partition: 'short' });
   const command = ['node', 'cli.js', 'sweep', "a'b.yaml", 'model.name="x y"'];
   const part = '--part "$SLURM_ARRAY_TASK_ID/5" --quiet --json';
@@ -29,7 +29,7 @@ it('is what a shell takes as it is meant', () => {
   );
 });
 
-it('reads the setup where the config or the command says it is, not where a shell looks for programs', () => {
+it('slurm.setup is relative to the config or the working directory, and not looked up on the PATH', () => {
   mkdirSync(at('deep'), { recursive: true });
   const file = at('deep', 'pole.yaml');
   writeFileSync(file, 'environment: CartPole-v1\nslurm: { setup: set up.sh }\n');
@@ -44,7 +44,7 @@ it('reads the setup where the config or the command says it is, not where a shel
   expect(text).toContain("\n. '/home/a b/modules.sh' || exit 2\n");
 });
 
-it('sends the output to any path, as sbatch reads quotes and patterns', () => {
+it('the output path is escaped for the quotes and patterns of sbatch', () => {
   const log = '/tmp/a b/50%/"q"';
   const text = jobScript(
     { command: ['node'], part: '', cwd: '/tmp', log, name: 'p', tasks: [0] },
@@ -53,7 +53,7 @@ it('sends the output to any path, as sbatch reads quotes and patterns', () => {
   expect(text).toContain(String.raw`#SBATCH --output="/tmp/a b/50%%/\"q\"/%A_%a.log"`);
 });
 
-it('queues a task again whose time ends, and none that is cancelled', async () => {
+it('a task is requeued when its time is up, but not when it is cancelled', async () => {
   const bin = at('bin');
   mkdirSync(bin, { recursive: true });
   writeFileSync(join(bin, 'scontrol'), '#!/bin/bash\necho "$@" >> "$LOG"\n', { mode: 0o755 });
@@ -88,7 +88,7 @@ it('queues a task again whose time ends, and none that is cancelled', async () =
   expect(await endedBy('SIGTERM')).toEqual({ code: 130, requeued: '' });
 });
 
-it.each(['\n#SBATCH --wrap=id', '\rid', '\u2028id', '\0'])('writes no text with %j', (text) => {
+it.each(['\n#SBATCH --wrap=id', '\rid', '\u2028id', '\0'])('jobScript refuses text with %j', (text) => {
   const slurm = slurmSchema.parse({});
   const given = { command: ['node'], part: '', cwd: '/w', log: '/w/slurm', name: 'p', tasks: [0] };
   for (const changed of [

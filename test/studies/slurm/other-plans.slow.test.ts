@@ -79,8 +79,8 @@ async function handsOver(folder: string, words: readonly string[], again: readon
   return second.last;
 }
 
-describe('handed to Slurm', () => {
-  it('repeats are played by tasks, and the directory tells them together', async () => {
+describe('--slurm', () => {
+  it('plays repeats as tasks with the same evaluations, and resume reports them together', async () => {
     const words = ['run', 'pole.yaml', 'repeats=3', 'slurm.tasks=3', '--run-dir'];
     const told = await handsOver('repeats', [...words, 'repeats'], ['resume', 'repeats']);
     expect(told).toMatchObject({ status: 'completed', iterations: 9 });
@@ -94,7 +94,7 @@ describe('handed to Slurm', () => {
     expect(evaluationsIn('repeats')).toEqual(evaluationsIn('alone'));
   });
 
-  it('controls are, by the section of their first config', async () => {
+  it('plays baselines as tasks with the same evaluations', async () => {
     const words = [
       'controls',
       'pole.yaml',
@@ -112,7 +112,7 @@ describe('handed to Slurm', () => {
     expect(evaluationsIn('table')).toEqual(evaluationsIn('table-alone'));
   });
 
-  it('an evaluation is, in a directory that the tasks are told', async () => {
+  it('plays an evaluation as tasks with a common output directory', async () => {
     const arms = ['--base', 'random', '--tuned', 'hill-climb', '--trained-on', 'none'];
     const words = ['finetune', 'evaluate', ...arms, '--configs', 'pole.yaml', '--repeats', '2'];
     const told = await handsOver('evaluation', words);
@@ -121,7 +121,7 @@ describe('handed to Slurm', () => {
     expect(script).toContain(`--out ${at(told.out as string)}`);
   });
 
-  it('a collection is', async () => {
+  it('plays a collection as tasks with the same evaluations', async () => {
     writeFileSync(
       at('many.yaml'),
       `runs: 5
@@ -138,7 +138,7 @@ proposers: [{ model: { provider: hill-climb } }, { model: { provider: random } }
     expect(evaluationsIn('many')).toEqual(evaluationsIn('many-alone'));
   });
 
-  it('a training is one task, whose steps are told while it is there', async () => {
+  it('runs a training as one task, and reports its progress while the task is running', async () => {
     const words = ['finetune', 'rl', 'rl/bandit', 'updates=2', 'slurm.time=00:30:00'];
     const told = await handsOver('tuned', [...words, 'output=./tuned']);
     expect(told).toMatchObject({ ended: 'complete' });
@@ -152,7 +152,7 @@ proposers: [{ model: { provider: hill-climb } }, { model: { provider: random } }
     writeFileSync(at('queue'), '');
   });
 
-  it('one run is refused', async () => {
+  it('refuses a single run', async () => {
     const { code, stderr } = await given('run', 'pole.yaml', '--run-dir', 'one', '--slurm');
     expect({ code, stderr }).toMatchObject({
       code: 2,
@@ -161,7 +161,7 @@ proposers: [{ model: { provider: hill-climb } }, { model: { provider: random } }
   });
 });
 
-describe('what tasks could not bring to its end', () => {
+describe('an unfinished sweep on Slurm', () => {
   const failing = `export default {
   create({ bad = false } = {}) {
     let x = 0;
@@ -199,7 +199,7 @@ slurm: { tasks: 2 }
   const handedOver = { code: 0, last: { status: 'elsewhere' } };
   const failed = [{ run: 'bad-true/seed-1', message: expect.stringContaining('out of order') }];
 
-  it('is told once with the result, as without Slurm, and then handed over again', async () => {
+  it('reports failures once with the result, as without Slurm, and is then submitted again', async () => {
     const words = ['sweep', 'bad.yaml', 'environment.options.bad=false,true', 'seed=1..2', '--json', '--out'];
     expect(await given(...words, 'failing', '--slurm')).toMatchObject(handedOver);
     const told = await given(...words, 'failing', '--slurm');
@@ -218,7 +218,7 @@ slurm: { tasks: 2 }
     expect(await given(...words, 'failing', '--slurm')).toMatchObject(handedOver);
   });
 
-  it('keeps no round of halving from the next one', async () => {
+  it('continues with the next round of halving despite failures', async () => {
     const words = ['sweep', 'bad.yaml', 'environment.options.bad=false,true,null', 'seed=1..4'];
     words.push('sweep.method=halving', 'sweep.first=1', '--json', '--slurm', '--out', 'halving');
     for (let round = 0; round < 3; round++) expect(await given(...words)).toMatchObject(handedOver);
@@ -228,7 +228,7 @@ slurm: { tasks: 2 }
     expect(await given(...words)).toMatchObject(handedOver);
   });
 
-  it('is told where a limit of all is reached; with a higher one the same command goes on', async () => {
+  it('ends when a total limit is reached, and resumes under a higher one', async () => {
     const values = Array.from({ length: 10 }, (_, i) => `params[${i}]: 0.5`).join(', ');
     const server = await startFakeOpenAI({ reply: () => values });
     const model = `model={provider: openai, name: scripted, baseUrl: "${server.url}"}`;

@@ -21,7 +21,7 @@ const folder = temporaryDirectory();
 const ownOf = ({ usage: _, ...result }: Result): unknown =>
   JSON.parse(JSON.stringify(result, (key, value: unknown) => (key === 'caps' ? undefined : value)));
 
-describe.skipIf(missing !== undefined)('on two nodes', () => {
+describe.skipIf(missing !== undefined)('a sweep on a Slurm cluster of two nodes', () => {
   let cluster: Cluster;
   let server: FakeServer;
 
@@ -82,7 +82,9 @@ slurm: { tasks: 4, time: "00:10:00" }
     };
   };
 
-  it('leaves what the same sweep leaves without it', { timeout: 590_000 }, async () => {
+  it('respects its cap on calls, and gives the same result as without Slurm even if a node dies', {
+    timeout: 590_000,
+  }, async () => {
     const cap = 20;
     await handOver('capped', ['seed=1..4', `limits.total.calls=${cap}`]);
     expect(callsIn('capped')).toBe(cap);

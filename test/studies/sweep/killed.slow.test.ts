@@ -67,7 +67,7 @@ it.each([
   ['a grid of 24 runs', [], 24],
   ['halving', ['sweep.method=halving', 'sweep.first=3'], 18],
 ] as const)(
-  '%s, killed twice, is in the end as without',
+  '%s, killed twice and resumed, gives the same result as without interruption',
   { timeout: 600_000 },
   async (name, method, runs) => {
     const own = name.replaceAll(' ', '-');

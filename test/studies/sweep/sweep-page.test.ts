@@ -14,7 +14,7 @@ const file = (result: SweepResult) => page(sweepPage(result, inFile));
 describe('the best setting', () => {
   const noise = (seed: number, of: number) => shared[seed - 1]! + ((seed * of * 7) % 3) / 10;
 
-  it('is significantly better where the same difference shows on every seed, and only there', () => {
+  it('is called significantly better if its lead is clear, but not if the lead is tiny', () => {
     const clear = gridResult((rate, size, seed) => (rate === 0.2 && size === 8 ? 20 : 0) + noise(seed, size));
     expect(bestSentence(clear.settings)).toMatchObject({
       mark: 'higher',
@@ -29,7 +29,7 @@ describe('the best setting', () => {
     });
   });
 
-  it('has no verdict on few seeds, and no sentence before the first run ends', () => {
+  it('gets no verdict from few seeds, and no sentence before a run is complete', () => {
     const few = gridResult((rate, _, seed) => rate + noise(seed, 1), [1, 2, 3]);
     expect(bestSentence(few.settings)).toMatchObject({
       mark: 'too-few',
@@ -40,7 +40,7 @@ describe('the best setting', () => {
     expect(bestSentence(alone)?.text).toContain('no other setting is complete');
   });
 
-  it('is corrected for the number of settings that it is the best of', () => {
+  it('is tested with a correction for the number of settings', () => {
     const lead = [0, 1, 2, 3, 4, 5].map((i) => 1 + ((i * 5) % 6) * 0.75);
     const first = figures('first', { x: '0' }, lead);
     const others = Array.from({ length: 30 }, (_, i) =>
@@ -54,7 +54,7 @@ describe('the best setting', () => {
 describe('the page', () => {
   const result = gridResult((rate, size, seed) => rate + size / 10 + shared[seed - 1]!);
 
-  it('says the result first, with a row per run that names its values', () => {
+  it('shows the result, the runs with links to their reports, and the effect of each key', () => {
     const text = visibleText(file(result));
     const order = [
       'Result',
@@ -79,7 +79,7 @@ describe('the page', () => {
     expect(file(result)).not.toMatch(/<th[^>]*><\/th>/);
   });
 
-  it('shows what is known while runs are missing, and that nothing is known yet', () => {
+  it('shows partial results while runs are missing, and says if no run is complete yet', () => {
     const some = visibleText(file(gridResult((rate, _, seed) => (rate === 10 ? null : rate + seed))));
     expect(some).toContain('6 settings');
     expect(some).toContain('rate=0.2, size=8 has the highest mean return');
@@ -87,7 +87,7 @@ describe('the page', () => {
     expect(none).toContain('No run is complete yet');
   });
 
-  it('shows results of earlier versions, which lack the kinds of the keys', () => {
+  it('shows results of earlier versions, which did not record the kinds of keys', () => {
     const { keys: _, ...earlier } = result;
     expect(visibleText(file(earlier))).toContain('rate=10, size=16 has the highest');
   });

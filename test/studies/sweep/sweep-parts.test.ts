@@ -24,7 +24,7 @@ const settings = (how: unknown, ...texts: readonly string[]) => {
 };
 
 describe('settings', () => {
-  it('of a grid are every combination, named after their values', () => {
+  it('of a grid cover every combination, and are named after their values', () => {
     const found = settings(
       { method: 'grid' },
       'model.temperature=0.2,1',
@@ -40,7 +40,7 @@ describe('settings', () => {
     expect(found[1]!.values).toEqual({ 'model.temperature': '0.2', 'memory.best': '8' });
   });
 
-  it('take their names from whole keys where the last parts are the same, and a hash where a name says too little', () => {
+  it('are named by full keys if short ones clash, and with a hash if a value is an object', () => {
     const found = settings({ method: 'grid' }, 'memory.best=1,2', 'other.best=1', 'other.best=3,4');
     expect(found[0]!.name).toBe('memory.best-1_other.best-3');
     const [a, b] = settings({ method: 'grid' }, 'model={provider: random},{provider: cma-es}');
@@ -48,12 +48,12 @@ describe('settings', () => {
     expect(a!.name).not.toBe(b!.name);
   });
 
-  it('have names of their own where a value reads like the next key', () => {
+  it('have unique names even if a value looks like the next key', () => {
     const found = settings({ method: 'grid' }, 'm.a=x,x_b-y', 'm.b=z,y_b-z');
     expect(new Set(found.map(({ name }) => name)).size).toBe(4);
   });
 
-  it('keep what is said of a part of a section that varies as a whole, wherever that stands', () => {
+  it('apply an override within a section after the section itself, in whatever order they are given', () => {
     const overrides = (...texts: readonly string[]) => {
       const swept = sweptBy(undefined, texts);
       return overridesOf(settingsOf(section({ method: 'grid' }), swept.keys)[0]!, swept.fixed);
@@ -67,13 +67,13 @@ describe('settings', () => {
     expect(overrides('model={a: 1}', 'model.sigma=3,4')).toEqual(['model={a: 1}', 'model.sigma=3']);
   });
 
-  it('of a list go side by side, and lists of other lengths are refused', () => {
+  it('of a list are paired by position, and lists of different lengths are refused', () => {
     const found = settings({ method: 'list' }, 'a.x=1,1,2', 'a.y=5,6,7');
     expect(found.map(({ values }) => Object.values(values).join(' '))).toEqual(['1 5', '1 6', '2 7']);
     expect(() => settings({ method: 'list' }, 'a.x=1,2', 'a.y=5,6,7')).toThrow(/2 \(a\.x\), 3 \(a\.y\)/);
   });
 
-  it('that are drawn differ, and more of them begin with the same, in whatever order the keys stand', () => {
+  it('drawn at random differ, and a larger sample extends a smaller one, whatever the order of the keys', () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 20 }), fc.integer({ min: 0, max: 9 }), (samples, seed) => {
         const keys = ['m.a=uniform(0,1)', 'm.b=1..4', 'm.c=loguniform(0.01,1)'];
@@ -92,7 +92,7 @@ describe('settings', () => {
     expect(() => settings({ method: 'grid' }, 'm.a=uniform(0,1)')).toThrow(/is drawn from a range/);
   });
 
-  it('of a file and of the command line: the latter count, `key=` removes, and so does null in a list', () => {
+  it('merge the file and the command line, which wins; `key=` and null unset a key', () => {
     const how = section({
       method: 'grid',
       keys: {
@@ -112,7 +112,7 @@ describe('settings', () => {
     expect(settingsOf(how, swept.keys).map(({ values }) => values['model.name'])).toContain('"x, y"');
   });
 
-  it('refuse what no sweep varies', () => {
+  it('refuse keys and seeds that a sweep cannot vary', () => {
     expect(() => sweptBy(undefined, ['repeats=1,2'])).toThrow(/repeats: can't be varied/);
     expect(() => sweptBy(undefined, ['seed=1,x'])).toThrow(/must be a list of non-negative whole numbers/);
     expect(() => sweptBy(undefined, ['slurm.tasks=2,4'])).toThrow(/slurm\.tasks: can't be varied/);
@@ -122,7 +122,7 @@ describe('settings', () => {
 });
 
 describe('halving', () => {
-  it('plays more and more seeds, on fewer and fewer settings', () => {
+  it('plays more seeds of fewer settings in each round', () => {
     expect(roundsOf({ first: 2, factor: 2 }, 10)).toEqual([2, 4, 8, 10]);
     expect(roundsOf({ first: 8, factor: 2 }, 3)).toEqual([3]);
     expect(mostRuns({ first: 2, factor: 2 }, 8, 8)).toBe(8 * 2 + 4 * 2 + 2 * 4);
@@ -130,7 +130,7 @@ describe('halving', () => {
 
   const how = { factor: 2, confidence: 0.95 };
 
-  it('keeps the better half, the earlier on ties, and drops what failed', () => {
+  it('keeps the better half, and drops failed settings', () => {
     const contender = (name: string, ...confirmed: (number | null)[]) => ({ name, confirmed });
     const found = dropsAfter(
       [
@@ -147,7 +147,7 @@ describe('halving', () => {
     expect(Object.fromEntries(found)).toEqual({ a: 'halved', d: 'failed' });
   });
 
-  it('drops what can hardly reach the best out of turn, by the test of racing; never where returns have no bounds', () => {
+  it('drops a clearly worse setting early, but only if returns are bounded', () => {
     const [good, bad] = [Array.from({ length: 12 }, () => 95), Array.from({ length: 12 }, () => 5)];
     const pair = [
       { name: 'good', confirmed: good },
@@ -159,7 +159,7 @@ describe('halving', () => {
     expect(dropsAfter(pair, how, 16, [0, Number.POSITIVE_INFINITY]).has('bad')).toBe(false);
   });
 
-  it('seldom drops out of turn what is as good as the best', () => {
+  it('rarely drops a setting early that is as good as the best', () => {
     let lost = 0;
     for (let i = 0; i < 400; i++) {
       const random = createGenerator(i);
@@ -183,7 +183,7 @@ describe('halving', () => {
   });
 });
 
-it('ranks settings that all seeds speak for before a lucky one that was left behind', () => {
+it('settings with more seeds rank before a lucky one with fewer', () => {
   const figures = (name: string, ...returns: readonly number[]): SettingFigures => ({
     ...{ name, values: {}, returns, runs: returns.length, observed: null, dropped: null },
     confirmed: summarize(returns) ?? null,
@@ -211,7 +211,7 @@ describe('effects', () => {
     );
   };
 
-  it('of a grid are found behind the noise that seeds share, and no interaction where there is none', () => {
+  it('are found in a grid despite noise shared by its settings, without spurious interactions', () => {
     const found = gridEffects(
       [a, b],
       grid((first, second) => (first === '2' ? 7 : 0) + (second === 'z' ? -3 : 0)),
@@ -232,7 +232,7 @@ describe('effects', () => {
     expect(found.levels).toHaveLength(5);
   });
 
-  it('finds an interaction that no single effect shows', () => {
+  it('include an interaction of two keys', () => {
     const crossed = grid((first, second) => ((first === '2') === (second === 'z') ? 5 : -5));
     const found = gridEffects([a, b], crossed, [-1e3, 1e3])!;
     const own = found.interactions.find(({ of }) => of[1] === 'z')!;
@@ -240,7 +240,7 @@ describe('effects', () => {
     expect(own.difference).toBeCloseTo(20, 0);
   });
 
-  it('uses only seeds under which every setting is complete; without intervals for one', () => {
+  it('use only seeds for which every setting is complete, and have no interval for a single seed', () => {
     const holed = grid(() => 0).map((one, i) => ({
       ...one,
       confirmed: one.confirmed.map((value, seed) => (seed > 0 && i === 0 ? null : value)),
@@ -257,14 +257,14 @@ describe('effects', () => {
     ).toBeUndefined();
   });
 
-  it('of a list are against its first setting', () => {
+  it('of a list are differences from its first setting', () => {
     const [first, second] = grid((_, value) => (value === 'y' ? 4 : 0));
     const found = listEffects([first!, second!], [-1e3, 1e3])!;
     expect(found.main).toHaveLength(1);
     expect(found.main[0]).toMatchObject({ of: '1y', against: '1x', verdict: 'higher' });
   });
 
-  it('of drawn settings are those of least squares, from the low to the high end of a range', () => {
+  it('of random settings are fitted by least squares, from the low to the high end of a range', () => {
     const random = createGenerator(3);
     const x = { key: 'x', values: { kind: 'loguniform', low: 0.01, high: 1 } } as const;
     const measured = Array.from({ length: 30 }, (_, i): Measured => {
@@ -286,7 +286,7 @@ describe('effects', () => {
     expect(drawnEffects([x, a], measured.slice(0, 3))).toBeUndefined();
   });
 
-  it('least squares agree with a fit by hand, and refuse what does not follow', () => {
+  it('come from a regression that matches a fit by hand and gives no result for collinear columns', () => {
     // y = 1 + 2x, and a residual of 1, −1, −1, 1 that is orthogonal to both.
     const fit = regression(
       [

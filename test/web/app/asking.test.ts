@@ -23,7 +23,7 @@ const hitIn = (of: string) => ({
   hits: [{ of, iteration: 1, candidate: 0, attempt: 0, where: 'reply', before: '', match: of, after: '' }],
 });
 
-it('shows the answer to the latest question, though an earlier one comes later', async () => {
+it('a page shows the answer to its latest request, even if an earlier one is answered later', async () => {
   const search = (q: string) =>
     render(html`<${SearchPage} query=${new URLSearchParams({ q })} />`, document.body);
   search('a');
@@ -43,7 +43,7 @@ it('shows the answer to the latest question, though an earlier one comes later',
   render(null, document.body);
 });
 
-it('asks once more after any number of news, and keeps an answer with a basis until the next', async () => {
+it('useAnswer combines refreshes into one request, and keeps an answer until the next one arrives', async () => {
   let refresh = () => {};
   const Shown = ({ basis }: { basis: string }) => {
     const answer = useAnswer<{ text: string }>('/api/groups', basis);
@@ -66,7 +66,7 @@ it('asks once more after any number of news, and keeps an answer with a basis un
   render(null, document.body);
 });
 
-it('writes addresses with repeated keys, without what is empty', () => {
+it('queryOf repeats the key for each item of a list, and omits empty values', () => {
   expect(queryOf({ q: 'a b', of: ['x/1', 'y'], filter: '', within: undefined, at: 0 })).toBe(
     '?q=a+b&of=x%2F1&of=y&at=0',
   );

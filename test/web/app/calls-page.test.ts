@@ -22,7 +22,7 @@ const show = () => render(html`<${CallsPage} query=${currentAddress().query} />`
 const until = (isDone: () => boolean) => vi.waitFor(() => expect(isDone()).toBe(true), { timeout: 4000 });
 const text = (selector: string) => document.querySelector(selector)?.textContent;
 
-it('asks for this week, keeps choices in the address, and scrolls to the section that it names', async () => {
+it('the calls page defaults to a week, keeps choices in the URL, and scrolls to its section', async () => {
   history.replaceState(null, '', '/calls#totals');
   addEventListener('popstate', show);
   show();
@@ -48,7 +48,7 @@ it('asks for this week, keeps choices in the address, and scrolls to the section
   render(null, document.body);
 });
 
-it('asks again for a page of which not all runs are read yet, and no more when they are', async () => {
+it('the calls page asks again until all runs have been read', async () => {
   history.replaceState(null, '', '/calls?span=all');
   show();
   const answers = () => asked.filter((address) => address.includes('span=all')).length;

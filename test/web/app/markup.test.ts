@@ -34,7 +34,7 @@ describe('prompts', () => {
   const page = renderReport(data);
   const bodyOf = (html: string) => html.slice(html.indexOf('<body>') + 6, html.indexOf('</body>'));
 
-  it('are shown as they were, once, with the lines marked that the one before did not have', () => {
+  it('are shown verbatim, with marks on lines that are new since the previous prompt', () => {
     const body = shown(bodyOf(page).replace(/<script>.*<\/script>/s, ''));
     expect(body.querySelector('img[src="x"]')).toBeNull();
     const boxes = [...body.querySelectorAll<HTMLDetailsElement>('details.prompt')];
@@ -76,7 +76,7 @@ describe('a chart', () => {
     ],
   };
 
-  it('is drawn where the page has its data, and each series can be hidden', () => {
+  it('is drawn from the data in the page, with a legend entry per series', () => {
     const body = shown(chartFigure(chart));
     expect(body.querySelector('.chart')?.getAttribute('aria-label')).toBe('Two lines.');
     expect([...body.querySelectorAll('.legend label')].map((label) => label.textContent.trim())).toEqual([
@@ -86,7 +86,7 @@ describe('a chart', () => {
   });
 });
 
-describe('a chart under the arrow keys', () => {
+describe('an interactive chart', () => {
   const settled = () => new Promise((resolve) => setTimeout(resolve, 120));
   const press = async (body: HTMLElement, key: string) => {
     body.querySelector('.chart')!.dispatchEvent(new KeyboardEvent('keydown', { key, bubbles: true }));
@@ -111,7 +111,7 @@ describe('a chart under the arrow keys', () => {
     hint: 'Point at it.',
   };
 
-  it('says the values of each x, and links to what it stands for', async () => {
+  it('reads out the values at each x with the arrow keys, and links to the item', async () => {
     const body = shown(chartFigure(chart));
     await settled();
     const [slider, line] = [body.querySelector('.chart')!, body.querySelector('.readout')!];
@@ -130,14 +130,14 @@ describe('a chart under the arrow keys', () => {
     expect(slider.getAttribute('aria-valuenow')).toBe('3');
   });
 
-  it('is not there without values', async () => {
+  it('is replaced by a note if there are no values', async () => {
     const body = shown(chartFigure({ ...chart, at: [], series: [{ ...chart.series[0]!, values: [] }] }));
     await settled();
     expect(body.querySelector('.chart')).toBeNull();
     expect(body.textContent).toContain('No values yet.');
   });
 
-  it('has one box for parts with the same label, and one for all bands', async () => {
+  it('has one checkbox per label, and one for all bands', async () => {
     const line = {
       draw: 'line',
       colour: '--accent',
@@ -192,7 +192,7 @@ describe('a table', () => {
   const table = htmlTable(rows, [text('name', ([name]) => name), number('value', ([, value]) => value)]);
   const names = (body: HTMLElement) => [...body.querySelectorAll('tbody th')].map((cell) => cell.textContent);
 
-  it('is sorted by a click on a header; missing values stay last, and a third click restores it', () => {
+  it('is sorted by clicking a header, with missing values last, and restored by a third click', () => {
     const body = shown(table);
     const button = body.querySelectorAll<HTMLButtonElement>('thead button')[1]!;
     button.click();
@@ -205,7 +205,7 @@ describe('a table', () => {
 });
 
 describe('the charts of a training', () => {
-  it('are made from the rows in the page, or say that there are none yet', () => {
+  it('are made from the rows in the page, or say that there are no steps yet', () => {
     const words = { unit: 'step', measured: 'held-out mean return', rewards: 'Return in training' };
     const empty = { columns: {}, count: 0 };
     const course = (step: object) =>

@@ -37,7 +37,7 @@ const runs = [
 describe('parallel coordinates as data', () => {
   const { axes, lines } = parallelPlot(keys, runs, 'return');
 
-  it('order lists by size, and place drawn numbers on linear and logarithmic axes', () => {
+  it('sort list values by size, and place ranges on linear and logarithmic axes', () => {
     expect(axes.map(({ title }) => title)).toEqual(['model.temperature', 'rate', 'share', 'return']);
     expect(axes[0]!.ticks.map(([, label]) => label)).toEqual(['2', '10']);
     expect(lines.map(({ note }) => note)).toEqual(['run 10', 'run 20', 'run 30']);
@@ -48,13 +48,13 @@ describe('parallel coordinates as data', () => {
     expect(axes[1]!.ticks.map(([, label]) => label)).toEqual(['0.01', '0.1', '1']);
   });
 
-  it('spread lines with the same value of a list, the better ones above', () => {
+  it('spread lines that share a list value, with the better ones above', () => {
     const [, second, third] = lines.map(({ at }) => at[0]!);
     expect(third).toBeGreaterThan(second!);
     expect(third! - second!).toBeLessThan(0.1);
   });
 
-  it('draw words, omitted values and numbers out of range of a logarithm', () => {
+  it('handle words, omitted values and numbers without a logarithm', () => {
     const odd = [run(0, 1, { a: 'null', b: '-1' }), run(1, 1, { a: 'x', b: '2' })];
     const plot = parallelPlot(
       [
@@ -69,7 +69,7 @@ describe('parallel coordinates as data', () => {
   });
 });
 
-describe('drawn', () => {
+describe('drawn parallel coordinates', () => {
   const drawn = () => {
     document.body.innerHTML = render(parallelFigure(parallelPlot(keys, runs, 'return')));
     activate(document);
@@ -80,7 +80,7 @@ describe('drawn', () => {
   const pointAt = (svg: Element, x: number, y: number, type = 'pointermove') =>
     svg.dispatchEvent(new MouseEvent(type, { clientX: x, clientY: y, bubbles: true }));
 
-  it('have a line per run and a title per axis; keys go from the best run down, with a link to it', async () => {
+  it('have a line per run and a title per axis, and the arrow keys go down from the best run', async () => {
     const { readout, svg } = drawn();
     expect(svg.querySelectorAll('path')).toHaveLength(3);
     expect(
@@ -103,7 +103,7 @@ describe('drawn', () => {
     expect(location.hash).toBe('#run-20');
   });
 
-  it('highlight the nearest line, and none far from all', async () => {
+  it('highlight the nearest line, and none if all are far away', async () => {
     const { readout, svg } = drawn();
     await settled();
     const axes = [...svg.querySelectorAll('line')];

@@ -72,7 +72,7 @@ describe('a filter', () => {
     expect(accepted(`${filter} warm`, items)).toEqual(['warm']);
   });
 
-  it('takes any config key while the keys are unknown, and says which it needs', () => {
+  it('accepts any config key while the keys are unknown, and reports which ones it needs', () => {
     expect(parseFilter('foo.bar=1 status=running')).toMatchObject({ problems: [], asked: ['foo.bar'] });
     expect(parseFilter('foo.bar=1', configKeys).asked).toEqual([]);
     expect(parseFilter('memory=best*', configKeys).problems).toEqual([]);
@@ -80,7 +80,7 @@ describe('a filter', () => {
 });
 
 describe('the order', () => {
-  it('is of numbers as numbers, with missing values last in both directions', () => {
+  it('compares numbers as numbers, with missing values last in both directions', () => {
     const items = [
       withTemperature('b', '10'),
       withTemperature('a', '9'),
@@ -94,7 +94,7 @@ describe('the order', () => {
     expect(compareValues(null, 1, -1)).toBe(1);
   });
 
-  it('knows earlier names of fields', () => {
+  it('accepts earlier names of fields', () => {
     expect(fieldOf('best').key).toBe('observed');
     expect(fieldOf('done').of(item('x'))).toBe(0.5);
   });
@@ -111,7 +111,7 @@ describe('groups', () => {
   ];
   const groups = groupsOf(items, ['model.temperature']);
 
-  it('share their values and their environment; directories of runs are left out', () => {
+  it('share their values and their environment, and exclude directories of runs', () => {
     expect(groups.map(({ environment, items: own, values }) => [environment, values, own.length])).toEqual([
       ['CartPole-v1', [0.7], 2],
       ['CartPole-v1', [1], 1],
@@ -124,7 +124,7 @@ describe('groups', () => {
     );
   });
 
-  it('show means of numbers, and values that all share', () => {
+  it('show the means of numbers, and the values that all items share', () => {
     const own = groups[0]!.items;
     const shown = (key: string) => groupValue(own, fieldOf(key));
     expect(shown('tokens')).toBe(20);
@@ -135,7 +135,7 @@ describe('groups', () => {
     expect(groupValue(groups[3]!.items, fieldOf('model.temperature'))).toBeNull();
   });
 
-  it('are in the order of their values, or of the means that the server computed', () => {
+  it('are sorted by their values, or by the means that the server computed', () => {
     const order = (sort: string) =>
       sortedGroups(groups, sort, ({ values }) =>
         values[0] === 1 ? { observed: null, confirmed: { count: 1, mean: 50, interval: null } } : undefined,
@@ -145,8 +145,8 @@ describe('groups', () => {
   });
 });
 
-describe('the address', () => {
-  it('restores what it was made of, and leaves out what is as usual', () => {
+describe('the URL', () => {
+  it('restores the state that it was made from, and omits defaults', () => {
     for (const state of [
       stateOf(new URLSearchParams()),
       {
@@ -160,7 +160,7 @@ describe('the address', () => {
     expect(stateOf(new URLSearchParams('by=tag')).sort).toBe('name');
   });
 
-  it('asks the server only for what the page shows', () => {
+  it('determines which config keys the page requests from the server', () => {
     const state = stateOf(
       new URLSearchParams('columns=status,evaluations,memory.best&by=policy.kind&sort=-confirmed'),
     );

@@ -23,7 +23,7 @@ const textsOf = (axis: Axis, low: number, high: number) =>
   tickTexts(axis, ticksOf(axis, [low, high], 400, 90));
 
 describe('the y axis', () => {
-  it('has room around the values, and for intervals and marks to their ends', () => {
+  it('leaves room around the values, and covers intervals and marks completely', () => {
     const [low, high] = rangeOf(chartOf([line([1, 2, 3])]));
     expect([low < 1, low > 0.5, high > 3, high < 3.5]).toEqual([true, true, true, true]);
     const marks = [
@@ -39,11 +39,11 @@ describe('the y axis', () => {
     expect(rangeOf(whole, ['m'])[1]).toBeLessThan(10);
   });
 
-  it('fits what is in view', () => {
+  it('fits the values in view', () => {
     expect(rangeOf(chartOf([line([1000, 1, 2])]), [], [1, 2])[1]).toBeLessThan(3);
   });
 
-  it('has a range for a constant, for nothing and for the largest numbers', () => {
+  it('has a finite range for a constant, for no values and for the largest numbers', () => {
     const [low, high] = rangeOf(chartOf([line([7, 7])]));
     expect([low < 7, high > 7]).toEqual([true, true]);
     expect(rangeOf(chartOf([line([0, 0])]))).toEqual([0, 1]);
@@ -52,7 +52,7 @@ describe('the y axis', () => {
       expect(Number.isFinite(end)).toBe(true);
   });
 
-  it('leaves outliers out on the side that a series names, and only there', () => {
+  it('excludes outliers only on the side that a series names', () => {
     const values = [...Array.from({ length: 40 }, (_, i) => i % 10), -1000, 1000];
     expect(rangeOf(chartOf([line(values, { outliers: 'low' })]))[0]).toBeGreaterThan(-100);
     expect(rangeOf(chartOf([line(values, { outliers: 'low' })]))[1]).toBeGreaterThan(1000);
@@ -60,14 +60,14 @@ describe('the y axis', () => {
     expect(rangeOf(chartOf([line(values)]))[0]).toBeLessThan(-1000);
   });
 
-  it('holds stacked bars', () => {
+  it('covers stacked bars', () => {
     const bars = [line([3, 4], { draw: 'bars' }), line([5, null], { draw: 'bars' })];
     const [low, high] = rangeOf(chartOf(bars));
     expect([low, high > 8, high < 9]).toEqual([0, true, true]);
   });
 });
 
-it('has an x axis to the last mark', () => {
+it('the x axis extends to the last mark, unless zoomed in', () => {
   const marks = [{ label: 'lost', draw: 'cross', colour: '--bad', marks: [{ x: 5 }, {}] }] as const;
   expect(xRange(chartOf([line([1, 2])], { marks }), 0, 1)).toEqual([0, 5]);
   // Zoomed in.
@@ -75,7 +75,7 @@ it('has an x axis to the last mark', () => {
 });
 
 describe('ticks', () => {
-  it('of iterations are whole, however few there are', () => {
+  it('of iterations are whole numbers, however few there are', () => {
     const [low, high] = xRange(chartOf([line([1])]), 0, 0);
     expect(textsOf({ title: 'x', kind: 'whole' }, low, high)).toEqual(['0']);
     expect(textsOf({ title: 'x', kind: 'whole' }, 0, 0.95)).toEqual(['0']);
@@ -83,7 +83,7 @@ describe('ticks', () => {
     expect(textsOf({ title: 'x', kind: 'whole' }, 0, 40)).toEqual(['0', '10', '20', '30', '40']);
   });
 
-  it('differ from each other, and are short for numbers of any size', () => {
+  it('are distinct, and short for numbers of any size', () => {
     const close = textsOf({ title: 'y' }, 1.000001, 1.000004);
     expect(new Set(close).size).toBe(close.length);
     expect(textsOf({ title: 'y' }, 0, 1e300)).toEqual(['0', '5e299', '1e300']);
@@ -91,7 +91,7 @@ describe('ticks', () => {
   });
 });
 
-it('keeps a logarithmic axis above 0, where it would never end', () => {
+it('a logarithmic x axis stays above 0', () => {
   const chart: Chart = {
     label: '',
     x: { title: 'rate', scale: 'log' },
