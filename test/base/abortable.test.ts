@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { abortable, onAbort } from '../../src/base/abortable.js';
 
-it('as many wait for one signal as like, each is told once, and none is left', async () => {
+it('many waiters can share an abort signal: each is notified once, without a listener warning', async () => {
   const warnings: Error[] = [];
   const onWarning = (warning: Error) => warnings.push(warning);
   process.on('warning', onWarning);

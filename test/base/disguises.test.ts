@@ -7,7 +7,7 @@ const bytes = (write: (byte: string) => string) =>
   [...Buffer.from(key)].map((byte) => write(byte.toString(16))).join('');
 const parts = (length: number) => key.match(new RegExp(`.{1,${length}}`, 'g'))!;
 
-describe('a secret that a server repeats', () => {
+describe('a secret repeated by a server', () => {
   it.each(
     Object.entries({
       'as it is': key,
@@ -30,7 +30,7 @@ describe('a secret that a server repeats', () => {
         .map((part, i) => `${i}: ${part}`)
         .join('; '),
     }),
-  )('%s is hidden', (_, form) => {
+  )('is hidden: %s', (_, form) => {
     const shown = redact(`HTTP 401: no such key ${form}, says the server`, [key]);
     expect(shown).toContain('[redacted]');
     const letters = shown.toLowerCase().replaceAll(/[^a-z0-9]/g, '');
@@ -47,16 +47,16 @@ describe('a secret that a server repeats', () => {
     'HTTP 429: Rate limit reached for gpt-4o-mini in organization org-abc123 on tokens per min: Limit 200000, Used 199987.',
     'model "qwen3:0.6b" not found; request id 4f1c2d9e-8a77-4b0e-9d1f-2f6f0c3b7e55',
     'params[0]: -0.0123456789, params[1]: 6.02214076e23 at 2026-11-26T17:00:00.000Z, project sk-learn',
-  ])('leaves ordinary text as it is: %s', (text) => {
+  ])('redaction leaves ordinary text unchanged: %s', (text) => {
     expect(redact(text, [key, 'ollama', 'my-secret-api-key'])).toBe(text);
   });
 
-  it('hides nothing for a key that is a word', () => {
+  it('hideSecrets keeps an ordinary word that also occurs in a key', () => {
     expect(hideSecrets('the embedding of embeds', ['embedding-key'])).toBe('the embedding of embeds');
   });
 });
 
-it('an error repeats no key that was given in a wrong place', () => {
+it('an error message redacts a key that was given in the wrong place', () => {
   const shown = (message: string) => new UserError({ message }).message;
   expect(shown('override model.apiKey=plain-secret is unknown')).toBe(
     'override model.apiKey=[redacted] is unknown',

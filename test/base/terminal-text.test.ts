@@ -5,7 +5,7 @@ import { forStream, harmless, harmlessLine, harmlessLines } from '../../src/base
 
 const steering = /[\p{Cc}\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/u;
 
-describe('text from outside', () => {
+describe('terminal text', () => {
   it.each([
     ['\u001b[2J\u001b[31mred', '\\u001b[2J\\u001b[31mred'],
     ['\u001b]0;title\u0007', '\\u001b]0;title\\u0007'],
@@ -16,7 +16,7 @@ describe('text from outside', () => {
     ['grüße 中文 😀 −1 …', 'grüße 中文 😀 −1 …'],
   ])('%j is shown as %j', (text, shown) => expect(harmless(text)).toBe(shown));
 
-  it('steers nothing, whatever it is, and means the same in JSON', () => {
+  it('has its control characters escaped, and still parses to the same JSON value', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), fc.boolean(), (text, isStyled) => {
         expect(harmless(text).replaceAll(/[\n\t]/g, '')).not.toMatch(steering);
@@ -26,7 +26,7 @@ describe('text from outside', () => {
     );
   });
 
-  it('looks like no line of this program', () => {
+  it('cannot forge a line of our own output', () => {
     expect(harmlessLines('failed\nerror nothing is wrong')).toBe('failed\n  error nothing is wrong');
     expect(harmlessLine(' failed \r\n error nothing ')).toBe('failed error nothing');
     const problem = { message: 'bad\nerror forged', alternatives: ['a\nerror b'], value: '\u001b[2J\u202e' };
@@ -35,7 +35,7 @@ describe('text from outside', () => {
     );
   });
 
-  it('keeps the styles of this program where a stream takes them', () => {
+  it('keeps our own styles on a styled stream and loses them on a plain one', () => {
     const text = '\u001b[1mbold\u001b[22m \u001b[8mhidden\u001b[31mred\u001b[39m';
     expect(forStream(text, true)).toBe('\u001b[1mbold\u001b[22m \\u001b[8mhidden\u001b[31mred\u001b[39m');
     expect(forStream(text, false)).toBe('bold \\u001b[8mhiddenred');

@@ -5,8 +5,8 @@ import { outputSchemaFile } from '../../src/base/output-schema.js';
 import { answerSchema } from '../../src/mcp/answer-schema.js';
 import { tools } from '../../src/mcp/tools.js';
 
-describe('the schema of an answer', () => {
-  it('has the fields of a result and what they mean, but nothing of what they contain', () => {
+describe('answerSchema', () => {
+  it('lists the fields of a result with their descriptions, but leaves out nested schemas', () => {
     expect(answerSchema('doctor')).toEqual({
       ...{ type: 'object', required: ['result'] },
       properties: {
@@ -23,7 +23,7 @@ describe('the schema of an answer', () => {
     expect(JSON.stringify(answerSchema('compare'))).toContain('"tasks":{"type":"array"}');
   });
 
-  it('has only the alternatives of a tool, each of which the command has', () => {
+  it('includes only the given kinds of result, and the command defines each kind that a tool names', () => {
     const kinds = tools.flatMap(({ command, kinds: own = [] }) => own.map((kind) => ({ command, kind })));
     expect(kinds.length).toBeGreaterThan(2);
     for (const { command, kind } of kinds) {

@@ -49,7 +49,7 @@ beforeAll(async () => {
 afterAll(() => Promise.all(clients.map((client) => client.close())));
 
 describe('policyloop mcp', { timeout: 400_000 }, () => {
-  it('offers what reads, and answers by the schemas', async () => {
+  it('by default offers only read-only tools, and each returns the expected fields', async () => {
     const { call, client } = await connected();
     const { tools } = await client.listTools();
     expect(tools.map(({ name }) => name)).toEqual([
@@ -92,7 +92,7 @@ describe('policyloop mcp', { timeout: 400_000 }, () => {
     expect(await read('doctor')).toMatchObject({ checks: expect.any(Array) });
   });
 
-  it('refuses what leads elsewhere, tells what is wrong, and goes on', async () => {
+  it('rejects hostile arguments with an error and keeps serving', async () => {
     const { call } = await connected('--allow-runs');
     const hostile: readonly (readonly [string, Record<string, unknown>])[] = [
       ['show_run', { run: '/etc' }],
@@ -134,7 +134,7 @@ describe('policyloop mcp', { timeout: 400_000 }, () => {
     expect(readdirSync(join(cwd, 'buffers')).toSorted()).toEqual(['a', 'b']);
   });
 
-  it('takes no name for an option, and follows no link out of its directory', async () => {
+  it('never treats a name as an option, and follows no link out of its directory', async () => {
     const away = temporaryDirectory();
     writeFileSync(join(away, 'secret.yaml'), 'what-nobody-may-see: [');
     symlinkSync(away, join(cwd, 'away'));
@@ -153,7 +153,7 @@ describe('policyloop mcp', { timeout: 400_000 }, () => {
     expect((await call('query_runs', { sql: 'SELECT * FROM range(50000000)' })).text).toMatch(/rows/);
   });
 
-  it('begins no run unless it is allowed to', async () => {
+  it('offers no tool that starts or controls runs without --allow-runs', async () => {
     const { call } = await connected();
     for (const name of ['run', 'resume_run', 'pause_run', 'stop_run', 'evaluate_run'])
       await expect(call(name, { config: 'c.yaml', run: 'a', runs: ['a'] })).rejects.toThrow(
@@ -161,7 +161,7 @@ describe('policyloop mcp', { timeout: 400_000 }, () => {
       );
   });
 
-  it('begins, pauses, resumes, stops and evaluates where it is, in processes that outlive it', async () => {
+  it('starts, pauses, resumes, stops and evaluates runs, in processes that outlive the server', async () => {
     const { call, client } = await connected('--allow-runs');
     expect(JSON.stringify(await client.listTools()).length).toBeLessThan(25_000);
     const begun = await call('run', { config: 'c.yaml', overrides: ['iterations=100000'] });
@@ -182,7 +182,7 @@ describe('policyloop mcp', { timeout: 400_000 }, () => {
     expect(readdirSync(join(cwd, 'buffers'))).toHaveLength(3);
   });
 
-  it('serves the project that it is given, for clients that start it elsewhere', async () => {
+  it('serves the directory given by --project, wherever the client starts it', async () => {
     const { call } = await connectedFrom(temporaryDirectory(), '--project', cwd);
     expect(await call('show_run', { run: 'a' })).toMatchObject({ isError: false });
     expect(await call('check_config', { configs: ['c.yaml'] })).toMatchObject({ result: { errors: 0 } });
@@ -194,7 +194,7 @@ describe('policyloop mcp', { timeout: 400_000 }, () => {
     });
   });
 
-  it('prints nothing but the protocol, survives lines that are none, and ends with its input', async () => {
+  it('prints only protocol messages, survives malformed lines and exits when its input ends', async () => {
     const { child, ended } = startCommand(cwd, ['mcp']);
     const params = {
       ...{ protocolVersion: '2025-06-18', capabilities: {} },
@@ -213,7 +213,7 @@ describe('policyloop mcp', { timeout: 400_000 }, () => {
     for (const line of stdout.trim().split('\n')) expect(JSON.parse(line)).toMatchObject({ jsonrpc: '2.0' });
   });
 
-  it('says what is missing where the library of the protocol is not installed', async () => {
+  it('names the package to install if the protocol library is missing', async () => {
     vi.doMock('@modelcontextprotocol/server', () => {
       throw new Error('not installed');
     });

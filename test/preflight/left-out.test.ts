@@ -45,7 +45,7 @@ function configOf(changes: object): string {
   return file;
 }
 
-describe('check --offline imports no module and starts no program', () => {
+describe('policyloop check', () => {
   it.each<[string, object, RegExp]>([
     ['environment', { environment }, /no module is imported offline/],
     [
@@ -67,7 +67,7 @@ describe('check --offline imports no module and starts no program', () => {
       },
       /the rewards for learning can't be checked/,
     ],
-  ])('%s: %j', async (field, changes, message) => {
+  ])('with --offline imports no module and starts no program for %s: %j', async (field, changes, message) => {
     const { context } = recordingContext(cwd);
     const findings = await checkConfig({ file: configOf(changes), overrides: [] }, true, context);
     expect(loaded()).toEqual([]);
@@ -80,7 +80,7 @@ describe('check --offline imports no module and starts no program', () => {
     expect(findings.some((finding) => finding.field === 'policy' && finding.level === 'ok')).toBe(rest);
   });
 
-  it('what is wrong beside them is found', async () => {
+  it('with --offline still reports the other errors of a config', async () => {
     const { context } = recordingContext(cwd);
     const changes = {
       environment: 'CartPole-v9',
@@ -95,7 +95,7 @@ describe('check --offline imports no module and starts no program', () => {
     expect(loaded()).toEqual([]);
   });
 
-  it('without --offline they are loaded', async () => {
+  it('without --offline imports the modules', async () => {
     const { context } = recordingContext(cwd);
     await checkConfig(
       { file: configOf({ environment, prompts: { helpers } }), overrides: [] },
@@ -123,7 +123,7 @@ describe('run --dry-run', () => {
     `import { writeFileSync } from 'node:fs';\nwriteFileSync(${JSON.stringify(join(marks, 'fresh'))}, '');\nexport { default } from './environment.mjs';\n`,
   );
 
-  it('loads the environment alone, and shows the prompt', async () => {
+  it('imports only the module of the environment and shows the prompt', async () => {
     const printed = await dryRun({ environment: fresh, model, evaluation: { reward } });
     expect(loaded()).toEqual(['fresh']);
     expect(printed).toContain('--- system ---');
@@ -132,7 +132,7 @@ describe('run --dry-run', () => {
   it.each([
     ['prompts.helpers', { prompts: { helpers } }],
     ['policy', { policy: { kind: 'module', path: policy } }],
-  ])('says why the prompt is not shown: %s', async (field, changes) => {
+  ])('explains why it does not show the prompt: %s', async (field, changes) => {
     const printed = await dryRun(changes);
     expect(loaded()).toEqual([]);
     expect(printed).toContain(

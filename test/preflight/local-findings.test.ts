@@ -4,7 +4,7 @@ import { findDevices } from '../../src/models/local/engine/find-devices.js';
 import { localSchema } from '../../src/models/local/settings.js';
 import { deviceFindings, samplingFindings } from '../../src/preflight/check-config.js';
 
-test('a local model: its device, and why each other one can’t be used', async () => {
+test('for a local model, a finding names its device and why other devices can’t be used', async () => {
   const { auto, usable, unusable } = await findDevices();
   const [finding] = await deviceFindings(localSchema.parse({ provider: 'local' }));
   expect(finding).toMatchObject({ level: 'ok', field: 'model.device' });
@@ -17,7 +17,7 @@ test('a local model: its device, and why each other one can’t be used', async 
   ]);
 });
 
-test('a local model: how it samples, and where each setting comes from', () => {
+test('for a local model, a finding lists its sampling settings and where each comes from', () => {
   const config = localSchema.parse({ provider: 'local', format: 'text', topK: 20 });
   expect(samplingFindings(config)).toEqual([
     {
@@ -30,6 +30,6 @@ test('a local model: how it samples, and where each setting comes from', () => {
   expect(samplingFindings({ provider: 'random' } as ModelConfig)).toEqual([]);
 });
 
-test('other models have none', async () => {
+test('for other models, there is no device finding', async () => {
   expect(await deviceFindings({ provider: 'random' } as ModelConfig)).toEqual([]);
 });

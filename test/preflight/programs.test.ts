@@ -23,7 +23,7 @@ async function made(more: Partial<ConfigInput> = {}) {
   }
 }
 
-test('programs: nothing about parameters, and prompts as long as programs are', async () => {
+test('for programs, no finding mentions parameters, and the prompt forecast includes the shown programs', async () => {
   const { findings, forecast } = await made();
   expect(findings.filter(({ level }) => level !== 'ok')).toEqual([]);
   expect(findings.map(({ message }) => message).join('\n')).not.toMatch(/params\[|[0-9] parameters/);
@@ -31,7 +31,7 @@ test('programs: nothing about parameters, and prompts as long as programs are', 
   expect(forecast.longest.tokens.most).toBeGreaterThan(6 * forecast.entryTokens);
 });
 
-test('programs: an answer that is too long', async () => {
+test('for programs, a finding reports that model.maxTokens is too low for an answer', async () => {
   const { findings } = await made({ model: { provider: 'openai', name: 'gpt-x', maxTokens: 200 } });
   const [finding] = findings.filter(({ level }) => level !== 'ok');
   expect(finding).toMatchObject({ field: 'model.maxTokens' });
@@ -39,7 +39,7 @@ test('programs: an answer that is too long', async () => {
   expect(JSON.stringify(finding)).not.toContain('parameters');
 });
 
-test('programs: a prompt that never shows how to write one', async () => {
+test('for programs, a finding reports a prompt that never shows how to write one', async () => {
   const set = join(temporaryDirectory(), 'own');
   mkdirSync(set);
   for (const file of ['system', 'user', 'format-correction'])

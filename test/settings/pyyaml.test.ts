@@ -10,8 +10,8 @@ const expected = z
   .array(z.tuple([z.string(), z.unknown()]))
   .parse(JSON.parse(readFileSync(path.join(import.meta.dirname, '../fixtures/yaml/pyyaml.json'), 'utf8')));
 
-describe('values of a Python program’s config', () => {
-  it.each(expected)('%s is what PyYAML reads', (text, value) => {
+describe('a config read by PyYAML’s rules', () => {
+  it.each(expected)('parses %s as PyYAML does', (text, value) => {
     const { k } = parseSource(`k: ${text}`, 'theirs.yaml', 'pyyaml').content as { k: unknown };
     // Python's dates have no counterpart.
     if (value === 'date') expect(k).toBe(text);
@@ -20,27 +20,27 @@ describe('values of a Python program’s config', () => {
 
   const infinite = (value: unknown) => ({ float: String(value).replace('Infinity', 'inf').toLowerCase() });
 
-  it('has merged mappings, and places of its fields', () => {
+  it('resolves merge keys and knows the position of each field', () => {
     const source = parseSource('a: &a {x: on, y: 020}\nb:\n  <<: *a\n  y: off\n', 'theirs.yaml', 'pyyaml');
     expect(source.content).toEqual({ a: { x: true, y: 16 }, b: { x: true, y: false } });
     expect(source.place(['b', 'y'], 'value')).toEqual({ file: 'theirs.yaml', line: 4, column: 6 });
   });
 });
 
-describe('a config', () => {
+describe('openConfig', () => {
   const read = (text: string) => {
     const file = path.join(temporaryDirectory(), 'config.yaml');
     writeFileSync(file, text);
     return openConfig('experiment', file).content;
   };
 
-  it('of the reference programs is read by the rules of their YAML', () => {
+  it('reads a config of the reference programs by PyYAML’s rules', () => {
     const theirs =
       'task: frozen_lake\ngym_env_name: FrozenLake-v1\nis_slippery: yes\nbias: off\nrank: 020\nseed: 1e3\n';
     expect(read(theirs)).toMatchObject({ is_slippery: true, bias: false, rank: 16, seed: '1e3' });
   });
 
-  it('of ours keeps to YAML 1.2', () => {
+  it('reads our own configs as YAML 1.2', () => {
     const ours = 'name: on\nenvironment: cartpole\niterations: 020\nmodel: {temperature: 1e0}\n';
     expect(read(ours)).toMatchObject({ name: 'on', iterations: 20, model: { temperature: 1 } });
   });

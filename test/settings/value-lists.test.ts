@@ -14,7 +14,7 @@ const singleQuoted = fc.string().map((text) => `'${text.replaceAll("'", "''")}'`
 const json = fc.jsonValue({ maxDepth: 3 }).map((value) => JSON.stringify(value));
 const item = fc.oneof(plain, doubleQuoted, singleQuoted, json);
 
-it('splits what was joined by commas, and nothing else', () => {
+it('splitTop recovers items that were joined by commas', () => {
   fc.assert(
     fc.property(fc.array(item, { minLength: 1, maxLength: 6 }), (items) => {
       expect(splitTop(items.join(','))).toEqual(items);
@@ -23,7 +23,7 @@ it('splits what was joined by commas, and nothing else', () => {
   );
 });
 
-it('joins to the text that it split, whatever that is', () => {
+it('the parts from splitTop join back to the original text', () => {
   fc.assert(
     fc.property(fc.string({ unit: fc.constantFrom(...'ab,[]{}()\'"\\.: '.split('')) }), (text) => {
       expect(splitTop(text).join(',')).toBe(text);
@@ -32,7 +32,7 @@ it('joins to the text that it split, whatever that is', () => {
   );
 });
 
-it('never splits inside brackets, braces, parentheses or quotes', () => {
+it('splitTop never splits inside brackets, braces, parentheses or quotes', () => {
   fc.assert(
     fc.property(fc.array(item, { minLength: 2, maxLength: 4 }), (items) => {
       for (const [open, close] of ['[]', '{}', '()']) {
@@ -46,7 +46,7 @@ it('never splits inside brackets, braces, parentheses or quotes', () => {
   );
 });
 
-it('reads each item as YAML reads it alone', () => {
+it('valuesOf splits a JSON list into items that parse to the original values', () => {
   fc.assert(
     fc.property(fc.array(json, { minLength: 2, maxLength: 5 }), (items) => {
       const values = valuesOf(items.join(', '), 'key');
@@ -71,19 +71,19 @@ it.each([
   // In braces, a colon without a space separates only after a quoted key.
   [`{a:'0,"'}",0},1`, [`{a:'0,"'}",0}`, '1']],
   [`{"a":'}'},1`, [`{"a":'}'}`, '1']],
-])('%s lists', (text, items) => {
+])('%s is a list of values', (text, items) => {
   expect(valuesOf(text, 'key')).toEqual({ kind: 'list', items });
 });
 
 it.each(['0.5', '[1,2]', '{a: 1, b: 2}', '"1..3"', '../runs/a', 'a..b', '[1..3]', "'a,b'", '[1,2', 'f(1,2)'])(
-  '%s is one value',
+  '%s is a single value',
   (text) => {
     expect(valuesOf(text, 'key')).toBeUndefined();
     expect(() => refuseLists([`key=${text}`])).not.toThrow();
   },
 );
 
-it('reads ranges to be drawn from', () => {
+it('valuesOf parses uniform and loguniform ranges', () => {
   expect(valuesOf('uniform(-1,2.5)', 'key')).toEqual({ kind: 'uniform', low: -1, high: 2.5 });
   expect(valuesOf('loguniform(1e-4, 0.01)', 'key')).toEqual({ kind: 'loguniform', low: 1e-4, high: 0.01 });
 });
@@ -97,7 +97,7 @@ it.each([
   ['uniform(1)', /uniform takes two numbers/],
   ['uniform(2,1)', /the lower first/],
   ['loguniform(0,1)', /above 0/],
-])('refuses %s', (text, message) => {
+])('valuesOf rejects %s', (text, message) => {
   expect(() => valuesOf(text, 'key')).toThrow(message);
 });
 
@@ -107,6 +107,6 @@ it.each([
   'memory.best=choice(4,8)',
   'model.sigma=uniform(0,1)',
   'model.name=a,b',
-])('one run refuses %s, and is told who takes it', (text) => {
+])('a single run rejects %s and points to policyloop sweep', (text) => {
   expect(() => refuseLists([text])).toThrow(/lists several values[\s\S]*policyloop sweep/);
 });

@@ -33,29 +33,29 @@ async function check(configs: readonly string[], offline = false) {
 
 const fieldsOf = ({ findings }: Awaited<ReturnType<typeof check>>) => findings.map(({ field }) => field);
 
-describe('policyloop check of a reinforcement learning', () => {
-  it('forecasts memory, episodes, tokens and time of an agent', async () => {
+describe('policyloop check of a finetune rl config', () => {
+  it('forecasts memory, episodes, tokens and time for an agent', async () => {
     const checked = await check(['rl.yaml']);
     expect(checked.code).toBe(0);
     expect(fieldsOf(checked)).toEqual(['config', 'memory', 'episodes', 'tokens', 'time']);
   });
 
-  it('forecasts what a policy of numbers takes', async () => {
+  it('forecasts parameters, memory, episodes and time for a numeric policy', async () => {
     const checked = await check(['numbers.yaml']);
     expect(fieldsOf(checked)).toEqual(['config', 'parameters', 'memory', 'episodes', 'time']);
   });
 
-  it('tries nothing offline', async () => {
+  it('replaces the trial update with a single finding when offline', async () => {
     expect(fieldsOf(await check(['rl/bandit'], true))).toEqual(['config', 'forecast']);
   });
 
-  it('says what is wrong with its field', async () => {
+  it('reports an error with its field', async () => {
     const { code, findings } = await check(['rl.yaml', 'groupSize=1']);
     expect(code).toBe(2);
     expect(findings).toMatchObject([{ level: 'error', field: 'groupSize' }]);
   });
 
-  it('leaves configs of experiments to their own check', async () => {
+  it('makes no such forecast for experiment configs', async () => {
     const { findings } = await check(['quickstart'], true);
     expect(findings.length).toBeGreaterThan(3);
     expect(findings.map(({ field }) => field)).not.toContain('forecast');

@@ -51,7 +51,7 @@ describe('finetune dataset', () => {
     expect(noted).toEqual([]);
   });
 
-  it('tells a person what there is', async () => {
+  it('prints a readable summary without --json', async () => {
     const { command, printed } = await workplace([{ seed: 1 }], [{ seed: 2 }]);
     expect(await command({ json: false })).toBe(0);
     expect(printed.join('\n')).toContain('weighted: 12 examples, 0 duplicates removed');
@@ -59,13 +59,13 @@ describe('finetune dataset', () => {
     expect(printed.join('\n')).toContain('dataset/index.html');
   });
 
-  it('fails, and says why, when there is nothing to train on', async () => {
+  it('fails with an alarm and a remedy if there is nothing to train on', async () => {
     const { command, noted } = await workplace([{ environment: 'MountainCar-v0' }]);
     expect(await command({ recipe: 'improvement', validation: 'none' })).toBe(1);
     expect(noted.join('\n')).toMatch(/alarm [\s\S]*remedy: /);
   });
 
-  it('refuses what it can not do before it reads or writes anything', async () => {
+  it('rejects invalid options, output paths and run patterns', async () => {
     const { command } = await workplace([{ seed: 1 }]);
     await expect(command({ format: 'trl-dpo' })).rejects.toThrow(/--format: .*pairs/);
     await expect(command({ seed: -1 })).rejects.toThrow(/--seed/);
@@ -80,7 +80,7 @@ describe('finetune dataset', () => {
     await expect(command({ runs: ['nothing-*'] })).rejects.toThrow(/nothing-\*/);
   });
 
-  it('offers on the command line the recipes and formats there are', () => {
+  it('lists every recipe and format in its help', () => {
     const { stdout } = spawnSync(process.execPath, [built('src/cli.js'), 'finetune', 'dataset', '--help'], {
       encoding: 'utf8',
       env: { PATH: process.env.PATH, NO_COLOR: '1' },
@@ -92,10 +92,10 @@ describe('finetune dataset', () => {
   });
 });
 
-describe('the page', () => {
+describe('the dataset page', () => {
   const hostile = `</pre><script>alert(1)</script><img src=x onerror="alert(2)">`;
 
-  it('shows samples, and runs nothing that a reply holds', async () => {
+  it('shows samples, and never runs markup from a reply', async () => {
     const model = seededModel();
     const { cwd, command } = await workplace([
       { seed: 1, name: 'x' },

@@ -78,7 +78,7 @@ function pressed(): AbortSignal {
 const interrupted = { stop: { finish: pressed(), abort: new AbortController().signal } };
 
 describe('finetune merge', () => {
-  it('finds the base that the adapter names, and says what rounding did', async () => {
+  it('finds the base that the adapter names and reports the rounding error', async () => {
     const { code, printed } = await merge('llama/adapter', 'merged');
     expect(code).toBe(0);
     const result = JSON.parse(printed[0]!) as { roundingError: number };
@@ -104,12 +104,12 @@ describe('finetune merge', () => {
     expect(result.roundingError).toBeGreaterThan(0);
   });
 
-  it('rounds nothing in float32, where it says so', async () => {
+  it('reports a rounding error of 0 in float32', async () => {
     const { printed } = await merge('llama/adapter', 'in-float32', { dtype: 'float32' });
     expect(JSON.parse(printed[0]!)).toMatchObject({ roundingError: 0, dtype: 'float32' });
   });
 
-  it('leaves the lineage of the adapter, not that of its base', async () => {
+  it('keeps the lineage of the adapter, not that of its base', async () => {
     cpSync(at('llama'), at('with-lineage'), { recursive: true });
     writeFileSync(at('with-lineage', 'adapter', 'training.json'), '{"of":"adapter"}');
     cpSync(at('models', 'llama'), at('models', 'trained'), { recursive: true });
@@ -120,7 +120,7 @@ describe('finetune merge', () => {
     expect(existsSync(at('no-lineage', 'training.json'))).toBe(false);
   });
 
-  it('leaves out weights that the model does not use', async () => {
+  it('omits weights that the model does not use', async () => {
     cpSync(at('models', 'llama'), at('models', 'twice'), { recursive: true });
     cpSync(at('models', 'twice', 'model.safetensors'), at('models', 'twice', 'consolidated.safetensors'));
     await merge('llama/adapter', 'once', { model: 'models/twice' });
@@ -129,7 +129,7 @@ describe('finetune merge', () => {
     ]);
   });
 
-  it('leaves nothing behind when it is interrupted or fails, and clears what a crash left', async () => {
+  it('leaves nothing behind when interrupted, and removes leftovers of a crash', async () => {
     expect(await merge('qwen/adapter', 'stopped', {}, interrupted)).toMatchObject({ code: 130, printed: [] });
     mkdirSync(at('again.partial'));
     writeFileSync(at('again.partial', 'half'), '');
@@ -140,7 +140,7 @@ describe('finetune merge', () => {
     expect(readdirSync(at('again'))).not.toContain('half');
   });
 
-  it('writes where no other process does, and removes nothing that it did not make', async () => {
+  it('never writes where another process is writing, and deletes no files that it did not create', async () => {
     mkdirSync(at('mine.partial'));
     writeFileSync(at('mine.partial', 'notes.txt'), 'precious');
     expect(await refusal(merge('llama/adapter', 'mine'))).toMatch(/already exists[\s\S]*move it/);
@@ -160,7 +160,7 @@ describe('finetune merge', () => {
     expect(existsSync(at('disk', 'config.json'))).toBe(true);
   });
 
-  it('tells what is wrong', async () => {
+  it('reports missing or unsuitable adapters, bases and outputs', async () => {
     expect(await refusal(merge('nowhere', 'x'))).toMatch(/there is no such directory/);
     expect(await refusal(merge('llama/adapter', 'x', { model: 'models/nowhere' }))).toMatch(
       /there is no such directory/,
@@ -184,7 +184,7 @@ describe('finetune merge', () => {
 });
 
 describe('finetune gguf', () => {
-  it('makes a file and a Modelfile of an adapter alone, and names the next command', async () => {
+  it('writes a GGUF file and a Modelfile from an adapter alone, and names the next command', async () => {
     const { code, printed } = await toGguf('qwen/adapter', 'out/tuned.gguf', { json: false });
     expect(code).toBe(0);
     expect(printed[0]).toContain(`ollama create tuned -f ${path.join('out', 'tuned.Modelfile')}`);
@@ -195,7 +195,7 @@ describe('finetune gguf', () => {
     expect(readFileSync(at('base.gguf')).equals(readFileSync(at('same.gguf')))).toBe(false);
   });
 
-  it('takes the base by --model, as merge does, and by a path in the package', async () => {
+  it('accepts the base from --model, and checks it against the adapter if it is a package: path', async () => {
     cpSync(at('qwen'), at('moved'), { recursive: true });
     const file = at('moved', 'adapter', 'adapter_config.json');
     writeFileSync(file, readFileSync(file, 'utf8').replace('models/qwen', 'org/elsewhere'));
@@ -213,7 +213,7 @@ describe('finetune gguf', () => {
     expect(existsSync(at('x.gguf'))).toBe(false);
   });
 
-  it('notes that q8_0 loses a small change, which f16 keeps', async () => {
+  it('notes that q8_0 loses a small change, but not for f16', async () => {
     prepare('weak', 'qwen2-tied-bf16-sharded');
     const file = at('weak', 'adapter', 'adapter_config.json');
     const config = JSON.parse(readFileSync(file, 'utf8')) as { lora_alpha: number };
@@ -230,7 +230,7 @@ describe('finetune gguf', () => {
     expect([strong.noted, exact.noted]).toEqual([[], []]);
   });
 
-  it('takes one model and at most one adapter', async () => {
+  it('accepts one model and at most one adapter', async () => {
     expect(await refusal(toGguf('qwen/adapter', 'x.gguf', { adapter: 'llama/adapter' }))).toMatch(
       /--adapter: .*already an adapter/,
     );
@@ -240,7 +240,7 @@ describe('finetune gguf', () => {
     expect(await refusal(toGguf(undefined, 'x.gguf'))).toMatch(/no model or adapter given/);
   });
 
-  it('reads configs without the keys that are ignored', async () => {
+  it('accepts unknown config keys listed in --ignore-keys, as does merge', async () => {
     cpSync(at('models', 'qwen'), at('models', 'scaled'), { recursive: true });
     const file = at('models', 'scaled', 'config.json');
     writeFileSync(file, readFileSync(file, 'utf8').replace('{', '{"some_scale": 3,'));
@@ -253,7 +253,7 @@ describe('finetune gguf', () => {
     expect((await merge('qwen/adapter', 'merged-scaled', options)).code).toBe(0);
   });
 
-  it('holds the rows of a DoRA adapter as they are merged', async () => {
+  it('writes the same weights for a DoRA adapter as after finetune merge', async () => {
     const adapter = path.resolve(import.meta.dirname, '../../fixtures/adapters/dora');
     await toGguf('models/qwen', 'dora.gguf', { adapter, dtype: 'f32' });
     await merge(adapter, 'models/dora', { model: 'models/qwen', dtype: 'float32' });
@@ -265,7 +265,7 @@ describe('finetune gguf', () => {
     expect(end('dora.gguf').equals(end('plain-32.gguf'))).toBe(false);
   });
 
-  it('the Modelfile has the model’s template, ends and sampling', async () => {
+  it('writes the model’s template, stop tokens and sampling settings to the Modelfile', async () => {
     cpSync(at('models', 'llama'), at('models', 'sampled'), { recursive: true });
     writeFileSync(
       at('models', 'sampled', 'generation_config.json'),
@@ -292,7 +292,7 @@ describe('finetune gguf', () => {
     ]);
   });
 
-  it('says so where the template can’t be derived', async () => {
+  it('notes that the Modelfile has no TEMPLATE if it can’t be derived', async () => {
     cpSync(at('models', 'llama'), at('models', 'odd'), { recursive: true });
     writeFileSync(at('models', 'odd', 'chat_template.jinja'), '{{ messages[-1].content }}');
     const { printed, noted } = await toGguf('models/odd', 'odd.gguf');
@@ -301,7 +301,7 @@ describe('finetune gguf', () => {
     expect(readFileSync(at('odd.Modelfile'), 'utf8')).not.toMatch(/^TEMPLATE/m);
   });
 
-  it('renders the template as the adapter was trained with it', async () => {
+  it('renders the template with the variables that the adapter was trained with', async () => {
     cpSync(at('models', 'qwen'), at('models', 'thinking'), { recursive: true });
     const file = at('models', 'thinking', 'chat_template.jinja');
     writeFileSync(
@@ -353,7 +353,7 @@ describe('finetune gguf', () => {
     expect(readdirSync(at('halted'))).toEqual([]);
   });
 
-  it('tells what is wrong', async () => {
+  it('reports wrong extensions, existing outputs and missing or unsuitable inputs', async () => {
     expect(await refusal(toGguf('models/qwen', 'x.bin'))).toMatch(/must end in \.gguf/);
     writeFileSync(at('taken.Modelfile'), '');
     expect(await refusal(toGguf('models/qwen', 'taken.gguf'))).toMatch(/taken\.Modelfile already exists/);
@@ -374,7 +374,7 @@ describe('finetune ollama', () => {
     );
   };
 
-  it('puts an adapter on a model of Ollama’s', async () => {
+  it('writes a Modelfile that applies an adapter to an Ollama model', async () => {
     mkdirSync(at('files'));
     const { printed } = await write('llama/adapter', 'files/Modelfile');
     expect(printed[0]).toContain('ollama create llama -f files');
@@ -421,23 +421,26 @@ describe('finetune ollama', () => {
     ['fraction', 'llama', { lora_alpha: 12.5 }],
     ['stabilised', 'llama', { use_rslora: true }],
     ['patterns', 'qwen', { alpha_pattern: { q_proj: 3, 'layers.0.mlp.up_proj': 0 } }],
-  ])('gives llama.cpp the change that merging makes: %s on %s', async (name, architecture, changes) => {
-    cpSync(at(architecture), at(name), { recursive: true });
-    const file = at(name, 'adapter', 'adapter_config.json');
-    const config = JSON.parse(readFileSync(file, 'utf8')) as object;
-    writeFileSync(file, JSON.stringify({ ...config, ...changes }));
-    const [error, change] = await differences(name, architecture);
-    expect(change).toBeGreaterThan(0.01);
-    expect(error).toBeLessThan(1e-6);
-  });
+  ])(
+    'writes an adapter with the same change to the weights as merging: %s on %s',
+    async (name, architecture, changes) => {
+      cpSync(at(architecture), at(name), { recursive: true });
+      const file = at(name, 'adapter', 'adapter_config.json');
+      const config = JSON.parse(readFileSync(file, 'utf8')) as object;
+      writeFileSync(file, JSON.stringify({ ...config, ...changes }));
+      const [error, change] = await differences(name, architecture);
+      expect(change).toBeGreaterThan(0.01);
+      expect(error).toBeLessThan(1e-6);
+    },
+  );
 
-  it('refuses adapters that llama.cpp can’t compute', async () => {
+  it('rejects DoRA adapters, which llama.cpp can’t compute', async () => {
     const adapter = path.resolve(import.meta.dirname, '../../fixtures/adapters/dora-patterns');
     cpSync(referenceDirectory('llama-untied-fp32'), at('models', 'untied'), { recursive: true });
     expect(await refusal(write(adapter, 'Modelfile', 'models/untied'))).toMatch(/DoRA[\s\S]*finetune gguf/);
   });
 
-  it('sends architectures without adapters to finetune gguf', async () => {
+  it('points to finetune gguf for architectures without adapter support', async () => {
     prepare('qwen3', 'qwen3-fp32');
     expect(await refusal(write('qwen3/adapter', 'Modelfile'))).toMatch(
       /adapters[\s\S]*policyloop finetune gguf/,
@@ -445,7 +448,7 @@ describe('finetune ollama', () => {
   });
 });
 
-it('the commands explain themselves', () => {
+it('the help of finetune gguf and finetune merge lists their dtypes', () => {
   const help = (command: string) =>
     execFileSync(process.execPath, [built('src/cli.js'), 'finetune', command, '--help'], {
       encoding: 'utf8',

@@ -49,8 +49,8 @@ async function printed<A>(execute: (args: A, context: CommandContext) => Promise
   return JSON.parse(recorded.printed.at(-1)!) as Record<string, unknown>;
 }
 
-describe('package:', () => {
-  it('is known to models check, for the model, the adapter and its base', async () => {
+describe('a package: path', () => {
+  it('works with models check, for the model, the adapter and its base', async () => {
     expect(await printed(checkModel, { directory: names.model, json: true })).toMatchObject({
       directory: join(installed.root, 'models/base'),
       problems: [],
@@ -63,7 +63,7 @@ describe('package:', () => {
     }
   });
 
-  it('is known to finetune gguf, merge and ollama', async () => {
+  it('works with finetune gguf, merge and ollama', async () => {
     const plain = { ...quiet, dtype: 'f16' } as const;
     await printed(gguf, { ...plain, model: names.model, out: out('a.gguf') });
     await printed(gguf, { ...plain, model: names.adapter, out: out('b.gguf') });
@@ -82,7 +82,7 @@ describe('package:', () => {
     expect(['m/config.json', 'n/config.json', 'M'].filter((name) => !existsSync(out(name)))).toEqual([]);
   });
 
-  it('is known to finetune import, evaluate and train', async () => {
+  it('works with finetune import, evaluate and train', async () => {
     for (const model of [undefined, names.model]) {
       const args = { directory: names.adapter, out: out(`i-${model}`), json: true, ...(model && { model }) };
       expect(await printed(importTrained, args)).toMatchObject({
@@ -96,7 +96,7 @@ describe('package:', () => {
     expect(loadTrainConfig(out('tune.yaml'), [`model=${names.model}`]).model).toContain(installed.root);
   });
 
-  it('is known to a config, for the model and the adapter', async () => {
+  it('works in a config, for the model and the adapter', async () => {
     const model = createModel(
       parseConfig({
         environment: 'CartPole-v1',
@@ -128,7 +128,7 @@ describe('package:', () => {
     ['--model', (context) => gguf({ ...quiet, dtype: 'f16', model: nothing, out: 'x.gguf' }, context)],
     ['--tuned', async () => openArms(undefined, nothing, [], cwd)],
   ] satisfies [string, (context: CommandContext) => Promise<unknown>][])(
-    'that is not there is told under %s',
+    'that is missing gives an error for %s',
     async (field, run) => {
       const { context } = recordingContext(cwd);
       await expect(run(context)).rejects.toThrow(
@@ -137,7 +137,7 @@ describe('package:', () => {
     },
   );
 
-  it('leads to nothing outside the package', () => {
+  it('never leads outside the package', () => {
     expect(() => modelDirectory('package:../..')).toThrow('contain this model');
     expect(() => modelDirectory('package:')).toThrow('contain this model');
     expect(modelDirectory('a/b', '/c')).toBe('/c/a/b');

@@ -15,7 +15,7 @@ evaluation: { every: 1, episodes: 1 }
 baselines: [random]
 `;
 
-it('finetune rl trains a policy of numbers: a last line with its return, a page, a note on the version that is played', async () => {
+it('finetune rl trains a numeric policy, reports its return, writes a page and notes the version it plays', async () => {
   const folder = temporaryDirectory();
   writeFileSync(join(folder, 'cheetah.yaml'), config);
   const run = (...more: string[]) =>

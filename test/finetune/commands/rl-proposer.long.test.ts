@@ -15,7 +15,7 @@ async function learn(folder: string, overrides: readonly string[] = [], more: ob
 }
 
 describe('policyloop finetune rl on a proposer', () => {
-  it('leaves what a training leaves, with the searches beside the model', async () => {
+  it('writes an adapter with its lineage, and a report that compares it with search baselines', async () => {
     const folder = configured();
     const { code, last } = await learn(folder);
     expect(code).toBe(0);
@@ -38,7 +38,7 @@ describe('policyloop finetune rl on a proposer', () => {
     expect(page).toContain('policyloop run CONFIG model.provider=local');
   });
 
-  it('forecasts memory, tokens and time, and writes nothing', async () => {
+  it('with --dry-run forecasts the number of episodes and writes nothing', async () => {
     const folder = configured();
     const { last } = await learn(folder, ['output=other'], { dryRun: true });
     // Three updates of eight candidates, and two evaluations of two runs with two answers each: before the first and after the last.

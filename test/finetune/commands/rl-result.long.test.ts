@@ -66,8 +66,8 @@ async function shown(run: string) {
   return { text: printed[0]!, facts: JSON.parse(printed[1]!) as Facts };
 }
 
-describe('the result of finetune rl, named by its directory or that of its training', () => {
-  it.each(['tuned/lora', 'tuned/lora/adapter'])('%s is merged, and becomes a GGUF file', async (adapter) => {
+describe('the result of finetune rl, named by its own directory or that of its training run', () => {
+  it.each(['tuned/lora', 'tuned/lora/adapter'])('%s can be merged and exported to GGUF', async (adapter) => {
     const out = at(`merged-${adapter.length}`);
     const merging = { adapter, out, dtype: 'stored' as const, quiet: true, json: true };
     expect(await mergeCommand(merging, recordingContext(place).context)).toBe(0);
@@ -77,7 +77,7 @@ describe('the result of finetune rl, named by its directory or that of its train
     expect(openGguf(`${out}.gguf`).tensors.size).toBe(openWeights(out).size);
   });
 
-  it('gets a Modelfile', async () => {
+  it('can be exported as an Ollama Modelfile', async () => {
     const out = at('Modelfile');
     const wanted = { adapter: 'tuned/lora', from: 'tiny', out, json: true };
     expect(await ollamaCommand(wanted, recordingContext(place).context)).toBe(0);
@@ -86,7 +86,7 @@ describe('the result of finetune rl, named by its directory or that of its train
   });
 
   it.each(['model.adapter=tuned/lora', 'model.adapter=tuned/lora/adapter'])(
-    'proposes in a run: %s',
+    'can propose in a run: %s',
     async (override) => {
       const runsDir = `buffers-${override.length}`;
       const overrides = ['iterations=1', 'model={provider: local}', override];
@@ -97,14 +97,14 @@ describe('the result of finetune rl, named by its directory or that of its train
     },
   );
 
-  it.each(['tuned/whole', 'tuned/whole/model'])('is a model like any other: %s', async (directory) => {
+  it.each(['tuned/whole', 'tuned/whole/model'])('passes models check: %s', async (directory) => {
     const { context, printed } = recordingContext(place);
     const args = { directory, json: true } as unknown as Parameters<typeof modelsCommand>[0];
     expect(await modelsCommand(args, context)).toBe(0);
     expect(printed.join()).toContain(join('tuned', 'whole', 'model'));
   });
 
-  it('is served', async () => {
+  it('can be served', async () => {
     const finish = new AbortController();
     const changes = { stop: { finish: finish.signal, abort: finish.signal } };
     const { context, printed } = recordingContext(place, {
@@ -125,7 +125,7 @@ describe('the result of finetune rl, named by its directory or that of its train
     ['tuned/whole/model', /is an agent trained in bandit/],
     ['tuned/numbers', /is a numeric policy trained in CartPole-v1/],
     ['tuned/cut', /is an agent/],
-  ])('is no proposer: finetune evaluate says so of %s', async (tuned, message) => {
+  ])('is not a proposer, so finetune evaluate rejects %s', async (tuned, message) => {
     const args = { tuned, base: undefined, configs: ['quickstart'], overrides: [], control: [], repeats: 1 };
     const given = { ...args, seed: 0, jobs: 1, quiet: true, json: true };
     await expect(
@@ -138,7 +138,7 @@ describe('the result of finetune rl, named by its directory or that of its train
 });
 
 describe('list and show', () => {
-  it('tell what was trained on what, how far it came, what it reached, and what is next', async () => {
+  it('report method, environment, progress and best return of a training run, and how to use it', async () => {
     const { facts, text } = await shown('tuned/whole');
     expect(facts).toMatchObject({
       ...{ kind: 'training', status: 'completed', objective: 'grpo', method: 'scratch', on: 'bandit' },
@@ -154,7 +154,7 @@ describe('list and show', () => {
     expect((await shown('tuned/whole/model')).facts).toEqual(facts);
   });
 
-  it('name the command that goes on with what was interrupted, and what was cut off', async () => {
+  it('name the command that resumes an interrupted run, and distinguish crashed from running ones', async () => {
     const { facts, text } = await shown('cut');
     const command = 'policyloop finetune rl rl.yaml output=tuned/cut';
     expect(facts).toMatchObject({ status: 'interrupted', steps: { done: 1, of: 2 }, command, folder: place });
@@ -169,7 +169,7 @@ describe('list and show', () => {
     release();
   });
 
-  it('know the result of an interrupted run that --finish ended, which still resumes', async () => {
+  it('report the result of a run ended with --finish, which can still resume', async () => {
     const weights = (name: string) => readFileSync(at('tuned', name, 'model', 'model.safetensors'));
     const ended = ['output=tuned/ended', 'result=last'];
     await expect(learn('rl.yaml', ended, {}, { finish: true })).rejects.toThrow(/no checkpoint yet/);
@@ -188,7 +188,7 @@ describe('list and show', () => {
     expect(weights('ended').equals(weights('last'))).toBe(true);
   });
 
-  it('know policies of numbers, and the searches beside them', async () => {
+  it('report numeric policies and the searches they are compared with', async () => {
     const { facts, text } = await shown('tuned/numbers');
     expect(facts).toMatchObject({
       ...{ status: 'completed', model: 'mlp 4 tanh', objective: 'ppo', episodes: 4, tokens: null },
@@ -197,7 +197,7 @@ describe('list and show', () => {
     expect(text).toContain('mlp 4 tanh (scratch) with ppo in CartPole-v1');
   });
 
-  it('list them beside the runs, and those of a folder alone where it is named', async () => {
+  it('include training runs, or only those in a given --runs-dir', async () => {
     const { context, printed } = recordingContext(place);
     await listCommand({ runsDir: 'buffers', json: true }, context);
     const names = (JSON.parse(printed[0]!) as readonly { name: string; kind: string }[]).map(
@@ -213,7 +213,7 @@ describe('list and show', () => {
     expect(JSON.parse(printed[2]!)).toEqual([]);
   });
 
-  it('say so of a damaged record, and list the others', async () => {
+  it('report a damaged record and still list the others', async () => {
     mkdirSync(at('damaged', 'one'), { recursive: true });
     writeFileSync(at('damaged', 'one', 'training.json'), '{"method": 3}');
     cpSync(at('tuned', 'numbers'), at('damaged', 'two'), { recursive: true });
@@ -227,7 +227,7 @@ describe('list and show', () => {
   it.each([
     ['tuned/cut', /this training run isn't running[\s\S]*resume it with policyloop finetune rl /],
     ['tuned/whole', /isn't running: it is completed[\s\S]*policyloop show .*whole shows its result/],
-  ])('resume refuses %s and says what to do', async (run, message) => {
+  ])('resume rejects %s and says what to do instead', async (run, message) => {
     const args = { run, runsDir: 'buffers', overrides: [], quiet: true, json: true };
     await expect(
       resumeCommand(args as unknown as Parameters<typeof resumeCommand>[0], recordingContext(place).context),
@@ -235,8 +235,8 @@ describe('list and show', () => {
   });
 });
 
-describe('the record of a training', () => {
-  it('stays as it is where the same output is refused to other settings', async () => {
+describe('the record of a training run', () => {
+  it('stays unchanged if other settings are rejected for the same output', async () => {
     const file = at('tuned', 'whole', 'training.json');
     const before = readFileSync(file, 'utf8');
     await expect(learn('rl.yaml', ['output=tuned/whole', 'learningRate=0.5'])).rejects.toThrow(
@@ -245,7 +245,7 @@ describe('the record of a training', () => {
     expect(readFileSync(file, 'utf8')).toBe(before);
   });
 
-  it('says why it failed', async () => {
+  it('says why the run failed', async () => {
     const overrides = ['output=tuned/diverging', 'learningRate=1e39', 'updates=4', 'objective.entropy=1'];
     await expect(learn('rl.yaml', overrides)).rejects.toThrow(/diverged/);
     const { facts, text } = await shown('diverging');
@@ -253,7 +253,7 @@ describe('the record of a training', () => {
     expect(text).toMatch(/^resume /m);
   });
 
-  it('does not travel with the result: its command and folder are of this machine', () => {
+  it('keeps its command and folder, which only apply to this machine, out of the result', () => {
     const about = (...parts: readonly string[]) =>
       JSON.parse(readFileSync(at('tuned', ...parts, 'training.json'), 'utf8')) as Facts;
     expect(about('whole').command).toBeDefined();

@@ -21,7 +21,7 @@ async function learn(folder: string, overrides: readonly string[] = [], more: ob
 }
 
 describe('policyloop finetune rl', () => {
-  it('ends with a line that holds meanReward, and leaves what a training leaves', async () => {
+  it('ends with a line that contains meanReward, and writes a model, its lineage and a report', async () => {
     const folder = temporaryDirectory();
     tinyConfig({ ...small, environment: 'bandit' }, folder);
     const { code, last, lines } = await learn(folder);
@@ -59,7 +59,7 @@ describe('policyloop finetune rl', () => {
   });
 
   it.each([['blackjack-text'], ['cartpole-text'], ['cartpole-lora', 'model=package:models/tiny-improver']])(
-    'runs the ready config %s from any directory',
+    'runs the bundled config %s from any directory',
     async (config, ...overrides) => {
       const folder = temporaryDirectory();
       const { last } = await learn(
@@ -79,7 +79,7 @@ describe('policyloop finetune rl', () => {
     },
   );
 
-  it('refuses an environment that another program plays, and says what takes it', async () => {
+  it('rejects an external environment and points to policyloop play', async () => {
     const folder = temporaryDirectory();
     tinyConfig(small, folder);
     await expect(learn(folder, ['environment=textworld-express:coin'])).rejects.toThrow(
@@ -87,7 +87,7 @@ describe('policyloop finetune rl', () => {
     );
   });
 
-  it('writes an adapter that belongs to the model, without the value head', async () => {
+  it('writes an adapter without the value head', async () => {
     const folder = temporaryDirectory();
     tinyConfig(
       {
@@ -104,7 +104,7 @@ describe('policyloop finetune rl', () => {
     expect(Object.keys(header).filter((name) => name.includes('value_head'))).toEqual([]);
   });
 
-  it('forecasts memory, tokens and time, and writes nothing', async () => {
+  it('with --dry-run forecasts memory, episodes and tokens, and writes nothing', async () => {
     const folder = temporaryDirectory();
     tinyConfig(small, folder);
     const { last } = await learn(folder, ['output=other'], { dryRun: true });
@@ -120,7 +120,7 @@ describe('policyloop finetune rl', () => {
     expect(half.last).toMatchObject({ sampledTokens: 96 });
   });
 
-  it('ends early at its limit of tokens, counted over all sessions', async () => {
+  it('ends early at its token limit', async () => {
     const folder = temporaryDirectory();
     tinyConfig({ ...small, limits: { tokens: 20 } }, folder);
     expect((await learn(folder)).last).toMatchObject({ ended: 'early', step: 2, result: 'out/model' });
@@ -134,7 +134,7 @@ describe('policyloop finetune rl', () => {
     ['objective={kind: ppo} reward.shuffle=true', /reward\.shuffle: ppo/],
     ['objective={kind: ppo} reward.gamma=0.9', /reward\.gamma: .*ppo/],
     ['objective={kind: reinforce} epochs=2', /epochs: .*reinforce/],
-  ])('refuses %s with the field', async (override, message) => {
+  ])('rejects %s and names the field', async (override, message) => {
     const folder = temporaryDirectory();
     tinyConfig(small, folder);
     await expect(learn(folder, override.split(/ (?=\w+[.=])/))).rejects.toThrow(message);

@@ -6,7 +6,7 @@ import { startCommand } from '../../support/command.js';
 import { temporaryDirectory } from '../../support/experiments.js';
 import { tinyConfig } from '../rl/tiny-learning.js';
 
-it('killed without notice, goes on to the same bits', async () => {
+it('finetune rl resumes after each SIGKILL to the same checkpoint, byte for byte', async () => {
   const [whole, killed] = [temporaryDirectory(), temporaryDirectory()];
   const written = { environment: 'bandit', updates: 8, groups: 2, groupSize: 16, checkpointEvery: 1 };
   for (const folder of [whole, killed]) tinyConfig(written, folder);

@@ -12,7 +12,7 @@ import { visibleText } from '../../report/markup.js';
 import { recordingContext, temporaryDirectory } from '../../support/experiments.js';
 import { tinyConfig } from '../rl/tiny-learning.js';
 
-it('a training is paused, let go on and stopped from elsewhere; its log tells so, and its result is the same', async () => {
+it('a training run can be paused, resumed and stopped from outside, and its result stays the same', async () => {
   const [folder, undisturbed] = [temporaryDirectory(), temporaryDirectory()];
   for (const each of [folder, undisturbed])
     tinyConfig({ environment: 'bandit', updates: 60, groups: 2, groupSize: 8, checkpointEvery: 50 }, each);

@@ -90,8 +90,8 @@ const train = (config: string, changes: Parameters<typeof recordingContext>[1] =
   );
 };
 
-describe('from runs to a tuned model that plays', () => {
-  it('trains an adapter on logged runs, with its metrics on record', async () => {
+describe('finetune train', () => {
+  it('trains an adapter on logged runs and records its metrics', async () => {
     const { code, result } = await train(writeConfig('tuned', 'learningRate: 0.01\nwarmupSteps: 1\n'));
     expect(code).toBe(0);
     expect(result).toMatchObject({ ended: 'complete', result: join('tuned', 'adapter') });
@@ -104,7 +104,7 @@ describe('from runs to a tuned model that plays', () => {
     expect(existsSync(path('tuned', 'adapter', 'adapter_config.json'))).toBe(true);
   });
 
-  it('trains the model of the package, and names it as every machine knows it', async () => {
+  it('trains the bundled model and refers to it by its package: path', async () => {
     const config = path('packaged.yaml');
     writeFileSync(
       config,
@@ -116,7 +116,7 @@ describe('from runs to a tuned model that plays', () => {
     expect(printed.join('\n')).toMatch(/model\.path=package:models\/tiny-improver'? model\.adapter=/);
   });
 
-  it('leaves out keys of the model’s config that are ignored', async () => {
+  it('accepts unknown keys in the model’s config if ignoreKeys lists them', async () => {
     const directory = path('with-key');
     cpSync(model, directory, { recursive: true });
     const file = path('with-key', 'config.json');
@@ -129,7 +129,7 @@ describe('from runs to a tuned model that plays', () => {
     expect((await train(config)).code).toBe(0);
   });
 
-  it('leaves a page and event files beside the result', async () => {
+  it('writes a report page, samples and TensorBoard event files', async () => {
     const text = visibleText(readFileSync(path('tuned', 'index.html'), 'utf8'));
     expect(text).toContain('qwen3-fp32 trained on data');
     expect(text).toContain('completed after all steps');
@@ -148,7 +148,7 @@ describe('from runs to a tuned model that plays', () => {
     expect(readdirSync(path('tuned', 'tensorboard'))).toHaveLength(1);
   });
 
-  it('goes on after Ctrl-C to the same adapter', async () => {
+  it('resumes after Ctrl-C to the same adapter, byte for byte', async () => {
     const finish = new AbortController();
     finish.abort();
     const never = new AbortController().signal;
@@ -167,13 +167,13 @@ describe('from runs to a tuned model that plays', () => {
     expect(readdirSync(path('resumed', 'tensorboard'))).toHaveLength(2);
   });
 
-  it('records no samples if none are wanted, and trains the same', async () => {
+  it('records no samples with samples: 0, and has the same losses', async () => {
     await train(writeConfig('unsampled', 'learningRate: 0.01\nwarmupSteps: 1\nsamples: 0\n'));
     expect(existsSync(path('unsampled', 'samples.jsonl'))).toBe(false);
     expect(losses('unsampled')).toEqual(losses('tuned'));
   });
 
-  it('writes what a stopped training has, and still goes on from there', async () => {
+  it('with --finish writes the adapter of an interrupted run, which can still resume', async () => {
     const finish = new AbortController();
     finish.abort();
     const config = writeConfig('halfway', 'learningRate: 0.01\nwarmupSteps: 1\n');
@@ -190,7 +190,7 @@ describe('from runs to a tuned model that plays', () => {
     expect(adapter('halfway').equals(adapter('tuned'))).toBe(true);
   });
 
-  it('trains over a GGUF file, and the evaluation knows the file as the base', async () => {
+  it('trains on a GGUF file, which evaluation recognises as the base', async () => {
     await writeGguf(model, undefined, path('base.gguf'), 'F16');
     const config = path('over-gguf.yaml');
     const text = 'model: base.gguf\ndataset: data\noutput: over-gguf\nepochs: 1\nthreads: 1\n';
@@ -204,7 +204,7 @@ describe('from runs to a tuned model that plays', () => {
     expect(() => openArms('none.gguf', path('over-gguf'), [], place)).toThrow(/there is no such/);
   });
 
-  it('tells a person how it goes and how to use what came of it', async () => {
+  it('prints its progress and how to use the result', async () => {
     const recorded = recordingContext(place);
     const config = writeConfig('told', 'learningRate: 0.01\nwarmupSteps: 1\n');
     await trainCommand({ config, overrides: [], finish: false, quiet: false, json: false }, recorded.context);
@@ -218,7 +218,7 @@ describe('from runs to a tuned model that plays', () => {
     expect(printed).toContain(`model.adapter=${join('told', 'adapter')}`);
   });
 
-  it('leaves a page of a training that diverged', async () => {
+  it('writes a report page for a training run that diverged', async () => {
     const config = writeConfig('diverged', 'learningRate: 1.0e+30\nwarmupSteps: 0\nmethod: { kind: full }\n');
     await expect(train(config)).rejects.toThrow(/training has diverged/);
     const text = visibleText(readFileSync(path('diverged', 'index.html'), 'utf8'));
@@ -226,7 +226,7 @@ describe('from runs to a tuned model that plays', () => {
     expect(text).toContain('lower the learning rate');
   });
 
-  it('plays with the adapter, and answers otherwise than without', async () => {
+  it('produces an adapter that changes the proposals of a run', async () => {
     const local = {
       provider: 'local',
       path: model,
@@ -259,7 +259,7 @@ describe('from runs to a tuned model that plays', () => {
   });
 });
 
-describe('alarms before a training starts', () => {
+describe('alarms before training starts', () => {
   /** A dataset of the model's own answers, and how its training is told of. */
   const told = async (name: string, directory: string) => {
     const recorded = recordingContext(place);
@@ -269,7 +269,7 @@ describe('alarms before a training starts', () => {
     return recorded.noted.join('\n');
   };
 
-  it('tell of prompts that the model was served otherwise', async () => {
+  it('report a model whose template differs from the one used in serving', async () => {
     const local = {
       provider: 'local',
       path: model,
@@ -308,7 +308,7 @@ describe('alarms before a training starts', () => {
 describe('training from random weights', () => {
   const scratch = 'method: { kind: scratch }\nlearningRate: 0.003\n';
 
-  it('takes Muon and a floor of the learning rate, which make another training than AdamW to 0', async () => {
+  it('supports Muon with a learning-rate floor, and its losses differ from those of AdamW without one', async () => {
     const lossesOf = async (name: string, more: string) => {
       await train(writeConfig(name, `${scratch}warmupSteps: 1\nbatchExamples: 6\n${more}`));
       const steps = readFileSync(path(name, 'metrics.jsonl'), 'utf8')
@@ -328,7 +328,7 @@ describe('training from random weights', () => {
   });
 });
 
-describe('what is wrong with a training', () => {
+describe('a finetune train error', () => {
   const refusal = async (config: string) =>
     trainCommand(
       { config, overrides: [], finish: false, quiet: true, json: false },
@@ -338,13 +338,13 @@ describe('what is wrong with a training', () => {
       (error: unknown) => (error instanceof UserError ? error.message : String(error)),
     );
 
-  it('is told by line, key and remedy', async () => {
+  it('names the line, the key and a remedy', async () => {
     const message = await refusal(writeConfig('typo', 'learningrate: 1\nmethod: { kind: lora, rank: 0 }\n'));
     expect(message).toMatch(/typo\.yaml:7:1: learningrate: unknown key[\s\S]*did you mean `learningRate`\?/);
     expect(message).toMatch(/typo\.yaml:8:29: method\.rank: /);
   });
 
-  it('is told of another process that trains there', async () => {
+  it('reports another process that writes to the output', async () => {
     mkdirSync(path('shared'));
     const release = lockRun(path('shared', 'training.lock'));
     const config = writeConfig('shared', '');
@@ -353,13 +353,13 @@ describe('what is wrong with a training', () => {
     expect(readdirSync(path('shared'))).toEqual([]);
   });
 
-  it('is told that Muon is not for adapters', async () => {
+  it('says that Muon requires method full or scratch', async () => {
     expect(await refusal(writeConfig('thin', 'optimizer: { kind: muon }\n'))).toMatch(
       /thin\.yaml:7:12: optimizer: muon trains whole matrices, so it requires method full or scratch/,
     );
   });
 
-  it('is told of a dataset in Parquet', async () => {
+  it('reports a dataset in Parquet', async () => {
     const recorded = recordingContext(place);
     const out = path('parquet');
     const dataset = {
@@ -378,7 +378,7 @@ describe('what is wrong with a training', () => {
     expect(await refusal(file)).toMatch(/in Parquet[\s\S]*--format jsonl/);
   });
 
-  it('is told of a dataset that is not there, or holds pairs', async () => {
+  it('reports a missing dataset and a dataset of pairs', async () => {
     const file = path('none.yaml');
     writeFileSync(file, `model: ${model}\ndataset: nowhere\noutput: none\n`);
     expect(await refusal(file)).toMatch(/dataset: .*no train\.jsonl[\s\S]*policyloop finetune dataset/);

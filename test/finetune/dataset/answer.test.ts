@@ -43,14 +43,20 @@ const reasonFirst: AnswerForm = { notation: 'json', whole: true, reason: 'first'
 const bare: AnswerForm = { notation: 'json', whole: true, reason: 'none' };
 
 describe('a completion', () => {
-  it.each([freeForm, reasonFirst, bare])('reads back as its parameters, whatever the reason (%o)', (form) => {
-    fc.assert(
-      fc.property(specAndVector, anyReason, ([spec, vector], reason) => {
-        const result = parseParameters(formatAnswer(vector, encodingOf(spec, 'numeric'), form, reason), spec);
-        expect(result).toEqual({ ok: true, value: vector.map((value) => (value === 0 ? 0 : value)) });
-      }),
-    );
-  });
+  it.each([freeForm, reasonFirst, bare])(
+    'parses back to its parameters, whatever the reason (%o)',
+    (form) => {
+      fc.assert(
+        fc.property(specAndVector, anyReason, ([spec, vector], reason) => {
+          const result = parseParameters(
+            formatAnswer(vector, encodingOf(spec, 'numeric'), form, reason),
+            spec,
+          );
+          expect(result).toEqual({ ok: true, value: vector.map((value) => (value === 0 ? 0 : value)) });
+        }),
+      );
+    },
+  );
 
   it('is the answer line with the reason below it', () => {
     expect(formatAnswer([1, -0.5], floats, freeForm, 'A smaller step.')).toBe(
@@ -59,7 +65,7 @@ describe('a completion', () => {
     expect(formatAnswer([1, -0.5], floats, freeForm)).toBe('params[0]: 1.0, params[1]: -0.5');
   });
 
-  it('is the object of the JSON schema where the prompt asks for one', () => {
+  it('is a JSON object if the prompt asks for JSON', () => {
     const answer = formatAnswer([1, -0.5], floats, reasonFirst, 'It said "go".\n');
     expect(answer).toBe('{"reason": "It said \\"go\\".\\n", "params": [1.0, -0.5]}');
     expect(JSON.parse(formatAnswer([1, -0.5], floats, reasonFirst))).toEqual({
@@ -69,17 +75,17 @@ describe('a completion', () => {
     expect(formatAnswer([1, -0.5], floats, bare, 'It said "go".')).toBe('{"params": [1.0, -0.5]}');
   });
 
-  it('leaves out a reason that would be taken for thinking', () => {
+  it('omits a reason that would be parsed as thinking', () => {
     expect(formatAnswer([1, 2], floats, freeForm, 'as said</think>')).toBe('params[0]: 1.0, params[1]: 2.0');
   });
 });
 
-describe('the reason of a reply', () => {
-  it('is what it says beside the parameters, without its label', () => {
+describe('the reason in a reply', () => {
+  it('is the text next to the parameters, without its label', () => {
     expect(reasonIn('params[0]: 1, params[1]: 2\nReason: more\nspeed.')).toBe('more speed.');
   });
 
-  it('is left out when it is an essay', () => {
+  it('is omitted if it is very long', () => {
     const essay = 'On and on. '.repeat(100);
     expect(reasonIn(`params[0]: 1, params[1]: 2\n${essay}`)).toBe('');
   });

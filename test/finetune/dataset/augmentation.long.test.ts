@@ -44,7 +44,7 @@ const exchange: Symmetry = {
 };
 
 describe('a transformed run', () => {
-  it('has the logged prompts where nothing moves', () => {
+  it('has the logged prompts if the symmetry is the identity', () => {
     for (const logged of [run, held]) {
       const same = transformedRun(logged, { kind: 'linear', observations: still(4), outputs: still(2) });
       expect(same.steps.map(({ prompt }) => prompt)).toEqual(logged.steps.map(({ prompt }) => prompt));
@@ -62,7 +62,7 @@ describe('a transformed run', () => {
     );
   });
 
-  it('says in its prompts what its evaluations are, and nothing of what they were', () => {
+  it('has transformed parameters in its prompts and evaluations, and the logged scores', () => {
     const moved = transformedRun(run, exchange);
     for (const [i, { prompt, incumbent, proposals }] of moved.steps.entries()) {
       const logged = run.steps[i]!;
@@ -83,7 +83,7 @@ describe('a transformed run', () => {
     }
   });
 
-  it('evaluates to what was logged, in the environment that the symmetry makes', () => {
+  it('has policies that choose the other action if the symmetry swaps the two actions', () => {
     const image = transformedRun(run, exchange).recorded.entries;
     for (const [i, { parameters }] of image.entries()) {
       const policy = run.family.build(run.recorded.entries[i]!.parameters);
@@ -96,7 +96,7 @@ describe('a transformed run', () => {
     }
   });
 
-  it('is drawn by the content of the run, the seed and the number of the copy', () => {
+  it('depends on the seed and the copy number, but not on the file hash of the run', () => {
     const copies = augmented(run, 3, 0);
     const prompts = copies.map(({ steps }) => steps[0]!.promptHash);
     expect(copies.map(({ copy }) => copy)).toEqual([1, 2, 3]);
@@ -109,7 +109,7 @@ describe('a transformed run', () => {
     expect(again.map(({ steps }) => steps[0]!.promptHash)).toEqual(prompts.slice(0, 2));
   });
 
-  it('may tell returns on another scale, which keeps their order and their ends', () => {
+  it('can rescale returns, which keeps their order, minimum and maximum', () => {
     const { entries } = run.recorded;
     const scores = entries.map(({ score }) => score).toSorted((a, b) => a - b);
     for (let seed = 0; seed < 50; seed++) {
@@ -130,7 +130,7 @@ describe('a transformed run', () => {
     );
   });
 
-  it('is refused where prompts tell of the environment', async () => {
+  it('is rejected if its prompts show more of the environment than parameters and scores', async () => {
     const refused = async (changes: Partial<ConfigInput>, message: RegExp) => {
       const source = await playedSource({ ...compact, ...changes });
       const symmetry = drawSymmetry(source.family, createGenerator(0));
@@ -148,8 +148,8 @@ describe('a transformed run', () => {
   });
 });
 
-describe('a dataset with copies', () => {
-  it('has as many more examples of every recipe, and measures on what was logged', async () => {
+describe('a dataset with augmented copies', () => {
+  it('multiplies the training examples of every recipe and leaves the validation split unchanged', async () => {
     const paths = [await played(compact), await played({ ...compact, seed: 2 })];
     const runs = paths.map((path, i) => named(path, `run-${i}`));
     for (const recipe of proposalRecipes) {

@@ -46,7 +46,7 @@ function copied(path: string, changes: object = {}): string {
 }
 
 describe('the split', () => {
-  it('never puts a prompt, a run or runs of one seed on both sides', async () => {
+  it('never puts a prompt, a run or runs with the same seed on both sides', async () => {
     for (const recipe of ['weighted', 'preference', 'hindsight'] as const) {
       for (let seed = 0; seed < 8; seed++) {
         const dataset = await build({ recipe, seed });
@@ -65,7 +65,7 @@ describe('the split', () => {
     }
   });
 
-  it('keeps a run with the one whose policies it took over', async () => {
+  it('keeps a run together with the run that its warmup policies come from', async () => {
     const heir = named(await played({ seed: 77, warmup: { policies: 2, from: runs[1]!.path } }), 'heir');
     for (let seed = 0; seed < 8; seed++) {
       const sides = splitOf(await build({ seed }, [...runs, heir]));
@@ -79,7 +79,7 @@ describe('the split', () => {
     expect(new Set(train.map(({ lineage }) => lineage.environment))).toEqual(new Set(['CartPole-v1']));
   });
 
-  it('raises an alarm where what was named shares prompts with the rest', async () => {
+  it('raises an alarm if a run held out by name shares prompts with the training runs', async () => {
     const dataset = await build({ validation: { kind: 'named', names: ['random-1'] } });
     expect(alarms(dataset)).toEqual(['leakage']);
     expect(dataset.alarms[0]!.message).toMatch(
@@ -89,7 +89,7 @@ describe('the split', () => {
 });
 
 describe('duplicates', () => {
-  it('of a copied run are left out', async () => {
+  it('from a copied run are dropped', async () => {
     const copy = named(copied(runs[0]!.path), 'copy');
     for (const recipe of ['weighted', 'hindsight'] as const) {
       const once = await build({ recipe });
@@ -100,7 +100,7 @@ describe('duplicates', () => {
     }
   });
 
-  it('are those with the same prompt and the same answer', async () => {
+  it('have the same prompt and the same answer', async () => {
     const { train } = await build({ validation: { kind: 'none' } });
     expect(withoutDuplicates([...train, ...train])).toEqual(train);
     const [first] = train;
@@ -108,7 +108,7 @@ describe('duplicates', () => {
     expect(withoutDuplicates([first!, other])).toHaveLength(2);
   });
 
-  it('raise an alarm when they are most of it', async () => {
+  it('raise an alarm if they are the majority', async () => {
     const copies = ['b', 'c', 'd'].map((name) => named(copied(runs[0]!.path), name));
     const dataset = await build({ validation: { kind: 'none' } }, [runs[0]!, ...copies]);
     expect(alarms(dataset)).toEqual(['duplicates']);
@@ -117,11 +117,11 @@ describe('duplicates', () => {
 });
 
 describe('alarms', () => {
-  it('are silent for sound runs', async () => {
+  it('are absent for sound runs', async () => {
     expect(alarms(await build({ context: 100_000 }))).toEqual([]);
   });
 
-  it('tell of runs from which nothing can be learnt', async () => {
+  it('report runs without a learning signal', async () => {
     // Within 60 steps no car leaves the valley: every score is -60.
     const flat = [named(await played({ environment: 'MountainCar-v0' }))];
     const found = async (recipe: DatasetOptions['recipe']) =>
@@ -132,7 +132,7 @@ describe('alarms', () => {
     }
   });
 
-  it('tell of examples that the model could not read', async () => {
+  it('report examples that are longer than the context of the model', async () => {
     const dataset = await build();
     const needs = [...dataset.lengths.values()].map(({ prompt, completion }) => prompt + completion);
     const context = needs.toSorted((a, b) => a - b).at(-3)!;
@@ -143,7 +143,7 @@ describe('alarms', () => {
     expect(alarms(await build({ context: needs.toSorted((a, b) => a - b).at(-1)! }))).toEqual([]);
   });
 
-  it('tell of an empty split', async () => {
+  it('report an empty split', async () => {
     const lone = await build({}, runs.slice(0, 1));
     expect(alarms(lone)).toEqual(['no-validation']);
     const all = await build({ validation: { kind: 'named', names: ['*'] } });
@@ -151,7 +151,7 @@ describe('alarms', () => {
     expect(all.train).toEqual([]);
   });
 
-  it('know templates that use helpers of the user', async () => {
+  it('are absent for templates that use custom helpers', async () => {
     const set = join(temporaryDirectory(), 'prompts');
     mkdirSync(set);
     const helpers = join(set, 'helpers.js');
@@ -165,7 +165,7 @@ describe('alarms', () => {
     expect(dataset.train.some(({ prompt }) => prompt[1]!.content.includes('PARAMS[0]'))).toBe(true);
   });
 
-  it('tell of templates that are no longer those of the run', async () => {
+  it('report templates that have changed since the run', async () => {
     const old = named(copied(runs[2]!.path, { prompts: 'another hash' }), 'old');
     const dataset = await build({}, [...runs.slice(0, 2), old]);
     expect(alarms(dataset)).toEqual(['templates-changed']);
@@ -192,7 +192,7 @@ describe('statistics', () => {
     expect(statistics.validation).toEqual({ examples: 0, prompts: 0, environments: {} });
   });
 
-  it('describe values by nearest rank', () => {
+  it('use the nearest rank for percentiles', () => {
     const values = Array.from({ length: 100 }, (_, i) => 100 - i);
     expect(distribution(values)).toEqual({ least: 1, median: 50, p95: 95, most: 100, mean: 50.5 });
     expect(distribution([7])).toEqual({ least: 7, median: 7, p95: 7, most: 7, mean: 7 });
@@ -200,11 +200,11 @@ describe('statistics', () => {
   });
 });
 
-describe('the directory of a dataset', () => {
+describe('a dataset directory', () => {
   const content = (path: string) =>
     Object.fromEntries(readdirSync(path).map((name) => [name, readFileSync(join(path, name), 'utf8')]));
 
-  it('has the same bytes for the same runs and options, and others for another seed', async () => {
+  it('has the same bytes for the same runs and options, and different rows for another seed', async () => {
     const write = async (seed: number) => {
       const path = join(temporaryDirectory(), 'dataset');
       writeDataset(await build({ recipe: 'hindsight', seed }), 'jsonl', path);
@@ -222,7 +222,7 @@ describe('the directory of a dataset', () => {
     expect(first['manifest.json']).not.toContain(root);
   });
 
-  it('says what it holds', async () => {
+  it('has a manifest that describes its rows, lineage, sources and alarms', async () => {
     const path = join(temporaryDirectory(), 'dataset');
     const dataset = await build();
     const manifest = writeDataset(dataset, 'trl-sft', path);
@@ -244,7 +244,7 @@ describe('the directory of a dataset', () => {
     expect(manifest.alarms.map(({ kind }) => kind)).toEqual(['weights-dropped']);
   });
 
-  it('appears once it is complete; what a killed process left of it is in nobody’s way', async () => {
+  it('appears only once complete, even if a killed process left a partial one', async () => {
     const path = join(temporaryDirectory(), 'dataset');
     const dataset = await build();
     // Half of it, and the lock of a process that is gone.
@@ -267,7 +267,7 @@ describe('the directory of a dataset', () => {
     expect(readdirSync(dirname(path))).toEqual(['dataset']);
   });
 
-  it('is never written over something else', async () => {
+  it('never overwrites other files', async () => {
     const path = temporaryDirectory();
     mkdirSync(join(path, 'mine'));
     const dataset = await build();

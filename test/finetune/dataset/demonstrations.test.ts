@@ -47,11 +47,11 @@ const made = (runs: readonly string[], more: Partial<DatasetOptions> = {}) =>
     { recipe: 'demonstrations', validation: { kind: 'share', share: 0.25 }, seed: 0, ...more },
   );
 
-describe('demonstrations', { timeout: 60_000 }, () => {
+describe('the demonstrations recipe', { timeout: 60_000 }, () => {
   const expert = play('expert', 12);
   const careless = play('random', 12);
 
-  it('imitates each action, by the messages that the player was shown', async () => {
+  it('turns each action into an example with the messages that the player saw', async () => {
     const { train, validation, alarms } = await made([expert]);
     const games = gamesOf(expert);
     expect(alarms).toEqual([]);
@@ -77,7 +77,7 @@ describe('demonstrations', { timeout: 60_000 }, () => {
     expect(world.info!().won).toBe(true);
   });
 
-  it('says the task in the system message where the turn that said it is not shown', async () => {
+  it('puts the task in the system message if the turn that states it is cut off', async () => {
     const { train, validation } = await made([expert], { history: 2 });
     for (const { lineage, prompt } of [...train, ...validation] as Imitation[]) {
       const { objective } = gamesOf(expert)[lineage.candidate]!;
@@ -87,7 +87,7 @@ describe('demonstrations', { timeout: 60_000 }, () => {
     }
   });
 
-  it('splits by game, not by prompt, over all plays of it', async () => {
+  it('splits by game, and keeps all plays of a game on one side', async () => {
     const { train, validation } = await made([expert, careless]);
     const gamesIn = (examples: typeof train) => new Set(examples.map(({ lineage }) => lineage.candidate));
     const [trained, heldOut] = [gamesIn(train), gamesIn(validation)];
@@ -97,7 +97,7 @@ describe('demonstrations', { timeout: 60_000 }, () => {
       expect(new Set(examples.map(({ lineage }) => lineage.run)).size).toBe(2);
   });
 
-  it('games that go the same way are one game', async () => {
+  it('treats games with identical turns as one game, even if their seeds differ', async () => {
     const copy = join(temporaryDirectory(), 'copy');
     cpSync(expert, copy, { recursive: true });
     // Other seeds, but the same games.
@@ -109,7 +109,7 @@ describe('demonstrations', { timeout: 60_000 }, () => {
     expect(validation.filter(({ lineage }) => prompts.has(lineage.prompt))).toEqual([]);
   });
 
-  it('filters games by their return, and draws steps', async () => {
+  it('filters games by return and samples steps', async () => {
     const won = await made([expert, careless], { minReturn: 1, validation: { kind: 'none' } });
     expect(new Set(won.train.map(({ lineage }) => lineage.score))).toEqual(new Set([1]));
     expect(new Set(won.train.map(({ lineage }) => lineage.run))).toContain(expert);
@@ -127,7 +127,7 @@ describe('demonstrations', { timeout: 60_000 }, () => {
     expect(none.alarms.map(({ kind }) => kind)).toContain('empty-split');
   });
 
-  it('holds out whole plays by their name', async () => {
+  it('holds out whole plays by name', async () => {
     const { train, validation } = await made([expert, careless], {
       validation: { kind: 'named', names: [careless] },
     });
@@ -135,7 +135,7 @@ describe('demonstrations', { timeout: 60_000 }, () => {
     expect(new Set(validation.map(({ lineage }) => lineage.run))).toEqual(new Set([careless]));
   });
 
-  it('shows a reply that named no action, and imitates the others', async () => {
+  it('shows an invalid reply in later prompts, but never imitates it', async () => {
     const copy = join(temporaryDirectory(), 'copy');
     cpSync(expert, copy, { recursive: true });
     const [game] = gamesOf(expert);
@@ -154,7 +154,7 @@ describe('demonstrations', { timeout: 60_000 }, () => {
     expect(second!.prompt.map(({ content }) => content)).toContain('Hm.');
   });
 
-  it('refuses what are no games', async () => {
+  it('rejects runs that are not games, and the improvement recipe rejects games', async () => {
     await expect(made(['buffers/example-cartpole'])).rejects.toThrow("wasn't made with policyloop play");
     await expect(made([expert], { recipe: 'improvement' })).rejects.toThrow('a play of an agent');
   });

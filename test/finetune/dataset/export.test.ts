@@ -45,7 +45,7 @@ const contents = (...args: Parameters<typeof exportRows>) =>
 const says = (content: string) => [{ role: 'assistant', content }];
 
 describe('rows', () => {
-  it('of our own hold weight and lineage', () => {
+  it('in our own format contain weight and lineage', () => {
     expect(contents([imitation, preference], 'jsonl')).toEqual([
       { prompt, completion: 'params[0]: 2.0', weight: 0.5, lineage: imitation.lineage },
       {
@@ -65,7 +65,7 @@ describe('rows', () => {
     ]);
   });
 
-  it('for KTO give each answer once with its label', () => {
+  it('for KTO contain each answer once, with its label', () => {
     const other: Preference = { ...preference, rejected: 'params[0]: 4.0' };
     expect(contents([preference, other], 'trl-kto')).toEqual([
       { prompt, completion: says('params[0]: 2.0'), label: true },
@@ -74,7 +74,7 @@ describe('rows', () => {
     ]);
   });
 
-  it('for OpenAI-compatible APIs learn the last answer only', () => {
+  it('for OpenAI-compatible APIs train only on the last answer', () => {
     expect(contents([imitation], 'openai-sft')).toEqual([
       {
         messages: [
@@ -95,7 +95,7 @@ describe('rows', () => {
     ]);
   });
 
-  it('carry their lineage beside them', () => {
+  it('keep their lineage separate from their content', () => {
     for (const format of ['trl-sft', 'openai-sft'] as const) {
       expect(exportRows([imitation], format)[0]!.lineage).toBe(imitation.lineage);
     }
@@ -107,7 +107,7 @@ describe('rows', () => {
 });
 
 describe('a format that does not suit the recipe', () => {
-  it('is refused with those that do', () => {
+  it('is rejected with a list of formats that do', () => {
     const accepted = recipes.map((recipe) =>
       rowFormats.filter((format) => {
         try {

@@ -55,7 +55,7 @@ const trained = (model: string, changes: Partial<Parameters<typeof trainingLinea
   });
 
 describe('the lineage of a trained model', () => {
-  it('says what it was made of, and is read back as it was written', () => {
+  it('records base, dataset, config and outcome, and reads back as written', () => {
     const lineage = trained(weights('base'));
     writeLineage(path('tuned'), lineage);
     expect(readLineage(path('tuned'))).toEqual(lineage);
@@ -72,7 +72,7 @@ describe('the lineage of a trained model', () => {
     ]);
   });
 
-  it('names the environments that were learnt from: not those of the validation, but those of its base', () => {
+  it('lists the training environments, including those of its base but not the validation ones', () => {
     const first = trained(weights('base'));
     expect(trainedEnvironments(first)).toEqual(['CartPole-v1']);
     const older = {
@@ -92,7 +92,7 @@ describe('the lineage of a trained model', () => {
     expect(trainedEnvironments(trained(path('middle'), { method: 'scratch' }))).toEqual(['CartPole-v1']);
   });
 
-  it('does not guess: a dataset without a manifest leaves the environments unknown', () => {
+  it('leaves the environments unknown if the dataset has no manifest', () => {
     mkdirSync(path('rows'));
     writeFileSync(path('rows', 'train.jsonl'), '{}\n');
     const lineage = trained(weights('base'), { dataset: datasetLineage(path('rows')) });
@@ -100,7 +100,7 @@ describe('the lineage of a trained model', () => {
     expect(trainedEnvironments(lineage)).toBeUndefined();
   });
 
-  it('tells of rows that were edited after the dataset was made', () => {
+  it('shows whether rows were edited after the dataset was made', () => {
     mkdirSync(path('edited'));
     for (const name of ['manifest.json', 'train.jsonl', 'validation.jsonl']) {
       writeFileSync(path('edited', name), readFileSync(path('data', name)));
@@ -110,7 +110,7 @@ describe('the lineage of a trained model', () => {
     expect(datasetLineage(path('edited')).changed).toBe(true);
   });
 
-  it('is refused when it is damaged, by file and field', () => {
+  it('is rejected if damaged, with the file and the field', () => {
     expect(readLineage(weights('none'))).toBeUndefined();
     writeFileSync(join(weights('broken'), lineageFile), '{');
     expect(() => readLineage(path('broken'))).toThrow(/training\.json: damaged: not JSON/);
@@ -120,7 +120,7 @@ describe('the lineage of a trained model', () => {
 });
 
 describe('contentHash', () => {
-  it('follows the weights, not the lineage beside them', () => {
+  it('depends on the weights, not on the lineage next to them', () => {
     const before = contentHash(weights('one', 'abc'));
     expect(contentHash(weights('two', 'abc'))).toBe(before);
     expect(contentHash(weights('three', 'abd'))).not.toBe(before);

@@ -68,7 +68,7 @@ const cases: readonly (readonly [RowFormat, readonly Example[]])[] = [
 ];
 
 describe('Parquet', () => {
-  it.each(cases)('%s holds the rows that JSON Lines would hold', async (format, examples) => {
+  it.each(cases)('%s has the same rows as JSON Lines', async (format, examples) => {
     const rows = exportRows(examples, format).map(({ content }) => content);
     expect(rows).toEqual(
       exportRows(
@@ -79,12 +79,12 @@ describe('Parquet', () => {
     expect(withoutNulls(await read(write('rows', examples, format)))).toEqual(rows);
   });
 
-  it('is the same bytes for the same rows', () => {
+  it('has the same bytes for the same rows', () => {
     const once = readFileSync(write('once', imitations, 'parquet'));
     expect(readFileSync(write('again', imitations, 'parquet')).equals(once)).toBe(true);
   });
 
-  it.each(recipes)('holds no row of an empty split (recipe %s)', async (recipe) => {
+  it.each(recipes)('has no rows for an empty split (recipe %s)', async (recipe) => {
     const path = join(place, 'empty.parquet');
     writeParquet(path, parquetColumns('parquet', recipe)!, []);
     expect(await read(path)).toEqual([]);
@@ -96,7 +96,7 @@ const hasDatasets = spawnSync(python, ['-c', 'import pyarrow, datasets']).status
 
 describe.skipIf(!hasDatasets)('Parquet in Python (needs pyarrow and datasets: POLICYLOOP_PYTHON)', () => {
   it.each(cases)(
-    '%s is loaded with its nested messages',
+    '%s loads with its nested messages',
     (format, examples) => {
       const path = write('python', examples, format);
       const script = [

@@ -24,8 +24,8 @@ describe.each([
   ['two at once, of three candidates', { pipeline: 2, candidates: 3 }],
   ['screened', { candidates: 4, screening: { evaluate: 2 } }],
   ['screened, three at once', { candidates: 4, screening: { evaluate: 2 }, pipeline: 3 }],
-])('a run whose iterations are asked for %s', (_, more) => {
-  it('has steps that know what their prompts show', async () => {
+])('a run whose iterations are requested %s', (_, more) => {
+  it('has steps that record the history and incumbent of their prompts', async () => {
     const { steps } = await source(more);
     expect(steps.length).toBeGreaterThan(6);
     for (const { history, incumbent, iteration, prompt } of steps) {
@@ -35,7 +35,7 @@ describe.each([
     }
   });
 
-  it('keeps every proposal that improves on its prompt', async () => {
+  it('gives an improvement example for every proposal that beats the incumbent', async () => {
     const run = await source(more);
     const better = run.steps.flatMap(({ iteration, incumbent, proposals }) =>
       proposals.flatMap(({ entry }) =>
@@ -46,7 +46,7 @@ describe.each([
     expect(kept).toEqual(better);
   });
 
-  it('has hindsight prompts as long as those of the run', async () => {
+  it('has hindsight prompts with histories as long as those of the run', async () => {
     const run = await source(more);
     const {
       pipeline = 1,

@@ -44,7 +44,7 @@ const build = async (recipe: DatasetOptions['recipe'], ...more: readonly string[
 };
 
 describe('datasets of programs', () => {
-  it('imitate improvements, with the reason outside the program', async () => {
+  it('contain improvements, with the reason outside the program', async () => {
     const [, , third] = evaluationsOf(path);
     expect(third!.program).toBe(damped);
     for (const recipe of ['improvement', 'best-of-group'] as const) {
@@ -54,7 +54,7 @@ describe('datasets of programs', () => {
     }
   });
 
-  it('repair failed programs, but nothing else', async () => {
+  it('contain only repairs of failed programs with the repair recipe', async () => {
     const [example, ...more] = await build('repair');
     expect(more).toEqual([]);
     const { completion, lineage, prompt } = example!;
@@ -73,7 +73,7 @@ describe('datasets of programs', () => {
     expect(lineage.score).toBe(evaluationsOf(path)[2]!.score);
   });
 
-  it('refuse other recipes, and repairs of numbers', async () => {
+  it('reject other recipes, and the repair recipe rejects numeric policies', async () => {
     for (const recipe of ['weighted', 'preference', 'hindsight'] as const)
       await expect(build(recipe)).rejects.toThrow(
         new RegExp(
@@ -85,7 +85,7 @@ describe('datasets of programs', () => {
     expect(await build('improvement', numbers)).not.toEqual([]);
   });
 
-  it('show no program as a reason', () => {
+  it('never include a program in the reason', () => {
     expect(statedReason(`Idea: lean.\n${block(lean)}\nIt is faster.`)).toBe('Idea: lean. It is faster.');
     expect(statedReason(lean)).toBe('');
     expect(statedReason('Larger gain.\nparams[0]: 1, params[1]: 2')).toBe('Larger gain.');

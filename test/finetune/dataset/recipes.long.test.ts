@@ -53,7 +53,7 @@ const every = (run: SourceRun): readonly Example[] => [
 ];
 
 describe('lineage', () => {
-  it('leads every example back to what the run has on disk', () => {
+  it('traces every example back to the run on disk', () => {
     for (const run of [groups, table, alone]) {
       const entries = evaluationsOf(run.path);
       const examples = every(run);
@@ -79,7 +79,7 @@ describe('lineage', () => {
     }
   });
 
-  it('names the logged prompt, without corrections, and the best before it', () => {
+  it('refers to the logged prompt before any correction, and to the best earlier score', () => {
     for (const run of [groups, table, alone]) {
       const entries = evaluationsOf(run.path);
       const calls = callsOf(run.path);
@@ -97,7 +97,7 @@ describe('lineage', () => {
     expect(callsOf(table.path).some(({ attempt }) => attempt > 0)).toBe(true);
   });
 
-  it('of the example run is as it was', async () => {
+  it('of the example run matches the snapshot', async () => {
     const run = await readSourceRun(exampleRun, 'buffers/example-cartpole');
     const rows = [...improvement(run), ...preference(run).slice(0, 3), ...weighted(run).slice(0, 5)].map(
       ({ prompt: _, ...rest }) => rest,
@@ -109,7 +109,7 @@ describe('lineage', () => {
 });
 
 describe('improvement', () => {
-  it('is every proposal above the best before its iteration, and nothing else', () => {
+  it('contains exactly the proposals that beat all earlier iterations', () => {
     for (const run of [groups, table, alone]) {
       const entries = evaluationsOf(run.path);
       const improved = entries.filter(
@@ -129,13 +129,13 @@ describe('improvement', () => {
       expect(completion).toMatch(/^params.*\nA step from the best\.$/);
   });
 
-  it('learns nothing of an iteration that had nothing before it', async () => {
+  it('skips an iteration without earlier evaluations', async () => {
     const run = await playedSource({ warmup: 0, iterations: 3 });
     expect(improvement(run).every(({ lineage }) => lineage.promptIteration > 1)).toBe(true);
     expect(weighted(run)).toHaveLength(2);
   });
 
-  it('answers in JSON where the prompt asks for it', async () => {
+  it('answers in JSON if the prompt asks for it', async () => {
     const run = await playedSource({ model: openai }, { model: seededModel(), env });
     for (const { completion, prompt } of weighted(run)) {
       expect(prompt[0]!.content).toContain('"params"');
@@ -143,7 +143,7 @@ describe('improvement', () => {
     }
   });
 
-  it('takes no proposal of an iteration that was not finished', async () => {
+  it('ignores proposals of an unfinished iteration', async () => {
     const path = await played({ iterations: 4 });
     const before = improvement(await readSourceRun(path, 'a'));
     const last = evaluationsOf(path).at(-1)!;
@@ -158,7 +158,7 @@ describe('improvement', () => {
 });
 
 describe('best of group', () => {
-  it('is one winner an iteration, the best of its candidates', () => {
+  it('has at most one winner per iteration: its best candidate, if that beats the incumbent', () => {
     const entries = evaluationsOf(groups.path);
     const found = bestOfGroup(groups);
     expect(found.length).toBeGreaterThan(0);
@@ -171,8 +171,8 @@ describe('best of group', () => {
   });
 });
 
-describe('best of group, several winners', () => {
-  it('are the best that beat the best so far, with equal prompts and each with an answer of its own', () => {
+describe('several winners of a group', () => {
+  it('are the best candidates above the incumbent, with the same prompt and distinct answers', () => {
     const found = bestOfGroup(groups, { winners: 2 });
     for (const { lineage, prompt } of found) {
       const same = found.filter((other) => other.lineage.iteration === lineage.iteration);
@@ -191,7 +191,7 @@ describe('best of group, several winners', () => {
     );
   });
 
-  it('come from later iterations, too, where that is asked for', () => {
+  it('can come from later iterations with lookAhead', () => {
     const lookAhead = [0, 3];
     const found = bestOfGroup(groups, { lookAhead });
     const entries = evaluationsOf(groups.path);
@@ -212,7 +212,7 @@ describe('best of group, several winners', () => {
     expect(bestOfGroup(groups, { lookAhead: [0] })).toEqual(bestOfGroup(groups));
   });
 
-  it('go into a dataset', async () => {
+  it('are all included in a dataset', async () => {
     const made = (winners?: number) =>
       buildDataset([{ path: groups.path, name: 'a' }], {
         recipe: 'best-of-group',
@@ -225,7 +225,7 @@ describe('best of group, several winners', () => {
   });
 });
 
-describe('finalists played again', () => {
+describe('rescored finalists', () => {
   const episodes = 30;
   let run: SourceRun;
   let truth: ReadonlyMap<string, number>;
@@ -243,7 +243,7 @@ describe('finalists played again', () => {
     run = { ...noisy, playedAgain: truth };
   });
 
-  it('are the best four of each iteration that beat the best so far, and that best', () => {
+  it('are the incumbent and the best four of each iteration that beat it', () => {
     const expected = run.steps.flatMap(({ incumbent, proposals }) => {
       const better = proposals
         .map(({ entry }) => entry)
@@ -255,7 +255,7 @@ describe('finalists played again', () => {
     expect(new Set(truth.keys())).toEqual(new Set(expected.map(placeKey)));
   });
 
-  it('have the returns of fresh episodes', async () => {
+  it('get their scores from fresh episodes', async () => {
     const [entry] = toPlayAgain(run);
     const seeds = confirmationSeeds(run.manifest.seed, 'selection', episodes);
     const environment = await makeEnvironment('CartPole-v1');
@@ -266,7 +266,7 @@ describe('finalists played again', () => {
     expect(seeds.filter((seed) => used.includes(seed))).toEqual([]);
   });
 
-  it('win by them, or not at all', () => {
+  it('win only if their new score is the highest and above that of the incumbent', () => {
     const place = ({ lineage }: Imitation) => `${lineage.promptIteration}: ${placeKey(lineage)}`;
     const found = bestOfGroup(run);
     for (const { lineage } of found) {
@@ -283,7 +283,7 @@ describe('finalists played again', () => {
     expect(found.map(place)).not.toEqual(bestOfGroup(unplayed).map(place));
   });
 
-  it('are in the manifest of a dataset, whose examples are the same each time', async () => {
+  it('give the same dataset each time, which records the number of episodes', async () => {
     const make = (rescore?: number) =>
       buildDataset([{ path: run.path, name: 'a' }], {
         ...{ recipe: 'best-of-group', validation: { kind: 'none' }, seed: 0, rescore, augment: 1 },
@@ -297,7 +297,7 @@ describe('finalists played again', () => {
   });
 });
 
-describe('a memory of one evaluation an iteration', () => {
+describe('a memory with one evaluation per iteration', () => {
   let run: SourceRun;
 
   beforeAll(async () => {
@@ -311,7 +311,7 @@ describe('a memory of one evaluation an iteration', () => {
     });
   });
 
-  it('is what proposals are compared with: the best that the prompt knows', () => {
+  it('provides the incumbent, even if the run had already found a better policy', () => {
     const entries = evaluationsOf(run.path);
     const better = run.steps.filter(({ iteration, history, incumbent, proposals }) => {
       const held = entries.filter(
@@ -333,7 +333,7 @@ describe('a memory of one evaluation an iteration', () => {
     }
   });
 
-  it('is what hindsight draws histories from, as long as the run had them', () => {
+  it('is the source of hindsight histories, which are as long as those of the run', () => {
     const found = hindsight(run, 3, 40);
     expect(found.length).toBe(40);
     const held = evaluationsOf(run.path).filter((one) => one.iteration === 0 || one.candidate === 0);
@@ -346,7 +346,7 @@ describe('a memory of one evaluation an iteration', () => {
     }
   });
 
-  it('renders the logged prompts anew', () => {
+  it('reproduces the logged prompts', () => {
     const held = run.recorded.entries.filter((one) => one.iteration === 0 || one.candidate === 0);
     for (const { iteration, prompt } of run.steps) {
       expect(
@@ -361,7 +361,7 @@ describe('a memory of one evaluation an iteration', () => {
 });
 
 describe('weighted', () => {
-  it('is every proposal, weighed by how far it lies above the best before', () => {
+  it('contains every proposal, with a weight that grows with its gain over the incumbent', () => {
     for (const run of [groups, table, alone]) {
       const found = weighted(run);
       expect(found).toHaveLength(
@@ -376,7 +376,7 @@ describe('weighted', () => {
     }
   });
 
-  it('is exp of the standardised gain, scaled to a mean of 1', () => {
+  it('has weights exp(standardised gain), scaled to a mean of 1', () => {
     // Mean 0 and standard deviation 1.
     const [low, middle, high] = [Math.exp(-1), 1, Math.E];
     const average = (low + middle + high) / 3;
@@ -387,14 +387,14 @@ describe('weighted', () => {
     expect(advantageWeights([])).toEqual([]);
   });
 
-  it('caps what one outlier weighs', () => {
+  it('caps the weight of an outlier', () => {
     const weights = advantageWeights([...Array.from({ length: 999 }, () => 0), 1]);
     expect(weights.at(-1)! / weights[0]!).toBeLessThan(20.8);
   });
 });
 
 describe('preference', () => {
-  it('sets the winner of a group against each that scored lower', () => {
+  it('pairs the winner of a group with each candidate that scored lower', () => {
     const entries = evaluationsOf(groups.path);
     const found = preference(groups);
     for (let iteration = 1; iteration <= 8; iteration++) {
@@ -407,7 +407,7 @@ describe('preference', () => {
     }
   });
 
-  it('sets a single candidate against the next proposal, which its prompt does not show', () => {
+  it('pairs a single candidate with the next proposal, and the prompt shows neither', () => {
     const found = preference(alone);
     expect(found.length).toBeGreaterThan(4);
     for (const { lineage, chosen, rejected, prompt } of found) {
@@ -423,7 +423,7 @@ describe('preference', () => {
     }
   });
 
-  it('gives reasons on both sides or on none', async () => {
+  it('includes reasons on both sides or on neither', async () => {
     const talkative = seededModel();
     const moody: LanguageModel = {
       id: 'scripted/moody',
@@ -460,16 +460,19 @@ describe('hindsight', () => {
     demonstrations: { demonstrations: { from: exampleRun, steps: 3 } },
   };
 
-  it.each(Object.entries(variants))('renders what the run was shown: %s', async (_name, changes) => {
-    const run = await playedSource(changes);
-    expect(run.steps.length).toBe(6);
-    for (const { iteration, prompt } of run.steps) {
-      const before = run.recorded.entries.filter((entry) => entry.iteration < iteration);
-      expect(renderPrompt(run, iteration, before)).toEqual(prompt);
-    }
-  });
+  it.each(Object.entries(variants))(
+    'reproduces the logged prompts of a run with %s',
+    async (_name, changes) => {
+      const run = await playedSource(changes);
+      expect(run.steps.length).toBe(6);
+      for (const { iteration, prompt } of run.steps) {
+        const before = run.recorded.entries.filter((entry) => entry.iteration < iteration);
+        expect(renderPrompt(run, iteration, before)).toEqual(prompt);
+      }
+    },
+  );
 
-  it('shows as much as serving does, all of it older and worse than the target', () => {
+  it('shows as long a history as serving, all of it older and worse than the target', () => {
     for (const run of [groups, table, alone]) {
       const { entries } = run.recorded;
       const warmup = entries.filter(({ iteration }) => iteration === 0).length;
@@ -495,7 +498,7 @@ describe('hindsight', () => {
     }
   });
 
-  it('draws other prompts with another seed, and the same with the same', () => {
+  it('draws the same prompts for the same seed and others for another', () => {
     const hashes = (seed: number) => hindsight(alone, seed, 20).map(({ lineage }) => lineage.prompt);
     expect(hashes(1)).toEqual(hashes(1));
     expect(hashes(1)).not.toEqual(hashes(2));
@@ -507,7 +510,7 @@ describe('hindsight', () => {
     expect(lengths.size).toBeGreaterThan(3);
   });
 
-  it('starts anew where serving goes on with a conversation', async () => {
+  it('starts a new conversation where serving continues one', async () => {
     const run = await playedSource({ prompts: { conversation: { turns: 3 } }, iterations: 7, seed: 1 });
     const lengths = weighted(run).map(({ prompt }) => prompt.length);
     expect(lengths).toEqual([2, 4, 6, 2, 4, 6, 2]);
@@ -518,7 +521,7 @@ describe('hindsight', () => {
     expect(new Set(hindsight(run, 0, 20).map(({ prompt }) => prompt.length))).toEqual(new Set([2]));
   });
 
-  it('says which templates are missing', async () => {
+  it('reports that the prompt templates are missing', async () => {
     expect(() => hindsight({ ...alone, prompts: undefined }, 0)).toThrow(/prompt templates of a /);
   });
 });
@@ -535,7 +538,7 @@ function linesOf(
 }
 
 describe('every recipe', () => {
-  it.each(proposalRecipes)('%s makes examples of the example run, each once', async (recipe) => {
+  it.each(proposalRecipes)('%s makes distinct examples from the example run', async (recipe) => {
     const { train, duplicates } = await buildDataset([{ path: exampleRun, name: 'a' }], {
       recipe,
       validation: { kind: 'none' },

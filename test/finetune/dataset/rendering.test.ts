@@ -11,7 +11,7 @@ describe.each(referenceModels)('%s', (name) => {
   const tokenizer = openTokenizer(directory);
   const end = endOfAnswer(directory, readDecoderConfig(directory), tokenizer);
 
-  it('renders the ids that Transformers gives', () => {
+  it('renders the same token ids as Transformers', () => {
     const rendered = trainingTexts(name).map(({ user, assistant }) =>
       renderExample(tokenizer, end, {
         messages: [{ role: 'user', content: user }],
@@ -22,13 +22,13 @@ describe.each(referenceModels)('%s', (name) => {
     expect(rendered).toEqual(readReferenceTraining(name).examples);
   });
 
-  it('keeps answers as they stand', () => {
+  it('keeps answers unchanged', () => {
     const messages = [{ role: 'user', content: 'Go on.' }] as const;
     expect(keepsAnswers(tokenizer, { messages, completion: 'params[0]: 1', weight: 1 })).toBe(true);
   });
 });
 
-it('the serving path reads as many tokens for the prompt as training does, control tokens in messages included', async () => {
+it('serving and training use the same number of prompt tokens, even if messages spell control tokens', async () => {
   const directory = referenceDirectory('qwen2-tied-bf16-sharded');
   const tokenizer = openTokenizer(directory);
   const messages = [
@@ -55,7 +55,7 @@ it('the serving path reads as many tokens for the prompt as training does, contr
   expect(served.promptTokens).toBe(promptIds.length);
 });
 
-it('a template that trims answers is noticed', () => {
+it('keepsAnswers detects a template that trims answers', () => {
   const tokenizer = openTokenizer(referenceDirectory('qwen2-tied-bf16-sharded'));
   const trimming = {
     ...tokenizer,
@@ -66,7 +66,7 @@ it('a template that trims answers is noticed', () => {
   expect(keepsAnswers(trimming, { messages, completion: ' params[0]: 1', weight: 1 })).toBe(false);
 });
 
-it('names the setting of a model without an end token', () => {
+it('a model without an end token gives an error that names the model setting', () => {
   const directory = referenceDirectory('qwen2-tied-bf16-sharded');
   const tokenizer = { ...openTokenizer(directory), eosTokens: [] };
   const config = { ...readDecoderConfig(directory), eosTokens: [] };

@@ -17,8 +17,8 @@ const someRuns = fc
 
 const byNumber = (a: SplitRun, b: SplitRun) => Number(a.name.slice(4)) - Number(b.name.slice(4));
 
-describe('runs that depend on each other', () => {
-  it('are in one group exactly when a chain of shared keys joins them', () => {
+describe('dependent runs', () => {
+  it('share a group exactly if a chain of shared keys connects them', () => {
     fc.assert(
       fc.property(someRuns, (runs) => {
         const groups = dependentGroups(runs);
@@ -35,7 +35,7 @@ describe('runs that depend on each other', () => {
     );
   });
 
-  it('are held out together, with something on either side where that is possible', () => {
+  it('are held out together, and both sides get runs if possible', () => {
     fc.assert(
       fc.property(
         someRuns,
@@ -59,7 +59,7 @@ describe('runs that depend on each other', () => {
     );
   });
 
-  it('are drawn by the seed', () => {
+  it('are held out in a choice that varies with the seed', () => {
     const runs = Array.from({ length: 8 }, (_, i) => ({ name: `${i}`, environment: 'E', keys: [`${i}`] }));
     const drawn = (seed: number) => [...validationRuns(runs, { kind: 'share', share: 0.25 }, seed)].join();
     expect(new Set(Array.from({ length: 20 }, (_, seed) => drawn(seed))).size).toBeGreaterThan(5);
@@ -74,14 +74,14 @@ describe('--validation', () => {
   ];
   const held = (text: string) => [...validationRuns(runs, parseValidation(text), 0)];
 
-  it('names environments, runs and patterns of both', () => {
+  it('accepts names and patterns of environments and runs', () => {
     expect(held('Pendulum-v1')).toEqual(['buffers/b', 'buffers/c']);
     expect(held('CartPole-*, buffers/c')).toEqual(['buffers/a', 'buffers/c']);
     expect(held('buffers/?')).toEqual(['buffers/a', 'buffers/b', 'buffers/c']);
     expect(held('none')).toEqual([]);
   });
 
-  it('refuses what names nothing', () => {
+  it('rejects unknown names, invalid fractions and empty names', () => {
     expect(() => held('Pendulum-v2')).toThrow(/no run or environment has this name/);
     for (const text of ['0', '1', '1.5', '-0.1'])
       expect(() => parseValidation(text)).toThrow(/a fraction must be/);

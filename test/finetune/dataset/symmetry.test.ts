@@ -32,7 +32,7 @@ const move = (values: readonly number[], places: readonly Moved[]) =>
 type Kind<K> = Extract<Symmetry, { kind: K }>;
 
 describe('a symmetry of linear policies', () => {
-  it('gives the same continuous actions, in the other environment’s order and signs', () => {
+  it('preserves continuous actions, up to their order and signs', () => {
     fc.assert(
       fc.property(seeds, sizes, sizes, fc.boolean(), (seed, observations, outputs, bias) => {
         const random = createGenerator(seed);
@@ -51,7 +51,7 @@ describe('a symmetry of linear policies', () => {
     );
   });
 
-  it('gives the same discrete action under its other name', () => {
+  it('preserves the discrete action, up to relabelling', () => {
     fc.assert(
       fc.property(seeds, sizes, fc.integer({ min: 2, max: 5 }), (seed, observations, n) => {
         const random = createGenerator(seed);
@@ -72,7 +72,7 @@ describe('a symmetry of linear policies', () => {
     );
   });
 
-  it('flips nothing where the range is not the same on both sides of 0', () => {
+  it('flips no sign if the range of parameters is not symmetric around 0', () => {
     fc.assert(
       fc.property(seeds, (seed) => {
         const family = familyOf({ ...linear, low: -1, high: 6 }, box(4), box(3));
@@ -82,7 +82,7 @@ describe('a symmetry of linear policies', () => {
     );
   });
 
-  it('moves coordinates of a landscape freely', () => {
+  it('reaches all 48 signed permutations of a landscape’s three coordinates', () => {
     const family = familyOf({ ...linear, bias: false }, box(1), box(3));
     const images = new Set<string>();
     for (let seed = 0; seed < 1000; seed++)
@@ -90,7 +90,7 @@ describe('a symmetry of linear policies', () => {
     expect(images.size).toBe(6 * 8);
   });
 
-  it('of coordinates is another basis of the same subspace', () => {
+  it('preserves the weights of a projected policy, in another basis of the same subspace', () => {
     fc.assert(
       fc.property(seeds, (seed) => {
         const random = createGenerator(seed);
@@ -112,7 +112,7 @@ describe('a symmetry of tables', () => {
   const acts = (family: PolicyFamily, parameters: readonly number[], state: number): Action =>
     family.build(parameters)(state as Observation);
 
-  it('takes the same actions in the same states, called otherwise', () => {
+  it('preserves the action in each state, up to relabelling of states and actions', () => {
     for (const form of ['actions', 'values'] as const) {
       fc.assert(
         fc.property(seeds, sizes, fc.integer({ min: 2, max: 5 }), (seed, states, n) => {

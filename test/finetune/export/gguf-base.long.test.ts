@@ -30,48 +30,54 @@ const base = (architecture = 'llama') =>
     decoderTensors('Q4_1', 'Q8_0'),
   );
 
-it.each(['llama', 'granite'])('%s: base and adapter as one file', async (architecture) => {
-  const model = base(architecture);
-  const directory = randomAdapter({ model, rank: 2, modules: ['q_proj', 'v_proj', 'down_proj'], seed: 3 });
-  const adapter = openAdapter(directory, readDecoderConfig(model));
-  const out = path.join(folder, `${architecture}-tuned.gguf`);
-  await writeGguf(model, adapter, out, 'F32');
-  const quantization = 'float32';
-  const [merged, adapted, plain] = [
-    await lastLogits(out, ids, { quantization }),
-    await lastLogits(model, ids, { adapter: directory, quantization }),
-    await lastLogits(model, ids, { quantization }),
-  ];
-  expect(farthest(merged, adapted)).toBeLessThan(1e-4);
-  expect(farthest(plain, adapted)).toBeGreaterThan(1e-2);
-  const [before, after] = [openGguf(model), openGguf(out)];
-  const types = [...after.tensors.values()].map(({ name, dtype }) => `${name} ${dtype}`);
-  expect(types).toContain('blk.0.attn_q.weight F32');
-  expect(types).toContain('blk.0.attn_k.weight Q4_1');
-  for (const name of ['blk.0.attn_k.weight', 'token_embd.weight'])
-    expect(readTensorBytes(after.tensors.get(name)!)).toEqual(readTensorBytes(before.tensors.get(name)!));
-  expect(after.metadata).toEqual(before.metadata);
-});
+it.each(['llama', 'granite'])(
+  '%s: the merged GGUF file gives the same logits as base plus adapter',
+  async (architecture) => {
+    const model = base(architecture);
+    const directory = randomAdapter({ model, rank: 2, modules: ['q_proj', 'v_proj', 'down_proj'], seed: 3 });
+    const adapter = openAdapter(directory, readDecoderConfig(model));
+    const out = path.join(folder, `${architecture}-tuned.gguf`);
+    await writeGguf(model, adapter, out, 'F32');
+    const quantization = 'float32';
+    const [merged, adapted, plain] = [
+      await lastLogits(out, ids, { quantization }),
+      await lastLogits(model, ids, { adapter: directory, quantization }),
+      await lastLogits(model, ids, { quantization }),
+    ];
+    expect(farthest(merged, adapted)).toBeLessThan(1e-4);
+    expect(farthest(plain, adapted)).toBeGreaterThan(1e-2);
+    const [before, after] = [openGguf(model), openGguf(out)];
+    const types = [...after.tensors.values()].map(({ name, dtype }) => `${name} ${dtype}`);
+    expect(types).toContain('blk.0.attn_q.weight F32');
+    expect(types).toContain('blk.0.attn_k.weight Q4_1');
+    for (const name of ['blk.0.attn_k.weight', 'token_embd.weight'])
+      expect(readTensorBytes(after.tensors.get(name)!)).toEqual(readTensorBytes(before.tensors.get(name)!));
+    expect(after.metadata).toEqual(before.metadata);
+  },
+);
 
 it.each([
   ['float32', 1e-4, 'F32'],
   ['stored', 2e-2, 'F16'],
-] as const)('a directory in %s has its weights, tokens and ends', async (dtype, tolerance, stored) => {
-  const model = base();
-  const directory = randomAdapter({ model, rank: 2, modules: ['q_proj', 'v_proj', 'down_proj'], seed: 3 });
-  const out = path.join(folder, `merged-${dtype}`);
-  await mergeAdapter(model, openAdapter(directory, readDecoderConfig(model)), out, dtype);
-  const adapted = await lastLogits(model, ids, { adapter: directory, quantization: 'float32' });
-  expect(farthest(await lastLogits(out, ids), adapted)).toBeLessThan(tolerance);
-  expect(openWeights(out).get('model.layers.0.self_attn.k_proj.weight')!.dtype).toBe(stored);
-  const messages = [{ role: 'user', content: 'he said: 12.5 <|im_end|> ünd' }] as const;
-  const [before, after] = [openTokenizer(model), openTokenizer(out)];
-  expect(after.encodePrompt(messages)).toEqual(before.encodePrompt(messages));
-  expect(after.promptText(messages)).toEqual(before.promptText(messages));
-  expect(readGenerationDefaults(out)).toEqual(readGenerationDefaults(model));
-});
+] as const)(
+  'a directory merged in %s keeps the logits, prompt tokens and generation defaults',
+  async (dtype, tolerance, stored) => {
+    const model = base();
+    const directory = randomAdapter({ model, rank: 2, modules: ['q_proj', 'v_proj', 'down_proj'], seed: 3 });
+    const out = path.join(folder, `merged-${dtype}`);
+    await mergeAdapter(model, openAdapter(directory, readDecoderConfig(model)), out, dtype);
+    const adapted = await lastLogits(model, ids, { adapter: directory, quantization: 'float32' });
+    expect(farthest(await lastLogits(out, ids), adapted)).toBeLessThan(tolerance);
+    expect(openWeights(out).get('model.layers.0.self_attn.k_proj.weight')!.dtype).toBe(stored);
+    const messages = [{ role: 'user', content: 'he said: 12.5 <|im_end|> ünd' }] as const;
+    const [before, after] = [openTokenizer(model), openTokenizer(out)];
+    expect(after.encodePrompt(messages)).toEqual(before.encodePrompt(messages));
+    expect(after.promptText(messages)).toEqual(before.promptText(messages));
+    expect(readGenerationDefaults(out)).toEqual(readGenerationDefaults(model));
+  },
+);
 
-it('a directory is refused in float16 if a weight is too large, with the dtype that `merge` has', async () => {
+it('merging to a directory in float16 rejects a weight that is too large and suggests float32', async () => {
   const model = base();
   const directory = randomAdapter({ model, rank: 2, modules: ['q_proj'], seed: 5 });
   const file = path.join(directory, 'adapter_config.json');
@@ -82,7 +88,7 @@ it('a directory is refused in float16 if a weight is too large, with the dtype t
   );
 });
 
-it('a directory is refused where config.json can’t say the same', async () => {
+it('merging to a directory fails if config.json can’t express the model', async () => {
   const model = writeTestGguf(
     path.join(folder, 'divided.gguf'),
     { ...architectureMetadata(), ...tokenizerMetadata() },
@@ -103,12 +109,12 @@ it('a directory is refused where config.json can’t say the same', async () => 
   );
 });
 
-it('the file alone is a GGUF file already', async () => {
+it('exporting a GGUF base without an adapter is rejected', async () => {
   const out = path.join(folder, 'copy.gguf');
   await expect(writeGguf(base(), undefined, out, 'F16')).rejects.toThrow(/already a GGUF file/);
 });
 
-it('has a Modelfile from the template in its metadata', () => {
+it('the Modelfile of a GGUF base names the file and its stop token', () => {
   const { text } = ggufModelfile(base(), 'tuned.gguf', {}, 512);
   expect(text).toMatch(/^FROM \.\/tuned\.gguf\n/);
   expect(text).toContain('PARAMETER stop "<|im_end|>"');

@@ -27,7 +27,7 @@ function written(name: string, change: Partial<DecoderConfig> = {}): string {
 }
 
 it.each(['qwen2-yarn', 'smollm3', 'granite', 'ministral3', 'olmo2', 'olmo3', 'gpt2', 'lfm2'])(
-  '%s: the exported file has the logits of Transformers',
+  '%s: the exported file gives the same logits as Transformers',
   async (name) => {
     const file = written(name);
     for (const { ids, last_logits } of readFamily(name).prompts) {
@@ -37,7 +37,7 @@ it.each(['qwen2-yarn', 'smollm3', 'granite', 'ministral3', 'olmo2', 'olmo3', 'gp
   },
 );
 
-it('phi3 with longrope: both lists of factors, and half-rotated heads', () => {
+it('phi3 with longrope keeps both lists of factors and the rotary width', () => {
   const [file, directory] = [
     readDecoderConfig(written('phi3-longrope')),
     readDecoderConfig(familyDirectory('phi3-longrope')),
@@ -51,7 +51,7 @@ it('phi3 with longrope: both lists of factors, and half-rotated heads', () => {
     expect(stored[key]).toEqual(own[key].map(Math.fround));
 });
 
-describe('what llama.cpp would compute otherwise', () => {
+describe('a model that llama.cpp would compute differently', () => {
   const [window, none] = [8, undefined];
   const layersOf = (name: string) => readDecoderConfig(familyDirectory(name)).layers;
   it.each([
@@ -81,12 +81,12 @@ describe('what llama.cpp would compute otherwise', () => {
     ['lfm2-untied', {}, /lfm2 doesn't support conv_bias/],
     ['granite4', {}, /can't be exported to GGUF/],
     ['ministral', {}, /can't be exported to GGUF/],
-  ])('%s %j is refused', (name, change, message) => {
+  ])('is rejected: %s %j', (name, change, message) => {
     expect(() => written(name, change as Partial<DecoderConfig>)).toThrow(message);
   });
 });
 
-it('a model whose windows llama.cpp lacks says a context of one', () => {
+it('contextOf is one window for a model whose windows llama.cpp lacks', () => {
   expect(contextOf(readDecoderConfig(familyDirectory('phi3-window')))).toBe(8);
   expect(contextOf(readDecoderConfig(familyDirectory('olmo3')))).toBe(256);
 });

@@ -71,7 +71,7 @@ function withTokenizer(change: (json: TokenizerJson) => unknown): string {
   return directory;
 }
 
-describe.each(referenceModels)('%s', (name) => {
+describe.each(referenceModels)('%s as GGUF', (name) => {
   const model = referenceDirectory(name);
   const config = readDecoderConfig(model);
   let file: Awaited<ReturnType<typeof read>>;
@@ -79,7 +79,7 @@ describe.each(referenceModels)('%s', (name) => {
     file = await read(await write(model));
   });
 
-  it('states the shape of the decoder', () => {
+  it('records the shape of the decoder', () => {
     const architecture = config.architecture;
     expect(file.metadata).toMatchObject({
       version: 3,
@@ -98,7 +98,7 @@ describe.each(referenceModels)('%s', (name) => {
     });
   });
 
-  it('holds tokenizer and template', () => {
+  it('contains the tokenizer and the chat template', () => {
     const json = JSON.parse(readFileSync(path.join(model, 'tokenizer.json'), 'utf8')) as {
       model: { vocab: Record<string, number>; merges: string[][] };
     };
@@ -116,7 +116,7 @@ describe.each(referenceModels)('%s', (name) => {
     });
   });
 
-  it('holds the weights, with an output layer only where it is one of its own', () => {
+  it('contains the weights, with an output layer only if it is untied', () => {
     expect(file.tensor('token_embd.weight')).toMatchObject({
       shape: [512, 64],
       values: stored(model, 'model.embed_tokens.weight'),
@@ -129,7 +129,7 @@ describe.each(referenceModels)('%s', (name) => {
     expect(outputs).toHaveLength(config.tied ? 0 : 1);
   });
 
-  it('has the rows of queries and keys in llama.cpp’s order', () => {
+  it('has the rows of the key projection in llama.cpp’s order', () => {
     const own = stored(model, 'model.layers.1.self_attn.k_proj.weight');
     const { values } = file.tensor('blk.1.attn_k.weight');
     const half = config.headDim / 2;
@@ -144,15 +144,15 @@ describe.each(referenceModels)('%s', (name) => {
     }
   });
 
-  it('begins every tensor at a multiple of 32 bytes', () => {
+  it('aligns every tensor to 32 bytes', () => {
     expect(file.tensorInfos.filter(({ offset }) => Number(offset) % 32 !== 0)).toEqual([]);
   });
 });
 
-describe('what is computed on the way', () => {
+describe('writeGguf', () => {
   const model = referenceDirectory('llama3-rope-bf16');
 
-  it('an adapter is merged in as `finetune merge` does it', async () => {
+  it('merges an adapter to the same weights as `finetune merge`', async () => {
     const adapter = path.join(model, 'adapter-after-12-steps');
     const merged = path.join(folder, 'merged');
     await mergeAdapter(model, openAdapter(adapter, readDecoderConfig(model)), merged, 'float32');
@@ -165,7 +165,7 @@ describe('what is computed on the way', () => {
     expect((await data(inOne)).equals(await data(await write(model, 'F16')))).toBe(false);
   });
 
-  it('Llama 3’s rotary scaling becomes divisors of the frequencies', async () => {
+  it('converts Llama 3’s rotary scaling to divisors of the frequencies', async () => {
     const rope = readDecoderConfig(model).layers[0]!.rope!;
     const { values } = (await read(await write(model))).tensor('rope_freqs.weight');
     const plain = ropeFrequencies({ theta: rope.theta, scaling: 'none' }, 16);
@@ -183,7 +183,7 @@ describe('what is computed on the way', () => {
     ['F16', 1, 2],
     ['BF16', 30, 2],
     ['Q8_0', 8, 34 / 32],
-  ] as const)('%s is used for matrices, float32 for vectors', async (type, number, width) => {
+  ] as const)('uses %s for matrices and float32 for vectors', async (type, number, width) => {
     const { tensorInfos, tensor } = await read(await write(model, type));
     for (const { name, dtype } of tensorInfos)
       expect(dtype, name).toBe(/norm|rope_freqs/.test(name) ? 0 : number);
@@ -191,7 +191,7 @@ describe('what is computed on the way', () => {
     expect(Number(second.offset - first.offset)).toBe(512 * 64 * width);
   });
 
-  it('refuses weights that float16 has no number for', async () => {
+  it('rejects weights that are too large for float16', async () => {
     const directory = path.join(folder, 'large');
     cpSync(referenceDirectory('qwen3-fp32'), directory, { recursive: true });
     const weights = path.join(directory, 'model.safetensors');
@@ -233,7 +233,7 @@ describe('tokenizers', () => {
       },
       false,
     ],
-  ])('%s is known by its rules', async (name, preTokenizer, ignoreMerges) => {
+  ])('are recognised by their rules: %s', async (name, preTokenizer, ignoreMerges) => {
     const model = withTokenizer((json) => {
       json.pre_tokenizer = preTokenizer;
       json.model.ignore_merges = ignoreMerges;
@@ -241,14 +241,14 @@ describe('tokenizers', () => {
     expect((await metadataOf(model))['tokenizer.ggml.pre']).toBe(name);
   });
 
-  it('rules that llama.cpp may not have are refused', async () => {
+  it('with rules that llama.cpp may not support are rejected', async () => {
     const model = withTokenizer((json) => {
       json.pre_tokenizer = split('\\p{L}+|\\p{N}+');
     });
     await expect(write(model)).rejects.toThrow(/pre_tokenizer[\s\S]*one of: like GPT-2[\s\S]*Qwen3/);
   });
 
-  it('a text that begins with BOS says so', async () => {
+  it('that begin a text with BOS set add_bos_token', async () => {
     const model = withTokenizer((json) => {
       json.post_processor = {
         type: 'TemplateProcessing',
@@ -266,7 +266,7 @@ describe('tokenizers', () => {
     });
   });
 
-  describe('of SentencePiece’s kind', () => {
+  describe('of the SentencePiece kind', () => {
     const model = byteFallbackModel();
     const file = path.join(model, 'tokenizer.json');
     const setMerges = (vocabulary: string[], merges: string[][]) => {
@@ -280,7 +280,7 @@ describe('tokenizers', () => {
       writeFileSync(file, JSON.stringify(json));
     };
 
-    it('have scores in the order of their merges, bytes, and unused rows', async () => {
+    it('have scores in merge order, byte tokens and padding for unused rows', async () => {
       setMerges(
         ['he', '▁he', 'in'],
         [
@@ -302,7 +302,7 @@ describe('tokenizers', () => {
       });
     });
 
-    it('are refused where scores can’t tell the order, but for tokenizer.model, which has them', async () => {
+    it('are rejected if scores can’t express the merge order, unless tokenizer.model has scores', async () => {
       // Nothing merges h and e, but SentencePiece would: the piece is there.
       setMerges(['he', 'in'], [['i', 'n']]);
       await expect(write(model)).rejects.toThrow(/“h” and “e” form “he”[\s\S]*tokenizer\.model/);
@@ -330,7 +330,7 @@ const python = process.env.POLICYLOOP_PYTHON ?? 'python3';
 const hasTransformers = spawnSync(python, ['-c', 'import torch, transformers, gguf']).status === 0;
 
 describe.skipIf(!hasTransformers)('Python (torch, transformers and gguf: POLICYLOOP_PYTHON)', () => {
-  it('reads our files: Transformers with the same logits and tokens, gguf with the same tensors', async () => {
+  it('reads our files: same logits and tokens in Transformers, same tensors in gguf', async () => {
     // Transformers knows neither Llama 3's scaling nor Qwen3's head size from a GGUF file.
     const requests = await Promise.all(
       (['llama-untied-fp32', 'qwen2-tied-bf16-sharded'] as const).map(async (name) => {

@@ -48,13 +48,13 @@ const values = {
 };
 
 describe('the embedded model as GGUF', () => {
-  it.each(Object.entries(values))('cuts numbers %s as here', (_, value) => {
+  it.each(Object.entries(values))('splits numbers into the same tokens as our tokenizer: %s', (_, value) => {
     const cut = llamaCppTokenizer(vocabulary);
     for (const parameters of [1, 4, 10, 63, 64, 65, 108, 500])
       for (const text of texts(parameters, value)) expect(cut(text)).toEqual(tokenizer.encodeText(text));
   });
 
-  it('makes no token of a part of a word', () => {
+  it('splits words that contain vocabulary words into the same tokens as our tokenizer', () => {
     const cut = llamaCppTokenizer(vocabulary);
     for (const text of [
       'retried',
@@ -69,7 +69,7 @@ describe('the embedded model as GGUF', () => {
       expect(cut(text)).toEqual(tokenizer.encodeText(text));
   });
 
-  it('says what stands where it can’t be told', () => {
+  it('splits a few texts differently, but the tokens decode to the same text', () => {
     // The limits that improver-tokens.ts names.
     const cut = llamaCppTokenizer(vocabulary);
     for (const text of [' 7.2', ' 94144', 'the best']) {
@@ -86,7 +86,7 @@ describe('the embedded model as GGUF', () => {
     expect(llamaCppTokenizer(plain)(text)).not.toEqual(ours);
   });
 
-  it('names a pattern that llama.cpp has had since 2024, and no token of its own at the start', () => {
+  it('uses the pre-tokenizer “bloom” and adds no BOS token', () => {
     expect(metadata).toMatchObject({
       'general.architecture': 'llama',
       'tokenizer.ggml.model': 'gpt2',
@@ -99,7 +99,7 @@ describe('the embedded model as GGUF', () => {
     expect(new Set(vocabulary.tokens).size).toBe(706);
   });
 
-  it('has a template for Ollama that leaves the system message out, as its own does', () => {
+  it('has an Ollama template that omits the system message, like its own template', () => {
     const { text, template } = ggufModelfile(model, 'embedded.gguf', {}, 2048);
     expect(template).toBe(true);
     expect(text).toContain(

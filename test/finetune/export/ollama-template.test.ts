@@ -72,7 +72,7 @@ const conversations = {
   'no instruction, three turns': [asks('a'), answers('b'), asks('c'), answers('d'), asks('e')],
 };
 
-describe.each(Object.entries(families))('%s', (_, { jinja, bos, ends }) => {
+describe.each(Object.entries(families))('an Ollama template derived from %s', (_, { jinja, bos, ends }) => {
   const template = open(jinja);
   const rendered = Object.entries(conversations).map(([name, messages]) => ({
     name,
@@ -81,7 +81,7 @@ describe.each(Object.entries(families))('%s', (_, { jinja, bos, ends }) => {
   }));
   const go = ollamaTemplate(template, bos, ends);
 
-  it.each(rendered)('renders $name as the model’s own does', ({ messages, wanted }) => {
+  it.each(rendered)('renders $name like the model’s own template', ({ messages, wanted }) => {
     // What llama.cpp puts at the start is not the template's.
     expect((bos ?? '') + executeGoTemplate(go!, messages)).toBe(wanted);
   });
@@ -104,7 +104,7 @@ describe('a template that can’t be derived', () => {
   });
 });
 
-it.each(['"', '""', '"""'])('a template around %s is not written between three quotes', (quote) => {
+it.each(['"', '""', '"""'])('a template that starts and ends with %s is not derived', (quote) => {
   const jinja = `{% for m in messages %}${quote}{{ m.role }}:{{ m.content }};{% endfor %}a${quote}`;
   expect(ollamaTemplate(open(jinja), undefined, [';'])).toBeUndefined();
 });

@@ -33,7 +33,7 @@ it.each(['Q8_0', 'BF16'])('%s loses changes smaller than its steps, and keeps la
   expect(large!.roundingError).toBeLessThan(0.2);
 });
 
-it('float32 keeps all, and f16 keeps what Q8_0 loses', () => {
+it('float32 keeps every change, and f16 keeps changes that Q8_0 loses', () => {
   expect(rounded('F32', 1e-3)).toEqual({ roundingError: 0, keptChange: 1 });
   expect(rounded('F16', 2e-3).keptChange).toBeGreaterThan(0.95);
 });
@@ -42,7 +42,7 @@ it('without a change, nothing is lost', () => {
   expect(roundingMeter().read()).toEqual({ roundingError: 0, keptChange: 1 });
 });
 
-it('the note names the share, and only if it is low', () => {
+it('the rounding note states the kept share, and only appears if that is low', () => {
   expect(roundingNote(undefined, 'q8_0', '')).toBeUndefined();
   expect(roundingNote(0.9, 'q8_0', '')).toBeUndefined();
   expect(roundingNote(0.123, 'q8_0', '--dtype f16 keeps more')).toBe(

@@ -76,7 +76,7 @@ function workplace({ train, validation = [answer(9)], config = '', ...rest }: Pl
 }
 
 describe('finetune export trl', () => {
-  it('says the training in the words of TRL', async () => {
+  it('translates the config into settings of TRL and Accelerate', async () => {
     const { command, yaml } = workplace({
       config: `seed: 5
 epochs: 2
@@ -121,14 +121,14 @@ method: { kind: lora, rank: 4, alpha: 6, rsLora: true, dropout: 0.1, modules: [q
     ['single_gpu', 1, { distributed_type: 'NO' }],
     ['multi_gpu', 4, { distributed_type: 'MULTI_GPU' }],
     ['zero2', 4, { distributed_type: 'DEEPSPEED', deepspeed_config: { zero_stage: 2 } }],
-  ] as const)('spreads it as %s', async (accelerate, gpus, expected) => {
+  ] as const)('distributes the training as %s', async (accelerate, gpus, expected) => {
     const { command, yaml, text } = workplace();
     await command({ accelerate, gpus });
     expect(yaml('accelerate.yaml')).toMatchObject({ ...expected, num_processes: gpus });
     expect(text('requirements.txt').includes('deepspeed')).toBe(accelerate === 'zero2');
   });
 
-  it('writes rows for SFT, their lineage apart, and says that weights are lost', async () => {
+  it('writes rows for SFT with separate lineage, and warns that weights are lost', async () => {
     const { cwd, command, text, result } = workplace({
       train: [answer(1, 2), answer(2), answer(3, -1), answer(4, 0)],
       validation: [],
@@ -160,7 +160,7 @@ method: { kind: lora, rank: 4, alpha: 6, rsLora: true, dropout: 0.1, modules: [q
     });
   });
 
-  it('writes pairs for DPO, with the template’s variables', async () => {
+  it('writes pairs for DPO with the variables of the chat template', async () => {
     const { cwd, command, yaml } = workplace({
       train: [pair],
       validation: [],
@@ -179,14 +179,14 @@ method: { kind: lora, rank: 4, alpha: 6, rsLora: true, dropout: 0.1, modules: [q
     expect(yaml('dpo.yaml')).not.toHaveProperty('completion_only_loss');
   });
 
-  it('hands the config’s beta to DPO', async () => {
+  it('passes the config’s beta to DPO', async () => {
     const config = 'objective: { kind: dpo, beta: 0.3 }\n';
     const { command, yaml } = workplace({ train: [pair], validation: [], config });
     await command();
     expect(yaml('dpo.yaml')).toMatchObject({ beta: 0.3 });
   });
 
-  it('writes the token ids of serving', async () => {
+  it('writes the token ids of serving with --rows tokens', async () => {
     const { cwd, command, result } = workplace();
     await command({ rows: 'tokens' });
     const rows = jsonLines<{ input_ids: number[]; completion_mask: number[] }>(
@@ -206,7 +206,7 @@ method: { kind: lora, rank: 4, alpha: 6, rsLora: true, dropout: 0.1, modules: [q
     expect(result().tokens).toMatchObject({ same: 5, longer: 0, different: 0 });
   });
 
-  it('a single module is not taken for a regular expression', async () => {
+  it('repeats a single module, so that TRL does not read it as a regular expression', async () => {
     const { command, yaml } = workplace({ config: 'method: { kind: lora, modules: [v_proj] }\n' });
     await command();
     expect(yaml('sft.yaml').lora_target_modules).toEqual(['v_proj', 'v_proj']);
@@ -215,26 +215,26 @@ method: { kind: lora, rank: 4, alpha: 6, rsLora: true, dropout: 0.1, modules: [q
   it.each([
     ['linear', 'polynomial', { power: 1, lr_end: 2e-5 }],
     ['cosine', 'cosine_with_min_lr', { min_lr_rate: 0.1 }],
-  ])('a %s schedule keeps its floor', async (kind, type, kwargs) => {
+  ])('keeps the learning-rate floor of a %s schedule', async (kind, type, kwargs) => {
     const { command, yaml } = workplace({ config: `schedule: ${kind}\nlearningRateFloor: 0.1\n` });
     await command();
     expect(yaml('sft.yaml')).toMatchObject({ lr_scheduler_type: type, lr_scheduler_kwargs: kwargs });
   });
 
-  it('says that the base model is not quantised there', async () => {
+  it('warns that the base model is not quantized on the other machine', async () => {
     const { command, result } = workplace({ config: 'method: { kind: lora, quantization: int4 }\n' });
     await command();
     expect(result().warnings).toEqual([expect.stringContaining('method.quantization=int4')]);
   });
 
-  it('all weights: no adapter', async () => {
+  it('turns PEFT off for full fine-tuning', async () => {
     const { command, yaml } = workplace({ config: 'method: { kind: full }\n' });
     await command();
     expect(yaml('sft.yaml')).toMatchObject({ use_peft: false, dtype: 'float32' });
   });
 });
 
-describe('what TRL makes of messages', () => {
+describe('TRL’s tokenization of messages', () => {
   /** A model with another template. */
   function modelWith(template: string): string {
     const directory = join(temporaryDirectory(), 'model');
@@ -244,7 +244,7 @@ describe('what TRL makes of messages', () => {
   }
   const plain = readFileSync(join(model, 'chat_template.jinja'), 'utf8');
 
-  it('is compared with serving: the same, longer, or different', async () => {
+  it('is compared with serving and counted as same, longer or different', async () => {
     const tokensOf = async (place: Place) => {
       const { command, result } = workplace({ validation: [], ...place });
       await command();
@@ -268,22 +268,22 @@ describe('what TRL makes of messages', () => {
     });
   });
 
-  it('is not compared where the base model is only there, and that is said', async () => {
+  it('is not compared if the base model is only on the other machine, with a warning', async () => {
     const { command, result, yaml } = workplace({ model: '/nowhere/big' });
     await command({ base: 'org/big-70b' });
     expect(result()).toMatchObject({ tokens: null, warnings: [expect.stringMatching(/TRL's tokens/)] });
     expect(yaml('sft.yaml')).toMatchObject({ model_name_or_path: 'org/big-70b', max_length: null });
   });
 
-  it('nothing is cut: the longest example sets the length', async () => {
+  it('truncates nothing: the longest example sets max_length', async () => {
     const { command, yaml, result } = workplace();
     await command();
     expect(yaml('sft.yaml').max_length).toBe((result().tokens as { longest: number }).longest);
   });
 });
 
-describe('what is refused', () => {
-  it('says what is wrong, and writes nothing', async () => {
+describe('a rejected export', () => {
+  it('reports the invalid option and writes nothing', async () => {
     const { cwd, refusal } = workplace({ config: 'batchExamples: 8\n' });
     expect(await refusal({ gpus: 3 })).toMatch(/UserError: batchExamples: [\s\S]*multiple of 3/);
     expect(await refusal({ gpus: 2, accelerate: 'single_gpu' })).toMatch(
@@ -297,7 +297,7 @@ describe('what is refused', () => {
     expect(await refusal({ out: 'data' })).toMatch(/--out: this directory is not empty/);
   });
 
-  it('says what TRL can’t do', async () => {
+  it('reports what TRL doesn’t support', async () => {
     expect(await workplace({ config: 'method: { kind: scratch }\n' }).refusal({})).toMatch(/method\.kind: /);
     const muon = 'method: { kind: full }\noptimizer: { kind: muon }\n';
     expect(await workplace({ config: muon }).refusal({})).toMatch(/optimizer\.kind: /);
@@ -308,8 +308,8 @@ describe('what is refused', () => {
   });
 });
 
-describe('names that nobody chose well', () => {
-  it('reach YAML, shell and Markdown unharmed', async () => {
+describe('unusual names and values', () => {
+  it('reach YAML, shell and Markdown unchanged', async () => {
     const nasty = `a'b" $(touch pwned) \`touch pwned\` #x: {y}`;
     const directory = join(temporaryDirectory(), nasty);
     cpSync(model, directory, { recursive: true });
@@ -326,7 +326,7 @@ describe('names that nobody chose well', () => {
     expect(existsSync(join(cwd, 'pwned'))).toBe(false);
   });
 
-  it('any text is a word of the shell', () => {
+  it('any text is quoted as a single shell word', () => {
     const texts = fc
       .sample(fc.string({ unit: 'binary' }), { numRuns: 300, seed: 1 })
       .map((text) => text.replaceAll('\0', ''));
@@ -336,21 +336,21 @@ describe('names that nobody chose well', () => {
     expect(output.toString('utf8').split('\0').slice(0, -1)).toEqual(texts);
   });
 
-  it('PyYAML reads small numbers as numbers, and no character that it refuses', () => {
+  it('YAML has small numbers and special characters in a form that PyYAML reads', () => {
     expect(yamlText({ rate: 1e-8, list: [-2e21], text: '\u0085\u2028' })).toBe(
       'rate: 1.0e-8\nlist: [-2.0e+21]\ntext: "\\u0085\\u2028"\n',
     );
   });
 
-  it('a template refuses a value that would begin a line of its own', () => {
+  it('a template rejects a value with a line break', () => {
     expect(() => fillTemplate('run.sh', { trainer: 'sft\nid' })).toThrow(/trainer: .*line break/);
   });
 
-  it('a template refuses to leave a gap', () => {
+  it('a template rejects a missing value', () => {
     expect(() => fillTemplate('run.sh', {})).toThrow(/"trainer" not defined/);
   });
 
-  it('any value is YAML 1.1', () => {
+  it('any mapping survives a round trip through YAML 1.1', () => {
     const leaf = fc.oneof(
       fc.string({ unit: 'binary' }),
       fc.constantFrom('yes', 'no', 'on', 'null', '1e-8', '0x1', '2024-01-01', '~', ''),

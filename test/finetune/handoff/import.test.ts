@@ -78,7 +78,7 @@ function changeFactors(
 }
 
 describe('finetune import', () => {
-  it('brings an exported training back to where its config wants it, with its lineage', async () => {
+  it('imports an exported training into the output directory of its config, with its lineage', async () => {
     const { cwd, context, command, result, noted } = workplace();
     mkdirSync(join(cwd, 'data'));
     const row = { prompt: [{ role: 'user', content: 'f' }], completion: 'params[0]: 1', weight: 1 };
@@ -156,7 +156,7 @@ describe('finetune import', () => {
   });
 
   it.each(['/etc/policyloop', '../outside', 'tuned/../../outside'])(
-    'an output %s that lineage.json names outside the directory is refused',
+    'rejects the output %s in lineage.json, which is outside the working directory',
     async (output) => {
       const { cwd, refusal } = workplace();
       const folder = copied(cwd);
@@ -182,7 +182,7 @@ describe('finetune import', () => {
     },
   );
 
-  it('takes an adapter of anyone, and says what is not known', async () => {
+  it('imports an adapter without lineage and warns about what is unknown', async () => {
     const { cwd, command, result } = workplace();
     copied(cwd);
     expect(await command('came-back', { model: base, out: 'mine' })).toBe(0);
@@ -196,7 +196,7 @@ describe('finetune import', () => {
     });
   });
 
-  it('takes a whole model, shards and all, and leaves the rest', async () => {
+  it('imports a whole model with all its shards, and no other files', async () => {
     const { cwd, command, result } = workplace();
     const source = copied(cwd, sharded);
     writeFileSync(join(source, 'optimizer.pt'), 'x');
@@ -215,7 +215,7 @@ describe('finetune import', () => {
     expect(result().model).toEqual({ provider: 'local', path: 'mine' });
   });
 
-  it('an unfinished training can be taken by naming its checkpoint', async () => {
+  it('imports an unfinished training only if its checkpoint is named', async () => {
     const { cwd, command, refusal, result } = workplace();
     const checkpoint = copied(cwd, adapter, 'run/checkpoint-1');
     writeFileSync(join(checkpoint, 'trainer_state.json'), JSON.stringify({ ...state, global_step: 1 }));
@@ -231,7 +231,7 @@ describe('finetune import', () => {
     );
   });
 
-  it('Ctrl-C leaves nothing behind', async () => {
+  it('leaves nothing behind after Ctrl-C', async () => {
     const { cwd, command } = workplace();
     copied(cwd);
     const stop = new AbortController();
@@ -241,7 +241,7 @@ describe('finetune import', () => {
   });
 });
 
-describe('what is refused', () => {
+describe('finetune import rejects', () => {
   it.each([
     ['a link instead of weights', /adapter_model\.safetensors: .*link/],
     ['another model’s adapter', /this adapter belongs to another model/],
@@ -301,7 +301,7 @@ describe('what is refused', () => {
     expect(readdirSync(cwd).filter((name) => name.startsWith('new'))).toEqual([]);
   });
 
-  it('a shard that lies elsewhere', async () => {
+  it('a shard outside the directory or with a hidden name', async () => {
     const { cwd, refusal } = workplace();
     const directory = copied(cwd, sharded);
     const index = join(directory, 'model.safetensors.index.json');

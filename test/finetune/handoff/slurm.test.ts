@@ -83,7 +83,7 @@ function cluster(changes: Partial<Queue> = {}, seed = 3) {
 }
 
 describe('slurm.sh', () => {
-  it('asks for what the training needs, in lines that Slurm reads', () => {
+  it('requests nodes, GPUs, time and account in #SBATCH lines', () => {
     const lines = slurmScript('dpo', machines, { ...queue, account: 'lab', seeds: 4 }, 3)
       .split('\n')
       .filter((line) => line.startsWith('#SBATCH'));
@@ -103,7 +103,7 @@ describe('slurm.sh', () => {
     );
   });
 
-  it('launches once a node, with the first node as meeting point', async () => {
+  it('launches the training with the first node as the main process', async () => {
     const { submit, log } = cluster();
     expect(await submit({ HASTE: 'yes' }).ended).toEqual({ code: 0, errors: '' });
     expect(log().filter((line) => line.startsWith('scontrol'))).toEqual([]);
@@ -113,7 +113,7 @@ describe('slurm.sh', () => {
     );
   });
 
-  it('near the time limit: a checkpoint, then the queue; the next stretch finishes; a third does nothing', async () => {
+  it('saves a checkpoint and requeues near the time limit; a second run finishes, a third does nothing', async () => {
     const { folder, submit, started, log } = cluster();
     const first = submit({ TRAINING_WAITS: 'yes' });
     await started();
@@ -131,7 +131,7 @@ describe('slurm.sh', () => {
     expect(log()).toHaveLength(launches);
   });
 
-  it('a task of an array trains its own seed, and requeues itself alone', async () => {
+  it('trains the seed of its array task and requeues only that task', async () => {
     const { folder, submit, started, log } = cluster({ seeds: 3 });
     const task = submit({
       SLURM_ARRAY_JOB_ID: '75',
@@ -146,7 +146,7 @@ describe('slurm.sh', () => {
     expect(existsSync(join(folder, 'output', 'seed-5', 'checkpoint-1'))).toBe(true);
   });
 
-  it('without a new checkpoint it fails, instead of starting over for ever', async () => {
+  it('fails without a new checkpoint instead of restarting forever', async () => {
     const { submit, started, log } = cluster();
     const job = submit({ TRAINING_WAITS: 'yes', TRAINING_SAVES: 'no' });
     await started();
@@ -162,7 +162,7 @@ describe('slurm.sh', () => {
     ['3', 3],
     ['0', 1],
   ])(
-    'a training that ends with %s before it is finished is no success, and is not requeued',
+    'fails and does not requeue if the training exits with %s before it is finished',
     async (given, code) => {
       const { submit, log } = cluster();
       expect(await submit({ TRAINING_CODE: given }).ended).toMatchObject({ code });
@@ -170,14 +170,14 @@ describe('slurm.sh', () => {
     },
   );
 
-  it('reads environment.sh, unbound variables and all', async () => {
+  it('reads environment.sh, even if it uses unset variables', async () => {
     const { folder, submit, log } = cluster();
     writeFileSync(join(folder, 'environment.sh'), 'echo "environment $NOT_SET" >> "$LOG"\n');
     expect(await submit({ HASTE: 'yes' }).ended).toMatchObject({ code: 0 });
     expect(log()[0]).toBe('environment ');
   });
 
-  it('says how it is to be submitted', async () => {
+  it('says how to submit it if the submit directory is wrong', async () => {
     const { submit } = cluster();
     expect(await submit({ SLURM_SUBMIT_DIR: '/' }).ended).toMatchObject({
       code: 2,

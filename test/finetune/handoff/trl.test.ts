@@ -107,7 +107,7 @@ describe.skipIf(!hasTrl)(
       ).log_history;
 
     it(
-      'trl sft --config makes an adapter that our model reads as PEFT does',
+      'trl sft --config writes an adapter that gives the same logits here as in PEFT',
       async () => {
         await inFolder('messages', ['trl', 'sft', '--config', 'sft.yaml']);
         const { outcome } = await imported('messages', 'from-trl');
@@ -126,7 +126,7 @@ describe.skipIf(!hasTrl)(
     );
 
     it(
-      'run.sh stops with a checkpoint when asked, and goes on to the same adapter',
+      'run.sh stops with a checkpoint when asked, and resumes to the same adapter',
       async () => {
         const output = join(cwd, 'tokens', 'output');
         mkdirSync(output);
@@ -147,7 +147,7 @@ describe.skipIf(!hasTrl)(
       patience,
     );
 
-    it('on token ids its first loss is that of finetune train', async () => {
+    it('with token ids, the first loss matches that of finetune train', async () => {
       const steps: number[] = [];
       const { context: quiet } = recordingContext(cwd, {
         print: (line) => {
@@ -165,7 +165,7 @@ describe.skipIf(!hasTrl)(
     });
 
     it(
-      'pairs train by DPO',
+      'DPO trains on pairs',
       async () => {
         await inFolder('preferences', ['bash', 'run.sh']);
         expect((await imported('preferences', 'preferring')).outcome).toMatchObject({
