@@ -33,7 +33,7 @@ describe('answerSchema', () => {
     });
   });
 
-  it('lists a grid where servers ignore bounds, if it is no longer than asked', () => {
+  it('lists all allowed values if there are at most longestList of them', () => {
     const listOf = (spec: ParameterSpec, longestList: number) => {
       const schema = answerSchema(answerGrammar(spec), { longestList });
       return (schema.properties as { params: { items: { enum?: number[] } } }).params.items.enum;
@@ -47,7 +47,7 @@ describe('answerSchema', () => {
     expect(listOf(choices, 0)).toEqual([0, 1, 2, 3]);
   });
 
-  it.each([float, choices])('asks for a shape that the parser reads', (spec) => {
+  it.each([float, choices])('describes answers that the parser accepts', (spec) => {
     const value = fc.integer({ min: 0, max: 3 });
     fc.assert(
       fc.property(

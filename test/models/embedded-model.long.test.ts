@@ -12,18 +12,18 @@ import { testFacts } from '../serve/local-server.js';
 const cartpole = (overrides: readonly string[]) => loadConfig({ file: 'cartpole-numeric', overrides }).config;
 
 describe('the embedded model', () => {
-  it('answers validly as sampled, in at least 98 of 100 cases', async () => {
+  it('gives a valid answer to at least 98 % of prompts without a constraint', async () => {
     const { asked, valid } = await validityOf(shippedModel, 'text', 4);
     expect(asked).toBe(192);
     expect(valid / asked).toBeGreaterThanOrEqual(0.98);
   }, 120_000);
 
-  it('always answers validly where the answer is constrained', async () => {
+  it('always gives a valid answer under a constraint', async () => {
     const { asked, valid } = await validityOf(shippedModel, 'constrained', 2);
     expect(valid).toBe(asked);
   }, 120_000);
 
-  it('plays the same run behind an OpenAI-compatible endpoint', async () => {
+  it('plays the same run through an OpenAI-compatible endpoint', async () => {
     const run = [...compactRun, 'warmup=4', 'iterations=8', 'evaluation.episodes=3', 'seed=5'];
     const models = new LoadedModels();
     const here = await play(

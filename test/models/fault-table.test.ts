@@ -171,21 +171,24 @@ const failures: readonly (readonly [name: string, sent: Sent, kind: string, retr
 ];
 
 describe.each(providers)('$name', ({ good, model }) => {
-  it.each(failures)('%s', async (_, sent, kind, retried) => {
-    const { wait } = recordWaits();
-    const mended = await serve([sent, { body: good }]);
-    const first = await attempt(model(mended.url, {}, wait));
-    if (retried) {
-      expect(first).toMatchObject({ text: answer, retries: 1, failedTries: [kind] });
-      const broken = await serve([sent]);
-      const error = await attempt(model(broken.url, { maxRetries: 1 }, wait));
-      expect(error).toMatchObject({ kind, retries: 1, failedTries: [kind], fatal: false });
-      expect(broken.requests()).toBe(2);
-    } else {
-      expect(first).toMatchObject({ kind, retries: 0, failedTries: [], fatal: false });
-      expect(mended.requests()).toBe(1);
-    }
-  });
+  it.each(failures)(
+    'classifies a failure and retries it if it is transient: %s',
+    async (_, sent, kind, retried) => {
+      const { wait } = recordWaits();
+      const mended = await serve([sent, { body: good }]);
+      const first = await attempt(model(mended.url, {}, wait));
+      if (retried) {
+        expect(first).toMatchObject({ text: answer, retries: 1, failedTries: [kind] });
+        const broken = await serve([sent]);
+        const error = await attempt(model(broken.url, { maxRetries: 1 }, wait));
+        expect(error).toMatchObject({ kind, retries: 1, failedTries: [kind], fatal: false });
+        expect(broken.requests()).toBe(2);
+      } else {
+        expect(first).toMatchObject({ kind, retries: 0, failedTries: [], fatal: false });
+        expect(mended.requests()).toBe(1);
+      }
+    },
+  );
 
   it.each([
     ['7', 7000],
@@ -194,7 +197,7 @@ describe.each(providers)('$name', ({ good, model }) => {
     ['Thu, 01 Jan 1970 00:00:00 GMT', 0],
     ['soon', undefined],
     ['-5', undefined],
-  ])('waits by Retry-After: %s', async (given, expected) => {
+  ])('waits as Retry-After asks, or backs off if it is invalid: %s', async (given, expected) => {
     const { wait, waits } = recordWaits();
     const headers = { 'retry-after': given, date: 'Fri, 21 Nov 2025 10:00:00 GMT' };
     const server = await serve([{ status: 429, headers, body: {} }, { body: good }]);
@@ -210,7 +213,7 @@ describe.each(providers)('$name', ({ good, model }) => {
     ['99999999999999999999999', /for a very long time.* Continue later with/],
     ['Fri, 31 Dec 9999 23:59:59 GMT', /Continue later with/],
     ['Sat, 22 Nov 2025 10:00:00 GMT', /for 24 h.* Continue after 2025-11-2\d \d\d:00 with/],
-  ])('does not sit out Retry-After: %s', async (given, said) => {
+  ])('fails instead of waiting for a long Retry-After: %s', async (given, said) => {
     const { wait, waits } = recordWaits();
     const headers = { 'retry-after': given, date: 'Fri, 21 Nov 2025 10:00:00 GMT' };
     const server = await serve([{ status: 429, headers, body: {} }, { body: good }]);
@@ -223,14 +226,14 @@ describe.each(providers)('$name', ({ good, model }) => {
     expect([waits, server.requests()]).toEqual([[], 1]);
   });
 
-  it('ends a body that stalls at the deadline, and does not pay for it again', async () => {
+  it('ends a stalled response at the deadline and does not retry it', async () => {
     const server = await serve([{ answer: inTheMiddle(() => undefined) }]);
     const error = await attempt(model(server.url, { timeoutSeconds: 0.4 }));
     expect(error).toMatchObject({ kind: 'timeout', retries: 0, fatal: false });
     expect(server.requests()).toBe(1);
   });
 
-  it('tries no more where the caller has no room for it', async () => {
+  it('does not retry if mayTryAgain refuses', async () => {
     const server = await serve([{ body: '{' }, { body: good }]);
     const asked: string[] = [];
     const mayTryAgain = (kind: string) => asked.push(kind) < 0;
@@ -361,7 +364,7 @@ describe('a reply with a fault', () => {
       return body === undefined ? [] : [[provider.name, name, provider, body, expected] as const];
     }),
   );
-  it.each(cases)('%s: %s', async (_, _name, provider, body, expected) => {
+  it.each(cases)('is returned by %s without a retry: %s', async (_, _name, provider, body, expected) => {
     const server = await serve([{ body }]);
     const completion = await attempt(provider.model(server.url, { maxTokens: 5000 }));
     expect(completion).toMatchObject({ ...expected, retries: 0 });
@@ -377,14 +380,14 @@ describe('a reply with a fault', () => {
       { body: chat({ message: { content: '' }, error: { code: 502, message: 'upstream' } }) },
       'server',
     ],
-  ] as const)('openai: %s in the place of choices', async (_, sent, kind) => {
+  ] as const)('is retried if openai sends %s instead of choices', async (_, sent, kind) => {
     const server = await serve([sent, { body: chat() }]);
     const model = providers[0].model(server.url, {}, recordWaits().wait);
     expect(await attempt(model)).toMatchObject({ text: answer, failedTries: [kind] });
   });
 });
 
-it('takes a repeated phrase for a loop, and no table or list of parameters', () => {
+it('endsInLoop recognises a repeated phrase, but not a list of parameters', () => {
   expect(endsInLoop(`Let me see. ${phrase.repeat(30)}I will`)).toBe(true);
   expect(endsInLoop('na'.repeat(500))).toBe(true);
   expect(endsInLoop(phrase.repeat(5))).toBe(false);
@@ -393,7 +396,7 @@ it('takes a repeated phrase for a loop, and no table or list of parameters', () 
   expect(endsInLoop('')).toBe(false);
 });
 
-it('gives a connection 10 seconds', async () => {
+it('a TLS handshake that never finishes times out within 11 seconds', async () => {
   // It takes the connection, and never answers the greeting of TLS.
   const silent = createSocketServer(() => undefined);
   await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));

@@ -74,7 +74,7 @@ describe.each(providers)('$name', ({ name, open }) => {
     { kind: 'html' },
     { kind: 'empty' },
   ];
-  it.each(mended)('tries again after $kind $status and counts it', async (fault) => {
+  it.each(mended)('retries after $kind $status and counts the retries', async (fault) => {
     const { wait, waits } = recordWaits();
     const { server, model } = await start({ faults: { script: [fault, fault] }, wait });
     const completion = await ask(model, messages, options);
@@ -94,7 +94,7 @@ describe.each(providers)('$name', ({ name, open }) => {
     [{ kind: 'html' }, 'html'],
     [{ kind: 'empty' }, 'empty'],
   ];
-  it.each(given)('gives up after the last retry: %o is a failure of kind %s', async (fault, kind) => {
+  it.each(given)('gives up after the last retry: %o fails with kind %s', async (fault, kind) => {
     const { wait, waits } = recordWaits();
     const { server, model } = await start({
       faults: { rate: 1, seed: 0, kinds: [fault] },
@@ -108,7 +108,7 @@ describe.each(providers)('$name', ({ name, open }) => {
     expect(server.counts).toMatchObject({ requests: 3, succeeded: 0 });
   });
 
-  it('says that a web page came in place of an answer, with its title', async () => {
+  it('reports the title of a web page received instead of an answer', async () => {
     const { model } = await start({ faults: { script: [{ kind: 'html' }] }, policy: { maxRetries: 0 } });
     const error = await failureOf(ask(model, messages, options));
     expect(error.message).toContain('an HTML page (“Sign in”)');
@@ -122,7 +122,7 @@ describe.each(providers)('$name', ({ name, open }) => {
     [404, 'not-found', true],
     [413, 'too-long', false],
     [422, 'bad-request', true],
-  ])('does not try again after HTTP %i: %s', async (status, kind, fatal) => {
+  ])('does not retry after HTTP %i: %s', async (status, kind, fatal) => {
     const { wait, waits } = recordWaits();
     const { server, model } = await start({
       faults: { script: [{ kind: 'status', status, message: 'the server says why' }] },
@@ -135,7 +135,7 @@ describe.each(providers)('$name', ({ name, open }) => {
     expect(server.counts.requests).toBe(1);
   });
 
-  it('does not wait for an empty account to fill', async () => {
+  it('does not retry if the account has no quota left', async () => {
     const { server, model } = await start({
       faults: { script: [{ kind: 'rate-limit', code: 'insufficient_quota' }] },
     });
@@ -144,7 +144,7 @@ describe.each(providers)('$name', ({ name, open }) => {
     expect(server.counts.requests).toBe(1);
   });
 
-  it('waits as long as the server asks, and says so', async () => {
+  it('waits as long as the server asks, and reports the longer waits', async () => {
     const { wait, waits } = recordWaits();
     const told: number[] = [];
     const asked = ['3', '0.5', '20'].map((retryAfter) => ({ kind: 'rate-limit', retryAfter }) as const);
@@ -173,7 +173,7 @@ describe.each(providers)('$name', ({ name, open }) => {
     expect([waits, server.counts.requests]).toEqual([[], 1]);
   });
 
-  it('backs off exponentially, the same for the same seed', async () => {
+  it('backs off exponentially, with the same waits for the same seed', async () => {
     const runs = await Promise.all(
       [1, 1, 2].map(async (seed) => {
         const { wait, waits } = recordWaits();
@@ -216,13 +216,13 @@ describe.each(providers)('$name', ({ name, open }) => {
     expect(error.message).toMatch(/no answer within 1\.5 s \(model\.timeoutSeconds\); before that: HTTP 500/);
   });
 
-  it('takes an answer that is late but in time', async () => {
+  it('accepts a slow answer that arrives before the deadline', async () => {
     const { model } = await start({ faults: { script: [{ kind: 'slow', milliseconds: 50 }] } });
     const completion = await ask(model, messages, options);
     expect(completion).toMatchObject({ text: answer, retries: 0 });
   });
 
-  it('ends at once when it is aborted while it waits for an answer', async () => {
+  it('ends at once when aborted while waiting for an answer', async () => {
     const abort = new AbortController();
     const { model } = await start({
       faults: { script: [{ kind: 'silent' }] },
@@ -232,7 +232,7 @@ describe.each(providers)('$name', ({ name, open }) => {
     expect(error).toMatchObject({ kind: 'aborted', retries: 0, fatal: false });
   });
 
-  it('ends at once when it is aborted during a back-off', async () => {
+  it('ends at once when aborted during a back-off', async () => {
     const abort = new AbortController();
     const { server, model } = await start({
       faults: { script: [{ kind: 'rate-limit', retryAfter: '50' }] },
@@ -246,7 +246,7 @@ describe.each(providers)('$name', ({ name, open }) => {
     expect(server.counts.requests).toBe(1);
   });
 
-  it('counts what the server counts, when three calls in ten fail', async () => {
+  it('counts the same tokens and retries as the server when three calls in ten fail', async () => {
     const { server, model } = await start({
       faults: { rate: 0.3, seed: 5 },
       policy: { maxRetries: 10 },

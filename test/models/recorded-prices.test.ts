@@ -20,14 +20,14 @@ async function started(more: object = {}, variables: Readonly<Record<string, str
   return assembly.config;
 }
 
-test('a new run records the list price of its model, and counts with it', async () => {
+test('a new run records the list price of its model and uses it to count costs', async () => {
   const config = await started();
   expect(resolvedYaml(config)).toContain('listed: 2026-09');
   const { totals } = new Ledger({ limits: {}, ...countedBy(config.model) });
   expect(totals).toMatchObject({ cost: 0, listed: '2026-09' });
 });
 
-test('a resumed run keeps the price that it started with', () => {
+test('a resumed run keeps the price it started with', () => {
   const price = { input: 7, output: 9, listed: '2025-01' };
   const was = written({ model: { provider: 'openai', name: 'gpt-5-mini', price } });
   expect(withDefaultsOf(was, written()).model).toHaveProperty('price', price);
@@ -35,7 +35,7 @@ test('a resumed run keeps the price that it started with', () => {
   expect(withDefaultsOf(written(), written()).model).not.toHaveProperty('price');
 });
 
-test('an unknown model has no cost, and no cost limit', async () => {
+test('a model without a known price has no cost and can’t have a cost limit', async () => {
   const model = { provider: 'openai', name: 'gpt-7' };
   const config = await started({ model });
   expect(config.model).not.toHaveProperty('price');

@@ -44,7 +44,7 @@ function replay(calls: readonly RecordedCall[], onChange: 'fail' | 'warn' = 'fai
 }
 
 describe('a replayed model', () => {
-  it('finds a call by iteration, candidate and attempt, in any order, and gives it whole', async () => {
+  it('returns the recorded completion of an iteration, candidate and attempt, in any order', async () => {
     const { ask, model } = replay([
       answered(at(1), 'a'),
       answered(at(1, 1), 'b'),
@@ -58,7 +58,7 @@ describe('a replayed model', () => {
     expect(await ask(at(1))).toEqual(completion('a'));
   });
 
-  it('throws recorded errors again', async () => {
+  it('rethrows recorded errors', async () => {
     const { ask } = replay([failed(at(1), 'rate-limit')]);
     await expect(ask(at(1))).rejects.toMatchObject({
       kind: 'rate-limit',
@@ -68,7 +68,7 @@ describe('a replayed model', () => {
     });
   });
 
-  it('takes what a resumed run was answered when it asked again', async () => {
+  it('returns the last answer if a resumed run repeated a call', async () => {
     const { ask } = replay([
       answered(at(1), 'old'),
       failed(at(1), 'aborted'),
@@ -95,7 +95,7 @@ describe('a replayed model', () => {
       [messages[0]!, { role: 'user', content: `Propose two numbers${'.'.repeat(500)}` }],
       'line 1: recorded “Propose two numbers.”, now “Propose two numbers',
     ],
-  ])('says where a prompt differs: %s', async (_, asked, difference) => {
+  ])('reports where a prompt differs: %s', async (_, asked, difference) => {
     const { ask } = replay([answered(at(4, 2, 1), 'a')]);
     const error: unknown = await ask(at(4, 2, 1), asked).catch((thrown: unknown) => thrown);
     expect(error).toMatchObject({ kind: 'not-recorded', fatal: true });
@@ -107,7 +107,7 @@ describe('a replayed model', () => {
     expect(message.length).toBeLessThan(500);
   });
 
-  it('tells the first difference with the next reply there is, and nothing after that', async () => {
+  it('warns of the first difference only once, with the next reply', async () => {
     const calls = [failed(at(1), 'rate-limit'), answered(at(1, 0, 1), 'a'), answered(at(2), 'b')];
     const { ask } = replay(calls, 'warn');
     const other: ChatMessage[] = [{ role: 'user', content: 'Hello' }];
@@ -118,7 +118,7 @@ describe('a replayed model', () => {
     expect((await ask(at(2), other)).warnings).toBeUndefined();
   });
 
-  it('has candidates of a group asked one by one, but for a call that failed for all of them', async () => {
+  it('returns no completions for a group, but throws an error recorded for the whole group', async () => {
     const calls = [
       answered(at(1), 'a'),
       failed(at(1, 1), 'bad-request'),
@@ -131,7 +131,7 @@ describe('a replayed model', () => {
     await expect(askGroup(at(2))).rejects.toMatchObject({ kind: 'bad-request' });
   });
 
-  it('has no answer outside of runs, nor to what was not recorded, nor after an abort', async () => {
+  it('refuses calls outside runs, unrecorded calls and aborted calls', async () => {
     const { model, ask } = replay([answered(at(1), 'a')]);
     await expect(model.generate(messages, { seeds: [1] })).rejects.toMatchObject({ kind: 'not-recorded' });
     await expect(ask(at(2))).rejects.toThrow(

@@ -29,13 +29,13 @@ describe('token bounds', () => {
     expect(mostTokens(messages)).toBeGreaterThanOrEqual(Math.max(...counts));
   });
 
-  it('are near enough to show that half of a history was cut', () => {
+  it('are tight enough to detect that half of a history was cut', () => {
     const [content, counts] = measured[0]!;
     const fewest = fewestTokens([{ role: 'user', content }]);
     expect(fewest).toBeGreaterThan(Math.max(...counts) / 2);
   });
 
-  it('grow with every message', () => {
+  it('the upper bound grows with every message, and the lower one is 0 without any', () => {
     const message = { role: 'user', content: 'one two' } as const;
     expect(mostTokens([message, message])).toBeGreaterThan(mostTokens([message]));
     expect(fewestTokens([])).toBe(0);
@@ -68,23 +68,28 @@ describe('a server with the embedded model', () => {
     [0, 1, 4, 12].map((rows) => [parameters, rows] as const),
   );
 
-  it.each(Object.entries(values))('that reads a whole prompt of %s is not said to cut it', (_, value) => {
-    for (const [parameters, rows] of cases) {
-      const messages = asked(parameters, rows, value);
-      const answer = Array.from({ length: parameters }, (_, i) => `params[${i}]: ${value()}`).join(', ');
-      const prompt = tokenizer.encodePrompt(messages).length;
-      const completion = tokenizer.encodeText(answer).length + 1;
-      const sent = { maxTokens: undefined, replies: [{ text: answer, finishReason: 'stop' as const }] };
-      expect(checkUsage({ prompt, completion }, { messages, ...sent }).faults).toEqual([]);
-      const corrected: readonly ChatMessage[] = [
-        ...messages,
-        { role: 'assistant', content: answer },
-        { role: 'user', content: 'Not like this.\nnext\n' },
-      ];
-      const longer = tokenizer.encodePrompt(corrected).length;
-      expect(checkUsage({ prompt: longer, completion }, { messages: corrected, ...sent }).faults).toEqual([]);
-      const cut = { prompt: Math.floor(prompt / 8), completion };
-      if (rows === 12) expect(checkUsage(cut, { messages, ...sent }).faults).toEqual(['prompt-cut']);
-    }
-  });
+  it.each(Object.entries(values))(
+    'is not reported to have cut a prompt of %s that it read in full',
+    (_, value) => {
+      for (const [parameters, rows] of cases) {
+        const messages = asked(parameters, rows, value);
+        const answer = Array.from({ length: parameters }, (_, i) => `params[${i}]: ${value()}`).join(', ');
+        const prompt = tokenizer.encodePrompt(messages).length;
+        const completion = tokenizer.encodeText(answer).length + 1;
+        const sent = { maxTokens: undefined, replies: [{ text: answer, finishReason: 'stop' as const }] };
+        expect(checkUsage({ prompt, completion }, { messages, ...sent }).faults).toEqual([]);
+        const corrected: readonly ChatMessage[] = [
+          ...messages,
+          { role: 'assistant', content: answer },
+          { role: 'user', content: 'Not like this.\nnext\n' },
+        ];
+        const longer = tokenizer.encodePrompt(corrected).length;
+        expect(checkUsage({ prompt: longer, completion }, { messages: corrected, ...sent }).faults).toEqual(
+          [],
+        );
+        const cut = { prompt: Math.floor(prompt / 8), completion };
+        if (rows === 12) expect(checkUsage(cut, { messages, ...sent }).faults).toEqual(['prompt-cut']);
+      }
+    },
+  );
 });

@@ -121,7 +121,7 @@ describe.each([
   ),
   ['qwen2-tied-bf16-sharded, int8', referenceDirectory('qwen2-tied-bf16-sharded'), 'int8'] as const,
 ])('%s', (_, path, quantization) => {
-  it('answers prompts of different lengths in one batch as each alone', async () => {
+  it('gives prompts of different lengths the same answers in one batch as alone', async () => {
     const model = await open(path, quantization);
     const requests = mixed(model);
     const apart = await alone(model, requests, 8);
@@ -151,7 +151,7 @@ describe('a batch', () => {
   const path = referenceDirectory('llama3-rope-bf16');
   const grammar = answerGrammar({ count: 4, kind: 'float', low: -6, high: 6, decimals: 1 });
 
-  it('lets requests join between steps, and leave', async () => {
+  it('lets requests join and leave between steps', async () => {
     const model = await open(path);
     const long = model.request(1, { maxTokens: 60, eosTokens: new Set() });
     const [apart, late] = await alone(model, [long, model.request(2)], 4);
@@ -173,7 +173,7 @@ describe('a batch', () => {
     expect(decoded.filter((rows) => rows === 2).length).toBe(late!.answers[0]!.ids.length - 1);
   });
 
-  it('holds as many requests as it may, in as much memory; the others wait', async () => {
+  it('holds as many requests as its limits on number and memory allow; the others wait', async () => {
     const model = await open(path);
     const requests = [1, 2, 3, 4, 5].map((number) =>
       model.request(number, { eosTokens: new Set(), seeds: [number, 9] }),
@@ -193,7 +193,7 @@ describe('a batch', () => {
     expect(await mostRows(model.generator(8, rows(1)))).toBe(2);
   });
 
-  it('reads only what is new in each turn of several games, as long as they fit into memory', async () => {
+  it('reads only the new tokens of each game’s prompt while all games fit into memory', async () => {
     const model = await open(path);
     const perToken = tokenBytes(cacheShape(readDecoderConfig(path)));
     const { prompt: random } = model.request(20);
@@ -215,7 +215,7 @@ describe('a batch', () => {
     expect((await readBefore(120)).slice(1)).not.toEqual(before);
   });
 
-  it('goes on when one is aborted, and when one fails', async () => {
+  it('continues when one request is aborted and another fails', async () => {
     const model = await open(path);
     const requests = [1, 2, 3].map((number) =>
       model.request(number, { maxTokens: 30, eosTokens: new Set() }),
@@ -245,7 +245,7 @@ describe('a batch', () => {
     expect(idsOf(next)).toEqual(idsOf(apart));
   });
 
-  it('survives a run of the model that fails: its requests end, later ones are met', async () => {
+  it('rejects its requests when a model run fails, and answers later ones', async () => {
     const model = await open(path);
     const broken = { ...model.session };
     const config = readDecoderConfig(path);
@@ -262,7 +262,7 @@ describe('a batch', () => {
     expect(idsOf(await together(generator, requests))).toEqual(idsOf(await alone(model, requests, 4)));
   });
 
-  it('keeps each adapter apart, and each waits for one batch of another at most', async () => {
+  it('makes a request for another adapter wait for at most one batch', async () => {
     const model = await open(path);
     const other = {};
     const order: string[] = [];
@@ -282,7 +282,7 @@ describe('a batch', () => {
     expect(order.toSorted()).toEqual(['a1', 'a2', 'a3', 'a4', 'a5', 'b1']);
   });
 
-  it('goes on from the prompts and answers of several conversations', async () => {
+  it('reuses the cached prompts and answers of several conversations', async () => {
     const model = await open(path);
     const generator = model.generator(4);
     const first = [1, 2, 3].map((number) => model.request(number, { eosTokens: new Set() }));
@@ -304,7 +304,7 @@ describe('a batch', () => {
     expect(named.cachedTokens).toBe(0);
   });
 
-  it('meets constraints of its own for each request', async () => {
+  it('applies each request’s own constraint', async () => {
     const model = await open(path);
     const tokenizer = openTokenizer(path);
     const config = readDecoderConfig(path);
@@ -324,7 +324,7 @@ describe('a batch', () => {
     expect(apart[0]!.answers[0]!.ids).not.toEqual(apart[2]!.answers[0]!.ids);
   });
 
-  it('would say other things if a row had the place of its neighbour', async () => {
+  it('gives different log-probabilities if rows swap their positions', async () => {
     const model = await open(path);
     const requests = [1, 2, 3].map((number) => model.request(number, { eosTokens: new Set() }));
     const apart = await alone(model, requests, 4);

@@ -25,18 +25,18 @@ function edit(directory: string, file: string, change: (content: Record<string, 
 
 const problemsOf = (directory: string) => inspectModel(directory).problems.map(({ message }) => message);
 
-describe('a damaged model directory is explained', () => {
+describe('a damaged model directory', () => {
   it.each([
     ['a config that is no object', 'config.json', 'null', /not a model config/],
     ['a config that is a list', 'config.json', '[1]', /not a model config/],
     ['a config that is not JSON', 'config.json', '{', /not valid JSON/],
-  ])('%s', (_name, file, content, pattern) => {
+  ])('is reported: %s', (_name, file, content, pattern) => {
     const directory = copy();
     writeFileSync(join(directory, file), content);
     expect(problemsOf(directory)[0]).toMatch(pattern);
   });
 
-  it('an index without its map', () => {
+  it('is reported if its index lacks the weight map', () => {
     const directory = copy();
     cpSync(join(directory, 'model.safetensors'), join(directory, 'other.safetensors'));
     truncateSync(join(directory, 'model.safetensors'), 0);
@@ -44,7 +44,7 @@ describe('a damaged model directory is explained', () => {
     expect(problemsOf(directory).length).toBeGreaterThan(0);
   });
 
-  it('a tokenizer of another kind, or with tokens that the embedding lacks', () => {
+  it('is reported if its tokenizer is of an unsupported kind or has tokens that the embedding lacks', () => {
     const unigram = copy();
     edit(unigram, 'tokenizer.json', (json) => ({
       ...json,
@@ -76,7 +76,7 @@ describe('the cache of quantised weights', () => {
   const quantize = (directory: string) =>
     packedWeights(directory, readDecoderConfig(directory), openWeights(directory), 'int4')!.file;
 
-  it('is not taken for other weights of the same size and time', () => {
+  it('is not reused for other weights with the same size and modification time', () => {
     const directory = copy();
     const weights = join(directory, 'model.safetensors');
     utimesSync(weights, 1, 1);
@@ -88,7 +88,7 @@ describe('the cache of quantised weights', () => {
     expect(quantize(directory)).not.toBe(first);
   });
 
-  it('is made anew where a crash left it broken', () => {
+  it('is rebuilt if a crash left it truncated', () => {
     const directory = copy();
     const file = quantize(directory);
     const whole = readFileSync(file);

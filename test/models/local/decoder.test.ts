@@ -48,7 +48,7 @@ function argmax(values: Float32Array): number {
 }
 
 for (const name of referenceModels) {
-  test(`${name}: logits within 1e-4 and greedy ids equal, whatever the chunking and the batch`, async () => {
+  test(`${name}: logits match to 1e-4 and greedy ids exactly, whatever the chunk and batch size`, async () => {
     const reference = readReference(name);
     const { config, session, shape } = await load(name);
     try {
@@ -85,7 +85,7 @@ for (const name of referenceModels) {
   });
 }
 
-test('logits of all positions equal those that each prefix gives', async () => {
+test('the logits of all positions equal those of each prefix by itself', async () => {
   const { ids } = { ids: readReference('qwen3-fp32').prompt_ids.slice(0, 12) };
   const { config, session, shape } = await load('qwen3-fp32');
   try {

@@ -43,7 +43,7 @@ async function freshly<T>(use: (engine: Engine) => Promise<T>): Promise<T> {
   }
 }
 
-test('a prompt that grew at its end costs its new tokens only, and the text is as without a cache', async () => {
+test('a prompt that grew at its end costs only its new tokens, and the answer is the same as uncached', async () => {
   const first = await engine.generate({ ...job, seeds: [1, 2] }, hooks);
   expect(first.cachedTokens).toBe(0);
   const second = await engine.generate({ ...job, messages: grown }, hooks);
@@ -54,14 +54,14 @@ test('a prompt that grew at its end costs its new tokens only, and the text is a
   expect(second.answers).toEqual(alone.answers);
 });
 
-test('a conversation that continues after an answer finds the answer in the cache', async () => {
+test('a conversation that continues after an answer finds the previous prompt in the cache', async () => {
   const answered = await engine.generate({ ...job, sampling: { temperature: 0 } }, hooks);
   const reply = { role: 'assistant' as const, content: answered.answers[0]!.text };
   const next = await engine.generate({ ...job, messages: [...messages, reply, grown.at(-1)!] }, hooks);
   expect(next.cachedTokens).toBeGreaterThanOrEqual(answered.promptTokens);
 });
 
-test('prompts with two system messages take turns, and neither is read again', async () => {
+test('prompts that alternate between two system messages both stay cached', async () => {
   const told = (system: string, user: string) => ({
     ...job,
     messages: [
@@ -80,14 +80,14 @@ test('prompts with two system messages take turns, and neither is read again', a
   });
 });
 
-test('the same prompt again computes one token', async () => {
+test('a repeated prompt computes only one token', async () => {
   const first = await engine.generate(job, hooks);
   const again = await engine.generate(job, hooks);
   expect(again.cachedTokens).toBe(first.promptTokens - 1);
   expect(again.answers).toEqual(first.answers);
 });
 
-test('each candidate is what its seed makes alone, however long its neighbours are', async () => {
+test('each candidate equals what its seed gives alone, however long the others are', async () => {
   const seeds = [11, 12, 13, 14, 15];
   const together = await engine.generate({ ...job, seeds, maxTokens: 60, stop: ['1'] }, hooks);
   const lengths = together.answers.map(({ ids }) => ids.length);
@@ -99,7 +99,7 @@ test('each candidate is what its seed makes alone, however long its neighbours a
   for (const { text } of together.answers) expect(text).not.toContain('1');
 });
 
-test('a long prompt, prefilled in parts, gives what a short context cannot', async () => {
+test('a long prompt gives the same answer however its prefill is split', async () => {
   const long = [{ role: 'user' as const, content: 'params[0]: 1.2; '.repeat(40) }];
   const { answers, promptTokens } = await engine.generate(
     { ...job, messages: long, sampling: { temperature: 0 } },
@@ -118,7 +118,7 @@ test('a long prompt, prefilled in parts, gives what a short context cannot', asy
   expect(inTwo.answers).toEqual(answers);
 });
 
-test('log-probabilities come one a token, and greedy choice has the largest', async () => {
+test('each token has one log-probability, and greedy tokens are likelier than under a uniform choice', async () => {
   const { answers } = await engine.generate(
     { ...job, sampling: { temperature: 0 }, logProbabilities: true },
     hooks,
@@ -132,7 +132,7 @@ test('log-probabilities come one a token, and greedy choice has the largest', as
   }
 });
 
-test('an abort during the answer ends it, and what was prefilled stays', async () => {
+test('an abort ends the answer, and the prompt stays cached', async () => {
   let asked = 0;
   const aborting = { aborted: () => ++asked > 5 };
   await expect(engine.generate({ ...job, messages: grown }, aborting)).rejects.toThrow(AbortedError);
@@ -162,7 +162,7 @@ const specs: readonly ParameterSpec[] = [
   { count: 4, kind: 'integer', low: 0, high: 3, decimals: 0, choices: [0, 1, 3] },
 ];
 
-test('constrained candidates too are what their seeds make alone, with fewer runs than tokens', async () => {
+test('constrained candidates equal what their seeds give alone, with fewer model runs than tokens', async () => {
   const constrained = { ...job, maxTokens: 100, grammar: answerGrammar(specs[1]!) };
   const together = await engine.generate({ ...constrained, seeds: [1, 2, 3] }, hooks);
   for (const [i, seed] of [1, 2, 3].entries()) {
@@ -182,7 +182,7 @@ test('constrained candidates too are what their seeds make alone, with fewer run
   }
 });
 
-test('tokens without choice are read together where log-probabilities are wanted, too, and have the same', async () => {
+test('forced tokens are read together even if log-probabilities are requested, and keep their values', async () => {
   const one = await loadEngine({ ...settings, path: referenceDirectory('llama3-rope-bf16'), batch: 2 });
   const scored = { ...job, maxTokens: 100, grammar: answerGrammar(specs[1]!), logProbabilities: true };
   const counted = async (use: Engine, seeds: number[]) => {
@@ -236,7 +236,7 @@ test.each(referenceModels)('%s: 100 of 100 constrained answers are valid', async
   expect(await countValid(referenceDirectory(name))).toBe(100);
 });
 
-test('with a byte-fallback tokenizer too, 100 of 100 constrained answers are valid', async () => {
+test('100 of 100 constrained answers are valid with a byte-fallback tokenizer, too', async () => {
   const path = byteFallbackModel();
   try {
     expect(await countValid(path)).toBe(100);
@@ -245,7 +245,7 @@ test('with a byte-fallback tokenizer too, 100 of 100 constrained answers are val
   }
 });
 
-test.each([',', '\n', ']:'])('the stop string %j leaves a constrained answer whole', async (stop) => {
+test.each([',', '\n', ']:'])('the stop string %j does not cut a constrained answer short', async (stop) => {
   const spec = specs[0]!;
   const constrained = {
     ...job,

@@ -24,11 +24,11 @@ function oldSpelling(config: Record<string, unknown>): Record<string, unknown> {
 test.each([
   ['llama', llama],
   ['qwen2', qwen2],
-])('old and new spellings of %s mean the same', (_, config) => {
+])('old and new spellings of a %s config give the same result', (_, config) => {
   expect(parse(oldSpelling(config))).toEqual(parse(config));
 });
 
-test('rotary parameters may be given by layer type', () => {
+test('rotary parameters can be given for each layer type', () => {
   const nested = {
     ...qwen2,
     use_sliding_window: true,
@@ -46,7 +46,7 @@ test('rotary parameters may be given by layer type', () => {
   ]);
 });
 
-test('sliding windows: Mistral everywhere, Qwen from max_window_layers on and only when switched on', () => {
+test('sliding windows apply to all layers of Mistral, and to Qwen from max_window_layers on if enabled', () => {
   const windows = (raw: object) => parse(raw).layers.map((layer) => layer.window);
   const mistral = { ...llama, model_type: 'mistral', architectures: ['MistralForCausalLM'] };
   expect(windows({ ...mistral, sliding_window: 8 })).toEqual([8, 8, 8]);
@@ -104,11 +104,11 @@ test.each([
     /layer_types.1/,
   ],
   ['hidden_size', { ...llama, hidden_size: undefined }, /hidden_size/],
-])('an unsupported %s is named, with what is supported', (_, raw, message) => {
+])('an error names an unsupported %s', (_, raw, message) => {
   expect(() => parse(raw)).toThrow(message);
 });
 
-test('a directory that is none, or holds no model, says so', () => {
+test('a model directory that does not exist is reported', () => {
   expect(() => readDecoderConfig('/nowhere/at/all')).toThrow(/no such directory/);
 });
 
@@ -116,7 +116,7 @@ test('generation defaults come from generation_config.json', () => {
   expect(readGenerationDefaults(referenceDirectory('qwen3-fp32'))).toEqual({ eosTokens: [2] });
 });
 
-test('Llama-3 scaling keeps short wavelengths, stretches long ones and interpolates between', () => {
+test('Llama 3 scaling keeps short wavelengths, stretches long ones and interpolates in between', () => {
   const plain = ropeFrequencies({ theta: 500_000, scaling: 'none' }, 128);
   const scaled = ropeFrequencies(
     {
@@ -142,7 +142,7 @@ test.each([
   '_name_or_path',
   '_commit_hash',
   'transformers_version',
-])('%s only says where a config comes from', (key) => {
+])('%s only records where a config comes from', (key) => {
   expect(parse({ ...llama, [key]: 'somewhere/else.gguf' })).toEqual(parse(llama));
   expect(() => parse({ ...llama, [`${key}_scale`]: 'somewhere' })).toThrow(`${key}_scale`);
 });

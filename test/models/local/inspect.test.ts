@@ -17,7 +17,7 @@ function copyModel(change: Record<string, unknown> = {}): string {
   return directory;
 }
 
-test('a sound directory is described', () => {
+test('the report on a valid directory describes its config, weights and tokenizer', () => {
   const report = inspectModel(referenceDirectory('qwen2-tied-bf16-sharded'));
   expect(report.problems).toEqual([]);
   expect(report.config).toMatchObject({ architecture: 'qwen2', contextTokens: 512, dtype: 'bfloat16' });
@@ -25,7 +25,7 @@ test('a sound directory is described', () => {
   expect(report.tokenizer).toMatchObject({ takesSystem: true, eosTokens: [2] });
 });
 
-test('everything that is missing is listed at once', () => {
+test('all problems of a directory are listed at once', () => {
   const directory = copyModel({ tie_word_embeddings: false, intermediate_size: 128 });
   rmSync(path.join(directory, 'chat_template.jinja'));
   const messages = inspectModel(directory).problems.map(({ field, message }) => `${field} ${message}`);
@@ -39,7 +39,7 @@ test('everything that is missing is listed at once', () => {
   );
 });
 
-test('a template that takes no system message is told apart', () => {
+test('a template that refuses system messages is recognised', () => {
   const directory = copyModel();
   writeFileSync(
     path.join(directory, 'chat_template.jinja'),
@@ -48,12 +48,12 @@ test('a template that takes no system message is told apart', () => {
   expect(inspectModel(directory).tokenizer).toMatchObject({ takesSystem: false, system: 'refused' });
 });
 
-test('threads are at least one and at most the cores', () => {
+test('freeCores is at least one and at most the number of cores', () => {
   expect(freeCores()).toBeGreaterThanOrEqual(1);
   expect(freeCores()).toBeLessThanOrEqual(availableParallelism());
 });
 
-test('a template that leaves the system message out is told apart, and is no problem', async () => {
+test('a template that omits system messages is recognised, and is not a problem', async () => {
   const facts = await modelSummary(modelDirectory(embeddedModel), undefined);
   expect(facts.tokenizer).toMatchObject({ takesSystem: false, system: 'left-out' });
   expect(facts.problems).toEqual([]);

@@ -53,7 +53,7 @@ const change = fc.oneof(
   }),
 );
 
-test('after any appends, cuts, dropped and joined rows every row holds its own tokens', () => {
+test('every row holds its own tokens after any sequence of appends, cuts, drops and joins', () => {
   fc.assert(
     fc.property(fc.integer({ min: 1, max: 3 }), fc.array(change, { maxLength: 12 }), (count, changes) => {
       const cache = new KeyValueCache(shape);
@@ -95,7 +95,7 @@ test('after any appends, cuts, dropped and joined rows every row holds its own t
   );
 });
 
-test('the tensors that the runtime is given are made anew only when their shape changes', () => {
+test('the tensors passed to the runtime are recreated only when their shape changes', () => {
   const cache = new KeyValueCache(shape);
   cache.reset(1);
   cache.append(entries([0], 0, 2), 4);

@@ -55,7 +55,7 @@ const job: GenerateJob = {
   logProbabilities: false,
 };
 
-test('greedy text equals the reference, through the process', async () => {
+test('greedy text from the model process equals the reference', async () => {
   const model = localModel({ temperature: 0, maxTokens: 24 });
   const completion = await ask(model, messages, { grammar, seeds: [1] });
   expect(completion.text).toBe(readReference('qwen2-tied-bf16-sharded').greedy_text);
@@ -75,7 +75,7 @@ test('the same seed gives the same text, alone and in a group; other seeds diffe
   expect(group[1]!.usage).toEqual({});
 });
 
-test('tokens and their log-probabilities come where they are asked for, and spell the text', async () => {
+test('tokens and their log-probabilities are returned on request, and the tokens spell the text', async () => {
   const model = localModel({ temperature: 1, maxTokens: 12 });
   const [plain] = await model.generate(messages, { seeds: [4] });
   expect(plain).not.toHaveProperty('tokens');
@@ -90,7 +90,7 @@ test('tokens and their log-probabilities come where they are asked for, and spel
   }
 });
 
-test('a call has its own sampling, stop texts and length, and is told of text as it grows', async () => {
+test('a call can set its own sampling, stop strings and length, and streams its text', async () => {
   const model = localModel({ temperature: 1, maxTokens: 24 });
   const told = ['', ''];
   const onText = (index: number, text: string) => {
@@ -117,7 +117,7 @@ test('a constrained model always answers in the format', async () => {
     });
 });
 
-test('a model under a schema gives a reason first, then parameters with the decimals of the policy', async () => {
+test('a model under a schema gives a reason first, and then valid parameters', async () => {
   const model = localModel({ format: 'json', temperature: 1, maxTokens: 450 });
   for (const { text, finishReason } of await model.generate(messages, { grammar, seeds: [1, 2, 3] })) {
     expect(finishReason).toBe('stop');
@@ -126,7 +126,7 @@ test('a model under a schema gives a reason first, then parameters with the deci
   }
 });
 
-test('what does not fit is refused with numbers, and the next call works', async () => {
+test('a prompt that does not fit is refused with token counts, and the next call works', async () => {
   const long = [{ role: 'user' as const, content: 'params '.repeat(600) }];
   const model = localModel({ maxTokens: 8 });
   await expect(ask(model, long, { grammar, seeds: [1] })).rejects.toMatchObject({
@@ -138,7 +138,7 @@ test('what does not fit is refused with numbers, and the next call works', async
   expect((await ask(model, messages, { grammar, seeds: [1] })).usage.completionTokens).toBe(8);
 });
 
-test('an abort ends the call at once and the process serves the next', async () => {
+test('an abort ends the call early, and the same process serves the next one', async () => {
   const model = modelProcess();
   await model.load();
   const { pid } = model;
@@ -174,7 +174,7 @@ test('a killed process fails its call with a ModelError, and the next call start
   expect(model.pid).not.toBe(pid);
 });
 
-test('text streams as it is made, candidate by candidate', async () => {
+test('the streamed pieces of each candidate add up to its text', async () => {
   const model = modelProcess();
   const streamed = ['', ''];
   const { answers } = await model.generate(
@@ -188,12 +188,12 @@ test('text streams as it is made, candidate by candidate', async () => {
   expect(streamed).toEqual(answers.map(({ text }) => text));
 });
 
-test('a device that is not there is refused with those that are', async () => {
+test('an unavailable device is refused with a list of the available ones', async () => {
   const model = localModel({ device: process.platform === 'win32' ? 'coreml' : 'dml' });
   await expect(ask(model, messages, { grammar, seeds: [1] })).rejects.toThrow(/model\.device[\s\S]*cpu/);
 });
 
-test('a directory without a model is refused before anything starts', () => {
+test('a missing model directory is refused before anything starts', () => {
   expect(() => localModel({ path: '/nowhere' })).toThrow(/no such directory/);
 });
 
@@ -218,7 +218,7 @@ async function expectGone(pid: string): Promise<void> {
   await vi.waitFor(() => expect(() => process.kill(Number(pid), 0)).toThrow(/ESRCH/), { timeout: 5000 });
 }
 
-test('a program ends by itself while its model is idle, the process with it, and nothing is left in the home directory', async () => {
+test('a program with an idle model exits, ends the model process and leaves the home directory empty', async () => {
   const home = temporaryDirectory();
   const { stdout } = await program('await model.generate(job);', home);
   await expectGone(stdout);
@@ -226,7 +226,7 @@ test('a program ends by itself while its model is idle, the process with it, and
   expect(readdirSync(home, { recursive: true })).toEqual([]);
 });
 
-test('a program that is killed in the middle of a call leaves no process behind', async () => {
+test('a program that is killed during a call leaves no model process running', async () => {
   const killed = program(
     `await model.generate({ ...job, maxTokens: 400 }, { onText: () => process.kill(process.pid, 'SIGKILL') });`,
   );

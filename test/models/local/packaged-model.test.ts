@@ -21,7 +21,7 @@ const install = () =>
   });
 const config = () => parseConfig({ environment: 'CartPole-v1', model: { provider: 'local' } });
 
-test('a config without a path means the embedded model, and says so on every machine', async () => {
+test('a config without a path means the embedded model, saved without a machine-specific path', async () => {
   install();
   const { model } = config();
   expect(model).toMatchObject({ provider: 'local', path: 'package:models/tiny-improver' });
@@ -33,21 +33,21 @@ test('a config without a path means the embedded model, and says so on every mac
   await opened.close?.();
 });
 
-test('only paths that begin with package: lie in the package', () => {
+test('only paths that begin with package: are resolved inside the package', () => {
   install();
   expect(modelDirectory('package:models/tiny-improver')).toBe(join(installed.root, 'models/tiny-improver'));
   for (const path of ['models/tiny-improver', '/models/package:a', './package:models'])
     expect(modelDirectory(path)).toBe(path);
 });
 
-test('models check explains it where no directory is named', async () => {
+test('models check describes the embedded model if no directory is given', async () => {
   install();
   const { context, printed } = recordingContext(temporaryDirectory());
   expect(await checkModelCommand({ json: false }, context)).toBe(0);
   expect(printed.join('\n')).toMatch(/^.*models.tiny-improver\n[\s\S]*verdict +can be run/);
 });
 
-test('where the package holds no such model, what to do is said', async () => {
+test('an error gives a remedy if the package lacks the model', async () => {
   const message =
     /model\.path: this installation .*models.tiny-improver\n.*package:models[\s\S]*remedy: reinstall/;
   expect(() => createModel(config().model, {})).toThrow(message);

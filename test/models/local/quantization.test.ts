@@ -46,7 +46,7 @@ function dequantize(
 test.each([
   [4, 0.1],
   [8, 0.006],
-] as const)('%i-bit weights: the error is small, and is the one reported', (bits, limit) => {
+] as const)('%i-bit weights have a small error, which equals the reported one', (bits, limit) => {
   const random = createGenerator(1);
   const columns = 80;
   const weights = Float32Array.from({ length: 50 * columns }, () => random.normal());
@@ -68,7 +68,7 @@ function codesOf(block: readonly number[], middle: number): { levels: number[]; 
   return { levels, scale: Math.fround(product / square) };
 }
 
-test.each([4, 8] as const)('%i-bit codes are those of their definition, halves included', (bits) => {
+test.each([4, 8] as const)('%i-bit codes equal their definition, including rounding of halves', (bits) => {
   const weight = fc.oneof(
     fc.integer({ min: -256, max: 256 }).map((step) => step / 32),
     fc.float({ min: -2, max: 2, noNaN: true }),
@@ -100,7 +100,7 @@ test('a block of zeros stays zero', () => {
   );
 });
 
-test.each([4, 8] as const)('the runtime reads %i-bit codes as they are meant', async (bits) => {
+test.each([4, 8] as const)('the runtime multiplies by %i-bit codes as they are defined', async (bits) => {
   const random = createGenerator(2);
   const [rows, columns] = [6, 64];
   const weights = Float32Array.from({ length: rows * columns }, () => random.normal());
@@ -129,14 +129,14 @@ test.each([4, 8] as const)('the runtime reads %i-bit codes as they are meant', a
   await session.release();
 });
 
-test('stored numbers of all three dtypes become the same floats', () => {
+test('stored F16 and BF16 numbers decode to the right floats', () => {
   const values = [0, 1, -2.5, 0.000061035, 65504, -0.15625];
   const half = Buffer.from(Uint16Array.of(0, 0x3c00, 0xc100, 0x0400, 0x7bff, 0xb100).buffer);
   expect([...toFloat32(half, 'F16')]).toEqual(values.map((value) => expect.closeTo(value, 8)));
   expect([...toFloat32(Buffer.from(Uint16Array.of(0x3fc0, 0xc000).buffer), 'BF16')]).toEqual([1.5, -2]);
 });
 
-test('every half has the value of IEEE 754', () => {
+test('every float16 decodes to its IEEE 754 value', () => {
   const halves = Uint16Array.from({ length: 1 << 16 }, (_, half) => half);
   const floats = toFloat32(Buffer.from(halves.buffer), 'F16');
   for (const [half, found] of floats.entries()) {
@@ -148,7 +148,7 @@ test('every half has the value of IEEE 754', () => {
   }
 });
 
-test('quantised weights are made once', () => {
+test('weights are quantised only once, even if the modification time of the model changes', () => {
   const directory = copyModel('qwen3-fp32');
   const config = readDecoderConfig(directory);
   const first = packedWeights(directory, config, openWeights(directory), 'int4')!;
@@ -163,7 +163,7 @@ test('quantised weights are made once', () => {
   expect(readdirSync(path.dirname(first.file)).filter((name) => name.endsWith('.tmp'))).toEqual([]);
 });
 
-test('where the model cannot be written beside, the home directory is taken', () => {
+test('quantised weights go to the home directory if the model directory can’t hold them', () => {
   const directory = copyModel('qwen3-fp32');
   const home = temporaryDirectory();
   vi.stubEnv('HOME', home);
@@ -173,7 +173,7 @@ test('where the model cannot be written beside, the home directory is taken', ()
   expect(path.dirname(file)).toBe(path.join(home, '.cache', 'policyloop'));
 });
 
-test('the loss of quality is measured: 8 bits lose next to nothing, 4 bits more', async () => {
+test('the measured quality loss is tiny for int8, larger for int4 and largest with long blocks', async () => {
   const directory = copyModel('qwen2-tied-bf16-sharded');
   const eight = await measureQuantizationLoss(directory, 'int8');
   const four = await measureQuantizationLoss(directory, 'int4');

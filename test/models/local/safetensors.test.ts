@@ -20,7 +20,7 @@ function safetensors(header: object, data: Uint8Array): Buffer {
 
 const two = { dtype: 'F32', shape: [2], data_offsets: [0, 8] };
 
-test('tensors lie where the header says, and their bytes can be read', () => {
+test('the bytes of a tensor are read from where the header places them', () => {
   const file = path.join(directory, 'a.safetensors');
   writeFileSync(
     file,
@@ -35,7 +35,7 @@ test('tensors lie where the header says, and their bytes can be read', () => {
   expect(readTensorBytes(w!, 4, 4).readFloatLE()).toBe(-2);
 });
 
-test('shards are found through the index, and every tensor is in its own file', () => {
+test('shards are found through the index', () => {
   const tensors = openWeights(referenceDirectory('qwen2-tied-bf16-sharded'));
   expect(new Set([...tensors.values()].map((tensor) => path.basename(tensor.file))).size).toBe(4);
   expect(tensors.get('model.embed_tokens.weight')).toMatchObject({ dtype: 'BF16', shape: [512, 64] });
@@ -67,7 +67,7 @@ test.each([
   expect(() => readSafetensors(file)).toThrow(reason);
 });
 
-test('other formats and missing shards are named', () => {
+test('an error names an unsupported format and a missing shard', () => {
   const other = path.join(directory, 'other');
   mkdirSync(other);
   writeFileSync(path.join(other, 'pytorch_model.bin'), '');

@@ -51,18 +51,18 @@ test.each<[string, Partial<Sampling>, number[]]>([
   ],
   ['greedy', { temperature: 0 }, [1, 0, 0, 0, 0]],
   ['greedy after the penalty', { temperature: 0, repetitionPenalty: 2 }, [0, 0, 0, 0, 1]],
-])('%s draws tokens in the proportions it should', (_, settings, wanted) => {
+])('tokens are drawn in the expected proportions: %s', (_, settings, wanted) => {
   expectNear(frequencies(settings), wanted);
 });
 
-test('masks leave only what they allow, filters apply to the rest', () => {
+test('only tokens that a mask allows are drawn, and filters apply to those', () => {
   expectNear(frequencies({}, { kind: 'only', ids: Int32Array.of(1, 3) }), shares(1, [1, 3]));
   expectNear(frequencies({}, { kind: 'except', ids: Int32Array.of(0, 4) }), shares(1, [1, 2, 3]));
   expectNear(frequencies({ topK: 1 }, { kind: 'only', ids: Int32Array.of(2, 3) }), [0, 0, 1, 0, 0]);
   expectNear(frequencies({ temperature: 0 }, { kind: 'only', ids: Int32Array.of(3) }), [0, 0, 0, 1, 0]);
 });
 
-test('top-p equals its definition on any logits', () => {
+test('top-p draws only tokens that its definition keeps, for any logits', () => {
   fc.assert(
     fc.property(
       fc.array(
@@ -98,7 +98,7 @@ function sortedTopK(values: Float32Array, allowed: readonly number[], k: number)
   return allowed.filter((id) => values[id]! >= least);
 }
 
-test('top-k draws what it draws from a sorted vocabulary, ties and masked tokens included', () => {
+test('top-k draws the same token as if it sorted the vocabulary, including ties and masks', () => {
   const logit = fc.oneof(
     fc.integer({ min: -3, max: 3 }),
     fc.float({ min: -30, max: 30, noNaN: true }),
@@ -134,7 +134,7 @@ test('top-k draws what it draws from a sorted vocabulary, ties and masked tokens
   );
 });
 
-test('top-k reads a vocabulary of 150,000 a few times, it does not sort it', () => {
+test('top-k does not sort a vocabulary of 150,000, and reads it fewer than 8 times', () => {
   let reads = 0;
   const values = Float32Array.from({ length: 150_000 }, (_, id) => Math.sin(id));
   const counted = new Proxy(values, {
@@ -149,7 +149,7 @@ test('top-k reads a vocabulary of 150,000 a few times, it does not sort it', () 
   expect(reads).toBeLessThan(8 * values.length);
 });
 
-test('a token comes with the log-probability with which it was drawn', () => {
+test('a token is returned with the log-probability it was drawn with', () => {
   const random = createGenerator(5);
   for (const [settings, mask, kept] of [
     [{ temperature: 0.7 }, undefined, [0, 1, 2, 3, 4]],
@@ -164,14 +164,14 @@ test('a token comes with the log-probability with which it was drawn', () => {
     }
 });
 
-test('log-probabilities are those of the softmax', () => {
+test('logProbability equals the logarithm of the softmax', () => {
   const expected = shares(1, [0, 1, 2, 3, 4]);
   expect(expected.map((_, id) => logProbability(logits(), id))).toEqual(
     expected.map((share) => expect.closeTo(Math.log(share), 6)),
   );
 });
 
-test('stop strings cut the text wherever the pieces fall, and nothing of them is ever shown', () => {
+test('stop strings cut the text wherever its pieces begin and end, and are never shown', () => {
   const pieces = fc.array(fc.constantFrom('a', 'b', 'ab', 'aab', 'x', 'ba'), { maxLength: 12 });
   const stops = fc.array(fc.constantFrom('aab', 'bx', 'xx', 'abab'), { maxLength: 3 });
   fc.assert(

@@ -48,7 +48,7 @@ describe.each(recurrentFamilies)('%s', (name) => {
     }
   }
 
-  it('goes on from the states that it kept, as without them', () =>
+  it('resumes from kept states and answers as it does without them', () =>
     withSession(async (session) => {
       const generator = new TextGenerator(session, config, bytes);
       const fresh = async (prompt: readonly number[]) =>
@@ -72,7 +72,7 @@ describe.each(recurrentFamilies)('%s', (name) => {
       }
     }));
 
-  it('answers several candidates as each alone, however long its neighbours are', () =>
+  it('gives each candidate the same answer as alone, however long the others are', () =>
     withSession(async (session) => {
       const generator = new TextGenerator(session, config, bytes);
       const seeds = [1, 2, 3, 4, 5, 6];
@@ -84,7 +84,7 @@ describe.each(recurrentFamilies)('%s', (name) => {
       }
     }));
 
-  it('needs its states', () =>
+  it('gives wrong logits without its states', () =>
     withSession(async (session) => {
       const [prompt, own] = [new KeyValueCache(cacheShape(config)), new KeyValueCache(cacheShape(config))];
       const first = await session.forward({
@@ -107,14 +107,14 @@ describe.each(recurrentFamilies)('%s', (name) => {
     }));
 });
 
-it('tiles and keeps rows of states', () => {
+it('tiledStates repeats states for each row, and keptStates selects rows', () => {
   const states = [Float32Array.of(1, 2), Float32Array.of(3)];
   expect(tiledStates(states, 2)).toEqual([Float32Array.of(1, 2, 1, 2), Float32Array.of(3, 3)]);
   const rows = [Float32Array.of(1, 2, 3, 4, 5, 6), Float32Array.of(7, 8, 9)];
   expect(keptStates(rows, 3, [0, 2])).toEqual([Float32Array.of(1, 2, 5, 6), Float32Array.of(7, 9)]);
 });
 
-it('keeps the latest places of a prompt', () => {
+it('StatePlaces keeps only the latest places of a prompt', () => {
   const places = new StatePlaces();
   for (let tokens = 10; tokens <= 120; tokens += 10) places.add(tokens, [Float32Array.of(tokens)]);
   expect(places.at(40)).toEqual([]);

@@ -4,7 +4,7 @@ import { TurnQueue } from '../../../src/models/local/generation/generation.js';
 
 const lanes = fc.constantFrom('a', 'b', 'c');
 
-test('nothing is lost, each lane keeps its order, and who waits sees each other lane served once at most', () => {
+test('the queue loses nothing, keeps each lane’s order and serves no lane twice while another waits', () => {
   const steps = fc.array(fc.oneof(lanes, fc.constant('take' as const)), { maxLength: 60 });
   fc.assert(
     fc.property(steps, (script) => {
@@ -40,7 +40,7 @@ test('nothing is lost, each lane keeps its order, and who waits sees each other 
   );
 });
 
-test('a late lane does not wait for all of an early one', () => {
+test('a late lane does not wait for all jobs of an earlier one', () => {
   const queue = new TurnQueue<string, string>();
   for (const job of ['a1', 'a2', 'a3']) queue.add('a', job);
   queue.add('b', 'b1');

@@ -85,7 +85,7 @@ async function refusals(directory: string): Promise<string[]> {
   return [loading, code === 1 ? printed.join('\n') : 'passed', merging];
 }
 
-describe('keys of adapter_config.json that change what is computed', () => {
+describe('keys of adapter_config.json', () => {
   it.each<[string, unknown]>([
     ['init_lora_weights', 'pissa'],
     ['init_lora_weights', 'pissa_niter_16'],
@@ -117,7 +117,7 @@ describe('keys of adapter_config.json that change what is computed', () => {
     ['target_modules', null],
     ['lora_alpha', 1e300],
     ['r', 0],
-  ])('%s: %j is refused by its name', async (key, value) => {
+  ])('%s: %j is refused by name', async (key, value) => {
     const directory = adapterWith({ config: { [key]: value } });
     for (const said of await refusals(directory)) expect(said).toMatch(new RegExp(key));
   });
@@ -140,11 +140,11 @@ describe('keys of adapter_config.json that change what is computed', () => {
     ['alora_invocation_tokens', null],
     ['a_key_of_tomorrow', null],
     ['a_key_of_tomorrow', false],
-  ])('%s: %j changes nothing and passes', (key, value) => {
+  ])('%s: %j is accepted and has no effect', (key, value) => {
     expect(open(adapterWith({ config: { [key]: value } })).modules.size).toBe(21);
   });
 
-  it('a key that the user ignores is left out, and the error says how', () => {
+  it('a refused key can be ignored, and the error says how', () => {
     const unknown = adapterWith({ config: { a_key_of_tomorrow: 0.5 } });
     expect(() => open(unknown)).toThrow(/remedy: .*model\.ignoreKeys=\[a_key_of_tomorrow\]/);
     expect(open(unknown, ['a_key_of_tomorrow']).modules.size).toBe(21);
@@ -213,13 +213,13 @@ describe('tensors of adapter_model.safetensors', () => {
       (all) => all.map((one) => (named(someA)(one) ? { ...one, dtype: 'I8' } : one)),
       /dtype are not supported/,
     ],
-  ])('%s', async (_, tensors, message) => {
+  ])('are refused when loading, checking and merging: %s', async (_, tensors, message) => {
     const directory = adapterWith({ tensors });
     const [loading, check, merging] = await refusals(directory);
     for (const said of [loading, check, merging]) expect(said).toMatch(message);
   });
 
-  it('float16 and bfloat16 factors are as good as others', () => {
+  it('can be in float16 or bfloat16, and are still checked for NaN', () => {
     for (const dtype of ['F16', 'BF16']) {
       const directory = adapterWith({ tensors: (all) => all.map((one) => ({ ...one, dtype })) });
       expect(open(directory).modules.size).toBe(21);
@@ -236,7 +236,7 @@ describe('DoRA', () => {
   const openDora = (directory: string) =>
     openAdapter(directory, readDecoderConfig(referenceDirectory('qwen2-tied-bf16-sharded')));
 
-  it('is told from LoRA by `models check`', async () => {
+  it('is distinguished from LoRA by `models check`', async () => {
     const { context, printed } = recordingContext(temporaryDirectory());
     await checkModelCommand(
       { directory: dora, base: referenceDirectory('qwen2-tied-bf16-sharded'), json: false },
@@ -246,7 +246,7 @@ describe('DoRA', () => {
     expect(printed.join('\n')).toMatch(/^verdict +can be used with/m);
   });
 
-  it('magnitudes may end in .weight, too', () => {
+  it('can also have magnitudes whose names end in .weight', () => {
     const renamed = adapterWith({
       from: dora,
       tensors: (all) =>
@@ -275,12 +275,12 @@ describe('DoRA', () => {
         all.map((one) => (/lora_mag/.test(one.name) ? { ...one, values: one.values.fill(Number.NaN) } : one)),
       /not finite/,
     ],
-  ])('%s is refused', (_, tensors, message) => {
+  ])('with %s is refused', (_, tensors, message) => {
     expect(() => openDora(adapterWith({ from: dora, tensors }))).toThrow(message);
   });
 });
 
-describe('which modules target_modules names', () => {
+describe('target_modules', () => {
   const only = (part: RegExp) => (all: Tensor[]) => all.filter(({ name }) => part.test(name));
 
   it.each<[string, unknown, RegExp]>([
@@ -290,7 +290,7 @@ describe('which modules target_modules names', () => {
     ['all-linear', 'all-linear', /./],
     ['names', ['q_proj', 'mlp.up_proj', 'query_key_value'], /q_proj|up_proj/],
     ['whole paths', ['model.layers.2.mlp.down_proj'], /2\.mlp\.down_proj/],
-  ])('%s', (_, target_modules, part) => {
+  ])('selects modules by %s', (_, target_modules, part) => {
     const right = adapterWith({ config: { target_modules }, tensors: only(part) });
     expect(open(right).modules.size).toBeGreaterThan(0);
     // A pattern fits the whole path, or not at all.
@@ -303,7 +303,7 @@ describe('which modules target_modules names', () => {
     ['excluded modules', { exclude_modules: ['q_proj'] }],
     ['an excluding pattern', { exclude_modules: '.*q_proj' }],
     ['other layers', { layers_to_transform: [0, 1] }],
-  ])('%s are not changed', (_, config) => {
+  ])('refuses factors of modules that the config does not select: %s', (_, config) => {
     expect(() => readAdapter(adapterWith({ config }))).toThrow(/doesn’t select/);
   });
 
@@ -317,7 +317,7 @@ describe('which modules target_modules names', () => {
     expect(() => open(adapterWith({ config: { rank_pattern: { [target_modules]: 4 } } }))).toThrow(message);
   });
 
-  it('ranks and alphas by pattern are those of PEFT', () => {
+  it('ranks and alphas by pattern give the scales of PEFT', () => {
     const { modules } = openAdapter(fixture('patterns'), readDecoderConfig(base));
     const scaleOf = (module: string) => modules.get(`model.layers.${module}`)!.scale;
     expect(scaleOf('0.self_attn.q_proj')).toBeCloseTo(5 / Math.sqrt(2), 12);

@@ -112,7 +112,7 @@ describe.each(referenceModels)('%s, loaded once for three adapters', (name) => {
     }
   });
 
-  it('the same texts as each alone, however they follow each other, from one session', async () => {
+  it('gives each adapter the same answers as alone, in any order, from one session', async () => {
     const engine = await engineOf(model, { adapters });
     const create = vi.spyOn(ort.InferenceSession, 'create');
     const turns = [0, 1, undefined, 2, 1, 0, undefined, 1, 2];
@@ -149,7 +149,7 @@ describe.each(referenceModels)('%s, loaded once for three adapters', (name) => {
 });
 
 test.each(['int8', 'int4'] as const)(
-  'adapters of %s weights are chosen like any other',
+  'an adapter chosen over %s weights gives nearly the logits of that adapter alone',
   async (quantization) => {
     const name = 'qwen2-tied-bf16-sharded';
     const model = referenceDirectory(name);
@@ -167,11 +167,11 @@ test.each(['int8', 'int4'] as const)(
   },
 );
 
-describe('keys and values of a prompt', () => {
+describe('cached keys and values of a prompt', () => {
   const name = 'llama3-rope-bf16';
   const model = referenceDirectory(name);
 
-  it('serve the adapter that made them, and no other', async () => {
+  it('are reused only by the adapter that computed them', async () => {
     const adapters = adaptersOf(model);
     const engine = await engineOf(model, { adapters });
     const cached = async (adapter?: string) => {
@@ -184,7 +184,7 @@ describe('keys and values of a prompt', () => {
     await engine.close();
   });
 
-  it('make room for others in the order in which they were used', async () => {
+  it('are evicted in least-recently-used order', async () => {
     const caches = new PromptCaches(() => new KeyValueCache({ layers: 1, kvHeads: 1, headDim: 2 }), {
       requests: 1,
       tokens: 100,
@@ -210,7 +210,7 @@ describe('keys and values of a prompt', () => {
   });
 });
 
-test('an adapter that was not loaded is refused, never left out', async () => {
+test('an adapter that was not loaded is refused, not ignored', async () => {
   const name = 'qwen3-fp32';
   const engine = await engineOf(referenceDirectory(name), {});
   const [adapter] = adaptersOf(referenceDirectory(name));
@@ -218,7 +218,7 @@ test('an adapter that was not loaded is refused, never left out', async () => {
   await engine.close();
 });
 
-test('models that share a process say what each says in a process of its own, at the same time', async () => {
+test('models that share a process give the same text at the same time as each in its own process', async () => {
   const name = 'qwen2-tied-bf16-sharded';
   const model = referenceDirectory(name);
   const [trained, other] = adaptersOf(model);

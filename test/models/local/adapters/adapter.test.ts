@@ -12,56 +12,59 @@ const folder = temporaryDirectory();
 
 const adapterOf = (name: string) => path.join(referenceDirectory(name), 'adapter-after-12-steps');
 
-test.each(referenceModels)('%s with its adapter says what PEFT’s merged model says', async (name) => {
-  const directory = referenceDirectory(name);
-  const file = readFileSync(path.join(directory, 'reference.json'), 'utf8');
-  const { merged_greedy_ids: expected } = JSON.parse(file) as { merged_greedy_ids: number[] };
-  const engine = await loadEngine({
-    path: directory,
-    adapter: adapterOf(name),
-    device: 'cpu',
-    quantization: 'none',
-    threads: 1,
-    template: {},
-  });
-  const { answers } = await engine.generate(
-    {
-      messages: readReference(name).messages,
-      seeds: [1],
-      maxTokens: 24,
-      sampling: { temperature: 0 },
-      stop: [],
-      logProbabilities: false,
-    },
-    { aborted: () => false },
-  );
-  await engine.close();
-  const { ids } = answers[0]!;
-  // The reference went on after the end of the answer.
-  expect(ids).toEqual(expected.slice(0, ids.length));
-  expect(ids).not.toEqual(readReference(name).greedy_ids.slice(0, ids.length));
-});
+test.each(referenceModels)(
+  '%s with its adapter gives the greedy tokens of PEFT’s merged model',
+  async (name) => {
+    const directory = referenceDirectory(name);
+    const file = readFileSync(path.join(directory, 'reference.json'), 'utf8');
+    const { merged_greedy_ids: expected } = JSON.parse(file) as { merged_greedy_ids: number[] };
+    const engine = await loadEngine({
+      path: directory,
+      adapter: adapterOf(name),
+      device: 'cpu',
+      quantization: 'none',
+      threads: 1,
+      template: {},
+    });
+    const { answers } = await engine.generate(
+      {
+        messages: readReference(name).messages,
+        seeds: [1],
+        maxTokens: 24,
+        sampling: { temperature: 0 },
+        stop: [],
+        logProbabilities: false,
+      },
+      { aborted: () => false },
+    );
+    await engine.close();
+    const { ids } = answers[0]!;
+    // The reference went on after the end of the answer.
+    expect(ids).toEqual(expected.slice(0, ids.length));
+    expect(ids).not.toEqual(readReference(name).greedy_ids.slice(0, ids.length));
+  },
+);
 
-describe('an adapter that can’t be used is refused before anything is loaded', () => {
+describe('an adapter', () => {
   const model = (adapter: string, name = 'qwen2-tied-bf16-sharded') =>
     createLocalModel(localSchema.parse({ provider: 'local', path: referenceDirectory(name), adapter }));
 
-  it('names both in the id', () => {
+  it('is named in the id after its model', () => {
     expect(model(adapterOf('qwen2-tied-bf16-sharded')).id).toBe(
       'local/qwen2-tied-bf16-sharded+adapter-after-12-steps',
     );
   });
 
-  it('of another model', () => {
+  it('is refused if it belongs to another model', () => {
     expect(() => model(adapterOf('qwen3-fp32'))).toThrow(/belongs to another model/);
   });
 
-  it('missing', () => {
+  it('is refused if its directory or config is missing', () => {
     expect(() => model(path.join(folder, 'nothing'))).toThrow(/model.adapter: there is no such directory/);
     expect(() => model(folder)).toThrow(/no adapter_config.json/);
   });
 
-  it('of another kind', () => {
+  it('is refused if it is of another kind or its tensors are missing', () => {
     const other = path.join(folder, 'other');
     cpSync(adapterOf('qwen3-fp32'), other, { recursive: true });
     const file = path.join(other, 'adapter_config.json');

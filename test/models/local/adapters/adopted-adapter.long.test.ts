@@ -27,7 +27,7 @@ const answersOf = (one: LanguageModel) =>
 
 const idsOf = async (one: LanguageModel) => (await answersOf(one)).map(({ sampled }) => sampled?.ids);
 
-it('answers as a fresh process with the adapter that it adopts, one after the other', async () => {
+it('a model with an adopted adapter answers like a fresh process with that adapter', async () => {
   const swapping = modelOf(undefined, modules);
   const base = await idsOf(swapping);
   for (const adapter of adapters) {
@@ -38,7 +38,7 @@ it('answers as a fresh process with the adapter that it adopts, one after the ot
   }
 });
 
-it('adopts before it is loaded, and after its process has ended', async () => {
+it('a model can adopt an adapter before it is loaded, and keeps it after its process has ended', async () => {
   const one = modelOf(undefined, modules);
   one.adopt!(adapters[0]!);
   const ids = await idsOf(one);
@@ -47,12 +47,12 @@ it('adopts before it is loaded, and after its process has ended', async () => {
   expect(await idsOf(one)).toEqual(ids);
 });
 
-it('says the texts of a model that is loaded with the adapter', async () => {
+it('an adaptable model gives the same texts as a plain model with the same adapter', async () => {
   const texts = async (one: LanguageModel) => (await answersOf(one)).map(({ text }) => text);
   expect(await texts(modelOf(adapters[0], modules))).toEqual(await texts(modelOf(adapters[0])));
 });
 
-it('hands out tokens and what the sampling thought of them, only of a model that can adopt', async () => {
+it('only a model that can adopt adapters returns sampled tokens and their log-probabilities', async () => {
   const [answer] = await answersOf(modelOf(undefined, modules));
   const { ids, logp } = answer!.sampled!;
   expect(logp).toHaveLength(ids.length);
@@ -62,7 +62,7 @@ it('hands out tokens and what the sampling thought of them, only of a model that
   expect(modelOf().adopt).toBeUndefined();
 });
 
-it('says what is wrong with what it shall adopt', async () => {
+it('a call after adopting a missing directory fails with an error that says so', async () => {
   const one = modelOf(undefined, modules);
   one.adopt!('no-such-directory');
   await expect(answersOf(one)).rejects.toThrow('there is no such directory');

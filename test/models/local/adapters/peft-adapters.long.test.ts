@@ -28,7 +28,7 @@ describe.each(Object.entries(reference))('%s', (name, { model: base, last_logits
     expect(largestDifference(await lastLogits(model, ids), theirs)).toBeGreaterThan(1);
   });
 
-  it('gives them merged, too', async () => {
+  it('gives PEFT’s logits after merging, too', async () => {
     const merged = path.join(temporaryDirectory(), 'merged');
     const { changedMatrices } = await mergeAdapter(
       model,
@@ -40,7 +40,7 @@ describe.each(Object.entries(reference))('%s', (name, { model: base, last_logits
     expect(largestDifference(await lastLogits(merged, ids), theirs)).toBeLessThan(1e-4);
   });
 
-  it('gives them when it is chosen among several, and leaves the others and the base alone', async () => {
+  it('gives PEFT’s logits when chosen among several, and leaves the others and the base unchanged', async () => {
     const plain = path.join(model, 'adapter-after-12-steps');
     const adapters = [plain, adapter];
     const chosen = (index?: number) =>
@@ -53,7 +53,7 @@ describe.each(Object.entries(reference))('%s', (name, { model: base, last_logits
   });
 });
 
-it('DoRA over quantised weights scales the rows that it was trained with', async () => {
+it('DoRA over int8 weights gives logits close to PEFT’s', async () => {
   const { model: base, last_logits: theirs } = reference.dora!;
   const model = path.join(temporaryDirectory(), 'model');
   // The quantised weights are kept beside the model.
@@ -78,7 +78,7 @@ describe('DoRA on a GGUF file', () => {
     return file;
   };
 
-  it('scales the rows in their own order, whichever order the file has', async () => {
+  it('scales the right rows, although the file orders them differently', async () => {
     const ids = readReference(base).prompt_ids;
     const expected = await lastLogits(referenceDirectory(base), ids, { adapter });
     const found = await lastLogits(await written('F32'), ids, { adapter });

@@ -15,8 +15,8 @@ const allowed = (mask: ReturnType<ReturnType<ReturnType<typeof choiceConstraint>
   return [...mask.ids];
 };
 
-describe('an answer that is one of several', () => {
-  it('goes on as one of them does; where one begins another, it may end', () => {
+describe('a choice constraint', () => {
+  it('allows the next token of each matching answer, and the end after a complete one', () => {
     const state = choiceConstraint(answers).start();
     expect(allowed(state.mask(9))).toEqual([1, 6]);
     state.take(1);
@@ -27,16 +27,16 @@ describe('an answer that is one of several', () => {
     expect(allowed(state.mask(9))).toEqual([end]);
   });
 
-  it('refuses another token', () => {
+  it('refuses any other token', () => {
     expect(() => choiceConstraint(answers).start().take(2)).toThrow("doesn't continue any of the answers");
   });
 
-  it('says how long the longest is, its end apart', () => {
+  it('reports the length of its longest answer without the end token', () => {
     expect(choiceConstraint(answers).answerTokens).toBe(3);
     expect(() => choiceConstraint([])).toThrow(RangeError);
   });
 
-  it('can become each of them, and nothing else', () => {
+  it('can produce each of its answers, and nothing else', () => {
     const texts = fc.uniqueArray(fc.array(fc.integer({ min: 1, max: 3 }), { minLength: 1, maxLength: 4 }), {
       minLength: 1,
       maxLength: 8,

@@ -20,7 +20,7 @@ import {
 } from './sampled-answers.js';
 
 describe('the grammar of one value', () => {
-  test('every text that it completes is an allowed value, and every allowed value can be written', () => {
+  test('accepts every allowed value, character by character', () => {
     fc.assert(
       fc.property(spec, fc.integer({ min: 0, max: 1_000_000 }), (given, pick) => {
         const grammar = numberGrammar(answerGrammar(given).number);
@@ -37,7 +37,7 @@ describe('the grammar of one value', () => {
     );
   });
 
-  test('a walk along feasible characters always reaches a value, in as few steps as it says', () => {
+  test('completes only allowed values, and knows the fewest characters left to a value', () => {
     fc.assert(
       fc.property(spec, fc.integer(), (given, seed) => {
         const grammar = numberGrammar(answerGrammar(given).number);
@@ -81,7 +81,7 @@ describe('the grammar of one value', () => {
 
 testSampledAnswers(60);
 
-test('free text may stand before and after the answer', () => {
+test('free text may come before and after the answer', () => {
   const given: ParameterSpec = { count: 2, kind: 'float', low: -6, high: 6, decimals: 1 };
   const state = createConstraint(answerGrammar(given), vocabulary, false).start();
   const reply = 'I try something new, x < 3 [sic].\nparams[0]: -1.5, params[1]: 6\nThat should do.';
@@ -93,7 +93,7 @@ test('free text may stand before and after the answer', () => {
   expect([...eos].every((id) => !state.mask(100).ids.includes(id))).toBe(true);
 });
 
-test('a model that talks on until the answer must begin has room for every value in full', () => {
+test('a model that writes free text until the answer must begin still has room for every value', () => {
   const given: ParameterSpec = { count: 12, kind: 'float', low: -6, high: 6, decimals: 2 };
   const state = createConstraint(answerGrammar(given), vocabulary, false).start();
   const [talk, ...full] = 'x-5.99'.split('').map((character) => tokenizer.encodeText(character)[0]!);
@@ -114,7 +114,7 @@ test('a model that talks on until the answer must begin has room for every value
   });
 });
 
-test('a whole answer starts at once, or after thinking where the model has a token for it', () => {
+test('a whole answer starts at once, or after thinking if the model has a token for that', () => {
   const given: ParameterSpec = { count: 2, kind: 'float', low: -6, high: 6, decimals: 1 };
   const grammar = answerGrammar(given, { notation: 'json', whole: true, reason: 'none' });
   const [brace] = tokenizer.encodeText('{"params": [');
@@ -144,7 +144,7 @@ test('a whole answer starts at once, or after thinking where the model has a tok
   expect([...state.mask(200).ids].every((id) => eos.has(id))).toBe(true);
 });
 
-test('fixed parts are spelled in ordinary tokens where there are some', () => {
+test('fixed text is spelled with ordinary tokens instead of byte tokens where possible', () => {
   const ids = vocabularies['byte-fallback'].vocabulary.spell('\nparams[0]:');
   expect(ids.map((id) => byteFallbackTokenizer.bytes.isByte(id))).toEqual([
     true,
@@ -152,7 +152,7 @@ test('fixed parts are spelled in ordinary tokens where there are some', () => {
   ]);
 });
 
-test('a tokenizer without single characters is refused', () => {
+test('a tokenizer without single-character tokens is refused', () => {
   const lacking = {
     ...tokenizer,
     bytes: {

@@ -21,14 +21,14 @@ import { readReference, referenceDirectory } from '../fixture.js';
 
 const { usable } = await findDevicesHere();
 
-test('the processor can always be used, and `auto` finds something usable', async () => {
+test('the CPU is always usable, and `auto` chooses a usable device', async () => {
   expect(usable).toContain('cpu');
   expect(await chooseDevice('cpu')).toBe('cpu');
   expect(usable).toContain(await chooseDevice('auto'));
 });
 
 test.each((['cuda', 'webgpu', 'dml', 'coreml'] as const).filter((device) => !usable.includes(device)))(
-  '%s, which is not there, is refused with what is and with a remedy',
+  'an unavailable %s is refused with the available devices and a remedy',
   async (device) => {
     await expect(chooseDevice(device)).rejects.toThrow(
       new RegExp(`model\\.device[\\s\\S]*"${device}"[\\s\\S]*cpu[\\s\\S]*remedy: .+`),
@@ -36,11 +36,11 @@ test.each((['cuda', 'webgpu', 'dml', 'coreml'] as const).filter((device) => !usa
   },
 );
 
-describe.skipIf(process.platform !== 'linux')('what CUDA lacks on Linux is named', () => {
+describe.skipIf(process.platform !== 'linux')('cudaLack on Linux', () => {
   const driver = fileURLToPath(import.meta.url);
   const libraries = ['shared', 'cuda'].map((name) => `libonnxruntime_providers_${name}.so`);
 
-  test('a library of the runtime, a driver, both', () => {
+  test('names a missing runtime library, a missing driver, or both', () => {
     const folder = temporaryDirectory();
     expect(cudaLack(folder, [driver])).toBe(`${libraries[0]} is not installed`);
     expect(cudaLack(folder, [path.join(folder, 'none')])).toMatch(/is not installed, and no NVIDIA driver/);
@@ -52,7 +52,7 @@ describe.skipIf(process.platform !== 'linux')('what CUDA lacks on Linux is named
   });
 });
 
-test('why a device can’t be used is told in words of the system, not of the runtime’s source', async () => {
+test('the reason why a device is unusable does not quote the runtime’s source code', async () => {
   const { unusable: others } = await findDevicesHere();
   for (const { reason } of others) expect(reason).not.toMatch(/onnxruntime_src|0x|::/);
   const thrown = new Error(
@@ -68,13 +68,13 @@ test('why a device can’t be used is told in words of the system, not of the ru
   expect(unusable('cuda', new Error('no driver')).remedy).toMatch(/^install an NVIDIA driver/);
 });
 
-test('float16 is for GPUs: a processor refuses it, and names what is for it', async () => {
+test('float16 is refused on the CPU, with int8 and int4 as alternatives', async () => {
   await expect(requireFloat16('cpu')).rejects.toThrow(
     /model\.quantization[\s\S]*cpu can't multiply in float16[\s\S]*int8, int4/,
   );
 });
 
-test('matrices in float16 keep every likeliest token of a reference model', async () => {
+test('float16 matrices leave the most likely token unchanged at every position', async () => {
   const name = 'qwen3-fp32';
   const directory = referenceDirectory(name);
   const config = readDecoderConfig(directory);

@@ -90,7 +90,7 @@ describe.skipIf(!usable.includes('webgpu'))(
         fc.record({ kind: fc.constant('drop' as const), index: fc.integer({ min: 0, max: 3 }) }),
       );
 
-      test('holds what a cache in this process holds, after any changes', async () => {
+      test('holds the same entries as a cache in this process, after any changes', async () => {
         await fc.assert(
           fc.asyncProperty(
             fc.integer({ min: 1, max: 3 }),
@@ -127,7 +127,7 @@ describe.skipIf(!usable.includes('webgpu'))(
         );
       });
 
-      test('changes its tensors where they are while there is room', async () => {
+      test('updates its tensors in place while there is room', async () => {
         const cache = caches.make();
         await cache.append((await entries(1, 3, 1)).device);
         const before = cache.tensors();
@@ -160,7 +160,7 @@ describe.skipIf(!usable.includes('webgpu'))(
     const hooks = { aborted: () => false };
 
     test.each(referenceModels)(
-      '%s: greedy ids equal the reference, log-probabilities the processor’s',
+      '%s: greedy ids equal the reference, and log-probabilities match the CPU’s',
       async (name) => {
         const [processor, gpu] = [await load(name, 'cpu'), await load(name, 'webgpu')];
         try {
@@ -178,7 +178,7 @@ describe.skipIf(!usable.includes('webgpu'))(
     );
 
     test.each(['int4', 'int8', 'int4-block128'] as const)(
-      '%s: logits equal those of the processor without rounded activations',
+      '%s: logits match the CPU’s, without rounding of activations',
       async (quantization) => {
         const name = 'llama3-rope-bf16';
         const path = temporaryDirectory();
@@ -199,7 +199,7 @@ describe.skipIf(!usable.includes('webgpu'))(
       },
     );
 
-    test('float16: nearly equal where the card has it, refused where it lacks it', async () => {
+    test('float16 gives nearly the CPU’s results if the GPU supports it, and is refused otherwise', async () => {
       const name = 'qwen3-fp32';
       const loading = load(name, 'webgpu', 'float16');
       if (!(await offersFloat16())) {
@@ -219,7 +219,7 @@ describe.skipIf(!usable.includes('webgpu'))(
       }
     });
 
-    test('sampled answers of different lengths, a prompt that grows and one that is cut equal the processor’s', async () => {
+    test('sampled answers equal the CPU’s, also after the prompt was extended and cut', async () => {
       const name = 'qwen3-fp32';
       const [processor, gpu] = [await load(name, 'cpu'), await load(name, 'webgpu')];
       try {
@@ -246,7 +246,7 @@ describe.skipIf(!usable.includes('webgpu'))(
       }
     });
 
-    test('keys and values never leave the device: what a token copies does not grow with the prompt', async () => {
+    test('keys and values stay on the device: a longer prompt adds at most 4 bytes per slot to a token’s copies', async () => {
       const name = 'qwen3-fp32';
       const gpu = await load(name, 'webgpu');
       const copied: number[] = [];

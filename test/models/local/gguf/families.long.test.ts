@@ -302,7 +302,7 @@ async function logitsOf(
 }
 
 it.each(Object.entries(conversions))(
-  '%s as GGUF has the logits of Transformers',
+  '%s converted to GGUF gives the logits of Transformers',
   async (name, conversion) => {
     const file = converted(name, conversion);
     for (const { ids, last_logits } of readFamily(name).prompts) {
@@ -312,7 +312,7 @@ it.each(Object.entries(conversions))(
   },
 );
 
-describe('files that Ollama wrote itself', () => {
+describe('files converted by Ollama', () => {
   const { lfm2, ministral3, olmo2 } = conversions;
   it.each([
     [
@@ -343,7 +343,7 @@ describe('files that Ollama wrote itself', () => {
         keys: { ...lfm2!.keys, feed_forward_length: uint32(72) },
       },
     ],
-  ])('%s: its spellings mean the same', async (name, conversion) => {
+  ])('%s: Ollama’s own keys and names give the logits of Transformers', async (name, conversion) => {
     const file = converted(name, conversion);
     for (const { ids, last_logits } of readFamily(name).prompts) {
       const logits = await logitsOf(file, ids);
@@ -362,7 +362,7 @@ describe('files that Ollama wrote itself', () => {
       }),
     );
 
-  it('gemma3: what it leaves out, and its names of bases', () => {
+  it('gemma3: missing keys get defaults, and Ollama’s names of the RoPE bases are read', () => {
     const usual = gemma({ 'rope.freq_base': float32(2e6), 'rope.freq_base_swa': float32(5e3) });
     const keys = { 'rope.global.freq_base': float32(2e6), 'rope.local.freq_base': float32(5e3) };
     const own = gemma(keys, ['attention.layer_norm_rms_epsilon']);
@@ -380,7 +380,7 @@ describe('files that Ollama wrote itself', () => {
   });
 });
 
-it('a Granite without a rotation is refused', () => {
+it('a Granite file without rotary embedding is refused', () => {
   const { keys, ...rest } = conversions.granite!;
   const file = converted('granite', {
     ...rest,
@@ -396,7 +396,7 @@ it.each([
   ['gemma2', 'gemma2', { attn_logit_softcapping: float32(2), final_logit_softcapping: float32(4) }],
   ['gemma3', 'gemma3', { 'rope.freq_base': float32(5e4) }],
 ])(
-  '%s: its file is the config of its directory but for what the file does not store',
+  '%s: the file gives the config of the directory, except for what GGUF does not store',
   async (name, architecture, keys) => {
     const file = converted(name, {
       architecture,

@@ -33,16 +33,21 @@ const golden = JSON.parse(
 const packedTypes = blockTypes.filter(({ packing }) => packing !== undefined);
 
 describe('blocks', () => {
-  it.each(packedTypes.map(({ dtype }) => dtype))('%s says what the package gguf reads', (dtype) => {
-    const bytes = Buffer.from(golden[dtype]!.bytes, 'base64');
-    const values = Buffer.from(golden[dtype]!.values, 'base64');
-    const expected = new Float32Array(new Uint8Array(values).buffer);
-    const file = writeTestGguf(newFile(), {}, [{ name: 't', shape: [3, expected.length / 3], dtype, bytes }]);
-    const read = readRows(openGguf(file).tensors.get('t')!);
-    const largest = expected.reduce((most, value) => Math.max(most, Math.abs(value)), 0);
-    for (let i = 0; i < expected.length; i++)
-      expect(Math.abs(read[i]! - expected[i]!)).toBeLessThanOrEqual(largest * 3e-7);
-  });
+  it.each(packedTypes.map(({ dtype }) => dtype))(
+    'of type %s decode to the values that the Python package gguf reads',
+    (dtype) => {
+      const bytes = Buffer.from(golden[dtype]!.bytes, 'base64');
+      const values = Buffer.from(golden[dtype]!.values, 'base64');
+      const expected = new Float32Array(new Uint8Array(values).buffer);
+      const file = writeTestGguf(newFile(), {}, [
+        { name: 't', shape: [3, expected.length / 3], dtype, bytes },
+      ]);
+      const read = readRows(openGguf(file).tensors.get('t')!);
+      const largest = expected.reduce((most, value) => Math.max(most, Math.abs(value)), 0);
+      for (let i = 0; i < expected.length; i++)
+        expect(Math.abs(read[i]! - expected[i]!)).toBeLessThanOrEqual(largest * 3e-7);
+    },
+  );
 });
 
 describe.each(referenceModels)('%s written as GGUF', (name) => {
@@ -54,7 +59,7 @@ describe.each(referenceModels)('%s written as GGUF', (name) => {
     ['BF16', name === 'llama-untied-fp32' || name === 'qwen3-fp32' ? 0.02 : 1e-5],
     ['F16', 0.002],
     ['Q8_0', 0.05],
-  ] as const)('%s: logits, prompt and end tokens are those of the directory', async (type, tolerance) => {
+  ] as const)('with %s tensors gives the logits and the prompt of the directory', async (type, tolerance) => {
     const file = newFile();
     await writeGguf(model, undefined, file, type satisfies GgufTensorType);
     const tokenizer = openTokenizer(file);
@@ -67,11 +72,11 @@ describe.each(referenceModels)('%s written as GGUF', (name) => {
   });
 });
 
-describe('models of blocks', () => {
+describe('GGUF models', () => {
   const ids = [1, 104, 20, 33, 250, 7, 7, 91, 12, 200, 3];
 
   it.each(packedTypes.map(({ dtype }) => dtype))(
-    '%s: products of codes are near those of float32',
+    'with %s blocks give logits close to those in float32',
     async (dtype) => {
       const tensors = decoderTensors(dtype, dtype === 'Q4_K' ? 'Q6_K' : undefined);
       const file = writeTestGguf(newFile(), { ...architectureMetadata(), ...tokenizerMetadata() }, tensors);
@@ -84,7 +89,7 @@ describe('models of blocks', () => {
     },
   );
 
-  it('are not written as a file once more, without an adapter', async () => {
+  it('are not exported to GGUF again without an adapter', async () => {
     const file = writeTestGguf(
       newFile(),
       { ...architectureMetadata(), ...tokenizerMetadata() },
@@ -93,7 +98,7 @@ describe('models of blocks', () => {
     await expect(writeGguf(file, undefined, newFile(), 'F16')).rejects.toThrow(/this is already a GGUF file/);
   });
 
-  it('are opened with a key that is to be ignored, and with no other', () => {
+  it('with an unknown key are refused unless that key is ignored', () => {
     const metadata = { ...architectureMetadata(), ...tokenizerMetadata() };
     const key = 'llama.some.new_key';
     const file = writeTestGguf(
@@ -109,22 +114,25 @@ describe('models of blocks', () => {
   it.each([
     ['none', /, Q4_K, Q6_K weights, /],
     ['float32', /, float32 weights, /],
-  ] as const)('are named when they are loaded with quantization %s', async (quantization, expected) => {
-    const file = writeTestGguf(
-      newFile(),
-      { ...architectureMetadata(), ...tokenizerMetadata() },
-      decoderTensors('Q4_K', 'Q6_K'),
-    );
-    const settings = { provider: 'local', path: file, device: 'cpu', threads: 1, quantization };
-    const model = createLocalModel(localSchema.parse(settings));
-    try {
-      expect(await model.open?.()).toMatch(expected);
-    } finally {
-      await model.close?.();
-    }
-  });
+  ] as const)(
+    'report the type of their weights when loaded with quantization %s',
+    async (quantization, expected) => {
+      const file = writeTestGguf(
+        newFile(),
+        { ...architectureMetadata(), ...tokenizerMetadata() },
+        decoderTensors('Q4_K', 'Q6_K'),
+      );
+      const settings = { provider: 'local', path: file, device: 'cpu', threads: 1, quantization };
+      const model = createLocalModel(localSchema.parse(settings));
+      try {
+        expect(await model.open?.()).toMatch(expected);
+      } finally {
+        await model.close?.();
+      }
+    },
+  );
 
-  it('are not rounded a second time', () => {
+  it('with quantised weights can’t be quantised again', () => {
     const file = writeTestGguf(
       newFile(),
       { ...architectureMetadata(), ...tokenizerMetadata() },
@@ -136,7 +144,7 @@ describe('models of blocks', () => {
   });
 });
 
-describe('files that are wrong', () => {
+describe('invalid GGUF files', () => {
   const metadata = { ...architectureMetadata(), ...tokenizerMetadata() };
   const tensors = decoderTensors('Q4_0');
   const good = ggufBytes(metadata, tensors);
@@ -264,18 +272,21 @@ describe('files that are wrong', () => {
     ],
   };
 
-  it.each(Object.entries(wrong))('%s: one clear error', (_, [bytes, message]) => {
-    const file = newFile();
-    writeFileSync(file, bytes);
-    const before = process.memoryUsage().rss;
-    const { problems } = inspectModel(file);
-    expect(problems.length).toBeGreaterThan(0);
-    expect(problems.map(formatProblem).join('\n')).toMatch(message);
-    expect(JSON.stringify(problems).length).toBeLessThan(4000);
-    expect(process.memoryUsage().rss - before).toBeLessThan(200e6);
-  });
+  it.each(Object.entries(wrong))(
+    'give a short, clear error and take little memory: %s',
+    (_, [bytes, message]) => {
+      const file = newFile();
+      writeFileSync(file, bytes);
+      const before = process.memoryUsage().rss;
+      const { problems } = inspectModel(file);
+      expect(problems.length).toBeGreaterThan(0);
+      expect(problems.map(formatProblem).join('\n')).toMatch(message);
+      expect(JSON.stringify(problems).length).toBeLessThan(4000);
+      expect(process.memoryUsage().rss - before).toBeLessThan(200e6);
+    },
+  );
 
-  it('a part of a split that is missing, and the whole of it', () => {
+  it('that are part of a split report a missing part, while a complete split is valid', () => {
     const parts = [tensors.slice(0, 6), tensors.slice(6)].map((some, index) => {
       const file = path.join(folder, `split-0000${index + 1}-of-00002.gguf`);
       const own = { 'split.count': Buffer.from([2, 0, 0, 0, 2, 0]), ...(index === 0 ? metadata : {}) };
@@ -289,7 +300,7 @@ describe('files that are wrong', () => {
     expect(() => openGguf(alone)).toThrow(/part lonely-00002-of-00002\.gguf of this split file is missing/);
   });
 
-  it('a file that is cut after it was read is read again', () => {
+  it('are detected even if they were truncated after a first read', () => {
     const file = writeTestGguf(newFile(), metadata, tensors);
     expect(inspectModel(file).problems).toEqual([]);
     truncateSync(file, statSync(file).size - 8192);

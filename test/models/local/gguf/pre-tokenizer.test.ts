@@ -12,7 +12,7 @@ function fileOf(control: Readonly<Record<number, string>>) {
   return { file: 'model.gguf', metadata, places: new Map(), tensors: new Map() };
 }
 
-it('the first files of Llama 3 name no rule; their control tokens tell it', () => {
+it('a Llama 3 file without tokenizer.ggml.pre is recognised by its control tokens', () => {
   const json = ggufTokenizerJson(fileOf({ 128006: '<|start_header_id|>', 128009: '<|eot_id|>' }));
   expect(json).toMatchObject({
     model: { ignore_merges: true },

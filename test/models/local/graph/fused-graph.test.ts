@@ -29,7 +29,7 @@ function models(name: string) {
 }
 
 test.each(['qwen2-tied-bf16-sharded', 'llama-untied-fp32'])(
-  '%s: q, k and v are one product, gate and up another, and the logits are the same to the bit',
+  '%s: fusing q, k and v, and gate and up, saves products and keeps the logits bit for bit',
   async (name) => {
     const { config, served, apart } = models(name);
     expect(count(apart, 'MatMulNBits')).toBe(7 * config.layers.length + 1);
@@ -48,7 +48,7 @@ test.each(['qwen2-tied-bf16-sharded', 'llama-untied-fp32'])(
   },
 );
 
-test('a step gives two tensors to Node (embeddings a third), whatever the number of layers, and turns all heads of a layer at once', () => {
+test('a step of several layers returns only three tensors and rotates all heads of a layer at once', () => {
   const { config, served } = models('qwen2-tied-bf16-sharded');
   expect(config.layers.length).toBeGreaterThan(1);
   expect(served.graph.outputs.map(({ name }) => name)).toEqual(['logits', 'sum', 'entries']);

@@ -27,7 +27,7 @@ beforeAll(async () => {
 });
 afterAll(() => engine.close());
 
-it('the tokens of an echoed prompt are as likely as the same tokens as an answer', async () => {
+it('an echoed prompt has the same log-probabilities as its tokens scored as an answer', async () => {
   const text = 'go north, then west';
   const { scores } = await engine.generate({ ...job, messages, maxTokens: 12, score: [text] }, hooks);
   const answer = openTokenizer(referenceDirectory(name)).encodeText(text);
@@ -42,7 +42,7 @@ it('the tokens of an echoed prompt are as likely as the same tokens as an answer
   expect(cachedTokens).toBe(0);
 });
 
-it('alternatives are in order and include the most likely token, for a prompt and for its answer', async () => {
+it('alternative tokens are sorted by log-probability, and a greedy token is the first of them', async () => {
   const asked = { ...job, prompt: ids, echo: true, topLogProbabilities: 3, maxTokens: 4 };
   const { answers, echo } = await engine.generate(asked, hooks);
   for (const { top } of [...echo!.slice(1), ...answers[0]!.tokens!]) {
@@ -53,7 +53,7 @@ it('alternatives are in order and include the most likely token, for a prompt an
   for (const { id, top } of answers[0]!.tokens!) expect(top![0]!.id).toBe(id);
 });
 
-it('a prompt given as text has the tokens that the template would give', async () => {
+it('a prompt given as text has the same tokens as one from the template', async () => {
   const { prompt_text: prompt } = readReference(name);
   const { echo } = await engine.generate({ ...job, prompt, echo: true }, hooks);
   expect(echo!.map(({ id }) => id)).toEqual(ids);
@@ -67,7 +67,7 @@ it('an embedding is the mean of the hidden states that Transformers computes', a
   for (const [i, value] of expected.entries()) expect(embedding![i]).toBeCloseTo(value, 5);
 });
 
-it('an embedding does not depend on what is cached, but on the whole text', async () => {
+it('an embedding depends on the whole text, but not on what is cached', async () => {
   const embed = async (prompt: readonly number[]) =>
     (await engine.generate({ ...job, prompt, embedding: true }, hooks)).embedding!;
   const first = await embed(ids);
@@ -76,7 +76,7 @@ it('an embedding does not depend on what is cached, but on the whole text', asyn
   expect(await embed([7, ...ids.slice(1)])).not.toEqual(first);
 });
 
-it('a prompt of millions of characters is refused before its tokens are counted', async () => {
+it('an overlong prompt is refused within 3 seconds, and an invalid one as a bad request', async () => {
   const started = performance.now();
   for (const prompt of ['word '.repeat(1_400_000), 'word '.repeat(15_000)])
     await expect(engine.generate({ ...job, prompt }, hooks)).rejects.toMatchObject({

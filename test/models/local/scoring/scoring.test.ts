@@ -33,7 +33,7 @@ const close = (a: readonly number[], b: readonly number[]) => {
 };
 
 describe('texts that are scored as answers', () => {
-  it('have the log-probabilities that the model gives them when it writes them itself', async () => {
+  it('have the log-probabilities that the model had when it generated them', async () => {
     const tokenizer = openTokenizer(referenceDirectory(name));
     const seeds = Array.from({ length: 24 }, (_, i) => i);
     const { answers } = await engine.generate({ ...job, seeds, sampling: { temperature: 1 } }, hooks);
@@ -57,7 +57,7 @@ describe('texts that are scored as answers', () => {
     expect(own).toHaveLength(again + 1);
   });
 
-  it('are as likely in a batch as alone, whatever their lengths, and leave the prompt cached', async () => {
+  it('get the same scores in a batch as alone, and leave the prompt cached', async () => {
     const texts = [
       'go north',
       'a',
@@ -73,7 +73,7 @@ describe('texts that are scored as answers', () => {
     expect(next.cachedTokens).toBe(next.promptTokens - 1);
   });
 
-  it('are probabilities of whole answers: a text and one that goes on from it add up to less than 1', async () => {
+  it('are scored as whole answers: probabilities of a text and its continuations sum to at most 1', async () => {
     const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0);
     const scores = await scoresOf(['go', 'go north', 'go south', 'take']);
     const total = scores.reduce((all, tokens) => all + Math.exp(sum(tokens)), 0);
@@ -84,7 +84,7 @@ describe('texts that are scored as answers', () => {
     expect(scores[1]!.at(-1)).not.toBeCloseTo(scores[0]!.at(-1)!, 4);
   });
 
-  it('need a text, and room', async () => {
+  it('are refused if there are none or they do not fit into the context', async () => {
     await expect(scoresOf([])).rejects.toThrow('nothing to score');
     await expect(scoresOf(['word '.repeat(100_000)])).rejects.toThrow('the context only has room for');
   });

@@ -126,7 +126,7 @@ function outside(more: Readonly<Record<string, string>> = {}) {
 const args = (model: string) => ({ model, quiet: false, json: true });
 
 describe('models pull', () => {
-  it('brings what a model is read from into the cache, and nothing twice', async () => {
+  it('downloads only the files that a model needs, and none of them twice', async () => {
     const { env, context, printed } = outside();
     expect(await pull(args('hf:org/tiny'), context)).toBe(0);
     const directory = hfModel('org/tiny', env);
@@ -142,7 +142,7 @@ describe('models pull', () => {
     expect(requests.filter((request) => request.includes('/resolve/'))).toEqual([]);
   });
 
-  it('brings one GGUF file', async () => {
+  it('downloads only the named GGUF file', async () => {
     const { env, context } = outside();
     expect(await pull(args('hf:org/tiny@v1:tiny.Q8_0.gguf'), context)).toBe(0);
     expect(readFileSync(hfModel('org/tiny@v1:tiny.Q8_0.gguf', env), 'utf8')).toBe('GGUF of a kind');
@@ -151,7 +151,7 @@ describe('models pull', () => {
     ).toBe(true);
   });
 
-  it('sends the token, and says what a refusal means', async () => {
+  it('sends the token, and explains a refusal', async () => {
     token = 'hf_right';
     const { context } = outside({ HF_TOKEN: 'hf_right' });
     expect(await pull(args('hf:org/tiny:tiny.Q8_0.gguf'), context)).toBe(0);
@@ -162,7 +162,7 @@ describe('models pull', () => {
     await expect(pull(args('hf:org/tiny'), wrong.context)).rejects.not.toThrow(/hf_wrong/);
   });
 
-  it('keeps nothing of a file that was cut, and goes on with it', async () => {
+  it('does not list a model whose download was cut off, and completes it on the next pull', async () => {
     const { env, context } = outside();
     cut = 'model.safetensors';
     await expect(pull(args('hf:org/tiny'), context)).rejects.toThrow(/the download failed[\s\S]*try again/);
@@ -180,13 +180,13 @@ describe('models pull', () => {
     ['hf:org/tiny', { HF_ENDPOINT: 'http://127.0.0.1:9' }, /the download failed/],
     ['ollama:qwen3', {}, /Ollama manages its own models[\s\S]*ollama pull/],
     ['qwen3', {}, /not a Hugging Face model/],
-  ])('%s %o is refused', async (model, env, message) => {
+  ])('refuses %s with the environment %o', async (model, env, message) => {
     await expect(pull(args(model), outside(env).context)).rejects.toThrow(message);
   });
 });
 
 describe('models remove', () => {
-  it('removes what was pulled, and nothing else', async () => {
+  it('removes a pulled model, but none that another program stored', async () => {
     const { env, context, printed } = outside();
     await pull(args('hf:org/tiny'), context);
     expect(await remove({ model: 'hf:org/tiny', json: true }, context)).toBe(0);
@@ -242,7 +242,7 @@ describe('a hub that can’t be trusted', () => {
     ],
   ];
 
-  it.each(cases)('%s ends the pull, and nothing is written outside the cache', async (_, change) => {
+  it.each(cases)('makes the pull fail without writing outside the cache: %s', async (_, change) => {
     const { env, context } = outside();
     mkdirSync(env.HF_HOME, { recursive: true });
     twist = change;
@@ -252,7 +252,7 @@ describe('a hub that can’t be trusted', () => {
     expect(readdirSync(root).filter((name) => !name.startsWith('home-'))).toEqual([]);
   });
 
-  it('is checked behind a redirect, too', async () => {
+  it('is also checked after a redirect', async () => {
     twist = (kind, body) => (kind === 'revision' ? { ...(body as object), sha: outsideCache } : body);
     redirects = true;
     await expect(pull(args('hf:org/tiny'), outside().context)).rejects.toThrow(
@@ -260,7 +260,7 @@ describe('a hub that can’t be trusted', () => {
     );
   });
 
-  it('is named in full, and the remedy depends on whether HF_ENDPOINT is set', async () => {
+  it('causes an error whose remedy depends on whether HF_ENDPOINT is set', async () => {
     reply = { status: 200, body: 'not JSON' };
     await expect(pull(args('hf:org/tiny'), outside().context)).rejects.toThrow(/remedy: unset HF_ENDPOINT/);
     vi.stubGlobal('fetch', async () => new Response('not JSON'));
@@ -272,7 +272,7 @@ describe('a hub that can’t be trusted', () => {
     }
   });
 
-  it('takes only numbered parts for parts of a GGUF file', async () => {
+  it('can’t add a file to a split GGUF model unless it is a numbered part', async () => {
     const { env, context } = outside();
     twist = (kind, body) =>
       kind === 'tree'
@@ -288,13 +288,13 @@ describe('a hub that can’t be trusted', () => {
     expect(readdirSync(folder)).toEqual(['big-00001-of-00002.gguf', 'big-00002-of-00002.gguf']);
   });
 
-  it('refuses names that no file system takes', async () => {
+  it('never receives a name that is too long for a file system', async () => {
     const { context } = outside();
     await expect(pull(args(`hf:org/${'n'.repeat(260)}`), context)).rejects.toThrow(/273 bytes is too long/);
     await expect(pull(args(`hf:org/tiny@${'r'.repeat(260)}`), context)).rejects.toThrow(/too long/);
   });
 
-  it('does not repeat the token in an error', async () => {
+  it('can’t make an error repeat the token', async () => {
     const { context } = outside({ HF_TOKEN: 'hf_token.of.the.test' });
     reply = { status: 500, body: 'no such user hf_token.of.the.test' };
     await expect(pull(args('hf:org/tiny'), context)).rejects.not.toThrow(/of\.the\.test/);

@@ -56,7 +56,7 @@ describe('Ollama’s store', () => {
     { ...model, digest: 'sha256:../../../../etc/passwd' },
   ]);
 
-  it.each(['qwen3:0.6b', 'qwen3', 'someone/tuned', 'hf.co/org/model-GGUF:Q4_K_M'])('%s is found', (name) => {
+  it.each(['qwen3:0.6b', 'qwen3', 'someone/tuned', 'hf.co/org/model-GGUF:Q4_K_M'])('finds %s', (name) => {
     expect(ollamaModel(name, env).file).toBe(path.join(store, 'blobs', model.digest.replace(':', '-')));
   });
 
@@ -66,11 +66,11 @@ describe('Ollama’s store', () => {
     ['with-adapter', /a GGUF adapter/],
     ['cut', /the blob sha256:0+ is missing/],
     ['sly', /is missing/],
-  ])('%s is refused', (name, message) => {
+  ])('refuses %s', (name, message) => {
     expect(() => ollamaModel(name, env)).toThrow(message);
   });
 
-  it('gives its parameters where the config states none', () => {
+  it('provides the parameters that the config does not set', () => {
     const config = { path: 'ollama:qwen3:0.6b', stop: [] };
     expect(withStoreDefaults(config, env)).toMatchObject({
       temperature: 0.3,
@@ -93,14 +93,14 @@ describe('the Hugging Face cache', () => {
   cpSync(referenceDirectory('qwen3-fp32'), snapshot, { recursive: true });
   symlinkSync(path.join(snapshot, 'model.safetensors'), path.join(snapshot, 'tiny.gguf'));
 
-  it('is found by repository, revision and file', () => {
+  it('finds a model by repository, revision and file', () => {
     expect(hfModel('org/tiny', env)).toBe(snapshot);
     expect(hfModel('org/tiny@c0ffee', env)).toBe(snapshot);
     expect(hfModel('org/tiny:tiny.gguf', env)).toBe(path.join(snapshot, 'tiny.gguf'));
     expect(hfModel('org/tiny', { HF_HUB_CACHE: path.join(root, 'hf', 'hub') })).toBe(snapshot);
   });
 
-  it('refuses what is not there, and what is no name', () => {
+  it('refuses a model that it does not contain, and an invalid name', () => {
     expect(() => hfModel('org/other', env)).toThrow(
       /contain this model[\s\S]*hf:org\/tiny[\s\S]*models pull hf:org\/other/,
     );
@@ -134,12 +134,12 @@ describe('the folder of the Hugging Face cache', () => {
     [{ HUGGINGFACE_HUB_CACHE: '~/old' }, '/home/me/old'],
     [{ XDG_CACHE_HOME: '~/cache' }, '/home/me/cache/huggingface/hub'],
     [{}, '/home/me/.cache/huggingface/hub'],
-  ])('%j is %s', (env, folder) => {
+  ])('for %j is %s', (env, folder) => {
     expect(hfCache({ HOME: home, ...env })).toBe(folder);
   });
 });
 
-it('models without an organisation are listed and can be named', () => {
+it('a model without an organisation is listed and found by its name', () => {
   const cache = path.join(root, 'old-models');
   const place = path.join(cache, 'models--tiny');
   const snapshot = path.join(place, 'snapshots', 'c0ffee');
@@ -153,7 +153,7 @@ it('models without an organisation are listed and can be named', () => {
   expect(parseHfReference('tiny:file.gguf')).toMatchObject({ repository: 'tiny', file: 'file.gguf' });
 });
 
-it('models list tells what is there and what can be run', async () => {
+it('models list shows the stored models and which of them can be run', async () => {
   const store = path.join(root, 'listed');
   const file = path.join(root, 'listed.gguf');
   await writeGguf(referenceDirectory('llama-untied-fp32'), undefined, file, 'F16');

@@ -40,7 +40,7 @@ const folders = [fixtures, process.env.POLICYLOOP_TOKENIZERS].filter((folder) =>
 
 describe.each(folders)('%s', (folder) => {
   const expected = expectedSchema.parse(JSON.parse(readFileSync(path.join(folder, 'expected.json'), 'utf8')));
-  test.each(Object.keys(expected))('%s: ids and texts equal those of tokenizers', (name) => {
+  test.each(Object.keys(expected))('%s: ids and texts equal those of the tokenizers library', (name) => {
     const directory = tokenizerOf(path.join(folder, name));
     const encode = openTextEncoder(directory);
     const tokenizer = openTokenizer(directory);
@@ -117,14 +117,14 @@ const sequence = (step: object) => ({
   pretokenizers: [{ type: 'ByteLevel', add_prefix_space: false, use_regex: false }, step],
 });
 
-test.each(refusals)('%s that is not supported is named', (field, change) => {
+test.each(refusals)('an error names an unsupported %s', (field, change) => {
   const directory = tokenizerOf(path.join(fixtures, 'llama3'), undefined, change);
   const open = () => openTokenizer(directory);
   expect(open).toThrow(UserError);
   expect(open).toThrow(`tokenizer.json: ${field}: this`);
 });
 
-test('settings that say the default aloud, and those of training, are read', () => {
+test('explicit defaults and settings for training are accepted', () => {
   const directory = tokenizerOf(path.join(fixtures, 'llama3'), undefined, (json) => {
     json.truncation = { max_length: 3, direction: 'Right', strategy: 'LongestFirst', stride: 0 };
     json.padding = null;
@@ -163,7 +163,7 @@ function marked(): string {
 const idOf = (marker: string) => 600 + markers.indexOf(marker);
 const added = (encoded: readonly number[]) => encoded.filter((id) => id >= 600);
 
-test('no message can spell the marks that the template writes, special or not', () => {
+test('no message can forge the markers that the template writes, special or not', () => {
   const tokenizer = openTokenizer(marked());
   const user = (content: string) => tokenizer.encodePrompt([{ role: 'user', content }]);
   const honest = [idOf('<|user|>'), idOf('<|Assistant|>'), idOf('<think>')];
@@ -182,7 +182,7 @@ test('no message can spell the marks that the template writes, special or not', 
   ]);
 });
 
-test('an answer keeps the tokens that the template looks for in answers, and no others', () => {
+test('an answer keeps only those special tokens that the template looks for in answers', () => {
   const tokenizer = openTokenizer(marked());
   const messages = (content: string) =>
     [
@@ -199,7 +199,7 @@ test('an answer keeps the tokens that the template looks for in answers, and no 
   expect(added(tokenizer.encodeText('thoughts</think>a<|user|>'))).toEqual([idOf('</think>')]);
 });
 
-test('white space that a control token swallows is that of Unicode', () => {
+test('a control token strips the white space after it, as Unicode defines it', () => {
   const directory = tokenizerOf(path.join(fixtures, 'phi3'), "{{ '<|user|>\n' + messages[0].content }}");
   const encode = (content: string) => openTokenizer(directory).encodePrompt([{ role: 'user', content }]);
   const [user, ...rest] = encode('hi');

@@ -29,11 +29,11 @@ function modelWith(change: Record<string, unknown>, name = 'qwen2-tied-bf16-shar
 }
 
 describe('keys of config.json', () => {
-  it.each(Object.entries(publishedConfigs))('%s is read as it was published', (_, config) => {
+  it.each(Object.entries(publishedConfigs))('the published config of %s is accepted', (_, config) => {
     expect(parse(JSON.parse(JSON.stringify(config)) as object).hidden).toBe(config.hidden_size);
   });
 
-  it.each(otherFamilies)('%s is refused for its architecture, not for its keys', (family) => {
+  it.each(otherFamilies)('%s is refused because of its architecture, not its keys', (family) => {
     const other = { ...llama, model_type: family, query_pre_attn_scalar: 256, embedding_multiplier: 12 };
     expect(() => parse(other)).toThrow(/model_type: this architecture is not supported/);
   });
@@ -61,7 +61,7 @@ describe('keys of config.json', () => {
     ['text_config', { hidden_size: 8 }],
     ['something_new', 'yes'],
     ['mlp_only_layers', [3]],
-  ])('%s: %j is refused by its name, which the remedy ignores', (key, value) => {
+  ])('%s: %j is refused by name, with a remedy that ignores the key', (key, value) => {
     const config = { ...llama, [key]: value };
     expect(() => parse(config)).toThrow(new RegExp(`config.json: ${key}: unknown key that may change`));
     expect(() => parse(config)).toThrow(new RegExp(`remedy: .*model\\.ignoreKeys=\\[${key}\\]`));
@@ -80,17 +80,17 @@ describe('keys of config.json', () => {
     ['quantization_config', null],
     ['quantization_config', {}],
     ['num_experts', 0],
-  ])('%s: %j changes nothing and passes', (key, value) => {
+  ])('%s: %j is accepted and has no effect', (key, value) => {
     expect(parse({ ...llama, [key]: value })).toEqual(parse(llama));
   });
 
-  it('what an architecture always does may be said, and not be denied', () => {
+  it('a key may confirm what an architecture always does, but not deny it', () => {
     expect(parse({ ...qwen3, use_qk_norm: true }).qkNorm).toBe(true);
     expect(() => parse({ ...qwen3, use_qk_norm: false })).toThrow(/use_qk_norm: unknown key that may change/);
     expect(() => parse({ ...llama, use_qk_norm: true })).toThrow(/use_qk_norm/);
   });
 
-  it('every key that is not understood is named at once', () => {
+  it('one error names every unknown key', () => {
     const error = (() => {
       try {
         parse({ ...llama, embedding_multiplier: 12, clip_qkv: 8 });
@@ -118,11 +118,11 @@ describe('keys that only some architectures read', () => {
       { ...qwen3, layer_types: Array.from({ length: 24 }, () => 'sliding_attention') },
       /layer_types\.0: is not supported/,
     ],
-  ])('%s', (_, config, message) => {
+  ])('are refused for other architectures, or if they contradict each other: %s', (_, config, message) => {
     expect(() => parse(config)).toThrow(message);
   });
 
-  it('a window that is switched off or longer than the context changes nothing', () => {
+  it('a window that is switched off or longer than the context has no effect', () => {
     for (const off of [{ sliding_window: 4096 }, { sliding_window: 1024, use_sliding_window: false }])
       expect(parse({ ...llama, ...off }).layers).toEqual(parse(llama).layers);
   });
@@ -137,13 +137,13 @@ describe('keys of the rotary embedding', () => {
       'rope_parameters.full_attention.mscale',
       { rope_parameters: { full_attention: { rope_type: 'linear', factor: 2, mscale: 1 } } },
     ],
-  ])('%s is refused where its kind does not read it', (key, change) => {
+  ])('%s is refused for a RoPE type that does not read it', (key, change) => {
     const config = { ...llama, ...change };
     expect(() => parse(config)).toThrow(new RegExp(`${key}: unknown key that may change`));
     expect(parse(withoutKeys(config, [key]) as object).layers).toHaveLength(4);
   });
 
-  it('a layer type without a section of its own is refused, and so are two spellings at once', () => {
+  it('a layer type without its own section is refused, and so are both spellings together', () => {
     const sections = { sliding_attention: { rope_type: 'default', rope_theta: 500 } };
     expect(() => parse({ ...llama, rope_parameters: sections })).toThrow(
       /rope_parameters\.full_attention: is missing/,
@@ -157,7 +157,7 @@ describe('keys of the rotary embedding', () => {
 });
 
 describe('model.ignoreKeys', () => {
-  it('is the remedy that the error of a run names', () => {
+  it('is the remedy that the error suggests, and it works', () => {
     const directory = modelWith({ some_scale: 3 });
     const settings = { provider: 'local', path: directory };
     expect(() => createLocalModel(localSchema.parse(settings))).toThrow(/model\.ignoreKeys=\[some_scale\]/);
@@ -165,7 +165,7 @@ describe('model.ignoreKeys', () => {
     expect(model.id).toBe('local/model');
   });
 
-  it('lets the model answer as it does without the key', async () => {
+  it('makes the model answer as it does without the key', async () => {
     const name = 'qwen2-tied-bf16-sharded';
     const model = createLocalModel(
       localSchema.parse({
@@ -189,7 +189,7 @@ describe('model.ignoreKeys', () => {
     }
   });
 
-  it('is --ignore-keys of `models check`', async () => {
+  it('is available as --ignore-keys in `models check`', async () => {
     const directory = modelWith({ some_scale: 3, other: 'x' });
     const check = async (ignoreKeys?: string) => {
       const { context, printed } = recordingContext(temporaryDirectory());
@@ -205,7 +205,7 @@ describe('model.ignoreKeys', () => {
   });
 });
 
-describe('an output layer that is stored beside `tie_word_embeddings: true`', () => {
+describe('an output layer stored despite `tie_word_embeddings: true`', () => {
   const bytesOf = (tensor: StoredTensor, bytes: Uint8Array, name = tensor.name) => ({
     name,
     shape: tensor.shape,
@@ -225,7 +225,7 @@ describe('an output layer that is stored beside `tie_word_embeddings: true`', ()
     return directory;
   }
 
-  test('counts where it differs, as in Transformers 5', () => {
+  test('is used if it differs from the embedding, as in Transformers 5', () => {
     // One bit in the middle of a part that no sample covers.
     const directory = withHead((bytes) => {
       const place = Math.floor(bytes.length / 4);
@@ -236,7 +236,7 @@ describe('an output layer that is stored beside `tie_word_embeddings: true`', ()
     expect(inspectModel(directory).problems).toEqual([]);
   });
 
-  test('is the embedding where it is equal to it', () => {
+  test('is ignored if it equals the embedding', () => {
     expect(readDecoderConfig(withHead((bytes) => bytes)).tied).toBe(true);
     expect(readDecoderConfig(referenceDirectory('qwen2-tied-bf16-sharded')).tied).toBe(true);
   });

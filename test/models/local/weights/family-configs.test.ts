@@ -18,8 +18,8 @@ const configOf = (name: string) =>
 const without = (config: Config, ...keys: string[]) =>
   Object.fromEntries(Object.entries(config).filter(([key]) => !keys.includes(key)));
 
-describe('keys that files of Transformers 4 leave out or spell otherwise', () => {
-  it('Gemma 3: rope by layer type, the pattern of windows, ties', () => {
+describe('keys that Transformers 4 omits or spells differently', () => {
+  it('Gemma 3: RoPE by layer type, the window pattern and tied embeddings are read', () => {
     const old = {
       ...without(
         { ...configOf('gemma3'), num_hidden_layers: 6 },
@@ -43,7 +43,7 @@ describe('keys that files of Transformers 4 leave out or spell otherwise', () =>
     expect(tied).toBe(true);
   });
 
-  it('Qwen3.5 with pictures: its layers, its gates, one position for text', () => {
+  it('Qwen3.5 with vision: layer types, gates and rotary width of the text model are read', () => {
     const text = {
       attention_bias: false,
       attn_output_gate: true,
@@ -107,7 +107,7 @@ describe('keys that files of Transformers 4 leave out or spell otherwise', () =>
     );
   });
 
-  it('LFM2: spellings of its first files, and the width that follows from them', () => {
+  it('LFM2: the earliest spellings are read, and the MLP width is derived from them', () => {
     const old = {
       architectures: ['Lfm2ForCausalLM'],
       block_auto_adjust_ff_dim: true,
@@ -149,7 +149,7 @@ describe('keys that files of Transformers 4 leave out or spell otherwise', () =>
     expect(() => parse({ ...old, use_pos_enc: 'no' })).toThrow(/use_pos_enc: unknown key/);
   });
 
-  it('Gemma 3 with pictures: the text’s config has the defaults of its class', () => {
+  it('Gemma 3 with vision: text_config has the defaults of its class', () => {
     const text = {
       hidden_size: 2560,
       intermediate_size: 10_240,
@@ -181,7 +181,7 @@ describe('keys that files of Transformers 4 leave out or spell otherwise', () =>
     expect(config.layers[4]).toEqual({ rope: { theta: 1e4, scaling: 'none' }, window: 1024 });
   });
 
-  it('SmolLM3: no rotation in every fourth layer', () => {
+  it('SmolLM3: every fourth layer has no rotary embedding', () => {
     const config = parse(
       without(configOf('smollm3'), 'no_rope_layers', 'layer_types', 'tie_word_embeddings'),
     );
@@ -189,7 +189,7 @@ describe('keys that files of Transformers 4 leave out or spell otherwise', () =>
     expect(config.tied).toBe(true);
   });
 
-  it('Phi: longrope under its first names, with the original context beside it', () => {
+  it('Phi: longrope is read under its older names, with the original context outside rope_scaling', () => {
     const { rope_parameters: rope, ...rest } = configOf('phi3-longrope') as Config & {
       rope_parameters: Config;
     };
@@ -203,7 +203,7 @@ describe('keys that files of Transformers 4 leave out or spell otherwise', () =>
     );
   });
 
-  it('OLMo 3: the scaling holds in layers without a window only', () => {
+  it('OLMo 3: RoPE scaling applies only to layers without a window', () => {
     const { rope_parameters: rope, ...rest } = configOf('olmo3') as Config & {
       rope_parameters: { full_attention: Config };
     };
@@ -220,7 +220,7 @@ describe('keys that files of Transformers 4 leave out or spell otherwise', () =>
     ['olmo2', false],
     ['granite', false],
     ['phi3', false],
-  ])('%s: an absent tie_word_embeddings is %s', (model_type, tied) => {
+  ])('%s: a missing tie_word_embeddings means %s', (model_type, tied) => {
     const sizes = {
       hidden_size: 32,
       num_hidden_layers: 2,
@@ -233,7 +233,7 @@ describe('keys that files of Transformers 4 leave out or spell otherwise', () =>
 });
 
 describe('yarn', () => {
-  it('may be added by hand to a Qwen2.5, whose context it stretches', () => {
+  it('can be added to a Qwen2.5 config, and extends its context', () => {
     const qwen = without(configOf('qwen2-yarn'), 'rope_parameters');
     const yarn = { factor: 4.0, original_max_position_embeddings: 32_768, type: 'yarn' };
     const config = parse({ ...qwen, max_position_embeddings: 32_768, rope_theta: 1e6, rope_scaling: yarn });
@@ -244,7 +244,7 @@ describe('yarn', () => {
     expect(frequencies[63]! / plain[63]!).toBeCloseTo(0.25, 6);
   });
 
-  it('without a factor, and kinds that change with the length, are refused', () => {
+  it('is refused without a factor, and so is dynamic scaling', () => {
     const { rope_parameters: _, ...rest } = configOf('qwen2-yarn');
     expect(() => parse({ ...rest, rope_scaling: { type: 'yarn' } })).toThrow(
       /rope_scaling\.factor: is missing/,
@@ -255,7 +255,7 @@ describe('yarn', () => {
   });
 });
 
-describe('what a family has and this decoder lacks', () => {
+describe('features of a family that the decoder does not support', () => {
   it.each([
     ['granite4', { num_local_experts: 8 }, /num_local_experts: unknown key that may change/],
     [
@@ -278,7 +278,7 @@ describe('what a family has and this decoder lacks', () => {
       /surprise: unknown key that may change/,
     ],
     ['granite', { rope_parameters: { rope_type: 'longrope', factor: 2 } }, /rope_type: is not supported/],
-  ])('%s with %j is refused by name', (name, change, message) => {
+  ])('%s with %j is refused with an error that names the key', (name, change, message) => {
     expect(() => parse(JSON.parse(JSON.stringify({ ...configOf(name), ...change })) as object)).toThrow(
       message,
     );
@@ -286,7 +286,7 @@ describe('what a family has and this decoder lacks', () => {
 });
 
 it.each(['language_model.model.', 'model.language_model.'])(
-  'weights below %s are those of the text alone',
+  'only the text model’s weights are read from a vision model with the prefix %s',
   (prefix) => {
     const directory = path.join(temporaryDirectory(), 'pictures');
     cpSync(familyDirectory('gemma3'), directory, { recursive: true });
@@ -322,7 +322,7 @@ it.each(['language_model.model.', 'model.language_model.'])(
   },
 );
 
-it('LoRA by Llama’s names means the projections that a model has', () => {
+it('Llama’s module names select the corresponding projections of a model for LoRA', () => {
   const names = (name: string) =>
     modulesOf(readDecoderConfig(familyDirectory(name)), [
       'q_proj',

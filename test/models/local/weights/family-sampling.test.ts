@@ -8,10 +8,13 @@ test.each([
   ['gemma-3', 'Gemma 3 4b It', { temperature: 1, topP: 0.95, topK: 64 }],
   [undefined, 'Made Up 7B', undefined],
   [undefined, undefined, undefined],
-])('%s, %s', (basename, name, sampling) => {
-  const metadata = new Map([
-    ...(basename === undefined ? [] : [['general.basename', basename] as const]),
-    ...(name === undefined ? [] : [['general.name', name] as const]),
-  ]);
-  expect(familySampling({ metadata } as unknown as Parameters<typeof familySampling>[0])).toEqual(sampling);
-});
+])(
+  'a GGUF file with basename %s and name %s gets its family’s sampling, if any is known',
+  (basename, name, sampling) => {
+    const metadata = new Map([
+      ...(basename === undefined ? [] : [['general.basename', basename] as const]),
+      ...(name === undefined ? [] : [['general.name', name] as const]),
+    ]);
+    expect(familySampling({ metadata } as unknown as Parameters<typeof familySampling>[0])).toEqual(sampling);
+  },
+);

@@ -66,7 +66,7 @@ describe.each([...referenceFamilies, ...recurrentFamilies])('%s', (name) => {
   const { prompts, training } = readFamily(name);
 
   it.each([1000, 7])(
-    'gives the logits and greedy answers of Transformers, in chunks of %d',
+    'gives the logits and greedy answers of Transformers, with prefill in chunks of %d',
     async (chunk) => {
       const { session, shape } = await load(directory);
       try {
@@ -102,7 +102,7 @@ describe.each([...referenceFamilies, ...recurrentFamilies])('%s', (name) => {
     },
   );
 
-  it('takes the adapters that PEFT writes for it', async () => {
+  it('gives the reference logits with an adapter that PEFT wrote', async () => {
     const { session, shape } = await load(directory, true);
     const { ids } = prompts[0]!;
     const { logits } = await prefill(session, ids, 1000, shape(), shape(), ids.length);
