@@ -66,12 +66,12 @@ describe.each(referenceModels)('%s', (name) => {
     writeAdapter(trained, parameters, reference.lora, name);
   });
 
-  it('the adapter, loaded again, gives PEFT’s merged logits', async () => {
+  it('the reloaded adapter gives PEFT’s merged logits', async () => {
     const logits = await lastLogits(directory, reference.promptIds, { adapter: trained });
     expect(largestDifference(logits, reference.mergedLogits)).toBeLessThan(1e-3);
   });
 
-  it('so does the merged model, and its other files are the same', async () => {
+  it('the model merged in float32 gives PEFT’s logits and keeps the tokenizer files', async () => {
     const merged = path.join(folder, `${name}-merged`);
     await mergeAdapter(directory, readAdapter(trained), merged, 'float32');
     const logits = await lastLogits(merged, reference.promptIds);
@@ -79,7 +79,7 @@ describe.each(referenceModels)('%s', (name) => {
     expect(differingFiles(directory, merged)).toEqual(name.includes('bf16') ? ['config.json'] : []);
   });
 
-  it('merged in its stored dtype, it differs by the rounding alone', async () => {
+  it('the model merged in its stored dtype differs only by rounding', async () => {
     const merged = path.join(folder, `${name}-stored`);
     await mergeAdapter(directory, readAdapter(trained), merged, 'stored');
     const logits = await lastLogits(merged, reference.promptIds);

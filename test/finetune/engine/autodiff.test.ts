@@ -140,12 +140,12 @@ async function check({ inputs, positive, build }: Case): Promise<number> {
   return largest;
 }
 
-describe('gradient rules against central differences in float64', () => {
+describe('gradient rules compared with central differences in float64', () => {
   it.each(Object.entries(cases))('%s', async (_, one) => {
     expect(await check(one)).toBeLessThan(1e-6);
   });
 
-  it('covers every rule', () => {
+  it('are all tested here or belong to quantised products', () => {
     // Products of rounded weights compute in float32 only, and are tested apart.
     const tested = [...Object.keys(cases), 'MatMulNBits', 'Int8Product'];
     expect(tested.sort()).toEqual(Object.keys(gradientRules).sort());
@@ -153,7 +153,7 @@ describe('gradient rules against central differences in float64', () => {
 });
 
 describe('gradients', () => {
-  it('adds the contributions of all uses of a value', async () => {
+  it('add up over all uses of a value', async () => {
     const reused: Case = {
       inputs: { a: [2, 3] },
       build: (g, { a }) => [g.op('Mul', [a!, g.op('Sigmoid', [a!])]), a!],
@@ -161,14 +161,14 @@ describe('gradients', () => {
     expect(await check(reused)).toBeLessThan(1e-6);
   });
 
-  it('names an operator without a rule', () => {
+  it('are refused for an operator without a rule, with an error that names it', () => {
     const g = new GraphBuilder();
     const a = g.input('a', 'float64', [3]);
     const loss = g.op('ReduceSum', [g.op('Cos', [a])], { keepdims: 0 });
     expect(() => gradients(g, loss, [a], 'float64')).toThrow(/Cos .* no gradient rule/);
   });
 
-  it('lets no gradient through constants', () => {
+  it('do not flow through constants', () => {
     const g = new GraphBuilder();
     const a = g.input('a', 'float64', [3]);
     const fixed = g.op('Exp', [a]);

@@ -24,7 +24,7 @@ function adapterOf(name: string): Trainable {
   return { kind: 'adapter', lora, base: openWeights(familyDirectory(name)) };
 }
 
-it.each(recurrentFamilies)('%s is refused, with what to do', (name) => {
+it.each(recurrentFamilies)('%s can’t be trained, and the error suggests alternatives', (name) => {
   const config = readDecoderConfig(familyDirectory(name));
   for (const kind of [{ kind: 'all' } as const, adapterOf(name)])
     expect(() => trainedParameters(config, kind)).toThrow(

@@ -47,7 +47,7 @@ function someAdapter(shapes: ReturnType<typeof trainedParameters>): Parameter[] 
   });
 }
 
-test.each(['Q4_1', 'Q6_K', 'Q5_K', 'Q2_K'])('%s: gradients are those over float32 weights', async (dtype) => {
+test.each(['Q4_1', 'Q6_K', 'Q5_K', 'Q2_K'])('%s gradients match those of float32 weights', async (dtype) => {
   const metadata = { ...architectureMetadata(), ...tokenizerMetadata() };
   // The head is apart: a tied one is rounded nowhere in the dense graph, and here is.
   const file = writeTestGguf(path.join(folder, `${dtype}.gguf`), metadata, decoderTensors(dtype, 'Q8_0'));

@@ -17,7 +17,7 @@ it.each([
   ['granite4', familyDirectory('granite4')],
   ['lfm2', familyDirectory('lfm2')],
 ])(
-  'a random %s is as wide as its config says, and narrower where it adds to the residual stream',
+  'a random %s has the given standard deviation, reduced for outputs to the residual stream',
   (_, directory) => {
     const config = readDecoderConfig(directory);
     const model = randomModel(config, 0.05, 3);
@@ -44,7 +44,7 @@ it.each([
   },
 );
 
-it('reads the width from config.json', () => {
+it('initializerRange reads the standard deviation from config.json', () => {
   const write = (content: object) => writeFileSync(join(place, 'config.json'), JSON.stringify(content));
   write({ initializer_range: 0.05 });
   expect(initializerRange(place)).toBe(0.05);

@@ -30,7 +30,7 @@ it.each([
   },
 );
 
-it('shrinks the weights and averages the gradients', async () => {
+it('Muon decays the weights and averages the gradients', async () => {
   const muon = await openMuon({ momentum: 0.95, weightDecay: 0.01 }, 1);
   const values = Float32Array.of(1, 0, 0, 1);
   const moments = { first: new Float32Array(4), second: new Float32Array(4) };
@@ -42,7 +42,7 @@ it('shrinks the weights and averages the gradients', async () => {
   await muon.close();
 });
 
-it('is for the matrices of the layers', () => {
+it('Muon applies only to the weight matrices of the layers', () => {
   const one = (name: string, shape: number[]) => isMuonMatrix({ name, shape, values: new Float32Array() });
   expect(one('model.layers.1.self_attn.q_proj.weight', [4, 4])).toBe(true);
   expect(one('transformer.h.1.attn.c_attn.weight', [4, 4])).toBe(true);

@@ -28,7 +28,7 @@ describe('schedules', () => {
       scheduleFactor({ kind, warmupSteps: 2, totalSteps: 6, floor }, step),
     );
 
-  it('rise over the warm-up and fall to 0 after the last step', () => {
+  it('rise during warm-up and, unless constant, fall to 0 after the last step', () => {
     expect(factors('constant')).toEqual([0.5, 1, 1, 1, 1, 1, 1]);
     expect(factors('linear')).toEqual([0.5, 1, 1, 0.75, 0.5, 0.25, 0]);
     const cosine = factors('cosine');
@@ -36,7 +36,7 @@ describe('schedules', () => {
     expect(cosine[6]).toBeCloseTo(0, 12);
   });
 
-  it('end at their floor', () => {
+  it('end at their floor unless they are constant', () => {
     expect(factors('linear', 0.2)[4]).toBeCloseTo(0.6, 12);
     expect(factors('linear', 0.2)[6]).toBeCloseTo(0.2, 12);
     expect(factors('cosine', 0.03)[2]).toBe(1);
@@ -51,7 +51,7 @@ describe('stored float formats', () => {
       (bits) => !Number.isNaN(toFloat32(Buffer.from(Uint16Array.of(bits).buffer), dtype)[0]!),
     );
 
-  it.each(['F16', 'BF16'])('every number of %s is written as it was read', (dtype) => {
+  it.each(['F16', 'BF16'])('preserve every %s number exactly', (dtype) => {
     const bits = ownBits(dtype);
     const values = toFloat32(Buffer.from(bits.buffer), dtype);
     const written = new Uint16Array(encodeFloats(values, dtype).slice().buffer);
@@ -59,7 +59,7 @@ describe('stored float formats', () => {
     expect([...wrong.slice(0, 5)]).toEqual([]);
   });
 
-  it.each(['F16', 'BF16'])('the middle of two numbers of %s goes to the even one', (dtype) => {
+  it.each(['F16', 'BF16'])('round the midpoint of two %s numbers to the even one', (dtype) => {
     const read = (bits: number) => toFloat32(Buffer.from(Uint16Array.of(bits).buffer), dtype)[0]!;
     for (const low of [0x0001, 0x0400, 0x03ff, 0x3c00, 0x3c01, 0x7bfe]) {
       const middle = (read(low) + read(low + 1)) / 2;

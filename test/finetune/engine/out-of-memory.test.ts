@@ -53,14 +53,14 @@ const failure = async (running: Promise<unknown>) => {
   return (error as UserError).message;
 };
 
-it('loading: says what ran out and what to lower', async () => {
+it('running out of memory while loading reports the cause and what to lower', async () => {
   vi.spyOn(ort.InferenceSession, 'create').mockRejectedValue(new Error('std::bad_alloc'));
   const message = await failure(fineTune(job('loading', 64)));
   expect(message).toMatch(/out of memory while loading the model/);
   expect(message).toMatch(/batchTokens.*method\.quantization=int4/s);
 });
 
-it('a step: the checkpoint stays, and training goes on from it with a smaller batchTokens', async () => {
+it('running out of memory in a step keeps the checkpoint, to resume with a smaller batchTokens', async () => {
   const create = ort.InferenceSession.create.bind(ort.InferenceSession);
   let runs = 0;
   vi.spyOn(ort.InferenceSession, 'create').mockImplementation(async (...args: unknown[]) => {
@@ -84,14 +84,14 @@ it('a step: the checkpoint stays, and training goes on from it with a smaller ba
   expect(outcome.ended).toBe('complete');
 });
 
-it('outside of the runtime: says so too', async () => {
+it('running out of memory outside the runtime is reported too', async () => {
   const stop = () => {
     throw new RangeError('Array buffer allocation failed');
   };
   expect(await failure(fineTune(job('outside', 64), { stop }))).toMatch(/out of memory while training/);
 });
 
-it('any other failure stays as it is', async () => {
+it('any other error is passed on unchanged', async () => {
   const other = new Error('an operator is missing');
   vi.spyOn(ort.InferenceSession, 'create').mockRejectedValue(other);
   await expect(fineTune(job('other', 64))).rejects.toBe(other);

@@ -63,7 +63,7 @@ function dequantize(
   return result;
 }
 
-describe('gradient of a product with quantised weights', () => {
+describe('the gradient of a product with quantised weights', () => {
   /** The last is dequantised in more than one part. */
   test.each([
     [4, 6, 64],
@@ -163,7 +163,7 @@ function someAdapter(shapes: ReturnType<typeof trainedParameters>): Parameter[] 
   });
 }
 
-describe.each(['int4', 'int8', 'int4-block128'] as const)('a base in %s', (quantization) => {
+describe.each(['int4', 'int8', 'int4-block128'] as const)('a base model in %s', (quantization) => {
   // Its head is apart from its embedding, so that the dense graph can have a quantised one without the other.
   const directory = copyModel('llama-untied-fp32');
   const config = readDecoderConfig(directory);
@@ -185,7 +185,7 @@ describe.each(['int4', 'int8', 'int4-block128'] as const)('a base in %s', (quant
   };
   const trainable: Trainable = { kind: 'adapter', lora, base: openWeights(directory), quantized };
 
-  it('loss and every gradient equal those over the dequantised weights', async () => {
+  it('has the same loss and gradients as its dequantised weights', async () => {
     const dense = await step({ kind: 'adapter', lora, base: dequantizedBase(directory, quantized) });
     const exact = await step(trainable, exactProducts);
     expect(Math.abs(exact.loss - dense.loss)).toBeLessThan(1e-5);
@@ -199,23 +199,20 @@ describe.each(['int4', 'int8', 'int4-block128'] as const)('a base in %s', (quant
     expect(Math.max(...errors(rounded))).toBeLessThan(0.15);
   });
 
-  it.skipIf(!hasInt8)(
-    'products in int8 change loss and gradients no more than quantised ones may',
-    async () => {
-      const exact = await step(trainable, exactProducts);
-      const weights = int8Weights(directory, config, openWeights(directory), quantized);
-      const rounded = await step({ ...trainable, int8: weights });
-      const errors = [...rounded.gradients].map(([name, gradient]) =>
-        relativeDistance(gradient, exact.gradients.get(name)!),
-      );
-      expect(Math.abs(rounded.loss - exact.loss)).toBeLessThan(0.02);
-      expect(Math.max(...errors)).toBeLessThan(0.15);
-      // They are no exact products that were taken by mistake.
-      expect(Math.max(...errors)).toBeGreaterThan(1e-3);
-    },
-  );
+  it.skipIf(!hasInt8)('with int8 products stays within the error bounds of quantised products', async () => {
+    const exact = await step(trainable, exactProducts);
+    const weights = int8Weights(directory, config, openWeights(directory), quantized);
+    const rounded = await step({ ...trainable, int8: weights });
+    const errors = [...rounded.gradients].map(([name, gradient]) =>
+      relativeDistance(gradient, exact.gradients.get(name)!),
+    );
+    expect(Math.abs(rounded.loss - exact.loss)).toBeLessThan(0.02);
+    expect(Math.max(...errors)).toBeLessThan(0.15);
+    // They are no exact products that were taken by mistake.
+    expect(Math.max(...errors)).toBeGreaterThan(1e-3);
+  });
 
-  it('the served model gives the log-probabilities of the training', async () => {
+  it('has the same log-probabilities in serving as in training', async () => {
     const [example] = examples as [TokenExample];
     const one = makeBatch(alone([example]), ({ weight }) => ({ weights: weight }));
     const parameters = someAdapter(trainedParameters(config, trainable));
@@ -255,7 +252,7 @@ describe.each(['int4', 'int8', 'int4-block128'] as const)('a base in %s', (quant
 });
 
 test.each(['int4', 'int8'] as const)(
-  'training over %s weights lowers the loss and moves the adapter alone',
+  'training over %s weights lowers the loss and changes only the adapter',
   async (quantization) => {
     const model = path.join(folder, `trained-${quantization}`);
     cpSync(referenceDirectory('qwen2-tied-bf16-sharded'), model, { recursive: true });

@@ -33,25 +33,22 @@ describe.each(referenceModels)('%s', (name) => {
     new Map(tensors.map((tensor) => [tensor.name.slice(adapterPrefix.length), tensor])),
   );
 
-  it.each(['float32', 'float64'] as const)(
-    'first loss and every gradient equal PEFT’s, %s',
-    async (precision) => {
-      const parameters = trainedParameters(config, trainable).map(
-        (one): Parameter => ({
-          ...one,
-          values: precision === 'float32' ? start.get(one.name)! : Float64Array.from(start.get(one.name)!),
-        }),
-      );
-      const session = await open(config, trainable, precision);
-      const { loss, gradients } = await session.run(parameters, batch, 0);
-      await session.close();
-      expect(Math.abs(loss - reference.losses[0]!)).toBeLessThan(1e-5);
-      expect([...gradients.keys()].sort()).toEqual([...expected.keys()].sort());
-      const errors = [...gradients].map(([key, gradient]) => relativeDistance(gradient, expected.get(key)!));
-      // PEFT's own gradients are float32, so that float64 can be no nearer to them than they are to the truth.
-      expect(Math.max(...errors)).toBeLessThan(1e-5);
-    },
-  );
+  it.each(['float32', 'float64'] as const)('has PEFT’s first loss and gradients in %s', async (precision) => {
+    const parameters = trainedParameters(config, trainable).map(
+      (one): Parameter => ({
+        ...one,
+        values: precision === 'float32' ? start.get(one.name)! : Float64Array.from(start.get(one.name)!),
+      }),
+    );
+    const session = await open(config, trainable, precision);
+    const { loss, gradients } = await session.run(parameters, batch, 0);
+    await session.close();
+    expect(Math.abs(loss - reference.losses[0]!)).toBeLessThan(1e-5);
+    expect([...gradients.keys()].sort()).toEqual([...expected.keys()].sort());
+    const errors = [...gradients].map(([key, gradient]) => relativeDistance(gradient, expected.get(key)!));
+    // PEFT's own gradients are float32, so that float64 can be no nearer to them than they are to the truth.
+    expect(Math.max(...errors)).toBeLessThan(1e-5);
+  });
 });
 
 /** Gradients of some random elements of every parameter against central differences. */
@@ -91,8 +88,8 @@ const examples: readonly TokenExample[] = [
   { promptIds: [1, 5], completionIds: [8, 2], weight: -0.5 },
 ];
 
-describe('whole decoders in float64 against central differences', () => {
-  it.each(referenceModels)('every weight of %s trained', async (name) => {
+describe('gradients of whole decoders match central differences in float64', () => {
+  it.each(referenceModels)('when all weights of %s are trained', async (name) => {
     const config = readDecoderConfig(referenceDirectory(name));
     expect(await gradientError(config, { kind: 'all' }, examples)).toBeLessThan(1e-6);
   });
@@ -130,7 +127,7 @@ describe('dropout', () => {
     };
   };
 
-  it('follows from its seed and keeps the loss of the undropped model on average', async () => {
+  it('is determined by its seed and preserves the loss on average', async () => {
     const dropping = await openWith(0.02);
     const plain = await openWith(0);
     const losses: number[] = [];
@@ -145,7 +142,7 @@ describe('dropout', () => {
   });
 });
 
-describe('what a layer computes at little cost', () => {
+describe('a result that is cheap to compute', () => {
   const config = readDecoderConfig(referenceDirectory('qwen3-fp32'));
   const settings = { config, trainable: { kind: 'all' }, objective: sft, precision: 'float32' } as const;
   const nodesOf = (device: string) =>
@@ -155,7 +152,7 @@ describe('what a layer computes at little cost', () => {
       .filter((node) => node.op === op)
       .map(({ outputs }) => nodes.filter(({ inputs }) => inputs.includes(outputs[0]!)).length);
 
-  it.each(['Softmax', 'Sigmoid'])('is not kept for the backward pass: %s', (op) => {
+  it.each(['Softmax', 'Sigmoid'])('is not kept for the backward pass on the CPU: %s', (op) => {
     const readers = readersOf(nodesOf('cpu'), op);
     // Prompts and answers attend apart.
     const count = (op === 'Softmax' ? 2 : 1) * config.layers.length;
@@ -165,7 +162,7 @@ describe('what a layer computes at little cost', () => {
     expect(forward.every((count) => count === 1)).toBe(true);
   });
 
-  it('is kept on a device of its own', () => {
+  it('is kept on WebGPU', () => {
     expect(readersOf(nodesOf('webgpu'), 'Softmax')).toHaveLength(2 * config.layers.length);
   });
 });

@@ -108,7 +108,7 @@ const onReturn = ({ experiments }: Evaluation, against = 'base') =>
 const scripted = { base: 'openai:hopeless', tuned: 'openai:good' };
 
 describe('finetune evaluate', () => {
-  it('finds a better model better, and keeps it beside a control of the same budget', async () => {
+  it('rates the better model higher and compares it with a baseline of the same budget', async () => {
     const { code, result } = await run({
       ...scripted,
       out: 'better',
@@ -146,7 +146,7 @@ describe('finetune evaluate', () => {
     expect(tuned!.improvementRate!.mean).toBeCloseTo(1 / 5, 12);
   });
 
-  it('takes equals for equal, and is proud to say so', async () => {
+  it('finds no evidence of a difference between equal models', async () => {
     const { result } = await run({
       out: 'equal',
       base: 'openai:good',
@@ -163,7 +163,7 @@ describe('finetune evaluate', () => {
     expect(result.conclusions[0]!.text).toContain('No evidence of a difference');
   });
 
-  it('gives no verdict on few repeats, and goes on from them to more', async () => {
+  it('gives no verdict on too few repeats and can extend them later', async () => {
     const few = await run({ ...scripted, overrides: served(), out: 'more', repeats: 2 });
     expect(few.result.conclusions[0]!.text).toMatch(/^Too few for a verdict: .* at least 6 pairs are needed/);
     const before = readFileSync(path('more', 'cartpole', 'tuned-02', 'evaluations.jsonl'));
@@ -174,7 +174,7 @@ describe('finetune evaluate', () => {
     expect(onReturn(more.result)).toEqual({ ...beside, adjusted: beside.p });
   });
 
-  it('is interrupted in order, and goes on to the same result', async () => {
+  it('resumes after an interruption with the same result', async () => {
     const whole = await run({ out: 'whole', repeats: 2, configs: [path('cartpole.yaml'), path('car.yaml')] });
     const finish = new AbortController();
     const never = new AbortController().signal;
@@ -203,7 +203,7 @@ describe('finetune evaluate', () => {
     expect(whole.result.groups.map(({ group }) => group)).toEqual(['all']);
   });
 
-  it('reports environments that were not trained on apart, in normalised returns', async () => {
+  it('reports untrained environments separately, and all together in normalised returns', async () => {
     const { result } = await run({
       out: 'transfer',
       configs: [path('cartpole.yaml'), path('car.yaml'), 'iterations=4'],
@@ -230,7 +230,7 @@ describe('finetune evaluate', () => {
     expect(readManifest(path('transfer', 'car', 'base-01')).iterations).toEqual({ done: 4, of: 4 });
   });
 
-  it('loses nothing of the other models when one fails', async () => {
+  it('completes the other models when one fails', async () => {
     const { code, result, noted } = await run({
       out: 'failing',
       tuned: 'openai:absent',
@@ -249,7 +249,7 @@ describe('finetune evaluate', () => {
     expect(result.conclusions[0]!.text).toMatch(/Nothing to compare/);
   });
 
-  it('tells of budgets that were not used up, and of runs that found nothing', async () => {
+  it('reports unused budgets and runs that found no policy', async () => {
     const { result } = await run({ out: 'target', repeats: 1, overrides: ['target=5', 'iterations=2'] });
     expect(result.cautions).toEqual([
       expect.stringMatching(/^base: 1 of its 1 run ended before the last .*target 5 reached/),
@@ -286,7 +286,7 @@ describe('finetune evaluate', () => {
     });
   });
 
-  it('prints tables for people', async () => {
+  it('prints readable tables without --json', async () => {
     const { context, printed } = recordingContext(place);
     await evaluateCommand(
       {
@@ -310,7 +310,7 @@ describe('finetune evaluate', () => {
     expect(text).toContain(join('better', 'index.html'));
   });
 
-  it('finds its directory again when none is named', async () => {
+  it('reuses its output directory for the same settings when none is given', async () => {
     const first = await run({ repeats: 1, overrides: ['iterations=1'] });
     const again = await run({ repeats: 1, overrides: ['iterations=1'] });
     const other = await run({ repeats: 1, overrides: ['iterations=2'] });
@@ -320,7 +320,7 @@ describe('finetune evaluate', () => {
   });
 });
 
-describe('an adapter of a training', () => {
+describe('a trained adapter', () => {
   /** As a training leaves it, on a model that can be run. */
   function training(name: string, environments: readonly string[], changed = false): string {
     const lora = { rank: 2, alpha: 4, rankStabilized: false, dropout: 0, modules: ['q_proj'] as const };
@@ -354,7 +354,7 @@ describe('an adapter of a training', () => {
     return name;
   }
 
-  it('is played against the model that it names, and its lineage tells transfer', async () => {
+  it('is compared with the model that it names, and its lineage identifies transfer', async () => {
     const prompts = path('prompts');
     mkdirSync(prompts);
     writeFileSync(join(prompts, 'system.hbs'), 'Maximise f.\n');
@@ -407,7 +407,7 @@ describe('an adapter of a training', () => {
     ).rejects.toThrow(/--out: .*evaluation with different models/);
   });
 
-  it('tells no transfer where the rows were changed since they were made', () => {
+  it('leaves the training environments unknown if the dataset was changed afterwards', () => {
     const adapter = training('changed', ['CartPole-v1'], true);
     const { arms } = openArms(undefined, adapter, [], place);
     expect(trainedOn(arms[1]!, undefined)).toMatchObject({
@@ -423,10 +423,10 @@ describe('an adapter of a training', () => {
   }
 });
 
-describe('controls', () => {
+describe('baselines from --control', () => {
   const arms = (control: readonly string[]) => openArms('random', 'hill-climb', control, place).arms;
 
-  it('play with settings of their own where they are named', () => {
+  it('use the settings given with their names', () => {
     expect(arms(['hill-climb:sigma=2', 'cma-es:sigma=1.5:population=6']).slice(2)).toMatchObject([
       {
         name: 'hill-climb',
@@ -450,14 +450,14 @@ describe('controls', () => {
   });
 });
 
-describe('what is wrong is said before anything is played', () => {
+describe('finetune evaluate with invalid arguments', () => {
   const refusal = (changes: Partial<EvaluateArguments>) =>
     run({ out: 'refused', ...changes }).then(
       () => '',
       (error: unknown) => (error instanceof UserError ? error.message : String(error)),
     );
 
-  it('by option, with a remedy', async () => {
+  it('reports the option at fault and writes nothing to the output directory', async () => {
     mkdirSync(path('interrupted'));
     writeFileSync(path('interrupted', 'checkpoint.safetensors'), '');
     expect(await refusal({ tuned: 'nowhere' })).toMatch(
@@ -492,8 +492,8 @@ describe('what is wrong is said before anything is played', () => {
   });
 });
 
-describe('the page', () => {
-  it('links to the runs, draws each model, and escapes what comes from outside', async () => {
+describe('the evaluation page', () => {
+  it('links to the runs, draws each model and escapes untrusted text', async () => {
     const page = readFileSync(path('transfer', 'index.html'), 'utf8');
     const elements = elementsOf(page);
     const links = elements.flatMap(({ name, attributes }) => (name === 'a' ? (attributes.href ?? []) : []));

@@ -12,7 +12,7 @@ import { recordingContext, temporaryDirectory } from '../../support/experiments.
 
 const example = join(packageRoot(), 'examples', 'real-model');
 
-it('collects prompts by columns, and makes a dataset of their winners without an alarm', async () => {
+it('the real-model example builds a dataset of winners from column prompts without an alarm', async () => {
   const place = temporaryDirectory();
   const { context } = recordingContext(place);
   const config = join(example, 'collect.yaml');
@@ -34,7 +34,7 @@ it('collects prompts by columns, and makes a dataset of their winners without an
   );
 });
 
-it('trains and evaluates what the others make', () => {
+it('the configs of the real-model example refer to one another’s outputs', () => {
   const { model, dataset, output } = loadTrainConfig(join(example, 'train.yaml'));
   expect([model, dataset, output]).toEqual(
     ['model.gguf', 'dataset', 'tuned'].map((name) => join(example, 'work', name)),

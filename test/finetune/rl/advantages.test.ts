@@ -20,7 +20,7 @@ const close = (a: readonly number[], b: readonly number[]) => {
 };
 
 describe('advantages within groups', () => {
-  it('are rewards minus their mean, over a standard deviation and 1e-4', () => {
+  it('are rewards minus the group mean, divided by the standard deviation plus 1e-4 if scaled', () => {
     fc.assert(
       fc.property(groups, (drawn) => {
         const scaled = groupAdvantages(drawn, 'group');
@@ -46,7 +46,7 @@ describe('advantages within groups', () => {
     );
   });
 
-  it('are exactly 0 for equal rewards, whatever their rounding', () => {
+  it('are exactly 0 for equal rewards, despite rounding', () => {
     fc.assert(
       fc.property(reward, fc.integer({ min: 1, max: 9 }), (one, size) => {
         const equal = Array<number>(size).fill(one);
@@ -61,7 +61,7 @@ describe('advantages within groups', () => {
     expect(isFlat([0.1, 0.1, 0.2])).toBe(false);
   });
 
-  it('leave-one-out is G/(G − 1)·(r − mean)', () => {
+  it('are G/(G − 1)·(r − mean) with leave-one-out', () => {
     fc.assert(
       fc.property(groups, (drawn) => {
         drawn.forEach((group, i) => {
@@ -77,29 +77,29 @@ describe('advantages within groups', () => {
     );
   });
 
-  it('answers without a reward have none and count in no mean', () => {
+  it('are 0 for answers without a reward, which the mean ignores', () => {
     expect(groupAdvantages([[1, Number.NaN, 3]], 'none')).toEqual([[-1, 0, 1]]);
     expect(leaveOneOut([[1, Number.NaN, 3]])).toEqual([[-2, 0, 2]]);
     expect(leaveOneOut([[Number.NaN, 3]])).toEqual([[0, 0]]);
     expect(isFlat([2, Number.NaN])).toBe(true);
   });
 
-  it('standardised values have mean 0 and deviation 1 over the batch', () => {
+  it('have mean 0 and standard deviation 1 over the batch when standardised', () => {
     const all = standardised([[1, 2], [4], [9, 11]]).flat();
     expect(mean(all)).toBeCloseTo(0, 12);
     expect(standardDeviation(all)).toBeCloseTo(1, 6);
   });
 });
 
-describe('returns and estimates within an episode', () => {
-  it('discounts what comes later', () => {
+describe('returns and advantage estimates within an episode', () => {
+  it('discount later rewards', () => {
     expect(discountedReturns([1, 0, 4], 0.5)).toEqual([2, 2, 4]);
     expect(discountedReturns([], 0.5)).toEqual([]);
   });
 
   const episode = { rewards: [1, 0, 4], values: [0.5, -1, 2], lastValue: 3 };
 
-  it('λ = 1 gives discounted returns, a cut episode goes on with the value of its last state', () => {
+  it('with λ = 1 are discounted returns, with the value of the last state added after truncation', () => {
     const { advantages, returns } = generalisedAdvantages(episode, { discount: 0.5, lambda: 1 });
     close(returns, discountedReturns([1, 0, 4 + 0.5 * 3], 0.5));
     close(
@@ -110,12 +110,12 @@ describe('returns and estimates within an episode', () => {
     close(ended.returns, discountedReturns([1, 0, 4], 0.5));
   });
 
-  it('λ = 0 trusts the next value alone', () => {
+  it('with λ = 0 are one-step TD errors', () => {
     const { advantages } = generalisedAdvantages(episode, { discount: 0.9, lambda: 0 });
     close(advantages, [1 - 0.9 - 0.5, 1.8 + 1, 4 + 2.7 - 2]);
   });
 
-  it('the tokens of the environment are no steps', () => {
+  it('do not count the environment’s tokens as steps', () => {
     const settings = { discount: 0.9, lambda: 0.8 };
     const known = generalisedAdvantages(episode, settings);
     const spread = tokenAdvantages(
@@ -132,7 +132,7 @@ describe('returns and estimates within an episode', () => {
     expect(spread.returns).toEqual(shown(known.returns));
   });
 
-  it('log ratios are of trained tokens', () => {
+  it('ignore untrained tokens in log ratios', () => {
     expect(logRatios([-1, -2, -3], [-2, -9, -1], [true, false, true])).toEqual([1, 0, -2]);
   });
 });

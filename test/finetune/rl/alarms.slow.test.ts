@@ -39,7 +39,7 @@ const earning = (reward: (episode: Episode) => number) =>
 const names = (alarms: readonly RlAlarm[]) => alarms.map(({ alarm }) => alarm);
 
 describe('alarms', () => {
-  it('are not raised by a learning that goes well, to its end', async () => {
+  it('are not raised while a run learns well', async () => {
     const { best, events } = await learnt(
       tinyConfig({ ...bandit, updates: 40, groupSize: 32, learningRate: 5e-2 }),
     );
@@ -47,7 +47,7 @@ describe('alarms', () => {
     expect(events.filter(({ kind }) => kind === 'alarm')).toEqual([]);
   });
 
-  it('no variance: where all episodes earn the same, once, with a remedy', async () => {
+  it('no variance: raised once, with a remedy, when all episodes earn the same', async () => {
     const alarms = await alarmsOf(
       bandit,
       earning(() => 0),
@@ -60,12 +60,12 @@ describe('alarms', () => {
     ]);
   });
 
-  it('no variance: not where values judge episodes, which need no group', async () => {
+  it('no variance: not raised for PPO, whose value function needs no groups', async () => {
     const ppo = { ...bandit, objective: { kind: 'ppo' }, groups: 16, groupSize: 1, updates: 12 };
     expect(names(await alarmsOf(ppo))).not.toContain('no-variance');
   });
 
-  it('collapse: a policy that tries nothing new any more though better was seen', async () => {
+  it('entropy collapse: raised when a policy stops exploring although better returns were seen', async () => {
     // What is earned most is earned once: an early fluke shows that there is more to get.
     let played = 0;
     const fluke = changed(({ rewards }) => ({ rewards: played++ === 3 ? [10] : rewards }));
@@ -74,7 +74,7 @@ describe('alarms', () => {
     expect(alarms.find(({ alarm }) => alarm === 'entropy-collapse')!.remedy).toMatch(/learning rate|entropy/);
   });
 
-  it('collapse: within the first updates', () => {
+  it('entropy collapse: detected by the fifth update', () => {
     const watch = new AlarmWatch(false);
     const step = { flat: 1, reward: 9, lowest: 8, highest: 20, mismatch: 0, valid: 1, replyTokens: 2 };
     const entropies = [0.62, 0.4, 0.04, ...Array.from({ length: 12 }, () => 0.02)];
@@ -82,7 +82,7 @@ describe('alarms', () => {
     expect(raised.findIndex((alarms) => alarms.includes('entropy-collapse'))).toBe(4);
   });
 
-  it('mismatch: a sampler with other probabilities than the trainer', async () => {
+  it('mismatch: raised when the sampler’s probabilities differ from the trainer’s', async () => {
     const noisy = changed(({ sequences }) => ({
       sequences: sequences.map((one) => ({ ...one, samplerLogp: one.samplerLogp.map((logp) => logp - 0.5) })),
     }));
@@ -92,7 +92,7 @@ describe('alarms', () => {
     expect(names(await alarmsOf(written))).not.toContain('mismatch');
   });
 
-  it('format loss: replies that can no longer be read', async () => {
+  it('format loss: raised when replies become unreadable or were never readable', async () => {
     // Half of the replies could be read at first, and these cost something.
     const readable = ({ sequences }: Episode) => sequences[0]!.completionIds[0]! % 2 === 1;
     const judged = (price: number) =>
@@ -110,7 +110,7 @@ describe('alarms', () => {
     expect(never.find(({ alarm }) => alarm === 'format-loss')!.message).toMatch(/repl/);
   });
 
-  it('length drift: replies that get short, or long', async () => {
+  it('length drift: raised when replies get shorter or longer', async () => {
     const talkative = {
       ...bandit,
       updates: 40,
@@ -140,7 +140,7 @@ describe('alarms', () => {
     ]);
   });
 
-  it('look at the whole course, also of earlier sessions, and are not raised twice', async () => {
+  it('take earlier sessions into account and are not raised twice', async () => {
     const alarms: RlAlarm[] = [];
     const whole = await learnt(
       tinyConfig(bandit),

@@ -33,7 +33,7 @@ const [sequence] = episode.sequences;
 const plain = { gamma: 1, invalid: 0, shuffle: false };
 
 describe('an episode', () => {
-  it('is one sequence where prompts go on from the tokens before, the environment’s tokens untrained', () => {
+  it('is one sequence, with untrained environment tokens, when each prompt extends the previous tokens', () => {
     expect(episode).toMatchObject({ ends: [1, 4], rewards: [2, 4], valid: [true, false], tokens: 3 });
     expect(episode.sequences).toEqual([
       {
@@ -45,7 +45,7 @@ describe('an episode', () => {
     ]);
   });
 
-  it('is a sequence for each turn where they do not', () => {
+  it('is one sequence per turn when prompts do not extend the previous tokens', () => {
     const [first, second] = game.turns;
     const apart = episodeOf({ ...game, turns: [first!, { ...second!, reply: reply([7], [5]) }] });
     expect(apart.sequences.map(({ promptIds, completionIds }) => [promptIds, completionIds])).toEqual([
@@ -59,20 +59,20 @@ describe('an episode', () => {
   });
 });
 
-describe('an episode with turns that left no choice', () => {
+describe('an episode with forced turns', () => {
   const [first] = game.turns;
   const forced = { ...first!, reply: { ...reply([6], [7, 0]), logp: [0, 0], allowed: [[7], [0]] } };
   const chosen = { ...first!, reply: { ...reply([8], [5, 0]), logp: [-1, 0], allowed: [[5, 9], [0]] } };
   const played = episodeOf({ truncated: false, turns: [forced, chosen, forced] });
 
-  it('has the sequences of the others, up to the last choice of each', () => {
+  it('keeps only turns with a choice, each cut after its last choice', () => {
     expect(played.sequences).toEqual([
       { promptIds: [8], completionIds: [5], trained: [true], allowed: [[5, 9]], samplerLogp: [-1] },
     ]);
     expect(played.ends).toEqual([-1, 0, 0]);
   });
 
-  it('earns its choices what came at them and after', () => {
+  it('credits a choice with the rewards of its own and later turns', () => {
     const found = credited([[played]], [[6]], (one) => ({ ...one, oldValues: [0] }), {
       objective: objectiveSchema.parse({ kind: 'ppo', rewardScale: 0.5 }),
       ...{ scale: 'none', invalid: 0 },
@@ -82,14 +82,14 @@ describe('an episode with turns that left no choice', () => {
 });
 
 describe('the return', () => {
-  it('discounts what lies ahead, and counts replies that name no action', () => {
+  it('discounts later rewards and adds the penalty for invalid replies', () => {
     const of = (settings: object) => returnsOf([[episode]], { ...plain, ...settings }, 0);
     expect(of({})).toEqual([[6]]);
     expect(of({ gamma: 0.5 })).toEqual([[4]]);
     expect(of({ invalid: -1 })).toEqual([[5]]);
   });
 
-  it('shuffled stays within its group', () => {
+  it('is shuffled only within its group', () => {
     const groups = [0, 10].map((base) =>
       Array.from({ length: 8 }, (_, i): Episode => ({ ...episode, rewards: [base + i] })),
     );
@@ -108,26 +108,26 @@ describe('the credit', () => {
       invalid: 0,
     });
 
-  it('of a group objective is that of the episode for each of its sequences', () => {
+  it('of a group objective is the advantage of the episode', () => {
     const worse = { ...episode, rewards: [0, 0] };
     expect(credit({ kind: 'grpo' }, [episode, worse]).map(({ advantages }) => advantages)).toEqual([3, -3]);
     expect(credit({ kind: 'rloo' }, [episode, worse]).map(({ advantages }) => advantages)).toEqual([6, -6]);
   });
 
-  it('of a value head stands at the tokens that were sampled: rewards at the end of their reply', () => {
+  it('of a value head is per sampled token, with each reward at the end of its reply', () => {
     const read = (one: typeof sequence) => ({ ...one!, oldValues: [0, 0, 100, 100, 0] });
     const [found] = credit({ kind: 'ppo', discount: 0.5, lambda: 1 }, [episode], read);
     expect(found!.returns).toEqual([2, 4, 0, 0, 4]);
   });
 
-  it('of an episode that was cut counts what might have followed', () => {
+  it('of a truncated episode includes the value of its last token', () => {
     const read = (one: typeof sequence) => ({ ...one!, oldValues: [0, 0, 0, 0, 10] });
     const cut = { ...episode, truncated: true };
     const [found] = credit({ kind: 'ppo', discount: 0.5, lambda: 1 }, [cut], read);
     expect(found!.returns).toEqual([3.25, 6.5, 0, 0, 9]);
   });
 
-  it('pays for leaving the reference', () => {
+  it('includes the KL penalty for deviating from the reference policy', () => {
     const referenceLogp = [-3, -5, 0, 0, -5];
     const read = (one: typeof sequence) => ({ ...one!, oldValues: [0, 0, 0, 0, 0], referenceLogp });
     const [found] = credit({ kind: 'ppo', kl: 1, lambda: 1 }, [episode], read);
@@ -153,7 +153,7 @@ describe('the assignment of rewards to turns', () => {
     sequences: [{ ...sequence!, completionIds: [3, 4], trained: [true, true], samplerLogp: [-3, -4] }],
   };
 
-  it('credits what comes after a turn, against those that came as far', () => {
+  it('to-go compares the rewards from a turn on among episodes that reached that turn', () => {
     const [first, second] = credit('to-go', [earning([2, 4]), earning([0, 0])]);
     expect(first).toEqual([3, 3, 2, 2, 2]);
     expect(second).toEqual([-3, -3, -2, -2, -2]);
@@ -164,13 +164,13 @@ describe('the assignment of rewards to turns', () => {
     expect(credit('to-go', [earning([2, 4]), earning([0, 0])], { gamma: 0.5 })[0]).toEqual([2, 2, 2, 2, 2]);
   });
 
-  it('spreads the return over the turns', () => {
+  it('spread divides the return equally among the turns', () => {
     expect(credit('spread', [earning([2, 4]), earning([0, 0])])[0]).toEqual([1.5, 1.5, 1.5, 1.5, 1.5]);
     const lost = { ...earning([2, 4]), valid: [true, false] };
     expect(credit('spread', [lost, earning([0, 0])], { invalid: -2 })[0]).toEqual([1, 1, 1, 1, 1]);
   });
 
-  it('tells turns apart that the return of the episode credits alike', () => {
+  it('to-go distinguishes turns that the return of the episode credits equally', () => {
     const episodes = [earning([0, 4]), earning([4, 0])];
     expect(credit('return', episodes)).toEqual([0, 0]);
     expect(credit('to-go', episodes)).toEqual([
@@ -179,7 +179,7 @@ describe('the assignment of rewards to turns', () => {
     ]);
   });
 
-  it('adds to the return what turns in the same state earned, whenever they came there', () => {
+  it('anchor adds a comparison of turns in the same state, wherever they occur in an episode', () => {
     const at = (rewards: readonly number[], ...states: readonly string[]) => ({
       ...earning(rewards),
       states,
@@ -195,7 +195,7 @@ describe('the assignment of rewards to turns', () => {
     expect(credit('anchor', elsewhere)).toEqual([Array(5).fill(1), Array(5).fill(-1)]);
   });
 
-  it('with equal rewards teaches exactly nothing, also leaving one out', () => {
+  it('gives advantages of exactly 0 for equal rewards, also with leave-one-out', () => {
     for (const assignment of ['to-go', 'spread', 'anchor'] as const)
       for (const objective of [{ kind: 'grpo' }, { kind: 'rloo' }])
         expect(credit(assignment, [earning([0.1, 0.2]), earning([0.1, 0.2])], { objective }).flat()).toEqual(

@@ -49,7 +49,7 @@ async function steps(more: Partial<ImprovementSettings>, some = sequences) {
 }
 
 describe('an update', () => {
-  it('reads all replies in each epoch', async () => {
+  it('trains on all replies in each epoch', async () => {
     const found = await steps({ epochs: 2 });
     expect(found.map(({ targets }) => targets)).toEqual([
       [0, 1, 2, 3, 4, 5, 6, 7, 8],
@@ -57,7 +57,7 @@ describe('an update', () => {
     ]);
   });
 
-  it('with minibatches has each reply in one step of an epoch, in another order in the next', async () => {
+  it('with minibatches uses each reply once per epoch, in a different order in the next epoch', async () => {
     const found = (await steps({ epochs: 2, minibatches: 3 })).map(({ targets }) => targets);
     expect(found.map(({ length }) => length)).toEqual([3, 3, 3, 3, 3, 3]);
     const [one, other] = [found.slice(0, 3), found.slice(3)];
@@ -65,12 +65,12 @@ describe('an update', () => {
     expect(other).not.toEqual(one);
   });
 
-  it('with few replies has all of them in each step, so that the steps of an update are as many', async () => {
+  it('uses all replies in every step when there are fewer replies than minibatches', async () => {
     const found = await steps({ minibatches: 4 }, sequences.slice(0, 3));
     expect(found.map(({ targets }) => targets)).toEqual(Array(4).fill([0, 1, 2]));
   });
 
-  it('has an entropy bonus that changes evenly over the learning', async () => {
+  it('changes the entropy bonus linearly over the training', async () => {
     const bonuses = (await steps({ epochs: 10 })).map(({ bonus }) => bonus);
     const expected = [0.4, 0.375, 0.35, 0.325, 0.3, 0.275, 0.25, 0.225, 0.2, 0.2];
     bonuses.forEach((bonus, step) => {

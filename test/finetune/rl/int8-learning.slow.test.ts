@@ -22,8 +22,8 @@ function written(compute: 'float32' | 'int8', more: object = {}) {
 const flat = ({ parameters }: Awaited<ReturnType<typeof learnt>>) =>
   parameters.flatMap(({ values }) => [...values]);
 
-describe.skipIf(!hasInt8)('reinforcement learning with products in int8', () => {
-  it('samples with the arithmetic that it trains with, and is another learning than in float32', async () => {
+describe.skipIf(!hasInt8)('reinforcement learning with int8 products', () => {
+  it('samples with the arithmetic that it trains with, close to but different from float32', async () => {
     const [exact, rounded] = [written('float32'), written('int8')];
     const inFloat = await learnt(tinyConfig(exact.config, exact.folder));
     const inInt8 = await learnt(tinyConfig(rounded.config, rounded.folder));
@@ -35,7 +35,7 @@ describe.skipIf(!hasInt8)('reinforcement learning with products in int8', () => 
     expect(inInt8.steps[0]!.entropy).toBeCloseTo(inFloat.steps[0]!.entropy, 1);
   });
 
-  it('goes on from a checkpoint to the same bits', async () => {
+  it('resumes from a checkpoint bit for bit', async () => {
     const [whole, cut] = [written('int8'), written('int8')];
     const expected = await learnt(tinyConfig(whole.config, whole.folder));
     await learnt(tinyConfig(cut.config, cut.folder), { stop: () => true });

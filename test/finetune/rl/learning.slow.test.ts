@@ -42,19 +42,19 @@ async function valuesIn(environment: string, objective: object): Promise<Readonl
   }
 }
 
-describe('the probes', () => {
-  it('1: a constant value is learnt', async () => {
+describe('training on the probe environments', () => {
+  it('1: learns a constant value', async () => {
     const values = await valuesIn('probe-value', ppo);
     expect([...values.values()]).toEqual([expect.closeTo(1, 1)]);
   });
 
-  it('2: a value by observation', async () => {
+  it('2: learns a value for each observation', async () => {
     const values = [...(await valuesIn('probe-observation', ppo)).values()].toSorted((a, b) => a - b);
     expect(values).toEqual([expect.closeTo(-1, 0), expect.closeTo(1, 0)]);
     expect(values[1]! - values[0]!).toBeGreaterThan(1.6);
   });
 
-  it('3: the value before a reward that is one step ahead is γ', async () => {
+  it('3: learns a value of γ one step before a reward of 1', async () => {
     const values = [...(await valuesIn('probe-discount', { ...ppo, discount: 0.5 })).values()];
     expect(Math.abs(values[0]! - 0.5)).toBeLessThan(0.15);
     expect(Math.abs(values[1]! - 1)).toBeLessThan(0.15);
@@ -70,19 +70,19 @@ describe('the probes', () => {
     ...{ updates: 35, groups: 8, groupSize: 32, learningRate: 1e-2 },
   };
 
-  it.each(objectives)('4: the better action is taken (%s)', async (_, objective) => {
+  it.each(objectives)('4: learns to take the better action (%s)', async (_, objective) => {
     const { last } = await learnt(tinyConfig({ environment: 'probe-policy', objective, ...trained }));
     expect(last!.meanReward).toBeGreaterThan(0.9);
   });
 
-  it.each(objectives)('5: the better action for what is seen (%s)', async (_, objective) => {
+  it.each(objectives)('5: learns the better action for each observation (%s)', async (_, objective) => {
     const { last } = await learnt(
       tinyConfig({ environment: 'probe-policy-observation', objective, ...trained }),
     );
     expect(last!.meanReward).toBeGreaterThan(0.9);
   });
 
-  it('5: the same, with turns compared by state', async () => {
+  it('5: learns the better action for each observation when turns are compared by state', async () => {
     const reward = { ...trained.reward, assignment: 'anchor' };
     const config = { environment: 'probe-policy-observation', ...trained, reward };
     expect((await learnt(tinyConfig(config))).last!.meanReward).toBeGreaterThan(0.9);
@@ -95,19 +95,19 @@ const bandit = {
 };
 
 describe('the bandit', () => {
-  it('is solved: the best arm has a probability above 0.99', async () => {
+  it('is solved with a mean reward above 0.99', async () => {
     const { events, last } = await learnt(tinyConfig(bandit));
     const [before] = events.filter((event) => event.kind === 'evaluation');
     expect(before!.meanReward).toBeLessThan(0.05);
     expect(last!.meanReward).toBeGreaterThan(0.99);
   });
 
-  it('is not, where returns are shuffled within the groups', async () => {
+  it('is not solved when returns are shuffled within groups', async () => {
     const { last } = await learnt(tinyConfig({ ...bandit, reward: { shuffle: true } }));
     expect(last!.meanReward).toBeLessThan(0.3);
   });
 
-  it('is not, where returns belong to the completions beside those that earned them', async () => {
+  it('is not solved when returns are assigned to the wrong completions', async () => {
     const { last } = await learnt(tinyConfig(bandit), {}, (learning) => ({
       ...learning,
       task: {

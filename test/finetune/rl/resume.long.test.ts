@@ -34,14 +34,14 @@ const inUpdate = (at: number) => (learning: OpenedLearning) => {
   return { ...learning, sessions: { ...sessions, training } };
 };
 
-describe('a learning that was cut off', () => {
+describe('interrupted training', () => {
   it.each([
     // Calls of an update: one to play, two to train; evaluations play, too.
     ['in a rollout', inRollout(7), {}],
     ['between the two steps of an update', inUpdate(10), {}],
     ['between two minibatches', inUpdate(18), { minibatches: 2, objective: { kind: 'ppo' } }],
     ['before the first checkpoint', inUpdate(1), { objective: { kind: 'grpo', entropy: { from: 0.1 } } }],
-  ])('%s goes on to the same bits', async (_, crash, more) => {
+  ])('after a crash %s, resumes bit for bit', async (_, crash, more) => {
     const [whole, cut] = [temporaryDirectory(), temporaryDirectory()];
     const config = (folder: string) => tinyConfig({ ...written, ...more }, folder);
     const expected = await learnt(config(whole));
@@ -54,7 +54,7 @@ describe('a learning that was cut off', () => {
     expect(resumed.samples).toEqual(expected.samples.slice(-resumed.samples.length));
   });
 
-  it('by the user writes a checkpoint and goes on from it', async () => {
+  it('writes a checkpoint when the user stops it, and resumes from there bit for bit', async () => {
     const [whole, cut] = [temporaryDirectory(), temporaryDirectory()];
     await learnt(tinyConfig(written, whole));
     const { ended, step } = await learnt(tinyConfig(written, cut), { stop: () => true });
@@ -64,7 +64,7 @@ describe('a learning that was cut off', () => {
     expect(checkpointIn(cut).equals(checkpointIn(whole))).toBe(true);
   });
 
-  it('refuses to go on with other settings', async () => {
+  it('refuses to resume with different settings', async () => {
     const folder = temporaryDirectory();
     await learnt(tinyConfig({ ...written, updates: 1 }, folder));
     await expect(learnt(tinyConfig({ ...written, updates: 1, learningRate: 1e-3 }, folder))).rejects.toThrow(
@@ -72,7 +72,7 @@ describe('a learning that was cut off', () => {
     );
   });
 
-  it('refuses to go on with an edited environment or prompt set', async () => {
+  it('refuses to resume with an edited environment or prompt set', async () => {
     const folder = temporaryDirectory();
     const [environment, prompts] = [join(folder, 'game.mjs'), join(folder, 'prompts')];
     cpSync(join(packageRoot(), 'templates', 'environment.js'), environment);
@@ -95,7 +95,7 @@ describe('a learning that was cut off', () => {
   });
 });
 
-it('ends with its result when a limit is reached', async () => {
+it('training ends with an evaluation and a checkpoint when a limit is reached', async () => {
   let updates = 0;
   const { ended, events, step } = await learnt(tinyConfig(written), { isSpent: () => ++updates === 2 });
   expect({ ended, step }).toEqual({ ended: 'early', step: 2 });
@@ -105,7 +105,7 @@ it('ends with its result when a limit is reached', async () => {
   ]);
 });
 
-it('resumes without another update if its limit was reached before', async () => {
+it('training resumes without another update if its limit was already reached', async () => {
   const folder = temporaryDirectory();
   await learnt(tinyConfig({ ...written, updates: 2 }, folder), { stop: () => true });
   const { ended, step } = await learnt(tinyConfig({ ...written, updates: 2 }, folder), {
@@ -114,7 +114,7 @@ it('resumes without another update if its limit was reached before', async () =>
   expect({ ended, step }).toEqual({ ended: 'early', step: 1 });
 });
 
-it('writes the best weights, or afterwards the last ones', async () => {
+it('training returns the best weights; a rerun with result=last returns the last ones', async () => {
   const folder = temporaryDirectory();
   const config = (more: object) => tinyConfig({ ...written, ...more }, folder);
   let evaluations = 0;

@@ -58,7 +58,7 @@ describe('the sampler', () => {
         agent: { maxTokens: 6, fallback: 'first', temperature: 0.7 },
       },
     ],
-  ])('has the probabilities of the training graph: %s', async (_, written) => {
+  ])('has the same probabilities as the training graph: %s', async (_, written) => {
     await opened({ environment: 'probe-discount', epochs: 2, ...written }, async (learning) => {
       const { sampler, task, parameters } = learning;
       for (const { values } of parameters)
@@ -69,7 +69,7 @@ describe('the sampler', () => {
     });
   });
 
-  it('holds answers to a grammar; where it leaves one token, none is chosen', async () => {
+  it('follows a grammar and gives forced tokens a log-probability of 0', async () => {
     const written = {
       environment: 'bandit',
       model: 'package:models/tiny-improver',
@@ -96,7 +96,7 @@ describe('the sampler', () => {
     });
   });
 
-  it('is held to the choices of a conversation, with the probabilities of the training graph', async () => {
+  it('samples only the given choices, with the same probabilities as the training graph', async () => {
     const choices = ['go', 'go north', 'go east', 'gold', 'x'].map((text, action) => ({ text, action }));
     const agent = { act: 'constrained', maxTokens: 8, temperature: 0.7 };
     const epochs = 2;
@@ -127,7 +127,7 @@ describe('the sampler', () => {
     });
   });
 
-  it('says where the longest choice is too long', async () => {
+  it('refuses an agent.maxTokens that is too small for the longest choice', async () => {
     const agent = { act: 'constrained', maxTokens: 1, prompts: 'blackjack-short' };
     await opened({ environment: 'Blackjack-v1', agent }, async (learning) => {
       learning.sampler.refresh(learning.parameters);
@@ -137,7 +137,7 @@ describe('the sampler', () => {
     });
   });
 
-  it('decodes different prompts together, not one after the other', async () => {
+  it('decodes different prompts together, with the same replies as one at a time', async () => {
     const agent = { maxTokens: 12, fallback: 'first' };
     await opened({ environment: 'bandit', agent }, async ({ sampler, parameters }) => {
       sampler.refresh(parameters);
@@ -173,7 +173,7 @@ describe('the sampler', () => {
     });
   });
 
-  it('follows the weights without a reload', async () => {
+  it('uses the updated weights after a refresh', async () => {
     await opened({ environment: 'bandit', epochs: 2 }, async (learning) => {
       const { sampler, task, parameters } = learning;
       const play = () => task.play(sampler, [1], 8, 3).then(sequencesOf);
@@ -188,7 +188,7 @@ describe('the sampler', () => {
     });
   });
 
-  it('goes on from the ids that it sampled: a conversation is one sequence, of which the replies are trained', async () => {
+  it('continues from its sampled ids: a conversation is one sequence with only the replies trained', async () => {
     const written = { environment: 'probe-discount', agent: { maxTokens: 5, fallback: 'first' } };
     await opened(written, async ({ sampler, task, parameters }) => {
       sampler.refresh(parameters);
@@ -209,7 +209,7 @@ describe('the sampler', () => {
     });
   });
 
-  it('without history has a sequence for each turn', async () => {
+  it('puts no environment tokens into sequences without history', async () => {
     const agent = { maxTokens: 2, fallback: 'first', history: 0 };
     await opened({ environment: 'probe-discount', agent }, async ({ sampler, task, parameters }) => {
       sampler.refresh(parameters);
@@ -218,7 +218,7 @@ describe('the sampler', () => {
     });
   });
 
-  it('gives the same replies for the same seeds, others for others', async () => {
+  it('gives the same replies for the same seed and different ones for another seed', async () => {
     await opened(
       { environment: 'bandit', agent: { maxTokens: 4 } },
       async ({ sampler, task, parameters }) => {

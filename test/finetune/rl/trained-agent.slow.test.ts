@@ -53,7 +53,7 @@ async function play(agent: TrainedAgent<number>, episodes: number, pay: (right: 
 }
 
 describe('an agent that learns while it plays', () => {
-  it('learns what is paid, each time that a batch is full, and the same again', {
+  it('learns the rewarded actions, updates after each full batch and is reproducible', {
     timeout: 60_000,
   }, async () => {
     const agent = await open();
@@ -65,7 +65,7 @@ describe('an agent that learns while it plays', () => {
     expect(again.rights).toEqual(rights.slice(0, 320));
   });
 
-  it('learns the roles of several agents in common batches, the same again, in replies side by side', {
+  it('learns several roles in shared batches, reproducibly and with concurrent replies', {
     timeout: 120_000,
   }, async () => {
     const learned = async (rounds: number) => {
@@ -103,12 +103,12 @@ describe('an agent that learns while it plays', () => {
     expect((await learned(50)).rights).toEqual(rights.map((own) => own.slice(0, 100)));
   });
 
-  it('learns nothing where all is paid alike', { timeout: 60_000 }, async () => {
+  it('learns nothing when every action earns the same', { timeout: 60_000 }, async () => {
     const { rights } = await play(await open(), 1200, () => 1);
     expect(mean(rights.slice(-200))).toBeLessThan(0.1);
   });
 
-  it('counts rewards, turns and what names no action', async () => {
+  it('reports the return and turns of each episode and the statistics of each update', async () => {
     const agent = await open({ batch: 2, agent: { maxTokens: 1 } });
     for (const turn of [1, 2, 3]) {
       await agent.act(`turn ${turn}`);
@@ -125,7 +125,7 @@ describe('an agent that learns while it plays', () => {
     expect(update!.largestMismatch).toBeLessThan(1e-4);
   });
 
-  it('writes the model as it is', async () => {
+  it('saves its model, or its adapter when it trains one', async () => {
     const agent = await open();
     const output = temporaryDirectory();
     expect(await agent.save(output)).toBe(join(output, 'model'));
@@ -137,7 +137,7 @@ describe('an agent that learns while it plays', () => {
     expect(existsSync(join(await learner.save(output), 'adapter_config.json'))).toBe(true);
   });
 
-  it('refuses what makes no sense', async () => {
+  it('refuses rewards without a reply, non-finite rewards and invalid settings', async () => {
     const agent = await open();
     expect(() => agent.assignReward(1)).toThrow('this episode has no reply');
     await expect(agent.endEpisode()).rejects.toThrow('this episode has no reply');
@@ -149,7 +149,7 @@ describe('an agent that learns while it plays', () => {
   });
 });
 
-it('the example runs, by what the package exports', { timeout: 120_000 }, () => {
+it('the blackjack example runs with the package’s exports', { timeout: 120_000 }, () => {
   const { exports } = JSON.parse(readFileSync('package.json', 'utf8')) as {
     exports: Record<string, { default: string }>;
   };

@@ -44,14 +44,14 @@ async function lossesOf(of: FineTuning): Promise<readonly number[]> {
   return events.flatMap((event) => (event.kind === 'step' ? [event.loss] : []));
 }
 
-describe('an adapter that is continued', () => {
+describe('a continued adapter', () => {
   const first = at('first', 'adapter');
   let losses: readonly number[];
   beforeAll(async () => {
     losses = await lossesOf(job('first'));
   });
 
-  it('begins where it ended, whatever the seed', async () => {
+  it('starts from the weights that it ended with, whatever the seed', async () => {
     const idle = { learningRate: 1e-30, epochs: 1, seed: 7 };
     const [loss] = await lossesOf(job('idle', first, { ...idle, batchExamples: 8 }));
     expect(adapterValues(at('idle', 'adapter'))).toEqual(adapterValues(first));
@@ -60,14 +60,14 @@ describe('an adapter that is continued', () => {
     expect(longer.at(-1)).toBeLessThan(loss!);
   });
 
-  it('is the reference of dpo', async () => {
+  it('is the reference policy of DPO', async () => {
     const preferring = { dpo: { beta: 0.1 }, packing: 'pairs', batchExamples: 8, epochs: 1 } as const;
     const [loss] = await lossesOf(job('preferring', first, preferring));
     // −log σ(0): the answers are as likely as under the reference.
     expect(loss).toBeCloseTo(Math.LN2, 5);
   });
 
-  it('must have the same settings', async () => {
+  it('requires the same LoRA settings', async () => {
     const other = { ...job('other', first), method: { kind: 'lora', lora: { ...lora, alpha: 16 } } } as const;
     const refused = fineTune({ ...other, method: { ...other.method, adapter: first } });
     await expect(refused).rejects.toThrow(/method\.adapter: .*other settings[\s\S]*: method\.alpha=8$/);
@@ -79,7 +79,7 @@ describe('an adapter that is continued', () => {
     );
   });
 
-  it('by finetune rl is the reference, and keeps its lineage', async () => {
+  it('is the reference policy in finetune rl and is recorded in the lineage', async () => {
     tinyConfig({ environment: 'bandit', updates: 1, groups: 2, groupSize: 4, checkpointEvery: 1 }, folder);
     const text = readFileSync(at('rl.yaml'), 'utf8');
     const method = { kind: 'lora', rank: 2 };

@@ -119,7 +119,7 @@ function splitAt(summary: number | Buffer | undefined): Buffer[] {
 }
 
 describe('event files for TensorBoard', () => {
-  it('hold the curves in records with right checksums', () => {
+  it('hold the curves in records with correct checksums', () => {
     const folder = join(temporaryDirectory(), 'tensorboard');
     write(
       folder,
@@ -147,7 +147,7 @@ describe('event files for TensorBoard', () => {
     );
   });
 
-  it('of a resumed training begin with what makes TensorBoard drop the repeated steps', () => {
+  it('of a resumed training begin with a session start, so that TensorBoard drops repeated steps', () => {
     const folder = temporaryDirectory();
     const loss = (step: number) => step;
     write(folder, session(0, 57, loss));
@@ -158,7 +158,7 @@ describe('event files for TensorBoard', () => {
     expect(events[2]).toMatchObject({ step: 51, values: { 'loss/train': 51 } });
   });
 
-  it('are not made for a training that does not start', () => {
+  it('are not written for a training that never starts', () => {
     const folder = join(temporaryDirectory(), 'tensorboard');
     write(folder, []);
     expect(() => readdirSync(folder)).toThrow(/ENOENT/);

@@ -52,8 +52,8 @@ const stopAfter = (steps: number) => {
   return { stop: () => ++made >= steps };
 };
 
-describe.skipIf(!hasInt8)('training with products in int8', () => {
-  it('goes on from a checkpoint to the same bits', async () => {
+describe.skipIf(!hasInt8)('training with int8 products', () => {
+  it('resumes from a checkpoint bit for bit', async () => {
     const folder = workplace();
     const whole = await fineTune(job(folder, 'whole', 'int8'));
     await fineTune(job(folder, 'cut', 'int8'), stopAfter(2));
@@ -62,7 +62,7 @@ describe.skipIf(!hasInt8)('training with products in int8', () => {
     expect(resumed.parameters).toEqual(whole.parameters);
   });
 
-  it('is another training than the one in float32, and near it', async () => {
+  it('ends close to float32 training, which refuses to resume from its checkpoint', async () => {
     const folder = workplace();
     const exact = await fineTune(job(folder, 'exact', 'float32'));
     const rounded = await fineTune(job(folder, 'rounded', 'int8'));

@@ -60,7 +60,7 @@ function estimate(trainable: Trainable, rows: number, tokens: number, answer: nu
   return estimateMemory({ config, trainable, training, sessions: 1, settings });
 }
 
-describe('the estimate is near the peaks that were measured', () => {
+describe('the memory estimate is within 20 % of the measured peak', () => {
   /** Peak resident memory in GiB of a step at the shape of Qwen2.5-0.5B, float32, one thread (docs/log). */
   it.each([[2.53, 'float32 weights', adapter(), 1, 256, 64]] as const)(
     '%f GiB: %s',
@@ -72,7 +72,7 @@ describe('the estimate is near the peaks that were measured', () => {
   );
 });
 
-it('counts the largest batch: a lower limit of tokens needs less', () => {
+it('the memory estimate is for the largest batch, so a smaller batchTokens needs less', () => {
   const whole = estimate(adapter(), 4, 256, 64);
   const parts = estimate(adapter(), 4, 256, 64, 300);
   expect(whole.batch).toMatchObject({ examples: 4, tokens: 4 * 256, selected: 256 });
@@ -80,14 +80,14 @@ it('counts the largest batch: a lower limit of tokens needs less', () => {
   expect(parts.activations).toBeLessThan(whole.activations / 3.9);
 });
 
-it('training all weights needs their gradients and moments too', () => {
+it('training all weights also needs memory for their gradients and moments', () => {
   const all = estimate({ kind: 'all' }, 1, 256, 64);
   expect(all.weights).toEqual({ mapped: 0, copied: 0 });
   const weights = [...base.values()].reduce((sum, { length }) => sum + length, 0);
   expect(all.parameters).toBeGreaterThan(4 * weights);
 });
 
-it('the remedy names what takes most', () => {
+it('the remedy addresses what takes the most memory', () => {
   expect(estimate(adapter(), 8, 512, 64).remedy).toMatch(/^lower batchTokens \(4096 tokens are processed/);
   expect(estimate(adapter(), 1, 2048, 64).remedy).toMatch(/^shorten the examples/);
   expect(estimate(adapter(), 1, 32, 4).remedy).toMatch(/^set method\.quantization to int4/);
@@ -95,7 +95,7 @@ it('the remedy names what takes most', () => {
   expect(estimate(adapter(4, adaptableModules), 1, 32, 4).remedy).not.toMatch(/quantization/);
 });
 
-it('only what can never fit is refused', () => {
+it('a training is refused only if it can never fit in memory', () => {
   const needed = estimate(adapter(), 1, 1024, 64);
   expect(() => refuseImpossible(needed, { total: 1.5 * 2 ** 30, free: 0 })).toThrow(
     /needs about \d\.\d+ GB, but this machine has only 1\.61 GB.*remedy: shorten/s,

@@ -26,24 +26,24 @@ const settings: OrderSettings = { seed: 1, batchExamples: 8, batchTokens: 256, p
 const plan = (examples: readonly TokenExample[], epoch: number, change: Partial<OrderSettings> = {}) =>
   planEpoch(unitsOf(examples, { ...settings, ...change }), { ...settings, ...change }, epoch);
 
-describe.each(['none', 'rows', 'prompts'] as const)('order with packing %s', (packing) => {
+describe.each(['none', 'rows', 'prompts'] as const)('the order of examples with packing %s', (packing) => {
   const examples = someExamples(3);
 
-  it('has every example once an epoch, as many a step as are asked for', () => {
+  it('includes every example once per epoch, with batchExamples in each full step', () => {
     const steps = plan(examples, 0, { packing });
     expect(steps.flat().sort((a, b) => a - b)).toEqual([...examples.keys()]);
     expect(steps).toHaveLength(stepsPerEpoch(103, settings));
     expect(steps.map((step) => step.length).sort()).toEqual([7, ...Array(12).fill(8)]);
   });
 
-  it('follows from seed and epoch', () => {
+  it('is determined by seed and epoch', () => {
     expect(plan(examples, 0, { packing })).toEqual(plan(examples, 0, { packing }));
     expect(plan(examples, 0, { packing })).not.toEqual(plan(examples, 1, { packing }));
     expect(plan(examples, 0, { packing })).not.toEqual(plan(examples, 0, { packing, seed: 2 }));
   });
 });
 
-it('similar lengths come together, so that little is padding', () => {
+it('grouping examples of similar length keeps padding below 10 %', () => {
   const examples = someExamples();
   const parts = plan(examples, 0).flatMap((step) =>
     layOut(
@@ -56,7 +56,7 @@ it('similar lengths come together, so that little is padding', () => {
   expect(padded / own).toBeLessThan(1.1);
 });
 
-it('with packing by prompts, answers to one prompt come in one step, or in two where it is full', () => {
+it('packing by prompts puts the answers to a prompt in one step, or in two if the step is full', () => {
   const examples = someExamples(3);
   const steps = plan(examples, 0, { packing: 'prompts' });
   const stepsOf = new Map<number, number[]>();

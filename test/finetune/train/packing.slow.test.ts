@@ -39,7 +39,7 @@ const tokensOf = (parts: readonly Part[]) =>
   parts.flat().reduce((sum, family) => sum + familyLength(family), 0);
 
 describe('packing', () => {
-  it('keeps every example, within the limits of tokens', () => {
+  it('keeps every example and stays within the token limit', () => {
     const example = fc.record({
       prompt: fc.integer({ min: 1, max: 12 }),
       completionIds: fc.array(fc.integer({ min: 0, max: 9 }), { minLength: 1, maxLength: 20 }),
@@ -68,7 +68,7 @@ describe('packing', () => {
     );
   });
 
-  it('reads the common prefix of prompts once, and nothing after the last trained token', () => {
+  it('reads a prefix shared by prompts once, and nothing after the last trained token', () => {
     const turns = [5, 8, 8].map((length) => ({
       promptIds: [...system, ...someIds(length)],
       completionIds: someIds(4),
@@ -89,7 +89,7 @@ describe('packing', () => {
     expect(apart.flat().map(familyLength).toSorted()).toEqual([30 + 4 + 6, 40 + 4 + 6]);
   });
 
-  it('reads a prompt once for its answers, and pads attention only', () => {
+  it('reads a prompt once for all its answers and pads only attention', () => {
     const prompt = someIds(40);
     const answers = Array.from({ length: 8 }, () => ({
       promptIds: prompt,
@@ -173,7 +173,7 @@ describe.each(referenceModels)('packed batches of %s', (name) => {
     ['an adapter', config, adapter],
     ['all weights', config, { kind: 'all' }],
     ['all weights within a window', near, { kind: 'all' }],
-  ] as const)('%s: loss and every gradient are those of the examples alone', async (_, model, trainable) => {
+  ] as const)('%s: loss and every gradient equal those of separate examples', async (_, model, trainable) => {
     const [alone, ...packed] = await sumOverParts(model, trainable, 'float64', layouts);
     const [aloneRounded, ...packedRounded] = await sumOverParts(model, trainable, 'float32', layouts);
     const distance = (gradient: Float64Array, parameter: string) =>
@@ -212,7 +212,7 @@ describe('examples of one conversation', () => {
   ];
   const stranger = { promptIds: someIds(9), completionIds: someIds(4), weight: 1 };
 
-  it('are read as one, which trains the answers alone', () => {
+  it('are joined into one that trains only the answers', () => {
     const joined = joinedExamples([...conversation, stranger]);
     expect(joined).toHaveLength(2);
     expect(joined[0]).toEqual({
@@ -224,14 +224,14 @@ describe('examples of one conversation', () => {
     expect(joined[1]).toMatchObject(stranger);
   });
 
-  it('stay apart where the answer differs, or its weight', () => {
+  it('stay separate if an answer or its weight differs', () => {
     const [last, ...before] = conversation;
     const other = before.map((example) => ({ ...example, completionIds: someIds(6) }));
     expect(joinedExamples([last!, ...other])).toHaveLength(3);
     expect(joinedExamples([{ ...last!, weight: 2 }, ...before])).toHaveLength(2);
   });
 
-  it('train what lies between the answers, too, by its weight', async () => {
+  it('also train the text between answers if it has a weight', async () => {
     const [joined] = joinedExamples(conversation, 0.25);
     expect(joined!.trained).toBeUndefined();
     const between = [...one.map(() => 1), ...second.map(() => 0.25), ...two.map(() => 1)];
@@ -241,7 +241,7 @@ describe('examples of one conversation', () => {
     expect(weights[one.length]! / weights[0]!).toBeCloseTo(0.25, 12);
   });
 
-  it('have the loss and the gradients that they have alone', async () => {
+  it('have the same loss and gradients whether joined or separate', async () => {
     const config = readDecoderConfig(referenceDirectory('qwen3-fp32'));
     const all = [...conversation, stranger];
     const settings = { packing: 'conversations', batchTokens: 1000 } as const;

@@ -80,7 +80,7 @@ const lossesOf = (events: readonly TrainingEvent[]) =>
 
 describe('training on preferences', () => {
   it.each(['lora', 'full'] as const)(
-    '%s: begins at ln 2 and comes to prefer what was chosen',
+    '%s: starts with a loss of ln 2 and learns to prefer the chosen answers',
     async (kind) => {
       const method = kind === 'lora' ? job('').method : { kind };
       const { events } = await recorded(job(kind, { method }));
@@ -93,7 +93,7 @@ describe('training on preferences', () => {
     },
   );
 
-  it('learns the opposite from exchanged answers', async () => {
+  it('learns the opposite from swapped answers', async () => {
     const exchanged = pairsOf(conversations).flatMap(([chosen, rejected]) => [rejected!, chosen!]);
     const learnt = job('exchanged', { training: exchanged.slice(4) });
     const { events } = await recorded({ ...learnt, validation: conversations.slice(4) });
@@ -101,7 +101,7 @@ describe('training on preferences', () => {
     expect(validation.at(-1)).toBeGreaterThan(Math.LN2);
   });
 
-  it('goes on bit for bit where it was interrupted', async () => {
+  it('resumes bit for bit after an interruption', async () => {
     const whole = await recorded(job('whole'));
     const first = await recorded(job('cut'), 3);
     expect(first.outcome.ended).toBe('interrupted');
@@ -111,7 +111,7 @@ describe('training on preferences', () => {
   });
 });
 
-it('lays the answers of a pair out behind one prompt', () => {
+it('packing by pairs puts both answers of a pair after one prompt', () => {
   const examples = [5, 3, 9, 2].map((length, i) => ({
     promptIds: i < 2 ? [1, 2, 3] : [4],
     completionIds: Array<number>(length).fill(7),
@@ -135,11 +135,11 @@ describe('datasets of pairs', () => {
     return directory;
   };
 
-  it('are read as two answers each, the chosen one first', () => {
+  it('are read as two answers per pair, the chosen one first', () => {
     expect(readComparisons(write('pairs', pairs), 'train')).toEqual(conversations);
   });
 
-  it('are told from answers to learn, both ways, with what to do', () => {
+  it('and of single answers are each refused where the other is expected', () => {
     const [{ prompt, chosen }] = pairs as [(typeof pairs)[number]];
     expect(() => readConversations(write('pairs', pairs), 'train')).toThrow(/single answer/);
     expect(() => readComparisons(write('answers', [{ prompt, completion: chosen }]), 'train')).toThrow(
@@ -147,7 +147,7 @@ describe('datasets of pairs', () => {
     );
   });
 
-  it('need a model to compare with', () => {
+  it('need an initial model to compare with', () => {
     const file = path.join(folder, 'tune.yaml');
     const load = (method: string) => {
       writeFileSync(file, `{model: a, dataset: b, objective: {kind: dpo}, method: {kind: ${method}}}`);

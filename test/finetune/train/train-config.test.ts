@@ -11,21 +11,21 @@ function load(content: string) {
   return { directory, read: () => loadTrainConfig(file) };
 }
 
-describe("a training's config", () => {
-  it('has paths relative to its file', () => {
+describe('a training config', () => {
+  it('resolves paths relative to its file', () => {
     const { directory, read } = load('{model: base, dataset: data/a, output: /tuned}');
     const { dataset, model, output } = read();
     expect([model, dataset, output]).toEqual([join(directory, 'base'), join(directory, 'data/a'), '/tuned']);
   });
 
-  it("finds the package's model, wherever the package is", () => {
+  it('finds a model named by package: and refuses one that the package does not contain', () => {
     const { model } = load('{model: "package:models/tiny-improver", dataset: a, output: b}').read();
     expect(existsSync(join(model, 'config.json'))).toBe(true);
     const { read } = load('{model: "package:models/none", dataset: a, output: b}');
     expect(read).toThrow(/contain this model/);
   });
 
-  it("takes the package's model in an override, too, and writes nothing into the package", () => {
+  it('accepts a package: model in an override, but no output inside the package', () => {
     const file = join(temporaryDirectory(), 'tune.yaml');
     writeFileSync(file, '{model: base, dataset: a, output: b}');
     const { model } = loadTrainConfig(file, ['model=package:models/tiny-improver']);
@@ -35,14 +35,14 @@ describe("a training's config", () => {
     );
   });
 
-  it('weighs what lies between answers only where a conversation is one example', () => {
+  it('accepts observationWeight only with packing=conversations', () => {
     const weighed = (packing: string) =>
       load(`{model: base, dataset: a, output: b, packing: ${packing}, observationWeight: 0.3}`).read;
     expect(weighed('conversations')().observationWeight).toBe(0.3);
     expect(weighed('rows')).toThrow(/observationWeight[\s\S]*requires packing=conversations/);
   });
 
-  it('takes key=value, and tells of what is wrong in one', () => {
+  it('accepts key=value overrides and reports errors in them', () => {
     const directory = temporaryDirectory();
     const file = join(directory, 'tune.yaml');
     writeFileSync(file, '{model: a, dataset: b, output: c, method: {kind: lora, rank: 4}}');
@@ -57,7 +57,7 @@ describe("a training's config", () => {
     expect(() => loadTrainConfig(file, ['epochs'])).toThrow(/the form key=value.*method\.rank=16/s);
   });
 
-  it('tells of an unknown key by its place, with what is meant', () => {
+  it('reports an unknown key with its position and a suggestion', () => {
     expect(load('model: a\ndataset: b\noutput: c\nlearningrate: 1').read).toThrow(
       /tune\.yaml:4:1.*learningrate[\s\S]*did you mean `learningRate`/,
     );

@@ -73,7 +73,7 @@ const lossesOf = (events: readonly TrainingEvent[]) =>
   events.flatMap((event) => (event.kind === 'step' ? [event.loss] : []));
 
 describe('training an adapter', () => {
-  it('lowers the loss, moves every adapter weight and no other', async () => {
+  it('lowers the loss and changes every adapter weight but no model weight', async () => {
     const before = values(openWeights(model));
     const { events, onEvent } = recorded();
     const long = { ...settings, epochs: 8 };
@@ -104,7 +104,7 @@ describe('training an adapter', () => {
     expect(readAdapter(outcome.result!).rank).toBe(4);
   });
 
-  it('a resumed training equals the uninterrupted one bit for bit', async () => {
+  it('resumes bit for bit after an interruption', async () => {
     const whole = recorded();
     const uninterrupted = await fineTune(job('whole', { threads: 2 }), whole);
     const first = recorded();
@@ -120,7 +120,7 @@ describe('training an adapter', () => {
     expect(adapterValues(resumed.result!)).toEqual(adapterValues(uninterrupted.result!));
   });
 
-  it('goes on with the threads it began with, as another number would change the last bits', async () => {
+  it('resumes with the number of threads that it started with', async () => {
     const whole = await fineTune(job('three', { threads: 3 }));
     const begun = job('three-resumed', { threads: 3 });
     await fineTune(begun, { stop: () => true });
@@ -129,7 +129,7 @@ describe('training an adapter', () => {
     expect(adapterValues(resumed.result!)).toEqual(adapterValues(whole.result!));
   });
 
-  it('a checkpoint of other settings, data or weights is refused', async () => {
+  it('refuses a checkpoint made with different settings, data or weights', async () => {
     const own = copiedModel('own');
     const begun = job('begun', { model: own });
     await fineTune(begun, { stop: () => true });
@@ -152,7 +152,7 @@ describe('training an adapter', () => {
     expect((await fineTune({ ...begun, settings: smaller })).ended).toBe('complete');
   });
 
-  it('batches read in parts give the gradients of the whole', async () => {
+  it('has the same losses when batches are split into parts', async () => {
     const run = async (name: string, batchTokens: number) => {
       const { events, onEvent } = recorded();
       const lora = { rank: 4, alpha: 8, dropout: 0, rankStabilized: false, modules: adaptableModules };
@@ -192,7 +192,7 @@ describe('training an adapter', () => {
     expect(rise.toSorted((a, b) => a - b)).toEqual(rise);
   });
 
-  it('says so when the loss is no longer a number', async () => {
+  it('reports divergence when the loss is no longer a number', async () => {
     const wild = { ...settings, learningRate: 1e30, maxGradientNorm: undefined };
     await expect(fineTune(job('diverged', { settings: wild }))).rejects.toThrow(
       /training has diverged: in step/,
@@ -204,7 +204,7 @@ describe('training an adapter', () => {
     );
   });
 
-  it('refuses examples beyond the context and examples without weight', async () => {
+  it('refuses examples that are longer than the context, have no weight or have an empty prompt', async () => {
     const long = { ...conversations[0]!, completion: 'params '.repeat(600) };
     await expect(fineTune(job('long', { training: [long] }))).rejects.toThrow(
       /longer than the context of 512 tokens: 1 of 1/,
@@ -218,7 +218,7 @@ describe('training an adapter', () => {
 });
 
 describe('training all weights', () => {
-  it('given again makes the same model, and touches no model that it did not make', async () => {
+  it('leaves its finished model unchanged when rerun and refuses to overwrite any other model', async () => {
     const all = job('again', { method: { kind: 'full' } });
     const weights = () => readFileSync(path.join(all.output, 'model', 'model.safetensors'));
     await fineTune(all);
@@ -239,7 +239,7 @@ describe('training all weights', () => {
     expect(weights().equals(first)).toBe(true);
   });
 
-  it.each(['full', 'scratch'] as const)('%s shrinks matrices, and neither norms nor biases', async (kind) => {
+  it.each(['full', 'scratch'] as const)('%s decays matrices but not norms or biases', async (kind) => {
     const once = { ...settings, epochs: 1, batchExamples: 8, batchTokens: 4096, warmupSteps: 0 };
     const trained = async (weightDecay: number, muon?: { momentum: number; weightDecay: number }) => {
       const change = { ...once, adamw: { ...once.adamw, weightDecay }, muon };
@@ -262,14 +262,14 @@ describe('training all weights', () => {
     }
   });
 
-  it.each(referenceModels)('what is shrunk of %s is what Transformers’ Trainer shrinks', (name) => {
+  it.each(referenceModels)('decays the same weights of %s as Transformers’ Trainer', (name) => {
     // `get_decay_parameter_names` of Transformers 5.23.
     const left = /bias|layernorm|rmsnorm|(?:^|\.)norm(?:$|\.)|_norm(?:$|\.)/;
     const all = decoderTensors(readDecoderConfig(referenceDirectory(name)));
     expect(all.filter((one) => !isDecayed(one))).toEqual(all.filter((one) => left.test(one.name)));
   });
 
-  it('Muon lowers the loss and resumes exactly too', async () => {
+  it('with Muon lowers the loss and resumes exactly', async () => {
     const muon = {
       ...settings,
       epochs: 4,
@@ -291,7 +291,7 @@ describe('training all weights', () => {
   });
 
   it.each(['full', 'scratch'] as const)(
-    '%s: the model that is written loads and has the loss of the training',
+    '%s: the written model loads and has the best validation loss of the training',
     async (kind) => {
       const { events, onEvent } = recorded();
       const full = { ...settings, epochs: 12, learningRate: 0.003 };

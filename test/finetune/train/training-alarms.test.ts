@@ -4,7 +4,7 @@ import { DivergenceWatch, templateAlarms } from '../../../finetune/train/trainin
 import { openTokenizer } from '../../../src/models/local/tokens/tokenizer.js';
 import { referenceDirectory } from '../../models/local/fixture.js';
 
-describe('templates', () => {
+describe('template alarms', () => {
   const model = referenceDirectory('qwen2-tied-bf16-sharded');
   const tokenizer = openTokenizer(model);
   const conversation = (name: string, promptTokens: (counted: number) => number): Conversation => {
@@ -20,13 +20,13 @@ describe('templates', () => {
   const same = (count: number) => count;
   const more = (count: number) => count + 4;
 
-  it('raise no alarm where training reads what was served', () => {
+  it('are not raised when training reads the same prompts that were served', () => {
     const own = conversation('local/qwen2-tied-bf16-sharded', same);
     const { served: _served, ...unserved } = own;
     expect(templateAlarms(model, tokenizer, [own, unserved])).toEqual([]);
   });
 
-  it('raise one where the model was served prompts of another length, with an adapter or not', () => {
+  it('are raised when served prompts had a different length, even with an adapter in the model name', () => {
     const alarms = templateAlarms(model, tokenizer, [
       conversation('local/qwen2-tied-bf16-sharded', same),
       conversation('local/qwen2-tied-bf16-sharded+adapter', more),
@@ -35,7 +35,7 @@ describe('templates', () => {
     expect(alarms[0]!.message).toMatch(/changed for 1 of 2 prompts/);
   });
 
-  it('are not compared with what another model counted', () => {
+  it('ignore token counts of other models', () => {
     expect(
       templateAlarms(model, tokenizer, [
         conversation('gpt-5', more),
@@ -44,7 +44,7 @@ describe('templates', () => {
     ).toEqual([]);
   });
 
-  it('raise one where earlier answers are shown otherwise than they were given', () => {
+  it('are raised when the template changes earlier answers', () => {
     const trimming = {
       ...tokenizer,
       promptText: (messages: Parameters<typeof tokenizer.promptText>[0]) =>
@@ -56,7 +56,7 @@ describe('templates', () => {
   });
 });
 
-describe('divergence', () => {
+describe('the divergence alarm', () => {
   /** Alarms by validation, for [training loss, validation loss] of each. */
   const alarms = (points: readonly (readonly [number, number])[]) => {
     const watch = new DivergenceWatch();
@@ -69,7 +69,7 @@ describe('divergence', () => {
   const alarm = 'validation-diverging';
   const none = undefined;
 
-  it('is three rises in a row while the training loss falls, told once a rise', () => {
+  it('is raised after three rises in a row while the training loss falls, but once per rise', () => {
     expect(
       alarms([
         [3, 3],
@@ -94,7 +94,7 @@ describe('divergence', () => {
     ).toEqual([none, none, none, alarm, none, none, none, alarm]);
   });
 
-  it('is not a rise with the training loss, nor noise', () => {
+  it('is not raised by noise or when the training loss rises too', () => {
     expect(
       alarms([
         [1, 2],

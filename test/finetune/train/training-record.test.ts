@@ -84,7 +84,7 @@ const stepsOf = (metrics: readonly Metric[]) =>
 const upTo = (count: number) => Array.from({ length: count }, (_, i) => i + 1);
 
 describe('metrics', () => {
-  it('say how long a step took, apart from validations and checkpoints', () => {
+  it('measure the duration of a step separately from validations', () => {
     const measured = meter();
     const [start, first] = events(0, 1).map(measured);
     expect(start).toMatchObject({ kind: 'start', seconds: 2 });
@@ -94,7 +94,7 @@ describe('metrics', () => {
     expect(measured(step(2))).toMatchObject({ seconds: 2, tokensPerSecond: 50 });
   });
 
-  it('of a training that was cut off and resumed hold every step once', async () => {
+  it('of a training that was killed and resumed contain every step once', async () => {
     const output = temporaryDirectory();
     const killed = recordIn(output);
     for (const event of events(0, 57).map(meter())) killed.add(event);
@@ -108,7 +108,7 @@ describe('metrics', () => {
     expect(lines(output).filter(({ kind }) => kind === 'start')).toHaveLength(2);
   });
 
-  it('begin anew with a training that does', async () => {
+  it('start over when the training starts over', async () => {
     const output = temporaryDirectory();
     for (const last of [30, 10]) {
       const record = recordIn(output);
@@ -121,7 +121,7 @@ describe('metrics', () => {
 });
 
 describe('pace', () => {
-  it('tells the time left with the validations and checkpoints to come', () => {
+  it('includes upcoming validations and checkpoints in the time left', () => {
     expect(paceOf([], intervals).secondsLeft).toBeUndefined();
     const pace = paceOf(events(0, 100).map(meter()), intervals);
     // 20 steps and the checkpoint after the last one of 2 s each, one validation of 10 s.
@@ -129,14 +129,14 @@ describe('pace', () => {
     expect(pace.tokensPerSecond).toBeCloseTo(50);
   });
 
-  it('counts on validations before the first one is timed', () => {
+  it('allows time for validations before the first one is measured', () => {
     const pace = paceOf(events(0, 1).map(meter()), { evaluateEvery: 1000, checkpointEvery: 1000 });
     const steps = 119 * 2;
     expect(pace.secondsLeft).toBeGreaterThan(steps);
     expect(pace.secondsLeft).toBeLessThan(steps + 4000 / 50);
   });
 
-  it('forgets how fast it was long ago', () => {
+  it('ignores the speed of early steps', () => {
     const slow = {
       kind: 'step',
       step: 1,
@@ -152,7 +152,7 @@ describe('pace', () => {
     expect(pace.tokensPerSecond).toBeCloseTo(100);
   });
 
-  it('has the mean over the latest steps as its loss, from the first on', () => {
+  it('reports the mean loss over the latest steps, from the first step on', () => {
     expect(trainingLoss([4])).toBe(4);
     expect(trainingLoss([4, 2])).toBe(3);
     expect(trainingLoss([9, ...Array<number>(10).fill(1)])).toBe(1);
@@ -190,7 +190,7 @@ describe('samples', () => {
     return record;
   }
 
-  it('of a training that was killed and resumed are those of one that was not', async () => {
+  it('are the same for a killed and resumed training as for an uninterrupted one', async () => {
     const [whole, cut] = [temporaryDirectory(), temporaryDirectory()];
     await trainTo(whole, 0, 120).end(complete);
     trainTo(cut, 0, 117);
@@ -205,7 +205,7 @@ describe('samples', () => {
     expect(samplesIn(cut).trimEnd().split('\n')).toHaveLength(2);
   });
 
-  it('are shown by step, the latest first chosen, and as they were said', async () => {
+  it('are shown unchanged by step, with one step selected', async () => {
     const output = temporaryDirectory();
     await trainTo(output, 0, 120).end(complete);
     const text = visibleText(page(output));
@@ -229,7 +229,7 @@ describe('samples', () => {
     return page(output);
   }
 
-  it('are bounded, in length and in number', async () => {
+  it('are limited in length and number', async () => {
     const endless = 'x'.repeat(1e6);
     const turns = Array.from({ length: 50 }, () => ({ prompt: endless, reply: endless }));
     expect(JSON.stringify(sampleOf(turns, { score: 1 })).length).toBeLessThan(5000);
@@ -240,7 +240,7 @@ describe('samples', () => {
     expect(sampled).toContain(1000);
   });
 
-  it('are left out where the file holds something else', async () => {
+  it('are read without invalid lines, and not through a symbolic link', async () => {
     const output = temporaryDirectory();
     await trainTo(output, 0, 20).end(complete);
     const lines = ['nonsense', 'null', '{"step":1}', '{"step":1,"turns":[]}', '{"step":"1","turns":[{}]}'];
@@ -255,8 +255,8 @@ describe('samples', () => {
   });
 });
 
-describe('the page of a training', () => {
-  it('is there from the start, and tells at the end what came of it', async () => {
+describe('the training page', () => {
+  it('exists from the start and shows the outcome at the end', async () => {
     const output = temporaryDirectory();
     const record = recordIn(output);
     const [start, ...rest] = events(0, totalSteps).map(meter());
@@ -275,7 +275,7 @@ describe('the page of a training', () => {
     expect(text).toContain('learningRate: 0.0002');
   });
 
-  it('has one training loss: in the terminal, on the page and in the charts', async () => {
+  it('shows the same training loss in text and charts as the terminal', async () => {
     const output = temporaryDirectory();
     const record = recordIn(output);
     for (const event of events(0, 60).map(meter())) record.add(event);
@@ -288,7 +288,7 @@ describe('the page of a training', () => {
     );
   });
 
-  it('follows the training between its checkpoints, and says how far it is', async () => {
+  it('is updated between checkpoints and shows the progress', async () => {
     const output = temporaryDirectory();
     const record = recordIn(output);
     const shown: string[] = [];
@@ -312,7 +312,7 @@ describe('the page of a training', () => {
     await record.end(interrupted);
   });
 
-  it('shows a diverged training with the message and what to do', async () => {
+  it('shows the message and remedy of a diverged training', async () => {
     const output = temporaryDirectory();
     const record = recordIn(output);
     for (const event of events(0, 7).map(meter())) record.add(event);
@@ -323,7 +323,7 @@ describe('the page of a training', () => {
     expect(text).toContain('policyloop finetune train tune.yaml');
   });
 
-  it('tells an alarm once, however many sessions raised it', async () => {
+  it('shows an alarm only once, even if it was raised more often', async () => {
     const output = temporaryDirectory();
     const record = recordIn(output);
     const alarm = { alarm: 'other-prompts', message: 'other prompts', remedy: 'see to it' } as const;
@@ -333,7 +333,7 @@ describe('the page of a training', () => {
     expect(visibleText(page(output)).match(/other prompts see to it/g)).toHaveLength(1);
   });
 
-  it('is not made for a training that does not start', async () => {
+  it('is not written for a training that never starts', async () => {
     const output = temporaryDirectory();
     await recordIn(output).end(failed('no such model'));
     expect(existsSync(join(output, 'index.html'))).toBe(false);
@@ -354,7 +354,7 @@ describe('the page of a training', () => {
     expect(rows.reduce((sum, { loss }) => sum + loss!, 0) / rows.length).toBeCloseTo(1.5, 2);
   });
 
-  it('runs nothing that comes from outside', async () => {
+  it('runs no script from untrusted text', async () => {
     const evil = '<script>alert(1)</script><img src=x onerror=alert(2)>';
     const output = temporaryDirectory();
     const record = recordIn(output, `data${evil}`);

@@ -61,8 +61,8 @@ async function played(adapt: ConfigInput['adapt'], changes: Partial<ConfigInput>
   return { directory, calls, adapted, gain: between(7, 9) - between(1, 3) };
 }
 
-describe('learning while searching', { timeout: 180_000 }, () => {
-  it.each([['grpo'], ['imitation']] as const)('finds what pays by its weights alone: %s', async (kind) => {
+describe('adaptation during a run', { timeout: 180_000 }, () => {
+  it.each([['grpo'], ['imitation']] as const)('improves returns by weights alone (%s)', async (kind) => {
     const { adapted, gain } = await played({ objective: { kind }, learningRate });
     expect(gain).toBeGreaterThan(1.5);
     expect(adapted).toHaveLength(9);
@@ -70,18 +70,18 @@ describe('learning while searching', { timeout: 180_000 }, () => {
     expect(Math.max(...adapted.map(({ mismatch }) => mismatch ?? 0))).toBeLessThan(1e-6);
   });
 
-  it('learns nothing from rewards that are shuffled', async () => {
+  it('gains little from shuffled rewards', async () => {
     const shuffled = await played({ reward: { kind: 'rank', shuffle: true }, learningRate });
     expect(shuffled.gain).toBeLessThan(1.5);
   });
 
-  it('leaves no trace where it is off', async () => {
+  it('records no sampled tokens and writes no adapter when it is off', async () => {
     const off = await played(undefined, { iterations: 1 });
     expect(off.calls.some(({ completion }) => completion?.sampled !== undefined)).toBe(false);
     expect(existsSync(join(off.directory, 'adapter'))).toBe(false);
   });
 
-  it('begins with the adapter of an earlier run', async () => {
+  it('starts from the adapter of an earlier run', async () => {
     const first = await played({ learningRate });
     const adapter = join(first.directory, 'adapter');
     const model = { ...config.model, adapter };
@@ -102,7 +102,7 @@ function adapting(changes: Partial<ConfigInput>): AdaptingConfig {
   return found;
 }
 
-describe('what a learner sees', () => {
+describe('the learner', () => {
   const sampled = { ids: [1, 2], logp: [-1, -2] };
   const call = (
     candidate: number,
@@ -128,7 +128,7 @@ describe('what a learner sees', () => {
       score,
     }) as const;
 
-  it('counts a corrected answer by the prompt that it answers', () => {
+  it('groups a corrected answer under the prompt that it answers', () => {
     const calls = [
       call(0, 0, accepted(5), 'first'),
       call(1, 0, rejected, 'first'),
@@ -141,14 +141,14 @@ describe('what a learner sees', () => {
     ]);
   });
 
-  it('leaves out calls without an answer, and candidates that were not evaluated', () => {
+  it('leaves out calls without an answer and candidates that were not evaluated', () => {
     const failed = { kind: 'error', error: 'aborted', message: '', retries: 0, latencyMs: 0 } as const;
     const { completion: _, ...unanswered } = call(0, 0, failed, 'first');
     const { prompts } = observedIteration(3, [unanswered, call(1, 0, accepted(1), 'first')], [], []);
     expect(prompts).toEqual([]);
   });
 
-  it('gives each answer its own reward, and trains on the tokens that were chosen', () => {
+  it('gives each answer its own reward and trains only on tokens where it had a choice', () => {
     const answers = [1, 3, 2].map(
       (score): ObservedAnswer => ({
         ...{ kind: 'evaluated', text: '', parameters: [score], returns: [score], score },

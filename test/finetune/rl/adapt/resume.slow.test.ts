@@ -59,7 +59,7 @@ function resultOf(name: string) {
   };
 }
 
-describe('a run that trains its model and is killed', { timeout: 240_000 }, () => {
+describe('a run that trains its model', { timeout: 240_000 }, () => {
   let expected: ReturnType<typeof resultOf>;
   /** The changes that a whole run makes to its files. */
   let changes: readonly string[];
@@ -74,7 +74,7 @@ describe('a run that trains its model and is killed', { timeout: 240_000 }, () =
     changes = readFileSync(log, 'utf8').trimEnd().split('\n');
   }, 240_000);
 
-  it('has learnt, and what it learnt is in its answers', () => {
+  it('makes two updates and saves the learner’s state after each', () => {
     expect(expected.adapted.map(({ steps, update }) => [update, steps])).toEqual([
       [1, 2],
       [2, 2],
@@ -86,7 +86,7 @@ describe('a run that trains its model and is killed', { timeout: 240_000 }, () =
     ['before the first state is written', /after-2/, 'before'],
     ['while the second state is written', /writeFileSync learning\/after-4/, 'torn'],
     ['while the adapter is written', /writeFileSync adapter\/adapter_model/, 'torn'],
-  ])('%s goes on to the same bits', async (_, at, kind) => {
+  ])('when killed %s, resumes bit for bit', async (_, at, kind) => {
     const matching = changes.filter((change) => at.test(change));
     const number = Number(matching.at(-1)!.split(' ')[0]);
     const path = join(cwd, 'cut');
@@ -103,7 +103,7 @@ describe('a run that trains its model and is killed', { timeout: 240_000 }, () =
     rmSync(path, { recursive: true });
   });
 
-  it('goes on to the same bits from its log alone', async () => {
+  it('resumes bit for bit from its log when the learner’s state and the adapter are deleted', async () => {
     const short = await policyloop(['run', 'config.yaml', 'iterations=3', '--run-dir', 'log']);
     expect(short).toMatchObject({ code: 0 });
     for (const kept of ['learning', 'adapter']) rmSync(join(cwd, 'log', kept), { recursive: true });

@@ -77,12 +77,12 @@ function updatesIn(folder: string): readonly object[] {
     .map(({ rssBytes: _, seconds: _seconds, time: _time, tokensPerSecond: _speed, ...learnt }) => learnt);
 }
 
-describe.each(['PPO', 'TRPO'] as const)('%s, killed without notice', (algorithm) => {
+describe.each(['PPO', 'TRPO'] as const)('%s training', (algorithm) => {
   const folders = { whole: temporaryDirectory(), cut: temporaryDirectory() };
   for (const folder of Object.values(folders))
     writeFileSync(join(folder, 'rl.yaml'), config(algorithms[algorithm]));
 
-  it('in rollouts and in updates goes on to the same bits', async () => {
+  it('resumes bit for bit after being killed in rollouts and in updates', async () => {
     expect((await train(folders.whole)).code).toBe(0);
     const expected = left(folders.whole);
     const kills: readonly Killed[] = [

@@ -17,7 +17,7 @@ import { minimise } from '../../../../src/search/lbfgs.js';
 import { temporaryDirectory } from '../../../support/experiments.js';
 
 describe('L-BFGS', () => {
-  it('finds the minimum of Rosenbrock’s valley', async () => {
+  it('finds the minimum of the Rosenbrock function', async () => {
     const { x, value } = await minimise(
       async ([a, b]) => ({
         value: (1 - a!) ** 2 + 100 * (b! - a! * a!) ** 2,
@@ -30,14 +30,14 @@ describe('L-BFGS', () => {
     expect([...x]).toEqual([expect.closeTo(1, 5), expect.closeTo(1, 5)]);
   });
 
-  it('stays where it is when nothing is lower', async () => {
+  it('stays at its starting point on a flat function', async () => {
     const flat = async (x: Float64Array) => ({ value: 3, slope: new Float64Array(x.length) });
     expect((await minimise(flat, Float64Array.of(7), 25)).x).toEqual(Float64Array.of(7));
   });
 });
 
-describe('the normalisation of observations', () => {
-  it('has the mean and the deviation of all rows, and clips at 5', () => {
+describe('observation normalisation', () => {
+  it('uses the mean and standard deviation of all rows and clips at 5', () => {
     const random = createGenerator(1);
     const rows = Array.from({ length: 500 }, () => Float64Array.of(3 + 2 * random.normal(), 7));
     const moments = emptyMoments(2);
@@ -49,7 +49,7 @@ describe('the normalisation of observations', () => {
     expect(normalised(moments, Float64Array.of(1000, 7))).toEqual(Float64Array.of(5, 0));
   });
 
-  it('makes a place of a discrete observation', () => {
+  it('one-hot encodes a discrete observation', () => {
     expect([...rowOf(2, { kind: 'discrete', n: 3, start: 1 })]).toEqual([0, 1, 0]);
   });
 });
@@ -57,11 +57,11 @@ describe('the normalisation of observations', () => {
 describe.each([
   ['box', { kind: 'box', low: [-1, -1], high: [1, 1] }],
   ['discrete', { kind: 'discrete', n: 3, start: 5 }],
-] as const)('the head of a %s space', (_, actionSpace: Space) => {
+] as const)('the head for a %s action space', (_, actionSpace: Space) => {
   const head = createHead({ id: 'test', observationSpace: actionSpace, actionSpace }, -0.5);
   const one = { outputs: Float64Array.of(0.3, -0.7, 1.1).slice(0, head.outputs), own: head.initial };
 
-  it('draws actions as often as it says: the mean of −log π is its entropy', () => {
+  it('samples from its own distribution: the mean of −log π is its entropy', () => {
     const random = createGenerator(3);
     const logs = Array.from(
       { length: 20_000 },
@@ -72,7 +72,7 @@ describe.each([
     expect(centre).toBeLessThan(head.entropy(one) + 0.03);
   });
 
-  it('has a divergence of 0 from itself, and of half its Fisher form from a neighbour', () => {
+  it('has a divergence of 0 from itself and of half the Fisher quadratic form from a nearby policy', () => {
     expect(head.divergence(one, one)).toBeCloseTo(0, 12);
     const step = 1e-4;
     const change = { outputs: one.outputs.map((_value, i) => i + 1), own: one.own.map(() => 0.5) };
@@ -86,13 +86,13 @@ describe.each([
     expect(head.divergence(one, moved) / (0.5 * step * step * form)).toBeCloseTo(1, 2);
   });
 
-  it('takes the most probable action, in the environment’s numbers', () => {
+  it('converts the most probable action into an action of the environment', () => {
     const action = head.toAction(head.mode(one));
     expect(action).toEqual(actionSpace.kind === 'discrete' ? 7 : [0.3, -0.7]);
   });
 });
 
-describe('GPT-2 below a head', () => {
+describe('GPT-2 under a policy head', () => {
   const opened: { close(): Promise<void> }[] = [];
   afterEach(async () => {
     for (const one of opened.splice(0)) await one.close();
@@ -113,7 +113,7 @@ describe('GPT-2 below a head', () => {
   ];
 
   it.each(['text', 'embeddings'])(
-    'frozen, it gives the features that it gives when trained (%s)',
+    'gives the same distributions frozen and trainable for text, but not for embeddings (%s)',
     async (kind) => {
       const whole = await learnerOf(`policy.observations=${kind}`);
       const frozen = await learnerOf(`policy.observations=${kind}`, 'policy.trained=head');
@@ -131,7 +131,7 @@ describe('GPT-2 below a head', () => {
     },
   );
 
-  it('reads each observation alike whatever it is read beside', async () => {
+  it('gives the same distribution for an observation alone and in a batch', async () => {
     const learner = await learnerOf();
     const { policy, theta } = learner.actor(learner.initial());
     const together = await policy.distributions(theta, rows);
@@ -142,7 +142,7 @@ describe('GPT-2 below a head', () => {
     }
   });
 
-  it('refuses observations that are longer than its context', async () => {
+  it('refuses observations longer than its context', async () => {
     const directory = temporaryDirectory();
     for (const name of readdirSync(path)) copyFileSync(join(path, name), join(directory, name));
     const learner = await learnerOf('policy.decimals=6', `policy.path=${directory}`);

@@ -115,13 +115,13 @@ function batchOf(read: (key: string) => Float64Array, number: number) {
   return { observations: rows, inputs: rows, actions, advantages, values: none, targets: none };
 }
 
-describe.each(cases)('$name within $bound of PyTorch', (one) => {
+describe.each(cases)('$name (tolerance $bound)', (one) => {
   const { name, bound } = one;
   const read = referenceOf(name);
   // As many as the reference makes.
   const conjugateGradientSteps = name.startsWith('mlp') ? 10 : 3;
 
-  it.each([1, 2])('makes TRPO’s update of batch %i', async (number) => {
+  it.each([1, 2])('makes the same TRPO update as PyTorch on batch %i', async (number) => {
     const policy = policyOf(one);
     const expected = (key: string) => read(`trpo${number}.${key}`);
     const theta = number === 1 ? read('theta') : read('trpo1.theta');
@@ -144,7 +144,7 @@ describe.each(cases)('$name within $bound of PyTorch', (one) => {
     close([update.kl], 'kl', 10);
   });
 
-  it('makes PPO’s update', async () => {
+  it('makes the same PPO update as PyTorch', async () => {
     const policy = policyOf(one);
     const value: NumericNetwork = openNetwork(
       mlpDefinition({ inputs, hidden: [7, 6], outputs: 1, activation: 'tanh' }),

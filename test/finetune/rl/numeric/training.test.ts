@@ -51,7 +51,7 @@ describe.each([
   ['PPO', []],
   ['TRPO', [trpo]],
 ] as const)('%s', (_, algorithm) => {
-  it('is the same after a break as without one, bit for bit, and another with another seed', async () => {
+  it('resumes bit for bit after an interruption and gives different weights with another seed', async () => {
     const whole = await train(algorithm);
     const output = temporaryDirectory();
     const broken = await train(algorithm, { output, stopAfter: 2 });
@@ -65,7 +65,7 @@ describe.each([
     expect(other.policy.equals(whole.policy)).toBe(false);
   });
 
-  it('writes the policy of an interrupted run with --finish, and the run resumes as if nothing had happened', async () => {
+  it('writes an interrupted run’s policy with finish, and the run still resumes bit for bit', async () => {
     const output = temporaryDirectory();
     await expect(train(algorithm, { output, finish: true })).rejects.toThrow(/no checkpoint yet/);
     const broken = await train(algorithm, { output, stopAfter: 1 });
@@ -77,20 +77,20 @@ describe.each([
     expect(resumed.policy.equals(whole.policy)).toBe(true);
   });
 
-  it('refuses a checkpoint of other settings', async () => {
+  it('refuses a checkpoint made with different settings', async () => {
     const output = temporaryDirectory();
     await train([...algorithm, 'updates=1'], { output });
     await expect(train([...algorithm, 'updates=1', 'discount=0.9'], { output })).rejects.toThrow(UserError);
   });
 });
 
-it('plays no more episodes than it may, and gives the baselines as many', async () => {
+it('training plays at most maxEpisodes episodes, and each baseline plays the same number', async () => {
   const { episodes, baselines, step } = await train(['maxEpisodes=10', 'baselines=[random]']);
   expect({ episodes, step }).toEqual({ episodes: 10, step: 3 });
   expect(baselines).toMatchObject([{ name: 'random', episodes: 10 }]);
 });
 
-it('learns by which side to push where that is all there is to learn, and not from rewards that say nothing', async () => {
+it('training finds the rewarded action, but keeps its entropy high when all rewards are equal', async () => {
   const output = temporaryDirectory();
   const module = join(output, 'side.js');
   writeFileSync(
@@ -122,7 +122,7 @@ it('learns by which side to push where that is all there is to learn, and not fr
   expect(entropies(blind).at(-1)).toBeGreaterThan(0.6);
 });
 
-it('a run refuses policies that only training finds, and names the command that trains them', () => {
+it('a run refuses policies that need training and names the command that trains them', () => {
   const file = join(temporaryDirectory(), 'run.yaml');
   writeFileSync(
     file,

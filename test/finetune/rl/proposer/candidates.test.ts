@@ -29,46 +29,46 @@ async function rewarded(written: object, given: CandidateGroup): Promise<readonl
   return rewardsOf(given, await openReward(rewardSchema.parse(written)));
 }
 
-describe('improvement', () => {
-  it('is over the best policy of the prompt, in standard deviations of the run’s returns', async () => {
+describe('the improvement reward', () => {
+  it('is relative to the best policy in the history, in standard deviations of the run’s returns', async () => {
     const spread = Math.sqrt(50);
     const found = await rewarded({ kind: 'improvement' }, group([scored(20), scored(4)]));
     expect(found).toEqual([10 / spread, -6 / spread]);
   });
 
-  it('is divided by a number where one is given, and counts gains only where they alone count', async () => {
+  it('is divided by scale if given, and gainsOnly turns losses into 0', async () => {
     const given = group([scored(20), scored(4)]);
     expect(await rewarded({ kind: 'improvement', scale: 2 }, given)).toEqual([5, -3]);
     expect(await rewarded({ kind: 'improvement', scale: 2, gainsOnly: true }, given)).toEqual([5, 0]);
   });
 
-  it('is finite where the run has no spread, or no history', async () => {
+  it('works when the run’s returns have no spread or there is no history', async () => {
     expect(await rewarded({ kind: 'improvement' }, group([scored(3), scored(3)], [1, 1]))).toEqual([2, 2]);
     const [high, low] = await rewarded({ kind: 'improvement' }, group([scored(3), scored(1)], []));
     expect(high! > low!).toBe(true);
   });
 });
 
-describe('return', () => {
-  it('is scaled and cut: A1’s clip((R + 200) / 300)', async () => {
+describe('the return reward', () => {
+  it('is scaled and clipped, as in A1’s clip((R + 200) / 300)', async () => {
     const given = group([-500, -200, -50, 85, 100, 120].map(scored));
     expect(await rewarded({ kind: 'return', low: -200, high: 100 }, given)).toEqual([0, 0, 0.5, 0.95, 1, 1]);
   });
 
-  it('refuses bounds that are the wrong way round', () => {
+  it('refuses a low bound above the high one', () => {
     expect(rewardSchema.safeParse({ kind: 'return', low: 1 }).success).toBe(false);
   });
 });
 
-describe('rank', () => {
-  it('goes from 1/n to 1, whatever the scale; equal returns share their place', async () => {
+describe('the rank reward', () => {
+  it('ranges from 1/n to 1 at any scale, and equal returns share a rank', async () => {
     const ranks = [0.25, 0.625, 1, 0.625];
     expect(await rewarded({ kind: 'rank' }, group([1, 2, 3, 2].map(scored)))).toEqual(ranks);
     expect(await rewarded({ kind: 'rank' }, group([1, 2e9, 3e9, 2e9].map(scored)))).toEqual(ranks);
   });
 });
 
-describe('a reply that repeats a policy of the history', () => {
+describe('a reply that repeats a policy from the history', () => {
   const repeated = { ...scored(20), repeats: true };
 
   it.each([
@@ -76,24 +76,24 @@ describe('a reply that repeats a policy of the history', () => {
     [{ kind: 'improvement', scale: 1 }, [5, -6, -6]],
     [{ kind: 'improvement', scale: 1, gainsOnly: true }, [5, -1, 0]],
     [{ kind: 'return', low: 0, high: 20 }, [0.75, 1, 0.2]],
-  ])('earns with %j only its return, if that is what counts', async (written, expected) => {
+  ])('with %j earns the lowest reward unless kind is return', async (written, expected) => {
     expect(await rewarded(written, group([scored(15), repeated, scored(4)]))).toEqual(expected);
   });
 });
 
-describe('a reply that can’t be read', () => {
+describe('an unreadable reply', () => {
   it.each([
     [{ kind: 'improvement' }, -1],
     [{ kind: 'improvement', invalid: -9 }, -9],
     [{ kind: 'return', low: 0, high: 1 }, 0],
     [{ kind: 'rank' }, 0],
     [{ kind: 'format' }, 0],
-  ])('earns what %j says', async (written, expected) => {
+  ])('earns the reward that %j gives invalid replies', async (written, expected) => {
     const [, worst] = await rewarded(written, group([scored(20), unreadable]));
     expect(worst).toBe(expected);
   });
 
-  it('never earns more than the worst that can be read', async () => {
+  it('never earns more than the worst readable reply', async () => {
     const found = await rewarded(
       { kind: 'improvement', scale: 1 },
       group([scored(-50), scored(11), unreadable]),
@@ -101,12 +101,12 @@ describe('a reply that can’t be read', () => {
     expect(found).toEqual([-60, 1, -60]);
   });
 
-  it('teaches nothing where none can be read', async () => {
+  it('earns the same as all others when none are readable', async () => {
     expect(await rewarded({ kind: 'improvement' }, group([unreadable, unreadable]))).toEqual([-1, -1]);
   });
 });
 
-it('is a weighted sum where several count', async () => {
+it('a sum reward adds its terms by weight', async () => {
   const terms = [
     { kind: 'return', low: 0, high: 10, weight: 2 },
     { kind: 'format', weight: 0.5 },
@@ -114,19 +114,19 @@ it('is a weighted sum where several count', async () => {
   expect(await rewarded({ kind: 'sum', terms }, group([scored(5), unreadable]))).toEqual([1.5, 0]);
 });
 
-describe('a module of the user’s', () => {
+describe('a user’s reward module', () => {
   async function given(body: string) {
     const file = join(temporaryDirectory(), 'reward.js');
     writeFileSync(file, `export default { create: () => ({ candidates, history }) => ${body} };`);
     return rewarded({ kind: 'module', path: file }, group([scored(5), unreadable, scored(1)]));
   }
 
-  it('sees the group, and its unreadable replies earn no more than the worst', async () => {
+  it('receives the whole group; unreadable replies earn no more than the worst readable one', async () => {
     expect(await given('candidates.map(({ score }) => score ?? 99)')).toEqual([5, 0, 1]);
     expect(await given('candidates.map(() => history.length)')).toEqual([2, 0, 2]);
   });
 
-  it('is named where it throws, or gives something else than numbers', async () => {
+  it('is reported when it throws or does not return one finite number per candidate', async () => {
     await expect(given('candidates.nope()')).rejects.toThrow(/the reward function threw/);
     await expect(given('[1]')).rejects.toThrow(/3 finite numbers/);
     await expect(given('candidates.map(() => NaN)')).rejects.toThrow(/3 finite numbers/);

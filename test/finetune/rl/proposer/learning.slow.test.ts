@@ -86,7 +86,7 @@ function crashing<A extends readonly unknown[], R>(call: (...given: A) => R, at:
 }
 
 describe('a proposer', () => {
-  it('learns from groups for runs under way, with the searches beside it', async () => {
+  it('trains on groups and reports evaluations and a random-search baseline', async () => {
     const { events, steps } = await learnt(temporaryDirectory());
     expect(steps).toHaveLength(4);
     for (const { flat, largestMismatch, reward, valid } of steps) {
@@ -107,7 +107,7 @@ describe('a proposer', () => {
     }
   });
 
-  it('learns in an environment of the user’s, and takes replies that can’t be read as data', async () => {
+  it('trains in a user’s environment and includes unreadable replies in the mean reward', async () => {
     const folder = temporaryDirectory();
     writeFileSync(join(folder, 'my-env.js'), environment);
     const changes = {
@@ -134,7 +134,7 @@ describe('a proposer', () => {
         return { ...l, sessions: { ...l.sessions, training } };
       },
     ],
-  ])('that was cut off %s goes on to the same bits, with the same runs', async (_, change) => {
+  ])('after a crash %s, resumes bit for bit', async (_, change) => {
     const [whole, cut] = [temporaryDirectory(), temporaryDirectory()];
     const expected = await learnt(whole);
     await expect(learnt(cut, { change })).rejects.toThrow('the process ends here');
@@ -145,7 +145,7 @@ describe('a proposer', () => {
     expect(resumed.best).toEqual(expected.best);
   });
 
-  it('is told apart by what its own modules contain', async () => {
+  it('refuses to resume after its reward module has changed', async () => {
     const folder = temporaryDirectory();
     const reward = join(folder, 'reward.js');
     const give = (body: string) => writeFileSync(reward, `export default { create: () => ${body} };`);
@@ -156,7 +156,7 @@ describe('a proposer', () => {
     await expect(learnt(folder, { changes })).rejects.toThrow(/different settings/);
   });
 
-  it('is told apart by what its own prompts contain', async () => {
+  it('refuses to resume after its prompts have changed', async () => {
     const folder = temporaryDirectory();
     const prompts = join(folder, 'prompts');
     cpSync(join(packageRoot(), 'prompts', 'compact'), prompts, { recursive: true });
@@ -210,5 +210,5 @@ describe('the config of a proposer', () => {
     expect(problemsOf(changes).join('\n')).toMatch(expected);
   });
 
-  it('is accepted as it stands', () => expect(problemsOf({})).toEqual([]));
+  it('is accepted unchanged', () => expect(problemsOf({})).toEqual([]));
 });

@@ -31,7 +31,7 @@ describe('the original format rewards', () => {
     expect([soft(answer), hard(answer)]).toEqual([0, 0]);
   });
 
-  it('are 1 for what nobody was asked for: thinking of one line, and separators of three characters', () => {
+  it('are 1 for formats no prompt asks for: one-line thinking and three-character separators', () => {
     const [oneLine, separated] = [
       '<think>Swing.</think><policy>x</policy>',
       'params[0]: 0,; params[1]: 5.5,; params[2]: 0',
@@ -42,7 +42,7 @@ describe('the original format rewards', () => {
   });
 });
 
-it('the reward `format` is 1 for the answer that a run’s prompt asks for', () => {
+it('the `format` reward is 1 for the answer that a run’s prompt asks for', () => {
   const spec = { count: 3, kind: 'float', low: -6, high: 6, decimals: 1 } as const;
   const read = parseParameters(plain, spec);
   expect(read).toEqual({ ok: true, value: [0, 5.5, 0] });

@@ -24,7 +24,7 @@ const objectives: Readonly<Record<string, Written>> = Object.fromEntries([
 ]);
 
 describe.each(Object.entries(objectives))('%s', (_, settings) => {
-  it('does not depend on order, padding, packing and accumulation', async () => {
+  it('does not depend on order, padding, packing or accumulation', async () => {
     const update = someCompletions(1);
     const layouts = [
       [alone(update)],
@@ -42,7 +42,7 @@ describe.each(Object.entries(objectives))('%s', (_, settings) => {
   });
 });
 
-it('without a spread of rewards nothing is learnt: the gradient is exactly 0', async () => {
+it('equal rewards give a gradient of exactly 0', async () => {
   const [advantages] = groupAdvantages([[0.1, 0.1, 0.1, 0.1, 0.1, 0.1]], 'group');
   const update = someCompletions(2).map((one, i): Sampled => ({ ...one, advantages: advantages![i]! }));
   for (const written of [
@@ -56,7 +56,7 @@ it('without a spread of rewards nothing is learnt: the gradient is exactly 0', a
   }
 });
 
-describe('where the policy is the one that sampled', () => {
+describe('on-policy updates', () => {
   const update = someCompletions(3);
   const none = { importance: { kind: 'none' } };
   const lengths = update.map(({ completionIds, trained }) =>
@@ -69,7 +69,7 @@ describe('where the policy is the one that sampled', () => {
     ['dapo', update.length / tokens],
     ['bnpo', update.length / tokens],
     ['cispo', update.length / tokens],
-  ] as const)('%s is REINFORCE, divided otherwise', async (variant, factor) => {
+  ] as const)('%s is REINFORCE with a different normalisation', async (variant, factor) => {
     const [plain] = await updates({ kind: 'reinforce', ...none }, {}, update);
     const [own] = await updates({ kind: 'grpo', variant, ...none }, { reused: false }, update);
     expect(
@@ -86,7 +86,7 @@ describe('where the policy is the one that sampled', () => {
     expect(relativeDistance(flat(own!), flat(plain!))).toBeLessThan(1e-12);
   });
 
-  it('log-probabilities read before give the same update', async () => {
+  it('log-probabilities computed in advance give the same update', async () => {
     const [fresh] = await updates({ kind: 'grpo', ...none }, { reused: false }, update);
     const read = new Map(fresh!.examples.map(({ example, logp }) => [example, logp]));
     const again = update.map((one) => ({ ...one, oldLogp: read.get(one) }));
@@ -98,7 +98,7 @@ describe('where the policy is the one that sampled', () => {
   });
 });
 
-it('for answers of one token all variants and ratios are one', async () => {
+it('all variants and ratios agree for one-token answers', async () => {
   const update = someCompletions(4).map(
     (one): Sampled => ({
       ...one,

@@ -31,8 +31,8 @@ async function read(objective: Objective, examples: readonly Sampled[]) {
   return found.examples;
 }
 
-describe('tokens that were chosen from some', () => {
-  it('have the log-probability and the entropy among these; the others, those among all', async () => {
+describe('tokens sampled from an allowed set', () => {
+  it('have log-probabilities and entropies within that set; free tokens, over the whole vocabulary', async () => {
     const [constrained, free] = [
       await read({ ...likelihood(1), constrained: true }, update),
       await read(likelihood(1), update),
@@ -63,7 +63,7 @@ describe('tokens that were chosen from some', () => {
     }
   });
 
-  it('without any such token are read as ever', async () => {
+  it('can be absent, which gives the same log-probabilities as an unconstrained graph', async () => {
     const plain = update.map(({ allowed: _, ...one }) => one);
     const [constrained, free] = [
       await read({ ...likelihood(1), constrained: true }, plain),
@@ -72,7 +72,7 @@ describe('tokens that were chosen from some', () => {
     expect(constrained.map(({ logp }) => logp)).toEqual(free.map(({ logp }) => logp));
   });
 
-  it('have the gradient of the loss, entropy included', async () => {
+  it('have gradients that match central differences of the loss, entropy included', async () => {
     const own = parameters.map(({ values, ...one }) => ({ ...one, values: values.slice() }));
     const learnt = async () => {
       const written = { kind: 'reinforce', entropy: 0.3, importance: { kind: 'none' } };

@@ -78,19 +78,19 @@ async function slopeOfReturn(direction: Float64Array): Promise<number> {
 
 const importance = { kind: 'none' };
 
-describe('a policy of two tokens', async () => {
+describe('a policy over two-token answers', async () => {
   const p = await probabilities();
   const average = p.reduce((sum, one, i) => sum + one * rewardOf(answers[i]!), 0);
   /** Weighted by their probabilities, the answers are what sampling gives on average. */
   const enumerated = answers.map((ids, i) => answer(ids, answers.length * p[i]! * (rewardOf(ids) - average)));
   const exact = await gradient({ kind: 'reinforce', importance }, enumerated);
 
-  it('is a distribution', () => {
+  it('is a probability distribution', () => {
     expect(p.reduce((sum, one) => sum + one)).toBeCloseTo(1, 12);
     expect(Math.max(...p)).toBeLessThan(0.5);
   });
 
-  it('its enumerated gradient is that of the expected reward', async () => {
+  it('has the gradient of the expected reward when all answers are enumerated', async () => {
     const length = Math.hypot(...exact);
     const downhill = exact.map((slope) => slope / length);
     expect(await slopeOfReturn(downhill)).toBeCloseTo(-length, 6);
@@ -113,7 +113,7 @@ describe('a policy of two tokens', async () => {
   ];
 
   it.each(cases)(
-    '%s: sampled gradients lie within their standard error',
+    '%s: sampled gradients match the exact one within three standard errors',
     async (_, written, baseline, factor) => {
       const random = createGenerator(41);
       const { objective, inputs } = policyObjective(objectiveSchema.parse(written), context);
@@ -146,7 +146,7 @@ describe('a policy of two tokens', async () => {
     },
   );
 
-  it('rewards that belong to other answers give another gradient', async () => {
+  it('has a different gradient when rewards belong to other answers', async () => {
     const shuffled = answers.map((ids, i) => {
       const other = answers[(i + 5) % answers.length]!;
       return answer(ids, answers.length * p[i]! * (rewardOf(other) - average));

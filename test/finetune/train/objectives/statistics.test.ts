@@ -20,7 +20,7 @@ const read = {
 };
 
 describe('statistics of an update', () => {
-  it('count trained tokens', () => {
+  it('cover only trained tokens', () => {
     const found = policyStatistics([read], objectiveSchema.parse({ kind: 'grpo' }));
     const kl = (difference: number) => Math.exp(difference) - difference - 1;
     expect(found).toMatchObject({
@@ -37,7 +37,7 @@ describe('statistics of an update', () => {
     expect(found.referenceKl).toBeCloseTo(kl(-0.5) / 3, 12);
   });
 
-  it('know the ratio of the whole answer', () => {
+  it('use the ratio of the whole answer for sequence ratios and RLOO', () => {
     const settings = (written: object) => objectiveSchema.parse({ kind: 'grpo', ...written });
     // e^(−0.5 / 3) is within 0.8 … 1.28, e^−0.5 is not.
     const sequence = policyStatistics([read], settings({ ratio: 'sequence' }));
@@ -46,7 +46,7 @@ describe('statistics of an update', () => {
     expect(product.clippedLow).toBeCloseTo(1 / 3, 12);
   });
 
-  it('leave out what nothing was given for', () => {
+  it('leave out quantities whose inputs are missing', () => {
     const { samplerLogp: _, referenceLogp: __, oldLogp: ___, returns: ____, ...bare } = example;
     const found = policyStatistics([{ ...read, example: bare }], objectiveSchema.parse({ kind: 'grpo' }));
     expect(Object.keys(found).sort()).toEqual(['clippedHigh', 'clippedLow', 'entropy', 'kl', 'tokens']);

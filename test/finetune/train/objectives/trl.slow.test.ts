@@ -69,7 +69,7 @@ function equalsTrl(
   }
 }
 
-it('estimates of advantages equal their definition', () => {
+it('advantage estimates equal their definition', () => {
   steps().forEach(({ advantages, returns, trained }, index) => {
     const { estimates, returns: expected } = trl.completions[index]!;
     expect(relativeDistance(advantages as readonly number[], estimates)).toBeLessThan(1e-12);
@@ -124,7 +124,7 @@ describe('loss and gradients equal those of TRL 1.13, and of torch for PPO', () 
   });
 });
 
-it('what is read before an update are TRL’s log-probabilities', async () => {
+it('log-probabilities computed before an update equal TRL’s', async () => {
   const { reading } = policyObjective(objectiveSchema.parse({ kind: 'grpo' }), {
     temperature: 1,
     reused: true,
