@@ -30,23 +30,26 @@ function refusal(work: () => unknown = load): string {
   throw new Error('the set was accepted');
 }
 
-describe('files from elsewhere', () => {
+describe('a prompt set with untrusted files', () => {
   const secret = () => {
     const file = join(temporaryDirectory(), 'secret');
     writeFileSync(file, 'hunter2');
     return file;
   };
 
-  it.each(['partials/history.hbs', 'system.hbs', 'environments/CartPole-v1.hbs'])('a link: %s', (name) => {
-    mkdirSync(join(folder, 'environments'), { recursive: true });
-    rmSync(join(folder, name), { force: true });
-    symlinkSync(secret(), join(folder, name));
-    const said = refusal();
-    expect(said).toMatch(/is a link to a file outside the prompt set/);
-    expect(said).not.toContain('hunter2');
-  });
+  it.each(['partials/history.hbs', 'system.hbs', 'environments/CartPole-v1.hbs'])(
+    'is rejected if a file links out of the set: %s',
+    (name) => {
+      mkdirSync(join(folder, 'environments'), { recursive: true });
+      rmSync(join(folder, name), { force: true });
+      symlinkSync(secret(), join(folder, name));
+      const said = refusal();
+      expect(said).toMatch(/is a link to a file outside the prompt set/);
+      expect(said).not.toContain('hunter2');
+    },
+  );
 
-  it('a linked folder', () => {
+  it('is rejected if a folder links out of the set', () => {
     const other = temporaryDirectory();
     writeFileSync(join(other, 'history.hbs'), 'hunter2');
     rmSync(join(folder, 'partials'), { recursive: true });
@@ -54,7 +57,7 @@ describe('files from elsewhere', () => {
     expect(refusal()).toMatch(/outside the prompt set/);
   });
 
-  it('links within the set, and a set that is a link itself, are read', () => {
+  it('is loaded if its links stay within the set and if the set itself is a link', () => {
     put('shared.hbs', 'SHARED');
     symlinkSync('../shared.hbs', join(folder, 'partials', 'mine.hbs'));
     put('user.hbs', '{{> mine}}\n{{> answer-format}}');
@@ -63,7 +66,7 @@ describe('files from elsewhere', () => {
     expect(() => loadPromptSet({ set: other, environment, options: {}, maxSteps: 1000 })).not.toThrow();
   });
 
-  it('devices, folders and giants', () => {
+  it('is rejected if a template is a device, a folder or too large', () => {
     symlinkSync('/dev/zero', join(folder, 'partials', 'history.hbs'));
     expect(refusal()).toMatch(/outside the prompt set/);
     rmSync(join(folder, 'partials', 'history.hbs'));
@@ -75,7 +78,7 @@ describe('files from elsewhere', () => {
   });
 });
 
-describe('templates that multiply', () => {
+describe('runaway templates', () => {
   it.each([
     ['a partial in itself', { loop: '{{> loop}}' }, '{{> loop}}', /the partial loop includes itself/],
     ['partials in each other', { a: '{{> b}}', b: '{{> a}}' }, '{{> a}}', /includes itself/],
@@ -112,7 +115,7 @@ describe('templates that multiply', () => {
       `{{x ${'(x '.repeat(20_000)}${')'.repeat(20_000)}}}`,
       /nest|no helper|invalid Handlebars/,
     ],
-  ])('%s', (_name, partials, user, message) => {
+  ])('are rejected: %s', (_name, partials, user, message) => {
     for (const [name, text] of Object.entries(partials)) put(`partials/${name}.hbs`, text);
     put('user.hbs', user);
     const said = refusal();
@@ -120,7 +123,7 @@ describe('templates that multiply', () => {
     expect(said.split('\n').length).toBeLessThan(10);
   });
 
-  it('loops in loops end with one message', () => {
+  it('are stopped if nested loops run too long or write too much', () => {
     const handlebars = Handlebars.create();
     boundLoops(handlebars);
     const render = (template: string, items: number) => {

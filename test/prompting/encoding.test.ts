@@ -9,8 +9,8 @@ const box = (low: number, high: number, decimals: number, count = 2): ParameterS
 
 const onGrid = (value: number, decimals: number) => Number(value.toFixed(decimals)) === value;
 
-describe('how the set compact tells parameters', () => {
-  it('is from -6.0 to 6.0 in tenths, for any box, and back within half a step', () => {
+describe('the encoding of the compact set', () => {
+  it('maps any box to -6.0 to 6.0 in tenths and decodes to within half a step', () => {
     const boxes = fc
       .record({
         low: fc.integer({ min: -30, max: 29 }),
@@ -37,14 +37,14 @@ describe('how the set compact tells parameters', () => {
     );
   });
 
-  it('keeps the ends and the middle of a box', () => {
+  it('maps the ends and the middle of a box exactly', () => {
     const { decode, encode } = encodingOf(box(-1, 3, 2, 3), 'compact');
     expect(encode([-1, 1, 3])).toEqual([-6, 0, 6]);
     expect(decode([-6, 0, 6])).toEqual([-1, 1, 3]);
     expect(decode([0.1, -0.1, 5.9])).toEqual([1.03, 0.97, 2.97]);
   });
 
-  it('leaves alone the box that models know, integers, and all other sets', () => {
+  it('leaves the box from -6.0 to 6.0, integers and other prompt sets unchanged', () => {
     const table: ParameterSpec = { count: 2, kind: 'integer', low: 0, high: 3, decimals: 0 };
     for (const [spec, set] of [
       [box(-6, 6, 1), 'compact'],
@@ -62,17 +62,17 @@ describe('how the set compact tells parameters', () => {
   });
 });
 
-describe('an answer on that scale', () => {
+describe('an encoded answer', () => {
   const encoding = encodingOf(box(-1, 1, 2), 'compact');
 
-  it('is read as the parameters that it means', () => {
+  it('is decoded to parameters', () => {
     expect(encoding.read('params[0]: 6.0, params[1]: -0.3')).toEqual({
       ok: true,
       value: [1, -0.05],
     });
   });
 
-  it('is refused beyond what was encoded, though it were within the box', () => {
+  it('is rejected outside the encoded range or with too many decimals', () => {
     const read = encoding.read('params[0]: 6.1, params[1]: 0.15');
     expect(read).toMatchObject({ ok: false, failure: { kind: 'range', low: -6, high: 6 } });
     expect(encoding.read('params[0]: 1.0, params[1]: 0.15')).toMatchObject({
@@ -80,7 +80,7 @@ describe('an answer on that scale', () => {
     });
   });
 
-  it('repeats where what it means was seen', () => {
+  it('counts as repeated if its decoded parameters were seen', () => {
     const seen = (parameters: readonly number[]) =>
       parameters.join() === '0.02,0' ? { iteration: 3, score: 5 } : undefined;
     expect(encoding.read('params[0]: 0.1, params[1]: 0.0', { seen })).toEqual({

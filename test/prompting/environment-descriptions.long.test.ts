@@ -95,7 +95,7 @@ describe.each(described)('the description of %s', (id) => {
     }
   });
 
-  it('has neither gaps nor stray marks', async () => {
+  it('has no extra blank lines, undefined values or template markup', async () => {
     const text = await describeEnvironment(id);
     expect(text).not.toMatch(/\n{3}|[ \t]\n|undefined|NaN|\{\{|null|\[object/);
   });
@@ -103,7 +103,7 @@ describe.each(described)('the description of %s', (id) => {
 
 describe('a description', () => {
   it.each(['HalfCheetah-v5', 'Hopper-v5', 'Walker2d-v5', 'Swimmer-v5'])(
-    'of %s numbers the observations anew when they include the place',
+    'of %s renumbers the observations if they include the positions',
     async (id) => {
       const options = { exclude_current_positions_from_observation: false };
       const { observationSpace } = await makeEnvironment(id, options);
@@ -114,37 +114,34 @@ describe('a description', () => {
     },
   );
 
-  it('understands options in camelCase', async () => {
+  it('accepts options in camelCase', async () => {
     expect(await describeEnvironment('FrozenLake-v1', { isSlippery: false })).toBe(
       await describeEnvironment('FrozenLake-v1', { is_slippery: false }),
     );
   });
 
-  it.each(['4x4', '8x8'])(
-    'of the %s lake knows the holes and the goal that are really there',
-    async (name) => {
-      const options = { map_name: name, is_slippery: false };
-      const lake = await makeEnvironment('FrozenLake-v1', options);
-      const { holes, goals, start } = explore(lake);
-      const text = await describeEnvironment('FrozenLake-v1', options);
-      const listed = (label: string) =>
-        new RegExp(`^- ${label}: ([\\d, ]+)$`, 'm').exec(text)![1]!.split(', ').map(Number);
-      expect(listed('start')).toEqual([start]);
-      expect(listed('goal')).toEqual(goals);
-      // A hole that is walled in by others can't be reached.
-      expect(listed('holes')).toEqual(expect.arrayContaining(holes));
-      expect(listed('holes').length - holes.length).toBeLessThanOrEqual(1);
-    },
-  );
+  it.each(['4x4', '8x8'])('of the %s lake lists its actual start, goal and holes', async (name) => {
+    const options = { map_name: name, is_slippery: false };
+    const lake = await makeEnvironment('FrozenLake-v1', options);
+    const { holes, goals, start } = explore(lake);
+    const text = await describeEnvironment('FrozenLake-v1', options);
+    const listed = (label: string) =>
+      new RegExp(`^- ${label}: ([\\d, ]+)$`, 'm').exec(text)![1]!.split(', ').map(Number);
+    expect(listed('start')).toEqual([start]);
+    expect(listed('goal')).toEqual(goals);
+    // A hole that is walled in by others can't be reached.
+    expect(listed('holes')).toEqual(expect.arrayContaining(holes));
+    expect(listed('holes').length - holes.length).toBeLessThanOrEqual(1);
+  });
 
-  it('tells the step limit that really applies', async () => {
+  it('gives the effective step limit', async () => {
     expect(await describeEnvironment('CartPole-v1')).toContain('at most 500.');
     expect(await describeEnvironment('CartPole-v1', {}, 300)).toContain('at most 300.');
     expect(await describeEnvironment('CartPole-v0')).toContain('at most 200.');
     expect(await describeEnvironment('CartPole-v1', { max_episode_steps: 50 })).toContain('at most 50.');
   });
 
-  it('of an unknown environment tells its spaces', () => {
+  it('of an unknown environment gives its spaces and options', () => {
     const environment: Environment = {
       id: 'Custom/Thing-v3',
       observationSpace: {

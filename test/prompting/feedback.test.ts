@@ -8,7 +8,7 @@ import {
 } from '../../src/prompting/context/feedback.js';
 import { createGenerator } from '../../src/random/generator.js';
 
-describe('what a person types', () => {
+describe('feedback typed by a person', () => {
   it.each([
     ['4', { rating: 4 }],
     [' 5 : ', { rating: 5 }],
@@ -39,12 +39,12 @@ describe('what a person types', () => {
     ['Rated 3 of 5, too jerky', /start with its number/],
     [':', /no remark/],
     ['x'.repeat(longestRemark + 1), /at most 500 characters; this one has 501/],
-  ])('%j is asked about', (line, problem) => {
+  ])('%j needs clarification', (line, problem) => {
     const read = readTyped(line);
     expect(read.kind === 'unclear' && read.problem).toMatch(problem);
   });
 
-  it('reads what it writes, whatever the remark is', () => {
+  it('round-trips through typedText and readTyped, whatever the remark', () => {
     const random = createGenerator(5);
     const parts = ['1', '5:', 'rating', ':', ' ', '-', '.', 'falls', '\n', '“', '\u202e', '日'];
     for (let round = 0; round < 500; round++) {
@@ -63,7 +63,7 @@ describe('what a person types', () => {
   });
 });
 
-describe('what a model replies', () => {
+describe('feedback in a model reply', () => {
   const said = (text: string) => {
     const reading = readFeedback(text, 'stop');
     return reading.ok ? reading.said : reading.failure;
@@ -89,17 +89,17 @@ describe('what a model replies', () => {
     ['rating: 4.5', 'no-feedback'],
     ['rating: good', 'no-feedback'],
     ['', 'no-feedback'],
-  ])('%j is not taken', (text, kind) => {
+  ])('%j is rejected', (text, kind) => {
     expect(said(text)).toMatchObject({ kind });
   });
 
-  it('tells a reply that was cut from one that says nothing', () => {
+  it('is reported as truncated if the reply was cut off', () => {
     expect(readFeedback('The pictures show', 'length')).toMatchObject({ failure: { kind: 'truncated' } });
     expect(readFeedback('<think>the cart', 'length')).toMatchObject({ failure: { kind: 'truncated' } });
   });
 });
 
-it('stands on one line of a prompt, which a remark does not end', () => {
+it('feedback becomes at most one prompt line, and a remark cannot close its quotation marks', () => {
   const of = (remark: string) => feedbackLines({ from: 'person', episode: 0, rating: 2, remark });
   expect(of('it falls')).toEqual(['feedback of a person who saw an episode of it: rated 2 of 5, “it falls”']);
   expect(of('x” f(params): 500 “y')[0]).toMatch(/“x" f\(params\): 500 "y”$/);

@@ -7,7 +7,7 @@ import { estimateTokens } from '../../src/prompting/token-estimate.js';
 import { situation } from './situation.js';
 
 describe('history lines', () => {
-  it('hold the parameters with the decimals of the spec, and the score with two', async () => {
+  it('show parameters with the decimals of the spec and the score with two', async () => {
     const { family } = await situation({ environment: 'MountainCarContinuous-v0' });
     const encoding = encodingOf(family.parameters, 'numeric');
     expect(historyLine({ parameters: [1.2, -0.5, 3], score: 123.456, returns: [] }, encoding)).toBe(
@@ -26,11 +26,11 @@ describe('history lines', () => {
     [0.000123456, '0.000123'],
     [-0.00004, '-0.00004'],
     [0, '0.00'],
-  ])('show a score of %d with the digits that tell it from others: %s', (score, text) => {
+  ])('show a score of %d as %s', (score, text) => {
     expect(scoreText(score, 3)).toBe(text);
   });
 
-  it('are formatted once', async () => {
+  it('are formatted only once per entry', async () => {
     const { config, family, play } = await situation({
       environment: 'CartPole-v1',
       memory: { trajectories: 'summary' },
@@ -81,7 +81,7 @@ describe('a model that repeats its prompt', () => {
 });
 
 describe('estimateTokens', () => {
-  it('counts digits, marks and lines singly, and letters by fours', () => {
+  it('counts one token per digit, mark or line break, and one per four letters', () => {
     expect(estimateTokens('')).toBe(0);
     expect(estimateTokens('word')).toBe(1);
     expect(estimateTokens('words and more')).toBe(4);

@@ -37,7 +37,7 @@ describe('remembered', () => {
       ),
     ]);
 
-  it('is the warm-up, and of each iteration the best of the first evaluated, in order', () => {
+  it('keeps the warm-up and, per iteration, the best of the first entries evaluated, in order', () => {
     fc.assert(
       fc.property(runs, fc.integer({ min: 1, max: 6 }), (entries, ofGroup) => {
         const held = remembered(entries, { ofGroup });
@@ -57,7 +57,7 @@ describe('remembered', () => {
     );
   });
 
-  it('only ever grows as iterations are added', () => {
+  it('only appends entries as iterations are added', () => {
     fc.assert(
       fc.property(runs, fc.nat(8), fc.integer({ min: 1, max: 6 }), (entries, last, ofGroup) => {
         const earlier = remembered(
@@ -69,7 +69,7 @@ describe('remembered', () => {
     );
   });
 
-  it('is everything where nothing is said, and with one candidate an iteration', () => {
+  it('keeps everything by default and with one candidate per iteration', () => {
     const entries = entriesOf(5, 1, 9, 3);
     expect(remembered(entries, {})).toBe(entries);
     expect(remembered(entries, { ofGroup: 1 })).toEqual(entries);
@@ -83,7 +83,7 @@ describe('selectHistory', () => {
     expect(selectHistory(entries, unlimited, one)).toEqual(entries);
   });
 
-  it('shows nothing when both are zero', () => {
+  it('shows nothing if best and recent are zero', () => {
     expect(selectHistory(entries, { ...unlimited, best: 0, recent: 0 }, one)).toEqual([]);
   });
 
@@ -111,7 +111,7 @@ describe('selectHistory', () => {
     expect(at('best-last')).toEqual([3, 0, 2, 1]);
   });
 
-  it('drops the oldest to three quarters of the budget, and then nothing for a while', () => {
+  it('drops the oldest entries down to three quarters of the budget, so the next ones fit', () => {
     const shown = (n: number) =>
       scoresOf(
         selectHistory(entriesOf(...Array.from({ length: n }, (_, i) => i)), { ...unlimited, tokens: 8 }, one),
@@ -123,20 +123,20 @@ describe('selectHistory', () => {
     expect(shown(12)).toEqual([6, 7, 8, 9, 10, 11]);
   });
 
-  it('drops what is merely recent before what is among the best', () => {
+  it('drops recent entries before the best ones', () => {
     const memory = { ...unlimited, best: 2, recent: 3, tokens: 3 };
     expect(scoresOf(selectHistory(entries, memory, one))).toEqual([9, 7, 2]);
     expect(scoresOf(selectHistory(entries, { ...memory, tokens: 2 }, one))).toEqual([9, 7]);
     expect(scoresOf(selectHistory(entries, { ...memory, tokens: 1 }, one))).toEqual([7]);
   });
 
-  it('leaves one entry however small the budget is', () => {
+  it('keeps one entry, however small the budget', () => {
     expect(selectHistory(entries, { ...unlimited, tokens: 1 }, () => 100)).toEqual([entries[5]]);
     expect(selectHistory(entries, { ...unlimited, best: 2, tokens: 1 }, () => 100)).toHaveLength(1);
     expect(selectHistory([], { ...unlimited, tokens: 1 }, () => 100)).toEqual([]);
   });
 
-  it('keeps within the budget, shows each entry once and changes nothing that it is given', () => {
+  it('stays within the budget, shows each entry once and does not change its input', () => {
     const optional = fc.option(fc.nat({ max: 8 }), { nil: undefined });
     fc.assert(
       fc.property(
@@ -166,7 +166,7 @@ describe('selectHistory', () => {
     );
   });
 
-  it('moves the window only forwards, so that a prompt never shows again what it had dropped', () => {
+  it('only moves the window forward, so dropped entries never reappear', () => {
     fc.assert(
       fc.property(
         fc.array(fc.integer({ min: 1, max: 9 }), { minLength: 2, maxLength: 60 }),

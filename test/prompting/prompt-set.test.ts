@@ -38,7 +38,7 @@ function refusal(text: string, file = 'user.hbs'): string {
   throw new Error('the template was accepted');
 }
 
-describe('a set of prompts of the user', () => {
+describe('a custom prompt set', () => {
   it('is rendered like a built-in one', async () => {
     const { task, prompts, context, play } = await situation({ environment: 'CartPole-v1' });
     const own = load();
@@ -51,14 +51,14 @@ describe('a set of prompts of the user', () => {
     expect(own.hash).toBe(prompts.hash);
   });
 
-  it('can use and replace the partials of the package', async () => {
+  it('can use and override the built-in partials', async () => {
     const { context } = await situation({ environment: 'CartPole-v1' });
     mkdirSync(join(folder, 'partials'));
     writeFileSync(join(folder, 'partials', 'history.hbs'), 'HISTORY OF {{environment.id}}\n');
     expect(load().user(context(1, []))).toMatch(/^HISTORY OF CartPole-v1\n\nThis is iteration 1 of 100\./);
   });
 
-  it('can describe an environment in its own words', () => {
+  it('can provide its own description of an environment', () => {
     mkdirSync(join(folder, 'environments'));
     writeFileSync(
       join(folder, 'environments', 'CartPole.hbs'),
@@ -74,7 +74,7 @@ describe('a set of prompts of the user', () => {
     expect(load({ description: join(folder, 'mine.hbs') }).description).toBe('Balance!');
   });
 
-  it('has a hash that changes with every template it uses, and with no other', () => {
+  it('has a hash that depends only on the templates it uses', () => {
     const { hash } = load();
     mkdirSync(join(folder, 'partials'));
     writeFileSync(join(folder, 'partials', 'unused.hbs'), 'unused');
@@ -86,13 +86,13 @@ describe('a set of prompts of the user', () => {
     expect(load().hash).not.toBe(changed);
   });
 
-  it('renders text as it is', async () => {
+  it('renders text without escaping it', async () => {
     const { context } = await situation({ environment: 'CartPole-v1' });
     writeFileSync(join(folder, 'user.hbs'), '{{answer.example}}');
     expect(load().user(context(1, []))).toContain('<number>');
   });
 
-  it('must be there', () => {
+  it('must exist and be complete', () => {
     expect(() => load({ set: 'sematic' })).toThrow(
       /prompts\.set: there is no such prompt set(.|\n)*did you mean semantic\?/,
     );
@@ -103,7 +103,7 @@ describe('a set of prompts of the user', () => {
   });
 });
 
-describe('the check of templates', () => {
+describe('the template check', () => {
   it.each([
     ['Iteration {{iteraton}}', 'user.hbs:1:13: there is no variable iteraton', 'did you mean iteration?'],
     [
@@ -162,14 +162,14 @@ describe('the check of templates', () => {
     ['a\nb {{iteration', 'user.hbs:2:5: invalid Handlebars syntax', ''],
     ['line\nx {{/if}}', 'user.hbs:2:3: this {{/…}} has no matching block', ''],
     ['x {{a b=}}', 'user.hbs:1:9: invalid Handlebars syntax', ''],
-  ])('refuses %s', (template, message, more) => {
+  ])('rejects %s', (template, message, more) => {
     const text = refusal(template);
     expect(text).toContain(message);
     expect(text).toContain(more);
     expect(text).not.toMatch(/Expecting|Parse error|at Object/);
   });
 
-  it('accepts everything that is there', async () => {
+  it('accepts valid variables, blocks and comments', async () => {
     const { context, play } = await situation({
       environment: { id: 'CartPole-v1', options: { sutton_barto_reward: true } },
     });
@@ -183,7 +183,7 @@ describe('the check of templates', () => {
     expect(text).toContain('0:-4.8,1:,2:-0.4189,3:');
   });
 
-  it('finds a mistake in a partial where the partial is included', () => {
+  it('reports a mistake in an included partial at its position in that partial', () => {
     mkdirSync(join(folder, 'partials'));
     writeFileSync(join(folder, 'partials', 'mine.hbs'), 'line\n{{iteratons}}');
     expect(refusal('{{> mine}}{{> mine}}')).toMatch(
@@ -193,7 +193,7 @@ describe('the check of templates', () => {
     expect(refusal('{{> mine}}')).toContain('the partial mine includes itself');
   });
 
-  it('lets a system prompt use only what stays the same during a run', () => {
+  it('rejects a variable in a system prompt that changes during a run', () => {
     expect(refusal('{{iteration}}', 'system.hbs')).toContain(
       'system.hbs:1:3: there is no variable iteration',
     );
@@ -212,7 +212,7 @@ describe('the context', () => {
     ['FrozenLake-v1', { prompts: { optimum: 0.7, stepSize: 1 }, candidates: 3 }],
     ['Blackjack-v1', { policy: { kind: 'q-table', form: 'values' } as const, memory: { best: 2 } }],
     ['MountainCarContinuous-v0', { memory: 'none' as const, evaluation: { episodes: 1 } }],
-  ])('of %s is what its schema says', async (id, more) => {
+  ])('of %s matches its schema', async (id, more) => {
     const { task, context, play } = await situation({ environment: id, ...more });
     expect(taskContextSchema.parse(task)).toEqual(task);
     for (const full of [context(1, []), context(3, play(3)), context(3, play(3), [])]) {
@@ -220,7 +220,7 @@ describe('the context', () => {
     }
   });
 
-  it('of a correction is what its schema says', async () => {
+  it('of a correction matches its schema', async () => {
     const { context } = await situation({ environment: 'CartPole-v1' });
     const { failureContext } = await import('../../src/prompting/context/failure-context.js');
     const full = { ...context(1, []), failure: failureContext({ kind: 'repeated', iteration: 0 }, 'params') };
@@ -248,7 +248,7 @@ describe('prompts of successive iterations', () => {
     },
   );
 
-  it('change nothing before the history when the budget drops old evaluations', async () => {
+  it('mostly extend the earlier history even when the budget drops old evaluations', async () => {
     const { prompts, context, play } = await situation({
       environment: 'CartPole-v1',
       memory: { tokens: 3000 },
@@ -267,7 +267,7 @@ describe('prompts of successive iterations', () => {
 });
 
 describe('the numeric set', () => {
-  it('tells nothing of the task', async () => {
+  it('reveals nothing about the task', async () => {
     for (const id of ['CartPole-v1', 'FrozenLake-v1', 'Pendulum-v1']) {
       const { prompts, task, context, play } = await situation({
         environment: id,

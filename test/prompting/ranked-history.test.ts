@@ -18,7 +18,7 @@ const entries = [entry(1, 5), entry(2, -10), entry(3, 20), entry(4, 5)];
 const parameters = (rows: readonly { readonly parameters: string }[]) => rows.map((row) => row.parameters);
 
 describe('rankHistory', () => {
-  it('puts the best last and the rest in order of time, however they come', () => {
+  it('puts the best last and the others in order of time, for any input order', () => {
     for (const shown of [entries, entries.toReversed()]) {
       const { best, others } = rankHistory(shown, encoding, { best: 2, recent: 2 });
       expect(parameters(best)).toEqual(['params[0]: 1.0', 'params[0]: 3.0']);
@@ -26,19 +26,19 @@ describe('rankHistory', () => {
     }
   });
 
-  it('scales scores to 0–99 over all that is shown', () => {
+  it('scales scores to 0–99 over all shown entries', () => {
     const { best, others } = rankHistory(entries, encoding, { best: 1, recent: 3 });
     expect([...others, ...best].map(({ percent }) => percent)).toEqual([50, 0, 50, 99]);
   });
 
-  it('gives 50 where all are equal, and nothing for nothing', () => {
+  it('gives 50 if all scores are equal, and nothing for an empty history', () => {
     expect(rankHistory([entry(1, 3), entry(2, 3)], encoding, {}).best.map(({ percent }) => percent)).toEqual([
       50, 50,
     ]);
     expect(rankHistory([], encoding, { best: 2 })).toEqual({ best: [], others: [] });
   });
 
-  it('counts all among the best where the memory shows everything, and none where it shows the recent only', () => {
+  it('counts all entries as best if memory shows everything, and none if it shows only recent ones', () => {
     expect(rankHistory(entries, encoding, {}).others).toEqual([]);
     expect(rankHistory(entries, encoding, { recent: 4 }).best).toEqual([]);
   });

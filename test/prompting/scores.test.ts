@@ -23,7 +23,7 @@ const entriesOf = (scores: readonly number[], warmup = 4) =>
   scores.map((score, i) => ({ iteration: Math.max(0, i - warmup + 1), score }));
 
 describe('scores in prompts', () => {
-  it.each(scales)('that differ look different: %s', (_, scale) => {
+  it.each(scales)('that differ get different texts: %s', (_, scale) => {
     const random = createGenerator(5);
     const scores = Array.from({ length: 300 }, () => scale(random.uniform(0, 1)));
     const texts = new ScoreTexts(3);
@@ -54,29 +54,29 @@ describe('scores in prompts', () => {
     }
   });
 
-  it('have two decimals where those tell them apart, whatever comes', () => {
+  it('have two decimals if those distinguish them', () => {
     expect(
       [131.349, -1234.5678, 9.35, 500, 0].map(scoreTexts(3, [131.349, -1234.5678, 9.35, 500, 0])),
     ).toEqual(['131.35', '-1234.57', '9.35', '500.00', '0.00']);
   });
 
-  it('that are equal, but for rounding errors, look equal', () => {
+  it('that are equal up to rounding errors get the same text', () => {
     expect([0.3, 0.1 + 0.2].map(scoreTexts(3, [0.3, 0.1 + 0.2]))).toEqual(['0.30', '0.30']);
     expect([5, 5].map(scoreTexts(3, [5, 5]))).toEqual(['5.00', '5.00']);
   });
 
-  it('have two decimals in runs of earlier versions', () => {
+  it('have two decimals in runs from earlier versions', () => {
     expect([0.00012, 1.0001].map(scoreTexts(undefined, [0.00012, 1.0001]))).toEqual(['0.00', '1.00']);
   });
 
-  it('are in order where the first of a run differ little', () => {
+  it('stay distinct if the first scores of a run differ little', () => {
     const scores = [1.0003, 1.0001, 1.0002];
     const texts = new ScoreTexts(3);
     texts.know(entriesOf(scores, 1));
     expect(scores.map(texts.of)).toEqual(['1.0003', '1.0001', '1.0002']);
   });
 
-  it('read alike in the lines, the best and the ranks of a history', async () => {
+  it('have the same text in the lines, the best and the ranks of a history', async () => {
     const { family } = await situation({ environment: 'MountainCarContinuous-v0' });
     const encoding = encodingOf(family.parameters, 'numeric');
     const memory = (await situation({ environment: 'CartPole-v1', memory: { digits: 3 } })).config.memory;

@@ -19,7 +19,7 @@ const discrete = {
 };
 
 describe('trajectoryRows', () => {
-  it('samples steps evenly, the first and the last among them', () => {
+  it('samples steps evenly, including the first and the last', () => {
     expect(trajectoryRows(continuous, 4)).toEqual([
       '0 | [0, 0] | [-1.235] | -0.1',
       '3 | [0.3, -3] | [1] | -0.1',
@@ -39,7 +39,7 @@ describe('trajectoryRows', () => {
     ]);
   });
 
-  it('shows the first step when it may show one', () => {
+  it('shows the first step if limited to one', () => {
     expect(trajectoryRows(discrete, 1)).toEqual([
       '0 | 0 | 1 | 0',
       'end | 9 | terminated after 4 steps, return 1.00',
@@ -48,7 +48,7 @@ describe('trajectoryRows', () => {
 });
 
 describe('trajectorySummary', () => {
-  it('tells ranges and means of vectors', () => {
+  it('gives the ranges and means of vectors', () => {
     expect(trajectorySummary(continuous)).toEqual([
       'cut off after 10 steps, return -1.00',
       'first observation: [0, 0]; last: [1, -10]',
@@ -67,7 +67,7 @@ describe('trajectorySummary', () => {
     ]);
   });
 
-  it('counts no more than a dozen', () => {
+  it('lists at most a dozen counts', () => {
     const observations = Array.from({ length: 31 }, (_, t) => t);
     const actions = observations.slice(1).map(() => 0);
     const lines = trajectorySummary({ ...discrete, observations, actions, rewards: actions });

@@ -25,7 +25,7 @@ describe('the variables of templates', () => {
     expect(documented).toEqual(known);
   });
 
-  it('include the facts of environments', () => {
+  it('include the environment facts, listed in prompts/README.md', () => {
     const readme = readFileSync(join(packageRoot(), 'prompts', 'README.md'), 'utf8');
     const documented = cellsOf(readme).flatMap(([fact = '', names = '']) =>
       fact.startsWith('`facts.') ? names.split(', ').map((name) => `${name}: ${fact.slice(7, -1)}`) : [],
@@ -36,7 +36,7 @@ describe('the variables of templates', () => {
     expect(documented.sort()).toEqual([...new Set(known)].sort());
   });
 
-  it('all have a description', () => {
+  it('have a description for each group', () => {
     const nameless = (
       ['environment', 'policy', 'parameters', 'answer', 'evaluation', 'memory', 'history', 'failure'] as const
     )
@@ -45,7 +45,7 @@ describe('the variables of templates', () => {
     expect(nameless).toEqual([]);
   });
 
-  it('have the shape of the schema', () => {
+  it('get their shape from a schema', () => {
     expect(shapeOfSchema(descriptionSchema)).toMatchObject({
       kind: 'object',
       optional: false,
@@ -60,7 +60,7 @@ describe('the variables of templates', () => {
     });
   });
 
-  it('have the shape of given data', () => {
+  it('get their shape from data', () => {
     expect(shapeOfData({ rows: [{ first: 1 }], none: [], on: true })).toEqual({
       kind: 'object',
       optional: false,
@@ -91,7 +91,7 @@ function cellsOf(markdown: string): readonly (readonly string[])[] {
 it.each([
   ['critic', criticCorrectionSchema],
   ['feedback', feedbackCorrectionSchema],
-] as const)('those of the %s are listed beside its templates', (set, schema) => {
+] as const)('variables of the %s set are listed in its README.md', (set, schema) => {
   const readme = readFileSync(join(packageRoot(), 'prompts', set, 'README.md'), 'utf8');
   const documented = [...readme.matchAll(/^\| `(.+?)` \| (.+?) \| (.+) \|$/gm)].map((row) => row.slice(1));
   const shared = new Set(variablesOf(correctionContextSchema).map((one) => JSON.stringify(one)));

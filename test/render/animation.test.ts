@@ -7,30 +7,30 @@ const stepsShown = (steps: number, pace: ReturnType<typeof paceOf>) =>
   Array.from({ length: steps + 1 }, (_, step) => step).filter((step) => isShown(step, steps, pace));
 
 describe('the pace of an animation', () => {
-  it('is the task’s own where that is short enough', () => {
+  it('is the task’s own if the animation is short enough', () => {
     const pace = paceOf(250, 0.02, { maxFrames: 300 });
     expect(pace).toEqual({ stride: 2, seconds: 0.04 });
     expect(speedText(pace)).toBeUndefined();
   });
 
-  it('is faster for what would take more than 20 s, and says so', () => {
+  it('is increased for an animation longer than 20 s, and the speed is reported', () => {
     const pace = paceOf(1000, 0.05, { maxFrames: 300 });
     expect(pace.seconds * (stepsShown(1000, pace).length - 1)).toBeCloseTo(20, 6);
     expect(speedText(pace)).toBe('2.5× speed');
   });
 
-  it('gives turns without a time a moment each', () => {
+  it('shows every turn if steps have no duration', () => {
     expect(paceOf(3, undefined, { maxFrames: 300 })).toEqual({ stride: 1, seconds: 0.7 });
     expect(paceOf(200, undefined, { maxFrames: 300 })).toEqual({ stride: 1, seconds: 0.05 });
   });
 
-  it('follows a rate that is asked for', () => {
+  it('follows the requested frame rate', () => {
     const pace = paceOf(100, 0.02, { maxFrames: 300, fps: 25 });
     expect(pace).toEqual({ stride: 1, seconds: 0.04, speed: 0.5 });
     expect(speedText(pace)).toBe('0.5× speed');
   });
 
-  it('never shows more moments than allowed, and always the first and the last', () => {
+  it('never shows more frames than allowed, and always the first and the last', () => {
     fc.assert(
       fc.property(
         fc.integer({ min: 1, max: 3000 }),
@@ -54,7 +54,7 @@ describe('captions', () => {
   const moments = (returns: readonly number[]) =>
     returns.map((total, step) => ({ frame: { view: stillView, shapes: [] }, step, return: total }));
 
-  it('have the same number of digits throughout', () => {
+  it('have the same number of decimals throughout', () => {
     expect(captionsOf({ moments: moments([0, 1, 2]) }).map((caption) => caption.return)).toEqual([
       '0',
       '1',
@@ -70,7 +70,7 @@ describe('captions', () => {
     ]);
   });
 
-  it('and the last moment stays before all begins anew', () => {
+  it('of the last frame stay for 1.2 s before the animation repeats', () => {
     expect(durationOf({ moments: moments([0, 1, 2]), pace: { stride: 1, seconds: 0.1 } })).toBeCloseTo(
       1.4,
       9,

@@ -12,14 +12,14 @@ describe('gifAnimation', () => {
   const written = gifAnimation(animation, width);
   const gif = readGif(written.bytes);
 
-  it('has the size, the frames and the times of the animation, and repeats', () => {
+  it('has the size, frames and timing of the animation, and loops', () => {
     expect([gif.width, gif.height]).toEqual([width, 75]);
     expect([written.width, written.height]).toEqual([width, 75]);
     expect(gif.loops).toBe(true);
     expect(gif.frames.map(({ delay }) => delay)).toEqual([10, 10, 10, 10, 10, 10, 10, 120]);
   });
 
-  it('shows each moment as it is painted', () => {
+  it('contains each frame exactly as painted', () => {
     const layout = layoutOf(animation.moments[0]!.frame, width);
     const painter = new Painter(animation, layout, 255);
     expect(gif.palette.slice(0, painter.palette.length)).toEqual(painter.palette);
@@ -30,7 +30,7 @@ describe('gifAnimation', () => {
     }
   });
 
-  it('paints shapes where they are, the later over the earlier', () => {
+  it('paints shapes at their positions, later ones over earlier ones', () => {
     const { frames, palette } = readGif(gifAnimation(animationOf(rolling(5)), width).bytes);
     const colourAt = (frame: number, x: number, y: number) =>
       palette[frames[frame]!.pixels[Math.round(15 + 12 * (5 - y)) * width + Math.round(12 * x)]!];
@@ -42,14 +42,14 @@ describe('gifAnimation', () => {
     }
   });
 
-  it('tells of its progress, and is the same each time', () => {
+  it('reports its progress and is reproducible', () => {
     const drawn: number[] = [];
     const again = gifAnimation(animation, width, (frames) => drawn.push(frames));
     expect(drawn).toEqual([1, 2, 3, 4, 5, 6, 7, 8]);
     expect(Buffer.compare(again.bytes, written.bytes)).toBe(0);
   });
 
-  it('can be one moment, and a title may be too long', () => {
+  it('can be a single frame with a title that is too long', () => {
     const still = gifAnimation(
       animationOf(rolling(1), 'A title of very many words that go on and on and on'),
       width,

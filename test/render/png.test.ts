@@ -6,7 +6,7 @@ import { spread, terminalPicture } from '../../src/render/terminal-picture.js';
 import { animationOf, followed, rolling } from './frames.js';
 import { readPng } from './png-reader.js';
 
-it('writes each moment as it is painted', () => {
+it('PNG files contain each frame exactly as painted', () => {
   const animation = animationOf(followed(6));
   const moments = [0, 3, 5];
   const painter = new Painter(animation, layoutOf(animation.moments[0]!.frame, 120), 256);
@@ -21,7 +21,7 @@ it('writes each moment as it is painted', () => {
   expect(readPng(emptyPicture())).toMatchObject({ width: 64, height: 64, palette: [[255, 255, 255]] });
 });
 
-it('its reader refuses what is damaged', () => {
+it('the PNG reader of the tests rejects damaged files', () => {
   const whole = pngFrames(animationOf(rolling(2)), [0], 60)[0]!;
   for (const at of [3, 20, 60, whole.length - 30]) {
     const damaged = Uint8Array.from(whole);
@@ -30,7 +30,7 @@ it('its reader refuses what is damaged', () => {
   }
 });
 
-it('spreads what is shown from the first to the last', () => {
+it('spread selects evenly spaced items that include the last', () => {
   const list = [0, 1, 2, 3, 4, 5, 6];
   expect(spread(list, 3)).toEqual([0, 3, 6]);
   expect(spread(list, 7)).toEqual(list);
@@ -38,13 +38,13 @@ it('spreads what is shown from the first to the last', () => {
   expect(spread(list, 1)).toEqual([6]);
 });
 
-describe('on a terminal', () => {
+describe('the terminal picture', () => {
   const animation = animationOf(rolling(8));
   const all = [0, 1, 3, 5, 7];
   const esc = String.fromCharCode(27);
   const plain = (line: string) => line.replaceAll(new RegExp(`${esc}\\[[\\d;]*m`, 'g'), '');
 
-  it.each([20, 40, 79, 120, 200])('fits into %i columns, the last moment always', (columns) => {
+  it.each([20, 40, 79, 120, 200])('fits into %i columns and always shows the last frame', (columns) => {
     for (const depth of [1, 8, 24]) {
       const lines = terminalPicture(animation, all, { columns, depth });
       for (const line of lines) expect(plain(line).length).toBeLessThanOrEqual(columns);
@@ -55,7 +55,7 @@ describe('on a terminal', () => {
     }
   });
 
-  it('shows where things are, with colours and without', () => {
+  it('shows shapes at their positions, with and without colours', () => {
     const [columns, depth] = [40, 1];
     const ball = (at: number) => {
       const lines = terminalPicture(animation, [at], { columns, depth });

@@ -20,7 +20,7 @@ function blackness(pixels: Uint8Array): number {
 const canvas = (width = 60, height = 40) => new Raster(width, height, blends);
 
 describe('raster', () => {
-  it('covers the area of a disc, of a capsule and of a polygon', () => {
+  it('covers the area of a disc, a capsule and a polygon', () => {
     const disc = canvas();
     disc.strokes([[[30.3, 20.6]]], 20, black);
     expect(blackness(disc.pixels)).toBeCloseTo(Math.PI * 100, -0.7);
@@ -45,7 +45,7 @@ describe('raster', () => {
     expect(blackness(triangle.pixels)).toBeCloseTo(Math.abs(44.5 * 32.2 - 14.5 * 5) / 2, -0.5);
   });
 
-  it('leaves a hole where a polygon covers itself', () => {
+  it('leaves a hole where a polygon overlaps itself', () => {
     const raster = canvas();
     const square = [
       [10, 10],
@@ -57,7 +57,7 @@ describe('raster', () => {
     expect(blackness(raster.pixels)).toBe(0);
   });
 
-  it('paints a joint of a line no darker than the line', () => {
+  it('paints line joints no darker than the line', () => {
     const raster = canvas();
     raster.strokes(
       [
@@ -75,7 +75,7 @@ describe('raster', () => {
     expect(column(30)).toEqual(column(15));
   });
 
-  it('keeps to its clip, whatever lies where', () => {
+  it('never paints outside its clip', () => {
     const far = fc.integer({ min: -200, max: 200 });
     fc.assert(
       fc.property(
@@ -109,13 +109,13 @@ describe('blends', () => {
     255,
   );
 
-  it('go from one colour to another in even steps, within the palette', () => {
+  it('mix two colours in even steps and fit into the palette', () => {
     expect(three.palette.length).toBeLessThanOrEqual(255);
     const reds = [0, 0.25, 0.5, 0.75, 1].map((share) => three.palette[three.mix(0, 1, share)]![0]);
     expect(reds).toEqual([250, 193, 135, 78, 20]);
   });
 
-  it('find a near colour over a shade', () => {
+  it('approximate a colour blended over a shade', () => {
     const shade = three.mix(0, 1, 0.5);
     const [r, g, b] = three.palette[three.mix(shade, 2, 0.5)]!;
     expect(Math.hypot(r - 168, g - 115, b - 138)).toBeLessThan(60);
@@ -123,7 +123,7 @@ describe('blends', () => {
 });
 
 describe('stroke font', () => {
-  it('has a glyph for all that captions and environments write', () => {
+  it('has a glyph for every letter, digit and common symbol', () => {
     const unknown = strokesOf('\u{1f600}', 10);
     const text =
       'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789 .,:;-−+=/()[]<>·×%\'"!?_#*…°';

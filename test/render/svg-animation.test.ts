@@ -15,7 +15,7 @@ const shapesOf = (frames: readonly Frame[]) => {
 };
 
 describe('tracksOf', () => {
-  it('keeps every shape of every moment, in its order', () => {
+  it('keeps every shape of every frame, in order', () => {
     fc.assert(
       fc.property(anyFrames, fc.boolean(), (frames, cameraMoves) => {
         const moments = shapesOf(frames);
@@ -27,7 +27,7 @@ describe('tracksOf', () => {
     );
   });
 
-  it('gives what moves one track, and what the camera passes by one for each', () => {
+  it('gives a moving shape one track, and each shape that the camera passes its own', () => {
     expect(tracksOf(shapesOf(rolling(20)), false).length).toBe(2);
     const tracks = tracksOf(shapesOf(followed(20)), true);
     const names = tracks.flatMap((track) => track.find((shape) => shape?.kind === 'text')?.content ?? []);
@@ -37,7 +37,7 @@ describe('tracksOf', () => {
 });
 
 describe('svgAnimation', () => {
-  it('shows at every moment what its frame holds, and while the view stays nothing else', () => {
+  it('shows all shapes of the current frame, and nothing else if the view is fixed', () => {
     fc.assert(
       fc.property(anyFrames, (frames) => {
         const svg = svgAnimation(animationOf(frames), 480);
@@ -59,7 +59,7 @@ describe('svgAnimation', () => {
     );
   });
 
-  it('shows the last moment to those who want no motion', () => {
+  it('shows the last frame if reduced motion is preferred', () => {
     for (const frames of [rolling(9), followed(9)]) {
       const svg = svgAnimation(animationOf(frames), 480);
       const looks = (reduced: boolean) =>
@@ -70,7 +70,7 @@ describe('svgAnimation', () => {
     }
   });
 
-  it('is one document without scripts and references, for light and dark pages', () => {
+  it('is one document without scripts or references, with styles for light and dark pages', () => {
     const svg = svgAnimation(animationOf(followed(6)), 480);
     const root = elementTree(svg);
     expect(root.name).toBe('svg');
@@ -91,7 +91,7 @@ describe('svgAnimation', () => {
     expect(style).not.toContain('url(');
   });
 
-  it('runs all its animations for the same time', () => {
+  it('runs all its animations for the same duration', () => {
     const animated = all(elementTree(svgAnimation(animationOf(followed(6)), 480))).filter(({ name }) =>
       name.startsWith('animate'),
     );
@@ -105,7 +105,7 @@ describe('svgAnimation', () => {
     }
   });
 
-  it('escapes what it is given', () => {
+  it('escapes text', () => {
     const text = `<b onload="x">&'\0\u{d800}`;
     const frame: Frame = {
       view: { min: [0, 0], max: [4, 4] },
@@ -116,7 +116,7 @@ describe('svgAnimation', () => {
     expect(all(root).filter((element) => element.text === expected).length).toBe(3);
   });
 
-  it('writes what stands still once, and is the same each time', () => {
+  it('writes static shapes only once and is reproducible', () => {
     const [short, long] = [
       svgAnimation(animationOf(rolling(10)), 480),
       svgAnimation(animationOf(rolling(110)), 480),

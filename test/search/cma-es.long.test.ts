@@ -57,8 +57,8 @@ async function minimise(
   return history;
 }
 
-describe('beside pycma', () => {
-  it.each(reference.problems)('needs as many evaluations: $name', async (problem) => {
+describe('CMA-ES compared with pycma', () => {
+  it.each(reference.problems)('needs a similar number of evaluations: $name', async (problem) => {
     const counts: number[] = [];
     for (let seed = 1; seed <= problem.evaluations.length; seed++) {
       const history = await minimise(
@@ -80,7 +80,7 @@ describe('beside pycma', () => {
   });
 });
 
-describe('the start', () => {
+describe('the start of the search', () => {
   const centreOf = async (history: readonly Evaluated[], warmup: number) => {
     const points: ParameterVector[] = [];
     for (let seed = 0; seed < 200; seed++) {
@@ -92,7 +92,7 @@ describe('the start', () => {
     for (const [i, value] of values.entries()) expect(Math.abs(value - expected[i]!)).toBeLessThan(0.15);
   };
 
-  it('is the best of the warm-up, the earliest of equals', async () => {
+  it('is the best warm-up point, or the earliest of equals', async () => {
     const history = [
       { parameters: [-4, 0, 0], score: 1 },
       { parameters: [1, 2, 3], score: 5 },
@@ -109,7 +109,7 @@ describe('the start', () => {
 });
 
 describe('the distribution', () => {
-  it('is updated once a generation', async () => {
+  it('is updated once per generation', async () => {
     const model = createCmaEs(config({ population: 6 }));
     const history: Evaluated[] = [{ parameters: [0, 0, 0], score: 0 }];
     const samples: string[] = [];
@@ -123,7 +123,7 @@ describe('the distribution', () => {
     expect(new Set(samples).size).toBe(3);
   });
 
-  it('widens on a plateau, which ranks nothing', async () => {
+  it('widens on a plateau of equal returns', async () => {
     const model = createCmaEs(config({ sigma: 0.3 }));
     const history: Evaluated[] = [{ parameters: [0, 0, 0], score: -200 }];
     for (let i = 0; i < 140; i++) {
@@ -134,7 +134,7 @@ describe('the distribution', () => {
     expect(median(distances.slice(-14))).toBeGreaterThan(3);
   });
 
-  it('starts anew elsewhere when it is narrower than the grid and finds nothing better', async () => {
+  it('restarts elsewhere once it is narrower than the grid and finds nothing better', async () => {
     const target = [1, -2, 3, 0, 1, -1, 2, -2];
     const distance: Objective = (x) => norm(x.map((value, i) => value - target[i]!));
     const history = await minimise(distance, coarse(8), Array<number>(8).fill(0), {
@@ -152,7 +152,7 @@ describe('the distribution', () => {
     expect(Math.max(...distances.slice(restart - 50, restart))).toBeLessThan(1);
   });
 
-  it('survives scores that teach nothing but extremes', async () => {
+  it('gets close to the corner of the range on a steep slope without leaving the range', async () => {
     const model = createCmaEs(config());
     const history: Evaluated[] = [];
     for (let i = 0; i < 300; i++) {
@@ -164,7 +164,7 @@ describe('the distribution', () => {
     expect(Math.max(...history.map(({ score }) => score))).toBeGreaterThan(0.9 * 3e13);
   });
 
-  it('adapts the diagonal alone where there are many parameters', async () => {
+  it('adapts to different scales of 101 parameters', async () => {
     const n = 101;
     const scaled: Objective = (x) => sum(x.map((value, i) => (i < 51 ? 1 : 100) * value ** 2));
     const history = await minimise(scaled, wide(n), Array<number>(n).fill(1), {
@@ -196,7 +196,7 @@ describe('the distribution', () => {
   });
 });
 
-describe('where it begins', () => {
+describe('the configured start', () => {
   const spec = coarse(3);
   const history = [{ parameters: [6, 6, 6], score: 1 }];
   const middleOf = async (given: Omit<CmaEsConfig, 'provider'>) => {
@@ -206,13 +206,13 @@ describe('where it begins', () => {
     return sum(points.flat()) / 180;
   };
 
-  it('is the best of the warm-up, or the centre of the range', async () => {
+  it('is the best of the warm-up or, on request, the centre of the range', async () => {
     expect(await middleOf({ sigma: 0.5 })).toBeGreaterThan(5);
     expect(await middleOf({ sigma: 0.5, start: 'best' })).toBeGreaterThan(5);
     expect(Math.abs(await middleOf({ sigma: 0.5, start: 'centre' }))).toBeLessThan(0.3);
   });
 
-  it('has a width by the range where the config says no sigma', async () => {
+  it('has a width proportional to the range if the config has no sigma', async () => {
     const spread = async (half: number) => {
       const box = { ...spec, low: -half, high: half, decimals: 3 };
       const model = createCmaEs({ provider: 'cma-es', start: 'centre' });

@@ -62,13 +62,13 @@ async function search(parameters: ParameterSpec, proposals: number, modelAt: (i:
 describe.each(configs)('$provider', (config) => {
   /** A Gaussian process takes its time, and fits every third proposal. */
   const few = config.provider === 'gp';
-  it.each([linear, table])('goes on after a resumption as if nothing had happened: %o', async (spec) => {
+  it.each([linear, table])('continues after a resume as if uninterrupted: %o', async (spec) => {
     const one = createProposer(config, {});
     const uninterrupted = await search(spec, few ? 16 : 60, () => one);
     expect(await search(spec, few ? 16 : 60, () => createProposer(config, {}))).toEqual(uninterrupted);
   });
 
-  it('keeps two searches apart that share it', async () => {
+  it('keeps two searches with a shared instance separate', async () => {
     const shared = createProposer(config, {});
     const [a, b] = await Promise.all([
       search(linear, few ? 14 : 40, () => shared),
@@ -78,7 +78,7 @@ describe.each(configs)('$provider', (config) => {
     expect(b).toEqual(await search(table, few ? 14 : 40, () => createProposer(config, {})));
   });
 
-  it('knows its history by what is in it, not by the object', async () => {
+  it('identifies its history by content, not by object identity', async () => {
     const model = createProposer(config, {});
     if (model.generate !== undefined) throw new Error('a control answers no messages');
     const copying: SingleProposer = {
@@ -91,7 +91,7 @@ describe.each(configs)('$provider', (config) => {
     );
   });
 
-  it('proposes allowed values, whatever the spec', async () => {
+  it('proposes allowed values for any spec', async () => {
     const bounded = fc
       .record({
         count: fc.integer({ min: 1, max: 12 }),
@@ -127,7 +127,7 @@ describe.each(configs)('$provider', (config) => {
     );
   });
 
-  it('proposes nothing twice while there is something new', async () => {
+  it('never repeats a proposal while there are new points', async () => {
     const small: ParameterSpec = {
       count: 2,
       kind: 'integer',
@@ -145,7 +145,7 @@ describe.each(configs)('$provider', (config) => {
     expect(new Set(history.map(({ parameters }) => parameters.join())).size).toBe(8);
   });
 
-  it('still answers when everything has been evaluated', async () => {
+  it('still proposes a point when everything has been evaluated', async () => {
     const spec: ParameterSpec = { count: 1, kind: 'integer', low: 0, high: 1, decimals: 0, choices: [0, 1] };
     const history = [0, 1].map((value) => ({ parameters: [value], score: value }));
     expect(
@@ -153,7 +153,7 @@ describe.each(configs)('$provider', (config) => {
     ).toHaveLength(1);
   });
 
-  it('changes nothing that it is given', async () => {
+  it('does not modify its input', async () => {
     const history = Object.freeze([
       Object.freeze({ parameters: Object.freeze(Array<number>(10).fill(1)), score: 1 }),
       Object.freeze({ parameters: Object.freeze(Array<number>(10).fill(2)), score: 0 }),

@@ -40,7 +40,7 @@ describe('full covariance', () => {
   const covariance = createFullCovariance(n);
   covariance.update(0.6, terms);
 
-  it('colors white noise to the updated matrix', () => {
+  it('maps white noise to the updated covariance', () => {
     const actual = colored(covariance);
     for (let i = 0; i < n; i++) {
       for (let j = 0; j < n; j++) expect(actual[i]![j]).toBeCloseTo(expected[i]![j]!, 12);
@@ -48,7 +48,7 @@ describe('full covariance', () => {
     }
   });
 
-  it('whitens: the length is yᵀ C⁻¹ y', () => {
+  it('whitens y to a squared length of yᵀ C⁻¹ y', () => {
     for (const { y } of terms) {
       const white = covariance.whiten(y);
       // C⁻¹ y = C^-½ (C^-½ y)
@@ -67,7 +67,7 @@ describe('full covariance', () => {
 });
 
 describe('diagonal covariance', () => {
-  it('is the diagonal of the full one', () => {
+  it('is the diagonal of the full covariance', () => {
     const diagonal = createDiagonalCovariance(n);
     diagonal.update(0.6, terms);
     const actual = colored(diagonal);

@@ -37,45 +37,49 @@ const allClose = (found: Iterable<number>, wanted: readonly number[], digits = 8
   for (const [i, value] of values.entries()) expect(value).toBeCloseTo(wanted[i]!, digits);
 };
 
-describe.each(references)('a Gaussian process by $apart, hyperparameters $hyperparameters', (reference) => {
-  const hyperparameters = Float64Array.from(reference.hyperparameters);
-  const observations = observationsOf(reference);
-  const prior = priorOf(3, false);
+describe.each(references)(
+  'a Gaussian process with apart = $apart, hyperparameters $hyperparameters',
+  (reference) => {
+    const hyperparameters = Float64Array.from(reference.hyperparameters);
+    const observations = observationsOf(reference);
+    const prior = priorOf(3, false);
 
-  it('takes normal scores of ranks, equals at their mean', () => {
-    allClose(observations.targets, reference.targets);
-  });
-  it('has the likelihood and the slope of dense algebra', () => {
-    const { value, slope } = negativeLogPosterior(observations, hyperparameters, prior);
-    expect(value).toBeCloseTo(reference.value, 9);
-    allClose(slope, reference.slope, 6);
-  });
-  it('has a slope that finite differences find', () => {
-    const { slope } = negativeLogPosterior(observations, hyperparameters, prior);
-    const at = (i: number, change: number) =>
-      negativeLogPosterior(observations, hyperparameters.with(i, hyperparameters[i]! + change), prior).value;
-    for (const i of slope.keys()) expect(slope[i]).toBeCloseTo((at(i, 1e-5) - at(i, -1e-5)) / 2e-5, 5);
-  });
-  it('believes what dense algebra does, and no less of the mean after a believed point', () => {
-    const points = reference.points.map((point) => Float64Array.from(point));
-    const posterior = posteriorOf(observations, hyperparameters);
-    const beliefs = (of: typeof posterior) => points.map((point) => of.at(point));
-    const check = (of: typeof posterior, { means, variances }: Belief) => {
-      allClose(
-        beliefs(of).map(({ mean }) => mean),
-        means,
-      );
-      allClose(
-        beliefs(of).map(({ variance }) => variance),
-        variances,
-      );
-    };
-    check(posterior, reference);
-    check(posterior.believing(points[0]!), reference.believed);
-  });
-});
+    it('uses normal scores of ranks, and their mean for ties', () => {
+      allClose(observations.targets, reference.targets);
+    });
+    it('matches the likelihood and the gradient of dense algebra', () => {
+      const { value, slope } = negativeLogPosterior(observations, hyperparameters, prior);
+      expect(value).toBeCloseTo(reference.value, 9);
+      allClose(slope, reference.slope, 6);
+    });
+    it('has a gradient that matches finite differences', () => {
+      const { slope } = negativeLogPosterior(observations, hyperparameters, prior);
+      const at = (i: number, change: number) =>
+        negativeLogPosterior(observations, hyperparameters.with(i, hyperparameters[i]! + change), prior)
+          .value;
+      for (const i of slope.keys()) expect(slope[i]).toBeCloseTo((at(i, 1e-5) - at(i, -1e-5)) / 2e-5, 5);
+    });
+    it('matches the posterior of dense algebra, also after a believed point', () => {
+      const points = reference.points.map((point) => Float64Array.from(point));
+      const posterior = posteriorOf(observations, hyperparameters);
+      const beliefs = (of: typeof posterior) => points.map((point) => of.at(point));
+      const check = (of: typeof posterior, { means, variances }: Belief) => {
+        allClose(
+          beliefs(of).map(({ mean }) => mean),
+          means,
+        );
+        allClose(
+          beliefs(of).map(({ variance }) => variance),
+          variances,
+        );
+      };
+      check(posterior, reference);
+      check(posterior.believing(points[0]!), reference.believed);
+    });
+  },
+);
 
-it('takes more roughness where covariances can’t be factored', () => {
+it('a Gaussian process works with covariances that can’t be factored', () => {
   const rows = [Float64Array.of(0.5), Float64Array.of(0.5), Float64Array.of(0.5)];
   const observations = { rows, targets: Float64Array.of(-1, 0, 1), apart: 'distance' } as const;
   const posterior = posteriorOf(observations, Float64Array.of(0, -60));
@@ -102,23 +106,23 @@ describe('expected improvement', () => {
     [-1, 0.09, 0.5],
     [0.3, 4, 2],
     [-3, 0.1, 0.05],
-  ])('of N(%d, %d) over %d is its integral', (mean, variance, best) => {
+  ])('of N(%d, %d) over %d equals its integral', (mean, variance, best) => {
     expect(logExpectedImprovement(mean, variance, best)).toBeCloseTo(
       Math.log(integrated(mean, variance, best)),
       5,
     );
   });
-  it('goes on falling where it underflows, without a jump', () => {
+  it('keeps falling without a jump where it would underflow', () => {
     const at = (u: number) => logExpectedImprovement(u, 1, 0);
     expect(at(-10 - 1e-6)).toBeCloseTo(at(-10 + 1e-6), 3);
     expect(at(-50)).toBeLessThan(at(-40));
     expect(Number.isFinite(at(-1000))).toBe(true);
   });
-  it('is the improvement itself without variance', () => {
+  it('equals the improvement if the variance is 0', () => {
     expect(logExpectedImprovement(2, 0, 1)).toBe(0);
     expect(logExpectedImprovement(0, 0, 1)).toBe(Number.NEGATIVE_INFINITY);
   });
-  it('has means of what is far too small', () => {
+  it('can be averaged over values whose exponentials underflow', () => {
     expect(logMean([-1000, -1000 + Math.log(3)])).toBeCloseTo(-1000 + Math.log(2), 12);
     expect(logMean([Number.NEGATIVE_INFINITY])).toBe(Number.NEGATIVE_INFINITY);
   });
@@ -153,18 +157,18 @@ async function searched(spec: ParameterSpec, proposals: number, score: (point: P
 const bowl = (point: ParameterVector) => -point.reduce((sum, x, i) => sum + (x - (i % 3)) ** 2, 0);
 
 describe('Bayesian optimisation', () => {
-  it('comes near the optimum of a bowl in 40 evaluations, where random search does not', async () => {
+  it('gets close to the optimum of a bowl in 40 evaluations, unlike random search', async () => {
     const history = await searched(numbers(4), 36, bowl);
     expect(Math.max(...history.map(({ score }) => score))).toBeGreaterThan(-0.2);
     expect(Math.max(...drawn(numbers(4), 40, bowl).map(({ score }) => score))).toBeLessThan(-2);
   });
-  it('finds a table entry by entry', async () => {
+  it('finds most entries of a table, unlike random search', async () => {
     const equal = (point: ParameterVector) => point.filter((value, i) => value === i % 4).length;
     const history = await searched(table, 60, equal);
     expect(Math.max(...history.map(({ score }) => score))).toBeGreaterThanOrEqual(14);
     expect(Math.max(...drawn(table, 64, equal).map(({ score }) => score))).toBeLessThanOrEqual(10);
   });
-  it('proposes nothing twice, in a group neither', async () => {
+  it('proposes only new and distinct points in a group', async () => {
     const history = drawn(numbers(2), 12, bowl);
     const control = createGp();
     const randoms = Array.from({ length: 6 }, (_, i) => createGenerator(i));
@@ -172,7 +176,7 @@ describe('Bayesian optimisation', () => {
     const keys = [...group, ...history.map(({ parameters }) => parameters)].map(String);
     expect(new Set(keys).size).toBe(keys.length);
   });
-  it('spreads a group: a believed point leaves less to expect beside it', async () => {
+  it('spreads a group further than single proposals', async () => {
     const history = drawn(numbers(2), 12, bowl);
     const alone = createGp();
     const task = { parameters: numbers(2), history, warmup: 4 };
@@ -185,7 +189,7 @@ describe('Bayesian optimisation', () => {
     const group = await alone.proposeGroup!(task, randoms());
     expect(spread(group)).toBeGreaterThan(2 * spread(single));
   });
-  it('draws anywhere while all returns are equal', async () => {
+  it('draws at random while all returns are equal', async () => {
     const history = drawn(numbers(3), 10, () => 7);
     const task = { parameters: numbers(3), history, warmup: 4 };
     const points = await Promise.all(
@@ -200,20 +204,20 @@ describe('Bayesian optimisation', () => {
     ['a history of 400, thinned', numbers(3), 400],
     ['no history', numbers(3), 0],
     ['one evaluation', numbers(3), 1],
-  ] as const)('goes on from %s', async (_, spec, evaluations) => {
+  ] as const)('makes a valid proposal from %s', async (_, spec, evaluations) => {
     const history = drawn(spec, evaluations, bowl);
     const parameters = await createGp().propose({ parameters: spec, history, warmup: 0 }, createGenerator(1));
     expect(parameters).toHaveLength(spec.count);
     for (const value of parameters) expect(value >= spec.low && value <= spec.high).toBe(true);
   });
-  it('goes on from equal points with different returns, as fresh episodes bring them', async () => {
+  it('proposes a new point if equal points have different returns', async () => {
     const points = drawn(numbers(2), 6, bowl);
     const history = [...points, ...points.map(({ parameters, score }) => ({ parameters, score: score - 3 }))];
     const task = { parameters: numbers(2), history, warmup: 4, noisy: true };
     const parameters = await createGp().propose(task, createGenerator(1));
     expect(history.map((one) => String(one.parameters))).not.toContain(String(parameters));
   });
-  it('proposes any free point of a grid that is nearly used up', async () => {
+  it('proposes the last free point of a grid', async () => {
     const spec: ParameterSpec = { count: 1, kind: 'float', low: 0, high: 1, decimals: 1 };
     const history = Array.from({ length: 10 }, (_, i) => ({ parameters: [i / 10], score: i }));
     expect(await createGp().propose({ parameters: spec, history, warmup: 4 }, createGenerator(1))).toEqual([

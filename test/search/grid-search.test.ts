@@ -31,7 +31,7 @@ function walk(
 const distinct = (points: readonly ParameterVector[]) => new Set(points.map((point) => point.join(' '))).size;
 
 describe('grid search', () => {
-  it('walks row by row as the reference does, the last parameter fastest', () => {
+  it('walks row by row, changing the last parameter fastest', () => {
     expect(walk({ order: 'rows', points: 3 }, spec(2), 9)).toEqual([
       [0, 0],
       [0, 0.2],
@@ -45,7 +45,7 @@ describe('grid search', () => {
     ]);
   });
 
-  it('meets every point of the grid once before any other, in any order', () => {
+  it('visits every grid point once before any other point, in either order', () => {
     const shape = fc.record({
       count: fc.integer({ min: 1, max: 4 }),
       points: fc.integer({ min: 2, max: 5 }),
@@ -65,7 +65,7 @@ describe('grid search', () => {
     );
   });
 
-  it('goes on with a finer grid, and meets every value there is once', () => {
+  it('continues with a finer grid and visits every allowed point once', () => {
     for (const order of ['spread', 'rows'] as const) {
       const met = walk({ order, points: 2 }, spec(2, 6), 36);
       expect(distinct(met)).toBe(36);
@@ -78,7 +78,7 @@ describe('grid search', () => {
     }
   });
 
-  it('spreads: each half of each parameter has its share of the first points', () => {
+  it('spreads its first points over both halves of each parameter, unlike row order', () => {
     const points = walk({}, { ...spec(10), low: -6, high: 6 }, 64);
     for (let i = 0; i < 10; i++) {
       const low = points.filter((point) => point[i]! < 0).length;
@@ -89,7 +89,7 @@ describe('grid search', () => {
     expect(new Set(rows.map((point) => point[0])).size).toBe(1);
   });
 
-  it('has as many values a parameter as keep it at 1,000 points, and two where those are more', () => {
+  it('limits the values per parameter to keep the grid at 1,000 points, but uses at least two', () => {
     const valuesOf = (count: number) =>
       new Set(walk({}, spec(count, 2001), 1000).map((point) => point[0])).size;
     expect(valuesOf(1)).toBe(1000);
@@ -97,13 +97,13 @@ describe('grid search', () => {
     expect(valuesOf(12)).toBe(2);
   });
 
-  it('leaves out what the warm-up evaluated', () => {
+  it('skips the points of the warm-up', () => {
     const [first, second] = walk({}, spec(2), 2) as [ParameterVector, ParameterVector];
     const met = walk({}, spec(2), 23, [first, second]);
     expect(distinct([...met, first, second])).toBe(25);
   });
 
-  it('gives the candidates of an iteration points of their own, those that one by one would follow', async () => {
+  it('gives the candidates of an iteration the points that single proposals would visit', async () => {
     const parameters = spec(3);
     const single = walk({}, parameters, 6);
     const randoms = Array.from({ length: 6 }, (_, i) => createGenerator(i));
@@ -125,7 +125,7 @@ describe('grid search', () => {
     expect(distinct(walk({}, table, 27))).toBe(27);
   });
 
-  it('does not look at returns', () => {
+  it('ignores returns', () => {
     const parameters = spec(3);
     const control = grid();
     const propose = (score: number) =>

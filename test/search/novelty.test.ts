@@ -34,7 +34,7 @@ describe('distance', () => {
   });
 });
 
-it('moves proposals far enough, onto allowed values, the same way for the same seed', () => {
+it('movedAway moves proposals far enough, to allowed values, and is reproducible for a seed', () => {
   const draws = fc.tuple(
     fc.constantFrom(box, table),
     fc.integer({ min: 0, max: 1e6 }),
@@ -62,7 +62,7 @@ it('moves proposals far enough, onto allowed values, the same way for the same s
   );
 });
 
-it('goes as far as it can where the box is full', () => {
+it('movedAway goes as far as it can if the box is full', () => {
   const narrow: ParameterSpec = { count: 1, kind: 'float', low: 0, high: 1, decimals: 2 };
   const tried = [0, 0.25, 0.5, 0.75, 1].map((value) => at(value));
   const moved = movedAway([0.5], tried, narrow, 0.4, createGenerator(1));

@@ -37,12 +37,12 @@ const success = (i: number) => ({ parameters: [i / 1000 + 0.001, 0, 0, 0, 0], sc
 const spread = (points: readonly ParameterVector[]) => Math.sqrt(mean(points.flat().map((x) => x ** 2)));
 
 describe('(1+1) evolution strategy', () => {
-  it('steps from the best of the warm-up by sigma, whatever the warm-up scored', async () => {
+  it('takes steps of size sigma from the best of the warm-up', async () => {
     const warmup = [failure(0), start, failure(1)];
     expect(spread(await children(spec, warmup, 3, 300, 0.5))).toBeCloseTo(0.5, 1);
   });
 
-  it('steps 1.5 times as far after a success, and its fourth root as far after a failure', async () => {
+  it('multiplies the step by 1.5 after a success and by 1.5^(-1/4) after a failure', async () => {
     const successes = [start, success(0), success(1)];
     expect(spread(await children(spec, successes, 1, 400, 0.4))).toBeCloseTo(0.4 * 1.5 ** 2, 1);
     const failures = [start, ...[0, 1, 2, 3, 4, 5, 6, 7].map(failure)];
@@ -51,12 +51,12 @@ describe('(1+1) evolution strategy', () => {
     expect(spread(await children(spec, fifth, 1, 400, 0.4))).toBeCloseTo(0.4, 1);
   });
 
-  it('never stands still, however often it fails', async () => {
+  it('always proposes a change, however often it fails', async () => {
     const failures = [start, ...Array.from({ length: 400 }, (_, i) => failure(i))];
     for (const point of await children(spec, failures, 1, 20)) expect(point).not.toEqual(zero);
   });
 
-  it('comes near the optimum of a quadratic, where random search does not', async () => {
+  it('gets close to the optimum of a quadratic, unlike random search', async () => {
     const model = createOnePlusOneEs({ provider: 'one-plus-one-es', sigma: 2 });
     const optimum = [1.5, -2, 0.5, 3, -4];
     const score = (point: ParameterVector) => -point.reduce((sum, x, i) => sum + (x - optimum[i]!) ** 2, 0);
@@ -74,7 +74,7 @@ describe('(1+1) evolution strategy', () => {
     expect(blind).toBeLessThan(-1);
   });
 
-  it('adapts how many entries of a table change', async () => {
+  it('adapts the number of table entries that change', async () => {
     const parent = Array.from({ length: 40 }, (_, i) => i % 4);
     const changed = async (history: readonly Evaluated[]) => {
       const best = history.reduce((a, b) => (b.score >= a.score ? b : a)).parameters;

@@ -50,7 +50,7 @@ function searched(search: ProgramSearch, evaluations: number, seed: number): rea
 const genetic = () => geneticPrograms({ population: 20, tournament: 3 });
 
 describe('random programs', () => {
-  it('never repeat a known program, and end after 100 tries', () => {
+  it('never repeat a known program, and stop after 100 tries', () => {
     const history = searched(randomPrograms, 60, 1);
     expect(new Set(history.map(({ source }) => source)).size).toBe(60);
     let tries = 0;
@@ -61,7 +61,7 @@ describe('random programs', () => {
 });
 
 describe('genetic programming', () => {
-  it('begins like random programs, then varies the best', () => {
+  it('starts like random programs, then varies the best', () => {
     const [some, others] = [searched(genetic(), 21, 3), searched(randomPrograms, 21, 3)];
     expect(some.slice(0, 20)).toEqual(others.slice(0, 20));
     expect(some[20]).not.toEqual(others[20]);
@@ -73,7 +73,7 @@ describe('genetic programming', () => {
     expect(genetic()(again, createGenerator(2, [39]))).toBe(history[39]!.source);
   });
 
-  it('prefers the shorter of equal programs as a parent', () => {
+  it('prefers the shorter of equally good programs as a parent', () => {
     const sources = Array.from({ length: 400 }, (_, seed) =>
       randomProgram(environment, createGenerator(seed)),
     );
@@ -100,7 +100,7 @@ describe('genetic programming', () => {
     expect(treesOf(source, spacesOf(environment))).toBeDefined();
   });
 
-  it('refuses text', () => {
+  it('rejects text environments', () => {
     const text: EnvironmentSpec = {
       id: 'game',
       observationSpace: { kind: 'text' },

@@ -25,7 +25,7 @@ const deviation = (values: readonly number[]) => {
 };
 
 describe('random search', () => {
-  it('draws every value of the range alike, its ends too', async () => {
+  it('draws all values of the range with equal probability, including its ends', async () => {
     const spec: ParameterSpec = { count: 20, kind: 'float', low: -0.2, high: 0.2, decimals: 1 };
     const counts = new Map<number, number>();
     for (const value of (await samples(createRandomSearch(), spec, [], 500)).flat()) {
@@ -45,7 +45,7 @@ describe('hill climbing', () => {
     { parameters: [4, 4, 4, 4], score: 2 },
   ];
 
-  it('steps from the best point, by sigma', async () => {
+  it('takes steps of size sigma from the best point', async () => {
     const points = await samples(createHillClimb({ provider: 'hill-climb', sigma: 0.5 }), spec, history, 400);
     for (const [i, centre] of [1, -1, 2, 0].entries()) {
       const values = points.map((point) => point[i]!);
@@ -54,7 +54,7 @@ describe('hill climbing', () => {
     }
   });
 
-  it('steps by a share of the range where the config says no sigma', async () => {
+  it('scales its steps with the range if the config has no sigma', async () => {
     const stepOf = async (half: number) => {
       const box = { ...spec, low: -half, high: half, decimals: 3 };
       const points = await samples(
@@ -70,13 +70,13 @@ describe('hill climbing', () => {
     expect(narrow / wide).toBeCloseTo(1, 1);
   });
 
-  it('takes the newest of equals, so that it leaves a plateau', async () => {
+  it('starts from the newest of equals, so it can leave a plateau', async () => {
     const plateau = [...history, { parameters: [-3, -3, -3, -3], score: 3 }];
     const points = await samples(createHillClimb({ provider: 'hill-climb', sigma: 0.1 }), spec, plateau, 50);
     for (const point of points) expect(Math.abs(mean(point) + 3)).toBeLessThan(1);
   });
 
-  it('keeps within the range', async () => {
+  it('stays within the range', async () => {
     const corner = [{ parameters: [6, -6, 6, -6], score: 0 }];
     const points = await samples(createHillClimb({ provider: 'hill-climb', sigma: 5 }), spec, corner, 100);
     for (const value of points.flat()) expect(Math.abs(value)).toBeLessThanOrEqual(6);
@@ -107,7 +107,7 @@ describe('hill climbing', () => {
   });
 });
 
-describe('corners and steps', () => {
+describe('a mix of corners and steps', () => {
   const spec: ParameterSpec = { count: 10, kind: 'float', low: -6, high: 6, decimals: 1 };
   const inside = Array.from({ length: 10 }, (_, i) => (i - 5) / 10);
   const proposed = async (count: number, history: readonly Evaluated[]) => {
@@ -118,7 +118,7 @@ describe('corners and steps', () => {
     );
   };
 
-  it('takes a third of the coordinates of the best to an end of the range in half of its moves', async () => {
+  it('moves about a third of the coordinates to an end of the range in half of its proposals', async () => {
     const points = await proposed(3000, [{ parameters: inside, score: 1 }]);
     const isCorner = (point: ParameterVector) =>
       point.every((value, i) => value === inside[i] || Math.abs(value) === 6);
@@ -127,7 +127,7 @@ describe('corners and steps', () => {
     const moved = corners.flatMap((point) => point.map((value, i) => Number(value !== inside[i])));
     expect(mean(moved)).toBeCloseTo(0.35, 1);
   });
-  it('steps by one deviation for all coordinates, log-uniform from a 40th of the range to all of it', async () => {
+  it('takes both small and large steps in the other proposals', async () => {
     const points = await proposed(3000, [{ parameters: inside, score: 1 }]);
     const steps = points
       .filter((point) => point.every((value) => Math.abs(value) < 6))
@@ -135,7 +135,7 @@ describe('corners and steps', () => {
     expect(Math.min(...steps)).toBeLessThan(0.5);
     expect(Math.max(...steps)).toBeGreaterThan(2.5);
   });
-  it('goes from the newest of equals', async () => {
+  it('starts from the newest of equals', async () => {
     const other = inside.map((value) => value + 1);
     const points = await proposed(40, [
       { parameters: inside, score: 1 },

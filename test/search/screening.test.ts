@@ -14,14 +14,14 @@ const history = Array.from({ length: 30 }, () => {
 const task = { parameters: spec, history, warmup: 4 };
 const proposals = Array.from({ length: 24 }, () => ({ parameters: point() }));
 
-it('chooses better than chance where returns are smooth', async () => {
+it('screening chooses better than chance if returns are smooth', async () => {
   const chosen = await createScreening(3)(task, proposals);
   const better = (own: number) => proposals.filter(({ parameters }) => bowl(parameters) > own).length;
   for (const { parameters } of chosen) expect(better(bowl(parameters))).toBeLessThan(10);
   expect(better(Math.max(...chosen.map(({ parameters }) => bowl(parameters))))).toBeLessThan(3);
 });
 
-it('keeps their order, and depends on its arguments alone', async () => {
+it('screening keeps the order of proposals and depends only on its arguments', async () => {
   const screening = createScreening(4);
   const chosen = await screening(task, proposals);
   expect(chosen.map((one) => proposals.indexOf(one))).toEqual(
@@ -32,14 +32,14 @@ it('keeps their order, and depends on its arguments alone', async () => {
   expect(await createScreening(4)(task, proposals)).toEqual(chosen);
 });
 
-it('takes two points far apart rather than one place twice', async () => {
+it('screening prefers a distant point to a second nearby one', async () => {
   const near = [{ parameters: [2, 2, 2] }, { parameters: [2, 2, 2.1] }, { parameters: [-6, 6, -6] }];
   const flatBut = history.map(({ parameters }, i) => ({ parameters, score: i === 0 ? 1 : 0 }));
   const chosen = await createScreening(2)({ ...task, history: flatBut.slice(0, 5) }, near);
   expect(chosen).toContain(near[2]);
 });
 
-it('takes the first ones while nothing is known', async () => {
+it('screening takes the first proposals if the history gives no information', async () => {
   const flat = { ...task, history: history.map(({ parameters }) => ({ parameters, score: -200 })) };
   expect(await createScreening(2)(flat, proposals)).toEqual(proposals.slice(0, 2));
   expect(await createScreening(2)({ ...task, history: [] }, proposals)).toEqual(proposals.slice(0, 2));

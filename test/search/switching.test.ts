@@ -29,7 +29,7 @@ describe.each(rules)('$kind', (rule) => {
     Array.from({ length: 4 }, (_, c) => ((i + 1) * (c + 3) * 7919) % 101),
   );
 
-  it('chooses what it would have chosen in one go, wherever it begins, and whatever is asked in between', () => {
+  it('makes the same choices wherever it starts and in whatever order it is asked', () => {
     const run = runOf(scores, 4);
     const whole = createSwitch(rule, 3);
     const chosen = Array.from({ length: 30 }, (_, i) => whole(i + 1, run));
@@ -43,7 +43,7 @@ describe.each(rules)('$kind', (rule) => {
   });
 });
 
-it('draws by weight', () => {
+it('the rule shares draws members by weight', () => {
   const choose = createSwitch({ kind: 'shares', weights: [10, 8, 4, 4] }, 4);
   const chosen = Array.from({ length: 100 }, (_, i) => choose(i + 1, runOf(flat(100, 26), 26))).flat();
   const counts = [0, 1, 2, 3].map((member) => chosen.filter((one) => one === member).length);
@@ -51,7 +51,7 @@ it('draws by weight', () => {
     expect(Math.abs(counts[i]! - expected)).toBeLessThan(3.5 * Math.sqrt(expected));
 });
 
-it('takes turns, all candidates of an iteration with one member', () => {
+it('the rule turns changes the member with each iteration, for all its candidates', () => {
   const choose = createSwitch({ kind: 'turns' }, 3);
   expect([1, 2, 3, 4].map((iteration) => choose(iteration, runOf(flat(4, 2), 2)))).toEqual([
     [0, 0],
@@ -61,7 +61,7 @@ it('takes turns, all candidates of an iteration with one member', () => {
   ]);
 });
 
-it('stays on while something better is found, and leaves a plateau, rejected proposals included', () => {
+it('the rule plateau switches once nothing better is found, counting rejected proposals', () => {
   const scores: Scores = [[1], [2], [2], [3], [undefined], [undefined], [9], [1], [1]];
   const choose = createSwitch({ kind: 'plateau', patience: 2 }, 2);
   expect([1, 2, 3, 4, 5, 6, 7, 8, 9].map((iteration) => choose(iteration, runOf(scores, 1))[0])).toEqual([
@@ -69,7 +69,7 @@ it('stays on while something better is found, and leaves a plateau, rejected pro
   ]);
 });
 
-it('prefers the member that finds something better, and forgets when that ends', () => {
+it('the rule bandit prefers the member that finds improvements, and adapts when that changes', () => {
   const choose = createSwitch({ kind: 'bandit', discount: 0.9 }, 3);
   const entries: SwitchedRun['entries'][number][] = [
     { iteration: 0, candidate: 0, score: 0, parameters: [] },

@@ -41,7 +41,7 @@ describe('the teacher', () => {
   }));
   const history = [...others, { parameters: best, score: 100 }];
 
-  it('mostly stays near the best, at distances of every scale, and sometimes goes anywhere', async () => {
+  it('proposes points near the best, at several scales, and some far from it', async () => {
     const distances = (await samples(spec, history, 600)).map((point) => distance(point, best));
     expect(share(distances, (d) => d < 1)).toBeGreaterThan(0.08);
     expect(share(distances, (d) => d < 4)).toBeGreaterThan(0.25);
@@ -49,7 +49,7 @@ describe('the teacher', () => {
     expect(share(distances, (d) => d > 8)).toBeLessThan(0.6);
   });
 
-  it('changes one to three coordinates of the best in about one of eight', async () => {
+  it('changes only one to three coordinates of the best in about one of eight proposals', async () => {
     const changed = (await samples(spec, history, 600)).map(
       (point) => point.filter((value, i) => value !== best[i]).length,
     );
@@ -82,7 +82,7 @@ describe('the teacher', () => {
     expect(along).toBeLessThan(0.3);
   });
 
-  it('is uniform while nothing is known, and knows what to do with a single point', async () => {
+  it('is uniform without a history, and proposes other points if it has only one', async () => {
     const values = (await samples(spec, [], 300)).flat();
     expect(share(values, (value) => value > 3)).toBeCloseTo(0.25, 1);
     const one = await samples(spec, [{ parameters: best, score: 1 }], 300);
@@ -98,7 +98,7 @@ describe('the teacher', () => {
     expect(share(points, (point) => distance(point, best) < 3)).toBeGreaterThan(0.15);
   });
 
-  it('recombines, mutates and draws anew on tables', async () => {
+  it('makes both small and large changes to tables, and never repeats a known one', async () => {
     const tables = Array.from({ length: 12 }, (_, i) => ({
       parameters: Array.from({ length: 30 }, () => random.integers(0, 4)),
       score: i,
@@ -112,7 +112,7 @@ describe('the teacher', () => {
     for (const point of points) expect(tables.map(({ parameters }) => parameters)).not.toContainEqual(point);
   });
 
-  it('answers each seed with a draw of its own', async () => {
+  it('gives each seed its own draw', async () => {
     expect(new Set((await samples(spec, history, 200)).map(String)).size).toBeGreaterThan(195);
     expect(await samples(spec, history, 5, 7)).toEqual((await samples(spec, history, 12)).slice(7));
   });

@@ -17,7 +17,7 @@ describe.each(['cma-es', 'gp', 'hill-climb'] as const)('tuning by %s', (by) => {
   const score = (values: readonly number[]) =>
     -values.reduce((sum, v, i) => sum + ((v - goal[i]!) / (ranges[i]!.high - ranges[i]!.low)) ** 2, 0);
 
-  it('finds better constants near the best evaluation', async () => {
+  it('finds better constants within their ranges, reproducibly', async () => {
     const [seeds, most] = by === 'gp' ? [[1], 10] : [[1, 2, 3], 30];
     for (const seed of seeds) {
       const history: ProgramEvaluation[] = [
@@ -40,7 +40,7 @@ describe.each(['cma-es', 'gp', 'hill-climb'] as const)('tuning by %s', (by) => {
     }
   });
 
-  it('clips values out of range, and takes any range', async () => {
+  it('works with extreme ranges and with values outside them', async () => {
     const odd = [
       { low: -Number.MAX_VALUE, high: Number.MAX_VALUE },
       { low: 5e-324, high: 1e-300 },
@@ -95,7 +95,7 @@ describe('tuningDue', () => {
     return turns.join('');
   }
 
-  it('tunes the best program after some evaluations, then the model continues', () => {
+  it('tunes the best program after some evaluations, then lets the model continue', () => {
     const schedule = { after: 3, evaluations: 2, of: 'best' } as const;
     expect(played([1, 5, 2, 0, 0, 0, 9], schedule)).toBe('mmm22mmm22m');
     expect(played([1, 5, 2, 0, 7, 0, 9], schedule)).toBe('mmm22mmm55m');
@@ -110,20 +110,20 @@ describe('tuningDue', () => {
     expect(played([1, 5, 2, 0], { ...schedule, of: 9 })).toBe('mmm23123m');
   });
 
-  it('leaves out programs without constants; the model continues until there is one', () => {
+  it('skips programs without constants, and waits until one has some', () => {
     const schedule = { after: 2, evaluations: 2, of: 'best' } as const;
     expect(played([1, 5, 2, 0], schedule, (structure) => (structure === 2 ? [] : [1]))).toBe('mm11mm');
     expect(played([1, 5, 2, 0], schedule, (structure) => (structure < 3 ? [] : [1]))).toBe('mmm33m');
   });
 
-  it('counts evaluations that are proposed but unknown', () => {
+  it('counts proposals whose evaluation is pending', () => {
     const entries = [evaluated(1, [1], 1), evaluated(2, [1], 2)];
     const schedule = { after: 3, evaluations: 2, of: 2 };
     const due = [0, 1, 2, 3, 5, 6].map((ahead) => tuningDue(entries, schedule, ahead));
     expect(due).toEqual([undefined, 2, 1, undefined, undefined, 2]);
   });
 
-  it('keeps to the structures of the start of a phase, whatever tuning finds', () => {
+  it('keeps the structures from the start of a phase, whatever tuning finds', () => {
     const entries = [evaluated(1, [1], 1), evaluated(2, [1], 2), evaluated(2, [3], -5, true)];
     const schedule = { after: 2, evaluations: 4, of: 'best' } as const;
     expect(tuningDue(entries, schedule)).toBe(2);

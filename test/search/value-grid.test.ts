@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { createValueGrid } from '../../src/search/moves.js';
 
 describe('the value grid', () => {
-  it('holds the decimals of the range, as the parser reads them', () => {
+  it('maps any number to a nearby value in range, with the decimals of the spec', () => {
     fc.assert(
       fc.property(
         fc.double({ min: -100, max: 100, noNaN: true }),
@@ -23,14 +23,14 @@ describe('the value grid', () => {
     );
   });
 
-  it('includes ends that are on it, although doubles only come near', () => {
+  it('includes its ends despite rounding errors', () => {
     const grid = createValueGrid({ count: 1, kind: 'float', low: -0.3, high: 0.3, decimals: 1 });
     expect(Array.from({ length: grid.size }, (_, i) => grid.value(i))).toEqual([
       -0.3, -0.2, -0.1, 0, 0.1, 0.2, 0.3,
     ]);
   });
 
-  it('holds the choices and nothing between them', () => {
+  it('contains only the choices', () => {
     const grid = createValueGrid({
       count: 1,
       kind: 'integer',

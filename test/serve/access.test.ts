@@ -12,8 +12,8 @@ afterAll(() => server.close());
 
 const health = (headers: Record<string, string>) => send(server.url.replace('/v1', '/health'), { headers });
 
-describe('only programs of this machine are served', () => {
-  it.each(['127.0.0.1', 'localhost', 'LOCALHOST', '[::1]'])('as %s', async (name) => {
+describe('the checks of Host and Origin', () => {
+  it.each(['127.0.0.1', 'localhost', 'LOCALHOST', '[::1]'])('accept the host %s', async (name) => {
     expect((await health({ host: `${name}:${port}` })).status).toBe(200);
   });
 
@@ -24,14 +24,14 @@ describe('only programs of this machine are served', () => {
     '127.0.0.1.evil.example',
     '127.0.0.2',
     '127.0.0.1:1',
-  ])('a rebound name is refused: %s', async (name) => {
+  ])('reject a rebound host: %s', async (name) => {
     const host = name.includes(':') || name === 'localhost' ? name : `${name}:${port}`;
     const { status, body } = await health({ host });
     expect(status).toBe(403);
     expect(body).toContain('permission_error');
   });
 
-  it('pages of other origins are refused, its own is not', async () => {
+  it('reject pages from other origins and accept their own', async () => {
     const own = [`http://127.0.0.1:${port}`, `http://localhost:${port}`];
     for (const origin of own) expect((await health({ origin })).status).toBe(200);
     const foreign = [
@@ -46,14 +46,14 @@ describe('only programs of this machine are served', () => {
     expect((await post(server.url, ask, { origin: 'http://evil.example' })).status).toBe(403);
   });
 
-  it('the port may be left out where it is the default', () => {
+  it('require a Host, which may omit the default port', () => {
     expect(() => requireLocal({ headers: { host: 'localhost' }, url: '/' }, 80)).not.toThrow();
     expect(() => requireLocal({ headers: {}, url: '/' }, 8000)).toThrow(/Host ""/);
   });
 });
 
-describe('bodies', () => {
-  it('must be JSON by name and by nature', async () => {
+describe('request bodies', () => {
+  it('must be JSON in UTF-8 with a JSON content type', async () => {
     expect((await post(server.url, '{}', { 'content-type': 'text/plain' })).status).toBe(415);
     expect((await post(server.url, '{"messages":')).status).toBe(400);
     expect((await post(server.url, '[]')).status).toBe(400);
@@ -63,7 +63,7 @@ describe('bodies', () => {
     expect(refused.body).toMatch(/must be JSON in UTF-8/);
   });
 
-  it('have a longest length, stated or not', async () => {
+  it('have a maximum length, whether stated or not', async () => {
     const long = `{"messages":"${'x'.repeat(longestBody)}"}`;
     expect((await post(server.url, long)).status).toBe(413);
     expect((await post(server.url, long, { 'transfer-encoding': 'chunked' })).status).toBe(413);
@@ -71,7 +71,7 @@ describe('bodies', () => {
   });
 });
 
-it('a key that a client sends is neither answered nor written down', async () => {
+it('a key sent by a client is neither logged nor echoed, except as a model name', async () => {
   const key = 'canary.0123456789-key';
   const headers = { authorization: `Bearer ${key}`, 'x-api-key': key };
   const answers = [
@@ -87,7 +87,7 @@ it('a key that a client sends is neither answered nor written down', async () =>
   for (const { body } of [answers[0]!, answers[1]!, answers[3]!]) expect(body).not.toContain('canary');
 });
 
-it('a client forges no line of the log', async () => {
+it('a client cannot forge log lines', async () => {
   const before = server.log.length;
   const model = 'x\u001b[2J\u009b1A\u202e\nPOST /v1/chat/completions 200 forged';
   await post(server.url, { model, messages, max_tokens: 1 });

@@ -37,7 +37,7 @@ interface Body {
 const complete = async (more: object): Promise<Body> =>
   JSON.parse((await post(server.url, { ...body, ...more })).body) as Body;
 
-test('the name chooses the adapter: the text is that of the adapter alone, by our own openai provider too', async () => {
+test('the model name selects the adapter: our openai provider gets the same text as in-process', async () => {
   const texts = new Set<string>();
   for (const [name, adapter] of Object.entries(adapters)) {
     const local = createLocalModel(
@@ -55,7 +55,7 @@ test('the name chooses the adapter: the text is that of the adapter alone, by ou
   expect(texts.size).toBe(3);
 });
 
-test('requests of different adapters at the same time each get their own, from one process', async () => {
+test('concurrent requests for different adapters each get the right one, from a single process', async () => {
   const names = Object.keys(adapters);
   const alone = new Map<string, Body>();
   for (const model of names) alone.set(model, await complete({ model }));
@@ -72,7 +72,7 @@ test('requests of different adapters at the same time each get their own, from o
     expect((await complete({ model })).usage.prompt_tokens_details.cached_tokens).toBe(65);
 });
 
-test('a request of one adapter does not wait for all that were there before of another', async () => {
+test('a request for one adapter does not wait for all earlier requests for another', async () => {
   const order: string[] = [];
   const note = (name: string, body: Promise<Body>) => body.then(() => order.push(name));
   const many = Array.from({ length: 5 }, () =>
@@ -82,7 +82,7 @@ test('a request of one adapter does not wait for all that were there before of a
   expect(order.indexOf('trained')).toBeLessThan(3);
 });
 
-test('a stream names its model, and no name is the base', async () => {
+test('a stream names its model, and a request without a name gets the base model', async () => {
   const events = eventsOf(await post(server.url, { ...body, model: 'random', stream: true }));
   for (const event of events) expect(event).toMatchObject({ model: 'random' });
   const [unnamed, base] = [await complete({}), await complete({ model: 'tiny' })];
@@ -90,7 +90,7 @@ test('a stream names its model, and no name is the base', async () => {
   expect(unnamed.choices).toEqual(base.choices);
 });
 
-test('all names are listed, adapters with their parent', async () => {
+test('the list of models has all names, and adapters with their parent', async () => {
   const { data } = JSON.parse((await send(`${server.url}/models`)).body) as { data: unknown[] };
   expect(data).toMatchObject([
     { id: 'tiny', parent: null },
@@ -101,7 +101,7 @@ test('all names are listed, adapters with their parent', async () => {
     expect(JSON.parse((await send(`${server.url}/models/${written}`)).body)).toEqual(data[1]);
 });
 
-test('an unknown name is refused with those that there are', async () => {
+test('an unknown model name is rejected with a list of the available ones', async () => {
   const refused = await post(server.url, { ...body, model: 'tuned' });
   expect(refused.status).toBe(404);
   expect(JSON.parse(refused.body)).toMatchObject({

@@ -26,7 +26,7 @@ afterEach(async () => {
 const statusOf = async (line: string, headers?: readonly string[]) =>
   (await sendRaw(port, requestText(port, line, headers))).statuses[0];
 
-describe('targets that are no plain paths', () => {
+describe('unusual request targets', () => {
   it.each([
     ['GET // HTTP/1.1', 404],
     ['GET //evil.example/v1/models HTTP/1.1', 404],
@@ -51,24 +51,24 @@ describe('targets that are no plain paths', () => {
     expect(await statusOf(line)).toBe(status);
   });
 
-  it('a whole URL is served where its host is this one', async () => {
+  it('an absolute URL is served if its host is this server', async () => {
     expect(await statusOf(`GET http://localhost:${port}/health HTTP/1.1`)).toBe(200);
   });
 });
 
-describe('what a web page can send', () => {
-  it('images, forms and scripts, which have no Origin, are refused by their site', async () => {
+describe('requests from web pages', () => {
+  it('are rejected by Sec-Fetch-Site if they have no Origin', async () => {
     for (const site of ['cross-site', 'same-site'])
       expect(await statusOf('GET // HTTP/1.1', [`Sec-Fetch-Site: ${site}`]), site).toBe(403);
     expect(await statusOf('GET /health HTTP/1.1', ['Sec-Fetch-Site: none'])).toBe(200);
   });
 
-  it('two Hosts are one too many', async () => {
+  it('are rejected if they have two Host headers', async () => {
     expect(await statusOf('GET /health HTTP/1.1', ['Host: evil.example'])).toBe(400);
   });
 });
 
-describe('bodies', () => {
+describe('hostile request bodies', () => {
   const nested = (depth: number) => `${'['.repeat(depth)}${']'.repeat(depth)}`;
 
   it.each([
@@ -87,20 +87,20 @@ describe('bodies', () => {
     ],
     ['NUL', '\0'],
     ['invalid UTF-8', Buffer.from([0x22, 0xff, 0xfe, 0x22])],
-  ])('%s are refused with 400', async (_name, body) => {
+  ])('are rejected with 400: %s', async (_name, body) => {
     const { statuses, text } = await sendRaw(port, chatText(port, body));
     expect(statuses).toEqual([400]);
     expect(text).not.toMatch(/at .*\.ts|call stack/);
   });
 
-  it('compressed ones are refused by name', async () => {
+  it('are rejected if compressed, and the error names the encoding', async () => {
     const headers = { 'content-encoding': 'gzip' };
     const refused = await post(server.url, { messages }, headers);
     expect(refused.status).toBe(415);
     expect(refused.body).toContain('gzip');
   });
 
-  it('half ones make way for others: the oldest is refused', async () => {
+  it('make room for others if incomplete: the oldest are rejected', async () => {
     const head = requestText(port, 'POST /v1/chat/completions HTTP/1.1', [
       'Content-Type: application/json',
       'Content-Length: 1000',
@@ -117,14 +117,14 @@ describe('bodies', () => {
   });
 });
 
-it('requests in a row on one connection are answered in order', async () => {
+it('pipelined requests on one connection are answered in order', async () => {
   const one = `GET /health HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\n\r\n`;
   const last = requestText(port, 'GET // HTTP/1.1').toString();
   const { statuses } = await sendRaw(port, one.repeat(50) + last);
   expect(statuses).toEqual([...Array<number>(50).fill(200), 404]);
 });
 
-it('a wish for another protocol is no reason to leave this one', async () => {
+it('a request to upgrade the protocol is answered normally, and CONNECT gets no answer', async () => {
   const upgrade = ['Upgrade: websocket', 'Sec-WebSocket-Key: x', 'Sec-WebSocket-Version: 13'];
   const request = requestText(port, 'GET /health HTTP/1.1', upgrade).toString();
   const { statuses } = await sendRaw(port, request.replace('Connection: close', 'Connection: Upgrade'), {
@@ -134,7 +134,7 @@ it('a wish for another protocol is no reason to leave this one', async () => {
   expect((await sendRaw(port, requestText(port, 'CONNECT evil.example:443 HTTP/1.1'))).text).toBe('');
 });
 
-it('clients that go away in the middle leave nothing behind', async () => {
+it('the server keeps working after clients disconnect in the middle of a request', async () => {
   const body = JSON.stringify({ messages, max_tokens: 200, stream: true });
   const whole = chatText(port, body);
   for (const length of [10, 60, whole.length - 5])

@@ -30,7 +30,7 @@ const contentOf = (body: string) =>
 const changes = (order: readonly number[]) =>
   order.filter((seed, i) => i > 0 && seed !== order[i - 1]).length;
 
-test('requests at the same time share the steps of the model, and get what they get alone', async () => {
+test('concurrent requests share the steps of the model and get the same answers as without batching', async () => {
   const together = await askedAtOnce({ batch: 2 });
   const alone = await askedAtOnce({});
   // Whoever joins does so after a few tokens; then each step gives a token to both.
@@ -40,7 +40,7 @@ test('requests at the same time share the steps of the model, and get what they 
   expect(new Set(together.answers).size).toBe(2);
 });
 
-test('--batch is what the model is served with; one request after the other without it', async () => {
+test('--batch sets the batch size of the served model; without it, none is set', async () => {
   vi.mocked(serveModels).mockResolvedValue();
   const { context } = recordingContext(temporaryDirectory());
   const args = {

@@ -48,7 +48,7 @@ interface Body {
 const complete = async (more: object): Promise<Body> =>
   JSON.parse((await post(server.url, { ...body, ...more })).body) as Body;
 
-test('our own openai provider gets the text that the model gives in-process, for one answer and for several', async () => {
+test('our openai provider gets the same text as in-process, for one answer and for several', async () => {
   const sampling = { temperature: 0.9, topP: 0.95, maxTokens: 24 };
   const served = createModel(openaiConfig({ baseUrl: server.url, name: 'tiny', ...sampling }), {});
   const local = createLocalModel(localConfig({ ...sampling, format: 'text' }));
@@ -71,7 +71,7 @@ test('our own openai provider gets the text that the model gives in-process, for
   }
 });
 
-test('our own openai provider gets valid JSON from random weights', async () => {
+test('our openai provider gets valid JSON from a model with random weights', async () => {
   const served = createModel(
     openaiConfig({ baseUrl: server.url, name: 'tiny', maxTokens: 120, format: 'json' }),
     {},
@@ -101,7 +101,7 @@ test('our own openai provider gets valid JSON from random weights', async () => 
   expect(texts.size).toBeGreaterThan(2);
 });
 
-test('a completion says what it took; choices differ and each is that of its seed', async () => {
+test('a completion reports its usage; its choices differ, and each is determined by its seed', async () => {
   const { choices, usage, ...head } = await complete({ n: 3, seed: 20 });
   expect(head).toMatchObject({ object: 'chat.completion', model: 'tiny', created: 5 });
   expect(choices.map(({ index }) => index)).toEqual([0, 1, 2]);
@@ -114,7 +114,7 @@ test('a completion says what it took; choices differ and each is that of its see
   });
 });
 
-test('stop texts, greedy decoding, content in parts, and two names of the limit', async () => {
+test('completions support stop texts, greedy decoding, content parts and max_completion_tokens', async () => {
   const { choices } = await complete({ temperature: 0, max_completion_tokens: 24, max_tokens: 3 });
   const text = choices[0]!.message.content;
   const stop = text.slice(6, 9);
@@ -127,12 +127,12 @@ test('stop texts, greedy decoding, content in parts, and two names of the limit'
   expect((await complete({ messages: inParts })).choices).toEqual((await complete({})).choices);
 });
 
-test('without a seed every answer is another', async () => {
+test('answers without a seed differ', async () => {
   const texts = await Promise.all([1, 2].map(() => complete({ seed: null, max_tokens: 24 })));
   expect(texts[0]!.choices).not.toEqual(texts[1]!.choices);
 });
 
-test('log-probabilities of the tokens, under the model', async () => {
+test('a completion can return the log-probabilities of its tokens', async () => {
   const { choices } = await complete({ logprobs: true, temperature: 0, max_tokens: 5 });
   const { content } = choices[0]!.logprobs!;
   expect(content).toHaveLength(5);
@@ -140,7 +140,7 @@ test('log-probabilities of the tokens, under the model', async () => {
   for (const { logprob } of content) expect(logprob).toBeLessThan(0);
 });
 
-test('a stream says the same, choice by choice, then what it took', async () => {
+test('a stream gives the same text for each choice, then the usage if requested', async () => {
   const whole = await complete({ n: 2 });
   const reply = await post(server.url, {
     ...body,
@@ -166,7 +166,7 @@ test('a stream says the same, choice by choice, then what it took', async () => 
   );
 });
 
-test('a stream of an answer that follows a schema is that JSON', async () => {
+test('a streamed answer follows its JSON schema', async () => {
   const schema = {
     type: 'object',
     properties: {
@@ -182,7 +182,7 @@ test('a stream of an answer that follows a schema is that JSON', async () => {
   for (const value of values) expect(value >= 0 && value <= 1).toBe(true);
 });
 
-test('the schema that `format: auto` asks for is enforced, the length of its text included', async () => {
+test('the schema of `format: auto` is enforced, including the maximum length of the reason', async () => {
   const spec = { count: 2, kind: 'float', low: -6, high: 6, decimals: 1 } as const;
   const schema = answerSchema(answerGrammar(spec), { ...autoSchema, longestReason: 5 });
   const response_format = { type: 'json_schema', json_schema: { name: 'answer', strict: true, schema } };
@@ -194,7 +194,7 @@ test('the schema that `format: auto` asks for is enforced, the length of its tex
   expect(answer.reason.length).toBeLessThanOrEqual(5);
 });
 
-test('json_object, patterns, choices and grammars', async () => {
+test('json_object, patterns, choices and grammars constrain the answer', async () => {
   const content = async (more: object) =>
     (await complete({ max_tokens: 300, temperature: 1, ...more })).choices[0]!.message.content;
   expect(await content({ guided_regex: '[ab]{3}-\\d{2}' })).toMatch(/^[ab]{3}-\d{2}$/);
@@ -207,7 +207,7 @@ test('json_object, patterns, choices and grammars', async () => {
   expect(await content({ response_format: { type: 'json_object' }, max_tokens: 4 })).toMatch(/^\{/);
 });
 
-test('an answer under a schema that doesn’t end is cut at max_tokens', async () => {
+test('an answer with a very long schema is cut off at max_tokens', async () => {
   const schema = { type: 'array', items: { type: 'integer' }, minItems: 1000 };
   const response_format = { type: 'json_schema', json_schema: { name: 'x', schema } };
   const { choices } = await complete({ max_tokens: 20, response_format, logprobs: true, top_logprobs: 3 });
@@ -218,7 +218,7 @@ test('an answer under a schema that doesn’t end is cut at max_tokens', async (
   expect(choices[0]!.logprobs!.content[0]).toMatchObject({ top_logprobs: [{}, {}, {}] });
 });
 
-test('a tool’s answer is read, and penalties change what follows', async () => {
+test('tool results are part of the prompt, and penalties and logit_bias change the output', async () => {
   const call = {
     id: 'call_1',
     type: 'function',
@@ -243,7 +243,7 @@ test('a tool’s answer is read, and penalties change what follows', async () =>
   expect(new Set(tokens).size).toBe(1);
 });
 
-test('requests that come together are each answered as if alone', async () => {
+test('concurrent requests get the same answers as sequential ones', async () => {
   const alone: Body[] = [];
   for (const seed of [31, 32, 33, 34]) alone.push(await complete({ seed }));
   const together = await Promise.all([31, 32, 33, 34].map((seed) => complete({ seed })));
@@ -294,12 +294,12 @@ test.each([
   [-(2 ** 31), 0],
   [2 ** 53 - 1, 2 ** 31 - 1],
   [2 ** 63, 0],
-])('any integer is a seed: %d is %d', async (given, same) => {
+])('any integer works as a seed: %d is equivalent to %d', async (given, same) => {
   const [a, b] = await Promise.all([given, same].map((seed) => complete({ seed, n: 2 })));
   expect(a!.choices).toEqual(b!.choices);
 });
 
-test('errors tell clients of their request, not of a config', () => {
+test('error messages name options of the request and the server instead of config keys', () => {
   const { message } = httpErrorOf(
     new UserError({ message: `${shortenPrompt} or raise model.contextTokens or model.maxTokens` }),
   );
@@ -355,18 +355,21 @@ const refusals: readonly (readonly [string, object, number, RegExp])[] = [
     /items: there is no allowed number/,
   ],
 ];
-test.each(refusals)('%s is refused in a way that says why', async (_name, change, status, pattern) => {
-  const reply = await post(server.url, { ...body, ...change });
-  expect(reply.status).toBe(status);
-  expect(reply.body).toMatch(pattern);
-  expect(JSON.parse(reply.body)).toMatchObject({
-    error: { message: expect.any(String), type: expect.any(String) },
-  });
-  const streamed = await post(server.url, { ...body, ...change, stream: true });
-  expect(streamed.status).toBe(status);
-});
+test.each(refusals)(
+  'a request with %s is rejected with the reason',
+  async (_name, change, status, pattern) => {
+    const reply = await post(server.url, { ...body, ...change });
+    expect(reply.status).toBe(status);
+    expect(reply.body).toMatch(pattern);
+    expect(JSON.parse(reply.body)).toMatchObject({
+      error: { message: expect.any(String), type: expect.any(String) },
+    });
+    const streamed = await post(server.url, { ...body, ...change, stream: true });
+    expect(streamed.status).toBe(status);
+  },
+);
 
-test('what has no effect is allowed', async () => {
+test('options with neutral values are accepted and have no effect', async () => {
   const neutral = {
     frequency_penalty: 0,
     logit_bias: {},
@@ -384,7 +387,7 @@ test('what has no effect is allowed', async () => {
   expect((await complete(neutral)).choices).toEqual((await complete({})).choices);
 });
 
-test('a client that goes away ends its answer: the next is served by the same process', async () => {
+test('an answer ends if its client disconnects, and the same process serves the next one', async () => {
   const { pid } = server.model;
   let texts = 0;
   server.watch.onText = () => texts++;
@@ -397,7 +400,7 @@ test('a client that goes away ends its answer: the next is served by the same pr
   expect(server.model.pid).toBe(pid);
 });
 
-test('when the process of the model is killed, the request fails with 500 and the next is served', async () => {
+test('if the model process is killed, the request fails with 500 and the next one is served', async () => {
   const before = await complete({});
   server.watch.onText = () => process.kill(server.model.pid!, 'SIGKILL');
   const failed = await post(server.url, { ...body, max_tokens: 400 });
@@ -407,7 +410,7 @@ test('when the process of the model is killed, the request fails with 500 and th
   expect((await complete({})).choices).toEqual(before.choices);
 });
 
-test('health, models, and the way to neither', async () => {
+test('health and models are served; unknown paths get 404 and wrong methods 405', async () => {
   const root = server.url.replace('/v1', '');
   expect(await send(`${root}/health`)).toEqual({ status: 200, body: '{"status":"ok"}' });
   expect(JSON.parse((await send(`${server.url}/models`)).body)).toMatchObject({

@@ -60,7 +60,7 @@ describe('the view', () => {
     ['half a request', () => half],
     ['half a body', halfBody],
     ['much that it does not read', unread],
-  ] as const)('answers while 600 connections ask %s', async (_, text) => {
+  ] as const)('answers while 600 connections ask for %s', async (_, text) => {
     const { port } = await started();
     await flood(port, 300, text(port));
     const ask = () => fetch(`http://127.0.0.1:${port}/api/place`, { headers });
@@ -69,7 +69,7 @@ describe('the view', () => {
     expect(await within(ask)).toEqual({ status: 200, isQuick: true });
   });
 
-  it('answers while 250 pages ask for its events, of which it keeps those that it watches for', async () => {
+  it('answers while 250 pages stream its events, and keeps the first of those connections open', async () => {
     const { port } = await started();
     const events = `GET /api/events?all&token=${token} HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\n\r\n`;
     const [first] = await flood(port, 250, events);
@@ -81,7 +81,7 @@ describe('the view', () => {
   });
 });
 
-it('the server of models answers while 300 connections ask half', async () => {
+it('the model server answers while 300 connections send half a request', async () => {
   const model = { id: 'm', generate: async () => [] };
   const server = await startServer({
     ...{ host: '127.0.0.1', port: 0, note: () => undefined, now: () => new Date(0) },
@@ -97,7 +97,7 @@ it('the server of models answers while 300 connections ask half', async () => {
   expect(await within(ask)).toEqual({ status: 200, isQuick: true });
 });
 
-it('a connection that waits for its answer is not closed for others', async () => {
+it('a connection waiting for its answer is not closed to make room for others', async () => {
   const answers: (() => void)[] = [];
   const server: Server = createServer((_, response) => void answers.push(() => response.end('late')));
   guardConnections(server, 4);

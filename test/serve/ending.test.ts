@@ -19,7 +19,7 @@ async function waiting(port: number, bytes: string): Promise<Socket> {
 
 const portOf = (server: Server) => (server.address() as AddressInfo).port;
 
-it('answers whole requests, and ends connections that ask nothing or half', async () => {
+it('a closing server answers complete requests and closes idle or incomplete connections', async () => {
   let seen = 0;
   let answer: (() => void) | undefined;
   const server = createServer((request, response) => {

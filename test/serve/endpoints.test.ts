@@ -19,7 +19,7 @@ const model = 'tiny';
 const greedy = { model, temperature: 0, max_tokens: 6 };
 
 describe('completions', () => {
-  it('continue a prompt, in any of its four forms, as a chat does that renders to it', async () => {
+  it('continue a prompt, in any of its four forms, like the chat that renders to it', async () => {
     const chat = await client.chat.completions.create({ ...greedy, messages: chatMessages });
     const of = async (prompt: string | string[] | number[] | number[][]) =>
       (await client.completions.create({ ...greedy, prompt })).choices;
@@ -34,7 +34,7 @@ describe('completions', () => {
     expect(await of([[...ids], [...ids]])).toEqual(two);
   });
 
-  it('choices of several prompts are numbered on', async () => {
+  it('number the choices of several prompts consecutively', async () => {
     const asked = { model, max_tokens: 3, n: 2, seed: 5, prompt: ['go', 'stop'] };
     const { choices, usage } = await client.completions.create(asked);
     expect(choices.map(({ index }) => index)).toEqual([0, 1, 2, 3]);
@@ -43,7 +43,7 @@ describe('completions', () => {
     expect(usage!.completion_tokens).toBe(12);
   });
 
-  it('score a prompt as lm-evaluation-harness asks, and continue it at no cost to the scores', async () => {
+  it('score a prompt in the form lm-evaluation-harness needs; continuing it keeps the scores', async () => {
     const score = async (max_tokens: number) => {
       const { choices } = await client.completions.create({
         ...{ ...greedy, max_tokens, prompt: [[...ids]], echo: true, logprobs: 2 },
@@ -84,7 +84,7 @@ describe('completions', () => {
     expect(ends.filter(Boolean)).toEqual(Array(4).fill('length'));
   });
 
-  it('name the field that is wrong', async () => {
+  it('name the invalid field in the error', async () => {
     for (const [more, param] of [
       [{ prompt: undefined }, 'prompt'],
       [{ prompt: [] }, 'prompt'],
@@ -105,7 +105,7 @@ describe('completions', () => {
   });
 });
 
-it('embeddings are the same as numbers and as base64, and differ between texts', async () => {
+it('embeddings are equal as floats and as base64, and differ between texts', async () => {
   const asked = { model, input: ['the cat', 'a dog'] };
   const plain = await client.embeddings.create({ ...asked, encoding_format: 'float' });
   const [cat, dog] = plain.data.map(({ embedding }) => embedding);
@@ -120,7 +120,7 @@ it('embeddings are the same as numbers and as base64, and differ between texts',
 });
 
 describe('responses', () => {
-  it('answer as a chat does, with instructions as its system message', async () => {
+  it('give the same answer as a chat with the instructions as its system message', async () => {
     const [system, user] = ['Be brief.', 'Which parameters?'];
     const chat = await client.chat.completions.create({
       ...greedy,
@@ -148,7 +148,7 @@ describe('responses', () => {
     expect(types.filter((type) => type === 'response.output_text.delta').length).toBeGreaterThan(1);
   });
 
-  it('refuse what needs a memory', async () => {
+  it('reject previous_response_id', async () => {
     const asked = { model, input: 'a', previous_response_id: 'resp_1' };
     await expect(client.responses.create(asked)).rejects.toMatchObject({
       ...{ status: 400, param: 'previous_response_id' },
@@ -156,7 +156,7 @@ describe('responses', () => {
   });
 });
 
-it('the context length is in the properties and in the list of models', async () => {
+it('/props and the list of models give the context length', async () => {
   const root = new URL(server.url).origin;
   const { body } = await send(`${root}/props`);
   expect(JSON.parse(body)).toMatchObject({
@@ -166,7 +166,7 @@ it('the context length is in the properties and in the list of models', async ()
   expect(list.data[0]).toMatchObject({ id: 'tiny', max_model_len: 512, meta: { n_ctx_train: 1024 } });
 });
 
-it('a prompt that is too long has the code that clients look for, before its tokens are counted', async () => {
+it('a prompt that is too long gets context_length_exceeded, and an unknown model model_not_found', async () => {
   const long = { ...greedy, messages: [{ role: 'user' as const, content: 'word '.repeat(1_400_000) }] };
   await expect(client.chat.completions.create(long)).rejects.toMatchObject({
     ...{ status: 400, code: 'context_length_exceeded' },
@@ -176,7 +176,7 @@ it('a prompt that is too long has the code that clients look for, before its tok
   expect(JSON.parse(body)).toMatchObject({ error: { code: 'model_not_found' } });
 });
 
-it('replies have an id for support, and a fingerprint', async () => {
+it('responses and errors have a request id, and completions a system fingerprint', async () => {
   const ask = () => client.chat.completions.create({ ...greedy, messages: chatMessages }).withResponse();
   const [one, two] = [await ask(), await ask()];
   expect(one.request_id).toMatch(/^req_/);

@@ -39,7 +39,7 @@ const request = {
   tool_choice: { type: 'function' as const, name: 'weather' },
 };
 
-it('a call follows the text, in a response and in its events', async () => {
+it('a tool call follows the text, both in a response and in its stream', async () => {
   const whole = await client.responses.create({ ...request, input: 'Paris?' });
   expect(whole.output_text).toBe('I look.');
   const call = { type: 'function_call', name: 'weather', status: 'completed' };
@@ -53,7 +53,7 @@ it('a call follows the text, in a response and in its events', async () => {
   expect(streamed.output[1]).toMatchObject(call);
 });
 
-it('calls and their results in the input are the turns of a chat', async () => {
+it('tool calls and their results in the input become chat messages', async () => {
   await client.responses.create({
     ...request,
     input: [

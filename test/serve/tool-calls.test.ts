@@ -37,7 +37,7 @@ function readAll(
 }
 
 test.each(Object.entries(formats))(
-  'forced calls in the form of %s are read, and a stream only ever adds to them',
+  'forced calls in the %s format are parsed, and streaming only appends to them',
   (_name, format) => {
     for (const seed of [1, 2, 3, 4]) {
       const text = randomAnswer(callsForm(tools, format, true), seed);
@@ -61,7 +61,7 @@ test.each(Object.entries(formats))(
   },
 );
 
-test('text before a call is content, without the mark and its white space', () => {
+test('text before a call becomes the content, without the call marker and its whitespace', () => {
   const text =
     'Let me look < there.\n<tool_call>\n{"name": "add", "arguments": {"a": 1, "b": [true, "}"]}}\n</tool_call>\n<tool_call>\n{"name": "get_weather", "arguments": {}}\n</tool_call>';
   for (const length of [1, 3, 7, 100]) {
@@ -84,7 +84,7 @@ test('text without a call stays text', () => {
   expect(readAll('Hello', llama, 2).steps.at(-1)!.content).toBe('Hello');
 });
 
-test('a call without the mark, which small models forget, is a call of a known tool', () => {
+test('a call without the marker is accepted if it names a known tool', () => {
   const text = '{"name": "add", "arguments": {"a": 1}}';
   expect(readAll(text, hermes, 4).last).toMatchObject({
     content: '',
@@ -94,7 +94,7 @@ test('a call without the mark, which small models forget, is a call of a known t
   expect(readAll('{"answer": 42', hermes, 4).steps.at(-1)!.content).toBe('{"answer": 42');
 });
 
-test('other orders and an unfinished call', () => {
+test('calls with keys in another order and unfinished calls are parsed', () => {
   expect(
     readAll('<tool_call>{"arguments": {"a": 1}, "name": "add"}</tool_call>', hermes, 9).last.calls,
   ).toMatchObject([{ name: 'add', arguments: '{"a":1}' }]);
@@ -103,7 +103,7 @@ test('other orders and an unfinished call', () => {
   ]);
 });
 
-test('if calls are optional, there can be text, and calls only after it', () => {
+test('if calls are optional, random answers contain text without a call marker', () => {
   const texts = [1, 2, 3, 4, 5, 6].flatMap(
     (seed) => randomAnswer(freeText(hermes, callsForm(tools, hermes, false)), seed, 80) ?? [],
   );
@@ -111,7 +111,7 @@ test('if calls are optional, there can be text, and calls only after it', () => 
   for (const text of texts) expect(text).not.toContain('<tool_call>');
 });
 
-test('text that only looks like a call stays text, in whatever pieces it comes', () => {
+test('text that only looks like a call stays text, however it is split into chunks', () => {
   for (const text of ['{"name": "\\x", "arguments": {}}', '{"name": 1, "arguments": {}}', '[{"name": "add"'])
     for (const length of [1, 3, 100])
       expect(readAll(text, llama, length).last).toEqual({ content: text, calls: [] });

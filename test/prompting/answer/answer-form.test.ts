@@ -29,11 +29,11 @@ test.each([
   [{ provider: 'openai', format: 'json' }, { set: 'numeric' }, { ...bare, reason: 'first' }],
   [{ provider: 'openai', format: 'text' }, { set: 'numeric' }, freeForm],
   [{ provider: 'module' }, { set: 'numeric' }, freeForm],
-] as const)('%j with prompts %j is asked for %j', (model, prompts, form) => {
+] as const)('model %j with prompts %j gets the answer form %j', (model, prompts, form) => {
   expect(answerFormOf(model, prompts)).toEqual(form);
 });
 
-test('labels and closing text of a grammar make up a written answer', () => {
+test('the labels and closing text of a grammar, filled with values, give the written answer', () => {
   const spec = { count: 3, kind: 'float', low: -6, high: 6, decimals: 1 } as const;
   for (const form of [freeForm, { ...freeForm, whole: true }, bare as typeof freeForm]) {
     const { closing = '', labels } = answerGrammar(spec, form);
@@ -42,7 +42,7 @@ test('labels and closing text of a grammar make up a written answer', () => {
   }
 });
 
-test('of a constrained answer in JSON only its list counts, whatever its reason mentions', () => {
+test('only the params list of a constrained JSON answer counts, whatever its reason mentions', () => {
   const spec = { count: 2, kind: 'float', low: -6, high: 6, decimals: 1 } as const;
   const seen = ([first]: readonly number[]) => (first === 1 ? { iteration: 3 } : undefined);
   const reply = (params: string) =>

@@ -10,7 +10,7 @@ const parent = [1, 5];
 const parse = (reply: string) => parseChanges(reply, parent, spec);
 
 describe('changes', () => {
-  it('come back as the parameters that they lead to, whatever the parent and the range', () => {
+  it('are parsed into the resulting parameters, for any parent and range', () => {
     const setting = fc
       .record({
         decimals: fc.integer({ min: 0, max: 3 }),
@@ -37,7 +37,7 @@ describe('changes', () => {
     );
   });
 
-  it('are read beside the parameters that a reply tells of', () => {
+  it('are read even if the reply also mentions parameters', () => {
     const expected = { ok: true, value: [1.5, 4.8] };
     expect(parse('delta[0]: 0.5, delta[1]: -0.2\nThis gives params[0]: 1.5, params[1]: 4.8.')).toEqual(
       expected,
@@ -47,11 +47,11 @@ describe('changes', () => {
     );
   });
 
-  it('are not what a reply gives that has parameters only', () => {
+  it('are missing if the reply has only parameters', () => {
     expect(parse('params[0]: 1.5, params[1]: 4.8')).toEqual({ ok: false, failure: { kind: 'missing' } });
   });
 
-  it('may not lead out of the range: the failure tells where to', () => {
+  it('must not leave the range: the failure gives the resulting value', () => {
     expect(parse('delta[0]: 0.5, delta[1]: 1.1')).toEqual({
       ok: false,
       failure: {
@@ -64,7 +64,7 @@ describe('changes', () => {
     expect(parse('delta[0]: -7, delta[1]: -11')).toEqual({ ok: true, value: [-6, -6] });
   });
 
-  it('are refused as parameters are: too many decimals, too few, the example, no numbers', () => {
+  it('are rejected like parameters: too many decimals, too few values, the example, no numbers', () => {
     const kindOf = (reply: string) => {
       const read = parse(reply);
       return read.ok ? read.value : read.failure.kind;
@@ -76,7 +76,7 @@ describe('changes', () => {
     expect(kindOf('no idea')).toBe('missing');
   });
 
-  it('of nothing are the parent again: what it was seen as is told', () => {
+  it('of zero repeat the parent: the failure gives its iteration and score', () => {
     const seen = ([a]: readonly number[]) => (a === 1 ? { iteration: 4, score: 3 } : undefined);
     expect(parseChanges('delta[0]: 0, delta[1]: 0', parent, spec, { seen })).toEqual({
       ok: false,
@@ -84,7 +84,7 @@ describe('changes', () => {
     });
   });
 
-  it('have a grammar as wide as the range is', () => {
+  it('have a grammar that spans the width of the range in both directions', () => {
     expect(changesGrammar(spec)).toEqual({
       labels: ['delta[0]: ', ', delta[1]: '],
       number: { low: -12, high: 12, decimals: 1 },
@@ -93,7 +93,7 @@ describe('changes', () => {
     });
   });
 
-  it('are no parameters where parameters are asked for', () => {
+  it('are rejected when parameters are expected', () => {
     expect(parseParameters('delta[0]: 0.5, delta[1]: -0.2', spec).ok).toBe(false);
   });
 });

@@ -45,7 +45,7 @@ describe('formatParameters', () => {
     expect(formatValue(-0.05, 2)).toBe('-0.05');
   });
 
-  it('is undone by parseParameters', () => {
+  it('round-trips through parseParameters', () => {
     fc.assert(
       fc.property(specAndVector, ([chosen, vector]) => {
         expect(parseParameters(formatParameters(vector, chosen), chosen)).toEqual({
@@ -58,14 +58,14 @@ describe('formatParameters', () => {
 });
 
 describe('exampleAnswer', () => {
-  it('shows the first two and the last of many', () => {
+  it('shows the first two and the last of many parameters', () => {
     expect(exampleAnswer({ count: 10, kind: 'float' })).toBe(
       'params[0]: <number>, params[1]: <number>, ..., params[9]: <number>',
     );
     expect(exampleAnswer({ count: 2, kind: 'integer' })).toBe('params[0]: <integer>, params[1]: <integer>');
   });
 
-  it('is an echo when a model sends it back', () => {
+  it('counts as an echo if a model sends it back', () => {
     fc.assert(
       fc.property(specAndVector, ([chosen]) => {
         expect(parseParameters(exampleAnswer(chosen), chosen)).toEqual({
@@ -105,7 +105,7 @@ const dresses: Record<string, Dress> = {
 };
 
 describe('parseParameters', () => {
-  it.each(Object.entries(dresses))('reads an answer dressed as: %s', (_name, dress) => {
+  it.each(Object.entries(dresses))('reads an answer in this form: %s', (_name, dress) => {
     fc.assert(
       fc.property(specAndVector, ([chosen, vector]) => {
         const reply = dress(formatParameters(vector, chosen).split(', '), vector);
@@ -122,14 +122,14 @@ describe('parseParameters', () => {
     });
   });
 
-  it('judges the number and not its digits', () => {
+  it('checks decimals by value, not by the digits written', () => {
     expect(parseParameters('params[0]: 0.30, params[1]: 01.0, params[2]: 5.0000', spec)).toEqual({
       ok: true,
       value: [0.3, 1, 5],
     });
   });
 
-  it('gives no negative zero', () => {
+  it('never returns negative zero', () => {
     const result = parseParameters('params[0]: -0, params[1]: -0.0, params[2]: 1', spec);
     expect(result).toStrictEqual({ ok: true, value: [0, 0, 1] });
   });
@@ -197,11 +197,11 @@ describe('parseParameters', () => {
     ],
     ['', { kind: 'missing' }],
     ['What is f?', { kind: 'missing' }],
-  ])('says what is wrong with: %s', (reply, failure) => {
+  ])('reports the failure in: %s', (reply, failure) => {
     expect(parseParameters(reply, spec)).toEqual({ ok: false, failure });
   });
 
-  it('takes no number outside the choices', () => {
+  it('rejects a number that is not among the choices', () => {
     const choices = [1, 3];
     const table: ParameterSpec = { count: 2, kind: 'integer', low: 1, high: 3, decimals: 0, choices };
     expect(parseParameters('params[0]: 1, params[1]: 2', table)).toEqual({
@@ -210,7 +210,7 @@ describe('parseParameters', () => {
     });
   });
 
-  it('refuses what was evaluated before, and tells when and with what score', () => {
+  it('rejects parameters evaluated before and reports their iteration and score', () => {
     const seen = (v: ParameterVector) => (v[0] === 1 ? { iteration: 4, score: 12.5 } : undefined);
     expect(parseParameters('params[0]: 1, params[1]: 2, params[2]: 3', spec, { seen })).toEqual({
       ok: false,
@@ -218,26 +218,26 @@ describe('parseParameters', () => {
     });
   });
 
-  it('takes the first line before any other complete answer', () => {
+  it('prefers the first line to any other complete answer', () => {
     const reply =
       'params[0]: 1, params[1]: 2, params[2]: 3\nBetter than params[0]: 0, params[1]: 0, params[2]: 0.';
     expect(parseParameters(reply, spec)).toEqual({ ok: true, value: [1, 2, 3] });
   });
 
-  it('takes the last complete answer when the first line is none', () => {
+  it('takes the last complete answer if the first line is not an answer', () => {
     const reply =
       'Maybe\nparams[0]: 1, params[1]: 2, params[2]: 3\nor rather\nparams[0]: 0, params[1]: 0, params[2]: 1';
     expect(parseParameters(reply, spec)).toEqual({ ok: true, value: [0, 0, 1] });
   });
 
-  it('prefers an answer that was not evaluated before to one that is only quoted', () => {
+  it('prefers a new answer to a quoted one that was evaluated before', () => {
     const reply =
       'I propose: params[0]: 1, params[1]: 2, params[2]: 3. The best was: params[0]: 0, params[1]: 0, params[2]: 1';
     const seen = (v: ParameterVector) => (v[0] === 0 ? { score: 9 } : undefined);
     expect(parseParameters(reply, spec, { seen })).toEqual({ ok: true, value: [1, 2, 3] });
   });
 
-  it('trusts no number at the end of a reply that was cut', () => {
+  it('does not trust the last number of a truncated reply', () => {
     const reply = 'params[0]: 1, params[1]: 2, params[2]: 3';
     expect(parseParameters(reply, spec, { finishReason: 'length' })).toEqual({
       ok: false,
@@ -251,7 +251,7 @@ describe('parseParameters', () => {
       expect(parseParameters(cut, spec)).toEqual({ ok: false, failure: { kind: 'truncated' } });
   });
 
-  it('never throws and never yields what the spec forbids, whatever the reply', () => {
+  it('never throws or returns values that the spec forbids, whatever the reply', () => {
     const fragments = fc.constantFrom(
       ...[
         'params[0]: 1',
@@ -309,7 +309,7 @@ describe('parseParameters', () => {
     );
   });
 
-  it('never gives a number that the reply does not hold', () => {
+  it('never returns a number that is not in the reply', () => {
     const texts = fc.constantFrom(
       '1',
       '-2.5',
@@ -375,7 +375,7 @@ describe('parseParameters', () => {
     ['params[0]: 1, params[1]: 2, params[2]: 3\nI raised two.\nExpected return: ~95.', 95],
     ['99 params[0]: 1, params[1]: 2, params[2]: 3', 99],
     ['params[0]: 1, params[1]: 2, params[2]: 3\nThe score of iteration 3 was 12.', undefined],
-  ])('reads the predicted score of: %j', (reply, predicted) => {
+  ])('reads the predicted score in: %j', (reply, predicted) => {
     expect(parseParameters(reply, spec)).toEqual({
       ok: true,
       value: [1, 2, 3],
@@ -413,7 +413,7 @@ describe('parseParameters', () => {
     expect(parseParameters(reply, table)).toEqual({ ok: true, value: [0, 1, 2, 3, 0, 1] });
   });
 
-  it('calls what only quotes an echo, and one known set repeated', () => {
+  it('reports a reply that only quotes as an echo, and a single known set as repeated', () => {
     const seen = (v: ParameterVector) => (v[0] === 1 || v[0] === 0 ? { iteration: 4 } : undefined);
     const [one, other] = [
       'params[0]: 1, params[1]: 2, params[2]: 3',
@@ -438,7 +438,7 @@ describe('parseParameters', () => {
     ['params[0]: 1.0, params[1]: 2.0, params[2]: 3.0 because params[0]: 2.0 was bad', 'stop'],
     ['Let me see. params[0]: 1.0, params[1]: 2.0, params[2]: 3.0', 'length'],
     ['{"params": [1.0, 2.0, 3.0], "reason": "params[0]: 4', 'length'],
-  ] as const)('reads the list of a reply that was held to the grammar: %s', (reply, finishReason) => {
+  ] as const)('parses a grammar-constrained reply, complete or truncated: %s', (reply, finishReason) => {
     const context = { constrained: true, finishReason };
     const cut = finishReason === 'length' && reply.endsWith('3.0');
     expect(parseParameters(reply, spec, context)).toEqual(
@@ -446,7 +446,7 @@ describe('parseParameters', () => {
     );
   });
 
-  it('never takes a damaged answer for another one', () => {
+  it('misreads at most one value if up to two characters are inserted into an answer', () => {
     fc.assert(
       fc.property(specAndVector, fc.nat(), fc.string({ maxLength: 2 }), ([chosen, vector], at, inserted) => {
         const text = formatParameters(vector, chosen);
@@ -461,7 +461,7 @@ describe('parseParameters', () => {
     );
   });
 
-  it('reads the answer above megabytes of remarks', () => {
+  it('reads an answer followed by megabytes of remarks', () => {
     const answer = 'params[0]: 1, params[1]: 2, params[2]: 3\n';
     const remarks = 'The angle matters. '.repeat(60_000);
     expect(parseParameters(answer + remarks.repeat(2), spec)).toEqual({ ok: true, value: [1, 2, 3] });
@@ -481,7 +481,7 @@ describe('statedReason', () => {
     expect(statedReason(reply)).toBe(reason);
   });
 
-  it('is bounded', () => {
+  it('is cut to the given maximum length', () => {
     expect(statedReason(`params[0]: 1\n${'word '.repeat(1000)}`, 100)).toHaveLength(100);
   });
 });

@@ -43,22 +43,22 @@ const meant = ({ isInteger, numbers, reply }: Judged) => ({
 });
 
 describe('judged replies', () => {
-  it('with one proposal are read as they are meant, 97 % of them or more', () => {
+  it('with one proposal are read as intended at least 97% of the time', () => {
     expect(shareOf(judgedReplies('ordinary').map(meant))).toBeGreaterThanOrEqual(0.97);
   });
 
-  it('with several sets are read as a careful reader would, 90 % of them or more', () => {
+  it('with several sets are read as a careful reader would at least 90% of the time', () => {
     expect(shareOf(judgedReplies('several').map(meant))).toBeGreaterThanOrEqual(0.9);
   });
 
-  it('without a complete set of plain numbers give none', () => {
+  it('without a complete set of plain numbers yield no parameters', () => {
     const taken = judgedReplies('none').filter(
       ({ isInteger, numbers, reply }) => read(reply, numbers[0]!, isInteger).ok,
     );
     expect(taken.map(({ reply }) => reply)).toEqual([]);
   });
 
-  it('never give a set that the prompt showed', () => {
+  it('never yield a set that was seen before', () => {
     const wrong = ['ordinary', 'several', 'open'].flatMap((name) =>
       judgedReplies(name).filter(({ isInteger, numbers, reply }) => {
         const count = name === 'open' ? numbers[0]! : numbers.length;
@@ -73,7 +73,7 @@ describe('judged replies', () => {
     expect(wrong).toEqual([]);
   });
 
-  it.each(fixture('reasons').trim().split('\n'))('keep the answer above the reason: %s', (line) => {
+  it.each(fixture('reasons').trim().split('\n'))('yield the answer above this reason: %s', (line) => {
     const reason = line.replaceAll('\\n', '\n');
     for (const answer of ['params[0]: 0.5, params[1]: 1.2', '{"params": [0.5, 1.2]}'])
       expect(read(`${answer}\n\n${reason}`, 2)).toMatchObject({ ok: true, value: [0.5, 1.2] });

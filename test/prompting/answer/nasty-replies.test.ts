@@ -41,8 +41,8 @@ function fault(
 const replies = Number(process.env.REPLIES ?? 10_000);
 const each = Math.ceil(replies / Object.keys(specs).length);
 
-describe.each(Object.entries(specs))('replies that no model should write, for %s', (name, spec) => {
-  it('give parameters that the spec allows, or a failure', () => {
+describe.each(Object.entries(specs))('nasty replies for %s', (name, spec) => {
+  it('yield parameters that the spec allows, or a failure', () => {
     const random = createGenerator(7, [Object.keys(specs).indexOf(name)]);
     let accepted = 0;
     for (let n = 0; n < each; n++) {

@@ -10,7 +10,7 @@ it.each([
   'memory[result] = a; const t = memory[params];',
   '// </pre> <br> bold',
   'const html = "<answer>";',
-])('reads code that looks like tags as it is written: %s', (line) => {
+])('code that resembles tags is read verbatim: %s', (line) => {
   const programs = createProgramLibrary({ kind: 'discrete', n: 2 });
   const source = code(line);
   for (const thinking of ['', '<think>```js\nfunction act() { return 1; }\n```\nNo.</think>\n']) {
@@ -19,7 +19,7 @@ it.each([
   }
 });
 
-it('does not read the code of thinking', () => {
+it('code in the thinking is ignored', () => {
   const thought = '<think>\n```js\nfunction act() { return 1; }\n```\n</think>\nNothing.';
   expect(proposedSource(thought, undefined)).toBeUndefined();
 });

@@ -40,18 +40,18 @@ const read = files.flatMap((name) => {
   });
 });
 
-describe('replies of real models', () => {
-  it('that hold a proposal are read as they are meant, 97 % of them or more', () => {
+describe('replies from real models', () => {
+  it('with a proposal are read as intended at least 97% of the time', () => {
     const proposals = read.filter(({ meant }) => meant !== null);
     expect(proposals.length).toBeGreaterThan(10);
     expect(shareOf(proposals)).toBeGreaterThanOrEqual(0.97);
   });
 
-  it('that hold none give none, 90 % of them or more', () => {
+  it('without a proposal yield none at least 90% of the time', () => {
     expect(shareOf(read.filter(({ meant }) => meant === null))).toBeGreaterThanOrEqual(0.9);
   });
 
-  it('give only numbers that they contain', () => {
+  it('yield only numbers that they contain', () => {
     for (const { reply, result } of read) {
       if (!result.ok) continue;
       const numbers = new Set(

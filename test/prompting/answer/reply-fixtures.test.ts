@@ -34,8 +34,8 @@ const expectations = JSON.parse(readFileSync(new URL('expected.json', folder), '
   Expectation
 >;
 
-describe('replies as models write them', () => {
-  it('has an expectation for every reply', () => {
+describe('reply fixtures', () => {
+  it('have an expectation for every reply', () => {
     const names = readdirSync(folder).filter((name) => name.endsWith('.txt'));
     expect(names.map((name) => name.slice(0, -4)).sort()).toEqual(Object.keys(expectations).sort());
   });

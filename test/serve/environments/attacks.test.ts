@@ -58,7 +58,7 @@ describe('targets and methods', () => {
 describe('web pages', () => {
   const upgrade = (more: Record<string, string>) => connect(`${server.url}/CartPole-v1`, more);
 
-  it('open no WebSocket', async () => {
+  it('from other origins cannot open a WebSocket', async () => {
     for (const origin of ['http://evil.example', 'null', `https://127.0.0.1:${server.port}`])
       await expect(upgrade({ origin }), origin).rejects.toThrow(/403/);
     await expect(upgrade({ host: `evil.example:${server.port}` })).rejects.toThrow(/403/);
@@ -67,7 +67,7 @@ describe('web pages', () => {
     await own.close();
   });
 
-  it('ask nothing', async () => {
+  it('from other origins cannot send requests', async () => {
     const url = `${server.url}/CartPole-v1/reset`;
     const headers = { 'content-type': 'application/json' };
     const post = (more: Record<string, string>, body = '{}') =>
@@ -79,7 +79,7 @@ describe('web pages', () => {
   });
 });
 
-describe('bodies', () => {
+describe('hostile request bodies', () => {
   const post = (body: string | Buffer) =>
     send(`${server.url}/Blackjack-v1/reset`, {
       method: 'POST',
@@ -96,7 +96,7 @@ describe('bodies', () => {
     ['a prototype', '{"__proto__":{"seed":1}}', 422],
     ['a number beyond doubles', '{"seed":1e999}', 422],
     ['a long one', `{"episode_id":"${'x'.repeat(longestMessage)}"}`, 413],
-  ])('%s', async (_, body, status) => {
+  ])('are rejected: %s', async (_, body, status) => {
     const answer = await post(body);
     expect(answer.status).toBe(status);
     expect(answer.body).not.toMatch(/at .*\.ts|call stack/);
@@ -113,7 +113,7 @@ describe('WebSockets', () => {
     'GET // HTTP/1.1',
     'POST /CartPole-v1/ws HTTP/1.1',
     'GET /CartPole-v1/ws HTTP/1.1',
-  ])('%s is no way to open one', async (line) => {
+  ])('cannot be opened with %s', async (line) => {
     const headers = ['Upgrade: websocket', 'Sec-WebSocket-Key: x', 'Sec-WebSocket-Version: 13'];
     const request = requestText(server.port, line, headers).toString();
     const { statuses } = await sendRaw(
@@ -123,7 +123,7 @@ describe('WebSockets', () => {
     expect(statuses[0]).toBeGreaterThanOrEqual(400);
   });
 
-  it('a connection that was refused one is not held by a client that stays', async () => {
+  it('close when refused, even if the client keeps its side open', async () => {
     const headers = ['Upgrade: websocket', 'Sec-WebSocket-Key: x', 'Sec-WebSocket-Version: 13'];
     const request = requestText(server.port, 'GET /CartPole-v1/nothing HTTP/1.1', headers).toString();
     const socket = dial({ port: server.port, host: '127.0.0.1', allowHalfOpen: true });
@@ -145,7 +145,7 @@ describe('WebSockets', () => {
     expect(await closed).toMatch(/^HTTP\/1\.1 404/);
   });
 
-  it('messages that are too long, or no UTF-8, close their connection alone', async () => {
+  it('close on a message that is too long, and answer a binary one with an error', async () => {
     const long = await open();
     long.socket.send('x'.repeat(longestMessage + 1));
     expect((await long.closed).code).toBe(1009);
@@ -156,7 +156,7 @@ describe('WebSockets', () => {
     await binary.close();
   });
 
-  it('random bytes instead of frames close their connection, or wait for more', async () => {
+  it('survive random bytes instead of frames', async () => {
     const random = createGenerator(5);
     const key = createHash('md5').update('any').digest('base64');
     const head = requestText(server.port, 'GET /CartPole-v1/ws HTTP/1.1', [
@@ -173,7 +173,7 @@ describe('WebSockets', () => {
     for (const { statuses } of await Promise.all(replies)) expect(statuses).toEqual([101]);
   });
 
-  it('random messages are each answered, with an observation, a state or an error', async () => {
+  it('answer every random message with a message of a known type', async () => {
     const client = await open();
     const random = createGenerator(6);
     const pick = <T>(from: readonly T[]) => from[random.integers(0, from.length)]!;
@@ -211,7 +211,7 @@ describe('WebSockets', () => {
     await client.close();
   });
 
-  it('a client that sends and never reads is left', async () => {
+  it('drop a client that sends but never reads', async () => {
     const client = await open();
     client.socket.pause();
     const left = () => server.log.some((line) => line.endsWith("doesn't read its answers"));
@@ -224,14 +224,14 @@ describe('WebSockets', () => {
     client.socket.terminate();
   }, 30_000);
 
-  it('a long word is not told again', async () => {
+  it('do not echo a long field name in an error', async () => {
     const client = await open();
     const message = JSON.stringify({ type: 'state', ['x'.repeat(100_000)]: 1 });
     expect(JSON.stringify(await client.ask(message)).length).toBeLessThan(2000);
     await client.close();
   });
 
-  it('many that are opened and dropped leave their places', async () => {
+  it('free their places if many are opened and dropped', async () => {
     for (let round = 0; round < 10; round++) {
       const clients = await Promise.all(
         Array.from({ length: 8 }, () => connect(`${server.url}/CartPole-v1`)),
@@ -243,7 +243,7 @@ describe('WebSockets', () => {
   });
 });
 
-it('a client forges no line of the log, and its query is not written down', async () => {
+it('a client cannot forge log lines, and its query string is not logged', async () => {
   const before = server.log.length;
   const name = '\u001b[2J\u202e\nGET / 200 forged';
   await send(`${server.url}/${encodeURIComponent(name)}/health?key=canary`);

@@ -30,7 +30,7 @@ async function begun(autoreset: string) {
 }
 
 describe('a batch', () => {
-  it('starts the next episode with the next step, which ignores the action', async () => {
+  it('starts the next episode on the step after the end and ignores the action of that step', async () => {
     const { batch, environments, reset } = await begun('next-step');
     const seen: Step[] = [];
     let ended = [false, false, false];
@@ -45,7 +45,7 @@ describe('a batch', () => {
     expect(seen.filter(({ truncated }) => truncated).length).toBeGreaterThan(2);
   });
 
-  it('starts it in the same step on request, and returns the last observation too', async () => {
+  it('starts the next episode in the same step on request, and also returns the last observation', async () => {
     const { batch, environments, reset } = await begun('same-step');
     let ends = 0;
     for (let step = 0; step < 60; step++) {
@@ -63,7 +63,7 @@ describe('a batch', () => {
     expect(batch).toMatchObject({ steps: 180, episodes: 3 + ends });
   });
 
-  it('refuses a step after the end of an episode if it may not start the next', async () => {
+  it('rejects a step after the end of an episode if autoreset is disabled', async () => {
     const { batch } = await begun('disabled');
     const step = () => batch.step({ actions: [1, 1, 1] });
     let at = -1;
@@ -73,7 +73,7 @@ describe('a batch', () => {
     expect(step().rewards).toEqual([1, 1, 1]);
   });
 
-  it('has as many environments as seeds, and continues random streams that get no seed', async () => {
+  it('has one environment per seed, and continues random streams that get no seed', async () => {
     const batch = new Batch(short);
     const [a, b] = [await short(), await short()];
     expect((await batch.reset({ seeds: [4, 5] })).observations).toEqual([a.reset(4), b.reset(5)]);
@@ -86,13 +86,13 @@ describe('a batch', () => {
     ['an action out of range', { actions: [1, 2, 1] }, /^actions\.1: is out of range.*expected: 0–1$/],
     ['an action that is no number', { actions: [null, 1, 1] }, /^actions\.0: .*must be integers/],
     ['what is no list', { actions: 1 }, /^actions: must be a list of actions, one per environment$/],
-  ])('refuses %s, and no environment moves', async (_, data, message) => {
+  ])('rejects %s without stepping any environment', async (_, data, message) => {
     const { batch, environments } = await begun('next-step');
     expect(() => batch.step(data)).toThrow(message);
     expect(batch.step({ actions: [0, 0, 0] })).toEqual(columns(environments.map((own) => own.step(0))));
   });
 
-  it('refuses sizes and modes that it does not have, and a step before a reset', async () => {
+  it('rejects invalid seeds and modes, and a step before the first reset', async () => {
     const batch = new Batch(short);
     expect(() => batch.step({ actions: [] })).toThrow(/reset the environments first/);
     const size = /seeds: must have 1 to 1024 seeds/;
@@ -103,7 +103,7 @@ describe('a batch', () => {
     await expect(batch.reset({ seeds, autoreset: 'never' })).rejects.toThrow(/autoreset/);
   });
 
-  it('needs a reset after an environment failed', async () => {
+  it('needs a reset after an environment has failed', async () => {
     let broken = true;
     const batch = new Batch(async () => {
       const own = await short();
@@ -122,7 +122,7 @@ describe('a batch', () => {
     expect(batch.step({ actions: [1, 1, 1] }).rewards).toEqual([1, 1, 1]);
   });
 
-  it('frees what it has if one environment cannot be made', async () => {
+  it('closes its environments if one cannot be created', async () => {
     let open = 0;
     const batch = new Batch(async () => {
       if (open === 2) throw new Error('out of memory');
@@ -134,7 +134,7 @@ describe('a batch', () => {
     expect((await batch.reset({ seeds: [1] })).rewards).toEqual([0]);
   });
 
-  it('is for the one client of a process: a web socket refuses it', async () => {
+  it('is not available over a WebSocket', async () => {
     const server = await startServer(['CartPole-v1']);
     const client = await connect(server.environments[0]!.url);
     await client.reset({ seed: 1 });

@@ -9,7 +9,7 @@ if (!present)
   process.stderr.write(`Python's classes skipped: ${python} has no gymnasium and stable_baselines3\n`);
 
 it.skipIf(!present)(
-  'pass the checks, return what Gymnasium returns, train to the same weights, and explain errors',
+  'the Python classes pass the checks, match Gymnasium, train to the same weights and explain errors',
   async () => {
     const classes = resolve('src/serve/environments');
     const task = { classes, command: [process.execPath, built('src/cli.js')] };

@@ -22,8 +22,8 @@ async function through(name: string, options: object, parallel = 1) {
   return environment;
 }
 
-describe('policies of numbers', () => {
-  it.each(numeric)('earn in %s what they earn without a server', async (id) => {
+describe('numeric policies', () => {
+  it.each(numeric)('earn the same returns in %s as without a server', async (id) => {
     const native = await makeEnvironment(id);
     const { observationSpace, actionSpace, maxSteps } = native;
     if (observationSpace.kind === 'text' || observationSpace.kind === 'tuple') throw new Error('no numbers');
@@ -53,7 +53,7 @@ describe('policies of numbers', () => {
 });
 
 describe('agents', () => {
-  it('see the texts, the score, the commands and the task of a world', async () => {
+  it('see the texts, score, commands and task of a text world', async () => {
     const text = { text: true };
     const remote = await through('text:cooking', { observation: text, action: text });
     const [there, here] = [remoteArena(remote), localArena([await makeEnvironment('text:cooking')])];
@@ -70,7 +70,7 @@ describe('agents', () => {
     await here.close();
   });
 
-  it('are told nothing of a score where a server tells none', async () => {
+  it('get neither info nor an objective from a server that sends none', async () => {
     const remote = await through('CartPole-v1', { observation: { length: 4 }, action: { n: 2 } });
     const [batch] = remote.batches;
     await batch!.reset([1]);
@@ -80,7 +80,7 @@ describe('agents', () => {
   });
 });
 
-it('a text that is not there is told by its field', async () => {
+it('the error for a missing text observation names its field', async () => {
   const remote = await through('CartPole-v1', { observation: { text: true }, action: { n: 2 } });
   await expect(remote.batches[0]!.reset([1])).rejects.toThrow(/field text.*environment.options.fields/);
   await remote.close();

@@ -8,7 +8,7 @@ import { gold, hasPackages, python, said, writeCookingClass } from './python-pro
 const present = hasPackages('openenv');
 if (!present) process.stderr.write(`OpenEnv's client skipped: ${python} has no openenv\n`);
 
-describe.skipIf(!present)("OpenEnv's client in Python", () => {
+describe.skipIf(!present)("OpenEnv's Python client", () => {
   const ids = ['CartPole-v1', 'text:cooking', 'FrozenLake-v1', 'Pendulum-v1'];
   let server: Awaited<ReturnType<typeof startServer>>;
   beforeAll(async () => {
@@ -16,7 +16,7 @@ describe.skipIf(!present)("OpenEnv's client in Python", () => {
   });
   afterAll(() => server.close());
 
-  it('plays the episodes of this program, alone and side by side, and finds the server valid', async () => {
+  it('plays the same episodes as without a server, one by one and in parallel, and validates the server', async () => {
     const games = [...ids, 'CartPole-v1'].map((id, i) => ({ id, seed: 30 + i }));
     const traces = await Promise.all(games.map(({ id, seed }) => nativeTrace(id, seed, {}, 60)));
     const urls = games.map(({ id }) => server.environments.find(({ name }) => name === id)!.url);
@@ -45,7 +45,7 @@ describe.skipIf(!present)("OpenEnv's client in Python", () => {
     expect(answer.valid.map(({ passed }) => passed)).toEqual(games.map(() => true));
   }, 300_000);
 
-  it('plays as the class that the documents give to TRL', async () => {
+  it('plays with the environment class that the docs give for TRL', async () => {
     const directory = temporaryDirectory();
     writeCookingClass(directory, server.environments.find(({ name }) => name === 'text:cooking')!.url);
     // As GRPOTrainer does: the tools are the functions of the class, reset takes the row, answers are texts.

@@ -30,8 +30,8 @@ async function post(url: string, body?: unknown, headers: Record<string, string>
   return { status, body: JSON.parse(text) as Record<string, unknown> };
 }
 
-describe('the paths of OpenEnv', () => {
-  it('tell health, metadata, schemas, and the state of a fresh environment', async () => {
+describe('the HTTP paths of OpenEnv', () => {
+  it('return health, metadata, the OpenAPI schema and the state of a fresh environment', async () => {
     expect(await get(`${one.url}/health`)).toEqual({ status: 200, body: { status: 'healthy' } });
     const { body } = await get(`${one.url}/metadata`);
     expect(body).toMatchObject({
@@ -47,7 +47,7 @@ describe('the paths of OpenEnv', () => {
     expect((await send(`${one.url}/health`, { method: 'HEAD' })).body).toBe('');
   });
 
-  it('show the first observation of a seed, with or without a body', async () => {
+  it('return the first observation of a seed, and accept a reset without a body', async () => {
     const { turns } = await nativeTrace('CartPole-v1', 21);
     expect(await post(`${one.url}/reset`, { seed: 21 })).toEqual({
       status: 200,
@@ -59,7 +59,7 @@ describe('the paths of OpenEnv', () => {
     expect((await post(`${one.url}/reset`)).status).toBe(200);
   });
 
-  it('check an action, and say where steps are taken', async () => {
+  it('validate actions, and refer to the WebSocket for steps', async () => {
     const bad = await post(`${one.url}/step`, { action: { action: 7 } });
     expect(bad.status).toBe(422);
     expect(bad.body.detail).toMatchObject([{ loc: ['body', 'action'], msg: expect.stringMatching(/0–1/) }]);
@@ -69,7 +69,7 @@ describe('the paths of OpenEnv', () => {
     expect((await get(`${one.url}/ws`)).status).toBe(426);
   });
 
-  it('answer JSON-RPC for tools, of which there are none', async () => {
+  it('answer JSON-RPC requests for tools with an error', async () => {
     const call = { jsonrpc: '2.0', method: 'tools/list', id: 5 };
     expect((await post(`${one.url}/mcp`, call)).body).toMatchObject({ id: 5, error: { code: -32_603 } });
     expect((await post(`${one.url}/mcp`, {})).body).toMatchObject({ id: null, error: { code: -32_600 } });
@@ -81,7 +81,7 @@ describe('the paths of OpenEnv', () => {
 });
 
 describe('several environments', () => {
-  it('have a path each, which a list tells', async () => {
+  it('each have their own path and are listed at the root', async () => {
     const { body } = await get(many.url);
     const { environments } = body as { environments: { name: string; url: string }[] };
     expect(environments.map(({ name }) => name)).toEqual(
@@ -98,7 +98,7 @@ describe('several environments', () => {
     expect((await get(`${one.url}/CartPole-v1/health`)).status).toBe(200);
   });
 
-  it('show what their schemas say, take the actions that these allow, and no others', async () => {
+  it('match their schemas, accept actions that these allow and reject others', async () => {
     const ajv = new Ajv({ strict: false });
     for (const offered of await offerEnvironments([], {}, '/')) {
       const described = await offered.describe();
@@ -121,7 +121,7 @@ describe('several environments', () => {
   });
 });
 
-describe('offers', () => {
+describe('offered environments', () => {
   it.each([
     [['CartPole'], /version is missing/],
     [['CartPole-v1', 'CartPole-v1'], /two environments have the name CartPole-v1.*name=id/s],
@@ -129,18 +129,18 @@ describe('offers', () => {
     [['openenv:ws://127.0.0.1:1'], /runs in another program/],
     [['./none.mjs'], /none\.mjs/],
     [['textworld:/none/game.json'], /none\/game\.json/],
-  ])('of %j are refused', async (ids, message) => {
+  ])('are rejected: %j', async (ids, message) => {
     await expect(offerEnvironments(ids, {}, '/')).rejects.toThrow(message);
   });
 
-  it('with an option that an environment has not are refused at once', async () => {
+  it('are rejected with an unknown option, or with options but no names', async () => {
     await expect(offerEnvironments(['CartPole-v1'], { gravity: 1 }, '/')).rejects.toThrow(/gravity/);
     await expect(offerEnvironments([], { gravity: 1 }, '/')).rejects.toThrow(
       /--option: .*named environments/,
     );
   });
 
-  it('may have names of their own', async () => {
+  it('can have custom names', async () => {
     const offered = await offerEnvironments(
       ['a=CartPole-v1', 'b=CartPole-v1', 'synthetic:survival?seed=2'],
       {},

@@ -41,7 +41,7 @@ const ids = [
 ];
 
 describe('episodes', () => {
-  it.each(ids)('of %s are those without a server, to the last bit', async (id) => {
+  it.each(ids)('of %s are the same as without a server, bit for bit', async (id) => {
     const { url } = await start([id]);
     const client = await open(url);
     for (const seed of [3, 4]) {
@@ -51,7 +51,7 @@ describe('episodes', () => {
     }
   });
 
-  it('play side by side without a word between them', async () => {
+  it('of several clients run in parallel without affecting each other', async () => {
     const server = await start(['CartPole-v1', 'text:cooking', 'FrozenLake-v1']);
     const games = server.environments.flatMap(({ name, url }) => [5, 6].map((seed) => ({ name, url, seed })));
     const traces = await Promise.all(games.map(({ name, seed }) => nativeTrace(name, seed)));
@@ -61,7 +61,7 @@ describe('episodes', () => {
     expect(all[0]).not.toEqual(all[1]);
   });
 
-  it('begin anew with their seed, go on with the stream without one, and differ by seed', async () => {
+  it('restart with the same seed, continue the random stream without one, and differ by seed', async () => {
     const { url } = await start(['CartPole-v1']);
     const client = await open(url);
     const first = await client.reset({ seed: 11 });
@@ -74,7 +74,7 @@ describe('episodes', () => {
     expect(large).not.toEqual(first);
   });
 
-  it('have the options that the server was given', async () => {
+  it('use the options given to the server', async () => {
     const options = { is_slippery: false, max_episode_steps: 7 };
     const { url } = await start(['lake=FrozenLake-v1'], {}, options);
     const { actions, turns } = await nativeTrace('FrozenLake-v1', 1, options);
@@ -89,7 +89,7 @@ describe('episodes', () => {
 });
 
 describe('the state', () => {
-  it('counts the steps and the rewards of the present episode', async () => {
+  it('has the steps and the return of the current episode', async () => {
     const { url } = await start(['CartPole-v1']);
     const client = await open(url);
     expect(await client.state()).toMatchObject({ episode_id: null, step_count: 0, seed: null });
@@ -109,7 +109,7 @@ describe('the state', () => {
     expect(String(other)).toMatch(/^[0-9a-f-]{36}$/);
   });
 
-  it('of a text world comes with its score, its commands and what is to be done', async () => {
+  it('of a text world is part of its observation: score, commands and objective', async () => {
     const { url } = await start(['text:cooking']);
     const { observation } = await (await open(url)).reset({ seed: 1 });
     expect(observation).toMatchObject({ score: 0, won: false, lost: false, moves: 0 });
@@ -118,7 +118,7 @@ describe('the state', () => {
   });
 });
 
-describe('what is refused leaves the episode as it was', () => {
+describe('a rejected message leaves the episode unchanged', () => {
   it.each<readonly [string, unknown, string, RegExp]>([
     [
       'an action out of range',
@@ -180,7 +180,7 @@ describe('what is refused leaves the episode as it was', () => {
     expect((await client.reset({ seed: 1 })).done).toBe(false);
   });
 
-  it('a wrong vector, and a command without end', async () => {
+  it('a wrong vector, or a command that is too long', async () => {
     const { environments } = await start(['Pendulum-v1', 'text:cooking']);
     const [pendulum, cooking] = [await open(environments[0]!.url), await open(environments[1]!.url)];
     await pendulum.reset({ seed: 1 });
@@ -198,7 +198,7 @@ describe('what is refused leaves the episode as it was', () => {
 });
 
 describe('sessions', () => {
-  it('are at most so many, and a place is free again as soon as one ends', async () => {
+  it('are limited in number, and a place is freed when one ends', async () => {
     const { url, log } = await start(['CartPole-v1'], { sessions: 2 });
     const one = await open(url);
     const two = await open(url);
@@ -216,7 +216,7 @@ describe('sessions', () => {
     await two.step(0);
   });
 
-  it('end where a client is silent for too long, and with the server', async () => {
+  it('end if a client is idle for too long, and when the server shuts down', async () => {
     const { url, close } = await start(['CartPole-v1'], { idleSeconds: 1 });
     const silent = await open(url);
     const talking = await open(url);
@@ -232,7 +232,7 @@ describe('sessions', () => {
     await expect(connect(url)).rejects.toThrow(/ECONNREFUSED/);
   });
 
-  it('of a client that goes away leave nothing behind, and a module that throws ends no server', async () => {
+  it('end when their client disconnects, and survive errors thrown by a module', async () => {
     const directory = temporaryDirectory();
     const module = `
 import { appendFileSync, readFileSync } from 'node:fs';

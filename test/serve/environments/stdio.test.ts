@@ -34,8 +34,8 @@ async function lines(ids: readonly string[], most = 4) {
 
 const observed = ({ data }: Answer) => turnOf(data as unknown as Seen);
 
-describe('lines', () => {
-  it.each(['CartPole-v1', 'text:cooking', 'Taxi-v4'])('play %s as without them', async (id) => {
+describe('lines of JSON', () => {
+  it.each(['CartPole-v1', 'text:cooking', 'Taxi-v4'])('play %s the same as in-process', async (id) => {
     const ask = await lines([id]);
     const { actions, turns } = await nativeTrace(id, 4);
     const played = [observed(await ask({ type: 'reset', data: { seed: 4 } }))];
@@ -43,7 +43,7 @@ describe('lines', () => {
     expect(played).toEqual(turns);
   });
 
-  it('carry several sessions, of several environments, and numbers of requests', async () => {
+  it('carry several sessions of several environments, and return request ids', async () => {
     const ask = await lines(['CartPole-v1', 'FrozenLake-v1']);
     const games = ['a', 'b', 'c'].map((session, i) => ({
       session,
@@ -66,7 +66,7 @@ describe('lines', () => {
     }
   });
 
-  it('take null for what is left out, and say what an id is', async () => {
+  it('treat null as a missing field, and explain what a valid id is', async () => {
     const ask = await lines(['CartPole-v1']);
     const none = { id: null, session: null, environment: null };
     const answer = await ask({ ...none, type: 'reset', data: { seed: 4 } });
@@ -80,7 +80,7 @@ describe('lines', () => {
     });
   });
 
-  it('end a session, whose name another environment may then have', async () => {
+  it('end a session, which frees its place for another environment', async () => {
     const ask = await lines(['CartPole-v1', 'FrozenLake-v1'], 1);
     await ask({ type: 'reset', environment: 'CartPole-v1', data: { seed: 1 } });
     expect(await ask({ type: 'state', environment: 'FrozenLake-v1' })).toMatchObject({
@@ -97,7 +97,7 @@ describe('lines', () => {
     expect(await ask(more)).toMatchObject({ type: 'observation' });
   });
 
-  it('tell metadata and schemas', async () => {
+  it('return metadata and schemas', async () => {
     const ask = await lines(['CartPole-v1']);
     expect((await ask({ type: 'metadata' })).data.name).toBe('CartPole-v1');
     expect((await ask({ type: 'schema' })).data).toMatchObject({ action: { type: 'object' } });
@@ -108,7 +108,7 @@ describe('lines', () => {
     );
   });
 
-  it('carry batches, each in a session, in a thread for a module too', async () => {
+  it('carry batches, one per session, also for a module', async () => {
     const directory = temporaryDirectory();
     writeFileSync(
       join(directory, 'own.mjs'),
@@ -138,7 +138,7 @@ describe('lines', () => {
     expect(await step(1, 1, 1)).toMatchObject({ observations: [0, 1, 2], rewards: [0, 1, 1] });
   });
 
-  it('tell spaces with their data types, for programs that need them', async () => {
+  it('return spaces with their data types in the metadata', async () => {
     const ask = await lines(['InvertedPendulum-v5', 'CartPole-v1']);
     expect((await ask({ type: 'metadata', environment: 'InvertedPendulum-v5' })).data).toMatchObject({
       observation_space: { kind: 'box', low: [null, null, null, null], dtype: 'float64' },
@@ -158,14 +158,14 @@ describe('lines', () => {
     ['a session without a name', { type: 'state', session: '' }, 'VALIDATION_ERROR'],
     ['a field too many', { type: 'state', more: 1 }, 'VALIDATION_ERROR'],
     ['a wrong action', { type: 'step', data: { action: 9 } }, 'VALIDATION_ERROR'],
-  ])('answer %s and go on', async (_, message, code) => {
+  ])('answer %s with an error and continue', async (_, message, code) => {
     const ask = await lines(['CartPole-v1']);
     await ask({ type: 'reset', data: { seed: 1 } });
     expect(await ask(message)).toMatchObject({ type: 'error', data: { code } });
     expect((await ask({ type: 'step', data: { action: 1 } })).type).toBe('observation');
   });
 
-  it('of any text are each answered', async () => {
+  it('of random text are each answered', async () => {
     const ask = await lines(['text:cooking']);
     const random = createGenerator(3);
     const whole = JSON.stringify({ type: 'step', session: 's', id: 3, data: { action: 'look' } });
@@ -178,7 +178,7 @@ describe('lines', () => {
   });
 });
 
-describe('the reader of lines', () => {
+describe('the line reader', () => {
   const read = async (chunks: readonly string[], longest?: number) => {
     const found: (string | undefined)[] = [];
     for await (const line of linesOf(Readable.from(chunks.map((text) => Buffer.from(text))), longest))
@@ -186,7 +186,7 @@ describe('the reader of lines', () => {
     return found;
   };
 
-  it('joins what comes in parts, and leaves out empty lines', async () => {
+  it('joins chunks into lines and skips empty lines', async () => {
     expect(await read(['{"a"', ':1}\n\n', '{"b":2}\r\n{"c"', ':3}'])).toEqual([
       '{"a":1}',
       '{"b":2}\r',
@@ -196,7 +196,7 @@ describe('the reader of lines', () => {
     expect(await read([])).toEqual([]);
   });
 
-  it('drops what is too long, and goes on behind it', async () => {
+  it('drops a line that is too long and continues after it', async () => {
     expect(await read(['12345\n123', '456\n12\n', '1'.repeat(50)], 5)).toEqual([
       '12345',
       undefined,
@@ -209,7 +209,7 @@ describe('the reader of lines', () => {
 });
 
 describe('policyloop serve --environments --stdio', () => {
-  it('answers line by line, and ends with its input', async () => {
+  it('answers line by line and exits when its input ends', async () => {
     const process_ = spawn(process.execPath, [
       built('src/cli.js'),
       'serve',

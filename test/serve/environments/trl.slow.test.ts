@@ -9,7 +9,7 @@ const present = hasPackages('openenv', 'trl');
 if (!present) process.stderr.write(`TRL's trainer skipped: ${python} has no openenv and trl\n`);
 
 it.skipIf(!present)(
-  "TRL's trainer plays the games of the seeds in its rows, and is paid what they earn",
+  "TRL's trainer plays the games of the seeds in its rows and gets their scores as rewards",
   async () => {
     const server = await startServer(['text:cooking']);
     const directory = temporaryDirectory();
