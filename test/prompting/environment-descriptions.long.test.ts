@@ -49,11 +49,11 @@ const changes: Readonly<Record<string, readonly Readonly<Record<string, unknown>
   loop_share: [{ loop_share: 0.5 }],
 };
 
-/** The meaning of a synthetic task's numbers is drawn, so that none can be told. */
-/** One item a component. */
+/** One item per component. */
 const vectorOf = (space: Space) =>
   space.kind === 'box' ? space.low : space.kind === 'tuple' ? space.spaces : [];
 
+/** Without synthetic tasks: what their numbers mean is random. */
 const described = environmentIds().filter((id) => !id.startsWith('synthetic:'));
 
 describe.each(described)('the description of %s', (id) => {
