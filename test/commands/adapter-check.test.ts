@@ -19,7 +19,7 @@ async function check(
   return { code, text: printed.join('\n') };
 }
 
-test('an adapter is explained, and compared with the model that it names', async () => {
+test('models check describes an adapter and compares it with the model that it names', async () => {
   const { code, text } = await check(adapter);
   expect(code).toBe(0);
   expect(text).toMatch(/^adapter +LoRA of rank 4, alpha 3: scaled by 0\.75$/m);
@@ -31,7 +31,7 @@ test('an adapter is explained, and compared with the model that it names', async
   expect(text).toMatch(/^verdict +can be used with llama3-rope-bf16$/m);
 });
 
-test('JSON holds the same', async () => {
+test('models check describes an adapter as JSON', async () => {
   const facts = JSON.parse((await check(adapter, { json: true })).text) as AdapterSummary;
   expect(facts).toMatchObject({
     kind: 'adapter',
@@ -43,13 +43,13 @@ test('JSON holds the same', async () => {
   expect(facts.adapter!.bytes).toBe(4 * facts.adapter!.parameters);
 });
 
-test('quantization applies only to models', async () => {
+test('--quantization is refused for adapters', async () => {
   await expect(check(adapter, { quantization: 'int8' })).rejects.toThrow(
     /--quantization: only applies to complete models/,
   );
 });
 
-test('a given base rules; one that does not fit is a problem', async () => {
+test('--base overrides the base that an adapter names, and must fit', async () => {
   const { code, text } = await check(adapter, { base: referenceDirectory('qwen3-fp32') });
   expect(code).toBe(1);
   expect(text).toMatch(/^fits +no \(checked against .*qwen3-fp32\)$/m);
@@ -60,7 +60,7 @@ test('a given base rules; one that does not fit is a problem', async () => {
   expect(missing.text).toMatch(/there is no such directory/);
 });
 
-test('a base that is not here is not guessed', async () => {
+test('an adapter whose base is missing is not checked against any model', async () => {
   const copy = join(temporaryDirectory(), 'adapter');
   cpSync(join(model, 'adapter-after-12-steps'), copy, { recursive: true });
   const { code, text } = await check(copy);
@@ -69,7 +69,7 @@ test('a base that is not here is not guessed', async () => {
   expect(text).toMatch(/^verdict +can be read$/m);
 });
 
-test('a broken adapter is explained', async () => {
+test('an unsupported kind of adapter is reported', async () => {
   const copy = join(temporaryDirectory(), 'adapter');
   cpSync(adapter, copy, { recursive: true });
   writeFileSync(join(copy, 'adapter_config.json'), '{"peft_type": "IA3"}');
@@ -78,6 +78,6 @@ test('a broken adapter is explained', async () => {
   expect(text).toMatch(/peft_type: this kind of adapter is not supported/);
 });
 
-test('--base is for adapters', async () => {
+test('--base is refused for models', async () => {
   await expect(check(model, { base: model })).rejects.toThrow(/--base: only/);
 });

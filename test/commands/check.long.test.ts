@@ -64,7 +64,7 @@ describe('policyloop check', () => {
     expect(code).toBe(0);
   });
 
-  it('prints level, field, finding and remedy, and where it stands', async () => {
+  it('prints level, field, location, finding and remedy', async () => {
     const { code, text } = await check(
       `environment: FrozenLake-v1\n${model}prompts: { set: semantic, optimum: 1 }\n`,
     );
@@ -78,7 +78,7 @@ describe('policyloop check', () => {
     expect(text).toMatch(/^0 errors, 1 warning$/m);
   });
 
-  it('fails on warnings where that is wanted', async () => {
+  it('fails on warnings with --strict', async () => {
     const text = `environment: CartPole-v1\n${model}target: 600\n`;
     expect((await check(text)).code).toBe(0);
     const { code, findings } = await check(text, { strict: true });
@@ -98,8 +98,8 @@ describe('policyloop check', () => {
   });
 });
 
-describe('well-known defects are explained', () => {
-  it('an environment of wrong case, a missing template and a missing key, all at once', async () => {
+describe('policyloop check explains', () => {
+  it('a missing key together with a miscased environment id or a missing prompt set', async () => {
     const both = await check(
       'environment: Cartpole-v1\nmodel: { provider: openai, name: gpt-5-mini }\nprompts: { set: ./none }\n',
     );
@@ -122,7 +122,7 @@ describe('well-known defects are explained', () => {
     ]);
   });
 
-  it('a template set that lacks a file, or names what is not there', async () => {
+  it('a prompt set that lacks a file, or uses an unknown variable', async () => {
     const cwd = temporaryDirectory();
     mkdirSync(join(cwd, 'set'));
     const text = `environment: CartPole-v1\n${model}prompts: { set: ./set }\n`;
@@ -135,7 +135,7 @@ describe('well-known defects are explained', () => {
     expect(shown).toMatch(/system\.hbs:1:\d+: /);
   });
 
-  it('a template with the number of parameters typed in, or without the answer format', async () => {
+  it('a template with a hard-coded number of parameters, or without the answer format', async () => {
     const cwd = temporaryDirectory();
     mkdirSync(join(cwd, 'set'));
     const set = (system: string) => {
@@ -170,7 +170,7 @@ describe('well-known defects are explained', () => {
     );
   });
 
-  it('Nim with a table of values 0 to 2', async () => {
+  it('a q-table for Nim with values from 0 to 2', async () => {
     const { code, text } = await check(
       `environment: Nim-v0\n${model}policy: { kind: q-table, form: actions, low: 0, high: 2 }\n`,
     );
@@ -180,7 +180,7 @@ describe('well-known defects are explained', () => {
     expect((await check(`environment: Nim-v0\n${model}`)).code).toBe(0);
   });
 
-  it('in configs of other programs, with what was made of them', async () => {
+  it('conversions and defects in configs of other programs', async () => {
     const theirs = (id: string) =>
       `task: dist_state_llm_num_optim\nnum_episodes: 20\ngym_env_name: ${id}\ndim_actions: [0, 1, 2]\ndim_states: [0, 1]\nllm_model_name: gpt-4o\n`;
     const env = { OPENAI_API_KEY: 'sk-x' };
@@ -193,7 +193,7 @@ describe('well-known defects are explained', () => {
     expect(pole.text).toMatch(/^error +policy\.discretize/m);
   });
 
-  it('listed actions and bins that miss what the environment has', async () => {
+  it('listed actions and bins that do not fit the spaces of the environment', async () => {
     const table = (actions: string, bins: string) =>
       `environment: MountainCarContinuous-v0\n${model}policy: { kind: q-table, actions: ${actions}, discretize: [${bins}, {low: -0.07, high: 0.07, bins: 4}] }\n`;
     const fine = '{edges: [-1, -0.5, 0]}';
@@ -204,7 +204,7 @@ describe('well-known defects are explained', () => {
     expect(text).toContain("can't be reached: observation[0]");
   });
 
-  it('an answer that maxTokens cuts, a memory that holds nothing, a limit below the first call', async () => {
+  it('maxTokens below an answer, too small a memory budget, and a limit below the first call', async () => {
     const of = (more: string) => `environment: HalfCheetah-v5\n${more}`;
     const cut = await check(of('model: { provider: ollama, name: tiny, maxTokens: 64 }\n'));
     expect(cut.code).toBe(2);
@@ -217,7 +217,7 @@ describe('well-known defects are explained', () => {
   });
 });
 
-describe('an environment of a module', () => {
+describe('a user-defined environment', () => {
   const checked = async (step: string, online = true) => {
     const cwd = temporaryDirectory();
     writeFileSync(
@@ -231,7 +231,7 @@ describe('an environment of a module', () => {
     return (await check(text, { cwd, online })).findings.filter(({ field }) => field === 'environment');
   };
 
-  it('plays twice the same', async () => {
+  it('passes if a repeated trial episode gives the same result', async () => {
     expect(await checked('{ observation: [0], reward: action, terminated: false }')).toContainEqual({
       level: 'ok',
       field: 'environment',
@@ -239,7 +239,7 @@ describe('an environment of a module', () => {
     });
   });
 
-  it('that fails in a step is an error; one that ignores its seed is a warning', async () => {
+  it('gives an error if a step is invalid, and a warning if the seed has no effect', async () => {
     const broken = '{ observation: [0, 1], reward: 0, terminated: false }';
     expect(await checked(broken)).toContainEqual(
       expect.objectContaining({
@@ -261,14 +261,14 @@ describe('a memory budget that hides evaluations', () => {
     return findings.find(({ field, level }) => field === 'memory.tokens' && level === 'warning');
   };
 
-  it('is a warning that names how many, and the budget that shows them all', async () => {
+  it('gives a warning with the number shown and the budget that shows them all', async () => {
     const finding = await hidden(config('tokens: 16000'));
     expect(finding?.message).toMatch(/fits about 1\d\d of the 419 evaluations/);
     const enough = /memory\.tokens=(\d+)/.exec(finding!.remedy!)![1]!;
     expect(await hidden(config('tokens: 16000'), [`memory.tokens=${enough}`])).toBeUndefined();
   });
 
-  it('names no budget that the context of the model has no room for', async () => {
+  it('suggests no budget that exceeds the context of the model', async () => {
     const remedy = async (contextTokens: number) => {
       const finding = await hidden(config('tokens: 2000'), [
         'model.provider=ollama',
@@ -281,7 +281,7 @@ describe('a memory budget that hides evaluations', () => {
     expect(await remedy(8192)).toMatch(/^choose which to show with memory\.best/);
   });
 
-  it('is held against the evaluations that the memory asks for', async () => {
+  it('is compared with the evaluations that the memory settings select', async () => {
     expect(await hidden(config('best: 20, recent: 50'))).toBeUndefined();
     expect((await hidden(config('best: 20, recent: 50, tokens: 4000')))?.message).toContain('of the 70');
     expect(await hidden(config('best: 0, recent: 0, tokens: 100'))).toBeUndefined();
@@ -289,7 +289,7 @@ describe('a memory budget that hides evaluations', () => {
     expect(await hidden(config('tokens: 16000'), ['model.provider=random', 'model.name='])).toBeUndefined();
   });
 
-  it('is told by a run, too', async () => {
+  it('is also reported by a dry run', async () => {
     const { context, noted } = recordingContext(temporaryDirectory(), { env: {} });
     writeFileSync(join(context.cwd, 'my.yaml'), config('tokens: 16000'));
     const args = { config: 'my.yaml', overrides: [], runsDir: 'buffers', quiet: true, json: true };
@@ -301,7 +301,7 @@ describe('a memory budget that hides evaluations', () => {
 describe('the length of prompts', () => {
   const long = 'environment: CartPole-v1\niterations: 150\nmemory: { tokens: 24000 }\n';
 
-  it('is held against the context where that is known', async () => {
+  it('is compared with the context if that is known', async () => {
     const context = (tokens: number) =>
       check(`${long}model: { provider: ollama, name: tiny, maxTokens: 300, contextTokens: ${tokens} }\n`);
     expect((await context(32_000)).findings).toContainEqual(
@@ -322,7 +322,7 @@ describe('the length of prompts', () => {
     ]);
   });
 
-  it('may not be reached where a target or a limit can end the run before', async () => {
+  it('gives only a warning if a target or a limit can end the run earlier', async () => {
     const config = `${long}model: { provider: ollama, name: tiny, maxTokens: 300, contextTokens: 3072 }\n`;
     expect((await check(config)).code).toBe(2);
     for (const override of ['target=400', 'limits.calls=30']) {
@@ -332,7 +332,7 @@ describe('the length of prompts', () => {
     }
   });
 
-  it('grows with the iterations, the candidates and the parameters, up to the budget of the memory', async () => {
+  it('grows with iterations, candidates and parameters, up to the memory budget', async () => {
     const length = async (overrides: readonly string[]) => {
       const { findings } = await check(`environment: CartPole-v1\n${model}`, { overrides });
       const { message } = findings.find(({ field }) => field === 'context')!;
@@ -352,7 +352,7 @@ describe('the length of prompts', () => {
     expect(await length(['iterations=50', 'memory.trajectories=rows'])).toBeGreaterThan(more);
   });
 
-  it('makes an estimate of calls, tokens and cost, for all repeats', async () => {
+  it('goes into an estimate of calls, tokens and cost over all repeats', async () => {
     const { findings } = await check(
       `environment: CartPole-v1\nmodel: { provider: ollama, name: tiny, maxTokens: 500, price: { input: 1, output: 10 } }\niterations: 20\nrepeats: 3\ncorrections: 1\n`,
     );
@@ -370,7 +370,7 @@ describe('the length of prompts', () => {
     expect(cost.expected).toBeCloseTo((promptTokens.expected + 10 * completionTokens.expected) / 1e6, 10);
   });
 
-  it('costs nothing with a control', async () => {
+  it('does not matter with a baseline, which needs no tokens', async () => {
     const { findings } = await check('environment: CartPole-v1\nmodel: { provider: random }\n');
     expect(findings.at(-1)).toMatchObject({
       field: 'estimate',
@@ -380,7 +380,7 @@ describe('the length of prompts', () => {
 });
 
 describe('the model', () => {
-  it('is asked for the first proposal of a run, once', async () => {
+  it('is asked for the first proposal of a run, once per check', async () => {
     const server = await startFakeOpenAI({
       reply: () => proposal,
     });
@@ -437,7 +437,7 @@ describe('the model', () => {
     }
   });
 
-  it('of a server that does not have it is an error, with what to do', async () => {
+  it('gives an error with a remedy if the server does not have it', async () => {
     const server = await startFakeOllama({ reply: () => proposal, models: ['other'] });
     try {
       const { code, text } = await check(
@@ -451,7 +451,7 @@ describe('the model', () => {
     }
   });
 
-  it('is asked for its context, where the server tells it', async () => {
+  it('has its context read from a server that reports it', async () => {
     const server = await startFakeOllama({ reply: () => proposal, contextTokens: 2048 });
     try {
       const { findings } = await check(
@@ -478,7 +478,7 @@ describe('a critic', () => {
     ['critic: {}', ['critic.show']],
     ['critic: { show: statistics }', []],
     ['critic: { model: { provider: hill-climb } }', []],
-  ])('of the model of the run is held against its context: %s', async (critic, fields) => {
+  ])('with the model of the run is checked against its context: %s', async (critic, fields) => {
     const server = await startFakeOllama({ reply: () => proposal, contextTokens: 3072 });
     try {
       const model = `model: { provider: ollama, name: tiny, host: "${server.url}", maxTokens: 300 }\n`;
@@ -502,7 +502,7 @@ describe('a critic', () => {
       ['model.members.1.maxTokens', 'critic.model.maxTokens'],
     ],
   ])(
-    'with a model of its own is held against that: proposals of %s, %i tokens of context, %i an answer',
+    'with its own model is checked against that: proposer %s, context of %i tokens, maxTokens %i',
     async (model, contextTokens, maxTokens, fields) => {
       const own = `{ provider: ollama, name: tiny, contextTokens: ${contextTokens}, maxTokens: ${maxTokens} }`;
       const checked = await check(
@@ -525,7 +525,7 @@ critic: { model: ${own} }
     ['prompts: { set: numeric }', ['prompts.set']],
     ['prompts: { set: compact }\ncritic: { show: statistics }', ['critic.prompts']],
     ['prompts: { set: compact }\ncritic: { model: { provider: gp } }', []],
-  ])('and other prompts are noise to the embedded model, which reads one set: %s', async (more, fields) => {
+  ])('and prompts are reported if the embedded model does not know them: %s', async (more, fields) => {
     const checked = await check(`${task}${embedded}${more}\n`);
     const noise = bad(checked).filter(({ message }) => message.includes('embedded model'));
     expect(noise.map(({ field }) => field)).toEqual(fields);
@@ -538,7 +538,7 @@ it.each([
   ['format: json', false, 0],
   ['format: text', true, 0],
 ])(
-  'a model that thinks before an answer whose form is enforced is warned of: %s, %s',
+  'policyloop check reports a model that thinks before an answer in an enforced format: %s, thinks %s',
   async (keys, thinks, count) => {
     const server = await startFakeOllama({ reply: () => proposal, thinks });
     try {
@@ -556,7 +556,7 @@ it.each([
 describe('a run', () => {
   const args = { overrides: [], runsDir: 'buffers', quiet: true, json: false } as const;
 
-  it('is stopped by errors before anything is spent, and says warnings once', async () => {
+  it('is stopped by errors before it plays anything, and reports warnings once', async () => {
     const cwd = temporaryDirectory();
     const file = join(cwd, 'my.yaml');
     const { context, noted } = recordingContext(cwd);
@@ -596,7 +596,7 @@ describe('a run', () => {
     return { played, noted, text: quick + model + more, out };
   }
 
-  it('asks a server for its context, and for no answer, before anything is spent', async () => {
+  it('fails before the first call if its prompts exceed the context that the server reports', async () => {
     const server = await startFakeOllama({ reply: () => answer, contextTokens: 2048 });
     try {
       const { played } = await play(server, 'iterations: 300\nmemory: { tokens: 24000 }\n');
@@ -607,7 +607,7 @@ describe('a run', () => {
     }
   });
 
-  it('shows a history that fits the context its server states, also once that has another', async () => {
+  it('fits its history to the context of its server, and keeps that budget on another server', async () => {
     let asked = 0;
     const reply = () => answer.replace('1.0', (asked++ / 10).toFixed(1));
     const server = await startFakeOllama({ reply, contextTokens: 8192, strict: true });
@@ -631,7 +631,7 @@ describe('a run', () => {
     }
   });
 
-  it('has one context window from its first call to its last, and `check` has the same', async () => {
+  it('uses one context window for all calls, and check uses the same', async () => {
     const server = await startFakeOllama({ reply: () => answer, strict: true });
     try {
       const { played, text } = await play(server, 'iterations: 40\ncorrections: 0\n');
@@ -645,7 +645,7 @@ describe('a run', () => {
     }
   });
 
-  it('ends when prompts no longer fit, and says what to do; each is asked once', async () => {
+  it('ends with a remedy when prompts no longer fit, and sends each such prompt once', async () => {
     let asked = 0;
     const reply = () => answer.replace('1.0', (asked++ / 10).toFixed(1));
     const server = await startFakeOllama({ reply, contextTokens: 1200, strict: true });

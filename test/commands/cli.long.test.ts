@@ -107,7 +107,7 @@ describe('policyloop', () => {
     expect(report.stdout.trim()).toBe(join('buffers', 'a', 'report.html'));
   });
 
-  it('repeats with derived seeds, and continues a group', async () => {
+  it('derives a seed for each repeat, and resumes a group', async () => {
     const cwd = workplace();
     const run = await cli(cwd, [
       'run',
@@ -141,7 +141,7 @@ describe('policyloop', () => {
     expect((await cli(cwd, ['list', '--runs-dir', '.'])).stdout).toMatch(/^\d +group\/repeat-2 +completed/m);
   });
 
-  it('closes cleanly at Ctrl-C, and goes on where it stopped', async () => {
+  it('stops cleanly at Ctrl-C, and resumes', async () => {
     const cwd = workplace(config.replace('iterations: 8', 'iterations: 100000'));
     let killed = false;
     const run = await cli(cwd, ['run', 'config.yaml', '--run-dir', 'r'], (stderr, kill) => {
@@ -159,7 +159,7 @@ describe('policyloop', () => {
     expect(lastJson(resumed.stdout)).toMatchObject({ iterations: lines });
   });
 
-  it('refuses to resume with another experiment, by key', async () => {
+  it('refuses to resume with a changed experiment, and names the key', async () => {
     const cwd = workplace();
     await cli(cwd, ['run', 'config.yaml', '--run-dir', 'r', '--quiet']);
     const resumed = await cli(cwd, ['resume', 'r', 'evaluation.episodes=5', 'iterations=20']);
@@ -170,7 +170,7 @@ describe('policyloop', () => {
     expect(complete.stderr).toContain('this run is complete after 8 iterations: finished');
   });
 
-  it('continues a group only with what may change', async () => {
+  it('refuses to resume a group with changes that are not allowed', async () => {
     const cwd = workplace();
     await cli(cwd, ['run', 'config.yaml', 'repeats=2', 'iterations=2', '--run-dir', 'g', '--quiet']);
     const before = readFileSync(join(cwd, 'g/config.yaml'), 'utf8');
@@ -184,7 +184,7 @@ describe('policyloop', () => {
     expect(shown.stderr).toMatch(/contains repeats; choose one of them[\s\S]*repeat-2/);
   });
 
-  it('closes a run in order when its reader goes away', async () => {
+  it('ends a run cleanly when the reader of its output goes away', async () => {
     const cwd = workplace(config.replace('iterations: 8', 'iterations: 100000'));
     const run = cli(cwd, ['run', 'config.yaml', '--run-dir', 'r', '--json'], undefined, (stdout) => {
       if (stdout.readableFlowing) stdout.destroy();
@@ -194,7 +194,7 @@ describe('policyloop', () => {
     expect(readFileSync(join(cwd, 'r/manifest.json'), 'utf8')).toContain('"status": "interrupted"');
   });
 
-  it('lists what it can when a manifest is damaged', async () => {
+  it('lists the intact runs when a manifest is damaged', async () => {
     const cwd = workplace();
     await cli(cwd, ['run', 'config.yaml', '--run-dir', 'buffers/good', '--quiet']);
     mkdirSync(join(cwd, 'buffers/bad'));
@@ -208,7 +208,7 @@ describe('policyloop', () => {
     expect(show.stderr).toMatch(/manifest\.json: this file is damaged: version/);
   });
 
-  it('shows what it would do, and calls nothing', async () => {
+  it('prints the config and the prompts in a dry run, and creates no run', async () => {
     const cwd = workplace();
     const { code, stdout } = await cli(cwd, ['run', 'config.yaml', '--dry-run']);
     expect(code).toBe(0);
@@ -218,7 +218,7 @@ describe('policyloop', () => {
     expect(existsSync(join(cwd, 'buffers'))).toBe(false);
   });
 
-  it('explains itself', async () => {
+  it('prints help, usage and descriptions of environments', async () => {
     const cwd = temporaryDirectory();
     const bare = await cli(cwd, []);
     expect([bare.code, bare.stdout]).toEqual([2, expect.stringContaining('policyloop run quickstart')]);
@@ -240,7 +240,7 @@ describe('policyloop', () => {
   });
 });
 
-describe('what is wrong gets one clear screen', () => {
+describe('policyloop reports', () => {
   const cases: readonly (readonly [string, string, readonly string[], readonly RegExp[]])[] = [
     [
       'an unknown key',
@@ -273,7 +273,7 @@ describe('what is wrong gets one clear screen', () => {
     ['an option twice', config, ['--run-dir', 'a', '--run-dir', 'b'], [/--run-dir: .*only once/]],
   ];
 
-  it.each(cases)('%s', async (_name, text, overrides, patterns) => {
+  it.each(cases)('%s on one screen, without a stack trace', async (_name, text, overrides, patterns) => {
     const cwd = workplace(text);
     const { code, stdout, stderr } = await cli(cwd, ['run', 'config.yaml', ...overrides]);
     expect(code).toBe(2);
@@ -284,7 +284,7 @@ describe('what is wrong gets one clear screen', () => {
     expect(existsSync(join(cwd, 'buffers'))).toBe(false);
   });
 
-  it('a typo in a template', async () => {
+  it('a typo in a template, with its line and column', async () => {
     const cwd = workplace();
     mkdirSync(join(cwd, 'mine'));
     for (const [name, text] of [
@@ -300,7 +300,7 @@ describe('what is wrong gets one clear screen', () => {
     expect(stderr).toMatch(/iteration\b/);
   });
 
-  it('a config that does not exist', async () => {
+  it('a config that does not exist, and suggests a similar name', async () => {
     const { code, stderr } = await cli(workplace(), ['run', 'confg.yaml']);
     expect(code).toBe(2);
     expect(stderr).toMatch(/config\.yaml/);

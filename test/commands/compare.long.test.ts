@@ -51,7 +51,7 @@ const low = [10, 14, 9, 12, 11, 13, 8, 12];
 const high = low.map((value, i) => value + 5 + (i % 3));
 
 describe('compare', () => {
-  it('groups repeats by their config, pairs them by seed, and finds the better one better', async () => {
+  it('groups repeats by config, pairs them by seed, and identifies the better group', async () => {
     const { at, group } = folder();
     group('b', high, climbing);
     group('a', low);
@@ -124,7 +124,7 @@ describe('compare', () => {
     expect(same.adjusted).toBeGreaterThan(0.05);
   });
 
-  it('never pools environments, nor options of one', async () => {
+  it('never pools different environments or different options of one', async () => {
     const { at, group } = folder();
     group('a', low);
     group('b', low, { config: { environment: 'FrozenLake-v1' } });
@@ -140,7 +140,7 @@ describe('compare', () => {
     );
   });
 
-  it('leaves out what is unfinished, damaged or there twice, and says so', async () => {
+  it('leaves out unfinished, damaged and duplicate runs, and lists them', async () => {
     const { at, group } = folder();
     group('a', low);
     writeRun(at('a-crash'), { seed: 50, status: 'running', scores: [1, 2, 3] });
@@ -168,7 +168,7 @@ describe('compare', () => {
     await expect(compare([at('nowhere')])).rejects.toThrow(/no such run or directory/);
   });
 
-  it('tests nothing where returns are not of one kind, and warns of what else differs', async () => {
+  it('does not test returns that are not comparable, and warns of other differences', async () => {
     const { at, group } = folder();
     group('a', low);
     group('b', high, { config: { ...climbing.config, evaluation: { maxSteps: 50 } } });
@@ -205,7 +205,7 @@ describe('compare', () => {
     expect(task!.horizon).toBe(4);
   });
 
-  it('names groups by what differs, and groups by other keys on request', async () => {
+  it('names groups by the keys that differ, and groups by other keys on request', async () => {
     const { at, group } = folder();
     const model = { provider: 'openai', name: 'large', apiKeyEnv: 'KEY' } as const;
     const served = { model: 'openai/large', prompts: 'x' };
@@ -237,7 +237,7 @@ describe('compare', () => {
     await expect(names('seed')).rejects.toThrow(/figures are averages over repeats/);
   });
 
-  it('takes areas over the evaluations of the budget, and times runs to a target with censoring', async () => {
+  it('averages areas over the budgeted evaluations, and censors runs that miss the target', async () => {
     const { at } = folder();
     const config = { iterations: 4 } as const;
     const target = { reason: { kind: 'target', return: 30 } } as const;
@@ -277,7 +277,7 @@ describe('compare', () => {
     expect((await compare([at()])).parsed().tasks[0]!.groups[0]!.target).toBeNull();
   });
 
-  it('writes CSV, and a page that loads nothing and escapes what it is given', async () => {
+  it('writes CSV, and a page that loads nothing and escapes model names', async () => {
     const { at, group } = folder();
     group('a', low);
     group('b', high, { ...climbing, model: 'openai/<script>,"x"' });
@@ -304,7 +304,7 @@ describe('compare', () => {
     expect(text).toContain('Higher: openai/<script>,"x" − random is +5.875 in confirmed return');
   });
 
-  it('agrees with finetune evaluate on its directory', { timeout: 120_000 }, async () => {
+  it('agrees with finetune evaluate on the directory that it wrote', { timeout: 120_000 }, async () => {
     const { at } = folder();
     const short =
       'warmup: 3\nevaluation: { episodes: 2, maxSteps: 60 }\nconfirmation: { candidates: 2, episodes: 8 }\n';

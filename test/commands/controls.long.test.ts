@@ -54,7 +54,7 @@ async function play(changes: Partial<ControlsArguments>, outside: Partial<Comman
   return { code, printed, noted, last: () => JSON.parse(printed.at(-1)!) as Printed };
 }
 
-it('searches programs by random programs and genetic programming, if no baselines are named', async () => {
+it('policyloop controls searches programs with random and genetic search if no baselines are named', async () => {
   const given = { configs: [programs], controls: undefined, iterations: 1, repeats: 1, out: 'programs' };
   const { code, last } = await play(given);
   expect({ code, baselines: last().rows.map((row) => row.control) }).toEqual({
@@ -63,13 +63,13 @@ it('searches programs by random programs and genetic programming, if no baseline
   });
 });
 
-it('plays the controls of a config with screening without it', async () => {
+it('policyloop controls ignores the screening of a config', async () => {
   const given = { configs: [screened], controls: 'random', iterations: 2, repeats: 1 };
   const { code, last } = await play({ ...given, out: 'screened-table' });
   expect({ code, evaluations: last().rows[0]?.evaluations }).toEqual({ code: 0, evaluations: 3 + 2 });
 });
 
-it('plays every control on every task under every seed, and gives intervals over the repeats', async () => {
+it('policyloop controls runs every baseline on every task and seed, and reports intervals', async () => {
   const { code, printed, last } = await play({ out: 'table' });
   const { budget, failures, rows, seeds, status } = last();
   expect({ code, status, failures, budget }).toEqual({
@@ -105,7 +105,7 @@ it('plays every control on every task under every seed, and gives intervals over
   );
 });
 
-it('goes on with what is there: more repeats, tasks and controls', async () => {
+it('policyloop controls extends a table with more repeats, tasks and baselines', async () => {
   const started = await play({ out: 'more', configs: [lake], controls: 'random', repeats: 1 });
   const before = readManifest(at('more', 'lake', 'random-01'));
   expect(started.last().rows[0]).toMatchObject({ runs: 1, confirmed: { meanInterval: null } });
@@ -121,7 +121,7 @@ it('goes on with what is there: more repeats, tasks and controls', async () => {
   await expect(play({ out: 'more', seed: 1 })).rejects.toThrow(/--out: contains runs of/);
 });
 
-it('finds its directory again where none is named', async () => {
+it('policyloop controls reuses its default directory for the same budget', async () => {
   const first = await play({ configs: [lake], repeats: 1, controls: 'random' });
   const again = await play({ configs: [lake], repeats: 2, controls: 'cma-es' });
   expect(again.last().out).toBe(first.last().out);
@@ -130,7 +130,7 @@ it('finds its directory again where none is named', async () => {
   expect(other.last().out).not.toBe(first.last().out);
 });
 
-it('stops at a Ctrl-C with what there is, and the same command goes on', async () => {
+it('policyloop controls prints an incomplete table after Ctrl-C, and the same command resumes', async () => {
   const stop = new AbortController();
   const args = { out: 'stopped', json: false, repeats: 1 };
   const first = await play(args, {
@@ -146,7 +146,7 @@ it('stops at a Ctrl-C with what there is, and the same command goes on', async (
   expect(second.noted.filter((line) => line.startsWith('run '))).toHaveLength(6);
 });
 
-it('loses no other task to one that fails', async () => {
+it('policyloop controls continues with the other tasks when one fails', async () => {
   const env = { POLICYLOOP_PYTHON: at('no-such-python') };
   const { code, last, noted } = await play({ out: 'failing', configs: [broken, lake], repeats: 1 }, { env });
   expect(code).toBe(1);
@@ -156,7 +156,7 @@ it('loses no other task to one that fails', async () => {
   expect(last().rows.map(({ runs }) => runs)).toEqual([0, 0, 0, 1, 1, 1]);
 });
 
-it('plays projected policies: their parameters are what the controls search', async () => {
+it('policyloop controls searches the projected parameters of a policy', async () => {
   const { code, last } = await play({ out: 'projected', configs: [projected], repeats: 1 });
   expect(code).toBe(0);
   expect(last().rows.map(({ parameters }) => parameters)).toEqual([4, 4, 4]);
@@ -164,7 +164,7 @@ it('plays projected policies: their parameters are what the controls search', as
   expect(entries.every(({ parameters }) => parameters.length === 4)).toBe(true);
 });
 
-it('writes the table for documents and for programs', async () => {
+it('policyloop controls writes its table as Markdown and as CSV', async () => {
   const files = { markdown: 'table.md', csv: 'table.csv', json: false } as const;
   const { printed } = await play({ out: 'files', configs: [lake], ...files });
   const markdown = readFileSync(at('table.md'), 'utf8').split('\n');
@@ -195,14 +195,14 @@ it.each<readonly [string, Partial<ControlsArguments>, RegExp]>([
   ['no iteration', { iterations: 0 }, /--iterations: .*at least 1/],
   ['half an episode', { episodes: 0.5 }, /--episodes: .*at least 1/],
   ['an unconfirmed config', { configs: [pole, 'confirmation.candidates=0'] }, /confirmation\.candidates/],
-])('refuses %s', async (_name, changes, message) => {
+])('policyloop controls refuses %s', async (_name, changes, message) => {
   const attempt = play({ out: 'refused', ...changes });
   await expect(attempt).rejects.toThrow(message);
   await expect(attempt).rejects.toBeInstanceOf(UserError);
   expect(existsSync(at('refused'))).toBe(false);
 });
 
-it('writes neither into a directory of something else nor beside another process', async () => {
+it('policyloop controls refuses a directory with other contents, or one in use by a process', async () => {
   writeFileSync(at('buffers', 'notes.txt'), '');
   await expect(play({ out: 'buffers' })).rejects.toThrow(
     /--out: contains something other than a table of baselines/,

@@ -56,7 +56,7 @@ function fakePython(script: string): string {
 }
 
 describe('policyloop doctor', () => {
-  it('finds a bare machine healthy, and says what each missing thing is for', async () => {
+  it('finds a bare machine healthy, and gives a remedy for each missing item', async () => {
     const examination = await look({});
     expect(examination.healthy).toBe(true);
     for (const name of ['Ollama', 'Hugging Face', 'Python', 'Gymnasium', 'OPENAI_API_KEY', 'HF_TOKEN']) {
@@ -73,7 +73,7 @@ describe('policyloop doctor', () => {
     expect(examinationText(examination).split('\n').length).toBeGreaterThan(examination.checks.length);
   });
 
-  it('names the models of Ollama, and what to do where it has none', async () => {
+  it('lists the models of Ollama, and suggests one to pull if there are none', async () => {
     const address = await startOllama(['qwen3:8b', 'smollm2:135m']);
     expect(found(await look({ OLLAMA_HOST: address }), 'Ollama')).toEqual({
       name: 'Ollama',
@@ -88,7 +88,7 @@ describe('policyloop doctor', () => {
     expect(found(await look({ OLLAMA_HOST: 'ftp://x' }), 'Ollama')).toMatchObject({ status: 'problem' });
   });
 
-  it('finds Python and Gymnasium, and a Python that is named and does not run', async () => {
+  it('finds Python and Gymnasium, and reports a configured Python that does not exist', async () => {
     const python = fakePython('case "$1" in --version) echo "Python 3.12.1";; *) echo 1.3.0;; esac');
     const good = await look({ POLICYLOOP_PYTHON: python });
     expect(found(good, 'Python')).toMatchObject({ status: 'ok', found: `3.12.1 (${python})` });
@@ -108,7 +108,7 @@ describe('policyloop doctor', () => {
     expect(broken.healthy).toBe(false);
   });
 
-  it('works without a network, and asks nobody where it shall not', async () => {
+  it('works without a network, and contacts only this machine with --offline', async () => {
     const asked: string[] = [];
     const failing = async (input: string | URL | Request) => {
       asked.push(new URL(String(input)).hostname);
@@ -126,7 +126,7 @@ describe('policyloop doctor', () => {
     expect(asked).toEqual(['127.0.0.1']);
   });
 
-  it('tells that keys are set, and nothing of what they are', async () => {
+  it('reports that keys are set without showing them', async () => {
     const secret = 'a-key-that-nobody-may-see';
     const address = await startOllama(['m'], `user:${secret}`);
     const examination = await look({

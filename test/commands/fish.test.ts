@@ -10,7 +10,7 @@ import { writeRun } from '../support/written-runs.js';
 const hasFish = spawnSync('fish', ['--version']).status === 0;
 if (!hasFish) process.stderr.write('Completion in fish is not tested: no fish on the PATH.\n');
 
-it.skipIf(!hasFish)('fish completes commands, runs, and files where nothing else is known', () => {
+it.skipIf(!hasFish)('fish completes commands, runs and files', () => {
   const cwd = temporaryDirectory();
   writeRun(join(cwd, 'buffers', 'cartpole-first'), { seed: 1 });
   writeFileSync(join(cwd, 'mine.yaml'), '');

@@ -35,7 +35,7 @@ function workplace(text: string) {
   return { cwd, context, args, printed, noted };
 }
 
-it('writes a config with its origins, and notes on what is not the same', async () => {
+it('policyloop import writes a config that names the original keys, and notes what it leaves out', async () => {
   const { cwd, context, args, printed, noted } = workplace(propsLinear);
   expect(await importCommand(args, context)).toBe(0);
   const text = readFileSync(join(cwd, 'ours.yaml'), 'utf8');
@@ -49,7 +49,7 @@ it('writes a config with its origins, and notes on what is not the same', async 
   expect(noted).toContainEqual(expect.stringContaining('warmup_dir: not imported: '));
 });
 
-it('builds what it writes: what is built is told, what can not be built is refused', async () => {
+it('policyloop import reports what the config builds, and refuses a config that does not build', async () => {
   const { context, args, noted } = workplace(propsLinear);
   await importCommand(args, context);
   expect(noted).toContainEqual(
@@ -60,7 +60,7 @@ it('builds what it writes: what is built is told, what can not be built is refus
   expect(existsSync(join(wrong.cwd, 'ours.yaml'))).toBe(false);
 });
 
-it('overwrites nothing without --force', async () => {
+it('policyloop import overwrites a file only with --force', async () => {
   const { cwd, context, args } = workplace(propsLinear);
   writeFileSync(join(cwd, 'ours.yaml'), 'mine');
   await expect(importCommand(args, context)).rejects.toThrow('already exists');
@@ -69,7 +69,7 @@ it('overwrites nothing without --force', async () => {
   expect(readFileSync(join(cwd, 'ours.yaml'), 'utf8')).toContain('environment:');
 });
 
-it('prints without -o, and JSON with --json', async () => {
+it('policyloop import prints the config without -o, and prints JSON with --json', async () => {
   const { cwd, context, args, printed } = workplace(propsLinear);
   await importCommand({ ...args, output: undefined }, context);
   await importCommand({ ...args, output: undefined, json: true, overrides: ['rank=2', 'seed=3'] }, context);
@@ -82,12 +82,12 @@ it('prints without -o, and JSON with --json', async () => {
   expect(existsSync(join(cwd, 'ours.yaml'))).toBe(false);
 });
 
-it('refuses what is a config of ours', async () => {
+it('policyloop import refuses a config that is already in our format', async () => {
   const { context, args } = workplace('environment: CartPole-v1\nmodel: {provider: random}\n');
   await expect(importCommand(args, context)).rejects.toThrow('is already a policyloop config');
 });
 
-it('run plays their config: the run keeps ours, and each repeat what was said of it', async () => {
+it('policyloop run imports a config of another program, and keeps the notes in each repeat', async () => {
   const { cwd, context, args, noted } = workplace(finetuneLinear);
   const runDir = join(cwd, 'run');
   const code = await runCommand(

@@ -35,7 +35,7 @@ function project(type: string | undefined): string {
 
 describe.each(['commonjs', 'module', undefined])('policyloop init in a project of type %s', (type) => {
   it.each(['.js', '.mjs', '.cjs'])(
-    'writes an environment %s that plays as it is, in threads too',
+    'writes an environment in %s that runs unchanged, also in threads',
     async (ending) => {
       const cwd = project(type);
       expect(await init(cwd, 'environment', `my-env${ending}`)).toContain(`environment: ./my-env${ending}`);
@@ -50,7 +50,7 @@ describe.each(['commonjs', 'module', undefined])('policyloop init in a project o
     },
   );
 
-  it('writes a model, a policy, a reward and helpers that play together as they are', async () => {
+  it('writes a model, a policy, a reward and helpers that work together unchanged', async () => {
     const cwd = project(type);
     await init(cwd, 'model', 'model.js');
     await init(cwd, 'policy', 'policy.mjs');
@@ -78,7 +78,7 @@ describe.each(['commonjs', 'module', undefined])('policyloop init in a project o
 });
 
 describe('policyloop init', () => {
-  it('writes a model that answers corrections, too', async () => {
+  it('writes a model that also answers corrections', async () => {
     const cwd = project('module');
     await init(cwd, 'model', 'model.js');
     // Steps beyond the range of the parameters are to be corrected.
@@ -95,7 +95,7 @@ describe('policyloop init', () => {
     expect(outcomes).not.toContain('error');
   });
 
-  it('writes an environment whose words reach the prompts', async () => {
+  it('writes an environment whose descriptions appear in the prompts', async () => {
     const cwd = project(undefined);
     await init(cwd, 'environment', 'env.js');
     await init(cwd, 'model', 'model.js');
@@ -112,22 +112,25 @@ describe('policyloop init', () => {
     expect(calls[0]).not.toContain('There is no description');
   });
 
-  it.each(['ts', 'mts'])('refuses .%s where Node runs no TypeScript, and says what does', async (ending) => {
-    if ((process.features as { readonly typescript?: unknown }).typescript) return;
-    const { startCommand } = await import('../support/command.js');
-    const cwd = project(undefined);
-    const { code, stderr } = await startCommand(cwd, ['init', 'environment', `env.${ending}`]).ended;
-    expect(code).toBe(2);
-    expect(stderr).toMatch(/can't run TypeScript[\s\S]*Node 22\.18/);
-    expect(existsSync(join(cwd, `env.${ending}`))).toBe(false);
-    writeFileSync(join(cwd, `own.${ending}`), 'export default { create: () => ({}) };');
-    writeFileSync(join(cwd, 'c.yaml'), `environment: ./own.${ending}\nmodel: {provider: random}\n`);
-    const run = await startCommand(cwd, ['run', 'c.yaml']).ended;
-    expect(run.code).toBe(2);
-    expect(run.stderr).toMatch(/can't run TypeScript[\s\S]*Node 22\.18/);
-  });
+  it.each(['ts', 'mts'])(
+    'refuses .%s if Node cannot run TypeScript, and names a version that can',
+    async (ending) => {
+      if ((process.features as { readonly typescript?: unknown }).typescript) return;
+      const { startCommand } = await import('../support/command.js');
+      const cwd = project(undefined);
+      const { code, stderr } = await startCommand(cwd, ['init', 'environment', `env.${ending}`]).ended;
+      expect(code).toBe(2);
+      expect(stderr).toMatch(/can't run TypeScript[\s\S]*Node 22\.18/);
+      expect(existsSync(join(cwd, `env.${ending}`))).toBe(false);
+      writeFileSync(join(cwd, `own.${ending}`), 'export default { create: () => ({}) };');
+      writeFileSync(join(cwd, 'c.yaml'), `environment: ./own.${ending}\nmodel: {provider: random}\n`);
+      const run = await startCommand(cwd, ['run', 'c.yaml']).ended;
+      expect(run.code).toBe(2);
+      expect(run.stderr).toMatch(/can't run TypeScript[\s\S]*Node 22\.18/);
+    },
+  );
 
-  it('is the remedy for ES modules that package.json says are none', async () => {
+  it('an error suggests the extension .mjs for an ES module in a CommonJS project', async () => {
     const cwd = project('commonjs');
     writeFileSync(join(cwd, 'old.js'), 'export default { create: () => ({}) };\n');
     const config = { ...quick, environment: './old.js', model: { provider: 'random' } };
@@ -136,7 +139,7 @@ describe('policyloop init', () => {
     );
   });
 
-  it("overwrites nothing, and refuses what isn't a module name", async () => {
+  it('overwrites nothing, and refuses names that are not module names', async () => {
     await init(cwd, 'environment', 'twice.js');
     await expect(init(cwd, 'environment', 'twice.js')).rejects.toThrow('already exists');
     await expect(init(cwd, 'environment', 'my-env.py')).rejects.toThrow("isn't a module name");

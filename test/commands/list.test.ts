@@ -22,7 +22,7 @@ async function list(cwd: string, runsDir = 'buffers') {
 }
 
 describe('policyloop list', () => {
-  it('reads manifests alone: everything else of a run may be as large as it likes, or not be there', async () => {
+  it('reads only the manifests of runs, not their other files', async () => {
     const cwd = temporaryDirectory();
     const run = writeRun(join(cwd, 'buffers', 'a'), { seed: 1, confirmed: 30 });
     for (const file of Object.values(runFiles)) {
@@ -40,7 +40,7 @@ describe('policyloop list', () => {
     expect(noted).toEqual([]);
   });
 
-  it('finds runs in folders, shows a study or a collection in one row, and lists it when it is named', async () => {
+  it('finds runs in folders, shows a study or a collection as one row, and lists its runs on request', async () => {
     const cwd = temporaryDirectory();
     const at = (...path: readonly string[]) => join(cwd, 'buffers', ...path);
     writeRun(at('mine', 'a'), { seed: 1 });
@@ -74,7 +74,7 @@ describe('policyloop list', () => {
     expect(inside.noted).toEqual([]);
   });
 
-  it('lists what can be read beside a damaged manifest', async () => {
+  it('lists the other runs if a manifest is damaged', async () => {
     const cwd = temporaryDirectory();
     writeRun(join(cwd, 'buffers', 'a'), { seed: 1 });
     mkdirSync(join(cwd, 'buffers', 'b'));

@@ -70,7 +70,7 @@ async function compare(
 const figures = (result: Printed, label: string) => result.contestants.find((one) => one.label === label)!;
 const all = 'model.name=random,repeats,second,good';
 
-it('gives models and baselines the same histories, and counts what they make of them', async () => {
+it('models compare gives models and baselines the same histories, and counts their results', async () => {
   const { code, last, printed } = await compare([all], { out: 'all', histories: 6 });
   expect(code).toBe(0);
   expect(printed).toHaveLength(7 * 6 + 1);
@@ -109,7 +109,7 @@ it('gives models and baselines the same histories, and counts what they make of 
   expect(readFileSync(at('all', 'report.html'), 'utf8')).toContain('Proposals and effort');
 });
 
-it('resumes after an interruption, takes more models and histories, and shows what is recorded without asking', async () => {
+it('models compare resumes with more models and histories, and replays results without calls', async () => {
   const stop = new AbortController();
   const finish = { finish: stop.signal, abort: new AbortController().signal };
   const some = ['model.name=random,good'];
@@ -155,7 +155,7 @@ it('resumes after an interruption, takes more models and histories, and shows wh
   expect(items.find('whole')!.item).toMatchObject({ kind: 'models', of: 7 * 3 });
 });
 
-it('stops at the limit of all calls, and leaves out what it cut', async () => {
+it('models compare stops at the total call limit, and excludes incomplete histories', async () => {
   const limited = await compare(['model.name=random,second', 'limits.total.calls=5'], {
     ...{ out: 'limited', baselines: '' },
   });
@@ -176,7 +176,7 @@ it('stops at the limit of all calls, and leaves out what it cut', async () => {
   ]);
 });
 
-it('proposes from recorded runs, up to an iteration', async () => {
+it('models compare proposes from recorded runs, up to a given iteration', async () => {
   const { context } = recordingContext(place);
   const args = { runsDir: 'buffers', dryRun: false, quiet: true, json: true };
   const overrides = ['model.provider=random', 'iterations=5', 'confirmation.candidates=0'];
@@ -201,7 +201,7 @@ it('proposes from recorded runs, up to an iteration', async () => {
   await expect(compare([all], { from: 'old@9' })).rejects.toThrow(/--from: that run has 5 complete iter/);
 });
 
-it('asks again a model that gave no answer, and continues with the others', async () => {
+it('models compare continues when a model does not answer, and retries it when repeated', async () => {
   const down = 'model={provider: openai, name: lost, baseUrl: "http://127.0.0.1:9", maxRetries: 0}';
   const models = `${down},{provider: openai, name: good, baseUrl: "${server.url}"}`;
   const first = await compare([models], { out: 'down', histories: 2, baselines: '' });
@@ -217,7 +217,7 @@ it('asks again a model that gave no answer, and continues with the others', asyn
   expect(readManifest(at('down', lost)).created).not.toBe(created);
 });
 
-it('prints a table, and takes paths for local models next to names', async () => {
+it('models compare prints a table, and refuses the path of a missing model file', async () => {
   const { printed } = await compare(['model.name=random,good'], { out: 'table', json: false, histories: 6 });
   const shown = printed.join('\n');
   expect(shown).toMatch(/^good +6 of 6 +0 +0 of 6 +\d of 6/m);
@@ -236,7 +236,7 @@ it.each([
   ['warmup=0', {}, /warmup\.policies[\s\S]*would be empty/],
   ['seed=1', { histories: 0 }, /--histories: there are no histories/],
   ['seed=1', { baselines: 'chance' }, /--baselines: unknown baseline/],
-])('refuses %s %j', async (override, changes, message) => {
+])('models compare refuses %s %j', async (override, changes, message) => {
   await expect(compare([override], { out: 'refused', ...changes })).rejects.toThrow(message);
   expect(existsSync(at('refused'))).toBe(false);
 });

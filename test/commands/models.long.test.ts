@@ -23,7 +23,7 @@ async function check(directory: string, options: { quantization?: string; json?:
   return { code, text: printed.join('\n') };
 }
 
-test('a sound model is explained on one screen', async () => {
+test('models check describes a sound model on one screen', async () => {
   const { code, text } = await check(reference);
   expect(code).toBe(0);
   expect(text).toMatch(/^architecture +llama, 3 layers of width 64/m);
@@ -39,7 +39,7 @@ test('a sound model is explained on one screen', async () => {
   expect(text.split('\n').length).toBeLessThan(20);
 });
 
-test('what quantised weights lose is measured when asked for', async () => {
+test('--quantization measures the loss of quantised weights', async () => {
   const directory = copy(() => {});
   const { code, text } = await check(directory, { quantization: 'int4' });
   expect(code).toBe(0);
@@ -54,7 +54,7 @@ test('what quantised weights lose is measured when asked for', async () => {
   await expect(check(directory, { quantization: 'int2' })).rejects.toThrow(/--quantization[\s\S]*int8, int4/);
 });
 
-test('JSON holds the same', async () => {
+test('models check describes a model as JSON', async () => {
   const facts = JSON.parse((await check(reference, { json: true })).text) as ModelSummary;
   expect(facts).toMatchObject({
     config: { architecture: 'llama', contextTokens: 512 },
@@ -68,7 +68,7 @@ test('JSON holds the same', async () => {
   expect(int4).toBeLessThan(int8);
 });
 
-test('what is missing or not supported is listed with remedies, and the exit code tells', async () => {
+test('missing files and unsupported features are reported, with exit code 1', async () => {
   const cases: readonly (readonly [(directory: string) => void, RegExp])[] = [
     [(d) => rmSync(join(d, 'tokenizer.json')), /tokenizer\.json: this file is missing[\s\S]*remedy: /],
     [
@@ -102,7 +102,7 @@ test('what is missing or not supported is listed with remedies, and the exit cod
   expect((await check(join(temporaryDirectory(), 'nowhere'))).text).toMatch(/there is no such directory/);
 });
 
-test('an embedding that is no output layer is not counted as memory', () => {
+test('tied and untied embeddings need the same memory', () => {
   const config = JSON.parse(readFileSync(join(reference, 'config.json'), 'utf8')) as object;
   const need = (tied: boolean) =>
     memoryNeed(parseDecoderConfig({ ...config, tie_word_embeddings: tied }, 'config.json')).weights;

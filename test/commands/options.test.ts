@@ -17,7 +17,7 @@ const helpOf = async (file: string) => {
 };
 
 describe.each(files)('%s', (file) => {
-  it('says what each argument is for, and gives an example', async () => {
+  it('describes each argument, and gives an example', async () => {
     const help = await helpOf(file);
     const [declared, examples] = help.split('Examples:\n') as [string, string?];
     expect(examples?.trim() ?? '').toMatch(/\S {2,}\S/);
@@ -25,7 +25,7 @@ describe.each(files)('%s', (file) => {
     expect(bare).toEqual([]);
   });
 
-  it('prints JSON where it prints more than a path', async () => {
+  it('takes --json, unless it is init or mcp', async () => {
     expect((await helpOf(file)).includes('--json')).toBe(!/\/(init|mcp)\.ts$/.test(file));
   });
 });
@@ -43,13 +43,13 @@ function packagesOf(path: string, seen = new Set<string>()): ReadonlySet<string>
   ]);
 }
 
-describe('--help is quick', () => {
-  it.each(files)('%s loads no schema, SDK or native module before it is executed', (file) => {
+describe('--help is fast', () => {
+  it.each(files)('%s loads no schema, SDK or native module before it runs', (file) => {
     const light = ['cli-progress', 'fastest-levenshtein', 'string-width', 'wrap-ansi', 'yargs'];
     expect([...packagesOf(join(root, file))].filter((name) => !light.includes(name))).toEqual([]);
   });
 
-  it('would tell of one that does', () => {
+  it('the check detects a module that loads zod', () => {
     expect([...packagesOf(join(root, 'src/studies/play-config.ts'))]).toContain('zod');
   });
 });
@@ -63,7 +63,7 @@ describe('Arguments', () => {
       .option('workers', common.workers)
       .option('dtype', { choices: ['f32', 'f16'] as const, default: 'f16' as const });
 
-  it('follow from the options that are declared', () => {
+  it('have the types of the declared options', () => {
     expectTypeOf<Arguments<typeof options>>().toExtend<{
       readonly run: string;
       readonly overrides: readonly string[];

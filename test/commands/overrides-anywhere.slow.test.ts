@@ -22,7 +22,7 @@ async function declaredBy(file: string) {
 }
 
 describe.each(files)('%s', (file) => {
-  it('has no list option that takes an override', async () => {
+  it('has no list option that swallows an override', async () => {
     const declared = await declaredBy(file);
     for (const list of declared.array) {
       expect(overridesApart([`--${list}`, 'a', 'b', 'model.maxTokens=160', '--seed', '3'], declared)).toEqual(
@@ -36,7 +36,7 @@ describe('overridesApart', () => {
   const declared = { array: ['control', 'configs'], boolean: ['json'] };
   const moved = (...args: readonly string[]) => overridesApart(args, declared);
 
-  it('keeps the order of overrides, and of what they stand between', () => {
+  it('keeps the order of overrides and of the other arguments', () => {
     expect(moved('run', 'a=1', 'x', '--json', 'b.c=2', 'y', '--', 'z', 'd-e=3')).toEqual([
       ...['run', 'x', 'y'],
       ...['a=1', 'b.c=2', 'd-e=3'],
@@ -44,7 +44,7 @@ describe('overridesApart', () => {
     ]);
   });
 
-  it('leaves each option its values', () => {
+  it('does not separate options from their values', () => {
     expect(moved('--out', 'a=b', 'c=d')).toEqual(['c=d', '--out', 'a=b']);
     expect(moved('-o', 'a=b', '--out=e', 'c=d', 'x')).toEqual(['x', 'c=d', '-o', 'a=b', '--out=e']);
     expect(moved('--control=p', 'q', 'c=d', 'r', '--json', 'true', 'x')).toEqual([
@@ -53,7 +53,7 @@ describe('overridesApart', () => {
     ]);
   });
 
-  it('takes files, paths and ids for what they are', () => {
+  it('does not mistake files, paths or ids for overrides', () => {
     const place = join(temporaryDirectory(), 'lr=3');
     mkdirSync(place);
     const files = [place, 'runs/lr=3', 'synthetic:survival?seed=7', './a=b.yaml'];
@@ -61,7 +61,7 @@ describe('overridesApart', () => {
   });
 });
 
-describe('policyloop', () => {
+describe('policyloop recognizes an override before and after other arguments', () => {
   const cwd = () => {
     const place = temporaryDirectory();
     writeFileSync(join(place, 'config.yaml'), 'environment: CartPole-v1\nmodel: {provider: random}\n');

@@ -52,7 +52,7 @@ describe('policyloop render', () => {
     expect(gif.frames.length).toBeLessThanOrEqual(20);
   });
 
-  it('says for machines what was drawn', async () => {
+  it('describes the animation as JSON', async () => {
     const { entries } = readRun(run);
     const entry = entries.find(({ iteration, candidate }) => iteration === 2 && candidate === 1)!;
     const told = await result({ iteration: '2', candidate: 2, episode: 3, format: 'svg' });
@@ -72,7 +72,7 @@ describe('policyloop render', () => {
     expect(elementTree(svg).children[0]!.text).toBe('CartPole-v1 · iteration 2.2');
   });
 
-  it('chooses the worst, the first, the best of an iteration, and any seed', async () => {
+  it('can render the worst policy, the first one, the best of an iteration, and any seed', async () => {
     const { entries } = readRun(run);
     const lowest = entries.reduce((a, b) => (b.score < a.score ? b : a));
     expect(await result({ iteration: 'worst' })).toMatchObject({ recorded: lowest.returns[0] });
@@ -87,13 +87,13 @@ describe('policyloop render', () => {
     });
   });
 
-  it('writes the file that is named, in the format of its name', async () => {
+  it('writes the given file, in the format of its extension', async () => {
     await render({ out: 'here.svg' });
     expect(readFileSync(join(cwd, 'here.svg'), 'utf8')).toMatch(/^<svg /);
     expect(readdirSync(cwd).filter((name) => name.startsWith('here'))).toEqual(['here.svg']);
   });
 
-  it('gives the same bytes each time', async () => {
+  it('writes the same bytes each time', async () => {
     for (const format of ['svg', 'gif']) {
       await render({ out: `a.${format}` });
       await render({ out: `b.${format}` });
@@ -123,17 +123,17 @@ describe('policyloop render', () => {
     [{ maxFrames: 1 }, /--max-frames/],
     [{ fps: 51 }, /--fps: must be a whole number from 1 to 50/],
     [{ run: 'other' }, /there is no such run/],
-  ])('%j is refused', async (changes, message) => {
+  ])('refuses %j', async (changes, message) => {
     await expect(render(changes)).rejects.toThrow(message);
   });
 
-  it('leaves nothing where it is refused', () => {
+  it('leaves no files when it refuses', () => {
     expect(existsSync(join(cwd, 'nowhere'))).toBe(false);
     expect(existsSync(join(cwd, 'picture.gif'))).toBe(false);
   });
 });
 
-describe('a run that is not what it was', () => {
+describe('a run that was altered', () => {
   const altered = (name: string, change: (config: string) => string): string => {
     const copy = join(cwd, 'buffers', name);
     cpSync(run, copy, { recursive: true });
@@ -144,7 +144,7 @@ describe('a run that is not what it was', () => {
     return name;
   };
 
-  it('is drawn as it goes now, and that is said', async () => {
+  it('is rendered as it plays now, with a warning', async () => {
     const name = altered('rewarded', (config) =>
       config.replace('options: {}', 'options: {sutton_barto_reward: true}'),
     );
@@ -157,14 +157,14 @@ describe('a run that is not what it was', () => {
     expect(await result({ run: name })).toMatchObject({ return: 0, asRecorded: false });
   });
 
-  it('is refused when its policies are of another length', async () => {
+  it('is refused if its number of parameters no longer matches the config', async () => {
     const name = altered('shorter', (config) => config.replace('bias: true', 'bias: false'));
     await expect(render({ run: name })).rejects.toThrow(
       /has 10 parameters, but the config's policies have 8/,
     );
   });
 
-  it('is refused when its pictures would go elsewhere', async () => {
+  it('is refused if its animations folder is a link', async () => {
     const name = altered('linked', (config) => `${config}\n`);
     const elsewhere = temporaryDirectory();
     const folder = join(cwd, 'buffers', 'linked', 'animations');

@@ -132,7 +132,7 @@ afterEach(() => vi.unstubAllEnvs());
 
 describe('a secret that a server echoes', () => {
   it.each(providers)(
-    'is nowhere to be found: $name',
+    'never appears in files or output: $name',
     async ({ model, env, sends }) => {
       const server = await startEcho();
       try {
@@ -209,7 +209,7 @@ describe('a secret in a config', () => {
     ['a key in apiKeyEnv', `provider: openai, name: m, apiKeyEnv: ${key}`, 'environment variable'],
     ['a login in what is no web address', `provider: openai, name: m, baseUrl: "ftp://${host}"`, 'baseUrl'],
     ['a login that makes it no address', `provider: ollama, name: m, host: "http://a b:${key}@h"`, 'host'],
-  ])('is refused, with a remedy, and not shown: %s', async (_, model, remedy) => {
+  ])('is refused with a remedy, without being shown: %s', async (_, model, remedy) => {
     const cwd = temporaryDirectory();
     const { context, printed, noted } = recordingContext(cwd);
     const started = async (file: string, overrides: readonly string[]) => {
@@ -249,7 +249,7 @@ describe('a secret in a config', () => {
   });
 });
 
-describe('an address in the environment', () => {
+describe('an address in an environment variable', () => {
   const attempt = async (env: Record<string, string>, model: string) => {
     const cwd = temporaryDirectory();
     writeFileSync(join(cwd, 'config.yaml'), config(model));
@@ -267,7 +267,7 @@ describe('an address in the environment', () => {
     ['a query', { OPENAI_BASE_URL: `http://h/v1?key=${key}`, OPENAI_API_KEY: 'x' }, openai],
     ['no address', { OPENAI_BASE_URL: `canary:${key}@h` }, openai],
     ['no address', { OLLAMA_HOST: `me:can ary:${key}@h:x` }, 'provider: ollama, name: m'],
-  ])('is refused where it can’t be used, and not shown: %s', async (_, env, model) => {
+  ])('is refused without being shown if it can’t be used: %s', async (_, env, model) => {
     const message = await attempt(env, model);
     expect(message).toMatch(/OPENAI_BASE_URL|OLLAMA_HOST/);
     expect(message).toContain('remedy: ');

@@ -15,7 +15,7 @@ const refusal = (changes: Partial<ServeArguments>) =>
   serveCommand({ ...args, ...changes }, recordingContext(temporaryDirectory()).context);
 
 describe('policyloop serve --environments', () => {
-  it('says where it is when it is ready, plays with the options given, and ends with a Ctrl-C', async () => {
+  it('prints its address when ready, applies the given options, and ends at Ctrl-C', async () => {
     const finish = new AbortController();
     const stop = { finish: finish.signal, abort: new AbortController().signal };
     const { context, printed } = recordingContext(temporaryDirectory(), { stop });

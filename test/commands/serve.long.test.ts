@@ -36,7 +36,7 @@ async function served(changes: Partial<ServeArguments> = {}) {
 }
 
 describe('policyloop serve', () => {
-  it('says where it is when it is ready, answers, and on the first Ctrl-C finishes what was asked for', async () => {
+  it('prints its address when ready, and finishes pending replies on the first Ctrl-C', async () => {
     const { ended, finish, printed, noted } = await served();
     const ready = JSON.parse(printed[0]!) as { url: string };
     expect(ready).toMatchObject({ model: name, device: 'cpu', threads: 1, contextTokens: 512 });
@@ -48,7 +48,7 @@ describe('policyloop serve', () => {
     await expect(send(ready.url.replace('/v1', '/health'))).rejects.toThrow(/ECONNREFUSED/);
   });
 
-  it('serves adapters under the names that they are given, else under that of their directory', async () => {
+  it('serves adapters under their given names, or else under the names of their directories', async () => {
     const adapter = join(path, 'adapter-after-12-steps');
     const { ended, finish, printed, noted } = await served({ adapter: [`tuned=${adapter}`, adapter] });
     const { url, adapters } = JSON.parse(printed[0]!) as { url: string; adapters: string[] };
@@ -63,7 +63,7 @@ describe('policyloop serve', () => {
     expect(await ended).toBe(0);
   });
 
-  it('gives up on the second', async () => {
+  it('aborts pending replies on the second Ctrl-C', async () => {
     const { ended, finish, abort, printed } = await served({ json: false });
     const url = printed[0]!;
     const reply = await stream(url, { messages, max_tokens: 440, seed: 8 }, () => {
@@ -74,7 +74,7 @@ describe('policyloop serve', () => {
     expect(await ended).toBe(0);
   });
 
-  it('names a model of a Hugging Face cache by its repository, not by a hash', async () => {
+  it('names a model in the Hugging Face cache after its repository, not a hash', async () => {
     const model = join(temporaryDirectory(), 'models--owner--tiny', 'snapshots', '0123abcd');
     cpSync(path, model, { recursive: true });
     const { ended, finish, printed } = await served({ model });
@@ -86,7 +86,7 @@ describe('policyloop serve', () => {
     expect(await ended).toBe(0);
   });
 
-  it('serves on the other loopback address too, where there is one', async () => {
+  it('also serves on ::1 if the machine has IPv6', async () => {
     const { ended, finish, printed } = await served({ host: '::1', json: false }).catch((error: unknown) => {
       // A machine without IPv6.
       expect(String(error)).toMatch(/no such address/);
@@ -101,8 +101,8 @@ describe('policyloop serve', () => {
   });
 });
 
-describe('from the shell', () => {
-  it('Ctrl-C ends it in order', async () => {
+describe('policyloop serve in a shell', () => {
+  it('ends cleanly at Ctrl-C', async () => {
     const adapter = join(path, 'adapter-after-12-steps');
     const flags = ['serve', '--model', path, '--port', '0', '--device', 'cpu', '--json', '--template', 'a=1'];
     flags.push('--adapter', `one=${adapter}`, '--adapter', `two=${adapter}`);
@@ -128,7 +128,7 @@ describe('from the shell', () => {
   });
 });
 
-describe('what is wrong gets one clear screen', () => {
+describe('policyloop serve refuses', () => {
   const refused: readonly (readonly [string, Partial<ServeArguments>, RegExp])[] = [
     ['a directory that is not there', { model: 'nowhere' }, /^--model: there is no such directory/],
     [
@@ -175,7 +175,7 @@ describe('what is wrong gets one clear screen', () => {
     expect(error).toMatchObject({ name: 'UserError', message: expect.stringMatching(pattern) });
   });
 
-  it('a port that is taken', async () => {
+  it('a port that is already in use', async () => {
     const { ended, finish, printed } = await served({ json: false });
     const port = Number(new URL(printed[0]!).port);
     const { context } = recordingContext(temporaryDirectory());

@@ -54,7 +54,7 @@ async function sweep(
 
 const grid = ['model.sigma=0.3,2', 'seed=1..3'];
 
-it('hands the page to the program that BROWSER names', async () => {
+it('policyloop sweep opens its page with the program that BROWSER names', async () => {
   const opened = at('opened');
   writeFileSync(at('browser.sh'), `#!/bin/sh\necho "$1" > ${opened}\n`, { mode: 0o755 });
   await sweep(['seed=1..2'], { out: 'shown', open: true }, { env: { BROWSER: at('browser.sh') } });
@@ -63,7 +63,7 @@ it('hands the page to the program that BROWSER names', async () => {
     .toBe(at('shown', 'report.html'));
 });
 
-it('has failed where a model contributed nothing, and names the run', async () => {
+it('policyloop sweep fails if a model contributes nothing, and names the run', async () => {
   const answer = (value: number) =>
     Array.from({ length: 10 }, (_, i) => `params[${i}]: ${(value + i / 10).toFixed(1)}`).join(', ');
   let asked = 0;
@@ -101,7 +101,7 @@ it('has failed where a model contributed nothing, and names the run', async () =
   }
 });
 
-it('plays every setting under every seed, and tells what the keys do; several at once to the same bytes', async () => {
+it('policyloop sweep runs every setting and seed and reports effects; 3 jobs give the same bytes', async () => {
   const { code, printed, last } = await sweep(grid, { out: 'one' });
   expect(code).toBe(0);
   expect(printed).toHaveLength(6 + 1);
@@ -133,7 +133,7 @@ it('plays every setting under every seed, and tells what the keys do; several at
       );
 });
 
-it('goes on with what is there, and takes more values and seeds, but no other config', async () => {
+it('policyloop sweep resumes with more values and seeds, but refuses a changed config', async () => {
   const stop = new AbortController();
   const finish = { finish: stop.signal, abort: new AbortController().signal };
   const halted = await sweep(grid, { out: 'stopped' }, { stop: finish, print: () => stop.abort() });
@@ -148,7 +148,7 @@ it('goes on with what is there, and takes more values and seeds, but no other co
   );
 });
 
-it('is one row of a list and of the view', async () => {
+it('a sweep is one row in the list and in the view', async () => {
   await sweep(['model.sigma=1,2', 'iterations=1'], { out: 'buffers/row' });
   const lines = linesOf(listRuns(at('buffers')).runs, at('buffers'));
   expect(lines.map(([name, runs]) => `${name} ${runs.length}`)).toContain('row 2');
@@ -157,7 +157,7 @@ it('is one row of a list and of the view', async () => {
   expect(items.find('row')!.item).toMatchObject({ kind: 'sweep', status: 'completed', done: 2, of: 2 });
 });
 
-it('reads a section of a config, which one run is refused', async () => {
+it('policyloop sweep reads the sweep section of a config, which policyloop run refuses', async () => {
   const { last } = await sweep([], { config: at('section.yaml'), out: 'section' });
   expect(last()).toMatchObject({ method: 'list', seeds: [3, 4] });
   expect(last().settings.map(({ values }) => values)).toEqual([
@@ -174,7 +174,7 @@ it('reads a section of a config, which one run is refused', async () => {
   );
 });
 
-it('halves settings by their confirmed returns, and goes on with the same ones', async () => {
+it('halving keeps the settings with the best confirmed returns, and a rerun keeps the same ones', async () => {
   const overrides = ['model.sigma=0.05,0.3,1,2', 'seed=1..4', 'sweep.method=halving', 'sweep.first=1'];
   const { code, last } = await sweep(overrides, { out: 'halved' });
   expect(code).toBe(0);
@@ -189,7 +189,7 @@ it('halves settings by their confirmed returns, and goes on with the same ones',
   expect(again.last().settings).toEqual(settings);
 });
 
-it('counts what failed in an early round of halving', async () => {
+it('policyloop sweep reports failures in early rounds of halving', async () => {
   writeFileSync(
     at('bad.js'),
     `export default {
@@ -224,7 +224,7 @@ it('counts what failed in an early round of halving', async () => {
   expect({ code: all.code, runs: all.last().settings[0]!.runs }).toEqual({ code: 1, runs: 0 });
 });
 
-it('tells runs, calls, cost and time beforehand, and asks nothing', async () => {
+it('a dry run of a sweep estimates runs, calls, cost and time', async () => {
   const model =
     'model={provider: openai, name: fake, baseUrl: "http://127.0.0.1:9", price: {input: 1, output: 2}}';
   const { code, last } = await sweep(
@@ -255,7 +255,7 @@ it('tells runs, calls, cost and time beforehand, and asks nothing', async () => 
   );
 });
 
-it('tells beforehand what is left of a sweep that was begun', async () => {
+it('a dry run of an unfinished sweep estimates what is left', async () => {
   const model = 'model={provider: openai, name: fake, baseUrl: "http://127.0.0.1:9"}';
   const more = [model, 'corrections=0', 'memory.best=2,4', 'seed=1..3'];
   const values = Array.from({ length: 10 }, (_, i) => `params[${i}]: 0.5`).join(', ');
@@ -272,7 +272,7 @@ it('tells beforehand what is left of a sweep that was begun', async () => {
   );
 });
 
-it('shares limits over all of its runs', async () => {
+it('a sweep shares its total limits among all its runs', async () => {
   const values = Array.from({ length: 10 }, (_, i) => `params[${i}]: 0.5`).join(', ');
   const server = await startFakeOpenAI({ reply: () => values });
   const model = `model={provider: openai, name: scripted, baseUrl: "${server.url}"}`;
@@ -292,7 +292,7 @@ it('shares limits over all of its runs', async () => {
   await server.close();
 });
 
-it('tells of settings that are one experiment, and how whole numbers are drawn', async () => {
+it('policyloop sweep notes equivalent settings, and explains how to draw whole numbers', async () => {
   const { noted } = await sweep(['model.sigma=1,1.0'], { dryRun: true });
   expect(noted).toContain('sigma-1.0 is the same experiment as sigma-1; both will run');
   const drawn = ['memory.best=uniform(1,9)', 'sweep.method=random', 'sweep.samples=3'];
@@ -309,7 +309,7 @@ it.each([
   ['evaluation.episodes=0,5', /evaluation\.episodes/],
   ['limits={total: {calls: 4}},{total: {calls: 5}}', /limits\.total: can't be varied/],
   ['limits={calls: 4},{total: {calls: 5}}', /limits\.total: can't be varied/],
-])('refuses %s before anything is played', async (text, message) => {
+])('policyloop sweep refuses %s before any run starts', async (text, message) => {
   await expect(sweep([text], { out: 'refused' })).rejects.toThrow(message);
   expect(existsSync(at('refused'))).toBe(false);
 });

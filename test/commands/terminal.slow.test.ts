@@ -54,7 +54,7 @@ it.each([
       }),
     },
   ],
-])('%s of a provider', async (_, given) => {
+])('control characters from a provider never reach the terminal: %s', async (_, given) => {
   answer = given;
   const cwd = temporaryDirectory();
   const { port } = server.address() as AddressInfo;
@@ -72,7 +72,7 @@ it.each([
   JSON.parse(json.stdout);
 });
 
-it('an exception of an environment', async () => {
+it('control characters in an exception of an environment never reach the terminal', async () => {
   const cwd = temporaryDirectory();
   writeFileSync(
     join(cwd, 'own.mjs'),
@@ -91,7 +91,7 @@ it('an exception of an environment', async () => {
   requireHarmless(stderr + stdout);
 });
 
-it('the manifest of a run from elsewhere', async () => {
+it('control characters in a manifest never reach the terminal', async () => {
   const cwd = temporaryDirectory();
   mkdirSync(join(cwd, 'buffers'));
   const run = writeRun(join(cwd, 'buffers', 'a'), { seed: 1, confirmed: 30 });

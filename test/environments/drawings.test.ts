@@ -40,8 +40,8 @@ async function eachStep(
 
 const row = (y: number) => Math.floor(-y);
 
-describe('what is drawn is what is observed', () => {
-  test('CartPole: the pole leans by its angle, on the cart', async () => {
+describe('drawings match observations', () => {
+  test('CartPole: the pole stands on the cart at its angle', async () => {
     await eachStep('CartPole-v1', (environment, [x, , angle]) => {
       const [hinge, tip] = line(environment, 'object');
       expect(hinge![0]).toBeCloseTo(x!, 6);
@@ -49,7 +49,7 @@ describe('what is drawn is what is observed', () => {
     });
   });
 
-  test('MountainCar: the car stands on the slope of its place', async () => {
+  test('MountainCar: the car is tilted by the slope at its position', async () => {
     await eachStep('MountainCarContinuous-v0', (environment, [x]) => {
       const [back, front] = line(environment, 'agent');
       const slope = Math.atan2(front![1] - back![1], front![0] - back![0]);
@@ -59,7 +59,7 @@ describe('what is drawn is what is observed', () => {
     });
   });
 
-  test('Pendulum: counter-clockwise from upright', async () => {
+  test('Pendulum: the angle runs counter-clockwise from upright', async () => {
     await eachStep('Pendulum-v1', (environment, [cos, sin]) => {
       const [, tip] = line(environment, 'agent');
       expect(tip![0]).toBeCloseTo(-sin!, 6);
@@ -67,7 +67,7 @@ describe('what is drawn is what is observed', () => {
     });
   });
 
-  test('Acrobot: the tip hangs where both angles lead', async () => {
+  test('Acrobot: the tip is where both angles put it', async () => {
     await eachStep('Acrobot-v1', (environment, [cos1, sin1, cos2, sin2]) => {
       const [x, y] = circle(environment, 'object');
       expect(x).toBeCloseTo(sin1! + sin1! * cos2! + cos1! * sin2!, 5);
@@ -85,7 +85,7 @@ describe('what is drawn is what is observed', () => {
     });
   });
 
-  test('Taxi: taxi, passenger and destination are where the state says', async () => {
+  test('Taxi: taxi, passenger and destination are at their positions in the state', async () => {
     const stands = [0, 4, 20, 23];
     let riding = 0;
     await eachStep(
@@ -108,7 +108,7 @@ describe('what is drawn is what is observed', () => {
     expect(riding).toBeGreaterThan(0);
   });
 
-  test('Blackjack: the cards add up to the sum, and the dealer’s second stays hidden until the player sticks', async () => {
+  test('Blackjack: cards add up to the sum; the dealer’s second card is hidden until the player sticks', async () => {
     const environment = await makeEnvironment('Blackjack-v1');
     const texts = (role: Role) =>
       shapesOf(environment, role).flatMap((shape) => (shape.kind === 'text' ? [shape.text] : []));

@@ -43,8 +43,8 @@ for (const [name, { env, kwargs }] of variants) {
   describeEnvironment({ name, make: (options) => makeEnvironment(env, { ...kwargs, ...options }) });
 }
 
-describe('the ids', () => {
-  test('are those of Gymnasium and ProPS, and the synthetic families', () => {
+describe('environment ids', () => {
+  test('cover Gymnasium, ProPS and the synthetic families', () => {
     expect(environmentIds()).toEqual([
       'CartPole-v0',
       'CartPole-v1',
@@ -76,7 +76,7 @@ describe('the ids', () => {
     ]);
   });
 
-  test.each(environmentIds())('%s is what its info says', async (id) => {
+  test.each(environmentIds())('%s matches its info', async (id) => {
     const environment = await makeEnvironment(id);
     const info = environmentInfo(id);
     expect(environment.id).toBe(id);
@@ -89,7 +89,7 @@ describe('the ids', () => {
     ['CliffWalking-v0', 'CliffWalking-v1'],
     ['Taxi-v3', 'Taxi-v4'],
     ['gym_navigation:NavigationTrack-v0', 'NavigationTrack-v0'],
-  ])('%s is another name of %s', async (alias, id) => {
+  ])('%s is an alias of %s', async (alias, id) => {
     expect((await makeEnvironment(alias)).id).toBe(id);
     expect(environmentInfo(id).aliases).toEqual([alias]);
     expect(environmentInfo(alias)).toEqual(environmentInfo(id));
@@ -106,7 +106,7 @@ describe('the ids', () => {
     ['FrozenLake-v0', 'FrozenLake-v1', /corrected the rewards/],
     ['Acrobot-v0', 'Acrobot-v1', /two angles/],
     ['Taxi-v2', 'Taxi-v4', /a different map/],
-  ])('%s is played as %s, and what differs is told', async (id, played, difference) => {
+  ])('%s runs as %s, with a note on the differences', async (id, played, difference) => {
     expect((await makeEnvironment(id)).id).toBe(played);
     expect(environmentInfo(id).id).toBe(played);
     expect(replacementFor(id)?.note).toContain(`${id} runs as ${played}`);
@@ -114,7 +114,7 @@ describe('the ids', () => {
     expect(bestReturn({ id, options: {} }, 50)).toEqual(bestReturn({ id: played, options: {} }, 50));
   });
 
-  test.each(environmentIds())('%s stands for itself', (id) => {
+  test.each(environmentIds())('%s has no replacement', (id) => {
     expect(replacementFor(id)).toBeUndefined();
   });
 
@@ -146,7 +146,7 @@ describe('the ids', () => {
 });
 
 describe('spaces', () => {
-  test('have the bounds of Gymnasium', async () => {
+  test('have the same bounds as in Gymnasium', async () => {
     const cartPole = await makeEnvironment('CartPole-v1');
     const { POSITIVE_INFINITY: infinity } = Number;
     expect(cartPole.observationSpace).toEqual({
@@ -181,14 +181,14 @@ describe('spaces', () => {
     });
   });
 
-  test('follow the map', async () => {
+  test('follow the size of the map in FrozenLake', async () => {
     const lake = await makeEnvironment('FrozenLake-v1', { desc: ['SFF', 'HFG'] });
     expect(lake.observationSpace).toEqual({ kind: 'discrete', n: 6 });
   });
 });
 
 describe('the end of an episode', () => {
-  test('may be termination and truncation at once', async () => {
+  test('can be termination and truncation at once', async () => {
     const lake = await makeEnvironment('FrozenLake-v1', {
       desc: ['SFG'],
       is_slippery: false,
@@ -199,7 +199,7 @@ describe('the end of an episode', () => {
     expect(lake.step(2)).toEqual({ observation: 2, reward: 1, terminated: true, truncated: true });
   });
 
-  test('needs the velocity that goal_velocity asks for', async () => {
+  test('requires the velocity set by goal_velocity in MountainCar', async () => {
     const endings = [0, 0.08].map(async (goal_velocity) => {
       const car = await makeEnvironment('MountainCar-v0', { goal_velocity });
       let observation = car.reset(0) as readonly number[];

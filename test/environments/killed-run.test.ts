@@ -59,7 +59,9 @@ function bridgesOf(pid: number): readonly string[] {
 }
 
 describe.runIf(present && process.platform === 'linux')('a killed run of a Python environment', () => {
-  test('leaves no process, and goes on as if nothing had been', { timeout: 120_000 }, async () => {
+  test('leaves no process, and resumes with the same evaluations and episodes, byte for byte', {
+    timeout: 120_000,
+  }, async () => {
     const cwd = temporaryDirectory();
     writeFileSync(join(cwd, 'config.yaml'), config);
     const whole = start(cwd, ['run', 'config.yaml', '--run-dir', 'whole']);

@@ -40,7 +40,7 @@ function bestOnIce(map: keyof typeof lakes, steps: number): number {
 }
 
 describe('known bounds of returns', () => {
-  it('are those of dynamic programming on the slippery lakes', () => {
+  it('are consistent with dynamic programming on the slippery lakes', () => {
     const lake = (map_name: string, steps: number) =>
       bestReturn({ id: 'FrozenLake-v1', options: { map_name } }, steps)!.value;
     expect(lake('4x4', 100)).toBeCloseTo(bestOnIce('4x4', 100), 3);
@@ -49,7 +49,7 @@ describe('known bounds of returns', () => {
     expect(lake('8x8', 1000)).toBeGreaterThan(bestOnIce('8x8', 1000));
   });
 
-  it('depend on options, in either spelling, and on the length of episodes', () => {
+  it('depend on options, in either spelling, and on the step limit', () => {
     const of = (id: string, options: Record<string, unknown>, steps: number) =>
       bestReturn({ id, options }, steps)?.value;
     expect(of('FrozenLake-v1', { is_slippery: false }, 100)).toBe(1);
@@ -71,7 +71,7 @@ describe('known bounds of returns', () => {
   });
 
   it.each(bundledConfigs().filter((name) => name.endsWith('-numeric')))(
-    'lie at or above what %s tells the model, but for rounding',
+    'are at least the optimum stated in the prompts of %s, up to rounding',
     (name) => {
       const { environment, evaluation, prompts } = loadConfig({ file: name }).config;
       const steps = { 'CartPole-v1': 500, 'FrozenLake-v1': 100 }[environment.id] ?? evaluation.maxSteps;
@@ -82,11 +82,11 @@ describe('known bounds of returns', () => {
   );
 });
 
-describe('what an episode can return', () => {
+describe('the range of returns', () => {
   const range = (id: string, options: Record<string, unknown> = {}, evaluation: object = {}) =>
     returnRange({ id, options }, { maxSteps: 1000, ...evaluation });
 
-  it('follows options, step limits and rewards of the user', () => {
+  it('depends on options, step limits and custom rewards', () => {
     expect(range('CartPole-v1')).toEqual([1, 500]);
     expect(range('CartPole-v1', {}, { maxSteps: 120 })).toEqual([1, 120]);
     expect(range('CartPole-v1', { max_episode_steps: 40 })).toEqual([1, 40]);
@@ -104,7 +104,7 @@ describe('what an episode can return', () => {
   });
 
   it.each(environmentIds().filter((id) => !/^(synthetic|HalfCheetah|Hopper|Walker2d|Swimmer)/.test(id)))(
-    'holds every return of random play in %s',
+    'contains the returns of random play in %s',
     async (id) => {
       const environment = await makeEnvironment(id);
       const [low, high] = range(id);

@@ -15,7 +15,7 @@ it.each([
     'z pitch thighAngle legAngle footAngle xVelocity zVelocity pitchVelocity thighVelocity legVelocity footVelocity',
   ],
   ['FrozenLake-v1', ''],
-])('names the components of %s', async (id, names) => {
+])('observationNames names the components of %s', async (id, names) => {
   expect(observationNames(await makeEnvironment(id)).join(' ')).toBe(names);
 });
 
@@ -29,7 +29,7 @@ it.each([
   'Pong-v0',
   'NavigationTrack-v0',
   'maze-sample-3x3-v0',
-])('names every component of %s', async (id) => {
+])('observationNames names every component of %s', async (id) => {
   const environment = await makeEnvironment(id);
   const names = observationNames(environment);
   expect(environment.observationSpace.kind).not.toBe('discrete');
@@ -39,14 +39,14 @@ it.each([
   environment.close?.();
 });
 
-it('names positions that are usually hidden', async () => {
+it('observationNames names positions that are hidden by default', async () => {
   const options = { exclude_current_positions_from_observation: false };
   const names = observationNames(await makeEnvironment('Swimmer-v5', options));
   expect(names.slice(0, 3)).toEqual(['x', 'y', 'heading']);
   expect(names).toHaveLength(10);
 });
 
-it("uses an environment's own names where they are usable and unique", () => {
+it('observationNames uses the names of an environment if they are usable and unique', () => {
   const own = [
     'Pole angle (rad)',
     'RPM',

@@ -11,7 +11,7 @@ async function problemsOf(id: string, options: unknown): Promise<UserError['prob
 }
 
 describe('options', () => {
-  test('have the names of Gymnasium', () => {
+  test('have the same names as in Gymnasium', () => {
     expect(environmentInfo('FrozenLake-v1').options).toEqual([
       'desc',
       'map_name',
@@ -29,7 +29,7 @@ describe('options', () => {
     ]);
   });
 
-  test('may be written in camelCase', async () => {
+  test('can be written in camelCase', async () => {
     const snake = await makeEnvironment('FrozenLake-v1', {
       map_name: '8x8',
       is_slippery: false,
@@ -46,7 +46,7 @@ describe('options', () => {
     expect(camel.step(2).observation).toBe(1);
   });
 
-  test('null stands for the default where Gymnasium has None', async () => {
+  test('null means the default where Gymnasium accepts None', async () => {
     const lake = await makeEnvironment('FrozenLake-v1', { desc: null, max_episode_steps: null });
     expect(lake.observationSpace).toEqual({ kind: 'discrete', n: 16 });
     expect(lake.maxSteps).toBe(100);
@@ -54,12 +54,12 @@ describe('options', () => {
     expect(custom.observationSpace).toEqual({ kind: 'discrete', n: 2 });
   });
 
-  test('a map of one’s own comes before map_name', async () => {
+  test('a custom map overrides map_name', async () => {
     const lake = await makeEnvironment('FrozenLake-v1', { desc: ['SG'], map_name: '8x8' });
     expect(lake.observationSpace).toEqual({ kind: 'discrete', n: 2 });
   });
 
-  test('an unknown name suggests the nearest and lists all', async () => {
+  test('an error for an unknown name suggests the closest one and lists others', async () => {
     const [problem] = await problemsOf('FrozenLake-v1', { isSlipery: true });
     expect(problem).toMatchObject({ field: 'isSlipery', remedy: 'did you mean is_slippery?' });
     expect(problem!.alternatives).toContain('success_rate');
@@ -70,7 +70,7 @@ describe('options', () => {
     expect(problem!.message).toBe('unknown option of CartPole-v1');
   });
 
-  test('every problem is reported at once', async () => {
+  test('all problems are reported at once', async () => {
     const problems = await problemsOf('FrozenLake-v1', {
       nonsense: 1,
       map_name: '5x5',
@@ -115,7 +115,7 @@ describe('options', () => {
   });
 });
 
-describe('invalid actions say what to do', () => {
+describe('an error explains the invalid action', () => {
   test.each([
     ['Pendulum-v1', 0.5, /must be vectors[\s\S]*remedy: pass \[0\.5\]/],
     ['Pendulum-v1', [1, 2], /has length 2, but actions of Pendulum-v1 have length 1/],

@@ -51,11 +51,11 @@ afterEach(async () => {
   for (const environment of opened.splice(0)) await environment.close();
 });
 
-describe.runIf(present)('environments of Python', { timeout: 120_000 }, () => {
+describe.runIf(present)('Python environments', { timeout: 120_000 }, () => {
   test.each([
     { parallel: 32, processes: 1 },
     { parallel: 3, processes: 2 },
-  ])('CartPole-v1 is ours, bit by bit, with %j', async (settings) => {
+  ])('CartPole-v1 agrees with ours bit for bit, with %j', async (settings) => {
     const [theirs, ours] = [
       await open('gymnasium:CartPole-v1', {}, settings),
       await makeEnvironment('CartPole-v1'),
@@ -74,7 +74,7 @@ describe.runIf(present)('environments of Python', { timeout: 120_000 }, () => {
   });
 
   test.each(['descriptors', 'close', 'fork', 'child', 'daemon', 'flood', 'print'])(
-    'what meddles with its process still answers step by step: %s',
+    'an environment that interferes with its own process still answers every step: %s',
     async (fault) => {
       const settings = { timeoutSeconds: 30, parallel: 1 };
       const [meddler, honest] = [await open(counter, { fault }, settings), await open(counter, {}, settings)];
@@ -90,7 +90,7 @@ describe.runIf(present)('environments of Python', { timeout: 120_000 }, () => {
     },
   );
 
-  test('an environment that ends while a child of its keeps the pipes open fails at once', async () => {
+  test('an environment that exits while its child keeps the pipes open fails with its exit code', async () => {
     const environment = await open(counter, { fault: 'end' }, { timeoutSeconds: 60, parallel: 1 });
     const [batch] = environment.batches;
     await batch!.reset([1]);
@@ -100,7 +100,7 @@ describe.runIf(present)('environments of Python', { timeout: 120_000 }, () => {
     await expect(steps()).rejects.toThrow(/exit code 4/);
   });
 
-  test('the keys of providers stay here', async () => {
+  test('an environment does not receive the API keys of providers', async () => {
     process.env.OPENAI_API_KEY = 'canary';
     process.env.PYTHON_SECRET_TOKEN = 'canary';
     try {
@@ -155,18 +155,15 @@ describe.runIf(present)('environments of Python', { timeout: 120_000 }, () => {
       { kind: 'box', low: [0, 0, 0], high: [2, Infinity, Infinity], dtype: 'float32' },
       [2, Math.fround(0.3), 7],
     ],
-  ])(
-    'a space of the kind %s becomes numbers, and numbers become a value of it',
-    async (kind, space, action) => {
-      const environment = await open(mirror, { kind });
-      const [batch] = environment.batches;
-      expect(environment.observationSpace).toEqual(space);
-      expect(environment.actionSpace).toEqual(space);
-      expect(await batch!.reset([1, 2])).toHaveLength(2);
-      const [step] = await batch!.step([{ slot: 1, action }]);
-      expect(step!.observation).toEqual(action);
-    },
-  );
+  ])('values of a space of kind %s are converted to numbers and back', async (kind, space, action) => {
+    const environment = await open(mirror, { kind });
+    const [batch] = environment.batches;
+    expect(environment.observationSpace).toEqual(space);
+    expect(environment.actionSpace).toEqual(space);
+    expect(await batch!.reset([1, 2])).toHaveLength(2);
+    const [step] = await batch!.step([{ slot: 1, action }]);
+    expect(step!.observation).toEqual(action);
+  });
 
   test.each([
     ['discrete', [7, -9, 0.4], [1, -1, 0]],
@@ -214,7 +211,7 @@ describe.runIf(present)('environments of Python', { timeout: 120_000 }, () => {
     ['dict', [[-1, 0.25, 2.9]], [[0, 0.25, 2.9].map(Math.fround)]],
     ['nested', [[2, -1, 0.6, 0, 99, -99, 5, -5, 1e100, 1]], [[1, 0, 1, 0, 6, -1, 1, 0, 1e100, 7]]],
   ] as const)(
-    'actions in the space %s arrive as members of it, in its own type',
+    'actions in the space %s are converted to valid members of it',
     async (kind, actions, arrived) => {
       const environment = await open(mirror, { kind });
       const [batch] = environment.batches;
@@ -234,7 +231,7 @@ describe.runIf(present)('environments of Python', { timeout: 120_000 }, () => {
     ['discrete', 'np.array([1])', 1],
     ['tuple', '(np.int8(1), 4)', [1, 4]],
     ['bool box', 'np.array([True, False])', [1, 0]],
-  ])('in the space %s, the observation %s is numbers', async (kind, shown, seen) => {
+  ])('in the space %s, the observation %s is converted to numbers', async (kind, shown, seen) => {
     const environment = await open('gymnasium:bridge_environments:Wrong-v0', { kind, shown });
     expect(await environment.batches[0]!.reset([1])).toEqual([seen]);
   });
@@ -264,7 +261,7 @@ describe.runIf(present)('environments of Python', { timeout: 120_000 }, () => {
       /NameNotFound[\s\S]*remedy: correct the id, or add the module that registers it/,
     ],
     ['gymnasium:no_such_module:X-v0', {}, /No module named 'no_such_module'/],
-  ])('%s %j is refused before anything runs', async (id, options, message) => {
+  ])('%s %j is refused when it is opened', async (id, options, message) => {
     await expect(open(id, options)).rejects.toMatchObject({
       name: 'UserError',
       message: expect.stringMatching(message),
@@ -283,7 +280,7 @@ describe.runIf(present)('environments of Python', { timeout: 120_000 }, () => {
     ['nan', 'invalid', /the observation \[.*nan\] is not finite in step 3 of the episode with seed 8/],
     ['infinite reward', 'invalid', /the reward inf is not finite in step 3/],
     ['shape', 'invalid', /an observation has 1 numbers instead of 2 in step 3/],
-  ])('an environment whose fault is "%s" has %s', async (fault, kind, message) => {
+  ])('an environment with the fault "%s" causes an error of kind "%s"', async (fault, kind, message) => {
     const environment = await open(counter, { fault }, { timeoutSeconds: fault === 'hang' ? 3 : 60 });
     const family = createPolicyFamily(linear, environment);
     const setting = { environment, family, maxSteps: 50, record: 'none' } as const;
@@ -295,7 +292,7 @@ describe.runIf(present)('environments of Python', { timeout: 120_000 }, () => {
     expect((error as Error).message.split('\n').length).toBeLessThan(25);
   });
 
-  test('what an environment prints or reads is none of the protocol', async () => {
+  test('an environment can print and read stdin without disturbing the protocol', async () => {
     const [loud, quiet] = [await open(counter, { fault: 'print' }), await open(counter)];
     const family = createPolicyFamily(linear, loud);
     const setting = { family, maxSteps: 50, record: 'all' } as const;
@@ -304,7 +301,7 @@ describe.runIf(present)('environments of Python', { timeout: 120_000 }, () => {
     expect(played.lengths).toEqual([6, 6]);
   });
 
-  test('an evaluation can be given up while a step hangs', async () => {
+  test('an evaluation can be aborted while a step hangs', async () => {
     const environment = await open(counter, { fault: 'hang' });
     const family = createPolicyFamily(linear, environment);
     const stop = new AbortController();
@@ -315,7 +312,7 @@ describe.runIf(present)('environments of Python', { timeout: 120_000 }, () => {
     await environment.close();
   });
 
-  test('a run that its environment ends says why, stays readable, and goes on as if nothing had been', async () => {
+  test('a run whose environment dies reports why, stays readable, and resumes byte for byte', async () => {
     const when = join(temporaryDirectory(), 'broken');
     const config = {
       environment: { id: counter, options: { fault: 'die', when } },
@@ -352,7 +349,7 @@ describe.runIf(present)('environments of Python', { timeout: 120_000 }, () => {
     }
   });
 
-  test('a module beside the config is found, wherever the run starts', async () => {
+  test('a module next to the config is found from another working directory', async () => {
     const folder = temporaryDirectory();
     const source = readFileSync(join(import.meta.dirname, 'python', 'bridge_environments.py'), 'utf8');
     writeFileSync(join(folder, 'beside_the_config.py'), source);
@@ -367,7 +364,7 @@ describe.runIf(present)('environments of Python', { timeout: 120_000 }, () => {
   });
 
   test.runIf(process.platform === 'linux')(
-    'no process is left when this one is killed in a step',
+    'no Python process is left when its parent is killed during a step',
     async () => {
       const source = `
       const { openEnvironment } = await import(${JSON.stringify(pathToFileURL(built('src/environments/catalogue/open.js')).href)});
@@ -397,7 +394,7 @@ describe.runIf(present)('environments of Python', { timeout: 120_000 }, () => {
   );
 });
 
-test('without Python, what to install is said', async () => {
+test('without Python, an error says what to install', async () => {
   const missing = openEnvironment({ id: 'gymnasium:Ant-v5', python: '/no/such/python' }, {});
   await expect(missing).rejects.toThrow(
     /\/no\/such\/python was not found[\s\S]*pip install "gymnasium\[mujoco\]"/,

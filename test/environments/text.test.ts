@@ -10,8 +10,8 @@ import { describeEnvironment } from '../contracts/environment-contract.js';
 for (const id of textEnvironmentIds())
   describeEnvironment({ name: id, make: (options) => makeEnvironment(id, options) });
 
-describe('environments that speak in texts', () => {
-  it('are apart from those that policies of numbers act in, which refuse them', async () => {
+describe('text environments', () => {
+  it('are listed separately, and numeric policies refuse them', async () => {
     expect(environmentIds()).not.toContain('bandit');
     const bandit = await makeEnvironment('bandit');
     expect(() =>
@@ -19,7 +19,7 @@ describe('environments that speak in texts', () => {
     ).toThrow(/text observations or actions[\s\S]*finetune rl/);
   });
 
-  it('take only what the space names', async () => {
+  it('accept only actions in their action space', async () => {
     const bandit = await makeEnvironment('bandit');
     bandit.reset(1);
     expect(() => bandit.step('I')).toThrow(/A, B, C/);
@@ -31,7 +31,7 @@ describe('the bandit', () => {
   it.each([
     [{}, 'C'],
     [{ best: 7 }, 'H'],
-  ])('with the options %j pays for %s alone', async (options, best) => {
+  ])('with the options %j rewards only %s', async (options, best) => {
     const bandit = await makeEnvironment('bandit', options);
     const paid = ['A', 'B', 'C', 'D', 'E', 'F', 'G', 'H'].filter((arm) => {
       expect(bandit.reset(0)).toContain(arm);
@@ -57,7 +57,7 @@ describe('the probes', () => {
     }
   }
 
-  it('pay as each says', async () => {
+  it('give the expected observations and rewards', async () => {
     expect(await episode('probe-value', 0, () => 'A')).toEqual({ observations: ['go'], rewards: [1] });
     expect(await episode('probe-discount', 0, () => 'A')).toEqual({
       observations: ['first', 'last'],

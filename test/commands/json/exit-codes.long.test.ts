@@ -181,7 +181,7 @@ function documented(): ReadonlyMap<string, readonly number[]> {
 }
 
 describe('exit codes', () => {
-  it('are told of every command, and each is run', () => {
+  it('are documented for every command, and each one is tested', () => {
     const table = documented();
     expect([...table.keys()].toSorted()).toEqual(names.toSorted());
     const told = [...table].flatMap(([name, codes]) => codes.map((code) => `${name} ${code}`));
@@ -195,15 +195,15 @@ describe('exit codes', () => {
       expect(readFileSync(resolve(file), 'utf8'), given).toContain(`.code).toBe(${given.split(' ').at(-1)})`);
   });
 
-  it.each(names)('%s: 2 for an option that it does not have', async (name) => {
+  it.each(names)('%s: 2 for an unknown option', async (name) => {
     expect(await exitOf([...name.split(' '), '--no-such-option=1'])).toBe(2);
   });
 
-  it.each(Object.entries(failing))('%s: 1', { timeout: 120_000 }, async (_, words) => {
+  it.each(Object.entries(failing))('%s: 1 for a failure', { timeout: 120_000 }, async (_, words) => {
     expect(await exitOf(words, { env: { ...process.env, POLICYLOOP_PYTHON: './no-python' } })).toBe(1);
   });
 
-  it.each(Object.entries(interruptible))('%s: 130', { timeout: 120_000 }, async (_, words) => {
+  it.each(Object.entries(interruptible))('%s: 130 after Ctrl-C', { timeout: 120_000 }, async (_, words) => {
     expect(await exitOf(words, interrupted)).toBe(130);
   });
 
@@ -213,11 +213,11 @@ describe('exit codes', () => {
     ['a run that is missing', ['show', 'nothing']],
     ['a value out of range', ['evaluate', 'g1', '--episodes', '0']],
     ['SQL that is wrong', ['query', 'SELEC 1']],
-  ])('2 for %s', async (_, words) => {
+  ])('are 2 for %s', async (_, words) => {
     expect(await exitOf(words)).toBe(2);
   });
 
-  it('1 for an environment that broke, what the system refuses, and a bug', () => {
+  it('are 1 for a failed environment, a system error and a bug', () => {
     expect(exitCodeOfError(new EnvironmentError('died', 'it broke'))).toBe(1);
     expect(exitCodeOfError(Object.assign(new Error('ENOSPC'), { syscall: 'write', code: 'ENOSPC' }))).toBe(1);
     expect(exitCodeOfError(new TypeError('a bug'))).toBe(1);

@@ -75,8 +75,8 @@ beforeAll(() => {
   for (const [name, text] of Object.entries(files)) writeFileSync(at(name), text);
 });
 
-describe('what is printed fits its schema', { timeout: 400_000 }, () => {
-  it('runs, and what reads them', async () => {
+describe('the output of --json fits its schema', { timeout: 400_000 }, () => {
+  it('for runs and the commands that read them', async () => {
     await holds('run', 'c.yaml', '--run-dir', 'buffers/a');
     await holds(
       'run',
@@ -109,7 +109,7 @@ describe('what is printed fits its schema', { timeout: 400_000 }, () => {
     await holds('remove', '--empty-trash', '--yes');
   });
 
-  it('studies, configs, environments, models and this machine', async () => {
+  it('for studies, configs, environments, models and doctor', async () => {
     await holds('controls', 'c.yaml', '--iterations', '2', '--episodes', '2', '--repeats', '2');
     await holds('sweep', 'c.yaml', 'model.sigma=0.5,1', 'seed=1..2', '--dry-run');
     await holds('sweep', 'c.yaml', 'model.sigma=0.5,1', 'seed=1..2');
@@ -122,7 +122,7 @@ describe('what is printed fits its schema', { timeout: 400_000 }, () => {
     await holds('doctor', '--offline');
   });
 
-  it('a run that is steered', async () => {
+  it('for commands sent to a running run', async () => {
     const scripted = seededModel();
     const slow = {
       id: scripted.id,
@@ -148,7 +148,7 @@ describe('what is printed fits its schema', { timeout: 400_000 }, () => {
     await playing;
   });
 
-  it.each(['serve', 'view'])('%s, which says where it is', async (command) => {
+  it.each(['serve', 'view'])('for %s, which prints its address', async (command) => {
     const finish = new AbortController();
     const stop = { finish: finish.signal, abort: new AbortController().signal };
     const printed: string[] = [];
@@ -164,7 +164,7 @@ describe('what is printed fits its schema', { timeout: 400_000 }, () => {
     held.add(command);
   });
 
-  it('trainings, and what is made of them', async () => {
+  it('for training runs and the commands that use them', async () => {
     const prompts = 'prompts.set=./prompts';
     for (const seed of ['1', '2', '3'])
       await holds(
@@ -207,7 +207,7 @@ describe('what is printed fits its schema', { timeout: 400_000 }, () => {
     await holds('list');
   });
 
-  it('is so of every command that takes --json', async () => {
+  it('for every command that takes --json', async () => {
     const listed = commands.flatMap(([signature, , load]) =>
       typeof load === 'function'
         ? [{ name: signature.split(' ')[0]!, command: [signature, '', load] as const }]
@@ -224,7 +224,7 @@ describe('what is printed fits its schema', { timeout: 400_000 }, () => {
       );
   });
 
-  it('would tell of a key that no schema knows, and of one that is missing', () => {
+  it('the check itself reports an unknown key and a missing one', () => {
     const good = { url: 'http://127.0.0.1:1' };
     expect(misfit('view', JSON.stringify(good))).toBeUndefined();
     expect(misfit('view', JSON.stringify({ ...good, more: 1 }))).toMatch(/additional properties.*more/);

@@ -41,25 +41,25 @@ describe.runIf(existsSync('/dev/full'))('a full device', () => {
     ['--version'],
     ['finetune --help'],
     ['completion'],
-  ])('%s fails with a clear line', async (words) => {
+  ])('%s fails with a clear error', async (words) => {
     const { code, said } = await into('/dev/full', words.split(' '));
     expect(code).toBe(1);
     expect(said).toMatch(/^error can't write the output: ENOSPC/m);
   });
 
-  it('fails a run, and where only errors are written there', async () => {
+  it('fails a run that writes its output or its progress there', async () => {
     const run = ['run', 'quickstart', 'model={provider: random}', 'iterations=3', '--run-dir', 'r', '--json'];
     expect(await into('/dev/full', run)).toMatchObject({ code: 1 });
     // What it tells of its progress.
     expect(await into('/dev/full', [...run.slice(0, -2), 's'], 'error')).toMatchObject({ code: 1 });
   });
 
-  it('is no matter where the output is thrown away', async () => {
+  it('is unlike /dev/null, where writing succeeds', async () => {
     expect(await into('/dev/null', ['environments'])).toEqual({ code: 0, said: '' });
   });
 });
 
-it('keeps the tags of all commands that tag a run at once', async () => {
+it('concurrent tag commands on one run keep all tags', async () => {
   const cwd = temporaryDirectory();
   cpSync(example, join(cwd, 'buffers', 'a'), { recursive: true });
   const tags = Array.from({ length: 12 }, (_, i) => `tag-${String(i).padStart(2, '0')}`);
@@ -68,18 +68,21 @@ it('keeps the tags of all commands that tag a run at once', async () => {
   expect(readLabels(join(cwd, 'buffers', 'a')).tags).toEqual(tags);
 });
 
-it.each(['csv', 'parquet'] as const)('a failed export leaves the earlier %s tables', async (format) => {
-  const cwd = temporaryDirectory();
-  cpSync(example, join(cwd, 'buffers', 'a'), { recursive: true });
-  const runs = selectRuns([], { cwd, runsDir: 'buffers' });
-  await exportRuns(runs, format, join(cwd, 'tables'));
-  const file = join(cwd, 'tables', `evaluations.${format}`);
-  const whole = readFileSync(file);
-  writeFileSync(join(cwd, 'buffers', 'a', 'evaluations.jsonl'), '{broken\n', { flag: 'a' });
-  const missing = { ...runs[0]!, path: join(cwd, 'nowhere') };
-  await expect(
-    exportRuns([...runs, { ...missing, manifest: null as never }], format, join(cwd, 'tables')),
-  ).rejects.toThrow();
-  expect(readFileSync(file).equals(whole)).toBe(true);
-  expect(existsSync(`${file}.partial`)).toBe(false);
-});
+it.each(['csv', 'parquet'] as const)(
+  'a failed export leaves the earlier %s tables intact',
+  async (format) => {
+    const cwd = temporaryDirectory();
+    cpSync(example, join(cwd, 'buffers', 'a'), { recursive: true });
+    const runs = selectRuns([], { cwd, runsDir: 'buffers' });
+    await exportRuns(runs, format, join(cwd, 'tables'));
+    const file = join(cwd, 'tables', `evaluations.${format}`);
+    const whole = readFileSync(file);
+    writeFileSync(join(cwd, 'buffers', 'a', 'evaluations.jsonl'), '{broken\n', { flag: 'a' });
+    const missing = { ...runs[0]!, path: join(cwd, 'nowhere') };
+    await expect(
+      exportRuns([...runs, { ...missing, manifest: null as never }], format, join(cwd, 'tables')),
+    ).rejects.toThrow();
+    expect(readFileSync(file).equals(whole)).toBe(true);
+    expect(existsSync(`${file}.partial`)).toBe(false);
+  },
+);

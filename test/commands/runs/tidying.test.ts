@@ -54,18 +54,18 @@ describe('policyloop list', () => {
     [['tokens=5000'], ['c']],
     [['started=2026-01..'], ['a', 'b', 'c']],
     [['started=2025..2025-12'], []],
-  ])('keeps those that fit %j', async (filters, kept) => {
+  ])('keeps only the runs that match %j', async (filters, kept) => {
     expect(await names({ filters })).toEqual(kept);
   });
 
-  it('orders them by a key, and keeps so many', async () => {
+  it('sorts runs by a key, and limits their number', async () => {
     expect(await names({ sort: 'confirmed' })).toEqual(['b', 'a', 'c']);
     expect(await names({ sort: 'seed', limit: 1 })).toEqual(['c']);
     expect(await names({ sort: 'environment', limit: 1 })).toEqual(['c']);
     expect(await names({ limit: 2 })).toEqual(['b', 'c']);
   });
 
-  it('keeps the numbers by which commands know the runs', async () => {
+  it('keeps the numbers by which other commands refer to runs', async () => {
     const rows = await printedBy(cwd, (context) => list({ ...common, filters: ['status=failed'] }, context));
     expect(rows).toMatchObject([{ name: 'b', number: 2 }]);
     expect(await printedBy(cwd, (context) => note({ ...common, run: '2' }, context))).toMatchObject([
@@ -83,14 +83,14 @@ describe('policyloop list', () => {
     await expect(names({ filters })).rejects.toThrow(message);
   });
 
-  it('refuses an order and a number that are none', async () => {
+  it('refuses an unknown sort key and an invalid limit', async () => {
     await expect(names({ sort: 'colour' })).rejects.toThrow(/--sort: unknown key/);
     await expect(names({ limit: 0 })).rejects.toThrow(/--limit/);
   });
 });
 
 describe('policyloop tag and note', () => {
-  it('label runs, which list finds and show tells', async () => {
+  it('label runs; list filters by tag, and show prints tags and notes', async () => {
     const { cwd, at } = workplace();
     const tagged = await printedBy(cwd, (context) =>
       tag({ ...common, run: '*', tags: ['paper', 'good', 'good'], off: false }, context),
@@ -113,14 +113,14 @@ describe('policyloop tag and note', () => {
     ]);
   });
 
-  it('sort runs without tags last', async () => {
+  it('can sort a list: runs without tags come last', async () => {
     const { cwd } = workplace();
     await printedBy(cwd, (context) => tag({ ...common, run: 'c', tags: ['good'], off: false }, context));
     const sorted = await printedBy(cwd, (context) => list({ ...common, sort: 'tag' }, context));
     expect(sorted.map(({ name }) => name)).toEqual(['c', 'a', 'b']);
   });
 
-  it('refuse what is no tag, and a damaged file, which list leaves alone', async () => {
+  it('refuse an invalid tag and a damaged labels file, which list ignores', async () => {
     const { cwd, at } = workplace();
     const { context } = recordingContext(cwd);
     const tagging = (tags: string[]) => tag({ ...common, run: 'a', tags, off: false }, context);
@@ -135,7 +135,7 @@ describe('policyloop tag and note', () => {
 describe('policyloop remove', () => {
   const asked = { ...common, yes: false, emptyTrash: false };
 
-  it('moves runs into a trash that no command looks into, after a question', async () => {
+  it('moves runs to the trash after a confirmation, and empties the trash', async () => {
     const { cwd, at } = workplace();
     const answering = (answer: string) => recordingContext(cwd, { readLine: async () => answer });
     const no = answering('n');
@@ -160,7 +160,7 @@ describe('policyloop remove', () => {
     expect(existsSync(at('c'))).toBe(true);
   });
 
-  it('refuses a run that a process writes to, an unknown one, none, and to act unasked', async () => {
+  it('refuses runs in use, unknown runs, no runs, and to continue without a confirmation', async () => {
     const { cwd, at } = workplace();
     const { context } = recordingContext(cwd);
     const release = lockRun(at('a', 'run.lock'));
@@ -183,7 +183,7 @@ describe('policyloop remove', () => {
 });
 
 describe('policyloop report --open', () => {
-  it('hands the page to the program that BROWSER names, and says where none can be started', async () => {
+  it('opens the page with the program that BROWSER names, and notes the path if that fails', async () => {
     const { cwd, at } = workplace();
     playedRun(at('d'));
     const opened = at('opened');

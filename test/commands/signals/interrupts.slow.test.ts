@@ -12,7 +12,7 @@ const { at, evaluations, resume, run, seeds, server } = runs;
 describeSignal('SIGTERM', runs);
 
 describe('the first Ctrl-C', { timeout: 180_000 }, () => {
-  it('asks for no correction, says for how long it waits, and resumes with the correction', async () => {
+  it('prevents the next correction and reports the longest wait; a resume makes the correction', async () => {
     const script = ({ seed }: { seed: number }, number: number) =>
       number === 2 ? { text: 'I can not say.' } : { text: goodText(seed) };
     server.decide = script;
@@ -48,7 +48,7 @@ describe('the first Ctrl-C', { timeout: 180_000 }, () => {
     expect(evaluations('s')).toBe(evaluations('whole'));
   });
 
-  it('asks for no other candidate; what has arrived is kept, and judged in its order on resume', async () => {
+  it('prevents the next candidate; received replies are kept, and evaluated in order on resume', async () => {
     const several = ['candidates=4', 'model.concurrency=2', 'iterations=1'];
     // It answers for one candidate at a time.
     const single = ({ n, seed }: HeldRequest) => (n > 1 ? 'refuse' : { text: goodText(seed) });

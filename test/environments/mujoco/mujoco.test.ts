@@ -20,7 +20,7 @@ async function fillMemory(id: string): Promise<Environment[]> {
 }
 
 describe('MuJoCo’s memory', () => {
-  test('may grow in the middle of an episode', async () => {
+  test('can grow during an episode without changing it', async () => {
     const [disturbed, calm] = [await makeEnvironment('Walker2d-v5'), await makeEnvironment('Walker2d-v5')];
     const random = createGenerator(1);
     const action = () => Array.from({ length: 6 }, () => random.uniform(-1, 1));
@@ -36,7 +36,7 @@ describe('MuJoCo’s memory', () => {
     for (const environment of [...filling, disturbed, calm]) environment.close!();
   });
 
-  test('is given back by closing', async () => {
+  test('is released when an environment closes', async () => {
     const filling = await fillMemory('HalfCheetah-v5');
     for (const environment of filling) environment.close!();
     const before = await memory();
@@ -50,7 +50,7 @@ describe('MuJoCo’s memory', () => {
   });
 
   test.each(['half_cheetah', 'hopper', 'walker2d_v5'] as const)(
-    'is enough for every part of %s on the floor at once',
+    'is enough for %s with its whole body on the floor',
     async (name) => {
       const model = await loadModel(name);
       const usual = model.handle.narena;
@@ -86,7 +86,7 @@ describe('actions', () => {
     ['Walker2d-v5', 6, 1e-3],
     ['Swimmer-v5', 2, 1e-4],
     ['Reacher-v5', 2, 1],
-  ])('of %s are applied as far as the limits go, and charged entirely', async (id, count, weight) => {
+  ])('of %s are clipped to the limits, but their cost is charged in full', async (id, count, weight) => {
     const [within, beyond] = [await makeEnvironment(id), await makeEnvironment(id)];
     within.reset(3);
     beyond.reset(3);
@@ -100,7 +100,7 @@ describe('actions', () => {
 });
 
 describe('options', () => {
-  test('null and infinity stand for no bound', async () => {
+  test('null and infinity mean no bound', async () => {
     const none = { healthy_angle_range: [null, null], healthy_state_range: [null, null] };
     const anyhow = [
       { ...none, healthy_z_range: [null, null] },
@@ -126,7 +126,7 @@ describe('options', () => {
     await expect(makeEnvironment(id, options)).rejects.toThrow(message);
   });
 
-  test('frame_skip sets the time of a step', async () => {
+  test('frame_skip sets the duration of a step', async () => {
     const times = [undefined, 1, 10].map(async (frame_skip) => {
       const cheetah = await makeEnvironment('HalfCheetah-v5', { frame_skip });
       cheetah.close!();
@@ -137,7 +137,7 @@ describe('options', () => {
 });
 
 describe('drawings', () => {
-  test('of a walker show a chain of limbs that stands on the floor, the far leg apart', async () => {
+  test('of a walker show its limbs on the floor, with the far leg set apart', async () => {
     const walker = await makeEnvironment('Walker2d-v5', { reset_noise_scale: 0 });
     walker.reset(0);
     const { view, shapes } = walker.frame!();
@@ -159,7 +159,7 @@ describe('drawings', () => {
     ['Reacher-v5', 1],
     ['InvertedPendulum-v5', 1],
     ['InvertedDoublePendulum-v5', 2],
-  ])('of %s have a dot on each of the %i hinges in sight, where a limb ends', async (id, count) => {
+  ])('of %s have a dot on each of the %i visible hinges, at the end of a limb', async (id, count) => {
     const machine = await makeEnvironment(id);
     machine.reset(1);
     const { low } = machine.actionSpace as Extract<Space, { kind: 'box' }>;
@@ -177,7 +177,7 @@ describe('drawings', () => {
     machine.close!();
   });
 
-  test('of the reacher show the target where the observation has it', async () => {
+  test('of the reacher show the target at its observed position', async () => {
     const reacher = await makeEnvironment('Reacher-v5');
     for (let seed = 0; seed < 5; seed++) {
       const observation = reacher.reset(seed) as readonly number[];
@@ -190,7 +190,7 @@ describe('drawings', () => {
     reacher.close!();
   });
 
-  test('go along with what travels, over marks that stay', async () => {
+  test('follow a moving body past fixed distance marks', async () => {
     const cheetah = await makeEnvironment('HalfCheetah-v5', {
       exclude_current_positions_from_observation: false,
     });
@@ -207,7 +207,7 @@ describe('drawings', () => {
     cheetah.close!();
   });
 
-  test('of the swimmer have their distances at the lower edge, out of its way', async () => {
+  test('of the swimmer show the distance marks near the lower edge', async () => {
     const swimmer = await makeEnvironment('Swimmer-v5', { reset_noise_scale: 0 });
     swimmer.reset(0);
     for (let step = 0; step < 300; step++) {
@@ -221,7 +221,7 @@ describe('drawings', () => {
     swimmer.close!();
   });
 
-  test('lean the pole to where its angle says', async () => {
+  test('show the pole at its angle', async () => {
     const pendulum = await makeEnvironment('InvertedPendulum-v5', { reset_noise_scale: 0.15 });
     for (let seed = 0; seed < 5; seed++) {
       const [x, angle] = pendulum.reset(seed) as readonly number[];

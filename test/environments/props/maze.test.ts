@@ -22,7 +22,7 @@ describe('carved mazes', () => {
     seed: fc.nat(),
   });
 
-  test('are trees: one passage less than cells, and a way to each', () => {
+  test('are trees: one passage fewer than cells, and a path to every cell', () => {
     fc.assert(
       fc.property(sizes, ({ width, height, seed }) => {
         const maze = carveMaze(width, height, seed, 0);
@@ -35,7 +35,7 @@ describe('carved mazes', () => {
     );
   });
 
-  test('have loops for walls that are taken away, and none left at a share of 1', () => {
+  test('have loops where walls are removed, and no inner walls at a share of 1', () => {
     fc.assert(
       fc.property(sizes, ({ width, height, seed }) => {
         const inner = (width - 1) * height + width * (height - 1);
@@ -50,7 +50,7 @@ describe('carved mazes', () => {
     );
   });
 
-  test('depend on the seed of the maze, not on that of the episode', async () => {
+  test('depend on the maze seed, not on the episode seed', async () => {
     const drawn = async (options: Readonly<Record<string, unknown>>, seed: number) => {
       const maze = await makeEnvironment('maze-random-6x4-v0', options);
       maze.reset(seed);
@@ -62,7 +62,7 @@ describe('carved mazes', () => {
 });
 
 describe('a maze', () => {
-  test('of a random id has the size that the id says', async () => {
+  test('with a random id has the size given in the id', async () => {
     const maze = await makeEnvironment('maze-random-7x4-v0');
     expect(maze.observationSpace).toEqual({
       kind: 'tuple',
@@ -81,7 +81,7 @@ describe('a maze', () => {
   test.each([
     ['maze-3x3', 4],
     ['maze-5x5', 14],
-  ])('of the config %s can be left in %d steps, for the return that the config states', (name, steps) => {
+  ])('of the config %s can be solved in %d steps, for the return that the config states', (name, steps) => {
     for (const set of ['numeric', 'semantic']) {
       const { environment, prompts } = loadConfig({ file: `${name}-${set}` }).config;
       const maze = sampleMaze(environment.id, {});
@@ -90,7 +90,7 @@ describe('a maze', () => {
     }
   });
 
-  test('as a sample stays what it is', () => {
+  test('with a sample id has a fixed layout', () => {
     expect(sampleMaze('maze-sample-5x5-v0', {}).lines).toEqual([
       '+-+-+-+-+-+',
       '|S|       |',
@@ -107,7 +107,7 @@ describe('a maze', () => {
     expect(shortestPath(sampleMaze('maze-sample-10x10-v0', {}))).toBe(28);
   });
 
-  test('of one’s own has its start and goal where the letters stand', async () => {
+  test('with a custom layout starts at S and ends at G', async () => {
     const layout = ['+-+-+-+', '|G   S|', '+-+-+-+'];
     const maze = await makeEnvironment('maze-sample-3x3-v0', { layout });
     expect(maze.reset(0)).toEqual([2, 0]);

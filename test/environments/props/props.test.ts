@@ -22,14 +22,14 @@ function statedOptimum(config: string): number {
 const seeds = Array.from({ length: 30 }, (_, seed) => 1000 + seed);
 
 describe('Nim', () => {
-  test('is always won by leaving 1 more than a multiple of 4, as the config states', async () => {
+  test('is always won by leaving one stick more than a multiple of 4, as the config states', async () => {
     const nim = await makeEnvironment('Nim-v0');
     const returns = seeds.map((seed) => play(nim, seed, ([sticks]) => (sticks! - 1) % 4 || 1));
     expect(new Set(returns)).toEqual(new Set([1]));
     for (const set of ['numeric', 'semantic']) expect(statedOptimum(`nim-${set}`)).toBe(1);
   });
 
-  test('is lost by taking more sticks than there are, which stay', async () => {
+  test('is lost by taking more sticks than are left, which removes none', async () => {
     const nim = await makeEnvironment('Nim-v0');
     nim.reset(0);
     nim.step(3); // leaves 7, of which the opponent takes 2
@@ -37,7 +37,7 @@ describe('Nim', () => {
     expect(nim.step(2)).toEqual({ observation: 1, reward: -1, terminated: true, truncated: false });
   });
 
-  test('draws the sticks that are left apart from those that each side took', async () => {
+  test('draws the remaining sticks separately from those that each side took', async () => {
     const nim = await makeEnvironment('Nim-v0');
     nim.reset(0);
     const count = (role: Shape['role']) =>
@@ -53,7 +53,7 @@ describe('Nim', () => {
 });
 
 describe('Pong', () => {
-  test('lets a linear policy that follows the ball hit it three times, as the config states', async () => {
+  test('gives a return of 3 to a policy that follows the ball, as the config states', async () => {
     const pong = await makeEnvironment('Pong-v0');
     // The logits of up, down and stay are 1 · (paddle − ball), 1 · (ball − paddle) and 0.
     const returns = seeds.map((seed) => play(pong, seed, ([paddle, , y]) => (paddle! > y! ? 0 : 1)));
@@ -69,7 +69,9 @@ describe('Pong', () => {
 });
 
 describe('NavigationTrack', () => {
-  test('lets a linear policy reach what the config states, nearly', { timeout: 30_000 }, async () => {
+  test('gives a linear policy more than 90 % of the return that the config states', {
+    timeout: 30_000,
+  }, async () => {
     const track = await makeEnvironment('NavigationTrack-v0');
     const returns = seeds.map((seed) =>
       play(track, seed, ([left, halfLeft, ahead, halfRight, right]) => {
@@ -83,7 +85,7 @@ describe('NavigationTrack', () => {
     expect(mean).toBeGreaterThan(0.9 * statedOptimum('navigation-numeric'));
   });
 
-  test('turns to the right with action 1 and to the left with action 2', async () => {
+  test('turns right with action 1 and left with action 2', async () => {
     const track = await makeEnvironment('NavigationTrack-v0');
     for (const [action, sign] of [
       [1, 1],

@@ -32,13 +32,13 @@ async function failureOf(bridge: BridgeProcess): Promise<EnvironmentError> {
   return error as EnvironmentError;
 }
 
-describe('a process that answers lines', () => {
-  test('every request has its own answer, long ones too', async () => {
+describe('BridgeProcess', () => {
+  test('gives every request its own reply, even a long one', async () => {
     const bridge = start('JSON.stringify({ n: request.n, text: "ä".repeat(request.n) })');
     for (const n of [1, 200_000, 3]) expect(await bridge.request({ n })).toEqual({ n, text: 'ä'.repeat(n) });
   });
 
-  test('what is no answer to this request is none: noise, late and repeated answers', async () => {
+  test('ignores noise, and late or repeated replies', async () => {
     const script = `
       require('readline').createInterface({ input: process.stdin }).on('line', (line) => {
         const { mark, n } = JSON.parse(line);
@@ -48,7 +48,7 @@ describe('a process that answers lines', () => {
     for (const n of [1, 2, 3]) expect(await bridge.request({ n })).toBe(n);
   });
 
-  test('an answer has a longest length and a greatest depth', async () => {
+  test('refuses a reply that is too long or too deeply nested', async () => {
     const deep = start('"[".repeat(5000) + "]".repeat(5000)');
     expect(await failureOf(deep)).toMatchObject({ kind: 'protocol' });
     const long = open('sh', ['-c', "tr '\\0' x < /dev/zero"]);
@@ -58,7 +58,7 @@ describe('a process that answers lines', () => {
     });
   });
 
-  test('the child gets the variables that it needs, and no keys', async () => {
+  test('passes the variables that a child needs, and no keys', async () => {
     const names = {
       OPENAI_API_KEY: false,
       ANTHROPIC_API_KEY: false,
@@ -85,14 +85,14 @@ describe('a process that answers lines', () => {
     expect(seen).not.toContain('CANARY_API_KEY');
   });
 
-  test('a program that is not there', async () => {
+  test('reports a program that does not exist', async () => {
     expect(await failureOf(open('/no/such/python', []))).toMatchObject({
       kind: 'died',
       message: 'a task: /no/such/python was not found',
     });
   });
 
-  test('an end in the middle says how, and what the process wrote last, on one screen', async () => {
+  test('reports the exit code and the last output of a process that ends, on one screen', async () => {
     const bridge = start(
       '(process.stderr.write("noise\\n".repeat(500) + "the last words\\n"), process.exit(7))',
     );
@@ -103,7 +103,7 @@ describe('a process that answers lines', () => {
     await expect(bridge.request({ n: 2 })).rejects.toThrow(/exit code 7/);
   });
 
-  test('an answer that does not come', async () => {
+  test('reports a timeout if no reply comes', async () => {
     const bridge = start('undefined', 100);
     expect(await failureOf(bridge)).toMatchObject({
       kind: 'timeout',
@@ -111,19 +111,19 @@ describe('a process that answers lines', () => {
     });
   });
 
-  test('no answer of a process that ends when it is asked where it is', async () => {
+  test('reports a timeout even if the request for a stack trace ends the process', async () => {
     const bridge = open('sleep', ['60'], 50);
     expect(await failureOf(bridge)).toMatchObject({ kind: 'timeout' });
   });
 
-  test('an answer that is none', async () => {
+  test('reports a reply that is not JSON', async () => {
     expect(await failureOf(start('"{ I am no JSON"'))).toMatchObject({
       kind: 'protocol',
       message: expect.stringContaining('{ I am no JSON'),
     });
   });
 
-  test('closing ends a process at work, and may be repeated', async () => {
+  test('can be closed during a request, and closed again', async () => {
     const bridge = start('undefined');
     const failure = failureOf(bridge);
     await bridge.close();

@@ -91,7 +91,7 @@ async function play(
 }
 
 describe('an OpenEnv server', () => {
-  test('plays episodes: fields in the order of their names, rewards, ends', async () => {
+  test('plays episodes, with observation fields in the order of their names', async () => {
     const { id, requests } = await serve();
     const environment = await open(id);
     expect(environment).toMatchObject({ id, actionSpace: { kind: 'discrete', n: 3, start: 1 } });
@@ -105,7 +105,7 @@ describe('an OpenEnv server', () => {
     ]);
   });
 
-  test('several connections play at once, with the same outcome', async () => {
+  test('gives the same results over several connections at once', async () => {
     const one = await serve();
     const many = await serve();
     const seeds = [9, 1, 8, 2, 7, 3, 6];
@@ -115,7 +115,7 @@ describe('an OpenEnv server', () => {
     expect(serial.episodes.map(({ observations }) => (observations[0] as number[])[3])).toEqual(seeds);
   });
 
-  test('fields can be chosen, and actions and resets dressed', async () => {
+  test('accepts selected fields and custom messages for steps and resets', async () => {
     const { id, requests } = await serve();
     const environment = await open(id, {
       observation: { low: [0, 0], high: [9, 9] },
@@ -135,7 +135,7 @@ describe('an OpenEnv server', () => {
     ]);
   });
 
-  test('an episode is cut at maxSteps', async () => {
+  test('has its episodes truncated at maxSteps', async () => {
     const { id } = await serve();
     const { lengths, episodes } = await play(await open(id), [1, 2], 3);
     expect(lengths).toEqual([3, 3]);
@@ -168,7 +168,7 @@ describe('an OpenEnv server', () => {
       (step) => (step === 2 ? { type: 'observation', data: { observation: { steps: 1 } } } : undefined),
       /has 1 number \(in steps\) instead of 5;.*environment\.options\.fields/,
     ],
-  ])('a server that %s has %s', async (_, kind, spoil, message) => {
+  ])('that %s causes an error of kind %s', async (_, kind, spoil, message) => {
     const { id } = await serve(spoil);
     const environment = await open(id, {}, { timeoutSeconds: kind === 'timeout' ? 0.5 : 20 });
     await expect(play(environment, [1])).rejects.toMatchObject({
@@ -179,7 +179,7 @@ describe('an OpenEnv server', () => {
     await expect(play(environment, [1])).rejects.toMatchObject({ name: 'EnvironmentError' });
   });
 
-  test('an address where nothing is', async () => {
+  test('that is not running causes an error with a remedy', async () => {
     const { id } = await serve();
     await closing.pop()!();
     await expect(open(id)).rejects.toThrow(

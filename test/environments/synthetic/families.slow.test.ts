@@ -75,7 +75,7 @@ async function traceOf(id: string, options: Readonly<Record<string, unknown>> = 
 }
 
 describe.each(families)('%s', (family) => {
-  test('is drawn for every seed, with finite rewards and a policy that is searched over', async () => {
+  test('has finite returns and a limited number of policy parameters for each of 100 seeds', async () => {
     const most = mostParameters[family.replace('synthetic:', '')] ?? 24;
     for (const seed of seeds) {
       const environment = await makeEnvironment(`${family}?seed=${seed}`);
@@ -89,7 +89,7 @@ describe.each(families)('%s', (family) => {
     }
   });
 
-  test('is the same task for the same id, another for another seed', async () => {
+  test('is the same task for the same id, and usually another task for another seed', async () => {
     for (const seed of seeds.slice(0, 10)) {
       const id = `${family}?seed=${seed}`;
       const trace = await traceOf(id);
@@ -101,7 +101,7 @@ describe.each(families)('%s', (family) => {
     expect(new Set(traces.map(({ rewards }) => JSON.stringify(rewards))).size).toBeGreaterThan(17);
   });
 
-  test('tells good policies from bad ones, mostly', async () => {
+  test('gives random policies different returns in most tasks', async () => {
     let flat = 0;
     for (const seed of seeds.slice(0, 30)) {
       const { returns } = await randomPlayOf(`${family}?seed=${seed}`);
@@ -111,21 +111,21 @@ describe.each(families)('%s', (family) => {
   });
 });
 
-describe('what is held out', () => {
+describe('held-out families', () => {
   const configs = ['configs', 'models'].flatMap((folder) =>
     readdirSync(folder, { recursive: true, encoding: 'utf8' })
       .filter((name) => name.endsWith('.yaml'))
       .map((name) => readFileSync(join(folder, name), 'utf8')),
   );
 
-  test.each(heldOutIds)('%s is a family, and in no config that comes with the program', (id) => {
+  test.each(heldOutIds)('%s exists, and appears in no bundled config', (id) => {
     expect(families).toContain(id);
     expect(configs.filter((text) => text.includes(id))).toEqual([]);
     expect(configs.filter((text) => text.includes('synthetic:survival')).length).toBeGreaterThan(0);
   });
 });
 
-test('families that models were trained on stay as they were, to the bit', async () => {
+test('families that models were trained on stay the same, bit for bit', async () => {
   const traces = [];
   for (const family of [
     'survival',
@@ -150,7 +150,7 @@ describe('the difficulty', () => {
     ['survival', false],
     ['reach', true],
     ['pump', true],
-  ])('of %s lies in a band of shares of random policies', async (family, success) => {
+  ])('of %s lets some random policies succeed, but seldom most of them', async (family, success) => {
     const shares: number[] = [];
     for (const seed of seeds.slice(0, 40)) {
       const { terminated } = await randomPlayOf(`synthetic:${family}?seed=${seed}`);
@@ -174,7 +174,7 @@ describe('the difficulty', () => {
     }
   });
 
-  test('the goal of a grid is found by some of many random tables', async () => {
+  test('in nearly every grid, at least one of 2000 random tables finds the goal', async () => {
     const found: boolean[] = [];
     for (const seed of seeds.slice(0, 30)) {
       const environment = await makeEnvironment(`synthetic:grid?seed=${seed}`);
@@ -188,7 +188,7 @@ describe('the difficulty', () => {
 });
 
 describe('options', () => {
-  test('pin the sizes', async () => {
+  test('set the sizes of a task', async () => {
     await fc.assert(
       fc.asyncProperty(fc.nat(10_000), fc.integer({ min: 2, max: 6 }), async (seed, observations) => {
         const environment = await makeEnvironment('synthetic:survival', { seed, observations, actions: 3 });
@@ -238,7 +238,7 @@ describe('options', () => {
     await expect(makeEnvironment(id)).rejects.toThrow(message);
   });
 
-  test('are given in one place', async () => {
+  test('are refused if the id sets them too', async () => {
     await expect(makeEnvironment('synthetic:survival?seed=1', { seed: 2 })).rejects.toThrow(
       /also set in the id/,
     );

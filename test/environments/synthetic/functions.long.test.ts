@@ -12,7 +12,7 @@ describe('a sample of a Gaussian process', () => {
   const covariance = (values: readonly (readonly [number, number])[]) =>
     values.reduce((sum, [a, b]) => sum + a * b, 0) / values.length;
 
-  it.each(['sum', 'product'] as const)('is near 0 on average, and alike where points are near: %s', (of) => {
+  it.each(['sum', 'product'] as const)('has similar values at nearby points: %s', (of) => {
     const variance = covariance(pairs(of, 0));
     expect(variance).toBeGreaterThan(0.8);
     const correlations = [0.01, 0.2, 2].map((apart) => covariance(pairs(of, apart)) / variance);
@@ -21,7 +21,7 @@ describe('a sample of a Gaussian process', () => {
     expect(correlations[2]).toBeLessThan(correlations[1]!);
   });
 
-  it('leaves some coordinates without effect', () => {
+  it('does not depend on some of the coordinates', () => {
     let without = 0;
     for (let seed = 0; seed < 40; seed++) {
       const field = drawField(createGenerator(seed), 10, 'sum');
@@ -34,7 +34,7 @@ describe('a sample of a Gaussian process', () => {
   });
 });
 
-it('a point is cut at the box that was drawn with the function', () => {
+it('a point is clipped to the box that was drawn with the function', () => {
   const seeds = Array.from({ length: 30 }, (_, seed) => seed);
   const plain = seeds.map((seed) => makeSynthetic('synthetic:network', { seed, parameters: 3 }));
   expect(new Set(plain.map(({ linear }) => linear!.high)).size).toBeGreaterThan(2);

@@ -40,7 +40,7 @@ describe('a chain', () => {
   it.each([
     ['on a joint', parts, [0.4, 1, -0.7, 0.2, 2, -1]],
     ['on a cart', { ...parts, cart: { mass: 0.7, friction: 0 } }, [0, 0.5, 0.4, 1, -0.7, 0.2, 2, -1]],
-  ])('without friction keeps its energy %s', (_name, own, start) => {
+  ])('without friction conserves its energy %s', (_name, own, start) => {
     const plant = createChain(own);
     const state = Float64Array.from(start);
     const before = energyOf(own, state);
@@ -49,7 +49,7 @@ describe('a chain', () => {
     expect(Math.abs(state.at(-2)! - start.at(-2)!)).toBeGreaterThan(0.1);
   });
 
-  it('falls from upright, hangs at rest, and rubs to rest', () => {
+  it('with friction falls from upright and ends up hanging down', () => {
     const rubbing = { ...parts, seconds: 0.005, frictions: [0.5, 0.5, 0.5] };
     const plant = createChain(rubbing);
     const state = Float64Array.of(0.01, 0, 0.01, 0, 0.01, 0);
@@ -62,7 +62,7 @@ describe('a chain', () => {
     expect(tipHeight(rubbing, state)).toBeCloseTo(-1, 3);
   });
 
-  it('takes from the cart what a motor between two links gives to both: momentum is kept', () => {
+  it('on a cart conserves momentum when a motor acts between two links', () => {
     const flat: ChainParts = { ...parts, gravity: 0, cart: { mass: 0.7, friction: 0 } };
     const plant = createChain(flat);
     const state = new Float64Array(8);
@@ -80,14 +80,14 @@ describe('a chain', () => {
   });
 });
 
-it('solves linear equations', () => {
+it('solve solves a system of linear equations', () => {
   const x = Float64Array.of(7, 9, 10);
   solve(Float64Array.of(4, 1, 0, 1, 3, 1, 0, 1, 5), x, 3);
   const [a, b, c] = x as unknown as [number, number, number];
   expect([4 * a + b, a + 3 * b + c, b + 5 * c]).toEqual([7, 9, 10].map((value) => expect.closeTo(value, 10)));
 });
 
-it('a creature comes to rest on the floor, and its muscle lifts it', () => {
+it('a creature comes to rest on the floor, and its muscles lift it', () => {
   const rod = (from: number, to: number, length: number, range = 0) => ({ from, to, length, range });
   const plant = createCreature({
     masses: [1, 1, 1],
@@ -130,17 +130,17 @@ describe('motors', () => {
     return done.flat();
   };
 
-  it('that are late do the first action until another one arrives, in every episode', () => {
+  it('with a delay apply the first action until the next one arrives, in every episode', () => {
     const late = delayed(task, 2);
     expect(felt(late, [1, 2, 3, 4, 5])).toEqual([1, 1, 1, 2, 3]);
     expect(felt(late, [7, 8, 9])).toEqual([7, 7, 7]);
   });
 
-  it('with a dead zone do nothing within it', () => {
+  it('with a dead zone ignore actions within it', () => {
     expect(felt(deadened(task, 0.5), [0.4, -0.5, 1, -2])).toEqual([0, -0, 0.5, -1.5]);
   });
 
-  it('that lag come near by and by, and start at rest', () => {
+  it('with a lag approach the action gradually, and start every episode at rest', () => {
     const slow = lagging(task, 0.5);
     expect(felt(slow, [1, 1, 1])).toEqual([0.5, 0.75, 0.875]);
     expect(felt(slow, [1])).toEqual([0.5]);

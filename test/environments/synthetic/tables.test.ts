@@ -6,7 +6,7 @@ import { createGenerator } from '../../../src/random/generator.js';
 const states = ({ observationSpace }: Environment) => (observationSpace as { n: number }).n;
 
 describe('choices', () => {
-  it('asks each question once, in the same order in each episode, unless a wrong answer ends it', () => {
+  it('asks no question twice in an episode', () => {
     const environment = makeSynthetic('synthetic:choices', { seed: 4, states: 12, actions: 3 });
     for (const seed of [1, 2]) {
       const asked = [environment.reset(seed)];
@@ -20,7 +20,7 @@ describe('choices', () => {
     }
   });
 
-  it('has both kinds, of which one can be solved question by question', () => {
+  it('has tasks that end after a wrong answer, and tasks that continue', () => {
     const chains = Array.from({ length: 30 }, (_, seed) =>
       makeSynthetic('synthetic:choices', { seed: seed + 1, states: 6, actions: 2 }),
     );
@@ -33,7 +33,7 @@ describe('choices', () => {
   });
 });
 
-it('heaps has at most 64 positions, and an opponent that errs is beaten at times by chance', () => {
+it('heaps has at most 64 positions, and random play sometimes beats its opponent', () => {
   const random = createGenerator(0);
   let [won, lost] = [0, 0];
   for (let seed = 0; seed < 60; seed++) {

@@ -38,7 +38,7 @@ function written(name: string, withJson: boolean): string {
 describe.runIf(present)('compiled games', { timeout: 120_000 }, () => {
   const played = goldenStories.map((name) => [name] as const);
 
-  test.each(played)('%s: texts and state are as recorded', async (name) => {
+  test.each(played)('%s: texts and states match the recording', async (name) => {
     const world = await makeEnvironment(written(name, true), { max_episode_steps: -1 });
     for (const trace of [goldenProbe(name), ...goldenTraces(name)]) {
       const start = world.reset(1);
@@ -51,7 +51,7 @@ describe.runIf(present)('compiled games', { timeout: 120_000 }, () => {
   });
 
   test.each(played.slice(0, 2))(
-    '%s without its .json: the same texts, and nothing else known',
+    '%s without its .json: the texts are the same, but moves and admissible commands are unknown',
     async (name) => {
       const world = await makeEnvironment(written(name, false), { max_episode_steps: -1 });
       for (const trace of [goldenProbe(name), goldenTraces(name).at(-1)!]) {
@@ -72,7 +72,7 @@ describe.runIf(present)('compiled games', { timeout: 120_000 }, () => {
     },
   );
 
-  test('two games at once do not meet, and what leaves the game is refused', async () => {
+  test('two games run independently, and commands that leave the game have no effect', async () => {
     const [name] = goldenStories;
     const [one, other] = [
       await makeEnvironment(written(name!, true)),
@@ -92,13 +92,13 @@ describe.runIf(present)('compiled games', { timeout: 120_000 }, () => {
   });
 });
 
-test.skipIf(installed)('without ifvms, the message names it', async () => {
+test.skipIf(installed)('without ifvms, an error says how to install it', async () => {
   const file = join(temporaryDirectory(), 'game.z8');
   writeFileSync(file, Uint8Array.of(8, 0, 0));
   await expect(makeEnvironment(`textworld:${file}`)).rejects.toThrow(/npm install ifvms/);
 });
 
-test('what is no story is refused', async () => {
+test('a missing file and a file that is not a story are refused', async () => {
   const file = join(temporaryDirectory(), 'game.z8');
   await expect(makeEnvironment(`textworld:${file}`)).rejects.toThrow('the game file does not exist');
   writeFileSync(file, 'Not a story');

@@ -38,7 +38,7 @@ afterEach(async () => {
 });
 
 describe.runIf(present)('games of TextWorldExpress', { timeout: 120_000 }, () => {
-  test('all traces are as recorded', async () => {
+  test('match all recorded traces', async () => {
     const all = expressTraces();
     const kind = ([{ game, params, fold }]: (typeof all)[number]) => `${game}?${params}?${fold}`;
     let states = 0;
@@ -78,7 +78,7 @@ describe.runIf(present)('games of TextWorldExpress', { timeout: 120_000 }, () =>
     expect(states).toBeGreaterThan(700);
   });
 
-  test('agents play them: the expert wins, and a model knows the task at each step', async () => {
+  test('are won by the expert, and a model sees the task at every step', async () => {
     const about = [
       ...['environment=textworld-express:coin?numLocations=3', `environment.python=${python}`, 'episodes=3'],
       ...['policy={kind: agent, prompts: text-world, history: 1}', 'maxSteps=4'],
@@ -93,7 +93,7 @@ describe.runIf(present)('games of TextWorldExpress', { timeout: 120_000 }, () =>
       expect(messages.filter(({ content }) => content.includes('find the coin'))).toHaveLength(1);
   });
 
-  test('the library plays one, with the calls of other text worlds', async () => {
+  test('have the same interface as other text worlds in the library', async () => {
     const world = await makeLibraryEnvironment(
       'textworld-express:coin?numLocations=2',
       {
@@ -145,14 +145,14 @@ describe('without TextWorldExpress', () => {
     vi.stubEnv('PYTHONPATH', folder);
   }
 
-  test('the message names the package, Java and the setting', async () => {
+  test('an error names the package, Java and the setting', async () => {
     stub({ 'py4j/__init__.py': '', 'py4j/java_gateway.py': 'raise ImportError("no", name="py4j")' });
     await expect(open('textworld-express:coin')).rejects.toThrow(
       /pip install textworld-express.*Java.*environment\.python or POLICYLOOP_PYTHON/s,
     );
   });
 
-  test('the message names Java where that is missing', async () => {
+  test('an error names Java if that is missing', async () => {
     stub({
       'py4j/__init__.py': '',
       'py4j/java_gateway.py':
@@ -163,7 +163,7 @@ describe('without TextWorldExpress', () => {
     await expect(open('textworld-express:coin')).rejects.toThrow(/Java.*FileNotFoundError.*JAVA_HOME/s);
   });
 
-  test('an interpreter that is not there is named', async () => {
+  test('an error names a Python interpreter that does not exist', async () => {
     const opening = openEnvironment({ id: 'textworld-express:coin', python: 'no-such-python' }, {});
     await expect(opening).rejects.toThrow(/no-such-python.*pip install textworld-express/s);
   });
@@ -172,7 +172,7 @@ describe('without TextWorldExpress', () => {
 describe('ids', () => {
   const parse = (id: string, options = {}) => parseExpressGame(`textworld-express:${id}`, options);
 
-  test('parameters stand behind a question mark or among the options', () => {
+  test('parameters come after a question mark or from the options', () => {
     expect(parse('cookingworld?numLocations=3&includeDoors=1', { num_ingredients: 2, fold: 'test' })).toEqual(
       {
         game: 'cookingworld',

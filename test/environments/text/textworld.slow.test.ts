@@ -17,7 +17,7 @@ const words = (text: string | null) => (text ?? '').replaceAll(/\s+/g, ' ').trim
 const withoutRemark = (text: string) => text.replace(/^\([^)]*\) /, '');
 
 describe.each(goldenGames)('%s', (name) => {
-  it.each(dialects)('has the states of TextWorld in every step (%s)', (dialect) => {
+  it.each(dialects)('has the same states as TextWorld in every step (%s)', (dialect) => {
     const game = loadGame(goldenGame(name), dialect);
     for (const trace of goldenTraces(name)) {
       const play = new TextWorldPlay(game);
@@ -36,7 +36,7 @@ describe.each(goldenGames)('%s', (name) => {
     }
   });
 
-  it('says what the compiled game says', () => {
+  it('prints the same text as the compiled game', () => {
     const game = loadGame(goldenGame(name), 'z8');
     for (const trace of goldenTraces(name)) {
       const play = new TextWorldPlay(game);
@@ -58,7 +58,7 @@ describe.each(goldenGames)('%s', (name) => {
   });
 });
 
-describe('a command that is none', () => {
+describe('an invalid command', () => {
   const play = new TextWorldPlay(loadGame(goldenGame('cooking-r1-t1-cook-s3'), 'z8'));
 
   it('changes nothing and never throws', () => {
@@ -74,7 +74,7 @@ describe('a command that is none', () => {
     expect([play.description, play.inventory, play.admissible, play.score, play.moves]).toEqual(before);
   });
 
-  it('a meal that is not ready is refused by the compiled game alone', () => {
+  it('preparing an unfinished meal is refused only in the z8 dialect', () => {
     const fetch = 'take egg from fridge';
     play.start();
     play.step(fetch);
@@ -89,7 +89,7 @@ describe('a command that is none', () => {
   });
 });
 
-describe('rules that are not in the language', () => {
+describe('invalid rules', () => {
   it.each([
     ['type a {\n rules {\n  x :: at(P, r) at(P, r);\n }\n}', 3],
     ['type a { wishes { } }', 1],
@@ -107,22 +107,22 @@ describe('rules that are not in the language', () => {
     }
   });
 
-  it('an unknown part of a type is refused with the parts that exist', () => {
+  it('an error for an unknown part of a type lists the known parts', () => {
     expect(() => parseLogic('type a { wishes { } }')).toThrow(/predicates, rules[\s\S]*got: "wishes"/);
   });
 
-  it('an alias that stands for itself is refused', () => {
+  it('an alias that is defined in terms of itself is refused', () => {
     const text = 'type a { predicates { x(a) = y(a); y(a) = x(a); } rules { go :: x(a) -> y(a); } }';
     expect(() => parseLogic(text)).toThrow('defined in terms of itself');
   });
 });
 
-describe('as an environment of the library', () => {
+describe('makeEnvironment', () => {
   const directory = temporaryDirectory();
   const file = join(directory, 'game.json');
   writeFileSync(file, JSON.stringify(goldenGame('coin-level5-s2')));
 
-  it('observations are texts, with what TextWorld tells in its infos; the reward is what the score gains', async () => {
+  it('gives texts as observations, the infos of TextWorld, and score gains as rewards', async () => {
     const environment = await makeEnvironment(`textworld:${file}`);
     const { observation, info } = environment.reset(0);
     expect(observation).toContain('-= Workshop =-');
@@ -140,14 +140,14 @@ describe('as an environment of the library', () => {
     expect(steps.at(-1)!.info).toMatchObject({ score: 1, won: true, moves: 5 });
   });
 
-  it('worlds of our own are made by name, with options', async () => {
+  it('creates our own worlds by name, with options', async () => {
     const environment = await makeEnvironment('text:cooking', { rooms: 1, maxEpisodeSteps: 2 });
     expect(environment.reset(1)).toEqual(environment.reset(1));
     expect(environment.step('nonsense').info.moves).toBe(0);
     expect(environment.step('look')).toMatchObject({ truncated: true, info: { moves: 1 } });
   });
 
-  it('other environments stay as they are', async () => {
+  it('also creates other environments', async () => {
     expect((await makeEnvironment('CartPole-v1')).reset(0)).toHaveLength(4);
     expect((await makeEnvironment('bandit')).reset(0)).toEqual(expect.any(String));
   });
@@ -157,12 +157,12 @@ describe('as an environment of the library', () => {
     [`textworld:${file}`, { dialect: 'z5' }, 'dialect'],
     ['text:cooking', { capacity: 2 }, 'must exceed the number of ingredients'],
     ['text:cookin', {}, 'cookin'],
-  ])('%s with %j is refused', async (id, options, message) => {
+  ])('refuses %s with %j', async (id, options, message) => {
     await expect(makeEnvironment(id, options)).rejects.toThrow(message);
   });
 });
 
-describe('a game that states no objective, as GameMaker writes it', () => {
+describe('a game with the objective', () => {
   const golden = goldenGame(goldenGames[0]!);
   const read = (objective: unknown, desc: readonly unknown[]) => {
     const file = join(temporaryDirectory(), 'game.json');
@@ -178,7 +178,7 @@ describe('a game that states no objective, as GameMaker writes it', () => {
     [null, [''], undefined],
     ['Be happy.', ['Find the coin.'], 'Be happy.'],
     ['', ['Find the coin.'], undefined],
-  ])('%j with quests %j has the objective %j', (objective, desc, expected) => {
+  ])('%j and the quests %j is read with the objective %j', (objective, desc, expected) => {
     expect(read(objective, desc)).toBe(expected);
   });
 });

@@ -10,19 +10,19 @@ const games = 60;
 describe.each(textWorlds)('$name', (world) => {
   const game = (seed: number, options = {}) => world.game(options, createGenerator(seed));
 
-  it('each game is won by its gold path, of admissible commands, in the steps of an episode', () => {
+  it('is won by its gold path, with admissible commands and within the step limit', () => {
     for (let seed = 0; seed < games; seed++)
       expect({ seed, failure: checkGold(world, seed) }).toEqual({ seed });
   });
 
-  it('one seed makes one game', () => {
+  it('is the same game for the same seed', () => {
     const [one, other] = [game(7), game(7)];
     expect(one.start()).toBe(other.start());
     for (const command of one.gold!) expect(one.step(command)).toEqual(other.step(command));
     expect(new Set(Array.from({ length: 20 }, (_, seed) => game(seed).gold!.join())).size).toBeGreaterThan(5);
   });
 
-  it('admissible commands are sorted, each once, and each is understood', () => {
+  it('sorts admissible commands without duplicates, and understands them', () => {
     const random = createGenerator(1);
     for (let seed = 0; seed < 10; seed++) {
       const one = game(seed);
@@ -38,13 +38,13 @@ describe.each(textWorlds)('$name', (world) => {
     }
   });
 
-  it('made-up commands never throw, and change nothing where they are refused', () => {
+  it('never throws at made-up commands, and changes nothing when it refuses them', () => {
     const { refused, failures } = fuzzCommands(world, 1500);
     expect(failures).toEqual([]);
     expect(refused).toBeGreaterThan(800);
   });
 
-  it('starts anew', () => {
+  it('can be restarted', () => {
     const one = game(4);
     const first = one.start();
     for (const command of one.gold!) one.step(command);
@@ -53,7 +53,7 @@ describe.each(textWorlds)('$name', (world) => {
   });
 });
 
-describe('the checks find', () => {
+describe('the checks report', () => {
   /** A world of one room with a bell: whoever rings twice has won. */
   const bell = (change: Partial<Bell>): Pick<TextWorld, 'game' | 'maxSteps'> => ({
     maxSteps: 5,
@@ -106,7 +106,7 @@ class Bell implements TextGame {
 }
 
 describe('folds', () => {
-  it('no recipe is in two of them', () => {
+  it('share no recipe', () => {
     const cooking = textWorlds.find(({ name }) => name === 'cooking')!;
     const recipes = folds.map((fold) => {
       const texts = Array.from({ length: 40 }, (_, seed) => {
@@ -121,7 +121,7 @@ describe('folds', () => {
         for (const recipe of other) expect(one.has(recipe)).toBe(false);
   });
 
-  it('eight of ten descriptions are for training', () => {
+  it('assign about eight of ten descriptions to training', () => {
     const counts = { train: 0, dev: 0, test: 0 };
     for (let i = 0; i < 5000; i++) counts[foldOf(`${i}`)]++;
     expect(counts.train / 5000).toBeCloseTo(0.8, 1);
@@ -132,7 +132,7 @@ describe('folds', () => {
 describe('cooking', () => {
   const cooking = textWorlds.find(({ name }) => name === 'cooking')!;
 
-  it.each([1, 2])('eating one of %i ingredients loses, and is no meal', (ingredients) => {
+  it.each([1, 2])('is lost by eating one of %i ingredients, which is not a meal', (ingredients) => {
     const one = cooking.game({ rooms: 1, distractors: 0, ingredients }, createGenerator(11));
     one.start();
     const [food] = /Ingredients: (\w+)/.exec(one.step('read cookbook').text)!.slice(1);
@@ -144,7 +144,7 @@ describe('cooking', () => {
     expect(one).toMatchObject({ lost: true, won: false });
   });
 
-  it('a meal is made when everything is ready, and not before', () => {
+  it('is won by preparing the meal once that is admissible', () => {
     const one = cooking.game({ rooms: 3 }, createGenerator(5));
     one.start();
     for (const command of one.gold!) {
@@ -159,7 +159,7 @@ describe('cooking', () => {
     expect(one.won).toBe(true);
   });
 
-  it('a capacity is kept', () => {
+  it('can be won with a capacity of 4 for 3 ingredients, and refuses a capacity of 3', () => {
     const one = cooking.game({ capacity: 4, ingredients: 3 }, createGenerator(6));
     one.start();
     for (const command of one.gold!) one.step(command);
