@@ -112,10 +112,9 @@ describe('policyloop init', () => {
     expect(calls[0]).not.toContain('There is no description');
   });
 
-  it.each(['ts', 'mts'])(
+  it.skipIf((process.features as { readonly typescript?: unknown }).typescript).each(['ts', 'mts'])(
     'refuses .%s if Node cannot run TypeScript, and names a version that can',
     async (ending) => {
-      if ((process.features as { readonly typescript?: unknown }).typescript) return;
       const { startCommand } = await import('../support/command.js');
       const cwd = project(undefined);
       const { code, stderr } = await startCommand(cwd, ['init', 'environment', `env.${ending}`]).ended;

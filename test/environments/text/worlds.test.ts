@@ -144,16 +144,12 @@ describe('cooking', () => {
     expect(one).toMatchObject({ lost: true, won: false });
   });
 
-  it('is won by preparing the meal once that is admissible', () => {
+  it('is won by preparing the meal once that is admissible, and not before', () => {
     const one = cooking.game({ rooms: 3 }, createGenerator(5));
     one.start();
-    for (const command of one.gold!) {
-      if (command !== 'prepare meal') {
-        if (!one.admissible!.includes('prepare meal')) one.step(command);
-        else one.step(command);
-        continue;
-      }
-      expect(one.admissible).toContain('prepare meal');
+    const prepared = one.gold!.indexOf('prepare meal');
+    for (const [index, command] of one.gold!.entries()) {
+      expect(one.admissible!.includes('prepare meal')).toBe(index === prepared);
       one.step(command);
     }
     expect(one.won).toBe(true);
