@@ -58,8 +58,8 @@ function mayImport(from: string, to: string): boolean {
   return order.indexOf(roomOf(to)) <= order.indexOf(roomOf(from));
 }
 
-describe('the order of the rooms', () => {
-  it('knows every room', () => {
+describe('the order of folders', () => {
+  it('includes every folder', () => {
     const all = modules.filter(({ path }) => !entries.includes(path));
     const unknown = all.filter(
       ({ path }) => !(path.startsWith('src/') ? rooms : fineTuningRooms).includes(roomOf(path)),
@@ -67,14 +67,14 @@ describe('the order of the rooms', () => {
     expect(unknown.map(({ path }) => path)).toEqual([]);
   });
 
-  it('is kept by every import, types included', () => {
+  it('is respected by every import, including types', () => {
     const offending = modules.flatMap(({ path, imports }) =>
       imports.filter((target) => !mayImport(path, target)).map((target) => `${path} → ${target}`),
     );
     expect(offending).toEqual([]);
   });
 
-  it('lets no command import another', () => {
+  it('allows no command to be imported, except by entry points', () => {
     const isCommand = (path: string) => /^(src|finetune)\/commands\//.test(path);
     const offending = modules
       .filter(({ path }) => !entries.includes(path))
@@ -83,16 +83,16 @@ describe('the order of the rooms', () => {
   });
 });
 
-describe('circles', () => {
-  it('has none of files, types included', () => {
+describe('import cycles', () => {
+  it('don’t exist between files, including types', () => {
     expect(circles(fileGraph(modules))).toEqual([]);
   });
 
-  it('has none of folders, types included', () => {
+  it('don’t exist between folders, including types', () => {
     expect(circles(folderGraph(modules))).toEqual([]);
   });
 
-  it('would find one', () => {
+  it('are found in a graph that has one', () => {
     const graph = new Map([
       ['a', new Set(['b'])],
       ['b', new Set(['c'])],
@@ -103,7 +103,7 @@ describe('circles', () => {
   });
 });
 
-it('is drawn in docs/design.md, one line per room, in the order of the rooms', () => {
+it('docs/design.md lists the folders in order, one per line', () => {
   const design = readFileSync(join(root, 'docs', 'design.md'), 'utf8');
   const tree = design.slice(design.indexOf('## The tree')).split('```')[1]!;
   const drawn = (folder: string) => {
@@ -114,7 +114,7 @@ it('is drawn in docs/design.md, one line per room, in the order of the rooms', (
   expect(drawn('finetune')).toEqual([...fineTuningRooms.map((room) => `${room}/`), 'index.ts', 'cli.ts']);
 });
 
-it('has at most 20 files in a folder', () => {
+it('every folder has at most 20 files', () => {
   const folders = ['src', 'finetune', 'test'].flatMap((top) => [
     top,
     ...readdirSync(join(root, top), { recursive: true, withFileTypes: true })
@@ -129,7 +129,7 @@ it('has at most 20 files in a folder', () => {
   expect(crowded).toEqual([]);
 });
 
-describe('effects have one place', () => {
+describe('side effects occur only in the allowed files', () => {
   it.each([
     [
       'process.env and process.argv',

@@ -52,7 +52,7 @@ it('no call spreads data into its arguments', () => {
   expect(spreadCalls('a.ts', 'Math.max(...a); list.push(b, ...a); x.y.splice(0, 1, ...a)')).toHaveLength(3);
 });
 
-it('what stands in for them takes a million numbers', () => {
+it('smallest, largest and append handle a million numbers', () => {
   const numbers = Array.from({ length: 1_000_000 }, (_, i) => i);
   expect([smallest(numbers), largest(numbers)]).toEqual([0, 999_999]);
   const list = [1];

@@ -20,11 +20,11 @@ describe('the action that a reply names', () => {
     ['left, then leftover', 'left'],
     ['', undefined],
     ['up', undefined],
-  ])('%j is %s of a list: the last one, as words of its own', (reply, action) => {
+  ])('for the reply %j is %s: the last listed action that appears as whole words', (reply, action) => {
     expect(moves.extractAction(reply)).toBe(action);
   });
 
-  it('is the last number of a discrete space that belongs to it', () => {
+  it('is the last number in the reply that belongs to the discrete space', () => {
     const agent = acting({ kind: 'discrete', n: 3, start: 1 });
     expect(agent.extractAction('I first thought 1, but take 3.')).toBe(3);
     expect(agent.extractAction('2 (not 7)')).toBe(2);
@@ -32,7 +32,7 @@ describe('the action that a reply names', () => {
     expect(agent.extractAction('none')).toBeUndefined();
   });
 
-  it('is as many numbers as a vector has', () => {
+  it('is a vector if the reply has the right number of numbers', () => {
     const box = acting({ kind: 'box', low: [-1, -1], high: [1, 1] });
     expect(box.extractAction('take [0.5, -0.25]')).toEqual([0.5, -0.25]);
     expect(box.extractAction('0.5')).toBeUndefined();
@@ -47,14 +47,14 @@ describe('the action that a reply names', () => {
     expect(tuple.extractAction('1 and 9')).toBeUndefined();
   });
 
-  it('is the whole reply where any text may be said', () => {
+  it('is the whole reply, trimmed, if the action space is free text', () => {
     const agent = acting({ kind: 'text' });
     expect(agent.extractAction(' open the door\n')).toBe('open the door');
     expect(agent.extractAction('  ')).toBeUndefined();
   });
 });
 
-it('shows observations as they are', () => {
+it('the generic agent shows texts unchanged and rounds numbers', () => {
   const shown = (observationSpace: Space, observation: number | number[] | string) =>
     genericAgent({ id: 'any', observationSpace, actionSpace: { kind: 'discrete', n: 2 } }).formatObservation(
       observation,

@@ -43,7 +43,7 @@ const count = (messages: readonly { readonly content: string }[], text: string) 
 const shown = ({ messages }: ScriptedCall) => messages.map(({ role, content }) => `${role}: ${content}`);
 
 describe('episodes with a model', () => {
-  it('tell it what happened so far, and are played side by side', async () => {
+  it('show it the conversation so far, and run in parallel', async () => {
     const { model, setting } = await playing('probe-discount', () => 'A');
     const games = await playGames(setting, [
       { start: 1, sampling: 1 },
@@ -62,7 +62,7 @@ describe('episodes with a model', () => {
     expect(seeds.every((seed) => seed < 2 ** 31)).toBe(true);
   });
 
-  it('show no more turns than wanted', async () => {
+  it('show no more turns than `history` allows', async () => {
     const { model, setting } = await playing('probe-discount', () => 'A', { history: 0 });
     await playGames(setting, [{ start: 1, sampling: 1 }]);
     expect(model.calls.map(shown)).toEqual([['user: first'], ['user: last']]);
@@ -74,7 +74,7 @@ describe('episodes with a model', () => {
     ['generic', 0],
     ['plain', 1],
   ])(
-    'know the task when the turn that said it is not shown any more: %s, history %i',
+    'keep showing the task after its turn has left the history: %s, history %i',
     async (prompts, history) => {
       const id = 'text:cooking';
       const { model, setting } = await playing(id, () => 'look', { history, maxTurns: 5 });
@@ -96,7 +96,7 @@ describe('episodes with a model', () => {
     },
   );
 
-  it('count the task in the budget of tokens', async () => {
+  it('count the task against the token budget', async () => {
     const { model, setting } = await playing('text:cooking', () => 'look', {
       maxTurns: 12,
       fallback: 'first',
@@ -112,7 +112,7 @@ describe('episodes with a model', () => {
     expect(model.calls.at(-1)!.messages[0]!.role).toBe('system');
   });
 
-  it('begin later prompts of a game without a known task with its first text; other tasks need none', async () => {
+  it('repeat the first observation of a text game in later prompts if its task is unknown', async () => {
     const { model, setting } = await playing('text:cooking', () => 'look', {
       history: 0,
       fallback: 'first',
@@ -127,7 +127,7 @@ describe('episodes with a model', () => {
     expect(probe.model.calls.map(shown)).toEqual([['user: first'], ['user: last']]);
   });
 
-  it('start alike from the same seed', async () => {
+  it('start with the same observation for the same seed', async () => {
     const { setting } = await playing('probe-policy-observation', ({ messages }) =>
       messages.at(-1)!.content === 'up' ? 'A' : 'B',
     );
@@ -147,19 +147,22 @@ describe('episodes with a model', () => {
     ['end', [{ valid: false, reward: 0 }], true],
     ['first', [{ valid: false, action: 'A', reward: 0 }], true],
     ['random', [{ valid: false, action: expect.stringMatching(/^[A-H]$/) }], true],
-  ] as const)('go on after a reply that names no action: %s', async (fallback, turns, terminated) => {
-    const { setting } = await playing('bandit', () => 'well', { fallback });
-    const [game] = await playGames(setting, [{ start: 1, sampling: 4 }]);
-    expect(game).toMatchObject({ turns, terminated, truncated: false });
-  });
+  ] as const)(
+    'apply the fallback after a reply that names no action: %s',
+    async (fallback, turns, terminated) => {
+      const { setting } = await playing('bandit', () => 'well', { fallback });
+      const [game] = await playGames(setting, [{ start: 1, sampling: 4 }]);
+      expect(game).toMatchObject({ turns, terminated, truncated: false });
+    },
+  );
 
-  it('are cut after the most turns', async () => {
+  it('are truncated after `maxTurns`', async () => {
     const { setting } = await playing('FrozenLake-v1', () => '0', { maxTurns: 3 });
     const [game] = await playGames(setting, [{ start: 1, sampling: 1 }]);
     expect(game).toMatchObject({ truncated: true, terminated: false, turns: { length: 3 } });
   });
 
-  it('show the turns that a budget of tokens holds, the latest', async () => {
+  it('show the latest turns that fit the token budget', async () => {
     const counted: number[] = [];
     const { model, setting } = await playing('FrozenLake-v1', () => '0', { maxTurns: 5, history: 3 });
     const speaker = {
@@ -183,7 +186,7 @@ describe('episodes with a model', () => {
     expect(last.at(-1)!.role).toBe('user');
   });
 
-  it('ask again after a reply that names no action, so often, then take any', async () => {
+  it('ask again up to `asks` times after a reply that names no action, then take any action', async () => {
     const replies = ['well', 'hm', 'A', 'no', 'no', 'no', 'never'];
     const { model, setting } = await playing('probe-discount', (_, index) => replies[index] ?? 'A', {
       fallback: 'ask-again',
@@ -208,7 +211,7 @@ describe('episodes with a model', () => {
     expect(asked.at(-1)!.content).toContain('One of: A');
   });
 
-  it('are asked again beside the observation, however little of a conversation is shown', async () => {
+  it('show the observation when asking again, even with almost no history', async () => {
     const replies = ['well', 'hm', 'A', 'no'];
     for (const shown of [{ history: 0 }, { history: 1 }, { historyTokens: 1 }]) {
       const { model, setting } = await playing('probe-discount', (_, index) => replies[index] ?? 'A', {
@@ -226,7 +229,7 @@ describe('episodes with a model', () => {
     }
   });
 
-  it('show replies without their thinking, and never empty', async () => {
+  it('show earlier replies without their thinking, and a placeholder for an empty one', async () => {
     const replies = ['<think>B?</think>A', ''];
     const { model, setting } = await playing('probe-discount', (_, index) => replies[index] ?? 'A', {
       fallback: 'ask-again',
@@ -240,7 +243,7 @@ describe('episodes with a model', () => {
     ]);
   });
 
-  it('are played by another program in one message a step, which says what is to be done', async () => {
+  it('in another program take one message per step, and show the objective in the first prompt', async () => {
     const messages: string[] = [];
     const state = [0, 0];
     const batch: EpisodeBatch = {

@@ -90,7 +90,7 @@ describe('a prompt set', () => {
   const mine = (file: string, text: string | undefined, id = 'CartPole-v1') =>
     opened(id, { prompts: changed(file, text) });
 
-  it('of a folder words what its templates word', async () => {
+  it('in a folder uses the templates of that folder', async () => {
     const { agent, environment } = await mine(
       'observation.hbs',
       '{{step}}: {{state.angle}} of {{stepLimit}}',
@@ -111,11 +111,11 @@ describe('a prompt set', () => {
     ['system.hbs', '{{lookup facts "suttonBarto"}}', /there is no helper lookup/],
     ['ask-again.hbs', '{{> replay}}', /there is no partial replay[\s\S]*did you mean reply\?/],
     ['system.hbs', undefined, /the prompt set lacks system.hbs/],
-  ])('whose %s is %j is refused', async (file, text, message) => {
+  ])('with the %s %j is refused', async (file, text, message) => {
     await expect(mine(file, text)).rejects.toThrow(message);
   });
 
-  it('knows the state of its environment only', async () => {
+  it('knows only the state variables of its environment', async () => {
     await expect(mine('observation.hbs', '{{state.angle}}', 'Blackjack-v1')).rejects.toThrow(
       'there is no variable angle in state',
     );
@@ -129,7 +129,7 @@ describe('a prompt set', () => {
     await expect(opened('CartPole-v1', { prompts })).rejects.toThrow(message);
   });
 
-  it('changes the fingerprint with any of its files, and no other does', async () => {
+  it('has a hash that depends on its own files', async () => {
     const hash = async (prompts?: string) => (await opened('CartPole-v1', { prompts })).agent.hash;
     expect(await hash('cartpole')).toBe(await hash());
     expect(await hash('generic')).not.toBe(await hash());
@@ -138,7 +138,7 @@ describe('a prompt set', () => {
   });
 });
 
-it('the variables of templates, and the states of environments, are listed in prompts/agents/README.md', () => {
+it('prompts/agents/README.md lists all template variables and environment states', () => {
   const readme = readFileSync(join(packageRoot(), 'prompts/agents/README.md'), 'utf8');
   for (const schema of [systemSchema, observationSchema, askAgainSchema])
     for (const { path, type, description } of variablesOf(schema)) {

@@ -24,7 +24,7 @@ describe('free text', () => {
     ['', undefined],
     // Thinking that does not end is no answer.
     ['<think>left', undefined],
-  ])('%j is %s of named actions: the last one', (reply, action) => {
+  ])('%j is read as %s: the last action that it names', (reply, action) => {
     expect(readAction(reply, push, pushes, 'text')).toBe(action);
   });
 
@@ -34,7 +34,7 @@ describe('free text', () => {
     ['Pick\nup', 0],
     ['drop_off now', 1],
     ['pick them up', undefined],
-  ])('%j is %s where names have several words', (reply, action) => {
+  ])('%j is read as %s if action names have several words', (reply, action) => {
     expect(readAction(reply, { kind: 'discrete', n: 2 }, taxi, 'text')).toBe(action);
   });
 
@@ -47,11 +47,11 @@ describe('free text', () => {
     ['TAKE KEY', 'take key'],
     ['open window', undefined],
     ['open doors', undefined],
-  ])('%j is %s of the commands that are possible now', (reply, action) => {
+  ])('%j is read as %s: one of the commands that are possible now', (reply, action) => {
     expect(readAction(reply, any, now, 'text')).toBe(action);
   });
 
-  it('is the last line where commands are free', () => {
+  it('is read as its last line if any command is allowed', () => {
     expect(readAction('I should look.\n\n> examine lamp\n', any, undefined, 'text')).toBe('examine lamp');
     expect(readAction('\n ', any, undefined, 'text')).toBeUndefined();
   });
@@ -75,11 +75,11 @@ describe('JSON', () => {
     ['{action: "right"}', undefined],
     ['{"action": "right"', undefined],
     ['', undefined],
-  ])('%j is %s', (reply, action) => {
+  ])('%j is read as %s', (reply, action) => {
     expect(readAction(reply, push, pushes, 'json')).toBe(action);
   });
 
-  it('holds a vector, a number for a vector of one, or a command', () => {
+  it('can hold a vector, a single number for a vector of length 1, or a command', () => {
     const box: Space = { kind: 'box', low: [-1, -1], high: [1, 1] };
     expect(readAction('{"action": [0.5, -1]}', box, undefined, 'json')).toEqual([0.5, -1]);
     expect(readAction('{"action": [0.5]}', box, undefined, 'json')).toBeUndefined();
@@ -92,7 +92,7 @@ describe('JSON', () => {
     expect(readAction('{"action": 3}', any, undefined, 'json')).toBeUndefined();
   });
 
-  it('is read in little time however many braces there are', () => {
+  it('with 100,000 braces names no action, without hanging', () => {
     expect(readAction('{'.repeat(100_000), push, pushes, 'json')).toBeUndefined();
     expect(readAction('{}'.repeat(50_000), push, pushes, 'json')).toBeUndefined();
   });
@@ -119,7 +119,7 @@ describe('tool calls', () => {
     ['{"name": "act", "arguments": {}}', undefined],
     ['{"name": "look", "arguments": {"action": "left"}}', undefined],
     ['right', undefined],
-  ])('%j is %s', (reply, action) => {
+  ])('%j is read as %s', (reply, action) => {
     expect(readAction(reply, push, pushes, 'tool')).toBe(action);
   });
 
@@ -131,7 +131,7 @@ describe('tool calls', () => {
 });
 
 describe('choices', () => {
-  it('are those of the space, of the present state, or none', () => {
+  it('come from the action space or the current state, and are undefined if neither lists actions', () => {
     expect(listedChoices({ kind: 'discrete', n: 2, start: -1 })).toEqual([
       { text: '-1', action: -1 },
       { text: '0', action: 0 },

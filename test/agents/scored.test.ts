@@ -15,13 +15,13 @@ const scores = (given: Partial<Scoring>) =>
   scoredChoices(choices, logp, scoring(given)).map(({ score }) => score);
 
 describe('scored actions', () => {
-  it('count the whole answer, a token of it, or a word', () => {
+  it('are scored by the sum of log-probabilities, or by its mean per token or per word', () => {
     expect(scores({ by: 'sum' })).toEqual([-3, -4]);
     expect(scores({ by: 'token' })).toEqual([-1.5, -0.8]);
     expect(scores({ by: 'word' })).toEqual([-3, -1]);
   });
 
-  it('have probabilities by the softmax of their scores', () => {
+  it('get their probabilities from a softmax over the scores, with a temperature', () => {
     const [first, second] = scoredChoices(choices, logp, scoring());
     expect(first!.probability + second!.probability).toBeCloseTo(1, 12);
     expect(first!.probability / second!.probability).toBeCloseTo(Math.E, 9);
@@ -29,13 +29,13 @@ describe('scored actions', () => {
     expect(warm!.probability / other!.probability).toBeCloseTo(Math.sqrt(Math.E), 9);
   });
 
-  it('are taken greedily, the first of equal ones', () => {
+  it('are chosen greedily, with ties going to the first', () => {
     expect(chosenOf(scoredChoices(choices, logp, scoring()), scoring(), 1)).toBe(0);
     expect(chosenOf(scoredChoices(choices, logp, scoring({ by: 'token' })), scoring(), 1)).toBe(1);
     expect(chosenOf(scoredChoices(choices, [[-1], [-1]], scoring()), scoring(), 9)).toBe(0);
   });
 
-  it('are drawn as often as they are probable, the same for the same seed', () => {
+  it('are sampled at their probabilities, reproducibly for each seed', () => {
     const sample = scoring({ choose: 'sample' });
     const scored = scoredChoices(choices, logp, sample);
     const drawn = Array.from({ length: 4000 }, (_, seed) => chosenOf(scored, sample, seed));
@@ -47,12 +47,12 @@ describe('scored actions', () => {
     );
   });
 
-  it('survive scores that no exponential holds', () => {
+  it('have finite probabilities even if exp(score) underflows', () => {
     const scored = scoredChoices(choices, [[-5000], [-5001]], scoring());
     expect(scored[0]!.probability).toBeCloseTo(1 / (1 + Math.exp(-1)), 9);
   });
 
-  it('have a score each', () => {
+  it('are refused unless each has a score', () => {
     expect(() => scoredChoices(choices, [[-1]], scoring())).toThrow(RangeError);
   });
 });

@@ -24,7 +24,7 @@ const conversation: readonly ChatMessage[] = [
   { role: 'user', content: 'Your sum: 15.' },
 ];
 
-it('calls of earlier replies become calls, and only the messages after them their results', () => {
+it('tool calls in earlier replies become structured calls, and the messages after them their results', () => {
   expect(withCalls(conversation)).toEqual([
     ...conversation.slice(0, 2),
     {
@@ -43,7 +43,7 @@ it('calls of earlier replies become calls, and only the messages after them thei
   ]);
 });
 
-it('a trained conversation continues with the tokens that the template writes', () => {
+it('encodeNext gives the same tokens as the chat template for the next turn', () => {
   const tokenizer = openTokenizer(referenceDirectory('qwen3-fp32'));
   const tools = [
     toolOf({ kind: 'discrete', n: 2 }, listedChoices({ kind: 'discrete', n: 2 }, ['stick', 'hit'])),
@@ -57,7 +57,7 @@ it('a trained conversation continues with the tokens that the template writes', 
   }
 });
 
-it('the tool lists the actions that never change, and describes vectors', async () => {
+it('the tool lists fixed actions, describes vectors, and accepts any string for changing commands', async () => {
   const parameters = async (id: string) => {
     const environment = await makeEnvironment(id);
     return genericAgent(environment, 'tool').tools?.[0]?.parameters;
@@ -70,7 +70,7 @@ it('the tool lists the actions that never change, and describes vectors', async 
   expect(await parameters('text:cooking')).toEqual(action({ type: 'string' }));
 });
 
-it('prompts ask for the call, and agents without it have no tool', async () => {
+it('prompts ask for the tool call, and agents that read JSON have no tool', async () => {
   const given = {
     environment: await makeEnvironment('Blackjack-v1'),
     ...{ options: {}, maxSteps: 10, field: 'policy.prompts' },
@@ -81,7 +81,7 @@ it('prompts ask for the call, and agents without it have no tool', async () => {
   expect(openAgent({ ...given, reading: 'json' }).tools).toBeUndefined();
 });
 
-it('a play sends the tool and its results, and records calls as text', async () => {
+it('a play sends the tool and its results to the model, and records calls as text', async () => {
   const local = { ...createScriptedModel(() => call('hit')), scoresTexts: true as const };
   const { games, calls } = await played('agents/blackjack', ['policy.act=tool', 'episodes=3'], local);
   expect(games.every(({ turns }) => turns.every(({ words }) => words === 'hit'))).toBe(true);
@@ -92,7 +92,7 @@ it('a play sends the tool and its results, and records calls as text', async () 
   expect(recorded.messages[2]!.content).toBe(json('hit'));
 });
 
-it('a hosted model is refused', async () => {
+it('acting by tool calls is refused for a hosted model', async () => {
   await expect(
     played('agents/blackjack', ['policy.act=tool'], createScriptedModel([call('hit')])),
   ).rejects.toThrow(/can't act by tool calls, which only local models support/);

@@ -6,7 +6,7 @@ import { attacked, damagesIn, targetsIn, writeFixtures } from '../../scripts/att
 import { temporaryDirectory } from '../support/temporary-directory.js';
 import { openLooks } from './looks.js';
 
-it('every damage to every file is answered in time, within the memory and with a clear error', async () => {
+it('commands handle damaged run files in time, within the memory limit and with a clear error', async () => {
   const [root, cwd] = [temporaryDirectory(), temporaryDirectory()];
   const fixtures = await writeFixtures(root);
   const damages = Object.entries(damagesIn(temporaryDirectory(), 80e6));

@@ -31,39 +31,42 @@ function contentOf(path: string): Readonly<Record<string, number>> {
   return Object.fromEntries(files.toSorted().map((name) => [name, readFileSync(join(path, name)).length]));
 }
 
-it.each(Object.entries(writers))('%s', async (_, [line, output]) => {
-  const folder = temporaryDirectory();
-  cpSync(project, folder, { recursive: true });
-  const start = () =>
-    spawn(process.execPath, [built('src/cli.js'), ...line.split(' ')], { cwd: folder, stdio: 'ignore' });
-  let whole: ReturnType<typeof contentOf> = {};
-  const path = join(folder, output);
-  for (const delay of [0, 2, 5, 10, 20, 40]) {
-    const before = new Set(readdirSync(folder));
-    const command = start();
-    const ended = once(command, 'exit');
-    // Some milliseconds after the first sign of writing.
-    while (
-      command.exitCode === null &&
-      readdirSync(folder).every((name) => before.has(name)) &&
-      !existsSync(path)
-    )
-      await setTimeout(1);
-    await setTimeout(delay);
-    command.kill('SIGKILL');
-    await ended;
-    if (existsSync(path)) {
-      // A directory of tables fills file by file; any other output is complete at once.
-      expect(contentOf(path)).toMatchObject(whole);
-      whole = contentOf(path);
+it.each(Object.entries(writers))(
+  'a killed command leaves no half-written output: %s',
+  async (_, [line, output]) => {
+    const folder = temporaryDirectory();
+    cpSync(project, folder, { recursive: true });
+    const start = () =>
+      spawn(process.execPath, [built('src/cli.js'), ...line.split(' ')], { cwd: folder, stdio: 'ignore' });
+    let whole: ReturnType<typeof contentOf> = {};
+    const path = join(folder, output);
+    for (const delay of [0, 2, 5, 10, 20, 40]) {
+      const before = new Set(readdirSync(folder));
+      const command = start();
+      const ended = once(command, 'exit');
+      // Some milliseconds after the first sign of writing.
+      while (
+        command.exitCode === null &&
+        readdirSync(folder).every((name) => before.has(name)) &&
+        !existsSync(path)
+      )
+        await setTimeout(1);
+      await setTimeout(delay);
+      command.kill('SIGKILL');
+      await ended;
+      if (existsSync(path)) {
+        // A directory of tables fills file by file; any other output is complete at once.
+        expect(contentOf(path)).toMatchObject(whole);
+        whole = contentOf(path);
+      }
     }
-  }
-  const last = start();
-  const [code] = await once(last, 'exit');
-  // Complete from an earlier attempt, or written now.
-  expect([0, 2]).toContain(code);
-  expect(contentOf(path)).toMatchObject(whole);
-  expect(
-    readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) => name.includes('.partial')),
-  ).toEqual([]);
-});
+    const last = start();
+    const [code] = await once(last, 'exit');
+    // Complete from an earlier attempt, or written now.
+    expect([0, 2]).toContain(code);
+    expect(contentOf(path)).toMatchObject(whole);
+    expect(
+      readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) => name.includes('.partial')),
+    ).toEqual([]);
+  },
+);

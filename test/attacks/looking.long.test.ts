@@ -137,8 +137,8 @@ function plantedRuns(paths: Readonly<Record<string, string>>): void {
   });
 }
 
-describe('looking at runs of somebody else', { timeout: 300_000 }, () => {
-  it('imports no module that they name', async () => {
+describe('inspecting untrusted runs', { timeout: 300_000 }, () => {
+  it('imports no module that a run names', async () => {
     const names = readdirSync(join(cwd, 'buffers')).filter((name) => name !== 'plain');
     expect(names.length).toBeGreaterThan(20);
     const { close, looksAt } = await openLooks(cwd);
@@ -150,7 +150,7 @@ describe('looking at runs of somebody else', { timeout: 300_000 }, () => {
     await close();
   });
 
-  it('shows policies of a module as the run recorded them', async () => {
+  it('shows module policies as the run recorded them', async () => {
     expect(readManifest(join(cwd, 'buffers', 'own')).policy).toMatchObject({ parameters: { count: 3 } });
     const { close, looksAt } = await openLooks(cwd);
     const look = async (wanted: RegExp) =>
@@ -176,14 +176,14 @@ describe('looking at runs of somebody else', { timeout: 300_000 }, () => {
     expect(existsSync(marker())).toBe(false);
   });
 
-  it('leaves playing as it was: evaluate imports them', async () => {
+  it('is unlike `evaluate`, which does import the modules of a run', async () => {
     const { context } = recordingContext(cwd);
     await evaluateRun({ run: 'own', runsDir: 'buffers', episodes: 1, workers: 1 }, context);
     expect(readFileSync(marker(), 'utf8')).toContain('policy');
     rmSync(marker());
   });
 
-  it('follows no link in the place of any file', async () => {
+  it('follows no symbolic link that replaces a file of a run', async () => {
     const { close, looksAt } = await openLooks(cwd);
     const run = join(cwd, 'buffers', 'linked');
     const plain = join(cwd, 'buffers', 'plain');
@@ -211,7 +211,7 @@ describe('looking at runs of somebody else', { timeout: 300_000 }, () => {
     await close();
   });
 
-  it('follows no link to a directory of runs', async () => {
+  it('follows no symbolic link to a directory of runs', async () => {
     const hidden = join(outside, secret);
     cpSync(join(cwd, 'buffers', 'plain'), join(hidden, 'inner'), { recursive: true });
     const group = join(cwd, 'buffers', 'group');

@@ -18,7 +18,7 @@ function problemsOf(files: Record<string, Hostile>): string {
   return problems.map(formatProblem).join('\n');
 }
 
-describe('a hostile model directory is refused in one message', () => {
+describe('a hostile model directory is refused with a short message', () => {
   it.each<[string, Record<string, Hostile>, RegExp]>([
     ['an endless config', { 'config.json': link('/dev/zero') }, /config.json: is a device, pipe or socket/],
     ['a config that nobody writes', { 'config.json': { kind: 'pipe' } }, /config.json: is a device, pipe/],
@@ -130,7 +130,7 @@ describe('a hostile model directory is refused in one message', () => {
   });
 });
 
-describe('a chat template has bounds', () => {
+describe('limits on chat templates', () => {
   const render = (template: string) => {
     const directory = hostileModel({ 'chat_template.jinja': text(template) });
     return openTokenizer(directory).promptText([{ role: 'user', content: 'a' }]);
@@ -159,7 +159,7 @@ describe('a chat template has bounds', () => {
     expect(() => render(template)).toThrow(/can't render these messages: .*(steps|range has|call stack)/);
   });
 
-  it('that honest ones do not meet', () => {
+  it('leave room for a long but ordinary conversation', () => {
     const directory = hostileModel({});
     const long = Array.from({ length: 40 }, (_, i) => ({
       role: i % 2 === 0 ? ('user' as const) : ('assistant' as const),
@@ -169,7 +169,7 @@ describe('a chat template has bounds', () => {
   });
 });
 
-it('patterns and loops without end are cut short', () => {
+it('withinTime interrupts endless regular expressions and loops', () => {
   expect(() => withinTime(0.05, () => /^(a+)+$/.test(`${'a'.repeat(60)}b`))).toThrow(TimeLimitError);
   expect(() => {
     withinTime(0.05, () => {

@@ -16,12 +16,12 @@ import { hanging, hostilePrograms, openProgramAttacks } from './hostile-programs
 describe('hostile programs', async () => {
   const attacks = await openProgramAttacks();
 
-  it('are many', () => {
+  it('are more than 400, without duplicates', () => {
     expect(hostilePrograms.length).toBeGreaterThan(400);
     expect(new Set(hostilePrograms.map(({ source }) => source)).size).toBe(hostilePrograms.length);
   });
 
-  it('end in an action or one fault, and change nothing for the next program', () => {
+  it('end in an action or a single fault, and don’t affect the next program', () => {
     const wrong = hostilePrograms.flatMap((program) => {
       const fault = attacks.attack(program);
       return fault === undefined ? [] : [`${fault}: ${program.source.slice(0, 200)}`];
@@ -29,7 +29,7 @@ describe('hostile programs', async () => {
     expect(wrong).toEqual([]);
   });
 
-  it('end alike in any order', async () => {
+  it('end the same way in reverse order', async () => {
     const forward = await attacks.outcomes(hostilePrograms);
     const backward = await attacks.outcomes(hostilePrograms.toReversed());
     const unlike = hostilePrograms.filter((program) => forward.get(program) !== backward.get(program));
@@ -39,7 +39,7 @@ describe('hostile programs', async () => {
   });
 });
 
-it('finds the holes of another sandbox', async () => {
+it('the attacks find the holes in a leaky sandbox', async () => {
   const attacks = await openProgramAttacks(leaky);
   const found = (statement: string) =>
     attacks.attack({ source: `function act() { ${statement}; return 0; }`, expected: 0 });
@@ -76,7 +76,7 @@ async function leaky(environment: EnvironmentSpec): Promise<Sandbox> {
   return { build };
 }
 
-describe('a thread that plays programs', () => {
+describe('a thread that runs programs', () => {
   const file = join(temporaryDirectory(), 'plays.mjs');
   writeFileSync(
     file,
@@ -102,13 +102,13 @@ describe('a thread that plays programs', () => {
     }
   }
 
-  it.each(hanging)('is ended when it hangs: %j', async (source) => {
+  it.each(hanging)('is terminated when a program hangs: %j', async (source) => {
     const started = performance.now();
     await expect(play(source)).rejects.toThrow(EnvironmentError);
     expect(performance.now() - started).toBeLessThan(30_000);
   });
 
-  it('lives on otherwise', async () => {
+  it('returns an action, or a fault if the program exceeds its work limit', async () => {
     expect(await play('function act(observation) { return observation[0] > 0.4 ? 1 : 0 }')).toBe(1);
     await expect(play('function act() { for (;;); }')).rejects.toThrow(/^too much work/);
   });

@@ -6,7 +6,7 @@ import { readManifest } from '../../src/runs/reader.js';
 import { readJsonLines } from '../../src/storage/json-lines.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
 
-it('state files and logs of a run are regular files, and state is not deep', () => {
+it('reading a run refuses symbolic links and deeply nested state', () => {
   const run = temporaryDirectory();
   const [manifest, log] = [join(run, 'manifest.json'), join(run, 'evaluations.jsonl')];
   for (const file of [manifest, log]) symlinkSync('/dev/zero', file);

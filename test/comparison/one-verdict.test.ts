@@ -117,8 +117,8 @@ function told(returns: Readonly<Partial<Record<ArmName, readonly number[]>>>) {
   };
 }
 
-describe('eight pairs', () => {
-  it('are higher where theirs is the only difference', () => {
+describe('the verdict on the same pairs of runs', () => {
+  it('is `higher` everywhere if eight pairs are the only comparison', () => {
     const { texts, sentence, ...verdicts } = told({ base, tuned });
     const { p } = verdicts.compare;
     expect(p).toBeCloseTo(0.026, 3);
@@ -133,7 +133,7 @@ describe('eight pairs', () => {
     expect(texts.compare).toContain(sentence.replace('tuned', 'hill-climb').replace('base', 'random'));
   });
 
-  it('are no evidence beside a third group, with the same figures: three differences are tested', () => {
+  it('is `no evidence` for the same eight pairs if a third group makes it three tests', () => {
     const { texts, sentence, ...verdicts } = told({ base, tuned, 'cma-es': third });
     const { p, adjusted } = verdicts.compare;
     expect(adjusted).toBeGreaterThan(0.05);
@@ -151,7 +151,7 @@ describe('eight pairs', () => {
       expect(texts[where]).toContain('No evidence of a difference in any of 3 comparisons.');
   });
 
-  it('are named in a sentence where some of several differ, on the terminal and on the page', () => {
+  it('is summed up in a sentence if some comparisons differ, on the terminal and on the page', () => {
     const high = base.map((value, i) => value + 100 + (i % 3));
     const { texts } = told({ base, tuned: high, 'cma-es': third });
     for (const where of ['compare', 'page of compare'] as const)
@@ -160,7 +160,7 @@ describe('eight pairs', () => {
       );
   });
 
-  it('have no verdict when they are only five', () => {
+  it('is `too few` for five pairs', () => {
     const five = (values: readonly number[]) => values.slice(0, 5);
     const {
       texts: _texts,
@@ -174,8 +174,8 @@ describe('eight pairs', () => {
   });
 });
 
-describe('intervals of returns that have bounds', () => {
-  it('end there in every command and on every page', () => {
+describe('confidence intervals of bounded returns', () => {
+  it('stay within the bounds in every command and on every page', () => {
     // On CartPole no mean is above 500 or below 1, wherever Student's t would end.
     const near = [500, 500, 480, 500, 300, 500, 500, 410];
     const far = [9, 10, 8, 9, 200, 9, 8, 9];

@@ -4,7 +4,7 @@ import { medianTime, timeToTarget } from '../../src/comparison/run-comparison.js
 import { parseConfig } from '../../src/config/load.js';
 import { quick, runExperimentFrom, seededModel } from '../support/experiments.js';
 
-it('has the medians of the remission times of Freireich et al. (1963), 6-MP with 12 of 21 censored', () => {
+it('medianTime reproduces the remission times of Freireich et al. (1963), 12 of 21 censored for 6-MP', () => {
   const censored = (times: readonly number[]) => times.map((at) => ({ at, reached: false }));
   const reached = (times: readonly number[]) => times.map((at) => ({ at, reached: true }));
   const mercaptopurine = [
@@ -16,13 +16,13 @@ it('has the medians of the remission times of Freireich et al. (1963), 6-MP with
   expect(medianTime(placebo)).toBe(8);
 });
 
-it('has no median where fewer than half are known to have reached it', () => {
+it('medianTime is null if fewer than half are known to have reached the target', () => {
   expect(medianTime([])).toBeNull();
   expect(medianTime([1, 2, 9].map((at) => ({ at, reached: at === 1 })))).toBeNull();
   expect(medianTime([1, 2].map((at) => ({ at, reached: at === 1 })))).toBe(1);
 });
 
-it('times a run as its target would end it: by iterations in a row, without the warm-up', () => {
+it('timeToTarget counts `hold` iterations in a row, and excludes the warm-up', () => {
   const config = parseConfig({ environment: 'CartPole-v1', model: { provider: 'random' }, candidates: 3 });
   const run = { config, warmup: 5, scores: [3, null, 9, 12, 11, 15] };
   expect(timeToTarget(run, { return: 10, hold: 1 })).toEqual({ reached: true, iteration: 4, evaluation: 17 });
@@ -38,7 +38,7 @@ it.each([
   [{ screening: { evaluate: 1 } }, 7],
   [{ critic: {} }, 13],
   [{}, 11],
-])('counts evaluations, not candidates: %j', (more, evaluation) => {
+])('timeToTarget counts evaluations, not candidates: %j', (more, evaluation) => {
   const config = parseConfig({
     ...{ environment: 'CartPole-v1', model: { provider: 'openai', name: 'any' }, candidates: 3 },
     ...more,
@@ -47,7 +47,7 @@ it.each([
   expect(timeToTarget(run, { return: 10, hold: 1 })).toEqual({ reached: true, iteration: 2, evaluation });
 });
 
-it('counts what was played where the budget is a limit of evaluations', async () => {
+it('timeToTarget counts the evaluations actually made if the run has an evaluation limit', async () => {
   const { path } = await runExperimentFrom(
     {
       ...{ ...quick, iterations: 5, candidates: 3, screening: { evaluate: 2 }, limits: { evaluations: 9 } },

@@ -11,7 +11,7 @@ import { type Answer, hashesIn, runLine } from './run-lines.js';
 const fixture = join(packageRoot(), 'test', 'fixtures', 'version-0.1.0');
 const read = (name: string) => JSON.parse(readFileSync(join(fixture, name), 'utf8'));
 
-it('prints the same JSON for every command line, and continues runs to the same bytes', () => {
+it('the recorded command lines of version 0.1.0 give the same JSON, and resumed runs the same bytes', () => {
   const folder = temporaryDirectory();
   cpSync(join(fixture, 'project'), folder, { recursive: true });
   // The adapter names its base by the path that it had where the project was recorded.

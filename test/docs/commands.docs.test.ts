@@ -144,14 +144,14 @@ describe.each(pages)('%s', (page) => {
   const cells = cellsOf(blocks);
   for (const [i, { block, prints }] of cells.entries()) {
     const before = cells.slice(0, i).map((cell) => cell.block);
-    it.skipIf(!hasPandas)(`${page}:${block.line}, a cell of Python`, { timeout: 60_000 }, () =>
+    it.skipIf(!hasPandas)(`${page}:${block.line}, a Python cell`, { timeout: 60_000 }, () =>
       expect(wordsOf(runCell(before, block, place))).toEqual(wordsOf(prints)),
     );
   }
   it.skipIf(blocks.some(isShell))('has no commands', () => expect(blocks.filter(isShell)).toEqual([]));
 });
 
-it('ran in a shell that knows nothing of this machine', () => {
+it('the shell for these tests has no API keys or tokens from this machine', () => {
   const seen = execFileSync('bash', ['-c', 'env'], { env: environment('/nowhere'), encoding: 'utf8' });
   expect(seen).not.toMatch(/_KEY=|_TOKEN=/);
 });

@@ -127,19 +127,19 @@ async function problemsIn(blocks: readonly Block[], cwd = '/page'): Promise<read
   return problems;
 }
 
-describe('what a reader pastes', () => {
-  it.each(pages)('is there: %s', async (page) => {
+describe('documented commands', () => {
+  it.each(pages)('exist, with their options and configs: %s', async (page) => {
     expect(await problemsIn(readBlocks(page))).toEqual([]);
   });
 
-  it.each(configs)('is there: the comment of %s', async (config) => {
+  it.each(configs)('exist in the comment of %s', async (config) => {
     const block = commentBlock(config);
     // Tasks of an example aren't run by themselves.
     expect(block.code === '').toBe(config.includes('tasks/'));
     expect(await problemsIn([block], join(root, dirname(config)))).toEqual([]);
   });
 
-  it('says why, where it is not run', () => {
+  it('give a reason if they aren’t run', () => {
     const blocks = pages.flatMap(readBlocks).filter(isShell);
     expect(blocks.length).toBeGreaterThan(30);
     const unexplained = blocks.filter(({ notRun }) => notRun !== undefined && notRun.split(' ').length < 2);
@@ -147,7 +147,7 @@ describe('what a reader pastes', () => {
     expect(blocks.filter(({ notRun }) => notRun === undefined).length).toBeGreaterThan(blocks.length / 2);
   });
 
-  it('would be told where it is wrong', async () => {
+  it('are reported with page, line and command if they are wrong', async () => {
     const page = [
       '<!-- file: a.yaml -->',
       '```yaml\nenvironment: CartPole-v1\nmodel: { provider: random }\n```',
@@ -199,7 +199,7 @@ async function problemsInText(page: string): Promise<readonly string[]> {
 }
 
 it.each(pages.filter((page) => page !== 'docs/log'))(
-  'commands named in the text of %s are there',
+  'commands mentioned in the text of %s exist',
   async (page) => {
     expect(await problemsInText(page)).toEqual([]);
   },

@@ -6,7 +6,7 @@ import { oneIteration, playShownRun, shownIteration } from '../../scripts/docs/o
 import { temporaryDirectory } from '../support/temporary-directory.js';
 import { root } from './blocks.js';
 
-it('is what the embedded model does', async () => {
+it('docs/one-iteration.md shows what the embedded model does', async () => {
   const run = await playShownRun(join(temporaryDirectory(), 'one'), shownIteration + 1);
   const { page, picture } = await oneIteration(run);
   expect(page).toBe(readFileSync(join(root, 'docs/one-iteration.md'), 'utf8'));

@@ -28,13 +28,13 @@ const files = () =>
     .map((entry) => join(entry.parentPath, entry.name));
 
 describe('the site', () => {
-  it('has all documents, and is small enough for the package', () => {
+  it('contains all pages in less than 3 MB', () => {
     expect(pages).toContain('docs/one-iteration.md');
     for (const page of pages) expect(readFileSync(join(site, addressOf(page)), 'utf8')).toContain('<h1 id=');
     expect(files().reduce((bytes, file) => bytes + statSync(file).size, 0)).toBeLessThan(3e6);
   });
 
-  it('loads nothing from elsewhere', () => {
+  it('loads nothing from other servers', () => {
     const loads =
       /(?:src|srcset|data|poster|action)="?(?:https?:)?\/\/|<link[^>]+href="?(?:https?:)?\/\/|url\(["']?(?:https?:)?\/\/|@import|\bfetch\(\s*['"`]|XMLHttpRequest|sendBeacon|WebSocket|\bimport\(/;
     const suspects = files().filter(
@@ -49,7 +49,7 @@ describe('the site', () => {
     expect(loads.test('p { background: url(//example.org/a.png) }')).toBe(true);
   });
 
-  it('would not be built with a link that leads nowhere', () => {
+  it('brokenLinks finds links to missing pages and headings', () => {
     const rendered = new Map([
       [
         'README.md',
@@ -91,24 +91,27 @@ describe.skipIf(chromium === undefined)('the site in a browser', () => {
   it.each([
     [390, true],
     [1440, false],
-  ])('at %i pixels, dark: %s, shows all it has, to everybody, and asks nobody', async (width, dark) => {
-    for (const page of ['README.md', 'docs/one-iteration.md', 'docs/view.md']) {
-      await browser.open(join(site, addressOf(page)), { width, dark });
-      expect(await browser.evaluate<string[]>(hiddenParts), page).toEqual([]);
-      await browser.evaluate(`${axe.source}; undefined`);
-      const found = await browser.evaluate<{ passes: number; serious: string[] }>(
-        `axe.run(document).then(({ passes, violations }) => ({ passes: passes.length, serious: violations.filter(({ impact }) => impact === 'serious' || impact === 'critical').map(({ id, nodes }) => id + ': ' + nodes[0].html.slice(0, 160)) }))`,
-      );
-      expect(found.serious, page).toEqual([]);
-      expect(found.passes, page).toBeGreaterThan(10);
-      const asked = await browser.evaluate<string[]>(
-        `performance.getEntriesByType('resource').map(({ name }) => name).filter((name) => !/^(data|file):/.test(name))`,
-      );
-      expect(asked, page).toEqual([]);
-    }
-  });
+  ])(
+    'at %i pixels, dark: %s, hides nothing, is accessible and makes no network requests',
+    async (width, dark) => {
+      for (const page of ['README.md', 'docs/one-iteration.md', 'docs/view.md']) {
+        await browser.open(join(site, addressOf(page)), { width, dark });
+        expect(await browser.evaluate<string[]>(hiddenParts), page).toEqual([]);
+        await browser.evaluate(`${axe.source}; undefined`);
+        const found = await browser.evaluate<{ passes: number; serious: string[] }>(
+          `axe.run(document).then(({ passes, violations }) => ({ passes: passes.length, serious: violations.filter(({ impact }) => impact === 'serious' || impact === 'critical').map(({ id, nodes }) => id + ': ' + nodes[0].html.slice(0, 160)) }))`,
+        );
+        expect(found.serious, page).toEqual([]);
+        expect(found.passes, page).toBeGreaterThan(10);
+        const asked = await browser.evaluate<string[]>(
+          `performance.getEntriesByType('resource').map(({ name }) => name).filter((name) => !/^(data|file):/.test(name))`,
+        );
+        expect(asked, page).toEqual([]);
+      }
+    },
+  );
 
-  it('finds a word, from the disk and without a server', async () => {
+  it('can be searched when opened from disk, without a server', async () => {
     await browser.open(join(site, 'docs/runs.html'), { width: 1440 });
     await browser.press('Slash');
     await browser.evaluate(`field.value = 'confirmation'; field.dispatchEvent(new Event('input'))`);

@@ -67,14 +67,14 @@ beforeAll(async () => {
   expect((await play('rail')).result).toMatchObject({ status: 'completed', iterations: 2 });
 });
 
-describe('a run in an environment of a module', () => {
-  it('plays the same in threads', async () => {
+describe('a run in an environment module', () => {
+  it('records the same in worker threads', async () => {
     const { result } = await play('threads', ['evaluation.workers=2']);
     expect(result).toMatchObject({ status: 'completed' });
     expect(logs('threads')).toEqual(logs('rail'));
   });
 
-  it('is listed, shown, evaluated, reported and drawn, under the name of the module', async () => {
+  it('works with list, show, report, compare, evaluate and render, under the name of the module', async () => {
     const { context, printed } = recordingContext(cwd);
     expect(await listCommand({ runsDir: 'buffers', json: false }, context)).toBe(0);
     expect(printed.join('\n')).toContain('module:cart-on-rail');
@@ -96,14 +96,14 @@ describe('a run in an environment of a module', () => {
     expect(await renderCommand(drawing, context)).toBe(0);
   });
 
-  it('goes on where it stood, from any directory', async () => {
+  it('can be resumed from any directory', async () => {
     const { context, printed } = recordingContext('/');
     const args = { run: join(cwd, 'buffers/threads'), runsDir: 'buffers', quiet: true, json: true };
     expect(await resumeCommand({ ...args, overrides: ['iterations=3'] }, context)).toBe(0);
     expect(JSON.parse(printed.at(-1)!)).toMatchObject({ status: 'completed', iterations: 3 });
   });
 
-  it('does not go on with a changed module, or a changed import of it, and names the file', async () => {
+  it('isn’t resumed if an import of the module has changed; the error names the file', async () => {
     const helper = join(cwd, 'tasks', 'start.js');
     writeFileSync(helper, 'export const start = [0.5];\n');
     writeFileSync(
@@ -129,7 +129,7 @@ describe('a run in an environment of a module', () => {
   });
 });
 
-describe('a module that is wrong is named with what it lacks', () => {
+describe('an error names an invalid module and its problem', () => {
   it.each([
     ['no default export', 'export const create = 1;', 'has no default export'],
     ['no create', 'export default { name: "x" };', 'the default export has no create function'],
@@ -178,13 +178,13 @@ describe('a module that is wrong is named with what it lacks', () => {
     await expect(makeEnvironment(environmentOf(members))).rejects.toThrow(message);
   });
 
-  it('a file that is not there', async () => {
+  it('a missing file', async () => {
     await expect(makeEnvironment('./nowhere.js')).rejects.toThrow('there is no such module');
     await expect(makeEnvironment('nowhere.js')).rejects.toThrow('with a slash: ./nowhere.js');
   });
 });
 
-describe('nonsense in a step ends the run with the file and what was expected', () => {
+describe('an invalid reset or step result throws an error that names the file and the problem', () => {
   it.each([
     ['reset: () => [NaN]', 'observation[0] from reset is NaN'],
     ['reset: () => [0, 1]', 'the observation from reset has 2 numbers; expected an array of 1 number'],
@@ -202,7 +202,7 @@ describe('nonsense in a step ends the run with the file and what was expected', 
     expect(episode).toThrow(`module-${written}.mjs`);
   });
 
-  it('also in a thread', async () => {
+  it('in a worker thread, it fails the run', async () => {
     const file = environmentOf('step: () => ({ observation: [NaN], reward: 1, terminated: true })');
     const { code, result } = await play('nonsense', [`environment=${file}`, 'evaluation.workers=2']);
     expect(code).toBe(1);

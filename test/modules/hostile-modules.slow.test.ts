@@ -64,7 +64,7 @@ async function play(changes: object) {
 
 const slow = { timeoutSeconds: 1 };
 
-describe('a run goes on with a module that', () => {
+describe('a run completes with a module that', () => {
   it.each<[string, Parts]>([
     [
       'leaves promises that reject later',
@@ -106,7 +106,7 @@ describe('a run goes on with a module that', () => {
   });
 });
 
-describe('a run ends as failed, naming the file, with a module', () => {
+describe('a run fails, naming the file, with a module', () => {
   const endless = 'for (;;) {}';
   it.each<[string, Parts, string | RegExp]>([
     ['whose step never returns', { members: `step() { ${endless} }` }, 'step did not return within 1 s'],
@@ -173,7 +173,7 @@ describe('a run ends as failed, naming the file, with a module', () => {
     expect(code).toBe(1);
   });
 
-  it('that uses up the memory of its thread', { timeout: 120_000 }, async () => {
+  it('that exhausts the memory of its thread', { timeout: 120_000 }, async () => {
     const environment = environmentOf({
       members: 'step() { const all = []; for (;;) all.push(new Array(1e5).fill(all.length)) }',
     });
@@ -189,7 +189,7 @@ describe('a run ends as failed, naming the file, with a module', () => {
     expect(stdout).toMatch(new RegExp(`${environment.slice(2)}: .*memory`));
   });
 
-  it('and goes on, byte for byte, once the module is mended', async () => {
+  it('that breaks, and resumes byte for byte once the module is fixed', async () => {
     const breaks = (when: string) => ({
       members: `step() { if (${when}) process.exit(1); return { observation: [1], reward: 1, terminated: false } }`,
     });
@@ -215,7 +215,7 @@ describe('a run ends as failed, naming the file, with a module', () => {
   });
 });
 
-describe('nothing is played with an environment', () => {
+describe('a run is refused with an environment', () => {
   it.each<[string, Parts, RegExp]>([
     ['whose top level never returns', { top: 'for (;;) {}' }, /the top level did not return within 1 s/],
     [
@@ -278,7 +278,7 @@ describe('nothing is played with an environment', () => {
     expect((error as Error).message).toContain(file.slice(2));
   });
 
-  it(`but a space of ${longestList} numbers is one`, async () => {
+  it(`but one with a space of ${longestList} numbers opens`, async () => {
     const file = environmentOf({
       members: `observationSpace: { kind: "box", low: new Float32Array(${longestList}), high: new Float32Array(${longestList}).fill(1) }`,
     });
@@ -287,8 +287,8 @@ describe('nothing is played with an environment', () => {
   });
 });
 
-describe('a module in its thread', () => {
-  it('draws from the stream that the seed or the last episode left, as in this thread', async () => {
+describe('a module in its own thread', () => {
+  it('draws the same random numbers as in this thread, across seeded and unseeded resets', async () => {
     const file = environmentOf({
       members: `observationSpace: { kind: 'box', low: [-99], high: [99] },
       reset(_, random) { this.random = random; return [random.normal()]; },
@@ -304,7 +304,7 @@ describe('a module in its thread', () => {
     }
   });
 
-  it('shares the stream of a policy’s start with the program', async () => {
+  it('shares the random stream of `initial` with its caller', async () => {
     const file = join(cwd, 'policy-start.mjs');
     writeFileSync(
       file,
@@ -320,7 +320,7 @@ describe('a module in its thread', () => {
     }
   });
 
-  it('is told in the place of the thread that ended, whatever is called next', async () => {
+  it('is named in the error of every call after its thread has ended', async () => {
     const file = environmentOf({ members: 'step() { process.exit(7) }' });
     const environment = await makeEnvironment(join(cwd, file));
     environment.reset(1);
@@ -329,7 +329,7 @@ describe('a module in its thread', () => {
     expect(other.reset(1)).toEqual([0]);
   });
 
-  it('built-in policies on it are what they are elsewhere', async () => {
+  it('works with built-in policies', async () => {
     const environment = await makeEnvironment(join(cwd, environmentOf({})));
     const family = createPolicyFamily(
       { kind: 'linear', bias: true, low: -6, high: 6, decimals: 1 },
@@ -339,7 +339,7 @@ describe('a module in its thread', () => {
   });
 });
 
-describe('models, policies, rewards and helpers are behind the same thread', () => {
+describe('models, policies and helpers from modules', () => {
   const moduleOf = (source: string): string => {
     const file = `./part-${++written}.mjs`;
     writeFileSync(join(cwd, file), source);
@@ -354,7 +354,7 @@ describe('models, policies, rewards and helpers are behind the same thread', () 
     expect(result.reason.message).toContain(provider.slice(2));
   });
 
-  it('a model streams, and is told that its call is not wanted', async () => {
+  it('a model can stream text, and receives an abort signal', async () => {
     const provider =
       moduleOf(`export default { create: () => ({ async generate(messages, { seeds, signal, onText }) {
       onText(0, 'params'); if (!(signal instanceof AbortSignal) || seeds.length !== 1) throw new Error('options');
@@ -362,7 +362,7 @@ describe('models, policies, rewards and helpers are behind the same thread', () 
     expect((await play({ ...pole, model: { provider } })).result.status).toBe('completed');
   });
 
-  it('a policy that never returns ends the run', { timeout: 90_000 }, async () => {
+  it('SIGTERM ends a run whose policy never returns', { timeout: 90_000 }, async () => {
     const kind = moduleOf(
       'export default { create: () => ({ parameters: { count: 1, low: -1, high: 1 }, build: () => () => { for (;;) {} } }) };',
     );
@@ -375,7 +375,7 @@ describe('models, policies, rewards and helpers are behind the same thread', () 
     expect(code).toBe(130);
   });
 
-  it('a helper that throws is named', async () => {
+  it('a helper can be used in prompt templates', async () => {
     mkdirSync(join(cwd, 'set'), { recursive: true });
     for (const name of ['system', 'user', 'format-correction'])
       writeFileSync(join(cwd, 'set', `${name}.hbs`), '{{shout environment.id}}');
@@ -397,8 +397,8 @@ describe('models, policies, rewards and helpers are behind the same thread', () 
   });
 });
 
-describe('a command ends', { timeout: 60_000 }, () => {
-  it('though a module keeps a timer and a server open', async () => {
+describe('a command exits', { timeout: 60_000 }, () => {
+  it('even if a module keeps a timer and a server open', async () => {
     const file = environmentOf({
       top: `setInterval(() => {}, 1000); (await import('node:http')).createServer().listen(0);`,
     });
@@ -412,7 +412,7 @@ describe('a command ends', { timeout: 60_000 }, () => {
     ['a create', { create: 'process.stderr.write("creating\\\\n"); for (;;) {}' }, 'SIGTERM', /creating/],
     ['a top level', { top: 'process.stderr.write("loading\\\\n"); for (;;) {}' }, 'SIGTERM', /loading/],
     ['a step', { members: 'step() { for (;;) {} }' }, 'SIGINT', /4 parameters/],
-  ])('by a signal, though %s never returns', async (_, parts, signal, when) => {
+  ])('on a signal, even if %s never returns', async (_, parts, signal, when) => {
     const { child, ended, wrote } = startCommand(cwd, [
       'run',
       configOf({ environment: environmentOf(parts) }),
@@ -427,7 +427,7 @@ describe('a command ends', { timeout: 60_000 }, () => {
     expect(code).toBe(130);
   });
 
-  it('sweep, too', async () => {
+  it('on a signal, even if a step of a sweep never returns', async () => {
     const environment = environmentOf({
       members: 'step() { process.stderr.write("stepping\\n"); for (;;) {} }',
     });
@@ -470,7 +470,7 @@ describe('serve --environments', { timeout: 60_000 }, () => {
     return { child, ended, wrote, client };
   }
 
-  it('goes on with a module whose steps leave promises that reject, and prints', async () => {
+  it('survives a module that prints and leaves rejected promises', async () => {
     const server = await served({
       members: `step: () => { console.log('printed'); Promise.reject(new Error('later')); return { observation: [1], reward: 2, terminated: false } }`,
     });
@@ -496,7 +496,7 @@ describe('serve --environments', { timeout: 60_000 }, () => {
     expect(stdout).not.toContain('printed');
   });
 
-  it('answers others while a step hangs, and ends by a signal', async () => {
+  it('answers other clients while a step hangs, and exits on SIGTERM', async () => {
     const server = await served({ members: 'step() { for (;;) {} }' });
     const [hung, other] = [await server.client(0), await server.client(1)];
     await hung.ask('reset');
@@ -512,7 +512,7 @@ describe('serve --environments', { timeout: 60_000 }, () => {
     expect(stderr).toContain('SIGTERM');
   });
 
-  it('tells the client of a module that ends its thread, and goes on', async () => {
+  it('reports to the client that a module ended its thread, and keeps serving', async () => {
     const server = await served({ members: 'step() { process.exit(5) }' });
     const client = await server.client(0);
     await client.ask('reset');

@@ -68,8 +68,8 @@ const bang = `return {
   build: ([a, b]) => (s) => (a * s[2] + b * s[3] > 0 ? task.actionSpace.n - 1 : 0),
 };`;
 
-describe('a policy of a module', () => {
-  it('plays, also in threads, tells the model how it works, and is read by every command', async () => {
+describe('a policy module', () => {
+  it('plays the same in worker threads, describes itself in the prompt, and works with every command', async () => {
     const policy = { kind: moduleOf(bang) };
     const model = { provider: moduleOf("return { generate: () => 'params[0]: 0.5, params[1]: 0.5' };") };
     const run = await play({ policy, model });
@@ -98,13 +98,13 @@ describe('a policy of a module', () => {
       'return { build() { throw new Error("singular"); }, parameters: { count: 1, low: 0, high: 1 } };',
       'build threw: singular',
     ],
-  ])('%s', async (body, message) => {
+  ])('is refused with the create body: %s', async (body, message) => {
     await expect(play({ policy: { kind: moduleOf(body) } })).rejects.toThrow(message);
   });
 });
 
-describe('a model of a module', () => {
-  it('is given its options and the messages, and its id stands in the run', async () => {
+describe('a model module', () => {
+  it('receives its options and the messages, and its id is recorded in the run', async () => {
     const file = moduleOf(
       `let asked = 0;
        return { id: 'mine/' + options.name, generate: async (messages) =>
@@ -118,7 +118,7 @@ describe('a model of a module', () => {
     await everyCommandReads(run.name);
   });
 
-  it('that throws or answers nonsense ends the run as one that gave no answers', async () => {
+  it('fails the run with a model error if it throws or returns an invalid reply', async () => {
     const throwing = await play({
       iterations: 9,
       model: { provider: moduleOf('return { generate() { throw new Error("no GPU"); } };') },
@@ -136,13 +136,13 @@ describe('a model of a module', () => {
   });
 });
 
-describe('a reward of a module', () => {
+describe('a reward module', () => {
   const doubled = () =>
     moduleOf(
       'return ({ before, action, observation, reward }) => before.length === observation.length && action < 2 ? 2 * reward : NaN;',
     );
 
-  it('takes the place of the environment’s, here and in threads, in every command', async () => {
+  it('replaces the environment’s reward, also in worker threads, and works with every command', async () => {
     const plain = await play({});
     const evaluation = { ...quick.evaluation, reward: doubled() };
     const run = await play({ evaluation });
@@ -152,7 +152,7 @@ describe('a reward of a module', () => {
     await everyCommandReads(run.name);
   });
 
-  it('has to give finite numbers', async () => {
+  it('must return finite numbers', async () => {
     const evaluation = { ...quick.evaluation, reward: moduleOf('return () => NaN;') };
     expect((await play({ evaluation })).result).toMatchObject({
       status: 'failed',
@@ -165,13 +165,13 @@ describe('a reward of a module', () => {
     await expect(play({ evaluation: none })).rejects.toThrow('create returned no reward function');
   });
 
-  it('is not raced against what is known of the environment’s own', async () => {
+  it('requires `highest` for racing, since the known bound doesn’t apply', async () => {
     const evaluation = { ...quick.evaluation, episodes: 9, racing: {}, reward: doubled() };
     await expect(play({ evaluation })).rejects.toThrow('evaluation.racing.highest');
   });
 });
 
-describe('helpers of a module', () => {
+describe('a helper module', () => {
   const set = join(cwd, 'prompts');
   mkdirSync(set);
   const template = (user: string) => {
@@ -185,7 +185,7 @@ describe('helpers of a module', () => {
     );
   const model = { provider: moduleOf("return { generate: () => '' };") };
 
-  it('are used by templates', async () => {
+  it('provides helpers and values to templates', async () => {
     template('{{shout environment.id 2}}');
     const run = await play({ model, corrections: 0, prompts: { set: './prompts', helpers: helpers() } });
     const [system, user] = run.calls()[0]!.messages;
@@ -198,13 +198,13 @@ describe('helpers of a module', () => {
     ['{{shout environment.idd 1}}', 'there is no variable idd'],
     ['{{laboratory 3}}', 'laboratory is not a function'],
     ['{{shout text=environment.id}}', 'shout takes no named arguments'],
-  ])('%s is refused', async (user, message) => {
+  ])('is refused if a template misuses it: %s', async (user, message) => {
     template(user);
     await expect(play({ model, prompts: { set: './prompts', helpers: helpers() } })).rejects.toThrow(message);
   });
 });
 
-it('all modules of a run are part of its fingerprint', async () => {
+it('a run isn’t resumed if its reward module has changed', async () => {
   const file = moduleOf('return () => 1;');
   const run = await play({ evaluation: { ...quick.evaluation, reward: file } });
   writeFileSync(join(cwd, file), 'export default { create: () => () => 2 };');
@@ -214,7 +214,7 @@ it('all modules of a run are part of its fingerprint', async () => {
   );
 });
 
-it('the short form is written out, and read again', () => {
+it('the short form of a module path is expanded, and survives a round trip through YAML', () => {
   const config = parseConfig({
     environment: './a/b.js',
     policy: { kind: './p.js' },
@@ -230,7 +230,7 @@ it('the short form is written out, and read again', () => {
   expect(loadConfig({ file, asWritten: true }).config).toEqual(config);
 });
 
-it('an override may name a module, and leaves out what it does not have', () => {
+it('an override can name a module, and drops keys that don’t apply to it', () => {
   const file = join(cwd, 'override.yaml');
   writeFileSync(file, 'environment: CartPole-v1\nmodel: { provider: ollama, name: a }\n');
   const { config, notes } = loadConfig({

@@ -40,7 +40,7 @@ async function several() {
 }
 
 describe('policyloop play', () => {
-  it('ends its JSON lines with one that holds meanScore', async () => {
+  it('ends its JSON lines with a result that contains meanScore', async () => {
     const cwd = temporaryDirectory();
     const { code, printed } = await playing(cwd, ['player=expert', 'episodes=20'], {}, true);
     expect(code).toBe(0);
@@ -66,7 +66,7 @@ describe('policyloop play', () => {
     expect(without).toMatchObject({ meanScore: null, scoreCi95: null, meanReturn: expect.any(Number) });
   });
 
-  it('says what is wrong where it stands', async () => {
+  it('refuses invalid settings with specific errors', async () => {
     const cwd = temporaryDirectory();
     const refused = (overrides: readonly string[]) => playing(cwd, overrides);
     await expect(refused(['player=nobody'])).rejects.toThrow(
@@ -97,7 +97,7 @@ describe('policyloop play', () => {
   });
 });
 
-describe('a person', () => {
+describe('a human player', () => {
   /** Types these lines, and keeps what was shown. */
   function typing(lines: readonly (string | undefined)[]) {
     const shown: string[] = [];
@@ -108,7 +108,7 @@ describe('a person', () => {
     return { readLine, shown };
   }
 
-  it('plays at the terminal, is told when a command is none, and is on record', async () => {
+  it('plays at the terminal, and sees a message if a command names no action', async () => {
     const cwd = temporaryDirectory();
     const { readLine, shown } = typing(['dance', 'look', 'INVENTORY', 'quit']);
     const { context, printed } = fakeContext(cwd, { readLine });
@@ -128,7 +128,7 @@ describe('a person', () => {
     expect(printed.at(-1)).toContain('interrupted: 0 of 2 games of text:cooking by human');
   });
 
-  it('comes to the end of a game', async () => {
+  it('can finish a game, which is recorded', async () => {
     const cwd = temporaryDirectory();
     const { readLine } = typing(Array(10).fill('RIGHT'));
     const { context } = fakeContext(cwd, { readLine });
@@ -146,7 +146,7 @@ describe('a person', () => {
 });
 
 describe('plays among the runs', () => {
-  it('are listed, shown, reported and compared over the same games', async () => {
+  it('work with list, show, report and compare, over the same games', async () => {
     const { cwd, named } = await several();
     const { context, printed } = fakeContext(cwd);
     await show.execute({ ...common, run: named.expert!, top: 10 }, context);
@@ -197,7 +197,7 @@ describe('plays among the runs', () => {
     );
   });
 
-  it('that failed are named and left out of a comparison', async () => {
+  it('are left out of a comparison, with the reason, if they failed or are damaged', async () => {
     const { cwd, named } = await several();
     const [failed, damaged] = [join(cwd, 'buffers', 'failed'), join(cwd, 'buffers', 'damaged')];
     for (const copy of [failed, damaged])
@@ -224,7 +224,7 @@ describe('plays among the runs', () => {
     await expect(compare.execute(none, context)).rejects.toThrow('none of these runs is complete');
   });
 
-  it('are compared with no other games, and not by what they lack', async () => {
+  it('are refused for comparisons with other games, and for comparing or evaluating policies', async () => {
     const { cwd, named } = await several();
     await playing(cwd, ['player=random', 'name=other', 'environment.options.rooms=2', 'episodes=8']);
     const { context } = fakeContext(cwd);
@@ -238,7 +238,7 @@ describe('plays among the runs', () => {
     await expect(evaluate.execute(best, context)).rejects.toThrow('no numeric policy');
   });
 
-  it('with other seeds have no games in common', async () => {
+  it('get the advice to use the same seed if they share no games', async () => {
     const { cwd, named } = await several();
     await playing(cwd, ['player=random', 'name=other', 'seed=5', 'episodes=8']);
     const { context, printed } = fakeContext(cwd);
@@ -249,7 +249,7 @@ describe('plays among the runs', () => {
     expect(printed.pop()).toContain('play with the same seed');
   });
 
-  it('are extended by resume, with the games that a longer play would have', async () => {
+  it('can be extended with resume, and get the same games as a longer play', async () => {
     const cwd = temporaryDirectory();
     const { context } = fakeContext(cwd);
     const args = { ...common, json: true, config: 'agents/cooking', human: false, runDir: 'short' };
@@ -273,7 +273,7 @@ describe('plays among the runs', () => {
       );
   });
 
-  it('go on by resume, unless they are complete or would be others', async () => {
+  it('can be resumed, unless they are complete or their settings have changed', async () => {
     const cwd = temporaryDirectory();
     const finish = new AbortController();
     let lines = 0;
@@ -318,7 +318,7 @@ describe('a play that was killed after its last game', () => {
     return { cwd, rest: { ...common, json: true, run: name, overrides: [] as string[] } };
   };
 
-  it('gets its page and its result by resume, with the lock that the process left', async () => {
+  it('gets its report and result from resume, despite the stale lock', async () => {
     const { cwd, rest } = await played('done');
     rmSync(join(cwd, 'done', 'report.html'));
     writeFileSync(join(cwd, 'done', 'run.lock'), `999999999 ${hostname()} 0\n`);

@@ -8,7 +8,7 @@ import { commandsOf, commentBlock, policyloopWords } from '../docs/blocks.js';
 
 const games = loadPlayConfig('cooking-gold').config;
 
-it('a score of 1 is within reach: gold paths fit into the limit, which that of the original is too short for', async () => {
+it('gold paths fit into the step limit of cooking-gold, but some are longer than 16 steps', async () => {
   for (const fold of ['train', 'test']) {
     const world = await makeEnvironment('text:cooking', { ...games.environment.options, fold });
     let longest = 0;
@@ -21,7 +21,7 @@ it('a score of 1 is within reach: gold paths fit into the limit, which that of t
   }
 });
 
-it('imitation and reinforcement meet the games, the words and the history of the play', () => {
+it('the imitation and RL configs use the same games, prompts and history as the play', () => {
   const { environment, policy } = games;
   for (const name of ['cooking-rl', 'cooking-scratch']) {
     const { agent, environment: played } = loadRlConfig(name, []);
@@ -40,7 +40,7 @@ it('imitation and reinforcement meet the games, the words and the history of the
   expect(scratch.model).toMatch(/tiny-words$/);
 });
 
-it('the commands in the comment of rl/cooking-rl are GRPO and the original’s PPO', () => {
+it('the commands in the comment of rl/cooking-rl select GRPO, and PPO with the original settings', () => {
   const objectives = commandsOf(commentBlock('configs/rl/cooking-rl.yaml')).map((command) => {
     const [, , config, ...overrides] = policyloopWords(command)!;
     return loadRlConfig(config!, overrides).objective;

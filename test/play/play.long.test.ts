@@ -21,7 +21,7 @@ function balance({ messages }: ScriptedCall): string {
 const meanReturn = (games: Parameters<typeof playFigures>[0]) => playFigures(games).meanReturn;
 
 describe('players without a model', () => {
-  it('the expert of agents/cooking wins every game, and chance does not', async () => {
+  it('the expert wins every game of agents/cooking; random and first score less than half', async () => {
     const expert = await played('agents/cooking', ['player=expert', 'episodes=6']);
     expect(playFigures(expert.games)).toMatchObject({
       games: 6,
@@ -41,7 +41,7 @@ describe('players without a model', () => {
   });
 
   it.each(['cartpole', 'frozenlake', 'blackjack', 'taxi', 'cliffwalking'])(
-    'chance plays agents/%s, and gets no score',
+    'random plays agents/%s, which has no score',
     async (name) => {
       const { games, manifest } = await played(`agents/${name}`, ['player=random', 'episodes=3']);
       expect(playFigures(games)).toMatchObject({ games: 3, meanScore: null, maxScore: null, won: null });
@@ -56,7 +56,7 @@ describe('players without a model', () => {
     },
   );
 
-  it('are refused where they can not play, with those that can', async () => {
+  it('are refused if they can’t play, with a list of players that can', async () => {
     await expect(played('agents/cartpole', ['player=expert'])).rejects.toThrow(
       /the winning commands of CartPole-v1 are unknown[\s\S]*model, random, first, human/,
     );
@@ -73,7 +73,7 @@ describe('players without a model', () => {
 });
 
 describe('a model', () => {
-  it('plays games side by side, and everything is on record', async () => {
+  it('plays games in parallel, with every call and turn recorded', async () => {
     const model = createScriptedModel(balance);
     const { calls, games, manifest } = await played('agents/cartpole', cartPole, model);
     expect(games.map(({ iteration, candidate, episode }) => [iteration, candidate, episode])).toEqual([
@@ -100,7 +100,7 @@ describe('a model', () => {
     expect(manifest.reason).toEqual({ kind: 'iterations' });
   });
 
-  it('meets the same games whatever else is asked, and says the same again', async () => {
+  it('plays the same episodes again, and gets the same game seeds whatever `parallel` is', async () => {
     const [one, other] = [
       await played('agents/cartpole', cartPole, createScriptedModel(balance)),
       await played('agents/cartpole', cartPole, createScriptedModel(balance)),
@@ -112,7 +112,7 @@ describe('a model', () => {
     expect(alone.games.map(({ seed }) => seed)).toEqual(one.games.map(({ seed }) => seed));
   });
 
-  it('gives no answer: its game goes on, and the play ends when nothing comes any more', async () => {
+  it('can miss a reply and the game continues; the play fails if no reply comes at all', async () => {
     const failure = new ModelError('server', 'overloaded', { retries: 2, latencyMs: 5 });
     let index = 0;
     const shaky = createScriptedModel((call) => (index++ === 2 ? failure : balance(call)));
@@ -158,29 +158,32 @@ describe('a model', () => {
     expect(model.calls.length + rest.calls.length).toBe(straight.calls.length);
   });
 
-  it.each([1, 3, 4, 11])('is interrupted after %i calls, and goes on as if it was not', async (after) => {
-    const straight = await played('agents/cartpole', cartPole, createScriptedModel(balance));
-    const stop = new AbortController();
-    const model = createScriptedModel((call, index) => {
-      if (index + 1 === after) stop.abort();
-      return balance(call);
-    });
-    const cut = await played('agents/cartpole', cartPole, model, { finish: stop.signal });
-    expect(cut.manifest).toMatchObject({ status: 'interrupted', reason: { kind: 'interrupted' } });
-    const rest = createScriptedModel(balance);
-    const { calls, games, manifest, path } = await played('agents/cartpole', cartPole, rest, {
-      path: cut.path,
-    });
-    expect(games).toEqual(straight.games);
-    expect(calls).toHaveLength(straight.calls.length);
-    expect(model.calls.length + rest.calls.length).toBe(straight.calls.length);
-    expect(manifest.usage).toMatchObject({ calls: straight.calls.length, errors: 0 });
-    expect(readFileSync(join(path, 'episodes.jsonl'))).toEqual(
-      readFileSync(join(straight.path, 'episodes.jsonl')),
-    );
-  });
+  it.each([1, 3, 4, 11])(
+    'resumes a play interrupted after %i calls as if it had never stopped',
+    async (after) => {
+      const straight = await played('agents/cartpole', cartPole, createScriptedModel(balance));
+      const stop = new AbortController();
+      const model = createScriptedModel((call, index) => {
+        if (index + 1 === after) stop.abort();
+        return balance(call);
+      });
+      const cut = await played('agents/cartpole', cartPole, model, { finish: stop.signal });
+      expect(cut.manifest).toMatchObject({ status: 'interrupted', reason: { kind: 'interrupted' } });
+      const rest = createScriptedModel(balance);
+      const { calls, games, manifest, path } = await played('agents/cartpole', cartPole, rest, {
+        path: cut.path,
+      });
+      expect(games).toEqual(straight.games);
+      expect(calls).toHaveLength(straight.calls.length);
+      expect(model.calls.length + rest.calls.length).toBe(straight.calls.length);
+      expect(manifest.usage).toMatchObject({ calls: straight.calls.length, errors: 0 });
+      expect(readFileSync(join(path, 'episodes.jsonl'))).toEqual(
+        readFileSync(join(straight.path, 'episodes.jsonl')),
+      );
+    },
+  );
 
-  it('crashes, and goes on from what it was answered', async () => {
+  it('resumes from its recorded replies after a crash', async () => {
     const straight = await played('agents/cartpole', cartPole, createScriptedModel(balance));
     const path = join(temporaryDirectory(), 'play');
     const model = createScriptedModel((call, index) => {
@@ -195,7 +198,7 @@ describe('a model', () => {
     expect(rest.calls.length).toBeLessThan(straight.calls.length - 20);
   });
 
-  it('is replayed from its record, offline; a changed prompt is no recorded one', async () => {
+  it('can be replayed offline from its record, unless a prompt has changed', async () => {
     const recorded = await played('agents/cartpole', cartPole, createScriptedModel(balance));
     const replayed = [...cartPole, `model={provider: replayed, run: ${recorded.path}}`];
     const again = await played('agents/cartpole', replayed);
@@ -215,7 +218,7 @@ describe('a model', () => {
 describe('constrained actions', () => {
   const constrained = ['episodes=6', 'parallel=3', 'policy.act=constrained'];
 
-  it('are possible, each of them, whatever the model would say', async () => {
+  it('are all valid, whatever the model would say', async () => {
     const local = 'model={provider: local, path: package:models/tiny-improver, maxTokens: 8}';
     const { games } = await played('agents/blackjack', [...constrained, local]);
     const turns = games.flatMap((game) => game.turns);
@@ -223,7 +226,7 @@ describe('constrained actions', () => {
     expect(new Set(turns.map(({ reply }) => reply))).toEqual(new Set(['stick', 'hit']));
   });
 
-  it('are refused with a model that may say anything, and where there is no list', async () => {
+  it('are refused if the model can’t restrict replies, or if actions can’t be listed', async () => {
     await expect(played('agents/blackjack', constrained, createScriptedModel(['hit']))).rejects.toThrow(
       /scripted\/model can't restrict replies to given texts[\s\S]*text, json/,
     );
@@ -245,7 +248,7 @@ describe('scored actions', () => {
   });
   const cooking = ['episodes=3', 'maxSteps=15', 'policy.act=scored', 'parallel=3'];
 
-  it('are possible, each of them, and on record with their probabilities', async () => {
+  it('are all valid, and recorded with their probabilities', async () => {
     const { calls, games } = await played('agents/cooking', cooking, scorer());
     for (const { turns } of games) {
       expect(turns.every(({ valid }) => valid)).toBe(true);
@@ -260,7 +263,7 @@ describe('scored actions', () => {
     expect(playFigures(games).unclear).toBe(0);
   });
 
-  it('are drawn, or the best of them is taken', async () => {
+  it('are sampled by default, or chosen greedily', async () => {
     const greedy = await played('agents/cooking', [...cooking, 'policy.scoring.choose=greedy'], scorer());
     for (const { outcome } of greedy.calls) {
       if (outcome.kind !== 'accepted') throw new Error('a scored action is always one');
@@ -274,7 +277,7 @@ describe('scored actions', () => {
     );
   });
 
-  it('are replayed as they were chosen', async () => {
+  it('are the same when replayed', async () => {
     const recorded = await played('agents/cooking', cooking, scorer());
     const again = await played('agents/cooking', [
       ...cooking,
@@ -283,7 +286,7 @@ describe('scored actions', () => {
     expect(again.games).toEqual(recorded.games);
   });
 
-  it('are refused with a model that gives no log-probabilities of texts, and where there is no list', async () => {
+  it('are refused if the model can’t compute log-probabilities, or if actions can’t be listed', async () => {
     const hosted = createScriptedModel(['look']);
     await expect(played('agents/cooking', cooking, hosted)).rejects.toThrow(
       /scripted\/model can't compute log-probabilities of given texts[\s\S]*text, json/,

@@ -14,7 +14,7 @@ function program(name: string, source: string): string {
 }
 
 describe('a program as the player', () => {
-  it('plays the games of other players, with a memory of its own in each game', async () => {
+  it('plays the same games as other players, with separate memory for each game', async () => {
     const balance = program(
       'balance.js',
       `function act(observation, memory) {
@@ -43,7 +43,7 @@ describe('a program as the player', () => {
     expect(playFigures(random.games).meanReturn).toBeLessThan(60);
   });
 
-  it('writes the commands of a text world', async () => {
+  it('can return the commands of a text world', async () => {
     const looks = program(
       'looks.mjs',
       `function act(text) { return /kitchen/i.test(text) ? 'look' : 'inventory'; }`,
@@ -52,7 +52,7 @@ describe('a program as the player', () => {
     expect(games[0]!.turns.map(({ action }) => action)).toEqual(['look', 'inventory', 'inventory']);
   });
 
-  it('fails with the line of the fault, in its file', async () => {
+  it('fails with an error that names the file, and the line of a fault', async () => {
     const wrong = program('wrong.js', `function act(observation) {\n  return observation.speed.x;\n}`);
     await expect(played('agents/cartpole', [wrong, 'episodes=1'])).rejects.toThrow(/wrong\.js[\s\S]*line 2/);
     const invalid = program('invalid.js', 'function act( {');

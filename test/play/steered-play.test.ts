@@ -10,7 +10,7 @@ import { played } from './playing.js';
 
 const games = ['player=random', 'episodes=5', 'parallel=1', 'maxSteps=6'];
 
-it('a play is paused, let go on and stopped from elsewhere; its log tells so, and its games are the same', async () => {
+it('a play that is paused, resumed and stopped logs each command, and completes with the same games', async () => {
   const whole = await played('agents/cartpole', games);
   const path = join(temporaryDirectory(), 'play');
   const told: RunEvent[] = [];

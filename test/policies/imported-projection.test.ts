@@ -10,7 +10,7 @@ const projected = (seed: number, changes: object = {}) => ({
   ...changes,
 });
 
-it('takes over policies of the same subspace only: elsewhere the numbers mean other weights', async () => {
+it('warmup.from imports policies only from a run with the same projection', async () => {
   const earlier = await runExperimentFrom(projected(1));
   const from = { warmup: { from: earlier.path } };
   const { imported } = await assemble(parseConfig(projected(1, from)), {});

@@ -37,7 +37,7 @@ const width = fc.integer({ min: 1, max: 4 });
 const value = fc.double({ min: -6, max: 6, noNaN: true });
 
 describe('networks', () => {
-  it('compute what the names of their parameters say, whatever their shape', () => {
+  it('compute the function that their parameter names describe, for any shape', () => {
     fc.assert(
       fc.property(
         width,
@@ -76,7 +76,7 @@ describe('networks', () => {
     expect(family.parameters.names?.at(-1)).toBe('layer 2: bias of action[0]');
   });
 
-  it('keep a fifth of a negative sum with leaky-relu, nothing of it with relu', () => {
+  it('scale a negative sum by 0.2 with leaky-relu, and set it to 0 with relu', () => {
     const act = (activation: MlpConfig['activation']) =>
       createPolicyFamily(network({ hidden: [1], activation }), withSpaces(box(1), box(1))).build([
         1, 0, 1, 0,
@@ -85,14 +85,14 @@ describe('networks', () => {
     expect(act('relu')).toEqual([0]);
   });
 
-  it('take the first action on ties and count from the first action', () => {
+  it('take the first action on ties, and number actions from `start`', () => {
     const family = createPolicyFamily(network(), withSpaces(box(2), discrete(3, 5)));
     const zeros = Array<number>(family.parameters.count).fill(0);
     expect(family.build(zeros)([1, 1])).toBe(5);
     expect(family.build([...zeros.slice(0, -1), 1])([1, 1])).toBe(7);
   });
 
-  it('give an action that later steps do not change', () => {
+  it('return an action that later steps don’t change', () => {
     const family = createPolicyFamily(network({ hidden: [1] }), withSpaces(box(1), box(1)));
     const policy = family.build([1, 0, 1, 0]);
     const first = policy([0.5]);
@@ -101,7 +101,7 @@ describe('networks', () => {
     expect(first).toEqual(copy);
   });
 
-  it('depend on the activation alone where it matters: without it they are linear', () => {
+  it('are nonlinear with tanh', () => {
     const family = createPolicyFamily(network({ hidden: [2] }), withSpaces(box(1), box(1)));
     const policy = family.build([3, -2, 0, 0, 1, 1, 0]);
     const [one, two] = [policy([1]), policy([2])] as [readonly number[], readonly number[]];
@@ -117,7 +117,7 @@ describe('networks', () => {
     throw new Error('was accepted');
   };
 
-  it('refuse more weights than can be proposed, and say what can be', () => {
+  it('refuse too many weights, with the maximum and a remedy', () => {
     const problem = refusal(network({ hidden: [100, 100] }), box(17), box(6));
     expect(problem).toMatchObject({ field: 'policy.hidden', value: [100, 100] });
     expect(problem.message).toBe('this network would have 12506 weights and biases; the maximum is 5000');
@@ -132,7 +132,7 @@ describe('networks', () => {
     ).toMatch(/24006 weights and biases; the maximum is 20000 with policy\.projection/);
   });
 
-  it('refuse states, and name the table', () => {
+  it('refuse discrete observations, and suggest q-table', () => {
     expect(refusal(network(), discrete(16), discrete(4))).toMatchObject({
       field: 'policy.kind',
       value: 'mlp',

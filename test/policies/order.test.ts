@@ -12,12 +12,12 @@ const familyOf = (order?: LinearOrder) =>
 const count = 9;
 const vector = Array.from({ length: count }, (_, i) => ((i * 7) % 11) - 5);
 
-describe('the order of the parameters', () => {
+describe('the parameter order', () => {
   it.each([
     ['columns', [0, 3, 6, 1, 4, 7, 2, 5, 8]],
     ['bias-first', [3, 4, 5, 6, 7, 8, 0, 1, 2]],
     ['rows', [0, 1, 2, 3, 4, 5, 6, 7, 8]],
-  ] as const)('%s', (order, places) => {
+  ] as const)('%s gives each weight and its name the expected place', (order, places) => {
     const { description, parameters } = familyOf(order);
     if (description.kind !== 'linear') throw new Error('no linear policy');
     expect(linearWeights(description, vector)).toEqual(places.map((place) => vector[place]));
@@ -26,7 +26,7 @@ describe('the order of the parameters', () => {
   });
 
   it.each(['columns', 'bias-first', { shuffled: 4 }] as const)(
-    '%o makes the policy of the same weights',
+    '%o gives the same policy for the same weights',
     (order) => {
       const [usual, other] = [familyOf(), familyOf(order)];
       if (other.description.kind !== 'linear') throw new Error('no linear policy');
@@ -44,13 +44,13 @@ describe('the order of the parameters', () => {
     },
   );
 
-  it('shuffled is another for another seed, the same for the same', () => {
+  it('shuffled depends only on its seed', () => {
     const namesOf = (shuffled: number) => familyOf({ shuffled }).parameters.names;
     expect(namesOf(1)).toEqual(namesOf(1));
     expect(namesOf(1)).not.toEqual(namesOf(2));
   });
 
-  it('has no meaning in a subspace', () => {
+  it('is refused together with a projection', () => {
     const make = () =>
       createPolicyFamily({ ...linear, order: 'columns', projection: { rank: 3, seed: 0 } }, environment);
     expect(make).toThrow(UserError);

@@ -52,7 +52,7 @@ const families: readonly (readonly [string, PolicyFamily])[] = [
 describe.each(families)('%s', (_name, family) => {
   const { parameters } = family;
 
-  it('starts inside its own specification', () => {
+  it('draws initial parameters within its own specification', () => {
     const random = createGenerator(3);
     for (let i = 0; i < 50; i++) {
       const vector = family.initial(random);
@@ -66,18 +66,18 @@ describe.each(families)('%s', (_name, family) => {
     }
   });
 
-  it('draws the same start for the same seed, another for another', () => {
+  it('draws the same initial parameters for the same seed, and others for another seed', () => {
     expect(family.initial(createGenerator(5))).toEqual(family.initial(createGenerator(5)));
     expect(family.initial(createGenerator(5))).not.toEqual(family.initial(createGenerator(6)));
   });
 
-  it('names every parameter', () => {
+  it('gives every parameter a unique name', () => {
     expect(parameters.names).toHaveLength(parameters.count);
     expect(new Set(parameters.names).size).toBe(parameters.count);
   });
 });
 
-it('starts on the grid of the allowed values, however odd the range', () => {
+it('initial parameters lie on the grid of allowed values if the bounds don’t', () => {
   const config = { ...linear, low: -0.25, high: 0.25 };
   const family = createPolicyFamily(config, withSpaces(box(4), discrete(2)));
   const random = createGenerator(1);
@@ -94,7 +94,7 @@ describe('linear policies', () => {
     for (const [a, expected] of [21.1, 42.2, 63.3].entries()) expect(action[a]).toBeCloseTo(expected, 12);
   });
 
-  it('take the first action on ties and count from the first action', () => {
+  it('take the first action on ties, and number actions from `start`', () => {
     const family = createPolicyFamily({ ...linear, bias: false }, withSpaces(box(1), discrete(3, 5)));
     expect(family.build([0, 0, 0])([1])).toBe(5);
     expect(family.build([0, 1, 1])([1])).toBe(6);
@@ -122,13 +122,13 @@ describe('linear policies', () => {
     );
   });
 
-  it('refuse a tuple as the action, with the remedy', () => {
+  it('refuse a tuple action space, and suggest a program', () => {
     const environment = withSpaces(box(2), { kind: 'tuple', spaces: [discrete(3), discrete(2)] });
     expect(() => createPolicyFamily(linear, environment)).toThrow(/tuple[\s\S]*policy\.kind: program/);
     expect(createPolicyFamily({ kind: 'program' }, environment).description.kind).toBe('program');
   });
 
-  it('refuse a discrete observation, with the remedy', () => {
+  it('refuse discrete observations, and suggest a q-table', () => {
     expect(() => createPolicyFamily(linear, withSpaces(discrete(16), discrete(4)))).toThrow(
       /policy\.kind: .*16 discrete states[\s\S]*q-table/,
     );
@@ -136,24 +136,24 @@ describe('linear policies', () => {
 });
 
 describe('Q-tables', () => {
-  it('hold one action a state', () => {
+  it('hold one action per state', () => {
     const policy = createPolicyFamily(table, withSpaces(discrete(3), discrete(4))).build([3, 0, 2]);
     expect([0, 1, 2].map(policy)).toEqual([3, 0, 2]);
   });
 
-  it('can hold every legal action of a space that starts at 1', () => {
+  it('can hold every action of a space that starts at 1', () => {
     const family = createPolicyFamily(table, withSpaces(discrete(2), discrete(3, 1)));
     expect(family.parameters.choices).toEqual([1, 2, 3]);
     expect([0, 1].map(family.build([3, 1]))).toEqual([3, 1]);
   });
 
-  it('choose greedily by value, the first on ties', () => {
+  it('choose the action with the highest value, the first on ties', () => {
     const family = createPolicyFamily({ ...table, form: 'values' }, withSpaces(discrete(2), discrete(3)));
     expect(family.parameters.count).toBe(6);
     expect([0, 1].map(family.build([1, 5, 5, -1, -2, -0.5]))).toEqual([1, 2]);
   });
 
-  it('combine the parts of a tuple, the last varying fastest', () => {
+  it('index a tuple observation with its last part varying fastest', () => {
     const environment = withSpaces({ kind: 'tuple', spaces: [discrete(3), discrete(2)] }, discrete(6));
     const policy = createPolicyFamily(table, environment).build([0, 1, 2, 3, 4, 5]);
     expect(policy([0, 0])).toBe(0);
@@ -161,7 +161,7 @@ describe('Q-tables', () => {
     expect(policy([2, 1])).toBe(5);
   });
 
-  it('put a continuous observation into half-open bins, outliers into the outermost', () => {
+  it('put continuous observations into half-open bins, and outliers into the outermost bins', () => {
     const environment = withSpaces(box(1), discrete(4));
     const config: QTableConfig = { ...table, discretize: [{ low: -1, high: 1, bins: 4 }] };
     const policy = createPolicyFamily(config, environment).build([0, 1, 2, 3]);

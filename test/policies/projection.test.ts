@@ -36,12 +36,12 @@ describe('a projection', () => {
     );
   });
 
-  it('is orthonormal for as many weights as Walker2d has, and more', () => {
+  it('stays orthonormal for 600 weights, more than Walker2d has', () => {
     const { basis } = createProjection({ rank: 40, seed: 1 }, 600);
     expect(deviationFromOrthonormal(basis)).toBeLessThan(1e-12);
   });
 
-  it('is the same for the same seed, another for another', () => {
+  it('is the same for the same seed, and different for another seed', () => {
     fc.assert(
       fc.property(shapes, ({ weights, rank, seed }) => {
         expect(createProjection({ rank, seed }, weights)).toEqual(createProjection({ rank, seed }, weights));
@@ -53,7 +53,7 @@ describe('a projection', () => {
     );
   });
 
-  it('keeps the root mean square, so that a range means the same for parameters and weights', () => {
+  it('preserves the root mean square, so a range means the same for parameters and weights', () => {
     fc.assert(
       fc.property(
         shapes,
@@ -68,7 +68,7 @@ describe('a projection', () => {
     );
   });
 
-  it('of full rank is a rotation: distances stay, and every vector of weights can be made', () => {
+  it('of full rank can reach every weight vector', () => {
     const weights = 12;
     const projection = createProjection({ rank: weights, seed: 7 }, weights);
     expect(projection.scale).toBe(1);
@@ -87,7 +87,7 @@ describe('a projection', () => {
     );
   });
 
-  it('favours no direction: over many seeds each coordinate of a column is as often positive as negative', () => {
+  it('favours no direction: over many seeds, each coordinate is positive about half the time', () => {
     const seeds = Array.from({ length: 400 }, (_, seed) => createProjection({ rank: 3, seed }, 6).basis);
     for (let i = 0; i < 6; i++) {
       for (let j = 0; j < 3; j++) {
@@ -103,14 +103,14 @@ describe('a projected linear policy', () => {
   const walker = withSpaces(box(17), box(6));
   const config = { ...linear, projection: { rank: 20, seed: 3 } };
 
-  it('has as many parameters as its rank, and says that they are no weights', () => {
+  it('has as many parameters as its rank, named as coordinates instead of weights', () => {
     const { parameters, description } = createPolicyFamily(config, walker);
     expect(parameters.count).toBe(20);
     expect(parameters.names?.[4]).toBe('coordinate 4 of the weights');
     expect(description).toMatchObject({ kind: 'linear', projection: { rank: 20, seed: 3 } });
   });
 
-  it('acts as the unprojected policy with the weights √(n / rank) · B z', () => {
+  it('acts like the unprojected policy with the weights √(n / rank) · B z', () => {
     const [projected, plain] = [createPolicyFamily(config, walker), createPolicyFamily(linear, walker)];
     const { basis } = createProjection({ rank: 20, seed: 3 }, 108);
     fc.assert(
@@ -128,7 +128,7 @@ describe('a projected linear policy', () => {
     );
   });
 
-  it('shows the weights that it acts by', () => {
+  it('acts like a plain policy with the weights that linearWeights returns', () => {
     const family = createPolicyFamily(config, walker);
     const { description } = family;
     if (description.kind !== 'linear') throw new Error('not linear');
@@ -140,7 +140,7 @@ describe('a projected linear policy', () => {
     );
   });
 
-  it('refuses a rank above the number of weights, with that number', () => {
+  it('refuses a rank above the number of weights, and names that number', () => {
     expect(() => createPolicyFamily({ ...linear, projection: { rank: 109, seed: 0 } }, walker)).toThrow(
       /policy\.projection\.rank: .*weights of this policy \(108\)[\s\S]*at most 108/,
     );

@@ -5,7 +5,7 @@ import { requireComponents } from '../../src/programs/components.js';
 const cartPole = await makeEnvironment('CartPole-v1');
 const check = (source: string, environment = cartPole) => requireComponents(source, environment);
 
-describe('a component that does not exist', () => {
+describe('a component that doesn’t exist', () => {
   it.each([
     ['a property', 'function act(o) {\n  return o.angle > 0 ? 1 : 0;\n}'],
     [
@@ -13,7 +13,7 @@ describe('a component that does not exist', () => {
       'const act = (observation) => {\n  const { angle } = observation; return angle > 0 ? 1 : 0;\n};',
     ],
     ['a parameter', 'function act(\n  { poleAngle, angle }) { return angle > poleAngle ? 1 : 0; }'],
-  ])('is found: %s', (_, source) => {
+  ])('is reported with its line: %s', (_, source) => {
     expect(() => check(source)).toThrow(
       expect.objectContaining({
         failure: {
@@ -38,11 +38,11 @@ describe('a component that does not exist', () => {
       'another variable of that name',
       'function act(o) { const f = (o) => o.angle; return f({ angle: 1 }); }',
     ],
-  ])('is not: %s', (_, source) => {
+  ])('isn’t reported for valid code: %s', (_, source) => {
     expect(() => check(source)).not.toThrow();
   });
 
-  it('is not looked for where components have no names', async () => {
+  it('isn’t reported if components have no names', async () => {
     const lake = await makeEnvironment('FrozenLake-v1');
     expect(() => check('function act(o) { return o.row ? 1 : 0; }', lake)).not.toThrow();
   });

@@ -22,7 +22,7 @@ it.each([
     ' action = poleAngle > 0 ? 1 : 0; return action; ',
     ' let { poleAngle } = observation; let action;',
   ],
-])('declares %s', (_name, body, lines) => {
+])('withDeclarations declares %s', (_name, body, lines) => {
   expect(declared(body)).toBe(act(`${lines}${body}`));
 });
 
@@ -34,16 +34,16 @@ it.each([
   ['unknown', ' return poleSpeed > 0 ? 1 : 0; '],
   ['only changed', ' count += 1; return count; '],
   ['global', ' Math = 3; return 0; '],
-])('leaves a program as it is where the name is %s', (_name, body) => {
+])('withDeclarations leaves a program unchanged if the name is %s', (_name, body) => {
   expect(declared(body)).toBe(act(body));
 });
 
-it('leaves a name alone that another function uses too: its value there would be another', () => {
+it('withDeclarations doesn’t declare a name that another function also uses', () => {
   const source = `let f = () => poleAngle;\n${act(' return poleAngle > f() ? 1 : 0; ')}`;
   expect(withDeclarations(source, components)).toBe(source);
 });
 
-it('uses the name that the program gives the observation', () => {
+it('withDeclarations uses the program’s own name for the observation', () => {
   const source = 'const act = (o) => { return poleAngle > 0 ? 1 : 0; };';
   expect(withDeclarations(source, components)).toContain('=> { let { poleAngle } = o; return');
 });

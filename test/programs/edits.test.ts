@@ -36,7 +36,7 @@ describe('applyEdits', () => {
     expect(applyEdits(parent, reply)).toBe(expected);
   });
 
-  it('ignores trailing blanks, and line ends of Windows', () => {
+  it('ignores trailing blanks and Windows line endings', () => {
     const source = parent.replaceAll('\n', '  \r\n');
     expect(applyEdits(source, block('  return 0;   ', '  return 2;'))).toBe(
       parent.replace('0;', '2;').replace('[2;', '[0];'),
@@ -77,7 +77,7 @@ describe('applyEdits', () => {
     ['  return 2;\n>>>>>>> REPLACE', 'no <<<<<<< SEARCH line', undefined],
     [`<<<<<<< SEARCH\n  return 0;\n${block('a', 'b')}`, 'no >>>>>>> REPLACE line', undefined],
     [block('  return 0;', '  return 0;'), 'the blocks change nothing', undefined],
-  ])('refuses $1', (reply, reason, line) => {
+  ])('refuses a reply with the error: $1', (reply, reason, line) => {
     expect(faultOf(reply).reason).toContain(reason);
     expect(faultOf(reply).line).toBe(line);
     expect(faultOf(reply).reason).not.toContain('\n');

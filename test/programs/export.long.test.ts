@@ -20,7 +20,7 @@ describe.each([
   ['FrozenLake-v1', frozenLake],
   ['Blackjack-v1', blackjack],
 ] as const)('exported programs for %s', (id, written) => {
-  it('choose the same actions for 10,000 observations', async () => {
+  it('choose the same actions as in the sandbox for 10,000 observations', async () => {
     const environment = await makeEnvironment(id);
     const episodes = observed(environment, 50, 200);
     const sources = [

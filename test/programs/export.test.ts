@@ -28,7 +28,7 @@ async function expectSame(
 }
 
 describe('exported programs', () => {
-  it('choose the same actions', async () => {
+  it('choose the same actions as in the sandbox', async () => {
     const episodes = observed(environment, 2, 20);
     const translated = hasPython ? inPython(cartPole, environment, episodes) : [];
     for (const [i, source] of cartPole.entries()) {
@@ -73,7 +73,7 @@ describe('exported programs', () => {
     await expectSame([source], spec({ kind: 'discrete', n }, { kind: 'text' }), [...expressions.keys()]);
   });
 
-  it('take and give all kinds of values', async () => {
+  it('support all kinds of observations and actions', async () => {
     const pair = { kind: 'discrete', n: 2 } as const;
     const box = { kind: 'box', low: [-1, -1], high: [1, 1] } as const;
     const single = { kind: 'box', low: [-1], high: [1] } as const;
@@ -91,7 +91,7 @@ describe('exported programs', () => {
     );
   });
 
-  it('draw the random numbers of the sandbox, in JavaScript', async () => {
+  it('draw the same random numbers as the sandbox, in JavaScript', async () => {
     const source = 'function act() { return Math.floor(Math.random() * 1000); }';
     const space = spec({ kind: 'discrete', n: 1 }, { kind: 'discrete', n: 1000 });
     const actions = await inSandbox(source, space, [[0, 0, 0], [0]]);
@@ -124,7 +124,7 @@ describe('exported programs', () => {
     ],
     ['function act(o) { return o[0] | 0; }', '`o[0] | 0`'],
     ['function act(o, m) { m.xs.length = 0; return 0; }', '`length`'],
-  ])('are refused by name in Python: %j', (source, named) => {
+  ])('can’t be translated to Python, with an error that names the construct: %j', (source, named) => {
     try {
       pythonLines(source);
     } catch (error) {
@@ -138,7 +138,7 @@ describe('exported programs', () => {
     throw new Error('not refused');
   });
 
-  it('give their source back', () => {
+  it('can be turned back into their source', () => {
     for (const source of cartPole) {
       const exported = exportedProgram('js', source, environment, ['one\ntwo']);
       const line = exported.slice(0, exported.indexOf(source)).split('\n').length - 1;

@@ -106,7 +106,7 @@ describe.each(tasks)('programs for $id', (environment) => {
     expect(drawn(environment, 9)).toEqual(programs.slice(0, 9));
   });
 
-  it('have constants of at most 3 significant digits, and only those', () => {
+  it('have constants of at most 3 significant digits, and use each of them', () => {
     for (const source of programs) {
       const { constants } = parseProgram(source, environment.actionSpace);
       for (const { value, name } of constants) {
@@ -116,7 +116,7 @@ describe.each(tasks)('programs for $id', (environment) => {
     }
   });
 
-  it('stay valid by mutation and crossover, and change', () => {
+  it('stay valid under mutation and crossover, and usually change', () => {
     let [a, changed] = [programs[0]!, 0];
     for (const other of programs) {
       const mutated = mutate(a, environment, random)!;
@@ -129,7 +129,7 @@ describe.each(tasks)('programs for $id', (environment) => {
     expect(changed).toBeGreaterThan(1.2 * programs.length);
   });
 
-  it('can be varied after tuning', () => {
+  it('can be mutated after tuning', () => {
     const source = programs.find((one) => parseProgram(one, environment.actionSpace).constants.length > 0);
     if (!source) return;
     const program = parseProgram(source, environment.actionSpace);
@@ -152,7 +152,7 @@ describe('the grammar', () => {
     expect(lake).not.toMatch(/observation (===|<) (1[6-9]|[2-9]\d)/);
   });
 
-  it('leaves other programs alone', () => {
+  it('doesn’t mutate or cross programs that it can’t generate', () => {
     const random = createGenerator(1);
     const own = randomProgram(tasks[0]!, random);
     for (const other of [
@@ -169,7 +169,7 @@ describe('the grammar', () => {
     expect(mutate(own, tasks[0]!, random)).toBeDefined();
   });
 
-  it('refuses text', () => {
+  it('refuses text spaces', () => {
     const text = task('game', { kind: 'text' }, { kind: 'text' });
     expect(() => randomProgram(text, createGenerator(1))).toThrow(UserError);
   });

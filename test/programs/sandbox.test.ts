@@ -40,7 +40,7 @@ async function returned(
 }
 
 describe('observations', () => {
-  it('are arrays with names', () => {
+  it('are arrays with named components', () => {
     const policy = sandbox.build(`function act(observation) {
       const { poleAngle } = observation;
       const same = poleAngle === observation[2] && observation.cartPosition === 0.1 && observation.length === 4;
@@ -50,20 +50,20 @@ describe('observations', () => {
     expect(policy([0.1, -0.2, 0.3, 0.4])).toBe(0);
   });
 
-  it('are new in each step', () => {
+  it('are new objects at each step', () => {
     const policy = sandbox.build(
       'function act(o, memory) { const last = memory.last; memory.last = o; return last && last[0] < o[0] ? 1 : 0; }',
     );
     expect([0, 1, 2, 1].map((x) => policy([x, 0, 0, 0]))).toEqual([0, 1, 1, 0]);
   });
 
-  it('are numbers or texts in other spaces', async () => {
+  it('are numbers or strings in other spaces', async () => {
     expect(await returned('observation + 1', { kind: 'discrete', n: 9 }, 7)).toBe(8);
     const text = `naïve 🙂\0\ud800${'x'.repeat(3000)}`;
     expect(await returned('observation.toUpperCase()', { kind: 'text' }, text)).toBe(text.toUpperCase());
   });
 
-  it('may be long', async () => {
+  it('can have 200 components', async () => {
     const box: Space = { kind: 'box', low: Array<number>(200).fill(-1), high: Array<number>(200).fill(1) };
     const { build } = await openSandbox(spec(box, { kind: 'discrete', n: 200 }));
     const policy = build('function act(o) { return o.indexOf(Math.max(...o)) }');
@@ -110,7 +110,7 @@ describe('actions', () => {
     ],
     ['"c"', { kind: 'text', choices: ['a', 'b'] }, 'returned "c", but an action is one of "a", "b"'],
     ['1', { kind: 'text' }, 'returned 1, but an action is a string'],
-  ])('%s is not', async (expression, space, reason) => {
+  ])('%s is invalid', async (expression, space, reason) => {
     await expect(returned(expression, space)).rejects.toMatchObject({ failure: { reason, observation: 0 } });
   });
 });
@@ -120,12 +120,12 @@ describe('episodes', () => {
     'let count = 0; function act(o, memory) { memory.n = (memory.n ?? 0) + 1; return ++count + memory.n > 4 ? 1 : 0; }';
   const acts = (policy: Policy, times: number) => Array.from({ length: times }, () => policy(state));
 
-  it('start with a fresh memory and fresh variables', () => {
+  it('start with fresh memory and fresh variables', () => {
     const policy = sandbox.build(counting);
     for (const seed of [1, 1, 2]) expect(acts(policy.forEpisode!(seed), 4)).toEqual([0, 0, 1, 1]);
   });
 
-  it('may be interleaved, also with other programs', () => {
+  it('can be interleaved, also with other programs', () => {
     const drawing = sandbox.build('function act() { return Math.random() < 0.5 ? 0 : 1 }');
     const other = sandbox.build(counting);
     const alone = [3, 4, 5].map((seed) => acts(drawing.forEpisode!(seed), 1300));
@@ -142,7 +142,7 @@ describe('episodes', () => {
     }
   });
 
-  it('continue after an interruption of a long one', () => {
+  it('continue after another program has run, even after 2,000 steps', () => {
     const policy = sandbox.build('let n = 0; function act() { n++; return n > 2001 ? 1 : 0 }').forEpisode!(1);
     expect(acts(policy, 2000)).not.toContain(1);
     sandbox.build(counting)(state);
@@ -162,7 +162,7 @@ describe('episodes', () => {
     expect(numbers.reduce((a, b) => a + b) / numbers.length).toBeCloseTo(0.5, 1);
   });
 
-  it('end with a fault', () => {
+  it('repeat a fault once it has occurred, without affecting the next episode', () => {
     const policy = sandbox.build(
       'let n = 0; function act() { if (n++ === 1) throw new Error("second"); return 0; }',
     );
@@ -174,7 +174,7 @@ describe('episodes', () => {
 });
 
 describe('constants', () => {
-  it('arrive as numbers', () => {
+  it('are passed to the program as numbers', () => {
     const policy = sandbox.build(`const constants = { gain: { value: 1.5, low: 0, high: 5 }, threshold: 0.1 };
       function act(observation, memory, constants) { return constants.gain + constants.threshold === 1.6 ? 1 : 0 }`);
     expect(policy(state)).toBe(1);
@@ -209,12 +209,12 @@ describe('faults', () => {
       { reason: expect.stringMatching(/^stack overflow/) },
     ],
     ['} }); (() => { {', { reason: expect.stringMatching(/^SyntaxError/) }],
-  ])('%j', (source, failure) => {
+  ])('are reported for %j', (source, failure) => {
     expect(faultIn(source)).toMatchObject(failure);
     expect(sandbox.build('function act() { return 1 }')(state)).toBe(1);
   });
 
-  it('come at the same step, whatever ran before', () => {
+  it('occur at the same step, whatever ran before', () => {
     const growing = 'let n = 1; function act() { n *= 2; for (let i = 0; i < n; i++); return 0 }';
     const last = (policy: Policy) => {
       for (let step = 0; ; step++)
@@ -234,7 +234,7 @@ describe('faults', () => {
   });
 });
 
-it('plays episodes of an environment', () => {
+it('a sandboxed program plays the same episodes as the same policy in native code', () => {
   const policy = sandbox.build('const act = (o) => (o.poleAngle + 0.5 * o.poleAngularVelocity > 0 ? 1 : 0);');
   const native: Policy = (observation) => {
     const [, , angle, velocity] = observation as readonly number[];

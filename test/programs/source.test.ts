@@ -22,7 +22,7 @@ const faultOf = (source: string) => {
 };
 
 describe('parseProgram', () => {
-  it('takes a function declaration, an arrow function and a function expression', () => {
+  it('accepts a function declaration, an arrow function and a function expression', () => {
     for (const source of [
       act('return [0.5];'),
       'const act = (o) => [0.5];',
@@ -49,12 +49,12 @@ describe('parseProgram', () => {
     [`const constants = {gain: {value: 1, low: 2, high: 2}};${act('')}`, /gain needs low < high/, 1],
     [`const constants = {...other};${act('')}`, /plain properties/, 1],
     [`const constants = {a: 1,\na: 2};${act('')}`, /a is declared twice/, 2],
-  ])('$1', (source, reason, line) => {
+  ])('refuses an invalid program: $1', (source, reason, line) => {
     expect(faultOf(source).reason).toMatch(reason);
     expect(faultOf(source).line).toBe(line);
   });
 
-  it('takes exactly the declared constants, if any are declared', () => {
+  it('uses only the declared constants if there is a `const constants`', () => {
     const source = `const constants = {gain: {value: 1.5, low: 0, high: 5}, 'threshold': -0.1};\n${act('return [0.7 * constants.gain];')}`;
     expect(parseProgram(source, box).constants).toMatchObject([
       { name: 'gain', value: 1.5, low: 0, high: 5 },
@@ -64,7 +64,7 @@ describe('parseProgram', () => {
     expect(values(`let constants = {a: 2};${act('return [0.7];')}`)).toEqual([2, 0.7]);
   });
 
-  it('gives literals a range around the value', () => {
+  it('gives literals a range around their value', () => {
     expect(parseProgram(act('return [2, -3, 0, 8e307];'), box).constants).toMatchObject([
       { low: -2, high: 6 },
       { low: -9, high: 3 },
@@ -114,19 +114,19 @@ describe('parseProgram', () => {
     ['return Math.min(2, Math.max(0, Math.round(1.5 * x)));', [1.5]],
     ['let action = 0; if (x > 0.2) action += 1; return action;', [0.2]],
     ['const [a, b] = [1, 2]; return x > 0.2 ? a : b;', [0.2]],
-  ])('leaves integer actions alone: %s', (body, expected) => {
+  ])('doesn’t tune integer actions: %s', (body, expected) => {
     const source = act(`const x = observation[0];\n${body}`);
     expect(values(source, discrete)).toEqual(expected);
     expect(values(source, { kind: 'tuple', spaces: [{ kind: 'discrete', n: 2 }] })).toEqual(expected);
     if (/[^.\d]\d[^.\d]/.test(body)) expect(values(source).length).toBeGreaterThanOrEqual(expected.length);
   });
 
-  it('has negative control: a box action is tunable', () => {
+  it('does tune the same literals in a box action', () => {
     expect(values(act('let action = 0; if (x > 0.2) action = 1; return [action];'))).toEqual([0, 0.2, 1]);
   });
 });
 
-describe('the structure', () => {
+describe('the structure of a program', () => {
   const source = act('const x = observation[0]; return [0.5 * x > 1 ? -1 : x - 2];');
 
   it('ignores constants, comments, layout and redundant parentheses', () => {
@@ -145,7 +145,7 @@ describe('the structure', () => {
     act('const x = observation[0]; return [0.5 * x > 1 ? -x : x - 2];'),
   ])('differs for %s', (other) => expect(structure(other)).not.toBe(structure(source)));
 
-  it('contains declared names and ranges, but not how they are written', () => {
+  it('depends on declared names and ranges, but not on their notation', () => {
     const declared = (text: string) => structure(`const constants = {gain: ${text}};${act('')}`);
     expect(declared('{value: 3, low: 0.0, "high": 5}')).not.toBe(declared('{value: 3, low: 0, high: 6}'));
     expect(declared('{value: 3, low: 0.0, high: 5}')).toBe(declared('{ value: -1, low: 0, high: 0x5 }'));
@@ -174,7 +174,7 @@ describe('withConstants', () => {
     fc.integer({ min: -9, max: 9 }),
   );
 
-  it.each(programs)('gives the same structure with other values: %s', (source) => {
+  it.each(programs)('keeps the structure when it changes values: %s', (source) => {
     const program = parseProgram(source, box);
     const count = program.constants.length;
     expect(withConstants(program, values(source))).toBe(source);
@@ -199,7 +199,7 @@ describe('withConstants', () => {
     );
   });
 
-  it('refuses too few values and infinite ones', () => {
+  it('refuses too few values, and NaN', () => {
     const program = parseProgram(act('return [0.5];'), box);
     expect(() => withConstants(program, [])).toThrow(/finite values/);
     expect(() => withConstants(program, [Number.NaN])).toThrow(/finite values/);

@@ -26,8 +26,8 @@ const numpy = JSON.parse(readFileSync(new URL('../fixtures/random/numpy.json', i
   }[];
 };
 
-describe('as NumPy', () => {
-  test.each(numpy.streams)('seed $seed, spawn key $spawnKey', ({ seed, spawnKey, state, draws }) => {
+describe('the generator agrees with NumPy', () => {
+  test.each(numpy.streams)('for seed $seed, spawn key $spawnKey', ({ seed, spawnKey, state, draws }) => {
     expect(seedWords(BigInt(seed), spawnKey, 8)).toEqual(state);
     const generator = createGenerator(BigInt(seed), spawnKey);
     for (const { normal, ...exact } of draws) {
@@ -47,14 +47,14 @@ describe('as NumPy', () => {
     }
   });
 
-  test('normals', () => {
+  test('on normal draws', () => {
     for (const { seed, normals } of numpy.normals) {
       const generator = createGenerator(seed);
       for (const normal of normals) expect(relative(generator.normal(), normal)).toBeLessThan(1e-13);
     }
   });
 
-  test('normals from the tail', () => {
+  test('on normal draws from the tail', () => {
     expect(numpy.tails.length).toBeGreaterThan(5);
     for (const { seed, tails, after } of numpy.tails) {
       const generator = createGenerator(seed);
@@ -72,20 +72,23 @@ describe('seeds', () => {
     }
   });
 
-  test('without a seed every generator is another', () => {
+  test('generators without a seed differ', () => {
     expect(createGenerator().random()).not.toBe(createGenerator().random());
   });
 
-  test.each([-1, 0.5, Number.NaN, Number.POSITIVE_INFINITY, -1n, '3', null])('refuses %s', (seed) => {
-    expect(() => createGenerator(seed as number)).toThrow(UserError);
-    expect(() => createGenerator(seed as number)).toThrow(/seed: must be a non-negative integer/);
-  });
+  test.each([-1, 0.5, Number.NaN, Number.POSITIVE_INFINITY, -1n, '3', null])(
+    '%s is refused as a seed',
+    (seed) => {
+      expect(() => createGenerator(seed as number)).toThrow(UserError);
+      expect(() => createGenerator(seed as number)).toThrow(/seed: must be a non-negative integer/);
+    },
+  );
 
-  test('refuses a bad spawn key by its name', () => {
+  test('an invalid spawn key is refused by name', () => {
     expect(() => createGenerator(0, [-1])).toThrow(/spawnKey/);
   });
 
-  test('derived seeds are different 32-bit words, the same ones however many are asked for', () => {
+  test('derived seeds are distinct 32-bit words that don’t depend on how many are requested', () => {
     fc.assert(
       fc.property(
         fc.nat(),
@@ -102,7 +105,7 @@ describe('seeds', () => {
     );
   });
 
-  test('a word that repeats is left out of the derived seeds', () => {
+  test('derived seeds skip repeated words', () => {
     // Among 120,000 words of 32 bits, about 1.7 repeats are expected; this seed has some.
     const count = 120_000;
     const words = seedWords(1, [0], count);
@@ -128,18 +131,18 @@ describe('draws', () => {
     expect(() => createGenerator(0).integers(low, high)).toThrow(UserError);
   });
 
-  test('a choice among nothing is refused', () => {
+  test('a choice from an empty list is refused', () => {
     expect(() => createGenerator(0).choice([])).toThrow(UserError);
   });
 
-  test('a certain outcome still spends one random number', () => {
+  test('a certain outcome still uses up one random number', () => {
     const [spent, fresh] = [createGenerator(9), createGenerator(9)];
     expect(spent.categorical([0, 1, 0])).toBe(1);
     fresh.random();
     expect(spent.random()).toBe(fresh.random());
   });
 
-  test('categorical follows the probabilities, and falls back to 0 where they sum to less than the draw', () => {
+  test('categorical follows the probabilities, and falls back to 0 if they sum to less than the draw', () => {
     const generator = createGenerator(11);
     const counts = [0, 0, 0];
     for (let i = 0; i < 20_000; i++) counts[generator.categorical([0.2, 0.5, 0.3])]!++;

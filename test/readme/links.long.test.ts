@@ -86,12 +86,12 @@ function problemsOf(files: ReadonlySet<string>): readonly string[] {
   return links.flatMap((link) => broken(link, files, read) ?? []);
 }
 
-describe('links of Markdown files', () => {
-  it('lead somewhere in a checkout', () => {
+describe('links in Markdown files', () => {
+  it('point to existing files and headings in a checkout', () => {
     expect(problemsOf(new Set(filesBelow('')))).toEqual([]);
   });
 
-  it('lead somewhere in the installed package', () => {
+  it('point to existing files and headings in the installed package', () => {
     const packed = execFileSync('npm', ['pack', '--dry-run', '--ignore-scripts', '--json'], {
       cwd: root,
       encoding: 'utf8',
@@ -103,7 +103,7 @@ describe('links of Markdown files', () => {
     expect(problemsOf(paths)).toEqual([]);
   });
 
-  it('would be told where they lead nowhere', () => {
+  it('are reported if they are broken', () => {
     const texts: Record<string, string> = {
       'README.md':
         '# A `b` (c)\n[1](docs/a.md#x-y) [2](docs/b.md) [3](docs/a.md#z) [4](#a-b-c) [5](#a)\n`[6](x)` [r]\n\n[r]: docs/c.md\n',

@@ -38,8 +38,8 @@ function readRun(name: string) {
   expect(readFileSync(join(cwd, 'buffers', name, 'report.html'), 'utf8')).toContain('</html>');
 }
 
-describe('the documents', () => {
-  it('an environment of one’s own ends as a completed run that every command reads', () => {
+describe('examples in the documents', () => {
+  it('the custom environment gives a completed run that commands can read and resume', () => {
     const [code] = blocks('docs/modules.md', 'js');
     const [config] = blocks('docs/modules.md', 'yaml');
     writeFileSync(join(cwd, 'my-env.mjs'), code!);
@@ -54,7 +54,7 @@ describe('the documents', () => {
     expect(JSON.parse(resumed.trim().split('\n').at(-1)!)).toMatchObject({ iterations: 21 });
   });
 
-  it('a library run by a model of one’s own does, too', () => {
+  it('the library example with a custom model gives a completed run that commands can read', () => {
     const [code] = blocks('docs/library.md', 'js');
     writeFileSync(join(cwd, 'library.mjs'), code!);
     expect(node('library.mjs')).toMatch(/^completed [\d.]+ .*buffers[\\/]mine\n$/);
@@ -63,7 +63,7 @@ describe('the documents', () => {
     expect(JSON.parse(manifest)).toMatchObject({ status: 'completed', iterations: { done: 8, of: 8 } });
   });
 
-  it('the table of modules names what init writes', () => {
+  it('`init environment` writes a module that a run completes with', () => {
     const file = join(cwd, 'written', 'my-env.js');
     mkdirSync(dirname(file));
     expect(policyloop('init', 'environment', file)).toContain('environment: ');

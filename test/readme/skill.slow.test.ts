@@ -43,11 +43,11 @@ describe('SKILL.md', () => {
     for (const line of stdout.trim().split('\n')) expect(() => JSON.parse(line) as unknown).not.toThrow();
   };
 
-  it('has the front matter of a skill', () => {
+  it('has valid front matter for a skill', () => {
     expect(skill).toMatch(/^---\nname: policyloop\ndescription: .{40,400}\n---\n/);
   });
 
-  it('sets up, launches, watches and judges, command by command', () => {
+  it('has working commands to set up, launch, watch and judge, which print JSON', () => {
     const [, file, config] = /\n```yaml\n# (\S+)\n([\s\S]*?)```\n/.exec(skill)!;
     writeFileSync(join(cwd, file!), config!);
     for (const title of ['Set up', 'Launch', 'Watch', 'Judge']) {
@@ -57,7 +57,7 @@ describe('SKILL.md', () => {
     }
   }, 400_000);
 
-  it('pauses, changes, stops and goes on with a run that is played', async () => {
+  it('has working commands to steer and stop a live run', async () => {
     const long = ['iterations=1000000', 'limits.calls=1000000', 'model.provider=hill-climb'];
     const { ended, wrote } = startCommand(cwd, ['run', 'pole.yaml', ...long, '--run-dir', 'buffers/live']);
     await wrote(/iteration|CartPole/);
@@ -66,7 +66,7 @@ describe('SKILL.md', () => {
   }, 400_000);
 });
 
-it.each(['SKILL.md', 'AGENTS.md'])('%s names no command that there is not', (file) => {
+it.each(['SKILL.md', 'AGENTS.md'])('%s names only commands that exist', (file) => {
   const named = [...textOf(file).matchAll(/npx policyloop ([a-z]+)(?: ([a-z]+))?/g)];
   expect(named.length).toBeGreaterThan(2);
   for (const [, ...words] of named) {

@@ -14,7 +14,7 @@ const episode = (observations: readonly number[], actions: readonly number[], te
 });
 const box = (bound: number) => ({ kind: 'box', low: [-bound], high: [bound] }) as const;
 
-it('tells effort, streaks and ends of vectors', () => {
+it('behaviourOf reports effort, streaks and endings for vector observations and actions', () => {
   const {
     endings,
     figures,
@@ -52,7 +52,7 @@ it('tells effort, streaks and ends of vectors', () => {
   expect(of('observation[0], changes of sign').high).toBeCloseTo(0.25, 12);
 });
 
-it('tells shares, loops and last states of discrete values', () => {
+it('behaviourOf reports shares, loops and last states for discrete spaces', () => {
   const discrete = (n: number) => ({ kind: 'discrete', n }) as const;
   const { endings, figures } = behaviourOf(
     [
@@ -71,7 +71,7 @@ it('tells shares, loops and last states of discrete values', () => {
   expect(of('steps with a reward below 0').median).toBe(1 / 8);
 });
 
-it('tells states of tuples as those of one number, not as quantities', () => {
+it('behaviourOf treats discrete tuples as states, not as quantities', () => {
   const cells = {
     kind: 'tuple',
     spaces: [{ kind: 'discrete', n: 3 } as const, { kind: 'discrete', n: 3 } as const],
@@ -117,7 +117,7 @@ it('tells states of tuples as those of one number, not as quantities', () => {
   expect(figures.some(({ name }) => name.startsWith('observation['))).toBe(false);
 });
 
-it('tells the most frequent of the actions that are texts, and where they led, in a line each', () => {
+it('behaviourOf reports the most frequent text actions, and last observations on one line', () => {
   const play = (actions: readonly string[], last: string) => ({
     ...{ actions, observations: [...actions.map(() => 'A hall.\nA door.'), last] },
     ...{ rewards: actions.map(() => 0), terminated: true },
@@ -139,14 +139,14 @@ it('tells the most frequent of the actions that are texts, and where they led, i
   expect(ending!.last).toMatch(/^"A cellar and stairs (and stairs ){4}[^"]*…": 1, "A yard\.": 1$/);
 });
 
-it('finds the median episode: the lower of two in the middle, the earliest on ties', () => {
+it('medianEpisode picks the lower of two middle returns, and the earliest episode on ties', () => {
   expect(medianEpisode([5, 1, 9])).toBe(0);
   expect(medianEpisode([5, 1, 9, 7])).toBe(0);
   expect(medianEpisode([3, 3, 3])).toBe(0);
   expect(medianEpisode([8])).toBe(0);
 });
 
-describe('of every environment', () => {
+describe('behaviour statistics are finite and ordered', () => {
   it.each(environmentIds())('%s', async (id) => {
     const environment = await makeEnvironment(id);
     if (environment.actionSpace.kind === 'text') return;

@@ -30,17 +30,20 @@ describe('evaluation in workers', { timeout: 120_000 }, () => {
     ['HalfCheetah-v5', linear, { forward_reward_weight: 2 }],
     ['Hopper-v5', linear, {}],
     ['FrozenLake-v1', table, { map_name: '8x8' }],
-  ])('%s gives what it gives in this thread, bit by bit and in order', async (id, policy, options) => {
-    const { here, spread, workers, family } = await settings(id, policy, options);
-    const random = createGenerator(1);
-    for (const seeds of [[3, 1, 4, 1, 5, 9, 2], [6]]) {
-      const parameters = family.initial(random);
-      expect(await evaluate(spread, parameters, seeds)).toEqual(await evaluate(here, parameters, seeds));
-    }
-    expect(workers.running).toBe(2);
-  });
+  ])(
+    'of %s gives the same result as in this thread, bit for bit and in the same order',
+    async (id, policy, options) => {
+      const { here, spread, workers, family } = await settings(id, policy, options);
+      const random = createGenerator(1);
+      for (const seeds of [[3, 1, 4, 1, 5, 9, 2], [6]]) {
+        const parameters = family.initial(random);
+        expect(await evaluate(spread, parameters, seeds)).toEqual(await evaluate(here, parameters, seeds));
+      }
+      expect(workers.running).toBe(2);
+    },
+  );
 
-  test('a policy that the environment refuses is refused in the same words', async () => {
+  test('refuses a policy with the same error as in this thread', async () => {
     const { here, spread, workers, family } = await settings('Pendulum-v1', linear);
     const bad = family.initial(createGenerator(1)).map(() => Number.NaN);
     const said = await evaluate(here, bad, [1, 2]).catch((error: unknown) => error);
@@ -51,7 +54,7 @@ describe('evaluation in workers', { timeout: 120_000 }, () => {
     expect(workers.running).toBe(2);
   });
 
-  test('an abort ends the threads in the middle of an episode; they start again when needed', async () => {
+  test('stops its threads on an abort, in the middle of an episode, and restarts them when needed', async () => {
     const { here, spread, workers, family } = await settings(
       'HalfCheetah-v5',
       linear,
@@ -68,7 +71,7 @@ describe('evaluation in workers', { timeout: 120_000 }, () => {
     expect(await evaluate(spread, parameters, [1])).toEqual(await evaluate(here, parameters, [1]));
   });
 
-  test('one worker is none; `auto` begins when as much was spent as starting costs, on episodes that are long enough', () => {
+  test('starts no thread for one worker, and with `auto` only after enough long episodes', () => {
     const setting = { environment: { id: 'CartPole-v1', options: {} }, policy: linear, maxSteps: 10 };
     expect(createWorkers(setting, 1)).toBeUndefined();
     const always = createWorkers(setting, 2)!;
@@ -85,7 +88,7 @@ describe('evaluation in workers', { timeout: 120_000 }, () => {
     expect(long.running).toBe(0);
   });
 
-  test('a run may change their number when it goes on, and records the same', async () => {
+  test('records the same if a resumed run changes the number of workers', async () => {
     const config = { ...quick, model: { provider: 'hill-climb' }, record: 'all' } as const;
     const serial = await runExperimentFrom({ ...config, evaluation: { ...quick.evaluation, workers: 1 } });
     const stop = new AbortController();

@@ -49,10 +49,10 @@ function ending(race: Race, returns: readonly number[]): number {
 
 const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0);
 
-describe('an evaluation is lost', () => {
+describe('isLost', () => {
   const race = { confidence: 1, block: 1, highest: 10, episodes: 4, total: 20 };
 
-  it('when the highest returns of the others would not do, and not before', () => {
+  it('is true once the highest possible returns couldn’t match the incumbent, and not before', () => {
     expect(isLost(race, [0])).toBe(false);
     expect(isLost(race, [0, 0])).toBe(false); // 10 and 10 make it as good as the incumbent
     expect(isLost(race, [0, 0, 9])).toBe(true);
@@ -60,7 +60,7 @@ describe('an evaluation is lost', () => {
     expect(isLost(race, [-1, 0])).toBe(true);
   });
 
-  it('with confidence 1 only where no returns of the others could mend it', () => {
+  it('with confidence 1 is true only once no remaining returns could match the incumbent', () => {
     const returns = fc.integer({ min: -30, max: 10 });
     fc.assert(
       fc.property(
@@ -86,7 +86,7 @@ describe('an evaluation is lost', () => {
     );
   });
 
-  it('never with a mean above the incumbent, nor where a return passes the bound', () => {
+  it('is false if the mean is at least the incumbent’s, or if a return exceeds the bound', () => {
     const low = { ...race, confidence: 0.9, episodes: 20, total: 100 };
     expect(
       isLost(
@@ -111,7 +111,7 @@ describe('an evaluation is lost', () => {
     'far below the bound': (random) => Math.min(1, -20 + 3 * random.normal()),
   };
 
-  it.each(Object.entries(kinds))('wrongly no more often than 1 − confidence: %s', (_kind, draw) => {
+  it.each(Object.entries(kinds))('is wrong at a rate of at most 1 − confidence: %s', (_kind, draw) => {
     const random = createGenerator(7);
     const trials = 600;
     for (const [confidence, block] of [
@@ -131,7 +131,7 @@ describe('an evaluation is lost', () => {
     }
   });
 
-  it('soon, where it is far behind', () => {
+  it('is true early if the policy is far behind', () => {
     const far = { confidence: 0.95, block: 1, highest: 1, episodes: 20, total: 18 };
     expect(
       ending(
@@ -156,7 +156,7 @@ describe('an evaluation is lost', () => {
 });
 
 describe('a raced run', { timeout: 120_000 }, () => {
-  it('finds the same best policies as one that plays everything, with fewer episodes, where that is certain', async () => {
+  it('with confidence 1 finds the same best policies as an unraced run, with fewer episodes', async () => {
     const [with_, without] = [await runExperimentFrom(raced), await runExperimentFrom(unraced)];
     const [entries, all] = [readRun(with_.path).entries, readRun(without.path).entries];
     expect(entries.map(({ parameters }) => parameters)).toEqual(all.map(({ parameters }) => parameters));
@@ -180,7 +180,7 @@ describe('a raced run', { timeout: 120_000 }, () => {
     expect(readManifest(with_.path).racing).toEqual(totals);
   });
 
-  it('never takes one that was cut short for the best, nor confirms it', async () => {
+  it('never selects or confirms a policy whose evaluation was cut short', async () => {
     const racing = { confidence: 0.6, block: 1 };
     const config = { ...raced, candidates: 3, iterations: 15, evaluation: { ...raced.evaluation, racing } };
     const { path, events } = await runExperimentFrom(config, { model: seededModel() });
@@ -203,7 +203,7 @@ describe('a raced run', { timeout: 120_000 }, () => {
     }
   });
 
-  it('is the same after an interruption', async () => {
+  it('gives the same result after an interruption', async () => {
     const whole = await runExperimentFrom(raced);
     const finish = new AbortController();
     const cut = await runExperimentFrom(raced, {
@@ -218,7 +218,7 @@ describe('a raced run', { timeout: 120_000 }, () => {
     expect(readManifest(cut.path).racing).toEqual(readManifest(whole.path).racing);
   });
 
-  it('tells the model of how many episodes a mean is, and only where it was cut short', async () => {
+  it('tells the model how many episodes were played, only for evaluations that were cut short', async () => {
     const model = seededModel();
     const config = { ...raced, iterations: 8, model: { provider: 'ollama', name: 'scripted' } } as const;
     const { path } = await runExperimentFrom(config, { model });
@@ -238,7 +238,7 @@ describe('a raced run', { timeout: 120_000 }, () => {
     expect(prompt.match(/\(stopped after/g)).toHaveLength(cut.length);
   });
 
-  it('says what was saved, in the run, in show, in the report and in a comparison', async () => {
+  it('shows how many episodes it saved, in show, in the report and in a comparison', async () => {
     const root = temporaryDirectory();
     mkdirSync(join(root, 'runs'));
     const path = join(root, 'runs', 'raced');
@@ -260,7 +260,7 @@ describe('a raced run', { timeout: 120_000 }, () => {
     expect(table).toContain(`${saved} of 300`);
   });
 
-  it('warns where an episode returns more than the config says it can', async () => {
+  it('warns if an episode returns more than `highest`', async () => {
     const racing = { highest: 12 };
     const config = { ...raced, iterations: 3, evaluation: { ...raced.evaluation, racing } };
     const { events } = await runExperimentFrom(config);
@@ -287,11 +287,11 @@ async function compared(root: string): Promise<string> {
   return printed.join('\n');
 }
 
-describe('where episodes are played makes no difference to a race', { timeout: 120_000 }, () => {
+describe('a race gives the same result', { timeout: 120_000 }, () => {
   const seeds = evaluationSeeds(3, 12);
   const race = { confidence: 0.9, block: 4, highest: 80, episodes: 12, total: 12 * 60 };
 
-  it('in this thread, in workers and in another program', async () => {
+  it('in this thread, in workers and in a batched remote environment', async () => {
     const policy = { kind: 'linear', bias: true, low: -6, high: 6, decimals: 1 } as const;
     const environment = await makeEnvironment('CartPole-v1');
     const family = createPolicyFamily(policy, environment);
@@ -350,7 +350,7 @@ describe('evaluation.racing', () => {
     evaluation,
   });
 
-  it('is off where it is not named, and leaves no trace then', async () => {
+  it('is off by default, and leaves no trace in the run', async () => {
     expect(parseConfig(unraced).evaluation).toEqual({
       episodes: 10,
       maxSteps: 60,
@@ -366,7 +366,7 @@ describe('evaluation.racing', () => {
     expect(parseConfig(withRacing({ racing: {} })).evaluation.racing).toEqual({ confidence: 0.95, block: 5 });
   });
 
-  it('is refused where it could do nothing, or undo something else', () => {
+  it('is refused if it could never stop an evaluation, conflicts with `target.hold`, or is out of range', () => {
     expect(problems(withRacing({ episodes: 1, racing: { block: 1 } }))).toEqual([
       'evaluation.racing.block never stops an evaluation early: the first check comes after 1 of 1 episode',
     ]);
@@ -378,7 +378,7 @@ describe('evaluation.racing', () => {
     expect(problems(withRacing({ racing: { confidence: 0.3 } }))).toHaveLength(1);
   });
 
-  it('needs to know what an episode can return', async () => {
+  it('requires `highest` for environments without a known bound', async () => {
     const config = { environment: 'synthetic:survival?seed=7', iterations: 1, warmup: 2 } as const;
     const play = (racing: NonNullable<ConfigInput['evaluation']>['racing']) =>
       runExperimentFrom({ ...unraced, ...config, evaluation: { episodes: 6, maxSteps: 30, racing } });
@@ -389,7 +389,7 @@ describe('evaluation.racing', () => {
     expect(readManifest(path).racing).toMatchObject({ evaluations: 3, episodes: 18 });
   });
 
-  it('knows what luck can bring, which is more than the best policy returns on average', () => {
+  it('knows the highest possible return of an episode, not just the best average', () => {
     const of = (id: string, options: Record<string, unknown> = {}, steps = 100) =>
       highestReturn({ id, options }, steps);
     expect(of('FrozenLake-v1')).toBe(1);

@@ -28,7 +28,7 @@ async function played(environment: Environment, maxSteps: number, signal?: Abort
   return evaluate(setting, family.initial(createGenerator(1)), [1], signal);
 }
 
-test('an abort ends an episode of slow steps in its middle', async () => {
+test('an abort stops an episode of slow steps midway', async () => {
   const environment = slowEnvironment(20);
   const stop = new AbortController();
   setImmediate(() => stop.abort(new Error('stopped')));
@@ -36,7 +36,7 @@ test('an abort ends an episode of slow steps in its middle', async () => {
   expect(environment.steps).toBeLessThan(50);
 });
 
-test('an episode that nothing stops is played to its end', async () => {
+test('an episode without an abort is played to its end', async () => {
   const environment = slowEnvironment(3);
   expect(await played(environment, 60)).toMatchObject({ returns: [60], lengths: [60] });
   expect(environment.steps).toBe(60);

@@ -51,7 +51,7 @@ function coverage(
   return covered / trials;
 }
 
-it('is no wider than Student’s t where most runs reached the same return but for a trifle', () => {
+it('bootstrapMean95 matches Student’s t if most runs have almost the same return', () => {
   const returns = [500, 500, 499.9, 500, 499.8, 500, 500, 499.7, 180, 60];
   const [low, high] = bootstrapMean95(returns);
   const half = (2.262 * standardDeviation(returns)) / Math.sqrt(10);
@@ -65,27 +65,27 @@ describe.each(Object.keys(kinds))('with ten pairs of %s runs, intervals cover', 
   const first = (pairs: readonly (readonly [number, number])[]) => pairs.map(([a]) => a);
   const second = (pairs: readonly (readonly [number, number])[]) => pairs.map(([, b]) => b);
 
-  it('the mean difference', () => {
+  it('the mean difference at about 95 %', () => {
     const truth = mean(population.map(([a, b]) => a - b));
     const rate = coverage(draw, truth, 13, (pairs) => bootstrapMean95(pairs.map(([a, b]) => a - b)));
     expect(rate).toBeGreaterThan(0.93);
     expect(rate).toBeLessThan(0.985);
   });
 
-  it('the interquartile mean', () => {
+  it('the interquartile mean at about 95 %', () => {
     const truth = interquartileMean(first(population));
     const rate = coverage(draw, truth, 11, (pairs) => bootstrapIqm95(first(pairs)));
     expect(rate).toBeGreaterThan(0.93);
     expect(rate).toBeLessThan(0.985);
   });
 
-  it('the median', () => {
+  it('the median in more than 92 % of trials', () => {
     const truth = median(first(population));
     const rate = coverage(draw, truth, 11, (pairs) => bootstrapMedian95(first(pairs)));
     expect(rate).toBeGreaterThan(0.92);
   });
 
-  it('the difference of interquartile means', () => {
+  it('the difference of interquartile means at about 95 %', () => {
     const truth = interquartileMean(first(population)) - interquartileMean(second(population));
     const rate = coverage(draw, truth, 13, (pairs) => bootstrapIqmDifference95(first(pairs), second(pairs)));
     expect(rate).toBeGreaterThan(0.93);
@@ -96,7 +96,7 @@ describe.each(Object.keys(kinds))('with ten pairs of %s runs, intervals cover', 
 describe('bootstrap intervals', () => {
   const values = [3, 9, 4, 7, 5, 8, 1, 6];
 
-  it('are the same for the same values, and move and stretch with them', () => {
+  it('are reproducible, and shift and scale with the values', () => {
     const [low, high] = bootstrapMean95(values);
     expect(bootstrapMean95(values)).toEqual([low, high]);
     const [movedLow, movedHigh] = bootstrapMean95(values.map((value) => 100 - 2 * value));
@@ -104,7 +104,7 @@ describe('bootstrap intervals', () => {
     expect(movedHigh).toBeCloseTo(100 - 2 * low, 9);
   });
 
-  it('have no width where there is nothing to see, and stay finite where most values are equal', () => {
+  it('have no width without variation, and stay finite if most values are equal', () => {
     expect(bootstrapMean95([4])).toEqual([4, 4]);
     expect(bootstrapMean95([4, 4, 4])).toEqual([4, 4]);
     expect(bootstrapIqm95([4])).toEqual([4, 4]);
@@ -116,7 +116,7 @@ describe('bootstrap intervals', () => {
     }
   });
 
-  it('take a resample without spread for no knowledge, wherever it lies and however it is rounded', () => {
+  it('treat resamples without spread as uninformative, despite rounding', () => {
     const mostly = (value: number, count: number) => Array.from({ length: count }, () => value);
     // A resample of equal values hits the centre exactly: 0 / 0.
     const [low, high] = bootstrapMean95([...mostly(0.5, 18), 0, 1]);

@@ -17,19 +17,19 @@ describe('Student’s t', () => {
     [5, 29.6, 2.409204477890487e-5],
     [1.96, 1000, 0.05027318495574872],
     [40, 2.5, 0.0001419563429049338],
-  ])('beyond %d with %d degrees of freedom', (t, degrees, p) => {
+  ])('has the exact two-sided p-value of t = %d with %d degrees of freedom', (t, degrees, p) => {
     expect(Math.abs(studentTwoSided(t, degrees) / p - 1)).toBeLessThan(1e-10);
     expect(studentTwoSided(-t, degrees)).toBe(studentTwoSided(t, degrees));
   });
 
-  it('has quantiles for degrees of freedom between whole numbers', () => {
+  it('has quantiles for fractional degrees of freedom', () => {
     const known = { 1: 12.7062047362, 1.5: 6.01666310443, 2.7: 3.39214838317, 17.42: 2.10594728328 };
     for (const [degrees, quantile] of Object.entries(known)) {
       expect(studentQuantile975(Number(degrees))).toBeCloseTo(quantile, 9);
     }
   });
 
-  it('has the quantiles of Student’s t (scipy.stats.t.ppf)', () => {
+  it('has the quantiles of scipy.stats.t.ppf', () => {
     expect(studentQuantile975(1)).toBeCloseTo(12.706204736432095, 6);
     expect(studentQuantile975(19)).toBeCloseTo(2.093024054408263, 6);
     expect(studentQuantile975(40)).toBeCloseTo(2.0210753903062737, 5);
@@ -38,14 +38,14 @@ describe('Student’s t', () => {
   });
 });
 
-it('has the tail of the normal distribution (scipy.stats.norm.sf)', () => {
+it('normalTail agrees with scipy.stats.norm.sf', () => {
   expect(normalTail(0)).toBeCloseTo(0.5, 6);
   expect(normalTail(1.959963984540054)).toBeCloseTo(0.025, 6);
   expect(normalTail(-1)).toBeCloseTo(0.8413447460685429, 6);
   expect(normalTail(4)).toBeCloseTo(3.167124183311986e-5, 7);
 });
 
-it('has the exact interval of a share (scipy.stats.binomtest(…).proportion_ci(method="exact"))', () => {
+it('shareInterval95 agrees with the exact interval of scipy.stats.binomtest, and widens for ties', () => {
   const interval = (successes: number, trials: number) =>
     shareInterval95(successes, trials).map((end) => Number(end.toFixed(5)));
   expect(interval(7, 10)).toEqual([0.34755, 0.93326]);

@@ -13,14 +13,14 @@ const verdictOf = (a: readonly number[], b: readonly number[]): Verdict =>
 describe('intervals within a range', () => {
   const few = [0, 0, 0.1, 0];
 
-  it('end at the range of what can be, and never leave out the mean', () => {
+  it('are clipped to that range, and always contain the mean', () => {
     expect(summarize(few)!.meanInterval![0]).toBeLessThan(0);
     expect(summarize(few, [0, 1])!.meanInterval![0]).toBe(0);
     expect(summarize(few, [0, 0.02])!.meanInterval).toEqual([0, summarize(few)!.mean]);
     expect(summarize(few, [-1, 1])).toEqual(summarize(few));
   });
 
-  it('of differences end at its width, with the same p', () => {
+  it('are clipped to the width of that range for differences, with the same p-value', () => {
     const [a, b] = [
       [1, 1, 1, 1, 1, 0],
       [0, 0, 0, 0, 0, 0],
@@ -32,7 +32,7 @@ describe('intervals within a range', () => {
 });
 
 describe('comparePairs', () => {
-  it('finds an effect that the spread of the seeds would hide from unpaired runs', () => {
+  it('finds an effect much smaller than the spread between seeds', () => {
     const tuned = base.map((value) => value + 5 + random.normal(0, 2));
     const found = comparePairs(tuned, base)!;
     expect(verdictOf(tuned, base)).toBe('higher');
@@ -44,7 +44,7 @@ describe('comparePairs', () => {
     expect(back.winRate).toBeCloseTo(1 - found.winRate, 12);
   });
 
-  it('finds no evidence between equals', () => {
+  it('finds no evidence between identical runs', () => {
     expect(comparePairs(base, base)).toMatchObject({
       difference: 0,
       interval: [0, 0],
@@ -54,7 +54,7 @@ describe('comparePairs', () => {
     expect(verdictOf(base, base)).toBe('no-evidence');
   });
 
-  it('counts a difference that is only rounding as a tie', () => {
+  it('counts a rounding error as a tie', () => {
     expect(comparePairs([-1620.1 + 9.5e-11, -1462], [-1620.1, -1473])).toMatchObject({
       difference: 5.5,
       iqmInterval: [0, 11],
@@ -62,7 +62,7 @@ describe('comparePairs', () => {
     });
   });
 
-  it('rarely takes equals for different', () => {
+  it('rarely finds a difference between samples of the same distribution', () => {
     let taken = 0;
     for (let trial = 0; trial < 100; trial++) {
       const draw = () => Array.from({ length: 10 }, () => random.normal());
@@ -72,7 +72,7 @@ describe('comparePairs', () => {
     expect(taken).toBeLessThanOrEqual(11);
   });
 
-  it('gives no verdict on fewer than six pairs, however large the difference', () => {
+  it('gives no verdict for five pairs, however large the difference', () => {
     const five = base.slice(0, 5);
     const higher = five.map((value) => value + 1000);
     expect(verdictOf(higher, five)).toBe('too-few');
@@ -81,12 +81,12 @@ describe('comparePairs', () => {
     expect(verdictOf(above, six)).toBe('higher');
   });
 
-  it('leaves out pairs of which one value is missing', () => {
+  it('leaves out pairs with a missing value', () => {
     expect(comparePairs([1, null, 3, 4], [0, 5, null, 2])).toEqual(comparePairs([1, 4], [0, 2]));
     expect(comparePairs([null], [1])).toBeUndefined();
   });
 
-  it('says nothing of nothing, and refuses what is not paired', () => {
+  it('is undefined for no pairs, has no interval for one pair, and refuses unequal lengths', () => {
     expect(comparePairs([], [])).toBeUndefined();
     expect(comparePairs([1], [2])).toMatchObject({ pairs: 1, interval: null, p: null });
     expect(() => comparePairs([1, 2], [1])).toThrow(RangeError);

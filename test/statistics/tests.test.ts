@@ -17,7 +17,7 @@ const [a2, b2] = [
   ],
 ];
 
-it('signTest is exact: twice the smaller tail of a fair coin, also of very many pairs', () => {
+it('signTest is twice the smaller tail of a fair coin, also for thousands of pairs', () => {
   expect(signTest(0, 0)).toBe(1);
   expect(signTest(6, 0)).toBeCloseTo(2 / 64, 12);
   expect(signTest(2, 8)).toBeCloseTo((2 * (1 + 10 + 45)) / 1024, 12);
@@ -48,7 +48,7 @@ describe('welchTest', () => {
     expect([back.difference, back.p]).toEqual([-difference, p]);
   });
 
-  it('tells values without spread apart, but not what rounding made of equal ones', () => {
+  it('separates constant groups, but not groups that differ only by rounding', () => {
     const times = (value: number, count: number) => Array.from({ length: count }, () => value);
     expect(welchTest(times(500, 6), times(200, 7))).toMatchObject({ p: 0, interval: [300, 300] });
     expect(welchTest(times(0.1, 10), times(0.1, 7))!.p).toBe(1);
@@ -64,7 +64,7 @@ describe('pairedTest', () => {
     expect(p).toBeCloseTo(0.21759778006845, 10);
   });
 
-  it('takes no difference for none', () => {
+  it('has p = 1 for all-zero differences, p = 0 for equal non-zero ones, and needs two values', () => {
     expect(pairedTest([0, 0, 0])!.p).toBe(1);
     expect(pairedTest([2, 2, 2])!.p).toBe(0);
     expect(pairedTest([1])).toBeUndefined();
@@ -72,7 +72,7 @@ describe('pairedTest', () => {
 });
 
 describe('holmAdjusted', () => {
-  it('agrees with the worked example', () => {
+  it('agrees with a worked example', () => {
     // 4 × 0.005, 3 × 0.01, 2 × 0.03, and 0.04 raised to the one before it.
     const adjusted = holmAdjusted([0.01, 0.04, 0.03, 0.005]);
     for (const [i, value] of [0.03, 0.06, 0.06, 0.02].entries()) expect(adjusted[i]).toBeCloseTo(value, 12);
@@ -81,7 +81,7 @@ describe('holmAdjusted', () => {
     expect(holmAdjusted([0.9, 0.8])).toEqual([1, 1]);
   });
 
-  it('never lowers, keeps the order, and lies between no correction and Bonferroni’s', () => {
+  it('keeps the order of p-values, and lies between no correction and Bonferroni’s', () => {
     fc.assert(
       fc.property(fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { maxLength: 20 }), (ps) => {
         const adjusted = holmAdjusted(ps);
@@ -126,7 +126,7 @@ describe.each(Object.keys(kinds))('with two groups of ten %s runs', (kind) => {
     expect(covered / trials).toBeLessThan(0.97);
   });
 
-  it('four groups that are equal are rarely told apart: Holm keeps false verdicts to one in twenty families', () => {
+  it('Holm’s correction keeps false positives among four equal groups near 5 %', () => {
     const random = createGenerator(23);
     const trials = 300;
     let [any, uncorrected] = [0, 0];

@@ -7,7 +7,7 @@ const told = (...together: Parameters<typeof verdicts>[0]) =>
   verdicts(together).map(({ adjusted, verdict }) => [adjusted, verdict]);
 
 describe('verdicts', () => {
-  it('need the interval to leave out 0 and p below 0.05', () => {
+  it('require an interval that excludes 0, and p below 0.05', () => {
     expect(told(clear)).toEqual([[0.04, 'higher']]);
     expect(told({ interval: [-2, -1], p: 0.04 })).toEqual([[0.04, 'lower']]);
     // From ten pairs on the interval is a bootstrap's, and may say another thing than the test.
@@ -15,7 +15,7 @@ describe('verdicts', () => {
     expect(told({ interval: [0.1, 2], p: 0.05 })).toEqual([[0.05, 'no-evidence']]);
   });
 
-  it('are corrected for all differences that are tested together, and for no others', () => {
+  it('are corrected for all differences tested together, and for no others', () => {
     const untested = { interval: null, p: null };
     expect(told(clear, { interval: [-1, 1], p: 0.5 })).toEqual([
       [0.08, 'no-evidence'],
@@ -32,7 +32,7 @@ describe('verdicts', () => {
     ]);
   });
 
-  it('have no interval of too few values to rely on', () => {
+  it('are `too-few` without a p-value, even if the interval excludes 0', () => {
     expect(told({ interval: [5, 6], p: null })).toEqual([[null, 'too-few']]);
   });
 });

@@ -34,7 +34,7 @@ describe('writeWhole', () => {
       'killed while it waited',
       "await writeWhole(output, async (draft) => { write(draft); process.kill(process.pid, 'SIGKILL'); });",
     ],
-  ])('%s in the middle: nothing has the name, and the same can be done again', (_, lines) => {
+  ])('%s midway leaves no output under the final name, and can be repeated', (_, lines) => {
     const output = join(temporaryDirectory(), 'out');
     cutOff(output, lines);
     expect(existsSync(output)).toBe(false);
@@ -44,7 +44,7 @@ describe('writeWhole', () => {
     expect(readdirSync(join(output, '..'))).toEqual(['out']);
   });
 
-  it('killed after the output was complete: the same can be done again, unless something was changed', () => {
+  it('killed after completing the output can be repeated, unless the output was changed', () => {
     const folder = temporaryDirectory();
     const output = join(folder, 'out');
     const lines = "writeWhole(output, write); process.kill(process.pid, 'SIGKILL');";
@@ -64,14 +64,14 @@ describe('writeWhole', () => {
     expect(isTaken(join(folder, 'edited'))).toBe(true);
   });
 
-  it('that ends well leaves no mark', () => {
+  it('leaves no mark after a normal exit', () => {
     const output = join(temporaryDirectory(), 'out');
     cutOff(output, 'writeWhole(output, write);');
     expect(readdirSync(join(output, '..'))).toEqual(['out']);
     expect(isTaken(output)).toBe(true);
   });
 
-  it('removes what a failure leaves, in time and later', async () => {
+  it('removes its draft after an error, synchronous or asynchronous', async () => {
     const folder = temporaryDirectory();
     const fail = (draft: string) => {
       writeFileSync(draft, 'half');
@@ -82,7 +82,7 @@ describe('writeWhole', () => {
     expect(readdirSync(folder)).toEqual([]);
   });
 
-  it('refuses a device and a name that is too long', () => {
+  it('refuses a device, and a name that is too long', () => {
     expect(() => writeWhole('/dev/null', () => undefined)).toThrow(/is a device/);
     const long = join(temporaryDirectory(), 'é'.repeat(130));
     expect(() => writeWhole(long, () => undefined)).toThrow(/260 bytes is too long/);

@@ -8,7 +8,7 @@ import { requireFileName } from '../../src/storage/regular-file.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
 
 describe('replaceFile', () => {
-  it('leaves the old file and nothing else when it fails, and names what it wrote', () => {
+  it('leaves no draft when it fails, and names the draft in the error', () => {
     const path = temporaryDirectory();
     mkdirSync(join(path, 'taken'));
     expect(() => replaceFile(join(path, 'taken'), 'new')).toThrow(join(path, 'taken.new'));
@@ -26,7 +26,7 @@ describe('checkedValue', () => {
     return [];
   };
 
-  it('names what is wrong, and of very much the first only', () => {
+  it('lists at most the first 20 problems, and counts the rest', () => {
     expect(problems(20)).toHaveLength(20);
     expect(problems(100_000)).toHaveLength(21);
     expect(problems(100_000).at(-1)).toMatchObject({ message: 'further problems: 99980' });
@@ -34,7 +34,7 @@ describe('checkedValue', () => {
 });
 
 describe('plainName', () => {
-  it('keeps a short name, and makes different short ones of long ones', () => {
+  it('keeps a short name, and shortens long names to distinct ones', () => {
     expect(plainName('a b/c', 'x')).toBe('a-b-c');
     const [a, b] = ['1', '2'].map((end) => plainName('n'.repeat(300) + end, 'x'));
     expect([a!.length, a === b]).toEqual([120, false]);
@@ -42,11 +42,11 @@ describe('plainName', () => {
 });
 
 describe('requireFileName', () => {
-  it.each(['', '.', '..', 'a/b', '../a', '\\a', 'a\0b', 'é'.repeat(130)])('%j is refused', (name) => {
+  it.each(['', '.', '..', 'a/b', '../a', '\\a', 'a\0b', 'é'.repeat(130)])('refuses %j', (name) => {
     expect(() => requireFileName(name, { field: 'weight_map' })).toThrow(/^weight_map: /);
   });
 
-  it.each(['model-00001-of-00002.safetensors', '...', '.hidden', 'ü'.repeat(100)])('%s is taken', (name) => {
+  it.each(['model-00001-of-00002.safetensors', '...', '.hidden', 'ü'.repeat(100)])('accepts %s', (name) => {
     expect(requireFileName(name, {})).toBe(name);
   });
 });

@@ -12,7 +12,7 @@ beforeEach(() => {
 });
 
 describe('JsonLinesFile', () => {
-  it('goes on after what an earlier process wrote', () => {
+  it('appends to the lines of an earlier process', () => {
     writeFileSync(path, '{"n":1}\n');
     const file = new JsonLinesFile<{ n: number }>(path, 1);
     file.append([{ n: 2 }, { n: 3 }]);
@@ -22,13 +22,13 @@ describe('JsonLinesFile', () => {
     expect(readJsonLines(path, { repair: false })).toEqual([{ n: 1 }, { n: 2 }, { n: 3 }]);
   });
 
-  it('has no items where there is no file', () => {
+  it('reads as undefined if the file doesn’t exist', () => {
     expect(readJsonLines(path, { repair: true })).toBeUndefined();
   });
 });
 
 describe('readJsonLines', () => {
-  it('cuts a line that a crash tore, wherever it was torn', () => {
+  it('removes an incomplete last line, wherever it was cut off', () => {
     const whole = '{"name":"a"}\n{"name":"ü→"}\n';
     const bytes = Buffer.from(whole);
     fc.assert(
@@ -43,13 +43,13 @@ describe('readJsonLines', () => {
     );
   });
 
-  it('leaves the file alone without repair', () => {
+  it('leaves the file unchanged without `repair`', () => {
     writeFileSync(path, '{"n":1}\n{"n":');
     expect(readJsonLines(path, { repair: false })).toEqual([{ n: 1 }]);
     expect(readFileSync(path, 'utf8')).toBe('{"n":1}\n{"n":');
   });
 
-  it('refuses a broken line in the middle, with its place', () => {
+  it('refuses an invalid line in the middle, and names its position', () => {
     writeFileSync(path, '{"n":1}\ngarbage\n{"n":3}\n');
     expect(() => readJsonLines(path, { repair: true })).toThrow(UserError);
     expect(() => readJsonLines(path, { repair: true })).toThrow(
@@ -60,7 +60,7 @@ describe('readJsonLines', () => {
 });
 
 describe('keepFirstLines', () => {
-  it('cuts a file after a number of lines', () => {
+  it('truncates a file after a number of lines', () => {
     writeFileSync(path, '{"a":1}\n{"a":2}\n{"a":3}\n');
     keepFirstLines(path, 2);
     expect(readFileSync(path, 'utf8')).toBe('{"a":1}\n{"a":2}\n');

@@ -20,7 +20,7 @@ beforeEach(() => {
 });
 
 describe('lockRun', () => {
-  it('lets one writer in and gives the lock back', () => {
+  it('allows one writer, and releases the lock', () => {
     const release = lockRun(path);
     expect(isLocked(path)).toBe(true);
     expect(() => lockRun(path)).toThrow(UserError);
@@ -29,7 +29,7 @@ describe('lockRun', () => {
     lockRun(path)();
   });
 
-  it('refuses while another process lives, and names it', () => {
+  it('refuses if another live process holds the lock, and names that process', () => {
     const child = spawn(process.execPath, ['-e', 'setTimeout(() => {}, 60000)']);
     try {
       writeFileSync(path, `${child.pid} ${hostname()}\n`);
@@ -39,7 +39,7 @@ describe('lockRun', () => {
     }
   });
 
-  it('takes over the lock of a process that is gone', async () => {
+  it('takes over the lock of a process that has exited', async () => {
     const child = spawn(process.execPath, ['-e', '']);
     await new Promise((resolve) => child.once('exit', resolve));
     writeFileSync(path, `${child.pid} ${hostname()}\n`);
@@ -52,7 +52,7 @@ describe('lockRun', () => {
     lockRun(path)();
   });
 
-  it('is known to all threads of a process while one of them holds it', async () => {
+  it('respects a lock held by another thread of the process', async () => {
     const source = `
       const { parentPort } = require('node:worker_threads');
       import(${JSON.stringify(pathToFileURL(built('src/storage/lock.js')).href)}).then(({ lockRun }) => {
@@ -78,7 +78,7 @@ describe('lockRun', () => {
     lockRun(path)();
   });
 
-  it('takes over a lock whose process id another process has by now', { skip: !tellsStarts }, () => {
+  it('takes over a lock whose process id now belongs to another process', { skip: !tellsStarts }, () => {
     const child = spawn(process.execPath, ['-e', 'setTimeout(() => {}, 60000)']);
     try {
       writeFileSync(path, `${child.pid} ${hostname()} 1\n`);
@@ -89,7 +89,7 @@ describe('lockRun', () => {
     }
   });
 
-  it('leaves nothing behind but the lock, and drafts of processes that live', () => {
+  it('removes the drafts of dead processes, but not of live ones', () => {
     writeFileSync(path, '');
     writeFileSync(`${path}.999999999`, 'of a process that was killed');
     writeFileSync(`${path}.${process.ppid}`, '');
@@ -102,7 +102,7 @@ describe('lockRun', () => {
     expect(readdirSync(dirname(path))).toEqual([draft]);
   });
 
-  it('lets in one of many that find the same stale lock', async () => {
+  it('admits one of several processes that find the same stale lock', async () => {
     writeFileSync(path, '');
     const source = `
       import { lockRun } from ${JSON.stringify(pathToFileURL(built('src/storage/lock.js')).href)};
@@ -121,7 +121,7 @@ describe('lockRun', () => {
     }
   }, 60_000);
 
-  it('believes the lock of another host', () => {
+  it('respects the lock of another host', () => {
     writeFileSync(path, '1 some-other-host\n');
     expect(() => lockRun(path)).toThrow('process 1 on some-other-host');
   });

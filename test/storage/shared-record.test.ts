@@ -4,7 +4,7 @@ import { expect, it } from 'vitest';
 import { readSharedRecord, replaceSharedRecord } from '../../src/storage/shared-record.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
 
-it('is replaced by whoever knows its newest version', () => {
+it('a shared record can be replaced by a process that knows its newest version', () => {
   const directory = temporaryDirectory();
   expect(readSharedRecord(directory)).toEqual({ version: 0, content: undefined });
   expect(replaceSharedRecord(directory, 0, { a: 1 })).toBe(true);
@@ -12,7 +12,7 @@ it('is replaced by whoever knows its newest version', () => {
   expect(readSharedRecord(directory)).toEqual({ version: 2, content: { a: 2 } });
 });
 
-it.each([1, 9, 50])('is not replaced by one that was halted for %i versions', (missed) => {
+it.each([1, 9, 50])('a shared record can’t be replaced by a process that missed %i versions', (missed) => {
   const directory = temporaryDirectory();
   replaceSharedRecord(directory, 0, 'first');
   const { version } = readSharedRecord(directory);

@@ -7,7 +7,7 @@ const history = (from: number, to: number) =>
   Array.from({ length: to - from }, (_, i) => line(from + i)).join('\n');
 
 describe('parts of a text', () => {
-  it('give the text back to the last character, whatever it is', () => {
+  it('reproduce the text exactly, including lone surrogates', () => {
     // Halves of surrogate pairs too: a cut may fall between them.
     const text = fc
       .array(fc.constantFrom('a', '\n', '😀', '\ud83d', '\ude00', 'line '.repeat(12), '"', '\u0000'), {
@@ -38,19 +38,19 @@ describe('parts of a text', () => {
     ],
     ['the same lines in another order', history(0, 200), `${history(100, 200)}\n${history(0, 100)}`, 6],
     ['a history on one line', JSON.stringify([history(0, 300)]), JSON.stringify([history(0, 301)]), 3],
-  ])('are few for %s', (_, earlier, now, most) => {
+  ])('are few and short for %s', (_, earlier, now, most) => {
     const parts = partsOf(now, earlier);
     expect(textOf(parts, earlier)).toBe(now);
     expect(parts.length).toBeLessThanOrEqual(most);
     expect(JSON.stringify(parts).length).toBeLessThan(250);
   });
 
-  it('are the text itself where nothing is shared', () => {
+  it('are the text itself if nothing is shared', () => {
     expect(partsOf('nothing of this', 'stands there')).toEqual(['nothing of this']);
     expect(textOf([], 'earlier')).toBe('');
   });
 
-  it('are refused where the earlier text lacks a piece', () => {
+  it('are refused if they point outside the earlier text', () => {
     expect(() => textOf([[2, 9]], 'short')).toThrow(RangeError);
     expect(() => textOf([[-1, 2]], 'short')).toThrow(RangeError);
     expect(() => textOf([[0.5, 2]], 'short')).toThrow(RangeError);
