@@ -117,11 +117,3 @@ export function checkpointThreads(file: string): number | undefined {
 function progressOf(metadata: Readonly<Record<string, string>>): Partial<Progress> {
   return JSON.parse(metadata.progress ?? '{}') as Partial<Progress>;
 }
-
-export const nothingToFinish = (checkpoint: string) =>
-  new UserError({
-    field: '--finish',
-    value: checkpoint,
-    message: 'this training run has no checkpoint yet',
-    remedy: 'run it without --finish first',
-  });

@@ -8,7 +8,6 @@ import {
   type CheckpointOwner,
   freshState,
   keepBest,
-  nothingToFinish,
   readCheckpoint,
   type TrainingState,
   writeCheckpoint,
@@ -67,8 +66,6 @@ export interface OnlineHooks {
   stop?(): boolean;
   /** Awaited after every update, before `stop` is checked. */
   rest?(): Promise<void>;
-  /** If true, takes no further updates; the result comes from the checkpoint. */
-  readonly finish?: boolean | undefined;
   /** Checked when a run resumes and after every update; if true, the run ends early with a result. */
   isSpent?(): boolean;
 }
@@ -95,7 +92,6 @@ export async function learnOnline(run: OnlineLearning, hooks: OnlineHooks = {}):
   const { settings } = run;
   const perUpdate = stepsOf(settings.improvement);
   const state = await restore(run);
-  if (hooks.finish && state.step === 0) throw nothingToFinish(run.checkpoint);
   const watch = new AlarmWatch(settings.credit.objective.kind !== 'ppo');
   const done = () => state.step / perUpdate;
   let last: Evaluated | undefined;
@@ -113,7 +109,7 @@ export async function learnOnline(run: OnlineLearning, hooks: OnlineHooks = {}):
       hooks.onEvent?.({ kind: 'baseline', step: 0, ...baseline });
     last = await evaluate(run, state, hooks);
   }
-  const spentBefore = hooks.finish || (done() > 0 && hooks.isSpent?.() === true);
+  const spentBefore = done() > 0 && hooks.isSpent?.() === true;
   while (done() < settings.updates && !spentBefore) {
     const step = await playAndLearn(run, state, done(), hooks);
     hooks.onEvent?.(step);

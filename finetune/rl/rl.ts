@@ -62,7 +62,7 @@ export async function rl(
       ...{ command: 'rl', output: config.output, unit: 'update', scalars, secondsLeft: secondsLeftOf },
       about: { ...trainedOf(config.method), model: config.model, config, dataset: episodesOf(config, 0) },
       show: (progress, metric, metrics) => show(progress, metric, metrics, words),
-      train: (hooks, metrics) => learn(plan, { ...hooks, finish: args.finish }, metrics, milliseconds),
+      train: (hooks, metrics) => learn(plan, args.finish === true, hooks, metrics, milliseconds),
       dataset: ({ step }) => episodesOf(config, step),
       summary: ({ best, last }) =>
         ({
@@ -83,7 +83,8 @@ export async function rl(
 
 async function learn(
   plan: PlannedLearning,
-  hooks: SessionHooks<RlEvent> & Pick<TrainingArguments, 'finish'>,
+  finish: boolean,
+  hooks: SessionHooks<RlEvent>,
   metrics: () => readonly RlMetric[],
   milliseconds: () => number,
 ): Promise<OnlineOutcome & Trained> {
@@ -96,7 +97,7 @@ async function learn(
         measured: wordsOf(config).measured,
         milliseconds,
         earlier: () => metrics().filter((metric) => metric.kind === 'step'),
-        isSpent: () => isSpent(config, metrics()),
+        isSpent: () => finish || isSpent(config, metrics()),
       }),
     );
     const { chosen, ended } = outcome;

@@ -1,6 +1,6 @@
 /** Runs any kind of training in its output directory: lock, record, progress, commands, lineage and result. */
 
-import { mkdirSync } from 'node:fs';
+import { existsSync, mkdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import process from 'node:process';
 import { styleText } from 'node:util';
@@ -90,12 +90,23 @@ export interface SessionSummary {
   readonly output: string;
 }
 
-/** Starts or resumes training. Returns the exit code. E must include `ControlledTraining`. */
+/**
+ * Starts or resumes training. Returns the exit code. E must include `ControlledTraining`.
+ * @throws UserError if there is no checkpoint to finish from
+ */
 export async function runTraining<E extends LoggedEvent, T extends Trained>(
   job: TrainingJob<E, T>,
   args: TrainingArguments,
   context: CommandContext,
 ): Promise<number> {
+  const checkpoint = join(job.output, trainingFiles.checkpoint);
+  if (args.finish && !existsSync(checkpoint))
+    throw new UserError({
+      field: '--finish',
+      value: checkpoint,
+      message: 'this training run has no checkpoint yet',
+      remedy: 'run it without --finish first',
+    });
   mkdirSync(job.output, { recursive: true });
   const release = lockRun(join(job.output, trainingFiles.lock));
   try {

@@ -5,7 +5,6 @@ import {
   bestParameters,
   freshState,
   keepBest,
-  nothingToFinish,
   readCheckpoint,
   type StepLoss,
   type TrainingState,
@@ -103,7 +102,6 @@ export async function train(run: TrainingRun, hooks: TrainingHooks = {}): Promis
     run.validation.length === 0 ? [] : usableExamples(run.validation, run.config, 'validation');
   const owner = { identity: trainingIdentity(run), threads: run.threads };
   const state = readCheckpoint(run.checkpoint, run.parameters, owner.identity) ?? freshState(run.parameters);
-  if (hooks.finish && state.step === 0) throw nothingToFinish(run.checkpoint);
   const totalSteps = stepsPerEpoch(training.length, run.settings) * run.settings.epochs;
   const goal = await learned(run, [training, validation]);
   const sessions = await openSessions(run, goal);

@@ -175,8 +175,8 @@ describe.each(providers)('$name', ({ good, model }) => {
     'classifies a failure and retries it if it is transient: %s',
     async (_, sent, kind, retried) => {
       const { wait } = recordWaits();
-      const mended = await serve([sent, { body: good }]);
-      const first = await attempt(model(mended.url, {}, wait));
+      const recovering = await serve([sent, { body: good }]);
+      const first = await attempt(model(recovering.url, {}, wait));
       if (retried) {
         expect(first).toMatchObject({ text: answer, retries: 1, failedTries: [kind] });
         const broken = await serve([sent]);
@@ -185,7 +185,7 @@ describe.each(providers)('$name', ({ good, model }) => {
         expect(broken.requests()).toBe(2);
       } else {
         expect(first).toMatchObject({ kind, retries: 0, failedTries: [], fatal: false });
-        expect(mended.requests()).toBe(1);
+        expect(recovering.requests()).toBe(1);
       }
     },
   );

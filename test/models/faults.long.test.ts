@@ -64,7 +64,7 @@ describe.each(providers)('$name', ({ name, open }) => {
     return opened;
   };
 
-  const mended: readonly Fault[] = [
+  const transient: readonly Fault[] = [
     { kind: 'rate-limit' },
     { kind: 'status', status: 500 },
     { kind: 'status', status: 503 },
@@ -74,7 +74,7 @@ describe.each(providers)('$name', ({ name, open }) => {
     { kind: 'html' },
     { kind: 'empty' },
   ];
-  it.each(mended)('retries after $kind $status and counts the retries', async (fault) => {
+  it.each(transient)('retries after $kind $status and counts the retries', async (fault) => {
     const { wait, waits } = recordWaits();
     const { server, model } = await start({ faults: { script: [fault, fault] }, wait });
     const completion = await ask(model, messages, options);

@@ -7,7 +7,6 @@ import { replacementFor } from '../../../src/environments/catalogue/versions.js'
 import type { Environment } from '../../../src/environments/environment.js';
 import { createGenerator } from '../../../src/random/generator.js';
 import { mean } from '../../../src/statistics/descriptive.js';
-import { nothingToFinish } from '../../engine/checkpoint.js';
 import type { ControlledTraining, Timed } from '../../train/record.js';
 import { type NumericEpisode, playEpisodes, returnOf, type Start } from './algorithms/episodes.js';
 import { type NumericBaseline, playBaseline } from './baselines.js';
@@ -113,7 +112,6 @@ async function trainOn(training: OpenedTraining): Promise<NumericOutcome> {
   const identity = identityOf(config);
   const stored = readNumericCheckpoint(file, identity);
   const state = stored?.state ?? learner.initial();
-  if (hooks.finish && state.updates === 0) throw nothingToFinish(file);
   let best = stored?.best;
   const save = () => {
     writeNumericCheckpoint(file, state, best, identity);
@@ -129,11 +127,9 @@ async function trainOn(training: OpenedTraining): Promise<NumericOutcome> {
   };
   hooks.onEvent?.({ kind: 'start', step: state.updates, totalSteps: config.updates });
   for (;;) {
+    const isLast = hooks.finish || isOver(config, state);
     const isEvaluated = state.evaluated === state.updates;
-    if (
-      !isEvaluated &&
-      (hooks.finish || isOver(config, state) || state.updates % config.evaluation.every === 0)
-    ) {
+    if (!isEvaluated && (isLast || state.updates % config.evaluation.every === 0)) {
       const judged = await judge(training, state, best);
       if (judged === undefined) return interrupted();
       best = judged;

@@ -169,10 +169,18 @@ describe('list and show', () => {
     release();
   });
 
+  it.each(['rl.yaml', 'numbers.yaml'])(
+    '--finish of %s needs a checkpoint, and writes nothing without',
+    async (config) => {
+      const finishing = learn(config, ['output=tuned/never'], {}, { finish: true });
+      await expect(finishing).rejects.toThrow(/--finish: this training run has no checkpoint yet/);
+      expect(existsSync(at('tuned', 'never'))).toBe(false);
+    },
+  );
+
   it('report the result of a run ended with --finish, which can still resume', async () => {
     const weights = (name: string) => readFileSync(at('tuned', name, 'model', 'model.safetensors'));
     const ended = ['output=tuned/ended', 'result=last'];
-    await expect(learn('rl.yaml', ended, {}, { finish: true })).rejects.toThrow(/no checkpoint yet/);
     await learn('rl.yaml', ended, pressed());
     await learn('rl.yaml', ended, {}, { finish: true });
     const { facts } = await shown('tuned/ended');

@@ -67,7 +67,6 @@ describe.each([
 
   it('writes an interrupted run’s policy with finish, and the run still resumes bit for bit', async () => {
     const output = temporaryDirectory();
-    await expect(train(algorithm, { output, finish: true })).rejects.toThrow(/no checkpoint yet/);
     const broken = await train(algorithm, { output, stopAfter: 1 });
     const finished = await train(algorithm, { output, finish: true });
     expect(finished).toMatchObject({ ended: 'early', step: 1, returns: { length: 3 } });
