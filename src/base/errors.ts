@@ -1,5 +1,4 @@
 import { distance } from 'fastest-levenshtein';
-import { hideDisguised } from './disguises.js';
 import { harmless, harmlessLine, harmlessLines } from './terminal-text.js';
 
 const hidden = '[redacted]';
@@ -36,7 +35,7 @@ export function redactAddresses(text: string): string {
 }
 
 /**
- * Hides secrets, including those in the forms that `disguises.ts` finds.
+ * Hides secrets that appear verbatim or URL-encoded.
  * @param cut true if `…` may replace the end of a secret; then a beginning of at least 4 characters is hidden, too
  */
 export function hideSecrets(text: string, secrets: readonly string[], cut = false): string {
@@ -45,11 +44,10 @@ export function hideSecrets(text: string, secrets: readonly string[], cut = fals
   for (const secret of secrets.toSorted((a, b) => b.length - a.length)) {
     // Shorter values occur in many words and numbers, so don't hide them.
     if (secret.length < shortestSecret) continue;
-    safe = safe.replaceAll(secret, hidden);
+    safe = safe.replaceAll(secret, hidden).replaceAll(encodeURIComponent(secret), hidden);
     for (let length = secret.length - 1; cut && length >= 4; length--) {
       safe = safe.replaceAll(`${secret.slice(0, length)}…`, `${hidden}…`);
     }
-    safe = hideDisguised(safe, secret, hidden);
   }
   return safe;
 }

@@ -2,7 +2,6 @@
 import type { Config } from '../config/config.js';
 import { evaluationsOf } from '../config/critic.js';
 import { isByBaseline, languageModelOf } from '../config/model.js';
-import { hiddenAsIn, receivedText } from '../models/secrets.js';
 import type { ParameterVector, PolicyFamily } from '../policies/policy.js';
 import { programsOf } from '../policies/policy.js';
 import type { ParseContext, ParseFailure, SeenParameters } from '../prompting/answer/parse.js';
@@ -130,19 +129,19 @@ export function proposalQuestion(
     async outcomeOf(call, accepted) {
       const { completion, iteration } = call;
       const { placed, seen, tried } = proposals;
-      const result = read(call.candidate, receivedText(completion), {
+      const result = read(call.candidate, completion.text, {
         ...(seen && {
           seen: (parameters) => (accepted.has(vectorKey(parameters)) ? { iteration } : seen(parameters)),
         }),
         finishReason: completion.finishReason,
         constrained: completion.constrained,
       });
-      if (!result.ok) return { kind: 'rejected', failure: hiddenAsIn(completion, result.failure) };
+      if (!result.ok) return { kind: 'rejected', failure: result.failure };
       const { predicted, value } = result;
       const wrong = placed?.(value, [...accepted.values()], call);
       const failure =
         wrong?.kind === 'refused' ? wrong.failure : await tried?.(value, [...accepted.values()], call);
-      if (failure !== undefined) return { kind: 'rejected', failure: hiddenAsIn(completion, failure) };
+      if (failure !== undefined) return { kind: 'rejected', failure };
       return {
         kind: 'accepted',
         ...(wrong?.kind !== 'moved'

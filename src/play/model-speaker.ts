@@ -8,7 +8,6 @@ import { withCalls } from '../agents/tool-turns.js';
 import { type AskingRequest, askRound, finalError } from '../experiment/budget/ask-round.js';
 import { RunStopped } from '../experiment/stopping.js';
 import { type LanguageModel, ModelError } from '../models/language-model.js';
-import { receivedText } from '../models/secrets.js';
 import type { CallRecord, EndedCall, LimitName } from '../runs/calls.js';
 import type { PlayConfig } from './play-config.js';
 
@@ -123,7 +122,7 @@ function judge(
     const { action } = choices![chosenOf(scored, policy.scoring, seed)]!;
     return { ...base, outcome: { kind: 'accepted', parameters: [], action, scored }, ...rest };
   }
-  const action = agent.extractAction(receivedText(completion), choices);
+  const action = agent.extractAction(completion.text, choices);
   const failure = completion.finishReason === 'length' ? 'truncated' : 'missing';
   return {
     ...base,

@@ -9,7 +9,6 @@ import type { Environment, EnvironmentSpec } from '../../environments/environmen
 import { isRemote, type RemoteEnvironment } from '../../environments/remote/remote-environment.js';
 import { plural } from '../../format/numbers.js';
 import type { ChatMessage, Completion, LanguageModel } from '../../models/language-model.js';
-import { receivedText } from '../../models/secrets.js';
 import type { ParseFailure } from '../../prompting/answer/parse.js';
 import {
   type FeedbackContext,
@@ -79,7 +78,7 @@ export function visionQuestions(parts: {
       };
     },
     read(completion) {
-      const reading = readFeedback(receivedText(completion), completion.finishReason);
+      const reading = readFeedback(completion.text, completion.finishReason);
       return reading.ok ? reading.said : reading.failure;
     },
   };
@@ -110,7 +109,7 @@ export function personQuestions(environment: Pick<EnvironmentSpec, 'id'>, isDraw
       };
     },
     read(completion) {
-      const typed = readTyped(receivedText(completion));
+      const typed = readTyped(completion.text);
       return typed.kind === 'said' ? typed.said : { kind: 'no-feedback' };
     },
   };
