@@ -13,7 +13,7 @@ import process from 'node:process';
 import { parseArgs } from 'node:util';
 import { writeRandomModel } from '../scripts/random-model.js';
 import { packageRoot } from '../src/base/package.js';
-import { textWorlds } from '../src/environments/text/worlds/worlds.js';
+import { cookingGame, cookingOptions } from '../src/environments/text/cooking/cooking.js';
 import { terminalTable } from '../src/format/table.js';
 import { createGenerator } from '../src/random/generator.js';
 import { Contender } from './contender.js';
@@ -34,10 +34,10 @@ const prompts = Array.from({ length: Number(given.prompts) }, (_, i) => [`Task $
 
 /** What the world says in games that are won along their gold paths. */
 function cookingGames(count: number, turns: number): string[][] {
-  const cooking = textWorlds.find(({ name }) => name === 'cooking')!;
+  const options = cookingOptions.parse({ rooms: 3, ingredients: 2, distractors: 2 });
   const games: string[][] = [];
   for (let seed = 0; games.length < count; seed++) {
-    const game = cooking.game({ rooms: 3, ingredients: 2, distractors: 2 }, createGenerator(seed));
+    const game = cookingGame(options, createGenerator(seed));
     const said = [game.start(), ...game.gold!.map((command) => game.step(command).text)];
     if (said.length >= turns) games.push(said.slice(0, turns));
     else if (seed === 1000) throw new Error(`--game ${turns}: games of cooking are shorter`);

@@ -65,7 +65,7 @@ describe('golden prompts of agents', () => {
     ['taxi', 'Taxi-v4', {}, { is_rainy: true, fickle_passenger: true }],
     ['cliffwalking', 'CliffWalking-v1', {}, { is_slippery: true }],
     ['text-world', 'text:cooking', {}, { fold: 'test' }],
-    ['text-world-json', 'text:coin-collector', { reading: 'json' }, {}],
+    ['text-world-json', 'text:cooking', { reading: 'json' }, {}],
     ['generic', 'Acrobot-v1', {}, {}],
     ['generic-box', 'Pendulum-v1', { reading: 'json' }, {}],
     ['generic-named', 'Blackjack-v1', { prompts: 'generic' }, {}],

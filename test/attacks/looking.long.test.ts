@@ -64,7 +64,7 @@ beforeAll(async () => {
     },
     { path: join(runs, 'own') },
   );
-  await played('text:guess-the-number', ['games=1', 'policy.player=random'], undefined, {
+  await played('text:cooking', ['games=1', 'policy.player=random'], undefined, {
     path: join(runs, 'play'),
   }).catch(async () => undefined);
   rmSync(marker(), { force: true });

@@ -18,13 +18,13 @@ import {
 import { NavigationTrack } from '../props/navigation-track.js';
 import { Nim } from '../props/nim.js';
 import { Pong } from '../props/pong.js';
+import { cookingGame, cookingOptions } from '../text/cooking/cooking.js';
 import { lastArm, probes, TextProbe, textBandit } from '../text/probes.js';
 import { TextGameTask } from '../text/text-game.js';
 import { loadGame, TextWorldPlay } from '../text/textworld/game.js';
 import { readGame } from '../text/textworld/game-file.js';
 import { dialects } from '../text/textworld/quests.js';
 import { isStory, loadStory } from '../text/textworld/story.js';
-import { textWorlds } from '../text/worlds/worlds.js';
 import { Blackjack } from '../toy-text/blackjack.js';
 import { cliffWalking, frozenLake, frozenLakeOptions } from '../toy-text/grid-walks.js';
 import { Taxi, taxiOptions } from '../toy-text/taxi.js';
@@ -94,8 +94,11 @@ export const textCatalogue: readonly CatalogueEntry[] = [
     (options) => new TextProbe(textBandit(options)),
   ),
   ...Object.entries(probes).map(([id, probe]) => entry(id, {}, noOptions, () => new TextProbe(probe))),
-  ...textWorlds.map(({ name, maxSteps, options, game }) =>
-    entry(`text:${name}`, { maxSteps }, options, (own) => new TextGameTask((random) => game(own, random))),
+  entry(
+    'text:cooking',
+    { maxSteps: 100 },
+    cookingOptions,
+    (options) => new TextGameTask((random) => cookingGame(options, random)),
   ),
 ];
 

@@ -26,7 +26,7 @@ export function drawIn<T>(fold: Fold, draw: () => T, describe: (drawn: T) => str
   throw new Error(`none of ${mostDraws} draws belongs to the fold ${fold}`);
 }
 
-/** A game played by text commands: one of the worlds in this folder, or a TextWorld file. */
+/** A game played by text commands: cooking, or a TextWorld file. */
 export interface TextGame extends TextInfo {
   /** Restarts the game. @returns the first observation, which states the task if it is known */
   start(): string;

@@ -1,13 +1,15 @@
-/** What holds for every game of a text world: for a few in `npm test`, for thousands in `npm run test:worlds`. */
+/** Checks that hold for every game of a text world. */
 import type { TextGame } from '../../../src/environments/text/text-game.js';
-import type { TextWorld } from '../../../src/environments/text/worlds/worlds.js';
 import { createGenerator, type RandomGenerator } from '../../../src/random/generator.js';
 
-type World = Pick<TextWorld, 'game' | 'maxSteps'>;
+interface World {
+  readonly maxSteps: number;
+  game(random: RandomGenerator): TextGame;
+}
 
 /** @returns why the game of the seed is not won by its gold path, in the steps that an episode has; undefined where it is */
 export function checkGold(world: World, seed: number): string | undefined {
-  const game = world.game({}, createGenerator(seed));
+  const game = world.game(createGenerator(seed));
   game.start();
   const gold = game.gold ?? [];
   if (gold.length > world.maxSteps) return `the gold path has ${gold.length} steps of ${world.maxSteps}`;
@@ -34,7 +36,7 @@ export function fuzzCommands(world: World, commands: number): Fuzzed {
   const failures: string[] = [];
   let [refused, understood] = [0, 0];
   for (let seed = 0; refused + understood < commands; seed++) {
-    const game = world.game({}, createGenerator(1_000_000 + seed));
+    const game = world.game(createGenerator(1_000_000 + seed));
     game.start();
     for (let i = 0; i < Math.min(commands, commandsAGame) && !game.won && !game.lost; i++) {
       const before = stateOf(game);

@@ -24,7 +24,7 @@ export class House {
   readonly #dish: number;
   room = 0;
   doorsOpen: boolean[] = [];
-  places: ('open' | 'closed' | 'locked')[] = [];
+  places: ('open' | 'closed')[] = [];
   things: Location[] = [];
   cuts: (Cut | 'uncut')[] = [];
   cooked: Cooked[] = [];
@@ -49,7 +49,7 @@ export class House {
     this.things = things.map(({ at }) => at);
     this.cuts = things.map(() => 'uncut');
     this.cooked = things.map(() => 'raw');
-    this.#carried = this.things.filter(({ kind }) => kind === 'carried').length;
+    this.#carried = 0;
   }
 
   get placesHere(): readonly number[] {
@@ -95,8 +95,6 @@ export class House {
         return this.places[action.place] === 'closed';
       case 'close':
         return this.places[action.place] === 'open';
-      case 'unlock':
-        return this.places[action.place] === 'locked' && this.isCarried(this.plan.places[action.place]!.key!);
       case 'pick-up': {
         const at = this.things[action.thing]!;
         return at.kind === 'floor' && at.room === this.room && !this.isFull;
@@ -156,7 +154,6 @@ export class House {
         this.places[action.place] = 'open';
         return;
       case 'close':
-      case 'unlock':
         this.places[action.place] = 'closed';
         return;
       case 'pick-up':
@@ -208,10 +205,6 @@ export class Walker {
     this.#house = new House(plan);
   }
 
-  get room(): number {
-    return this.#house.room;
-  }
-
   /** Takes the shortest route, opening doors on the way. */
   goTo(room: number): void {
     for (const direction of this.#way(room)) {
@@ -222,14 +215,9 @@ export class Walker {
     }
   }
 
-  /** Goes to the place, unlocking and opening it if necessary. */
+  /** Goes to the place, opening it if necessary. */
   open(place: number): void {
-    const { name, room, key } = this.#house.plan.places[place]!;
-    if (this.#house.places[place] === 'locked') {
-      this.fetch(key!);
-      this.goTo(room);
-      this.say(`unlock ${name} with ${this.#house.plan.things[key!]!.name}`);
-    }
+    const { name, room } = this.#house.plan.places[place]!;
     this.goTo(room);
     if (this.#house.places[place] === 'closed') this.say(`open ${name}`);
   }
@@ -245,12 +233,6 @@ export class Walker {
       this.goTo(at.room);
       this.say(`take ${name}`);
     }
-  }
-
-  putAway(thing: number, place: number): void {
-    this.open(place);
-    const { name, kind } = this.#house.plan.places[place]!;
-    this.say(`put ${this.#house.plan.things[thing]!.name} ${kind === 'surface' ? 'on' : 'in'} ${name}`);
   }
 
   /** Executes a command. @throws Error if it is not possible, which is a bug in the world */

@@ -1,15 +1,20 @@
 import { describe, expect, it } from 'vitest';
+import { cookingGame, cookingOptions } from '../../../src/environments/text/cooking/cooking.js';
 import { foldOf, folds, type TextGame } from '../../../src/environments/text/text-game.js';
-import { type TextWorld, textWorlds } from '../../../src/environments/text/worlds/worlds.js';
-import { createGenerator } from '../../../src/random/generator.js';
+import { createGenerator, type RandomGenerator } from '../../../src/random/generator.js';
 import { checkGold, fuzzCommands } from './checks.js';
 
-/** Games of each world that are played here; `npm run test:worlds` plays a thousand. */
-const games = 60;
+const games = 100;
 
-describe.each(textWorlds)('$name', (world) => {
-  const game = (seed: number, options = {}) => world.game(options, createGenerator(seed));
+const game = (seed: number, options: Readonly<Record<string, unknown>> = {}) =>
+  cookingGame(cookingOptions.parse(options), createGenerator(seed));
 
+const world = {
+  maxSteps: 100,
+  game: (random: RandomGenerator) => cookingGame(cookingOptions.parse({}), random),
+};
+
+describe('every game', () => {
   it('is won by its gold path, with admissible commands and within the step limit', () => {
     for (let seed = 0; seed < games; seed++)
       expect({ seed, failure: checkGold(world, seed) }).toEqual({ seed });
@@ -55,7 +60,7 @@ describe.each(textWorlds)('$name', (world) => {
 
 describe('the checks report', () => {
   /** A world of one room with a bell: whoever rings twice has won. */
-  const bell = (change: Partial<Bell>): Pick<TextWorld, 'game' | 'maxSteps'> => ({
+  const bell = (change: Partial<Bell>) => ({
     maxSteps: 5,
     game: () => Object.assign(new Bell(), change),
   });
@@ -107,10 +112,9 @@ class Bell implements TextGame {
 
 describe('folds', () => {
   it('share no recipe', () => {
-    const cooking = textWorlds.find(({ name }) => name === 'cooking')!;
     const recipes = folds.map((fold) => {
       const texts = Array.from({ length: 40 }, (_, seed) => {
-        const one = cooking.game({ fold, ingredients: 1, rooms: 1 }, createGenerator(seed));
+        const one = game(seed, { fold, ingredients: 1, rooms: 1 });
         one.start();
         return one.step('read cookbook').text;
       });
@@ -129,11 +133,9 @@ describe('folds', () => {
   });
 });
 
-describe('cooking', () => {
-  const cooking = textWorlds.find(({ name }) => name === 'cooking')!;
-
+describe('a meal', () => {
   it.each([1, 2])('is lost by eating one of %i ingredients, which is not a meal', (ingredients) => {
-    const one = cooking.game({ rooms: 1, distractors: 0, ingredients }, createGenerator(11));
+    const one = game(11, { rooms: 1, distractors: 0, ingredients });
     one.start();
     const [food] = /Ingredients: (\w+)/.exec(one.step('read cookbook').text)!.slice(1);
     for (const command of one.gold!.filter((text) => /^(open|take)/.test(text))) one.step(command);
@@ -145,7 +147,7 @@ describe('cooking', () => {
   });
 
   it('is won by preparing the meal once that is admissible, and not before', () => {
-    const one = cooking.game({ rooms: 3 }, createGenerator(5));
+    const one = game(5, { rooms: 3 });
     one.start();
     const prepared = one.gold!.indexOf('prepare meal');
     for (const [index, command] of one.gold!.entries()) {
@@ -156,10 +158,10 @@ describe('cooking', () => {
   });
 
   it('can be won with a capacity of 4 for 3 ingredients, and refuses a capacity of 3', () => {
-    const one = cooking.game({ capacity: 4, ingredients: 3 }, createGenerator(6));
+    const one = game(6, { capacity: 4, ingredients: 3 });
     one.start();
     for (const command of one.gold!) one.step(command);
     expect(one.won).toBe(true);
-    expect(() => cooking.game({ capacity: 3, ingredients: 3 }, createGenerator(6))).toThrow();
+    expect(() => game(6, { capacity: 3, ingredients: 3 })).toThrow();
   });
 });

@@ -1,9 +1,10 @@
-/** A world in which the player finds a recipe, gathers and prepares its ingredients, makes the meal and eats it. */
+/** `text:cooking`: the player finds a recipe, gathers and prepares its ingredients, makes the meal and eats it. */
 import { z } from 'zod';
 import { type RandomGenerator, shuffled } from '../../../random/generator.js';
-import { type House, Walker } from '../house/house.js';
-import { HouseGame, type HouseTask } from '../house/house-game.js';
-import { describeLayout, drawLayout, foods, type Layout } from '../house/layout.js';
+import { drawIn, folds, type TextGame } from '../text-game.js';
+import { type House, Walker } from './house.js';
+import { HouseGame, type HouseTask } from './house-game.js';
+import { describeLayout, drawLayout, foods, type Layout } from './layout.js';
 import {
   type Cut,
   cuts,
@@ -13,8 +14,7 @@ import {
   type Location,
   type ThingPlan,
   verbOf,
-} from '../house/plan.js';
-import { drawIn, folds, type TextGame } from '../text-game.js';
+} from './plan.js';
 
 export const cookingOptions = z
   .strictObject({
@@ -80,7 +80,7 @@ const describeRecipe = (recipe: readonly Ingredient[]): string =>
     .join(', ');
 
 function drawHouse(options: CookingOptions, recipe: readonly Ingredient[], random: RandomGenerator) {
-  const layout = drawLayout({ ...options, with: 'kitchen' }, random);
+  const layout = drawLayout(options, random);
   const kitchen = layout.rooms.findIndex(({ name }) => name === 'kitchen');
   const counter = layout.places.findIndex(({ name }) => name === 'counter');
   const used = new Set(recipe.map(({ food }) => food));

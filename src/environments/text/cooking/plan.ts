@@ -38,9 +38,7 @@ export interface PlacePlan {
   readonly name: string;
   readonly room: number;
   readonly kind: 'surface' | 'container';
-  readonly state?: 'open' | 'closed' | 'locked';
-  /** Index of the thing that unlocks the place. */
-  readonly key?: number;
+  readonly state?: 'closed';
   readonly heat?: Heat;
 }
 
@@ -76,7 +74,7 @@ export interface HousePlan {
 export type HouseAction =
   | { readonly kind: 'look' | 'inventory' | 'prepare' }
   | { readonly kind: 'go' | 'open-door' | 'close-door'; readonly direction: Direction }
-  | { readonly kind: 'open' | 'close' | 'unlock'; readonly place: number }
+  | { readonly kind: 'open' | 'close'; readonly place: number }
   | { readonly kind: 'pick-up' | 'drop' | 'eat' | 'read'; readonly thing: number }
   | { readonly kind: 'take' | 'put' | 'cook'; readonly thing: number; readonly place: number }
   | { readonly kind: 'cut'; readonly thing: number; readonly tool: number; readonly cut: Cut };
@@ -90,7 +88,7 @@ export const verbOf: Readonly<Record<Cut, string>> = { sliced: 'slice', diced: '
 
 /** For each room, the commands that can ever be possible there, sorted by text. */
 export function commandsOf(plan: HousePlan): readonly (readonly Command[])[] {
-  const everywhere = [...plainCommands(plan), ...commandsOfThings(plan)];
+  const everywhere = [...plainCommands(), ...commandsOfThings(plan)];
   return plan.rooms.map((_, room) =>
     [...everywhere, ...commandsOfDoors(plan, room), ...commandsOfPlaces(plan, room)].toSorted((a, b) =>
       a.text < b.text ? -1 : 1,
@@ -100,11 +98,11 @@ export function commandsOf(plan: HousePlan): readonly (readonly Command[])[] {
 
 const command = (text: string, action: HouseAction): Command => ({ text, action });
 
-function plainCommands({ things }: HousePlan): Command[] {
+function plainCommands(): Command[] {
   return [
     command('look', { kind: 'look' }),
     command('inventory', { kind: 'inventory' }),
-    ...(things.some(({ dish }) => dish) ? [command('prepare meal', { kind: 'prepare' })] : []),
+    command('prepare meal', { kind: 'prepare' }),
     ...directions.map((direction) => command(`go ${direction}`, { kind: 'go', direction })),
   ];
 }
@@ -140,7 +138,7 @@ function commandsOfDoors({ rooms, doors }: HousePlan, room: number): Command[] {
 }
 
 function commandsOfPlaces({ places, things }: HousePlan, room: number): Command[] {
-  return places.flatMap(({ name, kind, key, heat, room: at }, place) => {
+  return places.flatMap(({ name, kind, heat, room: at }, place) => {
     if (at !== room) return [];
     const word = kind === 'surface' ? 'on' : 'in';
     const commands = things.flatMap(({ name: thingName, food }, thing) => [
@@ -153,8 +151,6 @@ function commandsOfPlaces({ places, things }: HousePlan, room: number): Command[
     if (kind === 'surface') return commands;
     commands.push(command(`open ${name}`, { kind: 'open', place }));
     commands.push(command(`close ${name}`, { kind: 'close', place }));
-    if (key !== undefined)
-      commands.push(command(`unlock ${name} with ${things[key]!.name}`, { kind: 'unlock', place }));
     return commands;
   });
 }

@@ -91,8 +91,7 @@ function responseTo(house: House, action: HouseAction): string {
     case 'open':
       return [`You open the ${place}.`, ...contentsText(house, action.place)].join(' ');
     case 'close':
-    case 'unlock':
-      return `You ${action.kind} the ${place}.`;
+      return `You close the ${place}.`;
     case 'pick-up':
       return `You take the ${thing} from the floor.`;
     case 'take':
@@ -120,8 +119,8 @@ export interface HouseTask {
   /** Conditions that lose the game, each with a text that explains why. */
   readonly mistakes: readonly { readonly holds: (house: House) => boolean; readonly text: string }[];
   /** Explains why the task refuses an action that the house allows; undefined if it doesn't refuse. */
-  refuses?(house: House, action: HouseAction): string | undefined;
-  after?(house: House, action: HouseAction): void;
+  refuses(house: House, action: HouseAction): string | undefined;
+  after(house: House, action: HouseAction): void;
 }
 
 export class HouseGame implements TextGame {
@@ -176,11 +175,11 @@ export class HouseGame implements TextGame {
   step(command: string): TextTurn {
     const action = this.#house.actionOf(command);
     if (action === undefined) return { text: "You can't do that now.", understood: false };
-    const refusal = this.#task.refuses?.(this.#house, action);
+    const refusal = this.#task.refuses(this.#house, action);
     if (refusal !== undefined) return { text: refusal, understood: false };
     this.#moves++;
     this.#house.do(action);
-    this.#task.after?.(this.#house, action);
+    this.#task.after(this.#house, action);
     this.#admissible = undefined;
     const before = this.score;
     this.#judge();
@@ -194,7 +193,7 @@ export class HouseGame implements TextGame {
   #allowed(): readonly string[] {
     const texts: string[] = [];
     for (const { text, action } of this.#house.possible())
-      if (text !== texts.at(-1) && !this.#task.refuses?.(this.#house, action)) texts.push(text);
+      if (text !== texts.at(-1) && !this.#task.refuses(this.#house, action)) texts.push(text);
     return texts;
   }
 

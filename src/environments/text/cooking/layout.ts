@@ -15,7 +15,7 @@ type Furniture = Omit<PlacePlan, 'room'>;
 
 const surface = (name: string): Furniture => ({ name, kind: 'surface' });
 const closed = (name: string): Furniture => ({ name, kind: 'container', state: 'closed' });
-const open = (name: string): Furniture => ({ name, kind: 'container', state: 'open' });
+const open = (name: string): Furniture => ({ name, kind: 'container' });
 
 /** Furniture by room. The kitchen has everything needed for cooking. */
 const furnitureOf: Readonly<Record<string, readonly Furniture[]>> = {
@@ -64,40 +64,6 @@ export const foods: readonly string[] = (
   'parsnip'
 ).split(', ');
 
-/** Things that serve only as distractors. */
-export const clutter: readonly string[] = (
-  'candle, umbrella, postcard, feather, marble, teapot, ribbon, compass, whistle, button, thimble, ' +
-  'seashell, lantern, dice cup, magnet, pinecone'
-).split(', ');
-
-/** Where each household item belongs. */
-export const homes: Readonly<Record<string, readonly [room: string, place: string]>> = {
-  'milk bottle': ['kitchen', 'fridge'],
-  'butter dish': ['kitchen', 'fridge'],
-  'flour bag': ['pantry', 'shelf'],
-  'jam jar': ['pantry', 'shelf'],
-  'winter coat': ['bedroom', 'wardrobe'],
-  shirt: ['bedroom', 'wardrobe'],
-  pillow: ['bedroom', 'bed'],
-  toothbrush: ['bathroom', 'sink'],
-  'pill box': ['bathroom', 'medicine cabinet'],
-  novel: ['library', 'bookcase'],
-  atlas: ['library', 'bookcase'],
-  hammer: ['garage', 'toolbox'],
-  screwdriver: ['garage', 'toolbox'],
-  rake: ['garden', 'shed'],
-  'teddy bear': ['nursery', 'toy chest'],
-  'toy train': ['nursery', 'toy chest'],
-  'dirty towel': ['laundry', 'laundry basket'],
-  'dirty sock': ['laundry', 'laundry basket'],
-  violin: ['music room', 'instrument case'],
-  'soup plate': ['dining room', 'sideboard'],
-  sandals: ['corridor', 'shoe rack'],
-  pencil: ['study', 'drawer'],
-  'top hat': ['hall', 'hat stand'],
-  'wine bottle': ['cellar', 'wine rack'],
-};
-
 export interface Layout {
   readonly rooms: readonly RoomPlan[];
   readonly doors: readonly DoorPlan[];
@@ -107,7 +73,6 @@ export interface Layout {
 interface LayoutOptions {
   readonly rooms: number;
   readonly doors: boolean;
-  readonly with?: string;
 }
 
 const stepOf: Readonly<Record<Direction, readonly [number, number]>> = {
@@ -167,10 +132,10 @@ function beside({ x, y }: Cell, direction: Direction): { readonly x: number; rea
   return { x: x + dx, y: y + dy };
 }
 
-function chosenNames({ rooms, with: needed }: LayoutOptions, random: RandomGenerator): string[] {
-  const others = shuffled(roomNames, random).filter((name) => name !== needed);
-  const chosen = needed === undefined ? others.slice(0, rooms) : [needed, ...others.slice(0, rooms - 1)];
-  return shuffled(chosen, random);
+/** The kitchen and other rooms, in random order. */
+function chosenNames({ rooms }: LayoutOptions, random: RandomGenerator): string[] {
+  const others = shuffled(roomNames, random).filter((name) => name !== 'kitchen');
+  return shuffled(['kitchen', ...others.slice(0, rooms - 1)], random);
 }
 
 /** Layouts with the same rooms, connections and doors have the same description. */
