@@ -97,11 +97,6 @@ const sections: readonly (readonly [heading: string, commands: readonly (ListedC
       ],
       ['report <run>', "Regenerate a run's report.html", () => import('./commands/report.js')],
       [
-        'query <sql> [runs..]',
-        'Query runs, evaluations, episodes, calls and steps with SQL',
-        () => import('./commands/runs/query.js'),
-      ],
-      [
         'export <runs..>',
         "Export runs, evaluations, episodes and calls as CSV or Parquet, or a run's program as code",
         () => import('./commands/runs/export.js'),

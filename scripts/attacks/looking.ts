@@ -6,14 +6,13 @@ import { loadTool } from '../../src/commands.js';
 import { answered } from '../../src/mcp/serve-mcp.js';
 import { tools } from '../../src/mcp/tools.js';
 import type { RandomGenerator } from '../../src/random/generator.js';
-import { query } from '../../src/runs/tables/query.js';
 import { authorizationOf } from '../../src/view/admission.js';
 import { startView } from '../../src/view/server.js';
 import { requestText, sendRaw } from '../../test/serve/raw-requests.js';
 import { recordingContext } from '../../test/support/experiments.js';
 import { temporaryDirectory } from '../../test/support/temporary-directory.js';
 import { writeRun } from '../../test/support/written-runs.js';
-import { type AttackKind, awaited, faultOf, shorten } from './attack.js';
+import { type AttackKind, faultOf, shorten } from './attack.js';
 import { drawn, junkText, junkValue } from './junk.js';
 
 function directoryOfRuns(): string {
@@ -176,48 +175,4 @@ const mcp: AttackKind = {
   },
 };
 
-const pieces = [
-  'SELECT ',
-  '* ',
-  '1 ',
-  'FROM runs ',
-  'FROM evaluations ',
-  ', ',
-  "repeat('x', 400000000) ",
-  "'a' ",
-  'AS x ',
-  'LIMIT 3 ',
-  'range(100000) ',
-  'FROM range(5000000) ',
-  "read_text('/etc/passwd') ",
-  "FROM '/etc/passwd' ",
-  '( ',
-  ') ',
-  'WITH x AS ',
-  '; ',
-  'UNION ALL ',
-  'list(range) ',
-  '-- ',
-  '\u0000',
-  'COPY ',
-  'PRAGMA ',
-  'unnest([1,2]) ',
-];
-
-const sql: AttackKind = {
-  name: 'SQL',
-  percent: 30,
-  async open() {
-    return {
-      attack(random) {
-        const text = `${random.random() < 0.8 ? 'SELECT ' : ''}${joined(random, pieces, 8)}`;
-        return awaited(async () => {
-          if (outside.test(JSON.stringify(await query(text, []))))
-            throw new Error(`${text} shows /etc/passwd`);
-        });
-      },
-    };
-  },
-};
-
-export const lookingKinds: readonly AttackKind[] = [view, mcp, sql];
+export const lookingKinds: readonly AttackKind[] = [view, mcp];

@@ -16,7 +16,7 @@ export const options = (y: Argv) =>
     })
     .option('runs-dir', common.runsDir)
     .epilogue('For Model Context Protocol clients; docs/automation.md shows how to configure them.')
-    .example('$0 mcp', 'runs, comparisons, SQL and checks as tools for an assistant')
+    .example('$0 mcp', 'runs, comparisons and checks as tools for an assistant')
     .example('$0 mcp --allow-runs', 'also start experiments, each in its own process');
 
 type Args = Arguments<typeof options>;

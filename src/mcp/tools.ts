@@ -86,12 +86,6 @@ export const tools: readonly Tool[] = [
     }),
   },
   {
-    ...{ name: 'query_runs', command: 'query', reads: true },
-    description:
-      'Runs one SQL SELECT on the tables runs, evaluations, episodes, calls, steps, e.g. SELECT environment, model, avg(confirmed) FROM runs GROUP BY ALL. Read-only.',
-    input: z.strictObject({ sql: z.string().min(1).max(20_000), runs: runs.optional() }),
-  },
-  {
     ...{ name: 'environments', command: 'environments', reads: true },
     description: 'Lists built-in environments; with an id: its options, observations, actions and rewards',
     input: z.strictObject({ id: confinedId.optional().describe('Only this environment, with all details') }),

@@ -220,10 +220,7 @@ async function gymnasium(surroundings: Surroundings): Promise<Check> {
   }
 }
 
-const optional = [
-  ['@duckdb/node-api', 'policyloop query'],
-  ['ifvms', 'TextWorld games in .z8 files'],
-] as const;
+const optional = [['ifvms', 'TextWorld games in .z8 files']] as const;
 
 function packages(): readonly Check[] {
   const require = createRequire(import.meta.url);

@@ -5,7 +5,6 @@
  */
 import { appendFileSync, closeSync, mkdirSync, openSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import crc32c from 'crc-32/crc32c.js';
 
 /**
  * Writes curves to a new event file in `folder`, created by the `start` event. TensorBoard discards the steps of
@@ -71,9 +70,23 @@ function record(data: Uint8Array): Buffer {
   return Buffer.concat([length, maskedChecksum(length), data, maskedChecksum(data)]);
 }
 
+/** The remainder of each byte, with its bits reversed, divided by the Castagnoli polynomial. */
+const remainders = Uint32Array.from({ length: 256 }, (_, byte) => {
+  let rest = byte;
+  for (let bit = 0; bit < 8; bit++) rest = rest & 1 ? (rest >>> 1) ^ 0x82f63b78 : rest >>> 1;
+  return rest;
+});
+
+/** CRC-32C, which `zlib.crc32` doesn't compute. */
+function crc32c(data: Uint8Array): number {
+  let crc = 0xffffffff;
+  for (const byte of data) crc = remainders[(crc ^ byte) & 0xff]! ^ (crc >>> 8);
+  return (crc ^ 0xffffffff) >>> 0;
+}
+
 /** CRC-32C, rotated and offset, because a plain checksum of data that contains checksums would be weak. */
 function maskedChecksum(data: Uint8Array): Buffer {
-  const crc = crc32c.buf(data) >>> 0;
+  const crc = crc32c(data);
   const masked = Buffer.alloc(4);
   masked.writeUInt32LE((((crc >>> 15) | (crc << 17)) + 0xa282ead8) >>> 0);
   return masked;

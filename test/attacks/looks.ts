@@ -43,8 +43,6 @@ export async function openLooks(cwd: string) {
   };
 }
 
-const sqlTables = ['runs', 'evaluations', 'episodes', 'calls', 'steps'] as const;
-
 function commandLooks(cwd: string, names: readonly string[]): readonly Look[] {
   const command = (words: string, given: Record<string, unknown>): Look => ({
     name: `${words} ${JSON.stringify(given)}`,
@@ -77,7 +75,6 @@ function commandLooks(cwd: string, names: readonly string[]): readonly Look[] {
       command('export', { runs: [run], out: 'out/csv' }),
       command('export', { runs: [run], out: 'out/curves', format: 'tensorboard' }),
     ]),
-    ...sqlTables.map((table) => command('query', { sql: `SELECT * FROM ${table} LIMIT 50`, json: true })),
     command('tag', { run: names[0], tags: [] }),
     command('note', { run: names[0] }),
   ];
@@ -100,7 +97,6 @@ function toolLooks(cwd: string, names: readonly string[]): readonly Look[] {
       tool('show_run', { run }),
       tool('show_iteration', { run, iteration: 1 }),
       tool('compare_runs', { runs: [run] }),
-      tool('query_runs', { sql: 'SELECT * FROM evaluations LIMIT 50', runs: [run] }),
     ]),
   ];
 }

@@ -55,8 +55,7 @@ export async function execute(args: Args, { cwd, print }: Context): Promise<numb
       throw new UserError({ message: 'only one run can be given with export program', value: more[0] });
     return exportOne({ ...args, run }, { cwd, print });
   }
-  const { exportFormats, exportRuns } = await import('../../runs/tables/export.js');
-  const { selectRuns } = await import('../../runs/tables/query.js');
+  const { exportFormats, exportRuns, selectRuns } = await import('../../runs/tables/export.js');
   if (args.format === 'tensorboard') return exportCurves(args, { cwd, print });
   const format = exportFormats.find((one) => one === args.format);
   if (format === undefined)
@@ -86,8 +85,7 @@ async function exportCurves(
   { json, out = tables, runs, runsDir }: Args,
   { cwd, print }: Context,
 ): Promise<number> {
-  const { exportEventFiles } = await import('../../runs/tables/export.js');
-  const { selectRuns } = await import('../../runs/tables/query.js');
+  const { exportEventFiles, selectRuns } = await import('../../runs/tables/export.js');
   const written = exportEventFiles(selectRuns(runs, { cwd, runsDir }), resolve(cwd, out));
   const shown = written.map((one) => ({ ...one, file: shownPath(one.file, cwd) }));
   const lines = shown.map(({ file, values }) => `${file}  ${plural(values, 'value')}`);

@@ -1,6 +1,6 @@
 /** Writes tables of runs as CSV or Parquet, and their curves as TensorBoard event files. */
 import { appendFileSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { fileWriter, ParquetWriter, type SchemaElement } from 'hyparquet-writer';
 import { version } from '../../base/package.js';
 import { csvTable, forMachines } from '../../format/table.js';
@@ -9,19 +9,29 @@ import { openDraft, writeWhole } from '../../storage/draft.js';
 import { makeDirectory } from '../../storage/files.js';
 import { eachLine } from '../../storage/json-lines.js';
 import { EventFile, type Scalars } from '../../storage/tensorboard.js';
-import type { ListedRun } from '../listing/listing.js';
+import { type ListedRun, listRuns, type RunPlaces } from '../listing/listing.js';
+import { findRuns } from '../listing/names.js';
 import { logsIn } from '../reader.js';
-import { type ColumnType, type Row, rowsOf, runRow, tables } from './rows.js';
+import { type ColumnType, type Row, rowsOf, runRow, type TableName, tables } from './rows.js';
 
 export const exportFormats = ['csv', 'parquet'] as const;
 export type ExportFormat = (typeof exportFormats)[number];
 
-const exported = ['runs', 'evaluations', 'episodes', 'calls'] as const;
-
 export interface ExportedTable {
-  readonly table: (typeof exported)[number];
+  readonly table: TableName;
   readonly file: string;
   readonly rows: number;
+}
+
+/**
+ * The runs with these names, in the order of `policyloop list`. Skips runs with a damaged manifest.
+ * @throws UserError if a name matches no run
+ */
+export function selectRuns(names: readonly string[], places: RunPlaces): readonly ListedRun[] {
+  const paths = new Set(findRuns(names, places));
+  const below = listRuns(resolve(places.cwd, places.runsDir)).runs.filter(({ path }) => paths.delete(path));
+  // Names may refer to paths outside the runs directory.
+  return [...below, ...[...paths].flatMap((path) => listRuns(path).runs)];
 }
 
 /** Writes one file per table into `directory`; replaces existing files once the new ones are complete. */
@@ -32,7 +42,7 @@ export async function exportRuns(
 ): Promise<readonly ExportedTable[]> {
   makeDirectory(directory, '--out');
   const written: ExportedTable[] = [];
-  for (const table of exported) {
+  for (const table of Object.keys(tables) as TableName[]) {
     const file = join(directory, `${table}.${format}`);
     const rows = await writeWhole(file, async (draft) => {
       const writer = format === 'csv' ? csvWriter(table, draft) : parquetWriter(table, draft);
@@ -59,7 +69,7 @@ interface TableWriter {
 const flat = (value: Row[string]): string | number | null =>
   typeof value === 'object' && value !== null ? JSON.stringify(value) : (value ?? null);
 
-function csvWriter(table: ExportedTable['table'], file: string): TableWriter {
+function csvWriter(table: TableName, file: string): TableWriter {
   const columns = tables[table].map(({ name }) => forMachines(name, (row: Row) => flat(row[name] ?? null)));
   const header = csvTable<Row>([], columns);
   writeFileSync(file, header);
@@ -72,7 +82,6 @@ function csvWriter(table: ExportedTable['table'], file: string): TableWriter {
 const parquetTypes: Readonly<Record<ColumnType, Partial<SchemaElement>>> = {
   VARCHAR: { type: 'BYTE_ARRAY', converted_type: 'UTF8' },
   TIMESTAMP: { type: 'BYTE_ARRAY', converted_type: 'UTF8' },
-  JSON: { type: 'BYTE_ARRAY', converted_type: 'UTF8' },
   'DOUBLE[]': { type: 'BYTE_ARRAY', converted_type: 'UTF8' },
   'VARCHAR[]': { type: 'BYTE_ARRAY', converted_type: 'UTF8' },
   INTEGER: { type: 'INT32' },
@@ -80,7 +89,7 @@ const parquetTypes: Readonly<Record<ColumnType, Partial<SchemaElement>>> = {
   DOUBLE: { type: 'DOUBLE' },
 };
 
-function parquetWriter(table: ExportedTable['table'], file: string): TableWriter {
+function parquetWriter(table: TableName, file: string): TableWriter {
   const columns = tables[table];
   const writer = new ParquetWriter({
     writer: fileWriter(file),

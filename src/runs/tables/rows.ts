@@ -1,4 +1,4 @@
-/** Columns and rows of the tables for `query` and `export`. */
+/** Columns and rows of the tables for `export`. */
 
 import { largest, smallest } from '../../statistics/descriptive.js';
 import { type CallRecord, purposeOf } from '../calls.js';
@@ -7,16 +7,8 @@ import { type ListedRun, resultOfLine } from '../listing/listing.js';
 import { structureText } from '../program-text.js';
 import { openLogs } from '../reader.js';
 
-/** Names of DuckDB types. Exported files contain lists as JSON. */
-export type ColumnType =
-  | 'VARCHAR'
-  | 'INTEGER'
-  | 'BIGINT'
-  | 'DOUBLE'
-  | 'TIMESTAMP'
-  | 'DOUBLE[]'
-  | 'VARCHAR[]'
-  | 'JSON';
+/** Names of SQL types. Exported files contain lists as JSON. */
+export type ColumnType = 'VARCHAR' | 'INTEGER' | 'BIGINT' | 'DOUBLE' | 'TIMESTAMP' | 'DOUBLE[]' | 'VARCHAR[]';
 
 export interface DataColumn {
   readonly name: string;
@@ -33,6 +25,8 @@ const place = [
   column('iteration', 'INTEGER', '0 for the warm-up, then 1, 2, …'),
   column('candidate', 'INTEGER', '0-based index among the candidates of the iteration'),
 ];
+
+export type TableName = 'runs' | 'evaluations' | 'episodes' | 'calls';
 
 export const tables = {
   runs: [
@@ -119,17 +113,7 @@ export const tables = {
     column('cost', 'DOUBLE', 'in US dollars, or in the currency of `model.price`'),
     column('reply', 'VARCHAR', 'the answer, without hidden reasoning'),
   ],
-  steps: [
-    ...place,
-    column('episode', 'INTEGER', '0-based index within the evaluation'),
-    column('step', 'INTEGER', '0-based index within the episode'),
-    column('observation', 'JSON', 'observation before the action'),
-    column('action', 'JSON', 'action taken'),
-    column('reward', 'DOUBLE', 'reward received'),
-  ],
-} as const satisfies Readonly<Record<string, readonly DataColumn[]>>;
-
-export type TableName = keyof typeof tables;
+} as const satisfies Readonly<Record<TableName, readonly DataColumn[]>>;
 
 export type Row = Readonly<Record<string, string | number | null | readonly (string | number)[]>>;
 
@@ -150,7 +134,7 @@ export function runRow(run: ListedRun): Row {
 }
 
 /** Yields the rows of an exported table for one run; skips broken lines. */
-export function* rowsOf(table: Exclude<TableName, 'runs' | 'steps'>, run: ListedRun): Generator<Row, void> {
+export function* rowsOf(table: Exclude<TableName, 'runs'>, run: ListedRun): Generator<Row, void> {
   const recorded = openLogs(run.path, true);
   const own = { run: run.name };
   switch (table) {

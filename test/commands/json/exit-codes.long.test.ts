@@ -212,7 +212,6 @@ describe('exit codes', () => {
     ['a config that is wrong', ['check', 'good.yaml', 'iterations=many', '--offline']],
     ['a run that is missing', ['show', 'nothing']],
     ['a value out of range', ['evaluate', 'g1', '--episodes', '0']],
-    ['SQL that is wrong', ['query', 'SELEC 1']],
   ])('are 2 for %s', async (_, words) => {
     expect(await exitOf(words)).toBe(2);
   });

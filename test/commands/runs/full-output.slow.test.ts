@@ -5,8 +5,7 @@ import { closeSync, cpSync, existsSync, openSync, readFileSync, writeFileSync } 
 import { join, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { readLabels } from '../../../src/runs/listing/listing.js';
-import { exportRuns } from '../../../src/runs/tables/export.js';
-import { selectRuns } from '../../../src/runs/tables/query.js';
+import { exportRuns, selectRuns } from '../../../src/runs/tables/export.js';
 import { built } from '../../support/built.js';
 import { temporaryDirectory } from '../../support/experiments.js';
 
@@ -73,7 +72,7 @@ it.each(['csv', 'parquet'] as const)(
   async (format) => {
     const cwd = temporaryDirectory();
     cpSync(example, join(cwd, 'buffers', 'a'), { recursive: true });
-    const runs = selectRuns([], { cwd, runsDir: 'buffers' });
+    const runs = selectRuns(['a'], { cwd, runsDir: 'buffers' });
     await exportRuns(runs, format, join(cwd, 'tables'));
     const file = join(cwd, 'tables', `evaluations.${format}`);
     const whole = readFileSync(file);

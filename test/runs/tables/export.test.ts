@@ -1,0 +1,127 @@
+import { appendFileSync, cpSync, mkdirSync, readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { asyncBufferFromFile, parquetReadObjects } from 'hyparquet';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { execute as exportCommand } from '../../../src/commands/runs/export.js';
+import { formatValue } from '../../../src/prompting/notation/grammar.js';
+import { changeLabels } from '../../../src/runs/listing/listing.js';
+import { tables } from '../../../src/runs/tables/rows.js';
+import {
+  quick,
+  recordingContext,
+  runExperimentFrom,
+  seededModel,
+  temporaryDirectory,
+} from '../../support/experiments.js';
+import { createScriptedModel } from '../../support/scripted-model.js';
+
+const root = resolve(import.meta.dirname, '../../..');
+const cwd = temporaryDirectory();
+const at = (...path: readonly string[]) => join(cwd, 'buffers', ...path);
+
+beforeAll(async () => {
+  mkdirSync(at());
+  cpSync(join(root, 'buffers/example-cartpole'), at('3'), { recursive: true });
+  const model = { provider: 'openai', name: 'm', baseUrl: 'http://127.0.0.1:9' } as const;
+  await runExperimentFrom({ ...quick, model }, { path: at('faulty'), model: seededModel(0.4) });
+  await changeLabels(at('faulty'), () => ({ tags: ['paper', 'x'], note: "it's the first" }));
+  // What a crash leaves: a line of an iteration that is not complete, and a torn one.
+  appendFileSync(
+    at('faulty', 'evaluations.jsonl'),
+    '{"iteration":7,"candidate":0,"source":"proposal","returns":[1],"lengths":[1],"score":1,"parameters":[0]}\n{"iter',
+  );
+});
+
+/** The rows of an exported table. */
+async function rows(table: keyof typeof tables, runs: readonly string[], place = cwd) {
+  const { context, printed } = recordingContext(place);
+  const given = { runs: [...runs], format: 'parquet', out: `out-${table}`, runsDir: 'buffers', json: true };
+  await exportCommand(given, context);
+  const written = (JSON.parse(printed[0]!) as { table: string; file: string; rows: number }[]).find(
+    (one) => one.table === table,
+  )!;
+  const read = await parquetReadObjects({ file: await asyncBufferFromFile(join(place, written.file)) });
+  expect(read).toHaveLength(written.rows);
+  return read;
+}
+
+describe('the rows of a table', () => {
+  it('give the figures and labels of each run', async () => {
+    expect(await rows('runs', ['3', 'faulty'])).toMatchObject([
+      {
+        ...{ run: 'faulty', seed: 0n, status: 'completed', iterations: 6, best: expect.any(Number) },
+        ...{ tags: '["paper","x"]' },
+      },
+      { ...{ run: '3', seed: 0n, status: 'completed', iterations: 30, best: 128.8 }, tags: '[]' },
+    ]);
+    expect(await rows('runs', ['faulty'])).toMatchObject([{ run: 'faulty' }]);
+  });
+
+  it.each(['evaluations', 'episodes', 'calls'] as const)(
+    'of %s leave out incomplete iterations',
+    async (table) => {
+      const own = (await rows(table, ['*'])).filter(({ run }) => run === 'faulty');
+      expect(own.length).toBeGreaterThan(0);
+      expect(own.some(({ iteration }) => iteration === 7)).toBe(false);
+    },
+  );
+
+  it('report how far each prompt was behind, and how far its proposal was moved', async () => {
+    const place = temporaryDirectory();
+    const config = {
+      ...quick,
+      iterations: 5,
+      pipeline: 3,
+      novelty: { distance: 0.3, action: 'jitter' },
+      model: { provider: 'hill-climb', sigma: 0.2 },
+    } as const;
+    const { path } = await runExperimentFrom(config, { path: join(place, 'buffers', 'run') });
+    const calls = await rows('calls', ['run'], place);
+    expect(calls.map(({ behind }) => behind)).toEqual([0, 1, 2, 2, 2]);
+    for (const { moved } of calls) expect(moved).toBeLessThan(0.3);
+    const logged = readFileSync(join(path, 'calls.jsonl'), 'utf8').trim().split('\n');
+    expect(calls.map(({ moved }) => moved)).toEqual(
+      logged.map((line) => JSON.parse(line).outcome.moved.distance),
+    );
+  });
+
+  it('report the returns that replies predict', async () => {
+    const place = temporaryDirectory();
+    const model = createScriptedModel(({ options }, index) => {
+      const { labels, number } = options.grammar!;
+      const answer = labels.map((label, i) => `${label}${formatValue((index + i) % 5, number.decimals)}`);
+      return `${answer.join('')}; f(params): ${10 + index}.50`;
+    });
+    const config = {
+      ...quick,
+      iterations: 3,
+      model: { provider: 'ollama', name: 'scripted', format: 'text' },
+    } as const;
+    await runExperimentFrom(config, { path: join(place, 'buffers', 'run'), model });
+    const accepted = (await rows('calls', ['run'], place)).filter(({ outcome }) => outcome === 'accepted');
+    expect(accepted.map(({ predicted }) => predicted)).toEqual([10.5, 11.5, 12.5]);
+  });
+});
+
+describe('policyloop export', () => {
+  it('writes a file per table, with the documented columns', async () => {
+    const { context, printed } = recordingContext(cwd);
+    await exportCommand({ runs: ['3'], format: 'csv', out: 'csv', runsDir: 'buffers', json: false }, context);
+    expect(printed[0]).toContain(`${join('csv', 'evaluations.csv')}  40 rows`);
+    for (const table of ['runs', 'evaluations', 'episodes', 'calls'] as const) {
+      const [header] = readFileSync(join(cwd, 'csv', `${table}.csv`), 'utf8').split('\n');
+      expect(header).toBe(tables[table].map(({ name }) => name).join(','));
+    }
+    const docs = readFileSync(join(root, 'docs/runs.md'), 'utf8');
+    for (const [table, columns] of Object.entries(tables)) {
+      const lines = columns.map(({ about, name, type }) => `| \`${name}\` | ${type} | ${about} |`);
+      expect(docs, `the columns of ${table}`).toContain(lines.join('\n'));
+    }
+    await expect(
+      exportCommand({ runs: ['3'], format: 'xls', out: 'x', runsDir: 'buffers', json: false }, context),
+    ).rejects.toThrow(/--format/);
+    await expect(
+      exportCommand({ runs: ['none'], format: 'csv', out: 'x', runsDir: 'buffers', json: false }, context),
+    ).rejects.toThrow(/no such run/);
+  });
+});
