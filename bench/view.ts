@@ -60,7 +60,7 @@ async function lists(runs: number): Promise<void> {
     cpSync(first, join(place, 'many', `run-${String(i).padStart(4, '0')}`), { recursive: true });
   for (let i = 0; i < runs; i++) vary(join(place, 'many', `run-${String(i).padStart(4, '0')}`), i);
   const view = await startView({
-    ...{ roots: [{ path: join(place, 'many'), prefix: '' }], place: 'many', host: '127.0.0.1', port: 0 },
+    ...{ roots: [{ path: join(place, 'many'), prefix: '' }], place: 'many', port: 0 },
     milliseconds: () => performance.now(),
     ...{ note: print, token, pages: { evaluation: () => undefined } },
   });

@@ -171,11 +171,6 @@ const sections: readonly (readonly [heading: string, commands: readonly (ListedC
         () => import('./commands/import.js'),
       ],
       [
-        'serve',
-        'Serve a local model (OpenAI-compatible) or environments (OpenEnv) on this machine',
-        () => import('./commands/serve.js'),
-      ],
-      [
         'mcp',
         'Serve runs, comparisons and checks to assistants (Model Context Protocol)',
         async () => supplied(await import('./commands/mcp.js'), loadTool),

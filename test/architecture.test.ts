@@ -33,7 +33,6 @@ const rooms = [
   'comparison',
   'studies',
   'play',
-  'serve',
   'view',
   'mcp',
   'commands',

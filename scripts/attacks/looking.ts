@@ -8,10 +8,10 @@ import { tools } from '../../src/mcp/tools.js';
 import type { RandomGenerator } from '../../src/random/generator.js';
 import { authorizationOf } from '../../src/view/admission.js';
 import { startView } from '../../src/view/server.js';
-import { requestText, sendRaw } from '../../test/serve/raw-requests.js';
 import { recordingContext } from '../../test/support/experiments.js';
 import { temporaryDirectory } from '../../test/support/temporary-directory.js';
 import { writeRun } from '../../test/support/written-runs.js';
+import { requestText, sendRaw } from '../../test/view/raw-requests.js';
 import { type AttackKind, faultOf, shorten } from './attack.js';
 import { drawn, junkText, junkValue } from './junk.js';
 
@@ -80,7 +80,6 @@ const view: AttackKind = {
       ...{
         roots: [{ path: join(directoryOfRuns(), 'buffers'), prefix: '' }],
         place: 'p',
-        host: '127.0.0.1',
         port: 0,
       },
       milliseconds: () => performance.now(),

@@ -6,8 +6,6 @@ import { makeEnvironment } from '../../src/environments/catalogue/open.js';
 import type { Action } from '../../src/environments/environment.js';
 import { EnvironmentError } from '../../src/environments/remote/remote-environment.js';
 import type { RandomGenerator } from '../../src/random/generator.js';
-import { offerEnvironments } from '../../src/serve/environments/offered.js';
-import { LineSessions } from '../../src/serve/environments/stdio.js';
 import { temporaryDirectory } from '../../test/support/temporary-directory.js';
 import { type AttackKind, faultOf, shorten } from './attack.js';
 
@@ -237,47 +235,4 @@ const modules: AttackKind = {
 
 const drawnSeed = (random: RandomGenerator) => random.integers(0, 1000);
 
-const servedModules: AttackKind = {
-  name: 'served modules',
-  percent: 4,
-  async open() {
-    const cwd = folder('served');
-    const builtIn = new LineSessions(await offerEnvironments(['CartPole-v1'], {}, cwd), 1);
-    let written = 0;
-    return {
-      async attack(random) {
-        const source = moduleSource(random);
-        const file = `./s${++written}.mjs`;
-        writeFileSync(join(cwd, file), source);
-        try {
-          const sessions = new LineSessions(await offerEnvironments([file], {}, cwd), 2);
-          const ask = async (line: object) =>
-            JSON.parse(await sessions.answer(JSON.stringify(line))) as {
-              type: string;
-              data: { message?: string };
-            };
-          const seed = drawnSeed(random);
-          for (const line of [
-            { type: 'reset', data: { seed } },
-            { type: 'step', data: { action: 0 } },
-            { type: 'step', data: { action: [0] } },
-            { type: 'state' },
-          ]) {
-            const { data, type } = await ask(line);
-            const fault = type === 'error' ? faultOf(data.message!) : undefined;
-            if (fault !== undefined) return `${fault}: ${source}`;
-          }
-          sessions.close();
-        } catch (error) {
-          const wrong = known(error, source);
-          if (wrong !== undefined) return wrong;
-        }
-        const answer = await builtIn.answer(JSON.stringify({ type: 'reset', data: { seed: 1 } }));
-        return answer.includes('"vector"') ? undefined : `the server no longer answers: ${source}`;
-      },
-      close: () => builtIn.close(),
-    };
-  },
-};
-
-export const moduleKinds: readonly AttackKind[] = [modules, servedModules];
+export const moduleKinds: readonly AttackKind[] = [modules];

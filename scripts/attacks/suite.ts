@@ -15,7 +15,6 @@ import { lookingKinds } from './looking.js';
 import { moduleKinds } from './modules.js';
 import { policyPrograms } from './policy-programs.js';
 import { programKinds } from './programs.js';
-import { requestKinds } from './requests.js';
 import { secrets } from './secrets.js';
 import { slurm } from './slurm-scripts.js';
 import { writers } from './writers.js';
@@ -63,7 +62,7 @@ async function play(kind: AttackKind, seed: number, count: number): Promise<Tall
 
 const say = (line: string) => process.stdout.write(`${line}\n`);
 const kinds = [
-  ...[...requestKinds, ...fileKinds, ...programKinds, ...moduleKinds],
+  ...[...fileKinds, ...programKinds, ...moduleKinds],
   ...[hub, slurm, secrets, writers, policyPrograms],
   ...[...lookingKinds, damagedRuns],
 ].filter(({ name }) => values.kind === undefined || name === values.kind);

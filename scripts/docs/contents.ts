@@ -16,10 +16,8 @@ export const contents: readonly Chapter[] = [
     pages: [
       'docs/providers.md',
       'docs/local-models.md',
-      'docs/serving.md',
       'docs/programs.md',
       'docs/modules.md',
-      'docs/environment-server.md',
       'docs/feedback.md',
       'docs/sweeps.md',
       'docs/slurm.md',

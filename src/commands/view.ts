@@ -25,10 +25,10 @@ export const finishing = 'closing the view';
 /** Serves the view until Ctrl-C. @param pages renders the pages of fine-tuning evaluations */
 export async function execute(args: Args, context: CommandContext, pages: GivenPages): Promise<number> {
   const { openPage } = await import('../base/open-page.js');
-  const { requirePort } = await import('../serve/http.js');
+  const { requirePort } = await import('../view/http.js');
   const { view } = await import('../view/view.js');
   const port = requirePort(args.port);
-  const given = { directory: args.dir, host: '127.0.0.1', port, isOpened: args.open, pages } as const;
+  const given = { directory: args.dir, port, isOpened: args.open, pages } as const;
   await view(given, context, (url, file) => {
     context.print(args.json ? JSON.stringify({ url } satisfies Output) : url);
     context.note(

@@ -5,7 +5,7 @@ import type { IncomingMessage } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { html, render } from '../format/html.js';
-import { HttpError } from '../serve/http.js';
+import { HttpError } from './http.js';
 
 /** Compares in constant time. */
 function isSame(a: string, b: string): boolean {
@@ -44,12 +44,9 @@ export function requireEntered({ headers, method, url = '' }: IncomingMessage, t
   const [, address = '', name, given = ''] = /^(.*)[?&](key|token)=([\w-]+)$/s.exec(url) ?? [];
   const wanted = name === 'token' ? token : keyOf(token, address);
   if (method !== 'POST' && name !== undefined && isSame(given, wanted)) return;
-  throw new HttpError(
-    401,
-    'permission_error',
-    'open the address that policyloop view printed; it ends with a token',
-    { headers: { 'www-authenticate': 'Bearer realm="policyloop view"' } },
-  );
+  throw new HttpError(401, 'open the address that policyloop view printed; it ends with a token', {
+    headers: { 'www-authenticate': 'Bearer realm="policyloop view"' },
+  });
 }
 
 /**

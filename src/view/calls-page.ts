@@ -21,11 +21,11 @@ import {
   usageOver,
 } from '../runs/usage/usage-span.js';
 import { sumOf, tokenKinds, type UsageSum } from '../runs/usage/usage-sum.js';
-import { badRequest } from '../serve/http.js';
 import { type Axis, type Chart, type Colour, chartFigure, type Series } from '../web/chart.js';
 import { type Page, sectionsOf } from '../web/page.js';
 import { pageHeader, tile } from '../web/study.js';
 import { parseFilter } from '../web/table/filter.js';
+import { badRequest } from './http.js';
 import type { Live } from './live.js';
 import { patience, soFar, withSettings } from './run-data.js';
 

@@ -7,7 +7,6 @@ import { type ConfiguredRun, commonRange } from '../comparison/compared-runs.js'
 import { comparisonPage } from '../comparison/page.js';
 import { compareGroups } from '../comparison/run-comparison.js';
 import { groupRuns } from '../comparison/run-groups.js';
-import { badRequest, notFound } from '../serve/http.js';
 import { summarizeMean } from '../statistics/paired.js';
 import type { GroupFigures, GroupMean, Item } from '../web/messages.js';
 import type { Page } from '../web/page.js';
@@ -15,6 +14,7 @@ import { compareValues, fieldOf, fields, isAsked } from '../web/table/fields.js'
 import { parseFilter } from '../web/table/filter.js';
 import { type Group, groupsOf } from '../web/table/groups.js';
 import { mostCompared, stateOf } from '../web/table/state.js';
+import { badRequest, notFound } from './http.js';
 import { isBelow, type Place } from './items.js';
 import {
   comparedRun,

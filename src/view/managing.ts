@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { plural } from '../format/numbers.js';
 import { changeLabels } from '../runs/listing/listing.js';
 import { moveToTrash, requireIdle } from '../runs/listing/trash.js';
-import { badRequest, HttpError, readJsonBody } from '../serve/http.js';
+import { badRequest, HttpError, readJsonBody } from './http.js';
 import { isBelow, isHolder, type Place, type Root } from './items.js';
 
 /** The parts of the view that actions use. */
@@ -29,7 +29,6 @@ export const action =
     if (request.headers.origin === undefined)
       throw new HttpError(
         403,
-        'permission_error',
         'only pages of this server can do this; use policyloop pause, stop, set, tag or remove instead',
       );
     const { data, error } = shape.safeParse(await readJsonBody(request, longest));

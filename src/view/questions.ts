@@ -9,9 +9,9 @@ import { longestRemark, readTyped, type Said, typedText } from '../prompting/con
 import { steer, steeredText } from '../runs/listing/steer.js';
 import { runFiles } from '../runs/reader.js';
 import { askOf, markViewed, readQuestion } from '../runs/requests.js';
-import { badRequest, HttpError } from '../serve/http.js';
 import { readRegularFile } from '../storage/regular-file.js';
 import type { ShownQuestion } from '../web/messages.js';
+import { badRequest, HttpError } from './http.js';
 import type { Place, Root } from './items.js';
 import { action } from './managing.js';
 
@@ -82,7 +82,6 @@ function cleaned(said: Said): Said {
 const notOpen = () =>
   new HttpError(
     409,
-    'invalid_request_error',
     'this question is no longer open: it was answered or skipped, its time ran out, or the run has ended',
   );
 

@@ -4,16 +4,6 @@ import { messageOf, UserError } from '../base/errors.js';
 import { harmlessLine } from '../base/terminal-text.js';
 import { type Content, render } from '../format/html.js';
 import { HourlyUsage } from '../runs/usage/hourly-usage.js';
-import {
-  type Address,
-  badRequest,
-  HttpError,
-  notFound,
-  requireLocal,
-  requireMethod,
-  sendJson,
-  startHttp,
-} from '../serve/http.js';
 import { readRegularFile } from '../storage/regular-file.js';
 import type { Page } from '../web/page.js';
 import { admitted, admittedMarkup, requireEntered } from './admission.js';
@@ -21,6 +11,7 @@ import { assets, contentPolicy, picturePolicy, type Served, savedPolicy, shell }
 import { callsOf } from './calls-page.js';
 import { comparedPage, groupFigures } from './comparison.js';
 import { differencesPage, type Wanted } from './differences.js';
+import { badRequest, HttpError, notFound, requireLocal, requireMethod, sendJson, startHttp } from './http.js';
 import { Items, type Place, type Root, savedPage } from './items.js';
 import { Live, mostKeys, mostWatched, mostWatchers } from './live.js';
 import { type Action, removeItems, tagItems } from './managing.js';
@@ -31,7 +22,9 @@ import { search } from './search.js';
 import { episodeSvg, iterationPage } from './shown-run.js';
 import { subjectOf } from './subject.js';
 
-export interface ViewOptions extends Address {
+export interface ViewOptions {
+  /** Port number; 0 for any free port. */
+  readonly port: number;
   readonly roots: readonly Root[];
   /** Returns the directories of registered training runs, which can be anywhere. Called on every scan. */
   readonly registered?: () => readonly Root[];
@@ -67,7 +60,7 @@ export async function startView(options: ViewOptions): Promise<RunningView> {
   const readAll = async () =>
     readAhead(await readAhead(live.places(), { isTimeUp }), { areCurves: true, isTimeUp });
   setImmediate(() => void readAll().catch(() => undefined));
-  const server = await startHttp(options, async (request, response, port) => {
+  const server = await startHttp(options.port, async (request, response, port) => {
     try {
       await answer(request, response, site, port);
     } catch (error) {
@@ -80,9 +73,7 @@ export async function startView(options: ViewOptions): Promise<RunningView> {
       isClosed = true;
       site.usage.stop();
       live.close();
-      const finished = server.finish();
-      server.abort();
-      return finished;
+      return server.close();
     },
   };
 }
@@ -151,7 +142,7 @@ async function watch(response: ServerResponse, { live, query }: Asked): Promise<
   const [names, keys] = [query.getAll('of'), query.getAll('key')];
   if (names.length > mostWatched) throw badRequest(`a page can follow at most ${mostWatched} runs`, 'of');
   if (live.watchers >= mostWatchers)
-    throw new HttpError(503, 'server_error', `${mostWatchers} pages are already open, which is the maximum`);
+    throw new HttpError(503, `${mostWatchers} pages are already open, which is the maximum`);
   if (keys.length > mostKeys) throw badRequest(`a list can show at most ${mostKeys} config keys`, 'key');
   if (keys.length > 0) await readAhead(live.places());
   live.watch(response, { names, keys, all: query.has('all') });
@@ -214,7 +205,7 @@ function decoded(path: string): string {
 function placeOf({ live }: Site, name: string): Place {
   const place = live.find(name);
   if (place === undefined) throw notFound(`run ${name} not found`);
-  if (place.item.fault !== undefined) throw new HttpError(422, 'invalid_request_error', place.item.fault);
+  if (place.item.fault !== undefined) throw new HttpError(422, place.item.fault);
   return place;
 }
 
@@ -276,8 +267,8 @@ function fail(
     error instanceof HttpError
       ? error
       : error instanceof UserError
-        ? new HttpError(422, 'invalid_request_error', error.message)
-        : new HttpError(500, 'server_error', messageOf(error));
+        ? new HttpError(422, error.message)
+        : new HttpError(500, messageOf(error));
   if (known.status === 500) note(harmlessLine(`warning: ${known.message}`));
   // The browser shows this response to the user, so it is plain text.
   if (headers.accept?.includes('text/html')) {

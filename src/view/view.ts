@@ -6,7 +6,6 @@ import { common } from '../base/command.js';
 import type { CommandContext } from '../base/context.js';
 import { UserError } from '../base/errors.js';
 import { registeredTrainings, trainingsFolder } from '../runs/training-files.js';
-import type { LoopbackHost } from '../serve/http.js';
 import { addressFile } from './admission.js';
 import type { Root } from './items.js';
 import type { GivenPages } from './pages.js';
@@ -29,7 +28,6 @@ function rootsOf(directory: string | undefined, cwd: string): readonly Root[] {
 export async function view(
   given: {
     readonly directory: string | undefined;
-    readonly host: LoopbackHost;
     readonly port: number;
     readonly pages: GivenPages;
     /** Whether to write a file that redirects a browser to the view. */
@@ -38,7 +36,7 @@ export async function view(
   { cwd, milliseconds, note, stop }: Pick<CommandContext, 'cwd' | 'milliseconds' | 'note' | 'stop'>,
   onReady: (url: string, file: string | undefined) => void,
 ): Promise<void> {
-  const { directory, host, isOpened, port, pages } = given;
+  const { directory, isOpened, port, pages } = given;
   const roots = rootsOf(directory, cwd);
   const registered = () =>
     registeredTrainings(resolve(cwd, directory ?? common.runsDir.default)).map((path) => ({
@@ -47,7 +45,7 @@ export async function view(
     }));
   const place = directory === undefined ? basename(cwd) : basename(resolve(cwd, directory));
   const token = randomBytes(24).toString('base64url');
-  const options = { roots, registered, place, host, port, milliseconds, note, token, pages };
+  const options = { roots, registered, place, port, milliseconds, note, token, pages };
   const running = await startView(options);
   const unmark = markRoots(roots);
   const file = isOpened ? addressFile(running.url) : undefined;

@@ -1,9 +1,7 @@
 /** Modules that throw, hang, end, print, or break the language: a run ends with one clear error, or goes on. */
-import { once } from 'node:events';
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { WebSocket } from 'ws';
 import { execute as resumeCommand } from '../../src/commands/resume.js';
 import { execute as runCommand } from '../../src/commands/run.js';
 import { makeEnvironment } from '../../src/environments/catalogue/open.js';
@@ -438,93 +436,5 @@ describe('a command exits', { timeout: 60_000 }, () => {
     const { code, stderr } = await ended;
     expect(stderr).toContain('SIGTERM');
     expect(code).toBe(130);
-  });
-});
-
-describe('serve --environments', { timeout: 60_000 }, () => {
-  async function served(parts: Parts) {
-    const file = environmentOf(parts);
-    const { child, ended, wrote } = startCommand(cwd, [
-      'serve',
-      '--environments',
-      file,
-      'CartPole-v1',
-      '--port',
-      '0',
-      '--json',
-    ]);
-    const [line] = (await once(child.stdout!, 'data')) as [Buffer];
-    const { environments } = JSON.parse(String(line)) as { environments: readonly { url: string }[] };
-    const client = async (i: number) => {
-      const socket = new WebSocket(`${environments[i]!.url.replace('http', 'ws')}/ws`);
-      await once(socket, 'open');
-      return {
-        tell: (type: string, data: object = {}) => socket.send(JSON.stringify({ type, data })),
-        async ask(type: string, data: object = {}) {
-          const answer = once(socket, 'message');
-          socket.send(JSON.stringify({ type, data }));
-          return JSON.parse(String((await answer)[0])) as { type: string; data: Record<string, unknown> };
-        },
-      };
-    };
-    return { child, ended, wrote, client };
-  }
-
-  it('survives a module that prints and leaves rejected promises', async () => {
-    const server = await served({
-      members: `step: () => { console.log('printed'); Promise.reject(new Error('later')); return { observation: [1], reward: 2, terminated: false } }`,
-    });
-    const client = await server.client(0);
-    expect((await client.ask('reset', { seed: 1 })).data).toMatchObject({
-      observation: { vector: [0] },
-      done: false,
-    });
-    for (let step = 1; step <= 3; step++)
-      expect((await client.ask('step', { action: 1 })).data).toMatchObject({ reward: 2, done: step === 3 });
-    expect(await client.ask('state')).toMatchObject({
-      type: 'state',
-      data: { step_count: 3, episode_return: 6 },
-    });
-    expect(await client.ask('step', { action: 7 })).toMatchObject({
-      type: 'error',
-      data: { code: 'VALIDATION_ERROR' },
-    });
-    server.child.kill('SIGINT');
-    const { code, stderr, stdout } = await server.ended;
-    expect(code).toBe(0);
-    expect(stderr).toContain('unhandled promise rejection in a module: later');
-    expect(stdout).not.toContain('printed');
-  });
-
-  it('answers other clients while a step hangs, and exits on SIGTERM', async () => {
-    const server = await served({ members: 'step() { for (;;) {} }' });
-    const [hung, other] = [await server.client(0), await server.client(1)];
-    await hung.ask('reset');
-    hung.tell('step', { action: 1 });
-    expect(await other.ask('reset', { seed: 1 })).toMatchObject({ type: 'observation' });
-    expect(await other.ask('step', { action: 1 })).toMatchObject({
-      type: 'observation',
-      data: { reward: 1 },
-    });
-    server.child.kill('SIGTERM');
-    const { signal, stderr } = await server.ended;
-    expect(signal).toBeNull();
-    expect(stderr).toContain('SIGTERM');
-  });
-
-  it('reports to the client that a module ended its thread, and keeps serving', async () => {
-    const server = await served({ members: 'step() { process.exit(5) }' });
-    const client = await server.client(0);
-    await client.ask('reset');
-    expect(await client.ask('step', { action: 1 })).toMatchObject({
-      type: 'error',
-      data: {
-        code: 'EXECUTION_ERROR',
-        message: expect.stringMatching(/env-\d+\.mjs: .*process\.exit/) as string,
-      },
-    });
-    expect(await (await server.client(0)).ask('reset')).toMatchObject({ type: 'observation' });
-    server.child.kill('SIGINT');
-    expect((await server.ended).code).toBe(0);
   });
 });

@@ -18,7 +18,7 @@ beforeAll(async () => {
     writeFileSync(join(place, name, 'calls.jsonl'), call(model.startsWith('openai') ? 0.25 : undefined));
   }
   view = await startView({
-    ...{ roots: [{ path: place, prefix: '' }], place: 'here', host: '127.0.0.1', port: 0 },
+    ...{ roots: [{ path: place, prefix: '' }], place: 'here', port: 0 },
     milliseconds: () => performance.now(),
     ...{ note: () => undefined, token, pages: { evaluation: () => undefined } },
   });

@@ -45,7 +45,7 @@ beforeAll(async () => {
   mkdirSync(join(place, 'damaged'));
   writeFileSync(join(place, 'damaged', 'manifest.json'), '{');
   view = await startView({
-    ...{ roots: [{ path: place, prefix: '' }], place: 'here', host: '127.0.0.1', port: 0 },
+    ...{ roots: [{ path: place, prefix: '' }], place: 'here', port: 0 },
     milliseconds: () => performance.now(),
     ...{ note: () => undefined, token, pages: { evaluation: () => undefined } },
   });

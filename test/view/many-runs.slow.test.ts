@@ -27,7 +27,7 @@ describe.skipIf(chromium === undefined)('the view of many runs in a browser', ()
         config: { environment: 'FrozenLake-v1', policy: { kind: 'q-table' }, memory: { best: 2 } } as never,
       });
     view = await startView({
-      ...{ roots: [{ path: place, prefix: '' }], place: 'here', host: '127.0.0.1', port: 0 },
+      ...{ roots: [{ path: place, prefix: '' }], place: 'here', port: 0 },
       milliseconds: () => performance.now(),
       ...{ note: () => undefined, token: 'token', pages: { evaluation: () => undefined } },
     });

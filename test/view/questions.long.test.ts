@@ -20,7 +20,7 @@ let view: RunningView;
 beforeAll(async () => {
   place = temporaryDirectory();
   view = await startView({
-    ...{ roots: [{ path: place, prefix: '' }], place: 'here', host: '127.0.0.1', port: 0 },
+    ...{ roots: [{ path: place, prefix: '' }], place: 'here', port: 0 },
     milliseconds: () => performance.now(),
     ...{ note: () => undefined, token, pages: shownPages },
   });

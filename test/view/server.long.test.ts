@@ -29,7 +29,7 @@ beforeAll(async () => {
   writeFileSync(join(place, 'tuned', 'training.json'), JSON.stringify(about));
   writeFileSync(join(place, 'tuned', 'index.html'), '<script>alert(1)</script>');
   view = await startView({
-    ...{ roots: [{ path: place, prefix: '' }], place: 'here', host: '127.0.0.1', port: 0 },
+    ...{ roots: [{ path: place, prefix: '' }], place: 'here', port: 0 },
     milliseconds: () => performance.now(),
     ...{ note: () => undefined, token, pages: shownPages },
   });

@@ -35,7 +35,7 @@ beforeAll(async () => {
   study('damaged', { version: 1, kind: 'models' });
   writeFileSync(join(place, 'damaged', 'models.json'), '{"contestants":"<img src=x>"}');
   view = await startView({
-    ...{ roots: [{ path: place, prefix: '' }], place: 'here', host: '127.0.0.1', port: 0 },
+    ...{ roots: [{ path: place, prefix: '' }], place: 'here', port: 0 },
     milliseconds: () => performance.now(),
     ...{ note: () => undefined, token, pages: shownPages },
   });

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { type Problem, UserError } from '../../base/errors.js';
 import { plural } from '../../format/numbers.js';
 import { jsonIn } from '../../storage/json-depth.js';
-import { type Action, type Observation, type Space, symmetricBox, type TextInfo } from '../environment.js';
+import { type Action, type Observation, type Space, symmetricBox } from '../environment.js';
 import {
   EnvironmentError,
   type EpisodeBatch,
@@ -112,23 +112,6 @@ function numbersOf(value: unknown): readonly number[] | undefined {
   return parts.every((part) => part?.length === 1) ? parts.flatMap((part) => part ?? []) : undefined;
 }
 
-const infoSchema = z.object({
-  score: z.number(),
-  max_score: z.number().nullable().default(null),
-  won: z.boolean(),
-  lost: z.boolean(),
-  moves: z.number().nullable().default(null),
-  admissible: z.array(z.string()).nullable().default(null),
-});
-
-/** Information sent along with the text of an observation, e.g. by `policyloop serve --environments`. */
-function infoOf(fields: Readonly<Record<string, unknown>>): TextInfo | undefined {
-  const { data } = infoSchema.safeParse(fields);
-  if (data === undefined) return undefined;
-  const { max_score: maxScore, ...rest } = data;
-  return { ...rest, maxScore };
-}
-
 function withAction(template: unknown, action: Action): unknown {
   if (template === '$action') return action;
   if (typeof template === 'string') {
@@ -175,29 +158,18 @@ export async function openOpenEnv(
   const connections = Array.from({ length: parallel }, () => new Connection(id, address, timeoutMs));
 
   const batch = (connection: Connection): EpisodeBatch => {
-    let fields: Seen['observation'] = {};
-    const observe = ({ observation }: Seen) => {
-      fields = observation;
-      return observationOf(id, observation, parsed, observationSpace);
-    };
+    const observe = ({ observation }: Seen) => observationOf(id, observation, parsed, observationSpace);
     return {
       slots: 1,
-      // A getter, because only the first observation shows whether the server sends this information.
-      get info() {
-        const info = observationSpace.kind === 'text' ? infoOf(fields) : undefined;
-        return info && (() => info);
-      },
-      objective: () => (typeof fields.objective === 'string' ? fields.objective : undefined),
       reset: async ([seed]) => [
         observe(await connection.ask({ type: 'reset', data: { ...parsed.reset, seed } })),
       ],
       async step([move]) {
         const seen = await connection.ask({ type: 'step', data: withAction(parsed.step, move!.action) });
-        const observation = observe(seen);
         const done = seen.done ?? false;
-        const truncated = done && fields.truncated === true;
-        const terminated = done && (!truncated || fields.terminated === true);
-        return [{ observation, reward: Number(seen.reward ?? 0), terminated, truncated }];
+        const truncated = done && seen.observation.truncated === true;
+        const terminated = done && (!truncated || seen.observation.terminated === true);
+        return [{ observation: observe(seen), reward: Number(seen.reward ?? 0), terminated, truncated }];
       },
     };
   };

@@ -135,6 +135,15 @@ describe('an OpenEnv server', () => {
     ]);
   });
 
+  test('shows the text of one field', async () => {
+    const text = { text: true };
+    const { id } = await serve();
+    const [batch] = (await open(id, { observation: text, action: text, fields: ['name'] })).batches;
+    expect(await batch!.reset([6])).toEqual(['counter']);
+    const [missing] = (await open(id, { observation: text, action: text })).batches;
+    await expect(missing!.reset([1])).rejects.toThrow(/field text.*environment.options.fields/);
+  });
+
   test('has its episodes truncated at maxSteps', async () => {
     const { id } = await serve();
     const { lengths, episodes } = await play(await open(id), [1, 2], 3);

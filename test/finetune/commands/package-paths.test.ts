@@ -10,7 +10,6 @@ import { openArms } from '../../../finetune/evaluate/arms.js';
 import { loadTrainConfig } from '../../../finetune/train/train-config.js';
 import type { CommandContext } from '../../../src/base/context.js';
 import { execute as checkModel } from '../../../src/commands/models/check.js';
-import { execute as serve } from '../../../src/commands/serve.js';
 import { parseConfig } from '../../../src/config/load.js';
 import { createModel } from '../../../src/experiment/proposer.js';
 import { modelDirectory } from '../../../src/models/local/settings.js';
@@ -109,22 +108,9 @@ describe('a package: path', () => {
   });
 
   const nothing = 'package:models/none';
-  const server = {
-    ...{ adapter: [], template: [], option: [], stdio: false },
-    ...{ port: 0, host: '127.0.0.1', device: 'auto' },
-  } as const;
   it.each([
     ['model.path', (context) => checkModel({ directory: nothing, json: true }, context)],
     ['--base', (context) => checkModel({ directory: names.adapter, base: nothing, json: true }, context)],
-    ['--model', (context) => serve({ ...server, model: nothing, quantization: 'none', json: true }, context)],
-    [
-      '--adapter',
-      (context) =>
-        serve(
-          { ...server, model: names.model, adapter: [`a=${nothing}`], quantization: 'none', json: true },
-          context,
-        ),
-    ],
     ['--model', (context) => gguf({ ...quiet, dtype: 'f16', model: nothing, out: 'x.gguf' }, context)],
     ['--tuned', async () => openArms(undefined, nothing, [], cwd)],
   ] satisfies [string, (context: CommandContext) => Promise<unknown>][])(

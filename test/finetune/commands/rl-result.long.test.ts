@@ -10,7 +10,6 @@ import { execute as listCommand } from '../../../src/commands/list.js';
 import { execute as modelsCommand } from '../../../src/commands/models/check.js';
 import { execute as resumeCommand } from '../../../src/commands/resume.js';
 import { execute as runCommand } from '../../../src/commands/run.js';
-import { execute as serveCommand } from '../../../src/commands/serve.js';
 import { execute as showCommand } from '../../../src/commands/show.js';
 import { openGguf } from '../../../src/models/local/weights/gguf.js';
 import { openWeights } from '../../../src/models/local/weights/gguf-tensors.js';
@@ -102,22 +101,6 @@ describe('the result of finetune rl, named by its own directory or that of its t
     const args = { directory, json: true } as unknown as Parameters<typeof modelsCommand>[0];
     expect(await modelsCommand(args, context)).toBe(0);
     expect(printed.join()).toContain(join('tuned', 'whole', 'model'));
-  });
-
-  it('can be served', async () => {
-    const finish = new AbortController();
-    const changes = { stop: { finish: finish.signal, abort: finish.signal } };
-    const { context, printed } = recordingContext(place, {
-      ...changes,
-      print(text: string) {
-        printed.push(text);
-        finish.abort();
-      },
-    });
-    const args = { model: 'tuned/whole', adapter: [], port: 0, host: '127.0.0.1', device: 'cpu', json: true };
-    const more = { quantization: 'none', template: [], option: [], stdio: false, threads: 1 };
-    await serveCommand({ ...args, ...more } as unknown as Parameters<typeof serveCommand>[0], context);
-    expect(printed.join()).toContain('http://127.0.0.1:');
   });
 
   it.each([

@@ -50,9 +50,3 @@ export function requestText(
   const head = [line, `Host: 127.0.0.1:${port}`, 'Connection: close', ...headers, '', ''].join('\r\n');
   return Buffer.concat([Buffer.from(head, 'latin1'), Buffer.from(body)]);
 }
-
-/** A POST of chat completions with a JSON body. */
-export function chatText(port: number, body: string | Buffer): Buffer {
-  const headers = ['Content-Type: application/json', `Content-Length: ${Buffer.byteLength(body)}`];
-  return requestText(port, 'POST /v1/chat/completions HTTP/1.1', headers, body);
-}

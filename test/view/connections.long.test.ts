@@ -1,14 +1,12 @@
-/** Servers answer however many connections ask nothing, ask half, or leave their answers unread. */
+/** The view answers however many connections ask nothing, ask half, or leave their answers unread. */
 import { createServer, type Server } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 import { shownPages } from '../../finetune/evaluate/shown-pages.js';
-import { guardConnections } from '../../src/serve/connections.js';
-import { startServer } from '../../src/serve/server.js';
 import { authorizationOf } from '../../src/view/admission.js';
+import { guardConnections } from '../../src/view/http.js';
 import { startView } from '../../src/view/server.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
-import { testFacts } from './local-server.js';
 
 const open: Socket[] = [];
 const ends: (() => unknown)[] = [];
@@ -37,7 +35,7 @@ const within = async (work: () => Promise<Response>) => {
   return { status, isQuick: performance.now() - started < 10_000 };
 };
 
-const half = 'GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\nX-';
+const half = 'GET /api/place HTTP/1.1\r\nHost: 127.0.0.1\r\nX-';
 const halfBody = (port: number) =>
   `POST /api/steer HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{`;
 const unread = (port: number) => `GET /assets/uplot.js HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\n\r\n`.repeat(8);
@@ -46,7 +44,7 @@ describe('the view', () => {
   const token = 'a-token-of-this-test';
   const started = async () => {
     const view = await startView({
-      ...{ roots: [{ path: temporaryDirectory(), prefix: '' }], place: 'here', host: '127.0.0.1', port: 0 },
+      ...{ roots: [{ path: temporaryDirectory(), prefix: '' }], place: 'here', port: 0 },
       milliseconds: () => performance.now(),
       ...{ note: () => undefined, token, pages: shownPages },
     });
@@ -79,22 +77,6 @@ describe('the view', () => {
     expect(await within(ask)).toEqual({ status: 200, isQuick: true });
     expect(first!.destroyed).toBe(false);
   });
-});
-
-it('the model server answers while 300 connections send half a request', async () => {
-  const model = { id: 'm', generate: async () => [] };
-  const server = await startServer({
-    ...{ host: '127.0.0.1', port: 0, note: () => undefined, now: () => new Date(0) },
-    model: { served: [{ name: 'm', model }], created: 1, ...testFacts },
-  });
-  ends.push(() => {
-    server.abort();
-    return server.finish();
-  });
-  const port = Number(new URL(server.url).port);
-  await flood(port, 300, half);
-  const ask = () => fetch(`http://127.0.0.1:${port}/health`, { headers: { connection: 'close' } });
-  expect(await within(ask)).toEqual({ status: 200, isQuick: true });
 });
 
 it('a connection waiting for its answer is not closed to make room for others', async () => {
