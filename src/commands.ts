@@ -51,11 +51,6 @@ const sections: readonly (readonly [heading: string, commands: readonly (ListedC
         () => import('./commands/sweep.js'),
       ],
       [
-        'controls <configs..>',
-        'Run baselines, such as random search and CMA-ES, on many tasks',
-        () => import('./commands/controls.js'),
-      ],
-      [
         'play <config> [overrides..]',
         'Have a language model, an expert or a random player play games, or play yourself',
         () => import('./commands/play.js'),
@@ -123,7 +118,7 @@ const sections: readonly (readonly [heading: string, commands: readonly (ListedC
     [
       [
         'models',
-        'Check, list, download, remove and compare models',
+        'Check, list, download and remove models',
         [
           [
             'check [directory]',
@@ -134,11 +129,6 @@ const sections: readonly (readonly [heading: string, commands: readonly (ListedC
             'list',
             'List models in Ollama, the Hugging Face cache and LM Studio, and show whether they can run',
             () => import('./commands/models/list.js'),
-          ],
-          [
-            'compare <config> [overrides..]',
-            'Compare how often models and baselines find an improvement, given the same histories',
-            () => import('./commands/models/compare.js'),
           ],
           [
             'pull <model>',

@@ -5,7 +5,6 @@ import { type Interval, unbounded } from '../../src/statistics/bootstrap.js';
 import { largest, mean, smallest } from '../../src/statistics/descriptive.js';
 import { comparePairs, type PairedDifference, summarize } from '../../src/statistics/paired.js';
 import { verdicts } from '../../src/statistics/tests.js';
-import type { StudyPlan } from '../../src/studies/study.js';
 import type { Arm, TrainedOn } from './arms.js';
 import {
   type ArmComparison,
@@ -19,6 +18,7 @@ import {
   metrics,
   type RunFigures,
 } from './evaluation.js';
+import type { EvaluationPlan } from './plan.js';
 
 const shares: Interval = [0, 1];
 
@@ -26,7 +26,7 @@ type Measured = Readonly<Record<Metric, number | null>>;
 type RunsOf = (arm: Arm['name']) => readonly (Measured | undefined)[];
 
 export function evaluate(
-  plan: Pick<StudyPlan<Arm>, 'arms' | 'experiments' | 'seeds'>,
+  plan: Pick<EvaluationPlan, 'arms' | 'experiments' | 'seeds'>,
   runs: readonly EvaluatedRun[],
   trainedOn: TrainedOn,
   failures: readonly Failure[] = [],

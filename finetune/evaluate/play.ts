@@ -13,13 +13,13 @@ import { replaceFile } from '../../src/storage/files.js';
 import { type PlanPlace, type PlayArguments, resultFiles } from '../../src/studies/plan.js';
 import { isHandedOver, playPlan, reportProgress } from '../../src/studies/play.js';
 import { studyOnSlurm } from '../../src/studies/slurm.js';
-import { planStudy, type StudyPlan } from '../../src/studies/study.js';
 import { page } from '../../src/web/page.js';
 import { inFile } from '../../src/web/study.js';
-import { type Arm, openArms, trainedOn } from './arms.js';
+import { openArms, trainedOn } from './arms.js';
 import { evaluate } from './evaluate.js';
 import { type EvaluatedRun, type Evaluation, type RunFigures, readFigures } from './evaluation.js';
 import { evaluationPage } from './page.js';
+import { type EvaluationPlan, planEvaluation } from './plan.js';
 import { type Conclusion, cautions, conclusions, evaluationTables } from './tables.js';
 
 interface EvaluationRequest extends PlayArguments {
@@ -48,9 +48,7 @@ export async function playEvaluation(args: EvaluationRequest, context: CommandCo
   const stated = args.trainedOn === undefined ? undefined : await environmentsIn(args.trainedOn);
   const { arms, notes } = openArms(args.base, args.tuned, args.control, context.cwd);
   const given = withoutOverrides(args.configs);
-  const { plan, notes: configNotes } = planStudy<Arm>({
-    kind: 'evaluation',
-    ...{ field: '--configs', reserved },
+  const { plan, notes: configNotes } = planEvaluation({
     arms,
     files: given.files,
     overrides: [...given.overrides, ...args.overrides],
@@ -130,21 +128,6 @@ async function environmentsIn(list: string): Promise<readonly string[]> {
   for (const id of ids) await makeEnvironment(id, {});
   return ids;
 }
-
-type EvaluationPlan = StudyPlan<Arm>;
-
-const namedArms = 'use --base and --tuned';
-
-const reserved: Readonly<Record<string, string>> = {
-  model: namedArms,
-  'model.provider': namedArms,
-  'model.path': namedArms,
-  'model.adapter': namedArms,
-  'model.name': namedArms,
-  environment: 'choose other configs with --configs',
-  seed: 'use --seed',
-  repeats: 'use --repeats',
-};
 
 /** Hash of everything that affects the results, except the number of repeats. */
 function planHash({ arms, experiments, seeds }: EvaluationPlan): string {

@@ -79,7 +79,7 @@ const extra: Readonly<Record<string, readonly string[]>> = {
     ...['demonstrations.json', 'animations', 'report.html.new'],
   ],
   training: ['labels.json', 'training.lock', 'checkpoint.safetensors', 'control.jsonl', 'adapter'],
-  study: ['changes.jsonl', 'controls.lock', 'plan.json.new', 'judged.json'],
+  study: ['changes.jsonl', 'sweep.lock', 'plan.json.new', 'judged.json'],
 };
 
 const training = {
@@ -110,7 +110,7 @@ export async function writeFixtures(root: string): Promise<readonly Fixture[]> {
     JSON.stringify({ version: 1, seeds: [0, 1], runs: ['repeat-1', 'repeat-2'] }),
   );
   cpSync(path, at('study', 'study', 'arm', 'repeat-1'), { recursive: true });
-  writeFileSync(at('study', 'study', 'plan.json'), '{"version":1,"kind":"controls"}');
+  writeFileSync(at('study', 'study', 'plan.json'), '{"version":1,"kind":"sweep"}');
   cpSync(path, at('collection', 'collection', 'one'), { recursive: true });
   writeFileSync(at('collection', 'collection', 'collection.json'), '{"version":1}');
   mkdirSync(at('training', 'training'), { recursive: true });

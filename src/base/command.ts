@@ -58,7 +58,7 @@ export const common = {
     type: 'string',
     array: true,
     demandOption: true,
-    describe: 'Runs, directories of runs (repeats, controls, evaluations), or quoted patterns',
+    describe: 'Runs, directories of runs (sweeps, evaluations), or quoted patterns',
   },
   labelled: {
     type: 'string',

@@ -37,8 +37,8 @@ export const options = (y: Argv) =>
     )
     .example('$0 compare cooking-llm cooking-random', 'two plays, compared game by game')
     .example(
-      '$0 compare buffers/controls-1a2b3c4d5e --target 475',
-      'the results of policyloop controls, with a target',
+      '$0 compare buffers/sweep-1a2b3c4d5e --by model --target 475',
+      'the runs of a sweep by model, with a target',
     );
 
 type Args = Arguments<typeof options>;

@@ -35,7 +35,7 @@ export const options = (y: Argv) =>
     .example('$0 list', 'runs in buffers/ and all training runs; the runs of a sweep share a line')
     .example("$0 list environment='CartPole*' status=completed best=400..", 'filter by results')
     .example('$0 list tag=baseline --sort confirmed --limit 5', 'the best five with this tag')
-    .example('$0 list --runs-dir buffers/controls-1a2b3c4d5e', 'the individual runs of policyloop controls')
+    .example('$0 list --runs-dir buffers/sweep-1a2b3c4d5e', 'the individual runs of a sweep')
     .example('$0 list --usage week', 'usage in the last seven days, by model and purpose')
     .example('$0 list --runs-dir elsewhere', 'runs and training runs in another directory');
 

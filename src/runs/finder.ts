@@ -31,10 +31,8 @@ export function holderOf(name: string, root: string): string | undefined {
 /** The kinds of plans (directories of runs that belong together): the file that marks one, its lock, and its name. */
 export const planKinds = {
   repeats: { record: groupFile, lock: runFiles.lock, name: 'repeats' },
-  controls: { record: planFile, lock: 'controls.lock', name: 'a table of baselines' },
   evaluation: { record: planFile, lock: 'evaluation.lock', name: 'an evaluation' },
   sweep: { record: planFile, lock: 'sweep.lock', name: 'a sweep' },
-  models: { record: planFile, lock: 'models.lock', name: 'a comparison of models' },
   collection: { record: collectionFile, lock: 'collection.lock', name: 'a collection' },
 } as const;
 
@@ -51,8 +49,7 @@ export function planAt(directory: string): PlanDirectory | undefined {
     const file = join(directory, record);
     if (!existsSync(file)) continue;
     const written = readOwnJson(file) as { readonly kind?: unknown } | undefined;
-    // Earlier versions didn't record the kind of an evaluation.
-    if (record === planFile && (written?.kind ?? 'evaluation') !== kind) continue;
+    if (record === planFile && written?.kind !== kind) continue;
     return { directory, lock: join(directory, lock), changes: join(directory, 'changes.jsonl') };
   }
   return undefined;

@@ -1,7 +1,7 @@
 /** A set of runs that belong together, such as repeats, a sweep or a collection. */
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { requireCount } from '../base/context.js';
 import { changingProblems, UserError, unlessRefused } from '../base/errors.js';
 import type { Config } from '../config/config.js';
@@ -27,7 +27,7 @@ export interface PlanEntry {
 }
 
 export interface Plan<Entry extends PlanEntry = PlanEntry> {
-  readonly kind: 'repeats' | 'controls' | 'evaluation' | 'sweep' | 'models' | 'collection';
+  readonly kind: 'repeats' | 'evaluation' | 'sweep' | 'collection';
   /** The runs, in the order in which they start. */
   readonly entries: readonly Entry[];
   /** Other runs in the same directory; they aren't executed, but their usage counts towards `limits.total`. */
@@ -44,10 +44,8 @@ export interface Plan<Entry extends PlanEntry = PlanEntry> {
 
 /** File names of the results of studies. */
 export const resultFiles = {
-  controls: 'controls.json',
   evaluation: 'evaluation.json',
   sweep: 'sweep.json',
-  models: 'models.json',
 } as const;
 
 /** Options that control how runs are executed and shown. */
@@ -75,9 +73,6 @@ export function requireJobs({ jobs }: PlayArguments): void {
  */
 export const isBulk = ({ kind }: Pick<Plan, 'kind'>) => kind === 'collection';
 
-/** True for comparisons of models: there, a run whose replies are all rejected is a result, not a failure. */
-export const countsRejections = ({ kind }: Pick<Plan, 'kind'>) => kind === 'models';
-
 /** @throws UserError if a run of the plan would ask a person for feedback */
 export function refusePersons(plan: Plan): void {
   const { entries } = plan;
@@ -93,6 +88,18 @@ export function refusePersons(plan: Plan): void {
     alternatives: ['vision'],
     remedy:
       'use policyloop run with repeats=1, set feedback.from=vision, or turn feedback off with feedback=',
+  });
+}
+
+/** @throws UserError if runs of the config would have no confirmed returns to compare */
+export function requireConfirmation({ confirmation }: Config, file: string): void {
+  if (confirmation.candidates > 0) return;
+  throw new UserError({
+    file,
+    field: 'confirmation.candidates',
+    message:
+      'is 0, but runs are compared by their confirmed returns, because observed returns are biased by selection',
+    remedy: 'set confirmation.candidates=3',
   });
 }
 
@@ -165,56 +172,6 @@ export const isComplete = (path: string): boolean =>
 
 export const hashOf = (value: unknown): string =>
   createHash('sha256').update(JSON.stringify(value)).digest('hex');
-
-/** For each setting or config of a study, a hash of everything that affects its results. */
-export type ConfigHashes = Readonly<Record<string, string>>;
-
-/**
- * The directory of a study. The same command finds it again, and later commands can add settings to it.
- * @param key key in the study's record under which the hashes are stored
- * @param name name of the directory, to which a hash is appended
- * @param changed what must have changed if a hash differs, for the error message
- */
-export function placeOf(
-  {
-    changed,
-    hashes,
-    key,
-    kind,
-    name,
-  }: {
-    readonly kind: 'controls' | 'sweep' | 'models';
-    readonly key: 'configs' | 'settings';
-    readonly hashes: ConfigHashes;
-    readonly name: string;
-    readonly changed: string;
-  },
-  {
-    cwd,
-    out,
-    runsDir,
-  }: { readonly cwd: string; readonly out?: string | undefined; readonly runsDir: string },
-): PlanPlace {
-  const directory = resolve(cwd, out ?? join(runsDir, `${name}-${hashOf(hashes).slice(0, 10)}`));
-  const compatible = (written: unknown): ConfigHashes => {
-    if (written === undefined) return {};
-    const there = (written ?? {}) as { readonly kind?: unknown } & Partial<Record<typeof key, ConfigHashes>>;
-    const before = there[key] ?? {};
-    const other = Object.entries(hashes).find(([one, hash]) => (before[one] ?? hash) !== hash);
-    if (there.kind === kind && other === undefined) return before;
-    throw new UserError({
-      field: '--out',
-      message:
-        other === undefined
-          ? `contains something other than ${planKinds[kind].name}`
-          : `contains runs of ${other[0]} with a different ${changed}`,
-      value: directory,
-      remedy: 'choose another directory, or omit --out',
-    });
-  };
-  const record = (written: unknown) => ({ version: 1, kind, [key]: { ...compatible(written), ...hashes } });
-  return { directory, record };
-}
 
 /** Assembles a config before any run starts, so that errors surface early. @param what name of the config in errors */
 export const checkConfig = (

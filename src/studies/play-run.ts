@@ -140,8 +140,6 @@ export interface Job {
   readonly config: Config;
   /** See `isBulk`. */
   readonly bulk: boolean;
-  /** See `countsRejections`. */
-  readonly countsRejections: boolean;
   /** True if other runs execute concurrently; `evaluation.workers: auto` then starts at most one thread. */
   readonly beside: boolean;
   readonly notes: readonly string[];
@@ -204,12 +202,12 @@ export async function playRun(
   return endOf(job, played);
 }
 
-function endOf({ countsRejections, path }: Job, played: boolean): RunEnd {
+function endOf({ path }: Job, played: boolean): RunEnd {
   const { reason, status } = readManifest(path);
   if (status === 'interrupted') return { kind: 'interrupted' };
-  const isRejected = reason?.kind === 'no-proposals';
-  if (status !== 'completed' && !(isRejected && countsRejections)) {
-    if (isRejected) return { kind: 'failed', message: describeReason({ reason, status }) };
+  if (status !== 'completed') {
+    if (reason?.kind === 'no-proposals')
+      return { kind: 'failed', message: describeReason({ reason, status }) };
     const message = reason !== undefined && 'message' in reason ? reason.message : 'the run failed';
     return { kind: 'failed', message };
   }

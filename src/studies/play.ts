@@ -16,7 +16,6 @@ import { removeForeignLock } from '../storage/lock.js';
 import { createPlanDisplay, type PlanDisplay } from './display.js';
 import { type Part, type PlanEnd, writePartEnd } from './part.js';
 import {
-  countsRejections,
   isBulk,
   isComplete,
   openPart,
@@ -336,7 +335,6 @@ class Player<Entry extends PlanEntry> {
       path: join(this.#directory, entry.path),
       config: entry.config,
       bulk: isBulk(this.#plan),
-      countsRejections: countsRejections(this.#plan),
       beside: this.#atOnce() > 1,
       notes: this.#plan.notes ?? [],
     };

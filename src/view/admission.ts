@@ -25,10 +25,10 @@ const withKey = (address: string, token: string, and = '&'): string =>
 
 export const admitted = (address: string, token: string): string => withKey(address, token);
 
-/** Adds keys to the addresses of frames, pictures and saved pages. Text can't match, because its quotes are escaped. */
+/** Adds keys to the addresses of frames and pictures. Text can't match, because its quotes are escaped. */
 export const admittedMarkup = (markup: string, token: string): string =>
   markup.replaceAll(
-    /\b(src|href)="(\/(?:api|saved)\/[^"]*)"/g,
+    /\b(src|href)="(\/api\/[^"]*)"/g,
     (_, name: string, address: string) => `${name}="${withKey(address, token, '&amp;')}"`,
   );
 

@@ -34,15 +34,6 @@ export const contentPolicy = [
   "frame-ancestors 'none'",
 ].join('; ');
 
-/** Policy for saved pages, which can come from anyone: they can't run scripts or load anything. */
-export const savedPolicy = [
-  'sandbox',
-  "default-src 'none'",
-  "style-src 'unsafe-inline'",
-  'img-src data:',
-  "frame-ancestors 'self'",
-].join('; ');
-
 /** Policy for pictures: allows only their inline styles. */
 export const picturePolicy = "sandbox; default-src 'none'; style-src 'unsafe-inline'";
 

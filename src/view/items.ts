@@ -1,5 +1,5 @@
 /** Finds the runs, training runs and directories of runs that the view lists. */
-import { type Dirent, existsSync, lstatSync, readdirSync, type Stats } from 'node:fs';
+import { type Dirent, lstatSync, readdirSync, type Stats } from 'node:fs';
 import { basename, join } from 'node:path';
 import { UserError } from '../base/errors.js';
 import { groupedBy } from '../base/grouped.js';
@@ -215,8 +215,9 @@ function holderItem({ name, names, path, within }: Sight): Item {
       ? 'repeats'
       : record === collectionFile
         ? 'collection'
-        : // Evaluations recorded by earlier versions have no `kind`.
-          (studyKinds.find((kind) => kind === (own ?? 'evaluation')) ?? 'controls');
+        : own === 'evaluation'
+          ? own
+          : 'sweep';
   const planned = Array.isArray(runs) ? runs.length : Number.isSafeInteger(runs) ? (runs as number) : 0;
   const isRunning = isLocked(join(path, planKinds[kind].lock));
   return { ...unknown, name, within, kind, of: planned, status: isRunning ? 'running' : 'completed' };
@@ -228,8 +229,6 @@ interface PlanRecord {
   /** The planned runs, or how many there are. */
   readonly runs?: unknown;
 }
-
-const studyKinds = ['evaluation', 'sweep', 'models'] as const;
 
 /** Fills in the totals of directories from the runs in them. */
 function addUp(found: Map<string, Known>): void {
@@ -248,14 +247,7 @@ function addUp(found: Map<string, Known>): void {
 /** Names of all directories that contain an item. */
 const foldersOf = ({ name }: Item) => [...name.matchAll(/\//g)].map(({ index }) => name.slice(0, index));
 
-const holderKinds: readonly ItemKind[] = [
-  'repeats',
-  'controls',
-  'collection',
-  'evaluation',
-  'sweep',
-  'models',
-];
+const holderKinds: readonly ItemKind[] = ['repeats', 'collection', 'evaluation', 'sweep'];
 
 export const isHolder = ({ kind }: Item): boolean => holderKinds.includes(kind);
 
@@ -296,10 +288,4 @@ function unlessDamaged<T>(read: () => T): T | string {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return 'was removed';
     throw error;
   }
-}
-
-export function savedPage(path: string): string | undefined {
-  return [runFiles.report, trainingFiles.page]
-    .map((name) => join(path, name))
-    .find((file) => existsSync(file));
 }

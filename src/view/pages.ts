@@ -9,18 +9,14 @@ import { repeatsPage } from '../report/write-report.js';
 import { collectionFile, planFile } from '../runs/reader.js';
 import { readOwnJson } from '../storage/files.js';
 import { readOwnText } from '../storage/regular-file.js';
-import { baselinesPage } from '../studies/baselines-page.js';
-import type { BaselinesResult } from '../studies/baselines-result.js';
 import { type CollectionRecord, collectionPage } from '../studies/collection/collection-page.js';
-import { modelsPage } from '../studies/models/models-page.js';
-import type { ModelsResult } from '../studies/models/models-result.js';
 import { resultFiles } from '../studies/plan.js';
 import { sweepPage } from '../studies/sweep/sweep-page.js';
 import type { SweepResult } from '../studies/sweep/sweep-result.js';
 import type { Item } from '../web/messages.js';
 import { type Page, sectionsOf } from '../web/page.js';
 import { pageHeader, type Shown } from '../web/study.js';
-import { type Place, savedPage } from './items.js';
+import type { Place } from './items.js';
 import { shownRunPage } from './shown-run.js';
 
 /** Pages that other modules build; undefined if they don't recognise the directory. */
@@ -32,7 +28,7 @@ export interface GivenPages {
 export async function pageOf(place: Place, inside: readonly Item[], given: GivenPages): Promise<Page> {
   const { item, path } = place;
   const { kind, name, status } = item;
-  const shown: Shown = { linkOf: (run) => addressOf('of', `${name}/${run}`), status };
+  const shown: Shown = { linkOf: (run) => addressOf(`${name}/${run}`), status };
   switch (kind) {
     case 'run':
       return shownRunPage(name, path);
@@ -50,19 +46,14 @@ export async function pageOf(place: Place, inside: readonly Item[], given: Given
         switch (kind) {
           case 'collection':
             return collectionPage(recorded as CollectionRecord, item, inside);
-          case 'controls':
-            return baselinesPage(recorded as BaselinesResult, shown);
           case 'sweep':
             return sweepPage(recorded as SweepResult, shown);
-          case 'models':
-            return modelsPage(recorded as ModelsResult, shown);
         }
       });
   }
 }
 
-const addressOf = (page: 'of' | 'saved', name: string): string =>
-  `/${page}/${name.split('/').map(encodeURIComponent).join('/')}`;
+const addressOf = (name: string): string => `/of/${name.split('/').map(encodeURIComponent).join('/')}`;
 
 /** The page of a study's result or, if it has none that can be shown, of its plan. */
 function studyPage({ item, path }: Place, recorded: () => Page | undefined): Page {
@@ -85,9 +76,6 @@ function studyPage({ item, path }: Place, recorded: () => Page | undefined): Pag
       state: `${formatCount(done)} of ${plural(of, 'run')} complete; ${state}`,
     }),
     sections: sectionsOf(['runs', 'Runs', ''], ['plan', 'Plan', preformatted(plan.slice(0, 200_000))]),
-    // Studies of earlier versions may contain a saved page.
-    footer:
-      savedPage(path) !== undefined &&
-      html`<a href="${addressOf('saved', name)}" target="_blank">Open the saved page</a> (scripts are disabled)`,
+    footer: undefined,
   };
 }

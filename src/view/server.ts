@@ -4,15 +4,14 @@ import { messageOf, UserError } from '../base/errors.js';
 import { harmlessLine } from '../base/terminal-text.js';
 import { type Content, render } from '../format/html.js';
 import { HourlyUsage } from '../runs/usage/hourly-usage.js';
-import { readRegularFile } from '../storage/regular-file.js';
 import type { Page } from '../web/page.js';
 import { admitted, admittedMarkup, requireEntered } from './admission.js';
-import { assets, contentPolicy, picturePolicy, type Served, savedPolicy, shell } from './assets.js';
+import { assets, contentPolicy, picturePolicy, type Served, shell } from './assets.js';
 import { callsOf } from './calls-page.js';
 import { comparedPage, groupFigures } from './comparison.js';
 import { differencesPage, type Wanted } from './differences.js';
 import { badRequest, HttpError, notFound, requireLocal, requireMethod, sendJson, startHttp } from './http.js';
-import { Items, type Place, type Root, savedPage } from './items.js';
+import { Items, type Place, type Root } from './items.js';
 import { Live, mostKeys, mostWatched, mostWatchers } from './live.js';
 import { type Action, removeItems, tagItems } from './managing.js';
 import { type GivenPages, pageOf } from './pages.js';
@@ -46,9 +45,6 @@ export interface RunningView {
 
 /** Time limit of a search, in milliseconds. */
 const searchTime = 5000;
-
-/** Maximum size of a saved page, in bytes. */
-const largestSaved = 64 * 2 ** 20;
 
 /** @throws UserError if the server can't listen on the address */
 export async function startView(options: ViewOptions): Promise<RunningView> {
@@ -122,7 +118,6 @@ async function answer(
   const asked = { ...site, query, placeOf: (name: string) => placeOf(site, name) };
   if (act) return sendJson(response, await act(request, asked));
   if (path === '/api/events') return watch(response, asked);
-  if (path.startsWith('/saved/')) return send(response, savedFile(asked.placeOf(decoded(path.slice(7)))));
   const { [path]: api } = answers;
   if (api === undefined) throw notFound(`${path} not found`);
   const found = await api(asked);
@@ -193,14 +188,6 @@ const answers: Readonly<Record<string, (asked: Asked) => Answer | Promise<Answer
   },
 };
 
-function decoded(path: string): string {
-  try {
-    return decodeURIComponent(path);
-  } catch {
-    throw badRequest('invalid address');
-  }
-}
-
 /** Finds an item by name. Names are never used as paths. @throws HttpError if it is unknown or can't be read */
 function placeOf({ live }: Site, name: string): Place {
   const place = live.find(name);
@@ -236,8 +223,6 @@ function wholeNumber(query: URLSearchParams, key: string, least: number): number
 
 function send(response: ServerResponse, { body, policy = contentPolicy, type }: Served): void {
   response.setHeader('content-security-policy', policy);
-  // Browsers refuse sandboxed pages with this header.
-  if (policy === savedPolicy) response.removeHeader('cross-origin-opener-policy');
   response.writeHead(200, { 'content-type': type }).end(typeof body === 'function' ? body() : body);
 }
 
@@ -246,13 +231,6 @@ function pageJson({ footer, header, isPartial, keys, sections, title }: Page, to
   const markup = (content: Content) => admittedMarkup(render(content), token);
   const shown = sections.map(({ content, ...rest }) => ({ ...rest, html: markup(content) }));
   return { title, header: markup(header), footer: markup(footer), keys, isPartial, sections: shown };
-}
-
-function savedFile({ item, path }: Place): Served {
-  const file = savedPage(path);
-  if (file === undefined) throw notFound(`${item.name} has no saved page`);
-  const body = readRegularFile(file, largestSaved, 'refuse');
-  return { type: 'text/html; charset=utf-8', body, policy: savedPolicy };
 }
 
 function fail(

@@ -34,8 +34,6 @@ export const subjectOf = ({ item, path }: Place): Subject | undefined => {
     case 'play':
       return new FilesSubject([manifest, episodes]);
     case 'sweep':
-    case 'models':
-    case 'controls':
     case 'evaluation':
       return new FilesSubject([join(path, resultFiles[item.kind])]);
     default:

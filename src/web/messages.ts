@@ -1,7 +1,7 @@
 /** Messages between server and browser. */
 
 const singleKinds = ['run', 'play', 'training'] as const;
-const holderKinds = ['repeats', 'controls', 'collection', 'evaluation', 'sweep', 'models'] as const;
+const holderKinds = ['repeats', 'collection', 'evaluation', 'sweep'] as const;
 
 export const itemKinds = [...singleKinds, ...holderKinds];
 

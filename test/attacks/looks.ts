@@ -138,7 +138,6 @@ function viewLooks(url: string, names: readonly string[]): readonly Look[] {
       page(`/api/picture?of=${of}&question=q`),
       page(`/api/diff?a=${of}&aIteration=0&b=${of}`),
       page(`/api/search?q=a&of=${of}`),
-      page(`/saved/${decodeURIComponent(of).split('/').map(encodeURIComponent).join('/')}`),
     ]);
 }
 

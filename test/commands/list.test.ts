@@ -46,13 +46,13 @@ describe('policyloop list', () => {
     writeRun(at('mine', 'a'), { seed: 1 });
     writeRun(at('group', 'repeat-1'), { seed: 1 });
     writeFileSync(at('group', 'group.json'), '{"version":1,"seeds":[1],"runs":["repeat-1"]}');
-    writeRun(at('controls-1', 'cartpole', 'random-01'), { seed: 1 });
-    writeRun(at('controls-1', 'acrobot', 'random-01'), {
+    writeRun(at('sweep-1', 'cartpole', 'random-01'), { seed: 1 });
+    writeRun(at('sweep-1', 'acrobot', 'random-01'), {
       seed: 1,
       status: 'failed',
       config: { environment: 'Acrobot-v1' },
     });
-    writeFileSync(at('controls-1', 'plan.json'), '{}');
+    writeFileSync(at('sweep-1', 'plan.json'), '{}');
     writeRun(at('teachers', '0001'), { seed: 1, model: 'control/cma-es' });
     writeRun(at('teachers', '0002'), { seed: 2 });
     writeFileSync(at('teachers', 'collection.json'), '{}');
@@ -60,16 +60,22 @@ describe('policyloop list', () => {
 
     const { rows, runs, noted } = await list(cwd);
     expect(rows.map(([, name, status, environment, model]) => [name, status, environment, model])).toEqual([
-      ['controls-1/', '1 of 2 completed', '2 environments', 'control/random'],
       ['group/repeat-1', 'completed', 'CartPole-v1', 'control/random'],
       ['mine/a', 'completed', 'CartPole-v1', 'control/random'],
+      ['sweep-1/', '1 of 2 completed', '2 environments', 'control/random'],
       ['teachers/', '2 of 2 completed', 'CartPole-v1', '2 models'],
     ]);
-    expect(noted).toEqual([expect.stringContaining('policyloop list --runs-dir buffers/controls-1')]);
-    const names = ['controls-1/acrobot/random-01', 'controls-1/cartpole/random-01', 'group/repeat-1'];
-    expect(runs.map(({ name }) => name)).toEqual([...names, 'mine/a', 'teachers/0001', 'teachers/0002']);
+    expect(noted).toEqual([expect.stringContaining('policyloop list --runs-dir buffers/sweep-1')]);
+    const names = ['sweep-1/acrobot/random-01', 'sweep-1/cartpole/random-01'];
+    expect(runs.map(({ name }) => name)).toEqual([
+      'group/repeat-1',
+      'mine/a',
+      ...names,
+      'teachers/0001',
+      'teachers/0002',
+    ]);
 
-    const inside = await list(cwd, 'buffers/controls-1');
+    const inside = await list(cwd, 'buffers/sweep-1');
     expect(inside.rows.map(([, name]) => name)).toEqual(['acrobot/random-01', 'cartpole/random-01']);
     expect(inside.noted).toEqual([]);
   });

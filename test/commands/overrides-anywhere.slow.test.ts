@@ -76,7 +76,7 @@ describe('policyloop recognizes an override before and after other arguments', (
     ['run', 'config.yaml'],
     ['check', 'config.yaml', '--offline'],
     ['import', 'theirs.yaml'],
-    ['controls', 'config.yaml', '--repeats', '1'],
+    ['sweep', 'config.yaml', 'seed=1'],
     ['finetune', 'collect', 'synthetic'],
     ['finetune', 'train', 'lora'],
     ['finetune', 'export', 'trl', 'lora', '--out', 'cluster'],

@@ -15,13 +15,6 @@ import { comparisonTables } from '../../src/comparison/table.js';
 import { parseConfig } from '../../src/config/load.js';
 import { findRuns } from '../../src/runs/listing/names.js';
 import { type BaselineName, baselineArm } from '../../src/search/baselines.js';
-import {
-  type BaselineArm,
-  baselinesOnTerminal,
-  baselinesResult,
-  runReader,
-} from '../../src/studies/baselines-result.js';
-import { studyPlan } from '../../src/studies/study.js';
 import { page } from '../../src/web/page.js';
 import { inFile } from '../../src/web/study.js';
 import { visibleText } from '../report/markup.js';
@@ -34,25 +27,25 @@ const tuned = base.map((value, i) => value + [1, 2, 0.2, 1.5, -1, 1.4, 2, 0.9][i
 const third = base.map((value, i) => value + (i % 2 === 0 ? 0.1 : -0.1));
 const seeds = base.map((_, i) => i);
 
-/** What each arm of an evaluation is called among controls. */
-const controls = { base: 'random', tuned: 'hill-climb', 'cma-es': 'cma-es' } as const;
-type ArmName = keyof typeof controls;
+/** The baseline that takes the place of each arm. */
+const baselines = { base: 'random', tuned: 'hill-climb', 'cma-es': 'cma-es' } as const;
+type ArmName = keyof typeof baselines;
 
 /** All that is said of the same runs. */
 function told(returns: Readonly<Partial<Record<ArmName, readonly number[]>>>) {
   const place = temporaryDirectory();
   const names = Object.keys(returns) as ArmName[];
-  const pathOf = (control: BaselineName, repeat: number) => join('pole', `${control}-0${repeat + 1}`);
+  const pathOf = (baseline: BaselineName, repeat: number) => join('pole', `${baseline}-0${repeat + 1}`);
   for (const name of names) {
-    const config = { model: { provider: controls[name] } };
+    const config = { model: { provider: baselines[name] } };
     for (const [i, confirmed] of returns[name]!.entries()) {
-      writeRun(join(place, pathOf(controls[name], i)), { seed: seeds[i]!, confirmed, config });
+      writeRun(join(place, pathOf(baselines[name], i)), { seed: seeds[i]!, confirmed, config });
     }
   }
 
   const { runs } = readComparedRuns(
     findRuns(
-      names.map((name) => `pole/${controls[name]}-*`),
+      names.map((name) => `pole/${baselines[name]}-*`),
       { cwd: place, runsDir: '.' },
     ),
   );
@@ -61,23 +54,14 @@ function told(returns: Readonly<Partial<Record<ArmName, readonly number[]>>>) {
   const comparison = compareGroups(tasks, options);
 
   const config = parseConfig({ environment: 'CartPole-v1', model: { provider: 'random' } });
-  const played = names.map((name): BaselineArm => baselineArm(controls[name]));
-  const configs = Object.fromEntries(played.map(({ name }) => [name, config]));
-  const facts = {
-    budget: { iterations: 2, candidates: 1, episodes: 1 },
-    failures: [],
-    now: new Date(0),
-    read: runReader(place),
-  };
+  const configs = Object.fromEntries(names.map((name) => [name, config]));
   const experiments = [{ name: 'pole', configs }];
-  const ofControls = baselinesResult(studyPlan('controls', { arms: played, experiments, seeds }), facts);
-
-  const arms = names.map((name): Arm => ({ ...baselineArm(controls[name]), name, hash: null }));
+  const arms = names.map((name): Arm => ({ ...baselineArm(baselines[name]), name, hash: null }));
   const evaluation = evaluate(
     { arms, experiments, seeds },
     names.flatMap((arm) =>
       returns[arm]!.map((_, repeat) => {
-        const path = pathOf(controls[arm], repeat);
+        const path = pathOf(baselines[arm], repeat);
         return { experiment: 'pole', arm, repeat, path, figures: readFigures(join(place, path)) };
       }),
     ),
@@ -101,7 +85,6 @@ function told(returns: Readonly<Partial<Record<ArmName, readonly number[]>>>) {
     of === 'hill-climb' && against === 'random';
   return {
     compare: figures(comparison.tasks[0]!.differences.find(isTuned)!),
-    controls: figures(ofControls.differences.find(isTuned)!),
     evaluate: figures(
       evaluation.experiments[0]!.comparisons.find(({ of, against }) => of === 'tuned' && against === 'base')!
         .metrics.confirmed!,
@@ -110,7 +93,6 @@ function told(returns: Readonly<Partial<Record<ArmName, readonly number[]>>>) {
     texts: {
       compare: comparisonTables(comparison),
       'page of compare': visibleText(renderComparisonPage(comparison, tasks, (path) => path)),
-      controls: baselinesOnTerminal(ofControls),
       evaluate: evaluationTables(evaluation),
       'page of evaluate': visibleText(page(evaluationPage(evaluation, inFile))),
     },

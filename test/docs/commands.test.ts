@@ -55,9 +55,9 @@ async function checkConfig(
   if (config.includes('*')) return;
   const options = { cwd, readFile: reader(files) };
   const kind = name === 'check' && isLearningConfig(config, root) ? 'rl' : (kindOf[name] ?? 'experiment');
-  // Those of a sweep, and of `models compare`, are lists: a run for each value.
+  // Those of a sweep are lists: a run for each value.
   if (kind === 'experiment')
-    loadConfig({ file: config, overrides: /^(sweep|compare)$/.test(name) ? [] : overrides, ...options });
+    loadConfig({ file: config, overrides: name === 'sweep' ? [] : overrides, ...options });
   else if (files.has(basename(config))) openConfig(kind, config, options);
   else await loaders[kind](config, overrides, cwd);
 }

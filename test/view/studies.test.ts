@@ -30,10 +30,8 @@ beforeAll(async () => {
     const path = join(place, 'sweep', 'rate-0.1_size-8', `seed-${seed}`);
     writeRun(path, { seed, confirmed: seed, ...(seed === 2 && { status: 'running' }) });
   }
-  study('old', { version: 1 });
-  writeFileSync(join(place, 'old', 'index.html'), '<h1>as it was</h1>');
-  study('damaged', { version: 1, kind: 'models' });
-  writeFileSync(join(place, 'damaged', 'models.json'), '{"contestants":"<img src=x>"}');
+  study('damaged', { version: 1, kind: 'sweep' });
+  writeFileSync(join(place, 'damaged', 'sweep.json'), '{"settings":"<img src=x>"}');
   view = await startView({
     ...{ roots: [{ path: place, prefix: '' }], place: 'here', port: 0 },
     milliseconds: () => performance.now(),
@@ -95,13 +93,6 @@ describe('the page of a sweep', () => {
 });
 
 describe('a study without a readable result', () => {
-  it('is an evaluation if an earlier version recorded no kind, and links to its saved page', async () => {
-    const old = await pageOf('old');
-    expect(old.title).toBe('old: evaluation');
-    expect(old.footer).toContain('/saved/old');
-    expect(await (await ask('/saved/old')).text()).toContain('as it was');
-  });
-
   it('shows why, along with its runs and its plan', async () => {
     const { sections, text } = await pageOf('damaged');
     expect(text).toContain("can't show the recorded result");

@@ -63,7 +63,7 @@ export async function viewed(): Promise<Viewed> {
   writeFileSync(join(place, 'runs', 'training', 'metrics.jsonl'), trainingLog(60));
   writeFileSync(join(place, 'runs', 'training', 'training.json'), JSON.stringify(about));
   writeRun(join(place, 'runs', 'study', 'part', 'one'), { seed: 1, model: long });
-  writeFileSync(join(place, 'runs', 'study', 'plan.json'), '{"kind":"controls"}');
+  writeFileSync(join(place, 'runs', 'study', 'plan.json'), '{"kind":"sweep"}');
   await writeHostileDirectory(join(place, 'hostile'));
   const browser = await openBrowser(chromium!);
   const command = startCommand(place, ['view', '.', '--port', '0', '--json']);

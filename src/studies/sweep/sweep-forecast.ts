@@ -22,7 +22,7 @@ import { sum } from '../../statistics/descriptive.js';
 import { isComplete } from '../plan.js';
 import { mostRuns } from './halving.js';
 import { labelOf } from './settings.js';
-import { runsOf, type Sweep, settingsPlace } from './sweep-plan.js';
+import { runsOf, type Sweep, sweepPlace } from './sweep-plan.js';
 
 /** `most`: with all corrections, and with episodes of maximum length. */
 interface Amount {
@@ -114,7 +114,7 @@ async function forecastSweep(
   const total = (of: (forecast: Forecast) => Amount) => times(one.map(of).reduce(plus, none), each);
   const isPriced = one.some(({ cost }) => cost !== undefined);
   const shared = settings[0]!.config.limits.total;
-  const { directory } = settingsPlace('sweep', sweep, { cwd: context.cwd, out, runsDir });
+  const { directory } = sweepPlace(sweep, { cwd: context.cwd, out, runsDir });
   const all = runsOf(sweep, settings, 0, seeds.length);
   const complete = all.filter(({ path }) => isComplete(join(directory, path))).length;
   const isTimed = one.every(({ playMs }) => playMs !== undefined);

@@ -1,16 +1,16 @@
 /** Plans a sweep: a run for every setting and seed, each in its own directory. */
 import { existsSync, rmSync } from 'node:fs';
-import { basename, extname, join } from 'node:path';
+import { basename, extname, join, resolve } from 'node:path';
 import { z } from 'zod';
 import { UserError } from '../../base/errors.js';
 import type { Config } from '../../config/config.js';
 import { loadConfig, loadSweep } from '../../config/load.js';
 import type { SweepConfig } from '../../config/many-runs.js';
 import { repeatSeeds } from '../../random/seeds.js';
+import { planKinds } from '../../runs/finder.js';
 import { plainName, readOwnJson, replaceFile } from '../../storage/files.js';
 import type { PlanEnd } from '../part.js';
-import { type ConfigHashes, hashOf, type Plan, type PlanEntry, type PlanPlace, placeOf } from '../plan.js';
-import { requireConfirmation } from '../study.js';
+import { hashOf, type Plan, type PlanEntry, type PlanPlace, requireConfirmation } from '../plan.js';
 import { overridesOf, type Setting, type SweptKey, settingsOf, sweptBy } from './settings.js';
 
 export interface SweepRun extends PlanEntry {
@@ -163,7 +163,7 @@ export function sweepPlan(
 }
 
 /** For each setting, a hash of everything that affects its results, except limits and the seed. */
-const hashesOf = (settings: readonly Configured[]): ConfigHashes =>
+const hashesOf = (settings: readonly SweepSetting[]): SettingHashes =>
   Object.fromEntries(
     settings.map(({ name, config }) => {
       const { evaluation, limits: _limits, repeats: _repeats, seed: _seed, ...rest } = config;
@@ -172,20 +172,41 @@ const hashesOf = (settings: readonly Configured[]): ConfigHashes =>
     }),
   );
 
-type Configured = Pick<SweepSetting, 'name' | 'config'>;
+type SettingHashes = Readonly<Record<string, string>>;
 
-type Around = Parameters<typeof placeOf>[1];
-
-/** @param name name of the config file, without extension */
-export const settingsPlace = (
-  kind: 'sweep' | 'models',
-  { name, settings }: { readonly name: string; readonly settings: readonly Configured[] },
-  around: Around,
-): PlanPlace =>
-  placeOf(
-    { kind, key: 'settings', hashes: hashesOf(settings), name: `${kind}-${name}`, changed: 'config' },
-    around,
-  );
+/** The directory of a sweep. The same command finds it again, and later commands can add settings to it. */
+export function sweepPlace(
+  { name, settings }: Sweep,
+  {
+    cwd,
+    out,
+    runsDir,
+  }: { readonly cwd: string; readonly out?: string | undefined; readonly runsDir: string },
+): PlanPlace {
+  const hashes = hashesOf(settings);
+  const directory = resolve(cwd, out ?? join(runsDir, `sweep-${name}-${hashOf(hashes).slice(0, 10)}`));
+  const compatible = (written: unknown): SettingHashes => {
+    if (written === undefined) return {};
+    const there = (written ?? {}) as { readonly kind?: unknown; readonly settings?: SettingHashes };
+    const before = there.settings ?? {};
+    const other = Object.entries(hashes).find(([one, hash]) => (before[one] ?? hash) !== hash);
+    if (there.kind === 'sweep' && other === undefined) return before;
+    throw new UserError({
+      field: '--out',
+      message:
+        other === undefined
+          ? `contains something other than ${planKinds.sweep.name}`
+          : `contains runs of ${other[0]} with a different config`,
+      value: directory,
+      remedy: 'choose another directory, or omit --out',
+    });
+  };
+  const record = (written: unknown) => ({
+    ...{ version: 1, kind: 'sweep' },
+    settings: { ...compatible(written), ...hashes },
+  });
+  return { directory, record };
+}
 
 const judgedShape = z.object({
   of: z.string(),

@@ -32,7 +32,7 @@ import {
   type Sweep,
   type SweepRun,
   type SweepSetting,
-  settingsPlace,
+  sweepPlace,
   sweepPlan,
   writeJudged,
 } from './sweep-plan.js';
@@ -82,7 +82,7 @@ interface Round {
 
 async function playRounds(sweep: Sweep, args: SweepArguments, context: CommandContext) {
   let { jobs } = args;
-  const place = settingsPlace('sweep', sweep, { cwd: context.cwd, out: args.out, runsDir: args.runsDir });
+  const place = sweepPlace(sweep, { cwd: context.cwd, out: args.out, runsDir: args.runsDir });
   const { directory } = place;
   const read = sweepReader(directory);
   const drops = new Map<string, { readonly after: number; readonly because: Dropped }>();

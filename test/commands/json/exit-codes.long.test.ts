@@ -99,7 +99,6 @@ beforeAll(async () => {
 }, 120_000);
 
 const play = ['play', 'agents/cooking', 'episodes=2'];
-const study = ['--iterations', '2', '--episodes', '2', '--repeats', '1', '--quiet'];
 const evaluation = ['--configs', 'good.yaml', '--repeats', '1', '--quiet'];
 
 /** Command lines that fail. */
@@ -115,7 +114,6 @@ const failing: Readonly<Record<string, readonly string[]>> = {
     'buffers/pf',
   ],
   sweep: ['sweep', 'mute.yaml', 'seed=1..2', '--out', 'sf', '--quiet'],
-  controls: ['controls', 'gone.yaml', ...study, '--out', 'cf'],
   doctor: ['doctor', '--offline'],
   'models check': ['models', 'check', 'empty'],
   'finetune collect': ['finetune', 'collect', 'collection.yaml', '--quiet'],
@@ -138,7 +136,6 @@ const interruptible: Readonly<Record<string, readonly string[]>> = {
   resume: ['resume', 'g1', 'iterations=9', '--quiet'],
   play: [...play, 'player=random', '--run-dir', 'buffers/pi'],
   sweep: ['sweep', 'good.yaml', 'seed=1..2', '--out', 'si', '--quiet'],
-  controls: ['controls', 'good.yaml', ...study, '--out', 'ci'],
   'models pull': ['models', 'pull', 'hf:policyloop/none'],
   'finetune collect': ['finetune', 'collect', 'collection.yaml', 'output=ki', '--quiet'],
   'finetune evaluate': [
@@ -162,8 +159,6 @@ const interruptible: Readonly<Record<string, readonly string[]>> = {
 /** Codes that other tests check. */
 const elsewhere: Readonly<Record<string, string>> = {
   'finetune evaluate 1': 'test/finetune/evaluate/evaluate.long.test.ts',
-  'models compare 1': 'test/commands/models-compare.slow.test.ts',
-  'models compare 130': 'test/commands/models-compare.slow.test.ts',
 };
 
 /** The rows of the table: the codes of each command but 0 and 2. */

@@ -19,7 +19,6 @@ const model = referenceDirectory('qwen3-fp32');
 
 /** Those of the tests that hold the others to their schemas. */
 const elsewhere: Readonly<Record<string, string>> = {
-  'models compare': 'test/commands/models-compare.slow.test.ts',
   'models pull': 'test/models/local/stores/hf-download.test.ts',
   'models remove': 'test/models/local/stores/hf-download.test.ts',
 };
@@ -110,7 +109,6 @@ describe('the output of --json fits its schema', { timeout: 400_000 }, () => {
   });
 
   it('for studies, configs, environments, models and doctor', async () => {
-    await holds('controls', 'c.yaml', '--iterations', '2', '--episodes', '2', '--repeats', '2');
     await holds('sweep', 'c.yaml', 'model.sigma=0.5,1', 'seed=1..2', '--dry-run');
     await holds('sweep', 'c.yaml', 'model.sigma=0.5,1', 'seed=1..2');
     await holds('check', 'c.yaml', 'quickstart', '--offline');

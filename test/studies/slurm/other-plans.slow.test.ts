@@ -1,5 +1,5 @@
 /**
- * What else than a sweep is handed to Slurm: repeats, controls, an evaluation, a collection, a training. Slurm is played by
+ * What else than a sweep is handed to Slurm: repeats, an evaluation, a collection, a training. Slurm is played by
  * scripts that run all tasks of an array at once, and have ended before `sbatch` ends.
  */
 import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -92,24 +92,6 @@ describe('--slurm', () => {
     expect(await handsOver('repeats', ['resume', 'repeats'])).toMatchObject({ status: 'completed' });
     expect(asked()).toBe('1');
     expect(evaluationsIn('repeats')).toEqual(evaluationsIn('alone'));
-  });
-
-  it('plays baselines as tasks with the same evaluations', async () => {
-    const words = [
-      'controls',
-      'pole.yaml',
-      '--controls',
-      'random,hill-climb',
-      '--repeats',
-      '2',
-      '--iterations',
-      '3',
-    ];
-    const told = await handsOver('table', [...words, '--out', 'table']);
-    expect(told.out).toBe('table');
-    expect((await given(...words, '--out', 'table-alone', '--json')).code).toBe(0);
-    expect(evaluationsIn('table')).toHaveLength(4);
-    expect(evaluationsIn('table')).toEqual(evaluationsIn('table-alone'));
   });
 
   it('plays an evaluation as tasks with a common output directory', async () => {

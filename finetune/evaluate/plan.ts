@@ -1,0 +1,134 @@
+/** Plans an evaluation: each of several configs runs with several arms and several seeds, each in its own directory. */
+
+import { basename, extname, join } from 'node:path';
+import { UserError } from '../../src/base/errors.js';
+import type { Config } from '../../src/config/config.js';
+import { loadConfig } from '../../src/config/load.js';
+import { plural } from '../../src/format/numbers.js';
+import { repeatSeeds } from '../../src/random/seeds.js';
+import { isBaseline } from '../../src/search/baselines.js';
+import { plainName } from '../../src/storage/files.js';
+import { type Plan, type PlanEntry, requireConfirmation } from '../../src/studies/plan.js';
+import type { Arm, ArmName } from './arms.js';
+
+interface EvaluationEntry extends PlanEntry {
+  readonly experiment: string;
+  readonly arm: ArmName;
+  readonly repeat: number;
+}
+
+/** A plan with one run for each experiment, arm and seed. */
+export interface EvaluationPlan extends Plan<EvaluationEntry> {
+  readonly arms: readonly Arm[];
+  /** The name of each experiment's directory, and its config for each arm; these configs differ only in the model. */
+  readonly experiments: readonly {
+    readonly name: string;
+    readonly configs: Readonly<Record<string, Config>>;
+  }[];
+  /** Root seed of each repeat; all arms share it, so that they have the same warm-up and episodes. */
+  readonly seeds: readonly number[];
+}
+
+/** Orders runs by repeat, then experiment, then arm, so that an interrupted evaluation still has complete pairs. */
+function planOf({
+  arms,
+  experiments,
+  seeds,
+}: Pick<EvaluationPlan, 'arms' | 'experiments' | 'seeds'>): EvaluationPlan {
+  const entries = seeds.flatMap((seed, repeat) =>
+    experiments.flatMap(({ name, configs }) =>
+      arms.map(({ name: arm }) => ({
+        experiment: name,
+        arm,
+        repeat,
+        config: { ...configs[arm]!, seed, repeats: 1 },
+        path: join(name, `${arm}-${String(repeat + 1).padStart(2, '0')}`),
+      })),
+    ),
+  );
+  const counted = [plural(experiments.length, 'experiment'), plural(arms.length, 'model')];
+  return {
+    kind: 'evaluation',
+    ...{ arms, experiments, seeds, entries },
+    sharesLimits: entries.some(({ config }) => config.limits.total !== undefined),
+    afterFailure: { label: 'arm', others: 'the other models' },
+    shape: [...counted, plural(seeds.length, 'seed')].join(' × '),
+  };
+}
+
+/**
+ * @param files config files, or names of bundled configs
+ * @param overrides overrides for all arms; baselines ignore overrides of `model` keys
+ * @param seed first root seed (default: the seed of the first config)
+ * @throws UserError if a config can't be used, or an override would invalidate the comparison
+ */
+export function planEvaluation(request: {
+  readonly arms: readonly Arm[];
+  readonly files: readonly string[];
+  readonly overrides: readonly string[];
+  readonly seed: number | undefined;
+  readonly repeats: number;
+  readonly cwd: string;
+}): { readonly plan: EvaluationPlan; readonly notes: readonly string[] } {
+  const { arms, cwd, files, overrides, repeats } = request;
+  refuseOverrides(overrides);
+  const notes = new Set<string>();
+  const experiments = files.map((file) => {
+    const configs = arms.map((arm): [string, Config] => {
+      const own = isBaseline(arm.provider)
+        ? overrides.filter((text) => !text.startsWith('model.'))
+        : overrides;
+      const loaded = loadConfig({ file, overrides: [...arm.overrides, ...own], cwd });
+      // The arms replace each config's model, so a note about it is irrelevant.
+      for (const note of loaded.notes) if (!note.startsWith('model.provider=')) notes.add(note);
+      requireConfirmation(loaded.config, loaded.file);
+      return [arm.name, loaded.config];
+    });
+    return { name: plainName(basename(file, extname(file)), 'config'), configs: Object.fromEntries(configs) };
+  });
+  const twice = experiments.find(
+    ({ name }, i) => experiments.findIndex((other) => other.name === name) !== i,
+  );
+  if (twice !== undefined) {
+    throw new UserError({
+      field: '--configs',
+      message: 'two configs have the same name',
+      value: twice.name,
+      remedy: 'list each config once, and rename files with the same name',
+    });
+  }
+  const first = experiments[0]?.configs[arms[0]!.name];
+  if (first === undefined) {
+    throw new UserError({
+      field: '--configs',
+      message: 'must contain at least one config',
+      remedy: 'name the experiments to run, for example --configs cartpole-numeric acrobot-numeric',
+    });
+  }
+  const seeds = repeatSeeds(request.seed ?? first.seed, repeats);
+  return { plan: planOf({ arms, experiments, seeds }), notes: [...notes] };
+}
+
+const namedArms = 'use --base and --tuned';
+
+const reserved: Readonly<Record<string, string>> = {
+  model: namedArms,
+  'model.provider': namedArms,
+  'model.path': namedArms,
+  'model.adapter': namedArms,
+  'model.name': namedArms,
+  environment: 'choose other configs with --configs',
+  seed: 'use --seed',
+  repeats: 'use --repeats',
+};
+
+/** @throws UserError for an override of a key that the evaluation sets itself */
+function refuseOverrides(overrides: readonly string[]): void {
+  for (const text of overrides) {
+    const key = text.split('=', 1)[0]!;
+    const remedy = Object.hasOwn(reserved, key) ? reserved[key] : undefined;
+    if (remedy !== undefined) {
+      throw new UserError({ field: key, message: "can't be overridden here", remedy });
+    }
+  }
+}
