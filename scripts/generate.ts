@@ -31,9 +31,8 @@ const experiment = tables(experimentKind.json);
 
 /** The pages of docs/reference with their markers. */
 const references: readonly (readonly [page: string, marker: string, text: string])[] = [
-  ['experiment', 'config', experiment((section) => section !== 'model' && section !== 'adapt')],
+  ['experiment', 'config', experiment((section) => section !== 'model')],
   ['model', 'model', experiment((section) => section === 'model')],
-  ['adapt', 'adapt', experiment((section) => section === 'adapt')],
   ['collection', 'collection', configSummary(collectionKind.json)],
   ['training', 'training', configReference(trainingKind.json)],
   ['play', 'play', tables(playKind.json)((section) => section === '' || section === 'policy')],

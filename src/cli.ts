@@ -16,11 +16,8 @@ import { version } from './base/package.js';
 import { forStream } from './base/terminal-text.js';
 import { commands, completions, declaredOptions, greeting, namedCommand, overview } from './commands.js';
 import { EnvironmentError } from './environments/remote/remote-environment.js';
-import { registerLearner } from './experiment/learner.js';
 import { markOutputsUntilExit } from './storage/draft.js';
 import { requireShortNames } from './storage/regular-file.js';
-
-registerLearner(async () => (await import('../finetune/rl/adapt/learning.js')).learning);
 
 markOutputsUntilExit();
 

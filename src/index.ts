@@ -1,10 +1,7 @@
 /** The library: `import … from 'policyloop'`. */
 import process from 'node:process';
 import { type LibraryEnvironment, makeLibraryEnvironment } from './environments/catalogue/library.js';
-import { registerLearner } from './experiment/learner.js';
 import { type RunConfig, type RunOptions, type RunOutcome, runLibrary } from './studies/library-run.js';
-
-registerLearner(async () => (await import('../finetune/rl/adapt/learning.js')).learning);
 
 /**
  * Runs an experiment to its end, in a run directory that commands such as `list`, `show` and `report` can read.

@@ -1,6 +1,7 @@
 /** Pure functions that compute advantages from rewards. */
-import type { advantageScales } from '../../src/config/learning/objective.js';
+
 import { mean, standardDeviation } from '../../src/statistics/descriptive.js';
+import type { advantageScales } from '../train/objectives/settings.js';
 
 /** Added to standard deviations to avoid division by 0, as in TRL. */
 const epsilon = 1e-4;

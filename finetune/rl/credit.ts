@@ -1,6 +1,5 @@
 /** Assigns advantages, and targets for a value head, to the tokens of episodes. */
 import { groupedBy } from '../../src/base/grouped.js';
-import type { advantageScales, ObjectiveSettings, PpoSettings } from '../../src/config/learning/objective.js';
 import { createGenerator, shuffled } from '../../src/random/generator.js';
 import { largest } from '../../src/statistics/descriptive.js';
 import type { Sampled } from '../train/objectives/sampled.js';
@@ -13,6 +12,7 @@ import {
   tokenAdvantages,
 } from './advantages.js';
 import type { Episode, Group, SampledSequence } from './learning/episode.js';
+import type { advantageScales, ObjectiveSettings, PpoSettings } from '../train/objectives/settings.js';
 
 /** A sequence with the log-probabilities, values and reference log-probabilities computed before the update. */
 export interface ReadSequence extends SampledSequence {

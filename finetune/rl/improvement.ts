@@ -1,5 +1,5 @@
 /** Performs one update: optimizer steps on the episodes that were just played. */
-import type { ObjectiveSettings } from '../../src/config/learning/objective.js';
+
 import { createGenerator, deriveSeeds, shuffled } from '../../src/random/generator.js';
 import { exampleLength } from '../engine/batch.js';
 import type { TrainingState } from '../engine/checkpoint.js';
@@ -17,6 +17,7 @@ import { refuseNonFinite } from '../train/trainer.js';
 import { lossAndGradients, openObjective, readParts, update } from '../train/training-step.js';
 import type { ReadSequence } from './credit.js';
 import type { SampledSequence } from './learning/episode.js';
+import type { ObjectiveSettings } from '../train/objectives/settings.js';
 
 /** First spawn key of the minibatch order; `lossAndGradients` uses 1. */
 const orderStream = 2;

@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { ways } from '../../src/agents/reading.js';
 import { agentShape, fallbacks } from '../../src/agents/settings.js';
-import { isAbsolute } from '../../src/config/learning/reward.js';
 import { environmentSchema } from '../../src/environments/settings.js';
 import { shellWord } from '../../src/format/one-line.js';
 import { modelDirectory } from '../../src/models/local/settings.js';
@@ -11,6 +10,7 @@ import { servedAs } from '../train/method.js';
 import { type ConfigSource, count, fraction, positive, readTrainingConfig } from '../train/train-config.js';
 import { assignments } from './credit.js';
 import { checkObjective, learningSettings } from './learning/settings.js';
+import { isAbsolute } from './proposer/candidate-reward.js';
 import {
   heldOutRuns,
   isProposerConfig,

@@ -2,7 +2,7 @@ import { join, resolve } from 'node:path';
 import { z } from 'zod';
 import { UserError } from '../../src/base/errors.js';
 import { openConfig } from '../../src/config/file.js';
-import { loraShape, sampledLora } from '../../src/config/learning/adapt.js';
+import { type AdaptableModule, adaptableModules } from '../../src/models/local/graph/adapter.js';
 import {
   deviceSchema,
   ignoreKeysSchema,
@@ -60,10 +60,23 @@ export const shared = {
     ),
 };
 
-const loraSettings = (defaults: Parameters<typeof loraShape>[0]) =>
+interface LoraDefaults {
+  readonly rank: number;
+  readonly alpha: number;
+  readonly modules: AdaptableModule[];
+}
+
+const loraSettings = ({ alpha, modules, rank }: LoraDefaults) =>
   z.strictObject({
     kind: z.literal('lora').describe('Train a low-rank adapter'),
-    ...loraShape(defaults),
+    rank: count(1).default(rank).describe('LoRA rank'),
+    alpha: z.number().positive().default(alpha).describe('The adapter is scaled by alpha / rank'),
+    rsLora: z.boolean().default(false).describe('Scale by alpha / √rank instead'),
+    modules: z
+      .array(z.enum(adaptableModules))
+      .min(1)
+      .default(modules)
+      .describe('Projections that get an adapter'),
     adapter: z
       .string()
       .min(1)
@@ -103,7 +116,14 @@ const trainingMethod = z.discriminatedUnion('kind', [
 ]);
 
 /** Methods for reinforcement learning. They have no dropout, because the trained policy must equal the sampler's. */
-export const rlMethod = z.discriminatedUnion('kind', [loraSettings(sampledLora), ...wholeModel]);
+export const rlMethod = z.discriminatedUnion('kind', [
+  loraSettings({
+    rank: 16,
+    alpha: 32,
+    modules: ['q_proj', 'k_proj', 'v_proj', 'o_proj', 'gate_proj', 'up_proj', 'down_proj'],
+  }),
+  ...wholeModel,
+]);
 
 export type MethodSettings = z.output<typeof trainingMethod> | z.output<typeof rlMethod>;
 

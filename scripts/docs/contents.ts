@@ -40,7 +40,6 @@ export const contents: readonly Chapter[] = [
       'docs/configuration.md',
       'docs/reference/experiment.md',
       'docs/reference/model.md',
-      'docs/reference/adapt.md',
       'docs/reference/collection.md',
       'docs/reference/training.md',
       'docs/reference/play.md',

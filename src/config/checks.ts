@@ -27,7 +27,6 @@ export function checkConfig(config: Config): readonly Problem[] {
     ...pipelineProblems(config),
     ...proposalProblems(config),
     ...racingProblems(config),
-    ...adaptConflicts(config),
     ...modelProblems(config),
   ];
   return found.filter((problem) => problem !== undefined && problem !== false);
@@ -59,7 +58,6 @@ const programSearches: readonly string[] = ['random', 'genetic'];
 
 /** Finds baselines and prompts that don't fit the kind of policy, and settings that programs don't support. */
 function programProblems({
-  adapt,
   critic,
   model,
   novelty,
@@ -145,7 +143,6 @@ function programProblems({
       ),
     screening !== undefined &&
       conflict('screening', 'policy.kind: program', 'because a Gaussian process needs numeric parameters'),
-    adapt !== undefined && conflict('adapt', 'policy.kind: program', 'because this is not supported yet'),
     warmup.from !== undefined &&
       conflict('warmup.from', 'policy.kind: program', 'because this is not supported yet'),
   ];
@@ -394,24 +391,6 @@ function racingProblems({ evaluation: { episodes, racing }, target }: Config): r
         'because evaluations that stop early never count towards the target',
       ),
   ];
-}
-
-/** Conflicts with training, which compares answers to the same prompt by their returns in the same episodes. */
-function adaptConflicts(config: Config) {
-  const { adapt, critic, evaluation, feedback, model, pipeline, proposal, screening } = config;
-  if (adapt === undefined) return [];
-  const { racing } = evaluation;
-  const isFromParent = proposal?.form === 'delta' || proposal?.beam !== undefined;
-  const conflicts: readonly (readonly [field: string, isSet: boolean, why: string])[] = [
-    ['model.format', 'format' in model && model.format === 'json', 'which can’t train on answers in JSON'],
-    ['evaluation.racing', racing !== undefined, 'which compares candidates on the same episodes'],
-    ['screening', screening !== undefined, 'which learns from every candidate in an iteration'],
-    ['critic', critic !== undefined, 'because revisions and proposals answer different prompts'],
-    ['feedback', feedback !== undefined, 'which learns from rewards, not from feedback'],
-    ['proposal', isFromParent, 'which compares answers to the same prompt and reads them as parameters'],
-    ['pipeline', (pipeline ?? 1) > 1, 'which updates the model between iterations'],
-  ];
-  return conflicts.map(([field, isSet, why]) => isSet && conflict(field, 'adapt', why));
 }
 
 function criticProblems(config: Config): readonly Found[] {

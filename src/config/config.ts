@@ -19,8 +19,6 @@ import { isMapping, jsonSchemaOf, type SettingsKind } from '../settings/schema.j
 import { longestPart } from '../storage/regular-file.js';
 import { criticSchema, defaultDistance } from './critic.js';
 import { feedbackSchema } from './feedback.js';
-import { adaptSchema } from './learning/adapt.js';
-import { rewardWithModules, termsOf } from './learning/reward.js';
 import { slurmSchema, sweepSchema } from './many-runs.js';
 import { membersOf, modelSchema } from './model.js';
 
@@ -72,7 +70,7 @@ export const limitsSchema = z.strictObject({
   rejections: count(0)
     .optional()
     .describe(
-      'Rejected replies, including corrections, after which a run ends if it has not accepted any proposal; 0: no limit (default: 10, or 0 with `adapt`, which learns from rejected replies)',
+      'Rejected replies, including corrections, after which a run ends if it has not accepted any proposal; 0: no limit (default: 10)',
     ),
   minutes: positive
     .optional()
@@ -167,9 +165,6 @@ export const configSchema = z.strictObject({
   feedback: feedbackSchema
     .optional()
     .describe('A person or a vision model rates or comments on episodes, for later prompts (default: off)'),
-  adapt: adaptSchema
-    .optional()
-    .describe("Train the local model on the run's own candidates during the search (default: off)"),
   target: z
     .union([z.number(), targetSchema])
     .optional()
@@ -232,7 +227,7 @@ const shorthands = {
  * `{provider: module, path: ./my-model.js}`, and likewise `{kind: ./my-policy.js}`.
  */
 export function withModules(content: Record<string, unknown>): Record<string, unknown> {
-  const { adapt, critic, feedback, model, policy } = content;
+  const { critic, feedback, model, policy } = content;
   return {
     ...content,
     ...(isMapping(critic) &&
@@ -244,8 +239,6 @@ export function withModules(content: Record<string, unknown>): Record<string, un
     ...(isMapping(policy) && { policy: withModule(policy, 'kind') }),
     ...(isMapping(model) && { model: withModule(model, 'provider') }),
     ...(isMapping(model) && Array.isArray(model.members) && { model: withMembers(model, model.members) }),
-    ...(isMapping(adapt) &&
-      isMapping(adapt.reward) && { adapt: { ...adapt, reward: rewardWithModules(adapt.reward) } }),
   };
 }
 
@@ -265,7 +258,6 @@ export const experimentKind: SettingsKind<ParsedConfig> = {
     return jsonSchemaOf(configSchema);
   },
   example: 'iterations=50 or model.name=qwen3:8b',
-  bound: { adapt: ['model.provider', 'local'] },
   expand: withModules,
   longForm(path, value) {
     const [section = ''] = path;
@@ -333,16 +325,14 @@ export function modulesPlayed({
 }
 
 export function modulesOf(config: Config): readonly string[] {
-  const { adapt, critic, feedback, model, prompts } = config;
+  const { critic, feedback, model, prompts } = config;
   const readers = [
     ...membersOf(model).map((member) => member.config),
     ...(critic?.model ? [critic.model] : []),
     ...(feedback?.model ? [feedback.model] : []),
   ];
-  const rewards = adapt === undefined ? [] : termsOf(adapt.reward);
   return [
     ...modulesPlayed(config),
-    ...rewards.flatMap((term) => (term.kind === 'module' ? [term.path] : [])),
     ...readers.flatMap((reader) => (reader.provider === 'module' ? [reader.path] : [])),
     ...(prompts.helpers === undefined ? [] : [prompts.helpers]),
   ];

@@ -9,12 +9,7 @@ import {
   secretQuery,
 } from '../models/hosted/openai-access.js';
 import { listPrice } from '../models/hosted/prices.js';
-import { plainSampling } from '../models/language-model.js';
-import { type LocalConfig, sharesProcess } from '../models/local/settings.js';
-import { findBaseline } from '../search/baselines.js';
 import type { Config } from './config.js';
-import type { AdaptConfig } from './learning/adapt.js';
-import { termsOf } from './learning/reward.js';
 import {
   languageMemberOf,
   languageModelOf,
@@ -59,7 +54,6 @@ export function modelProblems(config: Config, isFinal = false): readonly Found[]
     ...extraProblems(model),
     ...costProblems(single, isFinal),
     ...stoppingProblems(single),
-    ...adaptProblems(single),
   ];
   return [
     ...(config.model.provider === 'portfolio' ? portfolioProblems(config.model) : []),
@@ -92,7 +86,7 @@ export function modelProblemsBeside(
     unpricedModels[model.provider] !== undefined
       ? {}
       : { cost, ...(total?.cost !== undefined && { total: { cost: total.cost } }) };
-  const alone = { ...config, adapt: undefined, target: undefined, model, limits };
+  const alone = { ...config, target: undefined, model, limits };
   return modelProblems(alone, isFinal).map((problem) => problem && placedIn(problem, field));
 }
 
@@ -259,99 +253,5 @@ function stoppingProblems({ model, limits, target, iterations }: SingleConfig): 
         value: target.hold,
         remedy: 'lower target.hold or raise iterations',
       },
-  ];
-}
-
-function adaptProblems({ adapt, candidates, model }: SingleConfig): readonly Found[] {
-  if (adapt === undefined) return [];
-  if (model.provider !== 'local') return [untrainable(model)];
-  return [
-    candidates < 2 && {
-      field: 'candidates',
-      value: candidates,
-      message: 'is too low for adapt, which compares the candidates of an iteration',
-      remedy: 'raise candidates (e.g. to 8, with fewer iterations), or remove adapt',
-    },
-    ...samplingProblems(model),
-    ...learningProblems(adapt, model),
-  ];
-}
-
-function untrainable({ provider }: SingleModelConfig): Found {
-  const why =
-    provider === 'openai' || provider === 'ollama'
-      ? 'the weights of a model on a server can’t be trained here'
-      : provider === 'replayed'
-        ? 'a replayed run always returns the recorded answers'
-        : findBaseline(provider) !== undefined
-          ? 'a baseline has no weights to train'
-          : 'the weights of a model in your own code can’t be trained here';
-  return {
-    field: 'adapt',
-    message: `can't be combined with model.provider ${provider}: ${why}`,
-    remedy: 'set model.provider to local, or remove adapt',
-  };
-}
-
-/** Training needs plain temperature sampling, without filters and at a temperature above 0. */
-function samplingProblems(model: LocalConfig): readonly Found[] {
-  const filters = ['topP', 'topK', 'minP', 'repetitionPenalty'] as const;
-  return [
-    model.temperature === 0 && {
-      field: 'model.temperature',
-      value: 0,
-      message: 'makes all candidates identical, so adapt has nothing to compare',
-      remedy: 'raise it, e.g. to 1, or remove it',
-    },
-    ...filters.map(
-      (key) =>
-        model[key] !== undefined &&
-        model[key] !== plainSampling[key] && {
-          field: `model.${key}`,
-          value: model[key],
-          message: 'changes the sampling, but adapt needs plain temperature sampling',
-          remedy: `remove model.${key}; you can keep model.temperature`,
-        },
-    ),
-    sharesProcess(model) &&
-      conflict('model.batch', 'adapt', 'which trains the model of a single run', model.batch),
-    model.quantization === 'float16' && {
-      field: 'model.quantization',
-      value: model.quantization,
-      message: 'can’t be trained; float16 is only for serving',
-      alternatives: ['none', 'int8', 'int4', 'int4-block128'],
-    },
-  ];
-}
-
-function learningProblems(
-  { epochs, lora, objective: { kind }, reward }: AdaptConfig,
-  { adapter }: LocalConfig,
-): readonly Found[] {
-  return [
-    lora !== undefined &&
-      adapter !== undefined &&
-      unused(
-        'adapt.lora',
-        'training continues from model.adapter, whose shape is fixed',
-        undefined,
-        'remove model.adapter',
-      ),
-    kind === 'reinforce' &&
-      epochs > 1 && {
-        field: 'adapt.epochs',
-        value: epochs,
-        message: 'must be 1: the reinforce gradient is valid for only one step',
-        remedy: 'set adapt.objective.kind to grpo for several steps',
-      },
-    ...termsOf(reward).map(
-      (term, i) =>
-        term.kind === 'return' &&
-        term.low >= term.high && {
-          field: reward.kind === 'sum' ? `adapt.reward.terms.${i}.low` : 'adapt.reward.low',
-          value: term.low,
-          message: 'must be below high',
-        },
-    ),
   ];
 }

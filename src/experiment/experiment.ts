@@ -5,13 +5,12 @@
  */
 import { type BufferEntry, racingTotals } from '../rollout/replay-buffer.js';
 import type { UsageTotals } from '../runs/calls.js';
-import type { Adaptation, Confirmation, StopReason } from '../runs/events.js';
+import type { Confirmation, StopReason } from '../runs/events.js';
 import { largest } from '../statistics/descriptive.js';
 import type { Proposal } from './ask.js';
 import { revise } from './critic.js';
 import { confirmBest, evaluateProposals, type Iteration, recordEvaluations, warmUp } from './evaluate.js';
 import { collectFeedback } from './feedback.js';
-import { learn } from './learner.js';
 import type { Experiment, StopRequests } from './parts.js';
 import { openPipeline } from './propose.js';
 import {
@@ -86,8 +85,7 @@ async function search(experiment: Experiment, stop: StopRequests): Promise<StopR
       const revised = await revise(experiment, evaluated, stop);
       const rated = await collectFeedback(experiment, revised, stop);
       const entries = recordEvaluations(experiment, rated);
-      const adapted = await learn(experiment, rated.number, callsOf(rated.proposals), entries);
-      await commit(experiment, rated, entries, adapted);
+      await commit(experiment, rated, entries);
       unanswered = rated.proposals.every(allCallsFailed) ? unanswered + 1 : 0;
       if (unanswered === patience) throw new RunStopped(lastModelError(rated.proposals));
     }
@@ -120,7 +118,6 @@ async function commit(
   experiment: Experiment,
   { limit, number, proposals }: Iteration,
   entries: readonly BufferEntry[],
-  adapted: Adaptation | undefined,
 ): Promise<void> {
   const { buffer, emit, ledger, prompter } = experiment;
   prompter.finish(proposals, entries);
@@ -129,7 +126,6 @@ async function commit(
     iteration: number,
     ...(entries.length > 0 && { score: largest(entries.map(({ score }) => score)) }),
     ...(buffer.best && { best: buffer.best.score }),
-    ...(adapted && { adapted }),
     usage: ledger.totals,
     ...limitsUsed(experiment),
   });

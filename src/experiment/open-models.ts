@@ -20,7 +20,6 @@ import { requireConfig } from '../runs/open-run.js';
 import { groupFile, openLogs, readGroup, readManifest, runFiles } from '../runs/reader.js';
 import type { CriticAssembly } from './critic-parts.js';
 import type { FeedbackAssembly } from './feedback/questions.js';
-import { adaptingConfig, learningAtHand } from './learner.js';
 import {
   createModel,
   createPortfolio,
@@ -114,13 +113,11 @@ export async function openModel(
     const defaults = recording?.defaults ?? (await defaultsOf(config, context));
     return { model, counted, countedBeside, defaults };
   };
-  const adapting = adaptingConfig(config);
-  const adaptable = adapting && (await learningAtHand()).modules(adapting);
   const open = async (model: SingleModelConfig): Promise<SingleProposer> => {
     if (own !== undefined && (model === config.model || languageModelOf(model) !== undefined)) return own;
     if (model.provider === 'module') return moduleModel(model);
     const cassette = recording?.cassette;
-    return createProposer(withDeadline(model, config), env, waitOnClock, cassette, adaptable);
+    return createProposer(withDeadline(model, config), env, waitOnClock, cassette);
   };
   if (config.model.provider === 'portfolio') {
     const proposers: SingleProposer[] = [];

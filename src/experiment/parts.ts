@@ -24,7 +24,6 @@ import { Ledger } from './budget/ledger.js';
 import { countedBy, countedOthers } from './budget/usage.js';
 import { type Critic, openCritic } from './critic-parts.js';
 import type { FeedbackParts } from './feedback-parts.js';
-import type { Learner } from './learner.js';
 import { Prompter } from './prompter.js';
 import { languageModelIn, type Proposer } from './proposer.js';
 
@@ -56,7 +55,6 @@ export interface Experiment {
   readonly imported: readonly ParameterVector[];
   readonly ledger: Ledger;
   /** Trains the model on the scores of its answers; undefined if the model isn't trained. */
-  readonly learner: Learner | undefined;
   /** Counts of proposal outcomes in earlier processes. */
   readonly tally: ProposalTally;
   /** The last complete iteration; 0 for a new run. */
@@ -159,7 +157,7 @@ export function experimentIn(
   assembly: Assembly,
   directory: RunDirectory,
   outside: Pick<Experiment, 'activeMs' | 'emit' | 'now'> &
-    Partial<Pick<Experiment, 'feedback' | 'learner' | 'pollCommands'>>,
+    Partial<Pick<Experiment, 'feedback' | 'pollCommands'>>,
 ): Experiment {
   const { config, environment, family, model, racing, workers } = assembly;
   const { recorded, manifest } = directory;
@@ -213,7 +211,6 @@ export function experimentIn(
     warn: warnOnce(outside.emit, recorded.events),
     onFault: firstFaults(outside.emit),
     commit: () => directory.commit(),
-    learner: undefined,
     feedback: undefined,
     pollCommands: async () => undefined,
     ...outside,

@@ -158,10 +158,9 @@ export function proposalQuestion(
  * Raises a local model's temperature after a repeat. At its usual temperature, it might keep repeating itself until no
  * corrections are left.
  */
-function afterRepeat({ adapt, model }: Config): Question['afterRepeat'] {
+function afterRepeat({ model }: Config): Question['afterRepeat'] {
   const reader = languageModelOf(model);
-  // Training needs all answers to be sampled at the same temperature.
-  if (reader?.provider !== 'local' || !reader.heatAfterRepeat || adapt !== undefined) return undefined;
+  if (reader?.provider !== 'local' || !reader.heatAfterRepeat) return undefined;
   const { heatAfterRepeat, temperature = 1 } = reader;
   return (attempt) => ({ temperature: temperature * (1 + heatAfterRepeat * attempt) });
 }

@@ -101,14 +101,13 @@ interface Surroundings {
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly wait: Wait;
   readonly cassette: Cassette | undefined;
-  readonly adaptable: readonly string[] | undefined;
 }
 
 /** Providers of language models. User modules load asynchronously, so `moduleModel` opens them. */
 const providers = [
   provider(openaiSchema, (config, { environment, wait }) => createOpenAI(config, environment, wait)),
   provider(ollamaSchema, (config, { environment, wait }) => createOllama(config, environment, wait)),
-  provider(localSchema, (config, { adaptable }) => createLocal(config, adaptable)),
+  provider(localSchema, (config) => createLocal(config)),
   provider(replayedSchema, (config, { cassette }) => {
     if (cassette === undefined) throw new Error('the recorded run must be read before its model is created');
     return createReplayed(config, cassette);
@@ -135,7 +134,6 @@ function provider<Schema extends z.ZodObject<{ provider: z.ZodLiteral<string> }>
  * @param environment environment variables, for keys and server addresses
  * @param wait how hosted models wait before they retry a failed call
  * @param cassette recorded answers for a replay
- * @param adaptable modules of a local model that are trained during the run
  * @throws UserError if the model can't be opened: no API key, an invalid address, an unusable directory, …
  */
 export function createModel(
@@ -143,11 +141,10 @@ export function createModel(
   environment: Surroundings['environment'],
   wait: Wait = waitOnClock,
   cassette?: Cassette,
-  adaptable?: readonly string[],
 ): LanguageModel {
   const record = providers.find(({ name }) => name === config.provider);
   if (record === undefined) throw new Error(`${config.provider} isn't a language model`);
-  return record.create(config, { environment, wait, cassette, adaptable });
+  return record.create(config, { environment, wait, cassette });
 }
 
 export function createProposer(...given: Parameters<typeof createModel>): SingleProposer {
@@ -197,10 +194,10 @@ function notAtHand(id: string): UserError {
 }
 
 /** Creates a local model; reports problems with its files under `model.path`. */
-function createLocal(config: LocalConfig, adaptable: readonly string[] | undefined): LanguageModel {
+function createLocal(config: LocalConfig): LanguageModel {
   const path = modelDirectory(config.path);
   try {
-    return createLocalModel(config, adaptable);
+    return createLocalModel(config);
   } catch (error) {
     throw error instanceof UserError
       ? new UserError(error.problems.map((problem) => atPath(problem, path)))
@@ -230,7 +227,7 @@ export interface RunDefaults {
 
 /** @param contextOf returns the model's context length; called only if the size of the history depends on it */
 export async function defaultsOf(
-  { adapt, memory, model, policy }: Config,
+  { memory, model, policy }: Config,
   contextOf: () => Promise<ModelContext | undefined>,
 ): Promise<RunDefaults> {
   const reader = languageModelOf(model);
@@ -239,7 +236,7 @@ export async function defaultsOf(
   const own = isOpen && reader?.provider === 'local' ? localContext(reader) : undefined;
   const context = own ?? (isOpen ? (await contextOf())?.tokens : undefined);
   return {
-    limits: { rejections: adapt === undefined ? 10 : 0 },
+    limits: { rejections: 10 },
     memory: {
       digits: 3,
       tokens: context === undefined ? historyTokens : historyWithin(context),

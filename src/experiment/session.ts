@@ -9,7 +9,6 @@ import { type Assembly, closeEnvironment } from './assemble.js';
 import { runExperiment } from './experiment.js';
 import { createAnswers } from './feedback/person.js';
 import { type FeedbackParts, openFeedback } from './feedback-parts.js';
-import { adaptingConfig, type Learner, learnAgain, learningAtHand } from './learner.js';
 import { type Experiment, experimentIn } from './parts.js';
 import { languageModelIn } from './proposer.js';
 import { RunCommands } from './run-commands.js';
@@ -46,7 +45,6 @@ export async function runInDirectory(
   let askedMs = 0;
   const activeMs = () => earlierMs + context.milliseconds() - started - control.pausedMs - askedMs;
   let animations: IterationAnimations | undefined;
-  let learner: Learner | undefined;
   let feedback: FeedbackParts | undefined;
   let experiment: Experiment;
   const emit = (event: RunEvent) => {
@@ -61,7 +59,6 @@ export async function runInDirectory(
     );
   try {
     animations = await openIterationAnimations(assembly, directory);
-    learner = await openLearner(assembly, directory);
     feedback = await openFeedback(assembly, directory.path, {
       ...{ note: () => undefined, cwd: '', ...context, answers },
       onEnd: () => quit.abort(),
@@ -70,11 +67,10 @@ export async function runInDirectory(
       },
     });
     experiment = experimentIn(assembly, directory, {
-      ...{ emit, activeMs, now: context.now, learner, feedback },
+      ...{ emit, activeMs, now: context.now, feedback },
       pollCommands: () => control.poll(),
     });
     control.begin(steerable(experiment));
-    await learnAgain(experiment, directory.recorded.calls);
     catchUp(directory, experiment);
     drawUpTo(experiment.completed);
     await runExperiment(experiment, control.stop);
@@ -88,7 +84,6 @@ export async function runInDirectory(
     feedback?.close();
     // Save first, because a user's environment or model may hang on close.
     await directory.close();
-    await learner?.close();
     await closeEnvironment(assembly);
     assembly.family.close?.();
     await languageModelIn(assembly.model)?.close?.();
@@ -110,11 +105,6 @@ const steerable = (experiment: Experiment) => ({
     experiment.prompter.expect(iterations);
   },
 });
-
-async function openLearner({ config }: Assembly, { path, recorded }: RunDirectory) {
-  const adapting = adaptingConfig(config);
-  return adapting && (await learningAtHand()).open(adapting, path, recorded.iteration);
-}
 
 /** Clears a resumed run's earlier outcome from the manifest, and updates the rest from the logs, which may be newer. */
 function catchUp(directory: RunDirectory, experiment: Experiment): void {

@@ -110,20 +110,8 @@ export interface CompletionToken {
 /** One token of a prompt. The first one has no log-probability. */
 export type PromptToken = Pick<CompletionToken, 'id' | 'bytes'> & Partial<CompletionToken>;
 
-/** The tokens of an answer, for training. */
-export interface SampledTokens {
-  /** Token ids, including the end token if there is one. */
-  readonly ids: readonly number[];
-  /** Natural log-probabilities at the sampling temperature, among the allowed tokens. */
-  readonly logp: readonly number[];
-  /** For each token, the only ids that a constraint allowed, or null; absent if all are null. */
-  readonly allowed?: readonly (readonly number[] | null)[];
-}
-
 export interface Completion {
   readonly text: string;
-  /** Only returned by models that can adopt another adapter. */
-  readonly sampled?: SampledTokens;
   /** Present if requested with `logProbabilities` and if available; local models include the end token. */
   readonly tokens?: readonly CompletionToken[];
   /** If texts are scored: for each text, the log-probabilities of its tokens, end token last. `text` is then empty. */
@@ -301,8 +289,6 @@ export interface LanguageModel {
   context?(signal?: AbortSignal): Promise<ModelContext | undefined>;
   /** Announces the length of future prompts in tokens, so that a server needs to size its context only once. */
   expect?(promptTokens: number): void;
-  /** Uses this adapter from now on, without reloading the model; the same directory may contain a new adapter. */
-  adopt?(directory: string): void;
   close?(): Promise<void>;
 }
 

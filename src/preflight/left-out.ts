@@ -2,7 +2,6 @@
 import { append } from '../base/append.js';
 import { type Problem, UserError } from '../base/errors.js';
 import type { Config } from '../config/config.js';
-import { termsOf } from '../config/learning/reward.js';
 import { languageModelOf } from '../config/model.js';
 import { isRemoteId } from '../environments/catalogue/open.js';
 import { openModel } from '../experiment/open-models.js';
@@ -30,7 +29,6 @@ export function environmentLeftOut({ environment: { id } }: Config): readonly Le
 
 /** Lists the modules named in the config, except the environment. */
 export function modulesLeftOut({
-  adapt,
   critic,
   feedback,
   policy,
@@ -66,12 +64,6 @@ export function modulesLeftOut({
       unknown: 'the model',
       needed: false,
     },
-    ...(adapt === undefined ? [] : termsOf(adapt.reward)).map((term) => ({
-      field: 'adapt.reward',
-      value: term.kind === 'module' && term.path,
-      unknown: 'the rewards for learning',
-      needed: false,
-    })),
   ];
   return modules.flatMap(({ value, ...part }) => (typeof value === 'string' ? [{ ...part, value }] : []));
 }

@@ -1,7 +1,7 @@
 import { createGenerator, deriveSeeds, type RandomGenerator } from './generator.js';
 
 /** First spawn key of each independent stream of a run's root seed. Changing a key changes results. */
-const streams = { repeat: 0, warmup: 1, evaluation: 2, confirmation: 3, model: 4, learning: 5 } as const;
+const streams = { repeat: 0, warmup: 1, evaluation: 2, confirmation: 3, model: 4 } as const;
 
 /** Root seed of each repeat. The first is `seed` itself, so a single run is equal to the first of several repeats. */
 export function repeatSeeds(seed: number, repeats: number): readonly number[] {
@@ -31,11 +31,6 @@ export function confirmationSeeds(
 /** Sampling seed of one model call, below 2^31. */
 export function callSeed(seed: number, iteration: number, candidate: number, attempt: number): number {
   return lowerHalf(seed, [streams.model, iteration, candidate, attempt], 1)[0]!;
-}
-
-/** Seed for all randomness in training a run's model. */
-export function learningSeed(seed: number): number {
-  return lowerHalf(seed, [streams.learning], 1)[0]!;
 }
 
 /** `count` distinct seeds below 2^31. */

@@ -2,7 +2,6 @@ import type { Config } from '../config/config.js';
 import { type Html, html, preformatted } from '../format/html.js';
 import { apart, formatReturn, plural } from '../format/numbers.js';
 import { bestEntry } from '../rollout/replay-buffer.js';
-import { adaptationsIn } from '../runs/adaptations.js';
 import { placeName } from '../runs/summary.js';
 import { type Page, page, sectionsOf } from '../web/page.js';
 import { writtenBy } from '../web/study.js';
@@ -22,7 +21,7 @@ import { type TaskLabels, taskLabels } from './data/task-labels.js';
 import { callLog } from './views/call-log.js';
 import { criticView, feedbackView, memberView } from './views/contributions-view.js';
 import { failureView } from './views/failure-view.js';
-import { learningView, predictionView } from './views/model-view.js';
+import { predictionView } from './views/model-view.js';
 import { confirmationTable, headline, reproduction, runHeader, warnings } from './views/overview.js';
 import { policyOf } from './views/policy-view.js';
 import { failedPrograms, lineageView } from './views/program-view.js';
@@ -68,7 +67,6 @@ export function runPage(data: RunData): Page {
         'Failures',
         [failureView(proposals, config, shown.link), failedPrograms(data, proposals, shown)],
       ],
-      ['learning', 'Learning', learningView(adaptationsIn(events), manifest.activeMs)],
       ['usage', 'Usage', usageView(manifest, usage.totals)],
       ['log', 'Log', callLog(data, shown, onlyProposals(proposals).length)],
       ['config', 'Config', preformatted(configYaml)],

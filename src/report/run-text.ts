@@ -1,21 +1,12 @@
-import { join } from 'node:path';
 import { styleText } from 'node:util';
-import { shownPath } from '../base/context.js';
 import { formatDuration, formatInterval, formatReturn, plural } from '../format/numbers.js';
 import { number, terminalTable, text } from '../format/table.js';
 import type { ParameterVector } from '../policies/policy.js';
 import { type BufferEntry, bestEntries, racingTotals } from '../rollout/replay-buffer.js';
-import {
-  type AdaptationTotals,
-  adaptationsIn,
-  adaptationText,
-  adaptationTotals,
-} from '../runs/adaptations.js';
 import { type CallRecord, stageOf } from '../runs/calls.js';
 import { type Labels, readLabels } from '../runs/listing/listing.js';
 import type { OpenedRun } from '../runs/open-run.js';
 import { programTitle, sourceLines } from '../runs/program-text.js';
-import { runFiles } from '../runs/reader.js';
 import { controlledText, type LoggedControl } from '../runs/requests.js';
 import {
   formatCaps,
@@ -55,8 +46,6 @@ export interface RunFigures extends RunResult, Labels {
   readonly environment: string;
   readonly model: string;
   readonly seed: number;
-  /** Statistics of the model's training; absent if it wasn't trained. */
-  readonly learning?: AdaptationTotals;
   readonly top: readonly {
     readonly iteration: number;
     readonly candidate: number;
@@ -86,7 +75,6 @@ export interface RunFigures extends RunResult, Labels {
 export function runFigures(run: OpenedRun, { top, cwd }: Shown): RunFigures {
   const { path, config, manifest, family, recorded } = run;
   const { calls, entries, events } = recorded;
-  const learning = config.adapt && adaptationTotals(adaptationsIn(events));
   const members = membersIn(run);
   const revisions = config.critic && revisionFigures(events, calls);
   const feedback = config.feedback && feedbackFigures(events, calls);
@@ -99,7 +87,6 @@ export function runFigures(run: OpenedRun, { top, cwd }: Shown): RunFigures {
     model: manifest.model,
     seed: manifest.seed,
     ...(config.evaluation.racing && { racing: racingTotals(entries) }),
-    ...(learning && { learning }),
     top: bestEntries(entries, top).map((entry) => {
       const { iteration, candidate, score, parameters, program } = entry;
       const by = maker(entry);
@@ -123,9 +110,9 @@ export function runFigures(run: OpenedRun, { top, cwd }: Shown): RunFigures {
 /** Output of `show` for a run: learning curve, best evaluations, best policy, usage. */
 export function runText(run: OpenedRun, shown: Shown): string {
   const { path, config, manifest, family, recorded } = run;
-  const { columns, cwd, top } = shown;
+  const { columns, top } = shown;
   const figures = runFigures(run, shown);
-  const { caps, confirmed, feedback, learning, racing, revisions, screened, tooClose, usage } = figures;
+  const { caps, confirmed, feedback, racing, revisions, screened, tooClose, usage } = figures;
   const { entries } = recorded;
   const scores = entries.map(({ score }) => score);
   const range = formatInterval([smallest(scores), largest(scores)]);
@@ -147,8 +134,6 @@ export function runText(run: OpenedRun, shown: Shown): string {
     ...describePolicy({ family, manifest }, confirmed ?? figures.best, figures.run, columns),
     '',
     racing && `raced     ${racingText(racing)}`,
-    learning && `learning  ${adaptationText(learning, manifest.activeMs)}`,
-    learning && learning.steps > 0 && `adapter   ${shownPath(join(path, runFiles.adapter), cwd)}`,
     ...figures.controlled.map((event) => `command   ${controlledText(event)}`),
     revisions && `critic    ${revisionText(revisions)}`,
     feedback && `feedback  ${feedbackFiguresText(feedback)}`,

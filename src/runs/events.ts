@@ -87,35 +87,6 @@ export type StopReason =
       readonly message: string;
     };
 
-/**
- * An update of the model from the answers since the previous update; `entropy`, `kl` and `mismatch` are means over
- * tokens.
- */
-export interface Adaptation {
-  /** 1-based. */
-  readonly update: number;
-  readonly answers: number;
-  readonly groups: number;
-  /** Mean reward of the answers. */
-  readonly reward: number;
-  /** Mean over groups of the standard deviation of their rewards. */
-  readonly spread: number;
-  /** Share of groups that teach nothing because all their rewards are equal, in [0, 1]. */
-  readonly flat: number;
-  /** Optimizer steps; if 0, there was nothing to learn from, and the optional fields are absent. */
-  readonly steps: number;
-  readonly loss?: number;
-  readonly gradientNorm?: number;
-  /** In nats per token. */
-  readonly entropy?: number;
-  /** KL divergence to the initial model, if the objective uses it, in nats per token. */
-  readonly kl?: number;
-  /** KL divergence between trainer and sampler, in nats per token. */
-  readonly mismatch?: number;
-  /** Wall time of the update. */
-  readonly seconds: number;
-}
-
 /** A setting changed during the run; `was` is absent if it was newly set, and `now` if it was removed. */
 export interface SettingChange {
   /** Dotted path. */
@@ -224,8 +195,6 @@ export type RunEvent =
       readonly iteration: number;
       readonly score?: number;
       readonly best?: number;
-      /** Present if the model was updated after this iteration. */
-      readonly adapted?: Adaptation;
       readonly usage: UsageTotals;
       /** How much of each limit is used. */
       readonly caps?: readonly Cap[];

@@ -28,8 +28,6 @@ export const runFiles = {
   report: 'report.html',
   /** Folder of the animations drawn during the run. */
   animations: 'animations',
-  /** Folder: the trained adapter, if the run trains its model. */
-  adapter: 'adapter',
   lock: 'run.lock',
 } as const;
 

@@ -32,7 +32,7 @@ export interface Overridden {
   readonly notes: readonly string[];
 }
 
-type Kind = Pick<SettingsKind<unknown>, 'json' | 'example' | 'longForm' | 'expand' | 'bound'>;
+type Kind = Pick<SettingsKind<unknown>, 'json' | 'example' | 'longForm' | 'expand'>;
 
 /**
  * Applies `key=value` overrides, in order. A shorthand on the path (`warmup: 20` before `warmup.from=…`) is
@@ -56,10 +56,7 @@ export function applyOverrides(
   }
   if (problems.length > 0) throw new UserError(oneScreen(problems));
   const expanded = kind.expand?.(changed) ?? changed;
-  const notes = [
-    ...dropForeignFields(content, expanded, overrides, kind.json),
-    ...dropBoundSections(content, expanded, overrides, kind.bound),
-  ];
+  const notes = dropForeignFields(content, expanded, overrides, kind.json);
   return { content: expanded, overrides, notes };
 }
 
@@ -163,22 +160,6 @@ function dropForeignFields(
     const fields = foreign.map((key) => `${section}.${key}`).join(', ');
     const them = foreign.length === 1 ? 'it' : 'them';
     return `${cause.text}: ignored ${fields} from the file, because ${String(after[discriminator])} doesn't use ${them}`;
-  });
-}
-
-/** Removes from `changed` the file's sections that depend on a value changed by an override. */
-function dropBoundSections(
-  content: Record<string, unknown>,
-  changed: Record<string, unknown>,
-  overrides: readonly Override[],
-  bound: Kind['bound'] = {},
-): readonly string[] {
-  return Object.entries(bound).flatMap(([section, [path, value]]) => {
-    const cause = overrides.findLast((override) => override.path.join('.') === path);
-    const isKept = cause === undefined || cause.value === value;
-    if (isKept || !isFromFile([section], content, overrides) || changed[section] === undefined) return [];
-    delete changed[section];
-    return `${cause.text}: ignored ${section} from the file, because it requires ${path}=${value}`;
   });
 }
 

@@ -38,8 +38,6 @@ export interface SettingsKind<Output> {
   readonly json: SchemaNode;
   /** Example with one or two overrides, shown if an override is malformed. */
   readonly example: string;
-  /** By section: a field and the value it must have. If an override changes that value, the section is removed. */
-  readonly bound?: Readonly<Record<string, readonly [path: string, value: string]>>;
   /** Expands the short forms of discriminators, after overrides are applied and before validation. */
   expand?(content: Record<string, unknown>): Record<string, unknown>;
   /** The long form of a value that abbreviates a mapping; undefined if there is none. */

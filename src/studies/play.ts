@@ -60,17 +60,16 @@ export const failureLines = ({ failures }: Pick<Played, 'failures'>): readonly s
   failures.map(({ entry, message }) => `failed      ${entry.path}: ${message}`);
 
 /**
- * True if a run must stay in the main thread, because its local model batches the calls of several runs or is trained
- * by the learner registered in this thread.
+ * True if a run must stay in the main thread, because its local model batches the calls of several runs.
  */
-function staysHere({ config: { adapt, model } }: PlanEntry): boolean {
+function staysHere({ config: { model } }: PlanEntry): boolean {
   const reader = languageModelOf(model);
-  return adapt !== undefined || (reader?.provider === 'local' && sharesProcess(reader));
+  return reader?.provider === 'local' && sharesProcess(reader);
 }
 
 /**
- * Executes the remaining runs of a plan, concurrent ones in separate threads. Runs that share a local model or limits,
- * or train their model, stay in the main thread, which has the model, the budget and the learner. After the first stop
+ * Executes the remaining runs of a plan, concurrent ones in separate threads. Runs that share a local model or limits
+ * stay in the main thread, which has the model and the budget. After the first stop
  * request, each run finishes its iteration; after the second, it stops immediately.
  * @param write writes the results so far, given the failures; called at the end and, in studies, also before; not
  * called for a part

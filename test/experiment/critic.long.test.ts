@@ -385,8 +385,6 @@ it('invalid critic settings are rejected, such as a model that cannot revise', (
     /needs critic\.model\.price/,
   );
   expect(wrong({ critic: { shw: 'both' } })).toThrow(/critic\.shw/);
-  const local = { provider: 'local' } as const;
-  expect(wrong({ model: local, adapt: {} })).toThrow(/critic.*adapt/s);
 });
 
 it('remembered() keeps the better of a proposal and its revision, in random iterations', () => {

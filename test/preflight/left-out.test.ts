@@ -4,8 +4,6 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { execute as runCommand } from '../../src/commands/run.js';
 import { checkConfig } from '../../src/preflight/check-config.js';
 import { recordingContext, temporaryDirectory } from '../support/experiments.js';
-// Registers the learner of `adapt`.
-import '../../src/index.js';
 
 const cwd = temporaryDirectory();
 const marks = temporaryDirectory();
@@ -58,15 +56,6 @@ describe('policyloop check', () => {
     ['model', { model }, /the model can't be checked/],
     ['prompts.helpers', { prompts: { helpers } }, /the prompts can't be checked/],
     ['evaluation.reward', { evaluation: { reward } }, /the reward function can't be checked/],
-    [
-      'adapt.reward',
-      {
-        adapt: { reward: { kind: reward } },
-        candidates: 2,
-        model: { provider: 'local', path: 'package:models/tiny-improver', device: 'cpu' },
-      },
-      /the rewards for learning can't be checked/,
-    ],
   ])('with --offline imports no module and starts no program for %s: %j', async (field, changes, message) => {
     const { context } = recordingContext(cwd);
     const findings = await checkConfig({ file: configOf(changes), overrides: [] }, true, context);
@@ -76,7 +65,7 @@ describe('policyloop check', () => {
     expect(said!.message).toMatch(message);
     expect(findings.filter(({ level }) => level === 'error')).toEqual([]);
     // Where nothing depends on the module, all else is checked.
-    const rest = ['model', 'evaluation.reward', 'adapt.reward'].includes(field);
+    const rest = ['model', 'evaluation.reward'].includes(field);
     expect(findings.some((finding) => finding.field === 'policy' && finding.level === 'ok')).toBe(rest);
   });
 

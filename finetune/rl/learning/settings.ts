@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { advantageScales, objectiveSchema } from '../../../src/config/learning/objective.js';
 import { count, positive, rlMethod, shared } from '../../train/train-config.js';
+import { advantageScales, objectiveSchema } from '../../train/objectives/settings.js';
 
 const limitsSchema = z
   .strictObject({

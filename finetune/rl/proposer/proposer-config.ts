@@ -6,7 +6,6 @@ import { z } from 'zod';
 import { type Problem, UserError } from '../../../src/base/errors.js';
 import { type Config, modulesOf } from '../../../src/config/config.js';
 import { openConfig } from '../../../src/config/file.js';
-import { isAbsolute, rewardSchema, rewardWithModules, termsOf } from '../../../src/config/learning/reward.js';
 import { modelDirectory } from '../../../src/models/local/settings.js';
 import { deriveSeeds } from '../../../src/random/generator.js';
 import { baselineNames } from '../../../src/search/baselines.js';
@@ -28,6 +27,7 @@ import {
 import { checkCollection, configOfRun, drawRun } from '../../../src/studies/collection/collection-plan.js';
 import { type ConfigSource, count, positive, readTrainingConfig } from '../../train/train-config.js';
 import { checkObjective, learningSettings } from '../learning/settings.js';
+import { isAbsolute, rewardSchema, rewardWithModules, termsOf } from './candidate-reward.js';
 
 const proposerSettings = learningSettings.extend({
   experiment: layerSchema

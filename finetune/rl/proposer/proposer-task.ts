@@ -1,6 +1,5 @@
 /** The task of a proposer: the model answers the prompts of runs in flight with groups of candidates. */
 import type { Config } from '../../../src/config/config.js';
-import { isAbsolute } from '../../../src/config/learning/reward.js';
 import { deriveSeeds } from '../../../src/random/generator.js';
 import { bestEntry } from '../../../src/rollout/replay-buffer.js';
 import { type Sample, sampleCount, sampleOf } from '../../../src/runs/training/samples.js';
@@ -8,6 +7,7 @@ import { largest, mean } from '../../../src/statistics/descriptive.js';
 import type { Collection } from '../../../src/studies/collection/collection-config.js';
 import type { Sampler } from '../../engine/sampler.js';
 import type { Group, RlTask } from '../learning/episode.js';
+import { isAbsolute } from './candidate-reward.js';
 import type { ProposerConfig } from './proposer-config.js';
 import { configOf, heldOutRuns, promptsHash, runPlans } from './proposer-config.js';
 import { episodeOfCandidate, type OpenedTerm, openReward, rewardsOf } from './reward.js';

@@ -1,11 +1,11 @@
 import { messageOf, UserError } from '../../../src/base/errors.js';
-import { type CandidateReward, type RewardTerm, termsOf } from '../../../src/config/learning/reward.js';
 import { loadModule, thrownIn } from '../../../src/modules/user-module.js';
 import type { ParseFailureKind } from '../../../src/prompting/answer/parse.js';
 import type { Evaluated } from '../../../src/rollout/replay-buffer.js';
 import { largest, smallest, standardDeviation } from '../../../src/statistics/descriptive.js';
 import type { SampledReply } from '../../engine/sampler.js';
 import { type Episode, episodeOf } from '../learning/episode.js';
+import { type CandidateReward, type RewardTerm, termsOf } from './candidate-reward.js';
 
 /** An answer to a prompt, with its evaluation if it could be parsed. */
 export type Candidate =

@@ -1,14 +1,15 @@
 /** Objectives of reinforcement learning: GRPO and its variants, RLOO, REINFORCE, and PPO (see `ppo.ts`). */
+
+import type { Value } from '../../../src/models/local/graph/graph.js';
+import { type TokenSequence, trainedLength } from '../../engine/batch.js';
+import type { TokenValues } from '../../engine/objective.js';
 import type {
   CommonSettings,
   GrpoSettings,
   ObjectiveSettings,
   ReinforceSettings,
   RlooSettings,
-} from '../../../src/config/learning/objective.js';
-import type { Value } from '../../../src/models/local/graph/graph.js';
-import { type TokenSequence, trainedLength } from '../../engine/batch.js';
-import type { TokenValues } from '../../engine/objective.js';
+} from './settings.js';
 import { ppo } from './ppo.js';
 import {
   type PolicyContext,

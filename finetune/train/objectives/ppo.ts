@@ -3,11 +3,12 @@
  * last hidden state. Policy and value losses are means over the update's tokens. The KL penalty doesn't appear here,
  * because it is part of the rewards.
  */
-import type { PpoSettings } from '../../../src/config/learning/objective.js';
+
 import type { Value } from '../../../src/models/local/graph/graph.js';
 import type { DecoderConfig } from '../../../src/models/local/weights/decoder-config.js';
 import type { Objective, TokenValues } from '../../engine/objective.js';
 import type { ParameterShape } from '../../engine/trainable.js';
+import type { PpoSettings } from './settings.js';
 import {
   type PolicyContext,
   type PolicyObjective,

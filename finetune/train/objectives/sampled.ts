@@ -1,7 +1,8 @@
 /** Sampled completions, and the inputs of policy objectives that are computed from them. */
-import type { CommonSettings } from '../../../src/config/learning/objective.js';
+
 import { type InputsOf, type TokenSequence, trainedLength } from '../../engine/batch.js';
 import type { Objective } from '../../engine/objective.js';
+import type { CommonSettings } from './settings.js';
 
 /** One number per token of a completion; entries of untrained tokens are ignored. */
 export type PerToken = ArrayLike<number>;

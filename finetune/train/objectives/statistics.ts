@@ -1,7 +1,8 @@
 /** Statistics of a policy update: how far the policy moved and how certain it is. */
-import type { ObjectiveSettings } from '../../../src/config/learning/objective.js';
+
 import { largest, mean, standardDeviation, sum } from '../../../src/statistics/descriptive.js';
 import { type ReadExample, trainedLength } from '../../engine/batch.js';
+import type { ObjectiveSettings } from './settings.js';
 import type { PerToken, Sampled } from './sampled.js';
 
 /** Statistics of the trained tokens of an update, mostly means. Optional fields are missing without their inputs. */

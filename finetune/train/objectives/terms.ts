@@ -1,12 +1,13 @@
 /** Building blocks of objectives: sums over sequences, ratios, the clipped surrogate and KL. */
+
+import type { Value } from '../../../src/models/local/graph/graph.js';
+import type { Objective, TokenValues } from '../../engine/objective.js';
 import type {
   ClipSettings,
   CommonSettings,
   ImportanceSettings,
   KlSettings,
-} from '../../../src/config/learning/objective.js';
-import type { Value } from '../../../src/models/local/graph/graph.js';
-import type { Objective, TokenValues } from '../../engine/objective.js';
+} from './settings.js';
 
 export function arithmetic({ g, precision, logp }: TokenValues) {
   const binary = (op: string) => (a: Value, b: Value) => g.op(op, [a, b]);

@@ -41,7 +41,6 @@ describe('feedback', () => {
     expect(wrong({ feedback: { ...vision, minutes: 4 } })).toThrow(/feedback\.minutes.*no effect/s);
     expect(wrong({ feedback: { every: 2 } })).toThrow(/feedback\.from/);
     expect(wrong({ repeats: 3 })).toThrow(/feedback\.from.*not 3 repeats/s);
-    expect(wrong({ model: { provider: 'local' }, adapt: {} })).toThrow(/feedback.*adapt/s);
     expect(wrong({ model: { provider: 'local' }, feedback: vision })).toThrow(
       /feedback\.model.*local models can.t read images/s,
     );

@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest';
 import type { SampledReply } from '../../../finetune/engine/sampler.js';
 import { credited, returnsOf } from '../../../finetune/rl/credit.js';
 import { type Episode, episodeOf } from '../../../finetune/rl/learning/episode.js';
+import { objectiveSchema } from '../../../finetune/train/objectives/settings.js';
 import type { Game } from '../../../src/agents/player.js';
-import { objectiveSchema } from '../../../src/config/learning/objective.js';
 
 const reply = (promptIds: readonly number[], ids: readonly number[]): SampledReply => ({
   text: '',

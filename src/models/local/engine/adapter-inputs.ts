@@ -2,8 +2,7 @@
 import type { Adapter } from '../graph/adapter.js';
 import { GraphBuilder } from '../graph/graph.js';
 import { rowScaleOf, scaledRows } from '../graph/lora.js';
-import { decoderTensors, type ParameterSource } from '../graph/parameters.js';
-import type { DecoderConfig } from '../weights/decoder-config.js';
+import type { ParameterSource } from '../graph/parameters.js';
 import { toFloat32 } from '../weights/quantization.js';
 import { readTensorBytes, type StoredTensor, type StoredTensors } from '../weights/safetensors.js';
 import { ort } from './onnx-runtime.js';
@@ -25,16 +24,6 @@ export function adaptedModules(adapters: readonly Adapter[]): AdaptedModule[] {
     width: { in: a.shape[1]!, out: b.shape[0]! },
     scaled: adapters.some((adapter) => adapter.modules.get(name)?.magnitude !== undefined),
   }));
-}
-
-/** All modules of a model whose paths end in one of these names. */
-export function modulesNamed(names: readonly string[], config: DecoderConfig): AdaptedModule[] {
-  return decoderTensors(config).flatMap(({ name, shape }) => {
-    if (!names.some((one) => name.endsWith(`.${one}.weight`))) return [];
-    return [
-      { name: name.slice(0, -'.weight'.length), width: { in: shape[1]!, out: shape[0]! }, scaled: false },
-    ];
-  });
 }
 
 const inputNames = (module: string) => ({

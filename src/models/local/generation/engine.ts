@@ -24,7 +24,6 @@ import {
   adaptedModules,
   adapterInputs,
   fedAdapterParameters,
-  modulesNamed,
 } from '../engine/adapter-inputs.js';
 import { chooseDevice, freeCores, requireFloat16 } from '../engine/device.js';
 import { openSession } from '../engine/runtime.js';
@@ -55,8 +54,6 @@ export interface Engine {
   readonly report: LoadReport;
   /** Calls may overlap. @throws RequestError for an invalid job, FormError for its form, AbortedError if aborted */
   generate(job: GenerateJob, hooks: GenerationHooks): Promise<JobResult>;
-  /** Applies this adapter to jobs that name none, in `adaptable` modules only. @throws UserError if it can't be used */
-  adopt(directory: string): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -69,18 +66,12 @@ export async function loadEngine(settings: LoadSettings): Promise<Engine> {
   const device = await chooseDevice(settings.device);
   if (settings.quantization === 'float16') await requireFloat16(device);
   const threads = settings.threads ?? freeCores();
-  const open = (directory: string) => openAdapter(directory, config, settings.ignoreKeys);
-  const adapters = (settings.adapters ?? []).map(open);
-  const { adaptable, adapter: own } = settings;
-  const modules = adaptable === undefined ? adaptedModules(adapters) : modulesNamed(adaptable, config);
+  const adapters = (settings.adapters ?? []).map((directory) =>
+    openAdapter(directory, config, settings.ignoreKeys),
+  );
+  const modules = adaptedModules(adapters);
   const loaded = await loadAdapters(modules, weights, adapters);
-  const adopt = async (directory: string) => loaded.adopt(open(directory));
-  if (adaptable !== undefined && own !== undefined) await adopt(own);
-  // Prompts are cached per inputs object. A copy starts without cached prompts, so a resumed run rounds identically.
-  const adapterOf = ({ adapter }: GenerateJob) =>
-    adaptable === undefined ? loaded.of(adapter) : { ...loaded.of(adapter) };
-  const folded = adaptable === undefined ? own : undefined;
-  const graph = buildGraph({ ...settings, adapter: folded, device }, config, weights, modules);
+  const graph = buildGraph({ ...settings, device }, config, weights, modules);
   const session = await openSession(graph, config, { device, threads });
   const contextTokens = Math.min(settings.contextTokens ?? config.contextTokens, config.contextTokens);
   const eosTokens = endTokens(config, defaults, tokenizer);
@@ -89,7 +80,6 @@ export async function loadEngine(settings: LoadSettings): Promise<Engine> {
   const constraints = constraintCache(tokenizer, config, eosTokens);
   return {
     report: { device, threads, contextTokens },
-    adopt,
     close: () => session.close(),
     async generate(job, hooks) {
       const { form, grammar, messages, tools } = job;
@@ -130,7 +120,15 @@ export async function loadEngine(settings: LoadSettings): Promise<Engine> {
         );
       // The caller's settings take precedence, then the publisher's, then plain sampling.
       const sampling = valuesOf(samplingOf(defaults, [{ from: 'the call', sampling: job.sampling }]));
-      const request = { ...job, adapter: adapterOf(job), system, prompt, maxTokens, sampling, eosTokens };
+      const request = {
+        ...job,
+        adapter: loaded.of(job.adapter),
+        system,
+        prompt,
+        maxTokens,
+        sampling,
+        eosTokens,
+      };
       const generation = await generator.generate({ ...request, ...(constraint && { constraint }) }, hooks);
       return { ...generation, residentBytes: process.memoryUsage.rss() };
     },
@@ -164,7 +162,7 @@ function requireRoom(texts: readonly (readonly number[])[], room: number): numbe
   return longest;
 }
 
-/** Loads the graph inputs of each adapter. `of(undefined)` returns those of the adopted adapter, or of the base. */
+/** Loads the graph inputs of each adapter. `of(undefined)` returns those of the base. */
 async function loadAdapters(
   modules: readonly AdaptedModule[],
   weights: StoredTensors,
@@ -178,9 +176,6 @@ async function loadAdapters(
       const inputs = loaded.get(directory);
       if (inputs === undefined) throw new RequestError(`the adapter ${directory} was not loaded`);
       return inputs;
-    },
-    async adopt(adapter: Adapter): Promise<void> {
-      loaded.set(undefined, await adapterInputs(modules, weights, adapter));
     },
   };
 }

@@ -19,13 +19,11 @@ export const loadKeys = [...own, 'template', 'ignoreKeys'] as const;
 export interface LoadSettings extends Pick<LocalConfig, (typeof loadKeys)[number]> {
   /** Directories of adapters that jobs can choose from. */
   readonly adapters?: readonly string[];
-  /** Modules, as path suffixes, whose adapter can be replaced; `adapter` is the initial one. */
-  readonly adaptable?: readonly string[];
 }
 
 /** A prompt, which gets one answer per seed. */
 export interface GenerateJob {
-  /** One of the loaded `adapters`; if absent, the process's own or adopted adapter applies, if it has one. */
+  /** One of the loaded `adapters`; if absent, the process's own adapter applies, if it has one. */
   readonly adapter?: string;
   readonly messages: readonly ChatMessage[];
   readonly seeds: readonly number[];
@@ -34,7 +32,6 @@ export interface GenerateJob {
   readonly sampling: SamplingChoice;
   readonly stop: readonly string[];
   readonly logProbabilities: boolean;
-  readonly sampledLogProbabilities?: boolean;
   readonly logits?: LogitChanges;
   readonly tools?: readonly ToolDefinition[];
   readonly grammar?: AnswerGrammar;
@@ -93,7 +90,6 @@ export type FailureReport =
 export type ToProcess =
   | { readonly kind: 'load'; readonly settings: LoadSettings }
   | { readonly kind: 'generate'; readonly id: number; readonly job: GenerateJob }
-  | { readonly kind: 'adopt'; readonly directory: string }
   | { readonly kind: 'abort'; readonly id: number };
 
 export type FromProcess =

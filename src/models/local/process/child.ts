@@ -21,14 +21,6 @@ process.on('message', (message: ToProcess) => {
         (error: unknown) => send({ kind: 'load-failed', failure: failureOf(error) }),
       );
       break;
-    case 'adopt':
-      // Later jobs wait until the adapter has been adopted.
-      engine = engine?.then(async (loaded) => {
-        await loaded.adopt(message.directory);
-        return loaded;
-      });
-      engine?.catch(() => {});
-      break;
     case 'generate':
       jobs.set(message.id, { aborted: false });
       void runJob(message);

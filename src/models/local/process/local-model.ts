@@ -6,7 +6,6 @@ import {
   chosenSampling,
   type LanguageModel,
   lowestLimit,
-  plainSampling,
   type TextForm,
   type ToolFormat,
 } from '../../language-model.js';
@@ -26,27 +25,19 @@ import { ModelProcess } from './model-process.js';
 
 /**
  * Creates a model from a Hugging Face directory or GGUF file. It runs in a separate process, which starts when first
- * needed. The same seed gives the same text, whatever else is being generated. If `adaptable` (module path
- * suffixes) is given, the model can adopt adapters, uses temperature as its only sampling setting, and returns the
- * sampled tokens.
+ * needed. The same seed gives the same text, whatever else is being generated.
  * @throws UserError if the files can't be used, or the runtime is missing
  */
-export function createLocalModel(config: LocalConfig, adaptable?: readonly string[]): LanguageModel {
+export function createLocalModel(config: LocalConfig): LanguageModel {
   const adapter =
     config.adapter === undefined ? undefined : modelDirectory(config.adapter, undefined, 'model.adapter');
   const located = { ...withStoreDefaults(config), path: modelDirectory(config.path), adapter };
   checkFiles(located, adapter === undefined ? [] : [adapter]);
   const id = modelId(nameable(config.path), adapter);
-  if (adaptable === undefined && sharesProcess(config)) return sharingModel(id, located);
-  const process = new ModelProcess(id, { ...located, ...(adaptable && { adaptable }) });
-  const close = () => process.close();
-  if (adaptable === undefined) return { ...languageModel(id, located, process), close };
-  const model = languageModel(id, { ...located, ...unfiltered }, process, { sampledLogProbabilities: true });
-  return { ...model, adopt: (directory) => process.adopt(directory), close };
+  if (sharesProcess(config)) return sharingModel(id, located);
+  const process = new ModelProcess(id, located);
+  return { ...languageModel(id, located, process), close: () => process.close() };
 }
-
-/** Training assumes sampling without filters; the publisher's filters would change the policy. */
-const { temperature: _, ...unfiltered } = plainSampling;
 
 /** Shared processes by their settings, each with the models that use it. */
 const sharedProcesses = new Map<string, { readonly process: ModelProcess; readonly users: Set<string> }>();
@@ -138,7 +129,7 @@ function languageModel(
   id: string,
   config: LocalConfig,
   process: Pick<ModelProcess, 'generate' | 'load'>,
-  chosen: Pick<GenerateJob, 'adapter' | 'conversation' | 'sampledLogProbabilities'> = {},
+  chosen: Pick<GenerateJob, 'adapter' | 'conversation'> = {},
 ): LanguageModel {
   let tokenizer: ChatTokenizer | undefined;
   let toolFormat: ToolFormat | undefined;
@@ -239,13 +230,10 @@ function completions(
   }
   const completionTokens = answers.reduce((sum, { ids }) => sum + ids.length, 0);
   return answers.map((answer, index): Completion => {
-    const { allowed, ids, sampledLogProbabilities: logp, tokens } = answer;
+    const { tokens } = answer;
     const faults = replyFaults(answer);
     return {
       text: answer.text,
-      ...(logp && {
-        sampled: { ids, logp, ...(allowed?.some((some) => some !== null) && { allowed }) },
-      }),
       ...(tokens && { tokens }),
       ...(index === 0 && echo && { echo }),
       ...(index === 0 && embedding && { embedding }),

@@ -84,12 +84,6 @@ export class ModelProcess {
     }
   }
 
-  /** Switches to another adapter, also for processes that are started later. */
-  adopt(directory: string): void {
-    this.#settings = { ...this.#settings, adapter: directory };
-    if (this.#running !== undefined) send(this.#running.child, { kind: 'adopt', directory });
-  }
-
   async close(): Promise<void> {
     const child = this.#running?.child;
     this.#running = undefined;

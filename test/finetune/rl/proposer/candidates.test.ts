@@ -1,13 +1,13 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { rewardSchema } from '../../../../finetune/rl/proposer/candidate-reward.js';
 import {
   type Candidate,
   type CandidateGroup,
   openReward,
   rewardsOf,
 } from '../../../../finetune/rl/proposer/reward.js';
-import { rewardSchema } from '../../../../src/config/learning/reward.js';
 import { temporaryDirectory } from '../../../support/temporary-directory.js';
 
 const scored = (score: number): Candidate => ({

@@ -3,8 +3,8 @@
  * answers of the forms that its prompts ask for.
  */
 import { describe, expect, it } from 'vitest';
+import { rewardSchema, termsOf } from '../../../../finetune/rl/proposer/candidate-reward.js';
 import { type Candidate, rewardsOf } from '../../../../finetune/rl/proposer/reward.js';
-import { rewardSchema, termsOf } from '../../../../src/config/learning/reward.js';
 import { parseParameters } from '../../../../src/prompting/answer/parse.js';
 
 const [line, number] = [String.raw`[^\n]*?`, String.raw`[+-]?\d+(?:\.\d+)?`];

@@ -7,11 +7,11 @@ import {
   openTrainingSession,
   type Parameter,
 } from '../../../../finetune/engine/training-session.js';
+import { objectiveSchema } from '../../../../finetune/train/objectives/settings.js';
 import { policyObjective } from '../../../../finetune/train/objectives/policy.js';
 import type { PolicyContext, Sampled } from '../../../../finetune/train/objectives/sampled.js';
 import { alone, type Part } from '../../../../finetune/train/packing.js';
 import { readParts } from '../../../../finetune/train/training-step.js';
-import { objectiveSchema } from '../../../../src/config/learning/objective.js';
 import { readDecoderConfig } from '../../../../src/models/local/families/hf-config.js';
 import type { DecoderConfig } from '../../../../src/models/local/weights/decoder-config.js';
 import { createGenerator } from '../../../../src/random/generator.js';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import { objectiveSchema } from '../../../../finetune/train/objectives/settings.js';
 import type { Sampled } from '../../../../finetune/train/objectives/sampled.js';
 import { policyStatistics } from '../../../../finetune/train/objectives/statistics.js';
-import { objectiveSchema } from '../../../../src/config/learning/objective.js';
 
 const example: Sampled = {
   promptIds: [1],

@@ -4,12 +4,12 @@ import type { Objective } from '../../../../finetune/engine/objective.js';
 import { buildTrainingGraph } from '../../../../finetune/engine/training-graph.js';
 import { openTrainingSession, type Parameter } from '../../../../finetune/engine/training-session.js';
 import { tokenAdvantages } from '../../../../finetune/rl/advantages.js';
+import { objectiveSchema } from '../../../../finetune/train/objectives/settings.js';
 import { policyObjective } from '../../../../finetune/train/objectives/policy.js';
 import type { Sampled } from '../../../../finetune/train/objectives/sampled.js';
 import { alone, type Part } from '../../../../finetune/train/packing.js';
 import { type Compared, dpo, dpoInputs } from '../../../../finetune/train/supervised.js';
 import { readParts } from '../../../../finetune/train/training-step.js';
-import { objectiveSchema } from '../../../../src/config/learning/objective.js';
 import { relativeDistance } from '../../reference-training.js';
 import { trl, trlAdapter, trlConfig, trlGradient, trlTrainable, trlValueHead } from './trl.js';
 

@@ -121,9 +121,6 @@ const reinforceSchema = z.strictObject({
   importance: importanceSchema,
 });
 
-/** Objectives that compare the completions of a group and need no value head. */
-export const comparingObjectives = [grpoSchema, rlooSchema, reinforceSchema] as const;
-
 export const objectiveSchema = z.discriminatedUnion('kind', [
   grpoSchema,
   rlooSchema,

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { isModulePath } from '../../modules/user-module.js';
-import { isMapping } from '../../settings/schema.js';
+import { isModulePath } from '../../../src/modules/user-module.js';
+import { isMapping } from '../../../src/settings/schema.js';
 
 const invalid = (fallback: number, of = 'an invalid reply') =>
   z
