@@ -2,12 +2,10 @@ import { join, resolve } from 'node:path';
 import type { Argv } from 'yargs';
 import { type Arguments, common, kinds } from '../base/command.js';
 import { type CommandContext, requireCount } from '../base/context.js';
-import type { ListedTraining } from '../runs/listing/filters.js';
-import type { Labels, ListedRun } from '../runs/listing/listing.js';
+import type { Labels } from '../runs/listing/listing.js';
 import type { Manifest } from '../runs/manifest.js';
 import type { RunStatus } from '../runs/reader.js';
 import type { TrainingFigures } from '../runs/training/text.js';
-import type { UsageFigures } from '../runs/usage/usage-span.js';
 
 export const options = (y: Argv) =>
   y
@@ -25,18 +23,12 @@ export const options = (y: Argv) =>
       ...kinds.number,
       describe: 'Maximum number of runs to list: the newest, unless --sort is given',
     })
-    .option('usage', {
-      ...kinds.text,
-      describe:
-        'Show model usage (tokens, cost, latency) instead of runs, for this time span: day, week, month or all',
-    })
     .option('runs-dir', common.runsDir)
     .option('json', common.json)
     .example('$0 list', 'runs in buffers/ and all training runs; the runs of a sweep share a line')
     .example("$0 list environment='CartPole*' status=completed best=400..", 'filter by results')
     .example('$0 list tag=baseline --sort confirmed --limit 5', 'the best five with this tag')
     .example('$0 list --runs-dir buffers/sweep-1a2b3c4d5e', 'the individual runs of a sweep')
-    .example('$0 list --usage week', 'usage in the last seven days, by model and purpose')
     .example('$0 list --runs-dir elsewhere', 'runs and training runs in another directory');
 
 type Args = Arguments<typeof options>;
@@ -55,8 +47,8 @@ interface ListedTrainingFigures extends Omit<TrainingFigures, 'note'> {
   readonly note: string | null;
 }
 
-/** Manifests of the runs, then the training runs; with `--usage`, the usage of their calls. */
-export type Output = readonly (ListedRunFigures | ListedTrainingFigures)[] | readonly UsageFigures[];
+/** Manifests of the runs, then the training runs. */
+export type Output = readonly (ListedRunFigures | ListedTrainingFigures)[];
 
 export async function execute(args: Args, context: CommandContext): Promise<number> {
   const { isRun, linesOf, listTable } = await import('../runs/listing/listing.js');
@@ -70,7 +62,6 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
     { cwd, runsDir: args.runsDir },
   );
   const { damaged, damagedTrainings, numberOfRun, numberOfTraining, runs, trainings } = found;
-  if (args.usage !== undefined) return printUsage(args.usage, found, args, context);
   const inside = args.runsDir === common.runsDir.default ? '' : ` --runs-dir ${args.runsDir}`;
   for (const name of damaged) note(`${name}: its manifest is damaged; see policyloop show ${name}${inside}`);
   for (const name of damagedTrainings) note(`${name}: its record is damaged; see policyloop show ${name}`);
@@ -107,29 +98,5 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
     const shown = join(args.runsDir, holder[0]);
     note(`names ending in / are directories of runs; list one with policyloop list --runs-dir ${shown}`);
   }
-  return 0;
-}
-
-async function printUsage(
-  given: string,
-  { runs, trainings }: { readonly runs: readonly ListedRun[]; readonly trainings: readonly ListedTraining[] },
-  { json }: Pick<Args, 'json'>,
-  { columns, milliseconds, now, print }: CommandContext,
-): Promise<number> {
-  const { terminalTable } = await import('../format/table.js');
-  const { HourlyUsage } = await import('../runs/usage/hourly-usage.js');
-  const span = await import('../runs/usage/usage-span.js');
-  const wanted = span.requireSpan('--usage', given);
-  const sources = [
-    ...runs.map(({ manifest, path }) => ({
-      path,
-      kind: manifest.play ? ('play' as const) : ('run' as const),
-    })),
-    ...trainings.map(({ path }) => ({ path, kind: 'training' as const })),
-  ];
-  const { hours } = await new HourlyUsage(milliseconds).read(sources);
-  const { rows, total } = span.usageOver(hours, wanted, now().getTime());
-  if (json) print(JSON.stringify(rows.map(span.usageFigures) satisfies Output));
-  else print(`${terminalTable(rows, span.usageColumns, columns)}\n${span.costNoteOf(total)}`);
   return 0;
 }

@@ -29,8 +29,6 @@ type Purposeful = Pick<CallPosition, 'attempt'> & { readonly purpose?: CallPurpo
 export const purposeOf = ({ attempt, purpose }: Purposeful): CallPurpose =>
   purpose ?? (attempt > 0 ? 'correction' : 'proposal');
 
-export const purposeSql = "coalesce(purpose, CASE WHEN attempt > 0 THEN 'correction' ELSE 'proposal' END)";
-
 /** The purpose of a call; corrections of proposals count as proposals. */
 export function stageOf(call: Purposeful): Stage {
   const purpose = purposeOf(call);

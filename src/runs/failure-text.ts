@@ -70,14 +70,6 @@ const rejectionMeaning: Readonly<Record<LoggedFailure['kind'], string>> = {
   ambiguous: 'a reply that earlier versions found ambiguous',
 };
 
-/** Explains a kind of fault, or `rejected: <kind>`; undefined if this version doesn't know the kind. */
-export function kindMeaning(kind: string): string | undefined {
-  const [, reason] = /^rejected: (.*)$/s.exec(kind) ?? [];
-  const [meanings, key]: [Readonly<Record<string, string>>, string] =
-    reason === undefined ? [faultMeaning, kind] : [rejectionMeaning, reason];
-  return Object.hasOwn(meanings, key) ? meanings[key] : undefined;
-}
-
 /** Explains why a reply was rejected, and quotes the beginning of the reply. */
 export function rejectionText({ completion, outcome }: CallRecord, characters = 80): string {
   const explained = outcome.kind === 'rejected' ? explainFailure(outcome.failure) : '';

@@ -3,13 +3,10 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { messageOf, UserError } from '../base/errors.js';
 import { harmlessLine } from '../base/terminal-text.js';
 import { type Content, render } from '../format/html.js';
-import { HourlyUsage } from '../runs/usage/hourly-usage.js';
 import type { Page } from '../web/page.js';
 import { admitted, admittedMarkup, requireEntered } from './admission.js';
 import { assets, contentPolicy, picturePolicy, type Served, shell } from './assets.js';
-import { callsOf } from './calls-page.js';
 import { comparedPage, groupFigures } from './comparison.js';
-import { differencesPage, type Wanted } from './differences.js';
 import { badRequest, HttpError, notFound, requireLocal, requireMethod, sendJson, startHttp } from './http.js';
 import { Items, type Place, type Root } from './items.js';
 import { Live, mostKeys, mostWatched, mostWatchers } from './live.js';
@@ -49,7 +46,7 @@ const searchTime = 5000;
 /** @throws UserError if the server can't listen on the address */
 export async function startView(options: ViewOptions): Promise<RunningView> {
   const live = new Live(new Items(options.roots, options.registered), options.milliseconds);
-  const site = { live, options, usage: new HourlyUsage(options.milliseconds) };
+  const site = { live, options };
   let isClosed = false;
   // Read configs first, for lists and groups, then curves. Ignore errors here: if they recur, pages report them.
   const isTimeUp = () => isClosed;
@@ -67,7 +64,6 @@ export async function startView(options: ViewOptions): Promise<RunningView> {
     url: `${server.url}/?token=${options.token}`,
     close() {
       isClosed = true;
-      site.usage.stop();
       live.close();
       return server.close();
     },
@@ -76,7 +72,6 @@ export async function startView(options: ViewOptions): Promise<RunningView> {
 
 interface Site {
   readonly live: Live;
-  readonly usage: HourlyUsage;
   readonly options: ViewOptions;
 }
 
@@ -126,7 +121,7 @@ async function answer(
   else send(response, found);
 }
 
-const isPage = (path: string) => /^\/(?:|of\/.*|calls|compare|diff|search)$/s.test(path);
+const isPage = (path: string) => /^\/(?:|of\/.*|compare|search)$/s.test(path);
 
 interface Asked extends Site {
   readonly query: URLSearchParams;
@@ -152,8 +147,6 @@ const answers: Readonly<Record<string, (asked: Asked) => Answer | Promise<Answer
     json: groupFigures(await readAhead(live.places()), query),
   }),
   '/api/compare': ({ live, options, query }) => comparedPage(live.places(), query, options.milliseconds),
-  '/api/calls': callsOf,
-  '/api/diff': (asked) => differencesPage(wantedOf(asked, 'a'), wantedOf(asked, 'b')),
   '/api/course': (asked) => ({ json: subjectOf(placeIn(asked))?.whole() ?? [] }),
   async '/api/page'(asked) {
     const place = placeIn(asked);
@@ -196,21 +189,10 @@ function placeOf({ live }: Site, name: string): Place {
   return place;
 }
 
-function placeIn({ placeOf, query }: Asked, key = 'of'): Place {
-  const name = query.get(key);
-  if (name === null) throw badRequest('must name a run, training run or study', key);
+function placeIn({ placeOf, query }: Asked): Place {
+  const name = query.get('of');
+  if (name === null) throw badRequest('must name a run, training run or study', 'of');
   return placeOf(name);
-}
-
-/** Reads `a=NAME` with the optional `aIteration=7` and `aCandidate=2`, which default to the best. */
-function wantedOf(asked: Asked, key: string): Wanted {
-  const place = placeIn(asked, key);
-  if (place.item.kind !== 'run') throw badRequest(`${place.item.name} isn't a run`, key);
-  return {
-    place,
-    iteration: wholeNumber(asked.query, `${key}Iteration`, 0),
-    candidate: wholeNumber(asked.query, `${key}Candidate`, 1),
-  };
 }
 
 function wholeNumber(query: URLSearchParams, key: string, least: number): number | undefined {

@@ -24,7 +24,7 @@ import { largest } from '../statistics/descriptive.js';
 import { type Page, sectionsOf } from '../web/page.js';
 import { tile } from '../web/study.js';
 
-export type RunFrame = Omit<OpenedRun, 'recorded'>;
+type RunFrame = Omit<OpenedRun, 'recorded'>;
 
 export const pageAddress = (name: string, query = ''): string =>
   `/of/${name.split('/').map(encodeURIComponent).join('/')}${query}`;
@@ -69,14 +69,14 @@ function animations(name: string, shown: readonly Animated[], config: RunFrame['
 <p class="note">Each animation shows the first episode of its evaluation.</p>`;
 }
 
-export interface ShownIteration {
+interface ShownIteration {
   /** Evaluations up to and including the iteration, oldest first. */
   readonly entries: readonly BufferEntry[];
   /** Calls of this iteration only. */
   readonly calls: readonly CallRecord[];
 }
 
-export function readIteration(path: string, iteration: number): ShownIteration {
+function readIteration(path: string, iteration: number): ShownIteration {
   const files = logsIn(path);
   const entries: BufferEntry[] = [];
   for (const entry of linesOf<BufferEntry>(files, 'evaluations', ignore)) {

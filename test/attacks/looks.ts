@@ -136,7 +136,6 @@ function viewLooks(url: string, names: readonly string[]): readonly Look[] {
       ),
       page(`/api/episode?of=${of}&iteration=1`),
       page(`/api/picture?of=${of}&question=q`),
-      page(`/api/diff?a=${of}&aIteration=0&b=${of}`),
       page(`/api/search?q=a&of=${of}`),
     ]);
 }

@@ -3,9 +3,6 @@ import { render } from '../../src/format/html.js';
 import { bar, htmlTable, text } from '../../src/format/table.js';
 import { groupPage } from '../../src/report/group-report.js';
 import { renderReport } from '../../src/report/run-report.js';
-import { usageOver } from '../../src/runs/usage/usage-span.js';
-import { UsageSum } from '../../src/runs/usage/usage-sum.js';
-import { callsPage } from '../../src/view/calls-page.js';
 import { page } from '../../src/web/page.js';
 import { cartPole, frozenLake, runFixture } from '../report/run-fixture.js';
 import { outlineProblems } from './headings.js';
@@ -32,16 +29,11 @@ it('a table names its untitled columns for screen readers', () => {
 });
 
 it('pages skip no heading level and have no empty header', () => {
-  const usage = new UsageSum();
-  usage.calls = 1;
-  usage.addFailure('timeout');
-  const hours = [{ start: 0, model: 'openai/m', purpose: 'proposal', sum: usage }] as const;
   const data = runFixture({ task: cartPole, iterations: 12 });
   const pages = {
     run: renderReport(runFixture({ iterations: 40, failureRate: 0.4 })),
     table: renderReport(runFixture({ task: frozenLake, iterations: 12 })),
     repeats: renderGroupReport([1, 2].map((seed) => ({ data, href: `repeat-${seed}/report.html` }))),
-    calls: page(callsPage(usageOver(hours, 'week', 0), 1)),
   };
   for (const [name, html] of Object.entries(pages)) expect(outlineProblems(html), name).toEqual([]);
 });

@@ -1,6 +1,6 @@
 /** A run of programs, wherever it is shown: its sources as text, and never its parameter vectors. */
 import { readFileSync } from 'node:fs';
-import { basename, dirname, join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { beforeAll, expect, it } from 'vitest';
 import { execute as evaluateCommand } from '../../src/commands/evaluate.js';
 import { execute as reportCommand } from '../../src/commands/report.js';
@@ -8,8 +8,6 @@ import { execute as exportCommand } from '../../src/commands/runs/export.js';
 import { execute as showCommand } from '../../src/commands/show.js';
 import { render } from '../../src/format/html.js';
 import { describeResult, resultOf, summaryOf } from '../../src/runs/summary.js';
-import { differencesPage } from '../../src/view/differences.js';
-import type { Place } from '../../src/view/items.js';
 import { episodeSvg, iterationPage, shownRunPage } from '../../src/view/shown-run.js';
 import type { Page } from '../../src/web/page.js';
 import { recordingContext, runExperimentFrom } from '../support/experiments.js';
@@ -145,10 +143,6 @@ it('the view shows sources, changes and errors, and refuses to execute programs'
   expect(text).toMatch(/First attempt program .*Counts\. .*Correction 1 accepted .*Damps\./);
   const episode = episodeSvg(path, { iteration: 2, candidate: 1, episode: 1 });
   await expect(episode).rejects.toThrow('which the view never does');
-  const place = { path, item: { name: basename(path) } } as Place;
-  const page = await differencesPage({ place, iteration: 1 }, { place, iteration: 2 });
-  expect(pageText(page)).toContain('+ constants.gain * observation.poleAngularVelocity');
-  expect(page.sections.map(({ id }) => id)).not.toContain('parameters');
 });
 
 it('tables contain the source, the structure and the constants of each program', async () => {

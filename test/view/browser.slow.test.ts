@@ -21,16 +21,8 @@ describe.skipIf(chromium === undefined)('the view in a browser', () => {
     const { browser, open } = view;
     expect(hostileTexts).toHaveLength(50);
     const run = `hostile/${hostileName}`;
-    const query = new URLSearchParams({ a: run, aIteration: '1', b: run, bIteration: '2' });
     const iterations = hostileTexts.map((_, i) => `${of(run)}?iteration=${i + 1}`);
-    for (const path of [
-      '/',
-      of(run),
-      of('hostile/training'),
-      `/diff?${query}`,
-      '/search?q=executed',
-      ...iterations,
-    ]) {
+    for (const path of ['/', of(run), of('hostile/training'), '/search?q=executed', ...iterations]) {
       await open(path);
       await browser.evaluate(`for (const box of document.querySelectorAll('details')) box.open = true`);
       await browser.evaluate(`new Promise((resolve) => setTimeout(resolve, 30))`);

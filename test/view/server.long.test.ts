@@ -283,15 +283,6 @@ describe('a run', () => {
     expect(body).not.toContain('<script');
   });
 
-  it('can be compared across two of its iterations', async () => {
-    const { sections } = (await get('/api/diff?a=a%20run&aIteration=3&b=a%20run&bIteration=4')) as {
-      sections: { id: string; html: string }[];
-    };
-    const prompt = sections.find(({ id }) => id === 'prompt')!.html;
-    expect(prompt).toMatch(/<del>This is iteration <b>3<\/b>/);
-    expect(prompt).toMatch(/<ins>This is iteration <b>4<\/b>/);
-  });
-
   it('can be searched, with one hit for a line that its prompts repeat', async () => {
     const { hits } = (await get('/api/search?q=RULE%207:&of=a%20run')) as {
       hits: { match: string; iteration: number }[];

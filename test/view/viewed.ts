@@ -101,12 +101,10 @@ export const pages: readonly string[] = [
   of(`runs/${long.repeat(3)}`),
   of('runs/training'),
   of('runs/study'),
-  '/calls?span=all',
   '/?by=environment,policy.kind&columns=status,cost,policy.kind,evaluations&sort=-cost',
   '/?filter=stauts%3Drunning',
   '/compare?by=policy.kind&normalise=1&unfinished=1',
   '/compare?of=runs%2Fgrowing&of=runs%2Fstudy%2Fpart%2Fone',
-  '/diff?a=runs%2Fgrowing&aIteration=3&b=runs%2Fgrowing&bIteration=4',
   '/search?q=rule&of=runs%2Fgrowing',
 ];
 

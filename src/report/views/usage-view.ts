@@ -12,7 +12,6 @@ import {
 } from '../../format/numbers.js';
 import { bar as barColumn, htmlTable, number, text } from '../../format/table.js';
 import type { CallRecord, Cap, UsageTotals } from '../../runs/calls.js';
-import { tokenKinds } from '../../runs/usage/usage-sum.js';
 import { type Chart, chartFigure } from '../../web/chart.js';
 import type { RunData } from '../data/proposals.js';
 
@@ -84,6 +83,18 @@ interface Span extends UsageTotals {
   readonly first: number;
   readonly last: number;
 }
+
+/** Kinds of tokens that the chart shows separately. */
+const tokenKinds = [
+  { label: 'prompt', colour: '--tokens-fresh', of: (span: Span) => span.promptTokens - span.cachedTokens },
+  { label: 'prompt, cached', colour: '--tokens-cached', of: (span: Span) => span.cachedTokens },
+  {
+    label: 'answer',
+    colour: '--tokens-answer',
+    of: (span: Span) => span.completionTokens - span.reasoningTokens,
+  },
+  { label: 'reasoning', colour: '--tokens-reasoning', of: (span: Span) => span.reasoningTokens },
+] as const;
 
 const mostBars = 600;
 

@@ -3,10 +3,9 @@ import { useEffect, useState } from 'preact/hooks';
 import { html } from './base/html.js';
 import { enter, type LinkState, OnLinkState, useAnswer } from './base/live.js';
 import { currentAddress, followLinks, go } from './base/words.js';
-import { CallsPage } from './pages/calls-page.js';
 import { ComparePage } from './pages/compare.js';
 import { IndexPage } from './pages/index-page.js';
-import { DifferencePage, ItemPage } from './pages/item-page.js';
+import { ItemPage } from './pages/item-page.js';
 import { SearchPage } from './pages/search-page.js';
 
 const links: Readonly<Record<LinkState, string>> = {
@@ -50,15 +49,13 @@ function App() {
   return html`<${OnLinkState.Provider} value=${setState}>
 <a class="repeated skip" href="#content">Skip to content</a>
 <div class="bar" role="navigation" aria-label="policyloop"><a class="home" href="/">policyloop</a> <span class="muted place">${place}</span>
-<a href="/calls">Calls</a> <a href="/search">Search</a> <button type="button" id="shortcuts" class="plain" aria-expanded=${isHelp} aria-controls="keys" onClick=${() => setHelp(!isHelp)}>Shortcuts</button>
+<a href="/search">Search</a> <button type="button" id="shortcuts" class="plain" aria-expanded=${isHelp} aria-controls="keys" onClick=${() => setHelp(!isHelp)}>Shortcuts</button>
 <span class=${state === 'live' ? 'link-state' : 'link-state lost'} role="status">${links[state]}</span></div>
 <dl id="keys" class="keys" hidden=${!isHelp}>${keys.map(([key, does]) => html`<div><dt><kbd>${key}</kbd></dt><dd>${does}</dd></div>`)}</dl>
 <div id="content" tabindex="-1">
 ${page === 'index' && html`<${IndexPage} query=${query} place=${place} />`}
 ${page === 'item' && html`<${ItemPage} name=${name} query=${query} />`}
-${page === 'calls' && html`<${CallsPage} query=${query} />`}
 ${page === 'compare' && html`<${ComparePage} query=${query} />`}
-${page === 'diff' && html`<${DifferencePage} key=${String(query)} query=${query} />`}
 ${page === 'search' && html`<${SearchPage} query=${query} />`}
 </div><//>`;
 }

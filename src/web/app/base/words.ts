@@ -22,7 +22,7 @@ export const itemAddress = (name: string, query: Query = {}): string =>
   `/of/${name.split('/').map(encodeURIComponent).join('/')}${queryOf(query)}`;
 
 export interface Address {
-  readonly page: 'index' | 'item' | 'calls' | 'compare' | 'diff' | 'search';
+  readonly page: 'index' | 'item' | 'compare' | 'search';
   readonly name: string;
   readonly query: URLSearchParams;
 }
@@ -52,7 +52,7 @@ export function followLinks(): void {
     const { hash, origin, pathname, search } = new URL(link.href);
     // For a link to a section of this page, the browser scrolls by itself.
     const isHere = hash !== '' && pathname === location.pathname && search === location.search;
-    const isPage = /^\/(?:$|of\/|(?:calls|compare|diff|search)$)/.test(pathname);
+    const isPage = /^\/(?:$|of\/|(?:compare|search)$)/.test(pathname);
     if (origin !== location.origin || isHere || !isPage) return;
     event.preventDefault();
     go(`${pathname}${search}${hash}`);

@@ -1,14 +1,13 @@
 /** Compares runs, or groups of them; the server computes the page. */
 import { html, type InputEvent } from '../base/html.js';
 import { useLive } from '../base/live.js';
-import { go, queryOf } from '../base/words.js';
+import { go } from '../base/words.js';
 import { KeysField } from '../table/keys-field.js';
 import { ShownPage, usePage } from './use-page.js';
 
 export function ComparePage({ query }: { readonly query: URLSearchParams }) {
   const { page, problem, refresh } = usePage(`/api/compare?${query}`);
   useLive('?all', { items: ({ whole }) => whole || refresh() });
-  const [a, b, ...more] = query.getAll('of');
   /** Changes an option; options are part of the URL. */
   const change = (key: string, value: string) => {
     const next = new URLSearchParams(query);
@@ -26,6 +25,5 @@ export function ComparePage({ query }: { readonly query: URLSearchParams }) {
 ${box('normalise', 'Normalise returns')} ${box('unfinished', 'Include unfinished runs')}
 <p class="note" id="by-help"><code>run</code>: each run separately; <code>config</code>: runs that differ only in their seed; or config keys, such as <code>model.temperature</code> or <code>model, memory.best</code>.</p>
 </form>
-${a !== undefined && b !== undefined && more.length === 0 && html`<p><a href=${`/diff${queryOf({ a, b })}`}>Compare configs and best iterations (prompts, replies, parameters)</a></p>`}
 <//>`;
 }

@@ -149,30 +149,11 @@ function IterationPage({ iteration, name }: { readonly name: string; readonly it
     document.addEventListener('keydown', onKey);
     return () => document.removeEventListener('keydown', onKey);
   });
-  const difference = { a: name, aIteration: iteration - 1, b: name, bIteration: iteration };
   return html`<div class="live-line" role="region" aria-label="Iteration">
 <a href=${itemAddress(name)}>${name}</a>
 <b>${iteration === 0 ? 'Warm-up' : `Iteration ${iteration} of ${last}`}</b>
 <span><button type="button" disabled=${iteration <= 0} onClick=${() => step(-1)}>← previous</button> <button type="button" disabled=${iteration >= last} onClick=${() => step(1)}>next →</button></span>
 <${IterationForm} name=${name} iteration=${iteration} />
-${iteration > 1 && html`<a href=${`/diff${queryOf(difference)}`}>Compare with iteration ${iteration - 1}</a>`}
 </div>
 <${ShownPage} page=${page} problem=${problem} loading="Loading …" />`;
-}
-
-/** Two iterations side by side. */
-export function DifferencePage({ query }: { readonly query: URLSearchParams }) {
-  const { page, problem } = usePage(`/api/diff?${query}`);
-  const [a, b] = [query.get('a') ?? '', query.get('b') ?? ''];
-  const swapped = [...query].map(([key, value]) => [(key.startsWith('a') ? 'b' : 'a') + key.slice(1), value]);
-  const compare = submitted((field) =>
-    go(`/diff${queryOf({ a, b, aIteration: field('left'), bIteration: field('right') })}`),
-  );
-  return html`<form class="live-line" aria-label="Iterations to compare" onSubmit=${compare}>
-<label>${a}, iteration <input name="left" type="number" min="0" value=${query.get('aIteration') ?? ''} placeholder="best" /></label>
-<label>${b}, iteration <input name="right" type="number" min="0" value=${query.get('bIteration') ?? ''} placeholder="best" /></label>
-<button type="submit">Compare</button> <a href=${`/diff?${new URLSearchParams(swapped)}`}>Swap</a>
-${a !== b && html`<a href=${`/compare${queryOf({ of: [a, b] })}`}>Compare curves</a>`}
-</form>
-<${ShownPage} page=${page} problem=${problem} loading="Comparing …" />`;
 }
