@@ -20,7 +20,6 @@ function job(lines: number, seeds: readonly number[], maxTokens: number, first =
     maxTokens,
     sampling: { temperature: 1 },
     stop: [],
-    logProbabilities: false,
   };
 }
 

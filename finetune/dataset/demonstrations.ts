@@ -41,7 +41,7 @@ export interface PlayedGames {
   readonly played: number;
 }
 
-/** @throws UserError if there is no play at `path`, it is damaged, or its agent acts by tool calls */
+/** @throws UserError if there is no play at `path`, it is damaged */
 export async function readPlay(
   path: string,
   name: string,
@@ -51,12 +51,6 @@ export async function readPlay(
   if (manifest.play === undefined) throw new UserError({ ...noPlay, value: path });
   const file = requireConfig(join(path, runFiles.config));
   const { config } = loadPlayConfig(file, [], '', true);
-  if (config.policy.act === 'tool')
-    throw new UserError({
-      ...{ file, field: 'policy.act', value: 'tool' },
-      message: "examples can't contain tool calls",
-      remedy: 'play again with policy.act=json',
-    });
   const { id, options } = config.environment;
   const agent = openAgent({
     environment: manifest.spec === undefined ? await makeEnvironment(id, options) : { ...manifest.spec, id },

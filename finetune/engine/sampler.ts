@@ -1,14 +1,8 @@
 /** Samples with the parameters being trained. They are inputs of the inference graph, so updates need no reload. */
 import { type Conversation, messagesOf, type Reply, type Speaker } from '../../src/agents/speaker.js';
-import { withCalls } from '../../src/agents/tool-turns.js';
 import { UserError } from '../../src/base/errors.js';
 import { groupedBy } from '../../src/base/grouped.js';
-import {
-  type AnswerGrammar,
-  type ChatMessage,
-  plainSampling,
-  type ToolDefinition,
-} from '../../src/models/language-model.js';
+import { type AnswerGrammar, type ChatMessage, plainSampling } from '../../src/models/language-model.js';
 import type { Constraint } from '../../src/models/local/constraint/constraint.js';
 import { ort } from '../../src/models/local/engine/onnx-runtime.js';
 import { openSession } from '../../src/models/local/engine/runtime.js';
@@ -94,7 +88,6 @@ export async function openSampler(settings: SamplerSettings): Promise<Sampler> {
         seeds: alike.map(({ seed }) => seed),
         stop: [],
         sampling: { ...plainSampling, temperature },
-        logProbabilities: false,
         sampledLogProbabilities: true,
         readTogether: true,
         ...(constraint && { constraint }),
@@ -161,16 +154,16 @@ interface Asked {
   readonly constraint?: Constraint | undefined;
 }
 
-type Encode = (messages: readonly ChatMessage[], tools?: readonly ToolDefinition[]) => readonly number[];
+type Encode = (messages: readonly ChatMessage[]) => readonly number[];
 
 /** Number of prompts whose tokens are cached; small environments repeat their prompts. */
 const promptsKept = 1024;
 
 function remembered(tokenizer: ChatTokenizer): Encode {
   const known = new Map<string, readonly number[]>();
-  return (messages, tools) => {
-    const key = JSON.stringify([messages, tools]);
-    const ids = known.get(key) ?? tokenizer.encodePrompt(messages, tools);
+  return (messages) => {
+    const key = JSON.stringify(messages);
+    const ids = known.get(key) ?? tokenizer.encodePrompt(messages);
     if (known.size >= promptsKept) known.clear();
     known.set(key, ids);
     return ids;
@@ -183,10 +176,9 @@ function promptOf(
   encode: Encode,
   conversation: Conversation<SampledReply>,
 ): readonly number[] {
-  const { tools } = conversation;
-  const messages = tools === undefined ? messagesOf(conversation) : withCalls(messagesOf(conversation));
+  const messages = messagesOf(conversation);
   const last = conversation.before.at(-1)?.reply;
-  if (last === undefined || !conversation.whole) return encode(messages, tools);
+  if (last === undefined || !conversation.whole) return encode(messages);
   const next = tokenizer.encodeNext(messages);
   // The template writes an end-of-sequence token even after a truncated reply, which has none.
   const isWritten = last.ended && next[0] === last.ids.at(-1);

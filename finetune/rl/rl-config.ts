@@ -25,7 +25,7 @@ const agentSchema = z
       .enum(ways)
       .default('text')
       .describe(
-        '`text` reads the last action mentioned, `json` reads `{"action": …}`, `tool` reads a tool call, `constrained` allows only valid actions',
+        '`text` reads the last action mentioned, `json` reads `{"action": …}`, `constrained` allows only valid actions',
       ),
     fallback: z
       .enum(fallbacks)

@@ -1,9 +1,7 @@
 /** Uses a language model as a policy: shows it observations and turns its replies into actions. */
 import { short } from '../environments/catalogue/facts.js';
 import type { Action, EnvironmentSpec, Observation, Space, TextInfo } from '../environments/environment.js';
-import type { ToolDefinition } from '../models/language-model.js';
 import { type Choice, listedChoices, type Reading, readAction } from './reading.js';
-import { toolOf } from './tool-turns.js';
 
 export interface Moment {
   readonly choices?: readonly Choice[] | undefined;
@@ -23,12 +21,10 @@ export interface Agent {
   /** The currently possible actions; by default the members of the space, or a text world's admissible commands. */
   choices?(info?: TextInfo): readonly Choice[] | undefined;
   askAgain?(choices?: readonly Choice[]): string;
-  /** Set if the model acts by calling a tool. */
-  readonly tools?: readonly ToolDefinition[];
 }
 
 /** An agent that has every optional function. */
-export type CompleteAgent = Required<Omit<Agent, 'tools'>> & Pick<Agent, 'tools'>;
+export type CompleteAgent = Required<Agent>;
 
 /** Creates an agent for any environment, which shows observations without a template. */
 export function genericAgent(
@@ -44,13 +40,11 @@ export function genericAgent(
     extractAction: (reply, now = choices()) => readAction(reply, actionSpace, now, reading),
     choices,
     askAgain: defaultAskAgain,
-    ...(reading === 'tool' && { tools: [toolOf(actionSpace, choices())] }),
   };
 }
 
 function replyRequest(space: Space, reading: Reading): string {
   const action = space.kind === 'text' ? 'your action' : actionWords(space);
-  if (reading === 'tool') return `Call the tool act with ${action}.`;
   const words = space.kind === 'text' ? '' : `Reply with ${action}.`;
   const json = reading === 'json' ? 'Reply with JSON: {"action": …}.' : '';
   return [words, json].filter((text) => text !== '').join(' ');

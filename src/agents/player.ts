@@ -142,7 +142,6 @@ class RunningGame<R extends Reply> {
       // `GenerateOptions` requires seeds below 2^31.
       seed: deriveSeeds(this.#seed, [0, turn], 1)[0]! >>> 1,
       choices: this.#choices,
-      tools: this.#setting.agent.tools,
       game: this.#number,
       turn,
     };

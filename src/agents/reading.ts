@@ -1,7 +1,4 @@
-/**
- * Extracts the action from a reply: the last one named in free text, the one in the last JSON object with an action, or
- * the one in the first tool call.
- */
+/** Extracts the action from a reply: the last one named in free text, or the one in the last JSON object with an action. */
 
 import type { Action, DiscreteSpace, Space, TextInfo } from '../environments/environment.js';
 import { isValidAction } from '../environments/limited-environment.js';
@@ -9,12 +6,12 @@ import { answerText } from '../models/answer-text.js';
 import { isMapping } from '../settings/schema.js';
 import { jsonIn } from '../storage/json-depth.js';
 
-export type Reading = 'text' | 'json' | 'tool';
+export type Reading = 'text' | 'json';
 
 /** Answer formats, which determine how replies are parsed. A `constrained` reply can only be a listed action. */
-export const ways = ['text', 'json', 'tool', 'constrained'] as const;
+export const ways = ['text', 'json', 'constrained'] as const;
 
-export const readingOf = (act: string): Reading => (act === 'json' || act === 'tool' ? act : 'text');
+export const readingOf = (act: string): Reading => (act === 'json' ? act : 'text');
 
 /** The action that a reply names outside its thinking. `choices`: the currently possible actions, if they are known. */
 export function readAction(
@@ -25,7 +22,7 @@ export function readAction(
 ): Action | undefined {
   const { text, unclosedThinking } = answerText(reply);
   if (unclosedThinking) return undefined;
-  return reading === 'text' ? lastAction(text, space, choices) : jsonAction(text, space, choices, reading);
+  return reading === 'text' ? lastAction(text, space, choices) : jsonAction(text, space, choices);
 }
 
 const number = /-?\d+(?:\.\d+)?/g;
@@ -87,16 +84,8 @@ function lastEnd(text: string, words: string): number | undefined {
   return undefined;
 }
 
-function jsonAction(
-  reply: string,
-  space: Space,
-  choices: readonly Choice[] | undefined,
-  reading: 'json' | 'tool',
-): Action | undefined {
-  const object =
-    (reading === 'tool' ? calledIn(reply)?.given : undefined) ??
-    objectsIn(reply).findLast((found) => Object.hasOwn(found.value, 'action'))?.value;
-  const value = object?.action;
+function jsonAction(reply: string, space: Space, choices: readonly Choice[] | undefined): Action | undefined {
+  const value = objectsIn(reply).findLast((found) => Object.hasOwn(found, 'action'))?.action;
   if (typeof value === 'string') {
     const named = choices?.find(({ text }) => plain(text) === plain(value));
     if (named !== undefined) return named.action;
@@ -114,54 +103,27 @@ const isNumber = (value: unknown): value is number => typeof value === 'number';
 /** Limits the search for opening and closing braces; valid replies have only a few. */
 const mostBraces = 200;
 
-interface FoundObject {
-  readonly value: Record<string, unknown>;
-  readonly start: number;
-  readonly end: number;
-}
-
 /** The outermost JSON objects in `text`, in order. */
-function objectsIn(text: string): readonly FoundObject[] {
-  const found: FoundObject[] = [];
+function objectsIn(text: string): readonly Record<string, unknown>[] {
+  const found: Record<string, unknown>[] = [];
   let from = text.indexOf('{');
   for (let tries = 0; from >= 0 && tries < mostBraces; tries++) {
     const object = objectAt(text, from);
-    if (object !== undefined) found.push(object);
+    if (object !== undefined) found.push(object.value);
     from = text.indexOf('{', object?.end ?? from + 1);
   }
   return found;
 }
 
-function objectAt(text: string, from: number): FoundObject | undefined {
+function objectAt(text: string, from: number) {
   let closing = text.indexOf('}', from);
   for (let tries = 0; closing >= 0 && tries < mostBraces; tries++) {
     const value = jsonIn(text.slice(from, closing + 1));
     // Otherwise, the object ends at a later brace, or this isn't JSON.
-    if (isMapping(value)) return { value, start: from, end: closing + 1 };
+    if (isMapping(value)) return { value, end: closing + 1 };
     closing = text.indexOf('}', closing + 1);
   }
   return undefined;
-}
-
-/** Name of the tool that takes an action. */
-export const actTool = 'act';
-
-/** The arguments of a call of `act`, under the keys that chat templates use; undefined for other objects. */
-function argumentsOf({ name, arguments: given, parameters }: Record<string, unknown>) {
-  if (name !== actTool) return undefined;
-  const value = given ?? parameters;
-  const read = typeof value === 'string' ? jsonIn(value) : value;
-  return isMapping(read) ? read : undefined;
-}
-
-/** The first call of `act` in the text of an answer: what precedes it, and its arguments. */
-export function calledIn(
-  reply: string,
-): { readonly before: string; readonly given: Readonly<Record<string, unknown>> } | undefined {
-  const call = objectsIn(reply).find(({ value }) => argumentsOf(value) !== undefined);
-  if (call === undefined) return undefined;
-  const before = reply.slice(0, call.start).replace(/\[?\s*$/, '');
-  return { before: before.trimEnd(), given: argumentsOf(call.value)! };
 }
 
 /** A currently possible action, with the text that names it. */

@@ -8,23 +8,6 @@ const count = (minimum: number) => z.int().min(minimum);
 export const fallbacks = ['ask-again', 'random', 'first', 'end'] as const;
 export type Fallback = (typeof fallbacks)[number];
 
-export const scoringSchema = z
-  .strictObject({
-    by: about(
-      'Score of an action: its log-probability (`sum`), or the mean per `token` or per `word`',
-      z.enum(['sum', 'token', 'word']).default('sum'),
-    ),
-    choose: about(
-      'Choose the action with the highest score, or sample one from the softmax of the scores',
-      z.enum(['greedy', 'sample']).default('sample'),
-    ),
-    temperature: z.number().positive().default(1).describe('Sampling temperature: scores are divided by it'),
-  })
-  .prefault({})
-  .describe('Settings for scored actions');
-
-export type Scoring = z.output<typeof scoringSchema>;
-
 export const agentShape = {
   prompts: about(
     'Prompt set: a built-in name, the path of a folder, or `plain` for bare observations (default: depends on the environment)',

@@ -1,7 +1,7 @@
 /** The source of an agent's replies: a model from any provider, or a sampler that keeps token ids. */
 import type { Observation } from '../environments/environment.js';
 import { answerText } from '../models/answer-text.js';
-import type { ChatMessage, ToolDefinition } from '../models/language-model.js';
+import type { ChatMessage } from '../models/language-model.js';
 import type { Choice } from './reading.js';
 
 export interface Reply {
@@ -26,8 +26,6 @@ export interface Conversation<R extends Reply = Reply> {
   readonly observation?: Observation;
   readonly seed: number;
   readonly choices: readonly Choice[] | undefined;
-  /** Set if the model acts by calling a tool. */
-  readonly tools?: readonly ToolDefinition[] | undefined;
   /** 0-based index of the game, in the order requested. */
   readonly game: number;
   /** 0-based index of the reply within the game. */

@@ -8,8 +8,6 @@ interface SchemaOptions {
   /** Lists the allowed numbers, if there are at most this many, because many servers ignore bounds. */
   readonly longestList?: number;
   readonly longestReason?: number;
-  /** Limits the decimals with `multipleOf`, which few servers support. */
-  readonly hasSteps?: boolean;
   /** False for servers that reject bounds on numbers and lengths. Default: true. */
   readonly hasBounds?: boolean;
 }
@@ -23,19 +21,11 @@ export const autoSchema: SchemaOptions = { numbersFirst: true, longestList: 1000
  */
 export function answerSchema(
   { key, labels, number }: AnswerGrammar,
-  {
-    hasBounds = true,
-    hasSteps = false,
-    longestList = 0,
-    longestReason,
-    numbersFirst = false,
-  }: SchemaOptions = {},
+  { hasBounds = true, longestList = 0, longestReason, numbersFirst = false }: SchemaOptions = {},
 ): Record<string, unknown> {
   const count = labels.length;
   const choices = number.choices ?? gridOf(number, longestList);
-  const items = hasBounds
-    ? { ...valueSchema({ ...number, choices }), ...(hasSteps && { multipleOf: stepOf(number) }) }
-    : { type: typeOf(number) };
+  const items = hasBounds ? valueSchema({ ...number, choices }) : { type: typeOf(number) };
   const length = hasBounds ? { minItems: count, maxItems: count } : {};
   const reason = { reason: { type: 'string', ...(hasBounds && { maxLength: longestReason }) } };
   const numbers = { [key]: { type: 'array', items, ...length } };
@@ -66,8 +56,6 @@ export function parsedObject(text: string): Record<string, unknown> | undefined 
     ? (value as Record<string, unknown>)
     : undefined;
 }
-
-const stepOf = ({ decimals }: NumberKind) => Number((10 ** -decimals).toFixed(decimals));
 
 type Values = Omit<NumberKind, 'choices'> & { readonly choices: readonly number[] | undefined };
 

@@ -25,55 +25,9 @@ export interface AnswerGrammar {
   readonly key: string;
 }
 
-/**
- * The form of a whole answer, for models that can enforce one. It is plain data, because the model may run in another
- * process.
- */
-export type TextForm =
-  | { readonly kind: 'literal'; readonly text: string }
-  /** Text that contains none of these strings. */
-  | { readonly kind: 'free'; readonly without: readonly string[] }
-  /** Keywords that can't be enforced are an error, or ignored if `lenient`. */
-  | { readonly kind: 'json'; readonly schema: unknown; readonly lenient?: boolean }
-  /** An ECMAScript pattern that the whole answer must match. */
-  | { readonly kind: 'regex'; readonly pattern: string }
-  /** A grammar in llama.cpp's GBNF; it starts from the rule `root`. */
-  | { readonly kind: 'gbnf'; readonly grammar: string }
-  | { readonly kind: 'sequence'; readonly parts: readonly TextForm[] }
-  | { readonly kind: 'either'; readonly options: readonly TextForm[] }
-  /** Any number of repetitions of `part`, including none. */
-  | { readonly kind: 'repeated'; readonly part: TextForm };
-
-/** A function that a model may call. */
-export interface ToolDefinition {
-  readonly name: string;
-  readonly description?: string | undefined;
-  /** JSON schema of the arguments object. */
-  readonly parameters?: unknown;
-}
-
-export interface ToolCall {
-  readonly id: string;
-  readonly name: string;
-  /** The arguments object as JSON text. */
-  readonly arguments: string;
-}
-
-/** How a model writes tool calls: `before`, then JSON with `name` and `argumentsKey`, then `after`. */
-export interface ToolFormat {
-  readonly before: string;
-  readonly after: string;
-  readonly argumentsKey: 'arguments' | 'parameters';
-  /** Whether the JSON is a list of calls. */
-  readonly isList: boolean;
-}
-
 export interface ChatMessage {
-  readonly role: 'system' | 'user' | 'assistant' | 'tool';
+  readonly role: 'system' | 'user' | 'assistant';
   readonly content: string;
-  readonly toolCalls?: readonly ToolCall[];
-  /** Id of the call that a tool message answers. */
-  readonly toolCallId?: string;
 }
 
 /** Tokens of one call as counted by the provider; counts that it doesn't report are undefined. */
@@ -95,31 +49,8 @@ export type AnswerFormat = 'json_schema' | 'json_object' | 'constrained' | 'text
 
 export type FinishReason = 'stop' | 'length' | 'content-filter' | 'other';
 
-/** One token of a completion. */
-export interface CompletionToken {
-  /** Id in the model's own vocabulary; absent for hosted providers. */
-  readonly id?: number;
-  /** The token's part of the text in UTF-8, which may end within a character. */
-  readonly bytes: readonly number[];
-  /** Natural log-probability under the model itself (temperature 1, no filters). */
-  readonly logProbability: number;
-  /** The likeliest tokens at this position, likeliest first; present if requested. */
-  readonly top?: readonly Omit<CompletionToken, 'top'>[];
-}
-
-/** One token of a prompt. The first one has no log-probability. */
-export type PromptToken = Pick<CompletionToken, 'id' | 'bytes'> & Partial<CompletionToken>;
-
 export interface Completion {
   readonly text: string;
-  /** Present if requested with `logProbabilities` and if available; local models include the end token. */
-  readonly tokens?: readonly CompletionToken[];
-  /** If texts are scored: for each text, the log-probabilities of its tokens, end token last. `text` is then empty. */
-  readonly scores?: readonly (readonly number[])[];
-  /** The tokens of the prompt, with their log-probabilities; only in the first completion, if requested with `echo`. */
-  readonly echo?: readonly PromptToken[];
-  /** Mean over the prompt's tokens of the hidden state after the final norm, if requested; `text` is then empty. */
-  readonly embedding?: readonly number[];
   /** Reasoning that the provider returned separately from the text. */
   readonly reasoning?: string;
   readonly finishReason: FinishReason;
@@ -164,16 +95,6 @@ export type SamplingChoice = { readonly [K in keyof Sampling]?: Sampling[K] | un
 export const chosenSampling = (own: SamplingChoice, asked: SamplingChoice = {}): SamplingChoice =>
   Object.fromEntries(samplingKeys.map((key) => [key, asked[key] ?? own[key]]));
 
-/** Changes to the logits before sampling, as in OpenAI's API. */
-export interface LogitChanges {
-  /** Subtracted from a token's logit for each time the token has occurred in the answer. */
-  readonly frequencyPenalty: number;
-  /** Subtracted from a token's logit once if the token occurs in the answer. */
-  readonly presencePenalty: number;
-  /** Added to the logits of these token ids. */
-  readonly bias: readonly (readonly [id: number, value: number])[];
-}
-
 export interface GenerateOptions {
   /**
    * One seed per completion, at least one; in a run, whole numbers below 2^31. If the provider is deterministic, equal
@@ -188,28 +109,10 @@ export interface GenerateOptions {
   readonly stop?: readonly string[];
   /** The form of the answer. Whether it is enforced depends on the model's `format`. */
   readonly grammar?: AnswerGrammar;
-  /** The form of the whole answer, which is always enforced; only for models with `scoresTexts`. */
-  readonly form?: TextForm;
-  /** Functions that the prompt describes; only for models with `toolFormat`. */
-  readonly tools?: readonly ToolDefinition[];
-  /** Only for models with `scoresTexts`. */
-  readonly logits?: LogitChanges;
-  /** The answer must be one of these texts; only for models with `scoresTexts`. */
+  /** The answer must be one of these texts; only for models with `choosesTexts`. */
   readonly choices?: readonly string[];
-  /** Texts to score as whole answers instead of generating one; only for models with `scoresTexts`, with one seed. */
-  readonly score?: readonly string[];
   /** PNG images for the last message; only for models with `seesImages`. */
   readonly images?: readonly Uint8Array[];
-  /** Whether to return `tokens`. */
-  readonly logProbabilities?: boolean;
-  /** Number of likeliest tokens to return with each of `tokens`. */
-  readonly topLogProbabilities?: number;
-  /** Text or token ids to continue, without a chat template; `messages` are ignored. Only for models with `scoresTexts`. */
-  readonly prompt?: string | readonly number[];
-  /** Whether to return the prompt's tokens as `echo`; only for models with `scoresTexts`. `maxTokens` may then be 0. */
-  readonly echo?: boolean;
-  /** Whether to return an `embedding` of the prompt and no answer; only for models with `scoresTexts`. */
-  readonly embedding?: boolean;
   /** Id of this call (or its first completion) within the run; a replay uses it to find the recorded reply. */
   readonly callId?: string;
   readonly signal?: AbortSignal;
@@ -223,8 +126,6 @@ export interface GenerateOptions {
   readonly onWait?: Turn['onWait'];
   /** Called for each failed attempt. */
   readonly onFault?: ((fault: ModelErrorKind | ReplyFault, reason: string) => void) | undefined;
-  /** Receives new text of the completion with this index if the provider streams. */
-  readonly onText?: (index: number, text: string) => void;
 }
 
 export function lowestLimit(...limits: readonly (number | undefined)[]): number | undefined {
@@ -270,10 +171,8 @@ export interface LanguageModel {
   readonly givesSeveral?: boolean;
   /** Absent if requests can be sent at any time. A caller that has waited for a turn sets `hasTurn` in the call. */
   readonly rate?: RequestRate | undefined;
-  /** The format in which the model calls tools. @throws UserError if its chat template can't be read */
-  toolFormat?(): ToolFormat;
-  /** Whether calls may have `score`, `choices`, `form`, `logits`, `prompt`, `echo` or `embedding`. */
-  readonly scoresTexts?: boolean;
+  /** Whether calls may have `choices`. */
+  readonly choosesTexts?: boolean;
   /** Whether calls may have `images`; the model on a server may still not support them. */
   readonly seesImages?: boolean;
   /**

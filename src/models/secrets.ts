@@ -5,16 +5,13 @@ import type { Completion } from './language-model.js';
 /** Shorter secrets may be part of any number or word, so hiding them would change replies. */
 const shortest = 8;
 
-/** Hides secrets in a reply, and omits its `tokens` if its text contains one. */
+/** Hides secrets in a reply. */
 export function withoutSecrets(completion: Completion, secrets: readonly string[]): Completion {
   const long = secrets.filter(({ length }) => length >= shortest);
-  const { tokens, ...rest } = completion;
-  const { text, reasoning } = rest;
-  const shown = hideSecrets(text, long);
+  const { reasoning, text } = completion;
   return {
-    ...rest,
-    text: shown,
-    ...(tokens && shown === text && { tokens }),
+    ...completion,
+    text: hideSecrets(text, long),
     ...(reasoning !== undefined && { reasoning: hideSecrets(reasoning, long) }),
   };
 }

@@ -2,9 +2,7 @@
  * Calls the model of a play. Records each call before sending it, keeps within the limits, and reuses recorded replies.
  */
 import type { Agent } from '../agents/agent.js';
-import { chosenOf, type ScoredChoice, scoredChoices } from '../agents/scored.js';
 import { type Conversation, messagesOf, type Reply, type Speaker } from '../agents/speaker.js';
-import { withCalls } from '../agents/tool-turns.js';
 import { type AskingRequest, askRound, finalError } from '../experiment/budget/ask-round.js';
 import { RunStopped } from '../experiment/stopping.js';
 import { type LanguageModel, ModelError } from '../models/language-model.js';
@@ -43,7 +41,7 @@ export function modelSpeaker(settings: ModelSpeakerSettings): Speaker<ModelReply
   const asking = {
     ...settings,
     iteration: wave,
-    model: { id: model.id, rate: model.rate, generate: generating(settings) },
+    model,
   };
   let silent = 0;
   return {
@@ -79,23 +77,14 @@ export function modelSpeaker(settings: ModelSpeakerSettings): Speaker<ModelReply
       if (limit !== undefined) throw new RunStopped({ kind: 'limit', limit });
       silent = calls.every((call) => call?.outcome.kind === 'error') ? silent + 1 : 0;
       if (silent >= patience) throw silence(calls);
-      return calls.map((call, i) => ({ text: textOf(call!, conversations[i]!), call: call! }));
+      return calls.map((call) => ({ text: call!.completion?.text ?? '', call: call! }));
     },
   };
 }
 
-/** Records contain tool calls as the model wrote them; prompts contain them in the form of the chat template. */
-function generating({ agent: { tools }, model }: ModelSpeakerSettings): LanguageModel['generate'] {
-  if (tools === undefined) return model.generate.bind(model);
-  return (messages, options) => model.generate(withCalls(messages), { ...options, tools });
-}
-
 /** The options that restrict a call to the possible actions. */
-function amongChoices({ act }: PlayConfig['policy'], { choices }: Conversation) {
-  const texts = choices?.map(({ text }) => text);
-  if (act === 'scored') return { score: texts };
-  return act === 'constrained' ? { choices: texts } : {};
-}
+const amongChoices = ({ act }: PlayConfig['policy'], { choices }: Conversation) =>
+  act === 'constrained' ? { choices: choices?.map(({ text }) => text) } : {};
 
 function silence(calls: readonly (CallRecord | undefined)[]): ModelError {
   const outcome = calls.at(-1)?.outcome;
@@ -103,25 +92,13 @@ function silence(calls: readonly (CallRecord | undefined)[]): ModelError {
   return new ModelError('server', message, { retries: 0, latencyMs: 0 });
 }
 
-/** The text of a reply, or of the action selected by scores; empty for a failed call. */
-function textOf({ completion, outcome }: CallRecord, { choices }: Conversation): string {
-  const chosen = outcome.kind === 'accepted' && outcome.scored !== undefined ? outcome.action : undefined;
-  if (chosen === undefined) return completion?.text ?? '';
-  return choices!.find(({ action }) => JSON.stringify(action) === JSON.stringify(chosen))!.text;
-}
-
 function judge(
   { completion, cost, outcome, ...base }: EndedCall,
-  { choices, seed }: Conversation,
-  { agent, policy }: ModelSpeakerSettings,
+  { choices }: Conversation,
+  { agent }: ModelSpeakerSettings,
 ): CallRecord {
   if (completion === undefined) return { ...base, outcome: outcome! };
   const rest = { completion, ...(cost !== undefined && { cost }) };
-  if (completion.scores !== undefined) {
-    const scored: readonly ScoredChoice[] = scoredChoices(choices!, completion.scores, policy.scoring);
-    const { action } = choices![chosenOf(scored, policy.scoring, seed)]!;
-    return { ...base, outcome: { kind: 'accepted', parameters: [], action, scored }, ...rest };
-  }
   const action = agent.extractAction(completion.text, choices);
   const failure = completion.finishReason === 'length' ? 'truncated' : 'missing';
   return {

@@ -3,7 +3,7 @@ import { basename, extname } from 'node:path';
 import { stringify } from 'yaml';
 import { z } from 'zod';
 import { ways } from '../agents/reading.js';
-import { agentShape, fallbacks, scoringSchema } from '../agents/settings.js';
+import { agentShape, fallbacks } from '../agents/settings.js';
 import { UserError } from '../base/errors.js';
 import { limitsSchema, nameSchema, withModules } from '../config/config.js';
 import { openConfig } from '../config/file.js';
@@ -31,12 +31,11 @@ const policySchema = z
     kind: z.literal('agent').default('agent').describe('A language model that acts'),
     ...agentShape,
     act: z
-      .enum([...ways, 'scored'])
+      .enum(ways)
       .default('text')
       .describe(
-        'How a reply selects an action. `text`: the last action that a free reply names. `json`: the action in a JSON object. Only for local models: `tool` reads a tool call in the form of the chat template, `constrained` masks tokens that lead to no possible action, and `scored` selects an action by the log-probabilities of all possible ones',
+        'How a reply selects an action. `text`: the last action that a free reply names. `json`: the action in a JSON object. `constrained`, only for local models: tokens that lead to no possible action are masked',
       ),
-    scoring: scoringSchema,
     fallback: z
       .enum(fallbacks)
       .default('ask-again')

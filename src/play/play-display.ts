@@ -63,7 +63,7 @@ export type ShownPlayEvent =
   | {
       readonly kind: 'call-finished';
       readonly call: Omit<CallRecord, 'messages' | 'completion'> & {
-        readonly completion?: Omit<Completion, 'text' | 'reasoning' | 'scores'>;
+        readonly completion?: Omit<Completion, 'text' | 'reasoning'>;
       };
     };
 
@@ -75,6 +75,6 @@ function withoutBulk(event: RunEvent): ShownPlayEvent {
   if (event.kind !== 'call-finished') return event;
   const { completion, messages: _messages, ...call } = event.call;
   if (completion === undefined) return { kind: event.kind, call };
-  const { text: _text, reasoning: _reasoning, scores: _scores, ...rest } = completion;
+  const { text: _text, reasoning: _reasoning, ...rest } = completion;
   return { kind: event.kind, call: { ...call, completion: rest } };
 }

@@ -183,21 +183,13 @@ export function actionText({ action, words }: GameTurn): string | undefined {
   return typeof action === 'object' ? action.map((value) => formatNumber(value)).join(', ') : String(action);
 }
 
-/** Maximum number of scored choices to show. */
-const mostScored = 4;
-
 function callText({ completion, outcome }: CallRecord): Html {
   const { completionTokens, promptTokens } = completion?.usage ?? {};
   const tokens =
     promptTokens === undefined
       ? ''
       : `${formatCount(promptTokens)} tokens in${completionTokens ? `, ${formatCount(completionTokens)} out` : ''}`;
-  const scored = outcome.kind === 'accepted' ? (outcome.scored ?? []) : [];
-  const likeliest = scored
-    .toSorted((a, b) => b.probability - a.probability)
-    .slice(0, mostScored)
-    .map(({ probability, text }) => `${text} ${(100 * probability).toFixed(0)} %`);
   const error = outcome.kind === 'error' ? `the call failed: ${outcome.message.slice(0, 300)}` : '';
-  const facts = [...likeliest, tokens, error].filter((fact) => fact !== '');
+  const facts = [tokens, error].filter((fact) => fact !== '');
   return html` <span class="muted">· ${facts.join(' · ')}</span>`;
 }

@@ -128,8 +128,8 @@ async function openModel(
   if (model.provider !== 'replayed') return createModel(model, env, waitOnClock);
   recordedConfig(model.run);
   const cassette = { path: model.run, model: readManifest(model.run).model, calls: callsIn(model.run) };
-  // Recordings may contain scores of given texts as well as replies.
-  return { ...createModel(model, env, waitOnClock, cassette), scoresTexts: true };
+  // Recorded replies may have been restricted to given texts.
+  return { ...createModel(model, env, waitOnClock, cassette), choosesTexts: true };
 }
 
 /** By default, the batch of a local model holds all concurrent games, up to `mostInBatch`. */
@@ -154,13 +154,13 @@ async function requireWays(
   await batch.reset([seed]);
   const isListed = (agent.choices?.(batch.info?.(0))?.length ?? 0) > 0;
   const alternatives = ['text', 'json'];
-  if (act !== 'text' && act !== 'json' && !model.scoresTexts)
+  if (act === 'constrained' && !model.choosesTexts)
     throw new UserError({
       ...{ field: 'policy.act', value: act, alternatives },
-      message: `${model.id} ${onlyLocal[act]}`,
+      message: `${model.id} can't restrict replies to given texts`,
       remedy: 'choose another value, or a model with provider: local',
     });
-  if ((act === 'scored' || act === 'constrained') && !isListed)
+  if (act === 'constrained' && !isListed)
     throw new UserError({
       ...{ field: 'policy.act', value: act, alternatives },
       message: `the actions of ${id} can't be listed`,
@@ -171,12 +171,6 @@ async function requireWays(
       message: `the actions of ${id} can't be listed`,
     });
 }
-
-const onlyLocal = {
-  scored: "can't compute log-probabilities of given texts",
-  constrained: "can't restrict replies to given texts",
-  tool: "can't act by tool calls, which only local models support",
-} as const;
 
 const modulesOf = ({ environment, model, player }: PlayConfig): readonly string[] => [
   ...(isProgram(player) ? [player] : []),

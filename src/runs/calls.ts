@@ -1,5 +1,4 @@
 /** Records of model calls, and their usage. */
-import type { ScoredChoice } from '../agents/scored.js';
 import type { Action } from '../environments/environment.js';
 import type { ChatMessage, Completion, FailedCall } from '../models/language-model.js';
 import type { ParameterVector } from '../policies/policy.js';
@@ -69,8 +68,6 @@ export interface CallRecord extends CallPosition {
         readonly moved?: { readonly from: ParameterVector; readonly distance: number };
         readonly program?: string;
         readonly action?: Action;
-        /** All possible actions with their scores, if the model scored actions. */
-        readonly scored?: readonly ScoredChoice[];
       }
     | { readonly kind: 'rejected'; readonly failure: LoggedFailure }
     | FailedCall;

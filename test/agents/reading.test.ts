@@ -98,38 +98,6 @@ describe('JSON', () => {
   });
 });
 
-describe('tool calls', () => {
-  it.each([
-    ['<tool_call>\n{"name": "act", "arguments": {"action": "right"}}\n</tool_call>', 1],
-    ['[TOOL_CALLS][{"name": "act", "arguments": {"action": "left"}}]', 0],
-    ['{"name": "act", "parameters": {"action": "right"}}', 1],
-    ['{"name": "act", "arguments": "{\\"action\\": \\"left\\"}"}', 0],
-    // Later calls come too soon: their observation isn't known yet.
-    [
-      '{"name": "act", "arguments": {"action": "left"}}\n{"name": "act", "arguments": {"action": "right"}}',
-      0,
-    ],
-    [
-      '{"name": "look", "arguments": {"action": "left"}} {"name": "act", "arguments": {"action": "right"}}',
-      1,
-    ],
-    // A usable action is used.
-    ['{"action": "right"}', 1],
-    ['{"name": "act", "arguments": {"action": "up"}}', undefined],
-    ['{"name": "act", "arguments": {}}', undefined],
-    ['{"name": "look", "arguments": {"action": "left"}}', undefined],
-    ['right', undefined],
-  ])('%j is read as %s', (reply, action) => {
-    expect(readAction(reply, push, pushes, 'tool')).toBe(action);
-  });
-
-  it('can contain a vector', () => {
-    const box: Space = { kind: 'box', low: [-1, -1], high: [1, 1] };
-    const call = '{"name": "act", "arguments": {"action": [0.5, -1]}}';
-    expect(readAction(call, box, undefined, 'tool')).toEqual([0.5, -1]);
-  });
-});
-
 describe('choices', () => {
   it('come from the action space or the current state, and are undefined if neither lists actions', () => {
     expect(listedChoices({ kind: 'discrete', n: 2, start: -1 })).toEqual([

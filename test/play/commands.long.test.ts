@@ -75,7 +75,7 @@ describe('policyloop play', () => {
     await expect(refused(['policy.prompts=cartpole'])).rejects.toThrow(
       /policy.prompts=cartpole[\s\S]*doesn't describe text:cooking/,
     );
-    await expect(refused(['policy.act=guess'])).rejects.toThrow(/text, json, tool, constrained or scored/);
+    await expect(refused(['policy.act=guess'])).rejects.toThrow(/text, json or constrained/);
     await expect(refused(['player=human'])).rejects.toThrow('a person can only play in a terminal');
     await expect(refused(['limits.total.calls=3', 'player=random'])).rejects.toThrow(
       "doesn't apply to a play, which is a single run",

@@ -231,78 +231,9 @@ describe('constrained actions', () => {
       /scripted\/model can't restrict replies to given texts[\s\S]*text, json/,
     );
     const pendulum = ['environment=Pendulum-v1', 'policy.prompts=generic'];
-    const held = { ...createScriptedModel(['0']), scoresTexts: true };
+    const held = { ...createScriptedModel(['0']), choosesTexts: true };
     await expect(played('agents/cartpole', [...constrained, ...pendulum], held)).rejects.toThrow(
       "the actions of Pendulum-v1 can't be listed",
     );
-  });
-});
-
-describe('scored actions', () => {
-  /** Likes what comes last in the alphabet, and says so for whole answers. */
-  const scorer = () => ({
-    ...createScriptedModel(({ options }) => ({
-      scores: options.score!.map((text) => [-text.length / 10, -1 + text.charCodeAt(0) / 500]),
-    })),
-    scoresTexts: true,
-  });
-  const cooking = ['episodes=3', 'maxSteps=15', 'policy.act=scored', 'parallel=3'];
-
-  it('are all valid, and recorded with their probabilities', async () => {
-    const { calls, games } = await played('agents/cooking', cooking, scorer());
-    for (const { turns } of games) {
-      expect(turns.every(({ valid }) => valid)).toBe(true);
-      expect(turns.every(({ message, action }) => message.includes(String(action)))).toBe(true);
-    }
-    for (const { outcome } of calls) {
-      if (outcome.kind !== 'accepted') throw new Error('a scored action is always one');
-      const total = outcome.scored!.reduce((sum, { probability }) => sum + probability, 0);
-      expect(total).toBeCloseTo(1, 9);
-      expect(outcome.scored!.map(({ text }) => text)).toContain(outcome.action);
-    }
-    expect(playFigures(games).unclear).toBe(0);
-  });
-
-  it('are sampled by default, or chosen greedily', async () => {
-    const greedy = await played('agents/cooking', [...cooking, 'policy.scoring.choose=greedy'], scorer());
-    for (const { outcome } of greedy.calls) {
-      if (outcome.kind !== 'accepted') throw new Error('a scored action is always one');
-      const { action, scored = [] } = outcome;
-      const best = scored.reduce((a, b) => (b.probability > a.probability ? b : a));
-      expect(action).toBe(best.text);
-    }
-    const drawn = await played('agents/cooking', cooking, scorer());
-    expect(drawn.games.map(({ turns }) => turns.map(({ action }) => action))).not.toEqual(
-      greedy.games.map(({ turns }) => turns.map(({ action }) => action)),
-    );
-  });
-
-  it('are the same when replayed', async () => {
-    const recorded = await played('agents/cooking', cooking, scorer());
-    const again = await played('agents/cooking', [
-      ...cooking,
-      `model={provider: replayed, run: ${recorded.path}}`,
-    ]);
-    expect(again.games).toEqual(recorded.games);
-  });
-
-  it('are refused if the model can’t compute log-probabilities, or if actions can’t be listed', async () => {
-    const hosted = createScriptedModel(['look']);
-    await expect(played('agents/cooking', cooking, hosted)).rejects.toThrow(
-      /scripted\/model can't compute log-probabilities of given texts[\s\S]*text, json/,
-    );
-    await expect(
-      played('agents/cooking', [
-        'policy.act=scored',
-        'model={provider: openai, name: gpt-5-mini, baseUrl: "http://127.0.0.1:9"}',
-      ]),
-    ).rejects.toThrow(/openai\/gpt-5-mini can.t compute log-probabilities/);
-    await expect(
-      played(
-        'agents/cartpole',
-        ['environment=Pendulum-v1', 'policy.prompts=generic', 'policy.act=scored'],
-        scorer(),
-      ),
-    ).rejects.toThrow("the actions of Pendulum-v1 can't be listed");
   });
 });

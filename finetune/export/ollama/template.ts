@@ -162,7 +162,7 @@ function renderFormat(format: ChatFormat, messages: readonly ChatMessage[]): str
   const start = instruction === undefined || kind !== 'message' ? format.withoutSystem : '';
   const framed = messages.map(({ role, content }, i) => {
     if (role === 'system') return kind === 'message' ? before + content + after : '';
-    const frame = format[role === 'tool' ? 'user' : role];
+    const frame = format[role];
     const inner =
       kind === 'in-last-user' && instruction !== undefined && i === messages.length - 1
         ? before + instruction + after

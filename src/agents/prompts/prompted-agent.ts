@@ -15,7 +15,6 @@ import { fileOfSet, isFolder } from '../../prompting/templates/template-files.js
 import { shapeOfData, shapeOfSchema, withField } from '../../prompting/templates/template-scope.js';
 import { type CompleteAgent, genericAgent, shown } from '../agent.js';
 import { type Choice, listedChoices, type Reading, readAction } from '../reading.js';
-import { toolOf } from '../tool-turns.js';
 import { type EnvironmentView, environmentSets, viewOf } from './views.js';
 
 export interface PromptedAgent extends CompleteAgent {
@@ -45,7 +44,7 @@ export function openAgent(given: AgentOptions): PromptedAgent {
   const templates = openTemplates(set, given, view);
   const { actionSpace, observationSpace, maxSteps = Number.POSITIVE_INFINITY } = environment;
   const stepLimit = Math.min(maxSteps, given.maxSteps);
-  const common = { json: reading === 'json', tool: reading === 'tool', vector: vectorOf(actionSpace) };
+  const common = { json: reading === 'json', vector: vectorOf(actionSpace) };
   const choices = (info?: TextInfo) => listedChoices(actionSpace, view?.words, info);
   const actionsOf = (listed: readonly Choice[] | undefined) => listed?.map(({ text }) => ({ text })) ?? null;
   const system = (objective: string | null) =>
@@ -78,7 +77,6 @@ export function openAgent(given: AgentOptions): PromptedAgent {
       } satisfies ObservationContext & { state: Facts }),
     extractAction: (reply, now = choices()) => readAction(reply, actionSpace, now, reading),
     askAgain: (now) => templates.askAgain({ ...common, actions: actionsOf(now) } satisfies AskAgainContext),
-    ...(reading === 'tool' && { tools: [toolOf(actionSpace, choices())] }),
   };
 }
 
@@ -168,7 +166,6 @@ const vector = maybe('Form of an action, if it consists of numbers', {
 
 const common = {
   json: flag('True if the reply must be a JSON object'),
-  tool: flag('True if the reply must call the tool `act`'),
   vector,
 };
 

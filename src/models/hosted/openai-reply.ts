@@ -1,6 +1,6 @@
 /** Reads chat completions from OpenAI and compatible servers. */
 import { z } from 'zod';
-import type { ChatMessage, Completion, CompletionToken, FinishReason } from '../language-model.js';
+import type { ChatMessage, Completion, FinishReason } from '../language-model.js';
 import { checkUsage, replyFaults, silenceWarning } from '../reply-faults.js';
 import { kindOf, serverError } from './json-fetch.js';
 import { TryFailure } from './retry.js';
@@ -39,20 +39,9 @@ const usageSchema = z
   .nullish()
   .catch(undefined);
 
-const tokenSchema = z.object({
-  token: z.string(),
-  logprob: z.number(),
-  bytes: z.array(z.number()).nullish(),
-});
-type LoggedToken = z.output<typeof tokenSchema>;
-
 const choiceSchema = z.object({
   message: messageSchema,
   finish_reason: z.string().nullish(),
-  logprobs: z
-    .object({ content: z.array(tokenSchema) })
-    .nullish()
-    .catch(undefined),
   error: z.unknown().optional(),
 });
 type Choice = z.output<typeof choiceSchema>;
@@ -120,8 +109,7 @@ export function completionsOf(
 function readChoice({
   message,
   finish_reason,
-  logprobs,
-}: Choice): Pick<Completion, 'text' | 'tokens' | 'reasoning' | 'finishReason'> {
+}: Choice): Pick<Completion, 'text' | 'reasoning' | 'finishReason'> {
   const parts = typeof message.content === 'string' ? [] : (message.content ?? []);
   const thinking = parts.flatMap((part) => part.thinking ?? []).map((part) => part.text ?? '');
   const text =
@@ -129,16 +117,10 @@ function readChoice({
   const reasoning = message.reasoning_content || message.reasoning || thinking.join('');
   return {
     text: text === '' ? (message.refusal ?? '') : text,
-    ...(logprobs && { tokens: logprobs.content.map(readToken) }),
     ...(reasoning !== '' && { reasoning }),
     finishReason: readFinishReason(finish_reason ?? ''),
   };
 }
-
-const readToken = ({ bytes, logprob, token }: LoggedToken): CompletionToken => ({
-  bytes: bytes ?? [...Buffer.from(token)],
-  logProbability: logprob,
-});
 
 /** Maps the names that OpenAI, Gemini, Zhipu and Anthropic's models send. */
 function readFinishReason(given: string): FinishReason {

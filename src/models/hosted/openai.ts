@@ -137,7 +137,7 @@ function requestBody(
   config: OpenAIConfig,
   dialect: Dialect,
   messages: readonly ChatMessage[],
-  { grammar, images = [], logProbabilities, sampling, seeds, stop }: GenerateOptions,
+  { grammar, images = [], sampling, seeds, stop }: GenerateOptions,
 ): ChatCompletionCreateParamsNonStreaming {
   const { temperature, topP, topK, minP, repetitionPenalty } = chosenSampling(config, sampling);
   const ours = {
@@ -149,7 +149,6 @@ function requestBody(
     ...(topK !== undefined && { top_k: topK }),
     ...(minP !== undefined && { min_p: minP }),
     ...(repetitionPenalty !== undefined && { repetition_penalty: repetitionPenalty }),
-    logprobs: logProbabilities || undefined,
   };
   const taken = Object.entries(ours).filter(([field]) => !dialect.refused.has(field));
   return {

@@ -124,8 +124,8 @@ export const localSchema = z.strictObject({
   ),
   stop: z.array(z.string().min(1)).default([]).describe('Strings that end a completion'),
   format: about(
-    '`auto`: only the parameters, always valid, because other tokens are masked. `constrained`: the same with free text around them. `json`: a JSON object with a reason, then the parameters. `text`: nothing is masked',
-    z.enum(['auto', 'text', 'constrained', 'json']).default('auto'),
+    '`auto`: only the parameters, always valid, because other tokens are masked. `constrained`: the same with free text around them. `text`: nothing is masked',
+    z.enum(['auto', 'text', 'constrained']).default('auto'),
   ),
   template: about(
     "Variables for the model's chat template, e.g. `{enable_thinking: false}`",

@@ -176,33 +176,6 @@ describe('the completion', () => {
   });
 });
 
-describe('log-probabilities', () => {
-  const logprobs = [
-    { token: 'o', logprob: -0.5, bytes: [111] },
-    { token: 'é', logprob: -1, bytes: null },
-  ];
-  const reply = () => ({ text: 'oé', logprobs });
-
-  it('come with the tokens on request', async () => {
-    const { server, model } = await start({ reply });
-    const { tokens } = await ask(model, messages, { ...options, logProbabilities: true });
-    expect(server.requests[0]?.body.logprobs).toBe(true);
-    expect(tokens).toEqual([
-      { bytes: [111], logProbability: -0.5 },
-      { bytes: [0xc3, 0xa9], logProbability: -1 },
-    ]);
-  });
-
-  it('are omitted if the reply contains the API key', async () => {
-    const server = await startFakeOpenAI({ reply: () => ({ text: 'it is k-12345678', logprobs }) });
-    const model = createModel(openaiConfig({ baseUrl: server.url }), { OPENAI_API_KEY: 'k-12345678' });
-    const completion = await ask(model, messages, { ...options, logProbabilities: true });
-    expect(completion.text).toBe('it is [redacted]');
-    expect(completion).not.toHaveProperty('tokens');
-    await server.close();
-  });
-});
-
 describe('a group of completions', () => {
   it('takes one request and counts the tokens once', async () => {
     const { server, model } = await start({ reply: ({ choice }) => `reply ${choice}` });

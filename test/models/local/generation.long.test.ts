@@ -24,7 +24,6 @@ const job: GenerateJob = {
   maxTokens: 20,
   sampling: { temperature: 1 },
   stop: [],
-  logProbabilities: false,
 };
 const grown = [...messages, { role: 'user' as const, content: 'params[0]: 2.0; f(params): 13' }];
 
@@ -120,13 +119,12 @@ test('a long prompt gives the same answer however its prefill is split', async (
 
 test('each token has one log-probability, and greedy tokens are likelier than under a uniform choice', async () => {
   const { answers } = await engine.generate(
-    { ...job, sampling: { temperature: 0 }, logProbabilities: true },
+    { ...job, sampling: { temperature: 0 }, sampledLogProbabilities: true },
     hooks,
   );
-  const { ids, tokens } = answers[0]!;
-  const logProbabilities = tokens!.map(({ logProbability }) => logProbability);
-  expect(logProbabilities).toHaveLength(ids.length);
-  for (const value of logProbabilities) {
+  const { ids, sampledLogProbabilities } = answers[0]!;
+  expect(sampledLogProbabilities).toHaveLength(ids.length);
+  for (const value of sampledLogProbabilities!) {
     expect(value).toBeLessThan(0);
     expect(value).toBeGreaterThan(-Math.log(512));
   }
@@ -184,7 +182,7 @@ test('constrained candidates equal what their seeds give alone, with fewer model
 
 test('forced tokens are read together even if log-probabilities are requested, and keep their values', async () => {
   const one = await loadEngine({ ...settings, path: referenceDirectory('llama3-rope-bf16'), batch: 2 });
-  const scored = { ...job, maxTokens: 100, grammar: answerGrammar(specs[1]!), logProbabilities: true };
+  const scored = { ...job, maxTokens: 100, grammar: answerGrammar(specs[1]!), sampledLogProbabilities: true };
   const counted = async (use: Engine, seeds: number[]) => {
     let runs = 0;
     const { answers } = await use.generate({ ...scored, seeds }, { aborted: () => ++runs < 0 });
@@ -196,15 +194,13 @@ test('forced tokens are read together even if log-probabilities are requested, a
       // In a batch of requests each token is read by itself.
       const apart = await counted(one, seeds);
       expect(together.answers.map(({ ids }) => ids)).toEqual(apart.answers.map(({ ids }) => ids));
-      for (const [i, { ids, tokens }] of together.answers.entries()) {
-        expect(tokens).toHaveLength(ids.length);
-        for (const [place, { logProbability }] of tokens!.entries())
-          expect(Math.abs(logProbability - apart.answers[i]!.tokens![place]!.logProbability)).toBeLessThan(
-            1e-5,
-          );
+      for (const [i, { ids, sampledLogProbabilities }] of together.answers.entries()) {
+        expect(sampledLogProbabilities).toHaveLength(ids.length);
+        for (const [place, value] of sampledLogProbabilities!.entries())
+          expect(Math.abs(value - apart.answers[i]!.sampledLogProbabilities![place]!)).toBeLessThan(1e-5);
       }
       if (seeds.length === 1) expect(together.runs).toBeLessThan(0.7 * apart.runs);
-      const plain = await engine.generate({ ...scored, seeds, logProbabilities: false }, hooks);
+      const plain = await engine.generate({ ...scored, seeds, sampledLogProbabilities: false }, hooks);
       expect(plain.answers.map(({ ids }) => ids)).toEqual(together.answers.map(({ ids }) => ids));
     }
   } finally {
@@ -253,11 +249,8 @@ test.each([',', '\n', ']:'])('the stop string %j does not cut a constrained answ
     maxTokens: 80,
     grammar: answerGrammar(spec),
   };
-  const shown = new Map<number, string>();
-  const onText = (candidate: number, text: string) =>
-    void shown.set(candidate, (shown.get(candidate) ?? '') + text);
   const whole = await engine.generate(constrained, hooks);
-  const stopped = await engine.generate({ ...constrained, stop: [stop] }, { ...hooks, onText });
+  const stopped = await engine.generate({ ...constrained, stop: [stop] }, hooks);
   for (const [i, { text, finishReason }] of stopped.answers.entries()) {
     expect(parseParameters(text, spec, { finishReason, constrained: true }), text).toMatchObject({
       ok: true,
@@ -266,6 +259,5 @@ test.each([',', '\n', ']:'])('the stop string %j does not cut a constrained answ
     const end = unstopped.indexOf('\n', unstopped.indexOf('params[1]:'));
     const cut = end < 0 ? -1 : unstopped.indexOf(stop, end);
     expect(text).toBe(cut < 0 ? unstopped : unstopped.slice(0, cut));
-    expect(shown.get(i)).toBe(text);
   }
 });

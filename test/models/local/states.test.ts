@@ -24,7 +24,7 @@ function request(prompt: readonly number[], change: { seeds?: number[]; maxToken
     seeds: [1],
     maxTokens: 24,
     stop: [],
-    logProbabilities: true,
+    sampledLogProbabilities: true,
     adapter,
     prompt,
     sampling: { ...plainSampling, temperature: 1.5 },

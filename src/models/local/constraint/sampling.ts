@@ -1,5 +1,5 @@
 import type { RandomGenerator } from '../../../random/generator.js';
-import type { LogitChanges, Sampling } from '../../language-model.js';
+import type { Sampling } from '../../language-model.js';
 
 /** The tokens that may come next: only these, or all except these. */
 export type TokenMask =
@@ -76,16 +76,6 @@ export function logNormaliser(logits: Float32Array, ids?: Int32Array): number {
   return largest + Math.log(sum);
 }
 
-/** @param counts how often each token occurs in the answer */
-export function changeLogits(
-  logits: Float32Array,
-  { bias, frequencyPenalty, presencePenalty }: LogitChanges,
-  counts: ReadonlyMap<number, number>,
-): void {
-  for (const [id, count] of counts) logits[id]! -= count * frequencyPenalty + presencePenalty;
-  for (const [id, value] of bias) if (id < logits.length) logits[id]! += value;
-}
-
 /** Index of the largest logit; the first one if tied. */
 export function argmax(logits: Float32Array, ids?: Int32Array): number {
   if (ids !== undefined) return ids.reduce((best, id) => (logits[id]! > logits[best]! ? id : best), ids[0]!);
@@ -136,12 +126,6 @@ function likeliest(logits: Float32Array, ids: Int32Array | undefined, k: number)
     if (logits[id]! >= threshold) kept.push(id);
   }
   return Int32Array.from(kept);
-}
-
-/** The k tokens with the largest logits, largest first; ties by ascending id. */
-export function likeliestFirst(logits: Float32Array, k: number): readonly number[] {
-  const ids = [...likeliest(logits, undefined, Math.min(k, logits.length))];
-  return ids.sort((a, b) => logits[b]! - logits[a]! || a - b).slice(0, k);
 }
 
 /** Keeps the k largest logits in a min-heap, so most of the vocabulary is compared only once and never sorted. */

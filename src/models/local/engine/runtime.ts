@@ -37,7 +37,6 @@ interface ForwardInput {
   readonly states?: States;
   /** Indices of the new tokens (row by row) at which to return logits. */
   readonly logitsOf: readonly number[];
-  readonly sum?: boolean;
 }
 
 interface ForwardOutput {
@@ -45,8 +44,6 @@ interface ForwardOutput {
   readonly logits: Float32Array;
   readonly entries: NewEntries;
   readonly states: States;
-  /** Sum over all new tokens of the hidden state after the final norm, [hidden]. */
-  readonly sum?: Float32Array;
 }
 
 export interface DecoderSession {
@@ -72,14 +69,11 @@ export async function openSession(
   return {
     newCache: caches.make,
     async forward(input) {
-      // The runtime copies only the outputs that are named.
-      const names = session.outputNames.filter((name) => input.sum || name !== 'sum');
-      const results = await session.run(feeds(config, input), names);
+      const results = await session.run(feeds(config, input));
       return {
         logits: results.logits!.data as Float32Array,
         entries: newEntries(results, layers.length, input.ids.length / input.rows),
         states: shapes.map((_, i) => results[`new_state.${i}`]!.data as Float32Array),
-        ...(input.sum && { sum: results.sum!.data as Float32Array }),
       };
     },
     async close() {

@@ -12,7 +12,6 @@ import type { DecoderSession } from '../engine/runtime.js';
 import { type DecoderConfig, stateShapes } from '../weights/decoder-config.js';
 import type { Candidate, GenerationHooks, GenerationRequest } from './candidate.js';
 import type { HeldPrompt } from './prompt-caches.js';
-import type { PromptReading } from './prompt-reading.js';
 import type { Generation } from './protocol.js';
 
 /** The candidates' cache grows in steps of this many slots; spare slots in whole blocks don't change the last bits of sums. */
@@ -30,7 +29,6 @@ export interface Begun extends Work {
   readonly held: HeldPrompt;
   readonly cachedTokens: number;
   readonly candidates: Candidate[];
-  readonly reading: PromptReading;
   /** The list `held.tokens` right after the prompt was read. If it is another list now, another request uses `held`. */
   read?: readonly number[];
 }
@@ -114,16 +112,10 @@ export class CandidateRows {
     // Forced tokens are read along with the previous one, except with several requests, because one request's
     // rounding would then depend on the others.
     const tokens = this.#several ? 1 : smallest(rows.map(({ candidate }) => candidate.unread.length));
-    const chosen = rows.map(({ candidate }) => candidate.unread.slice(0, tokens + 1));
-    const places = rows.flatMap(({ candidate }, row) =>
-      Array.from({ length: tokens }, (_, place) => ({ row, place, next: chosen[row]![place + 1] })).filter(
-        ({ place, next }) =>
-          next === undefined ? place === tokens - 1 && !candidate.ended : candidate.scored,
-      ),
-    );
+    const choosing = [...rows.keys()].filter((row) => rows[row]!.candidate.unread.length === tokens);
     const lengths = rows.map((one) => one.work.request.prompt.length + one.work.request.maxTokens);
     const { logits, entries, states } = await this.#session.forward({
-      ids: chosen.flatMap((ids) => ids.slice(0, tokens)),
+      ids: rows.flatMap(({ candidate }) => candidate.unread.slice(0, tokens)),
       rows: rows.length,
       position: this.#several ? this.#own.lengths : shared.length + this.#own.length,
       sequenceTokens: this.#several ? lengths : lengths[0]!,
@@ -131,18 +123,17 @@ export class CandidateRows {
       prompt: shared,
       own: this.#own,
       states: this.#states,
-      logitsOf: places.map(({ row, place }) => row * tokens + place),
+      logitsOf: choosing.map((row) => (row + 1) * tokens - 1),
     });
     await this.#own.append(entries, ownBlock);
     this.#states = states;
     for (const { candidate } of rows) candidate.unread.splice(0, tokens);
     const failed = new Map<Work, unknown>();
-    places.forEach(({ row, next }, i) => {
+    choosing.forEach((row, i) => {
       const { candidate, work: one } = rows[row]!;
       const values = logits.subarray(i * this.#vocabulary, (i + 1) * this.#vocabulary);
       try {
-        if (next === undefined) candidate.take(values);
-        else candidate.score(values, next);
+        candidate.take(values);
       } catch (error) {
         failed.set(one, error);
       }

@@ -1,13 +1,6 @@
 /** A loaded model, which turns messages into answers. Runs in the model's own process. */
 import { plural } from '../../../format/numbers.js';
-import { largest } from '../../../statistics/descriptive.js';
-import {
-  type AnswerGrammar,
-  type ChatMessage,
-  plainSampling,
-  type TextForm,
-  type ToolDefinition,
-} from '../../language-model.js';
+import type { AnswerGrammar, ChatMessage } from '../../language-model.js';
 import { choiceConstraint } from '../constraint/choices.js';
 import {
   type Constraint,
@@ -15,9 +8,6 @@ import {
   constraintVocabulary,
   createConstraint,
 } from '../constraint/constraint.js';
-import { FormError } from '../constraint/form/expression-table.js';
-import { formConstraint } from '../constraint/form/form-constraint.js';
-import { sealForm } from '../constraint/form/text-form.js';
 import {
   type AdaptedModule,
   type AdapterInputs,
@@ -52,7 +42,7 @@ import type { GenerateJob, JobResult, LoadReport, LoadSettings } from './protoco
 
 export interface Engine {
   readonly report: LoadReport;
-  /** Calls may overlap. @throws RequestError for an invalid job, FormError for its form, AbortedError if aborted */
+  /** Calls may overlap. @throws RequestError for an invalid job, AbortedError if aborted */
   generate(job: GenerateJob, hooks: GenerationHooks): Promise<JobResult>;
   close(): Promise<void>;
 }
@@ -82,36 +72,15 @@ export async function loadEngine(settings: LoadSettings): Promise<Engine> {
     report: { device, threads, contextTokens },
     close: () => session.close(),
     async generate(job, hooks) {
-      const { form, grammar, messages, tools } = job;
-      const thinks = (form ?? grammar) !== undefined && opensThinking(tokenizer, messages, tools);
-      const asked = await readPrompt(job);
-      // A form doesn't allow thinking, so close the block that the template opened.
-      const prompt = thinks && form ? [...asked, ...tokenizer.encodeText('\n</think>\n\n')] : asked;
-      const system =
-        job.prompt === undefined ? job.messages.find(({ role }) => role === 'system')?.content : undefined;
+      const { choices, grammar, messages } = job;
+      const prompt = await readPrompt(job);
+      const system = messages.find(({ role }) => role === 'system')?.content;
       const room = contextTokens - prompt.length;
-      if (job.score !== undefined) {
-        const texts = answersOf(job.score, tokenizer, eosTokens);
-        const maxTokens = requireRoom(texts, room);
-        const request = {
-          ...job,
-          adapter: loaded.of(job.adapter),
-          system,
-          prompt,
-          maxTokens,
-          texts,
-          eosTokens,
-        };
-        const scored = await generator.generate({ ...request, sampling: plainSampling }, hooks);
-        return { ...scored, residentBytes: process.memoryUsage.rss() };
-      }
-      const maxTokens = job.embedding ? 0 : Math.min(job.maxTokens, room);
+      const maxTokens = Math.min(job.maxTokens, room);
       const constraint =
-        job.choices === undefined
-          ? form === undefined
-            ? grammar && constraints.of(grammar, thinks)
-            : constraints.ofForm(form)
-          : constraints.among(job.choices);
+        choices === undefined
+          ? grammar && constraints.of(grammar, opensThinking(tokenizer, messages))
+          : constraints.among(choices);
       if (constraint !== undefined && maxTokens < constraint.answerTokens)
         throw new RequestError(
           `an answer ${grammar === undefined ? '' : `of ${plural(grammar.labels.length, 'number')} `}may need ${plural(constraint.answerTokens, 'token')}, ` +
@@ -146,20 +115,6 @@ function answersOf(
   const end =
     next !== undefined && eosTokens.has(next) ? next : (tokenizer.eosTokens[0] ?? [...eosTokens][0]);
   return texts.map((text) => [...tokenizer.encodeText(text), ...(end === undefined ? [] : [end])]);
-}
-
-/** @returns the length of the longest text */
-function requireRoom(texts: readonly (readonly number[])[], room: number): number {
-  const longest = largest(texts.map(({ length }) => length));
-  if (texts.length === 0 || texts.some(({ length }) => length === 0))
-    throw new RequestError(
-      'nothing to score: there must be at least one text, and each must have at least one token',
-    );
-  if (longest > room)
-    throw new RequestError(
-      `the longest text to score has ${longest} tokens, but the context only has room for ${room}`,
-    );
-  return longest;
 }
 
 /** Loads the graph inputs of each adapter. `of(undefined)` returns those of the base. */
@@ -217,28 +172,18 @@ export function endTokens(
 }
 
 /** Whether the template ends the prompt inside a thinking block. */
-export function opensThinking(
-  tokenizer: ChatTokenizer,
-  messages: readonly ChatMessage[],
-  tools?: readonly ToolDefinition[],
-): boolean {
-  const text = tokenizer.promptText(messages, tools);
+export function opensThinking(tokenizer: ChatTokenizer, messages: readonly ChatMessage[]): boolean {
+  const text = tokenizer.promptText(messages);
   return text.lastIndexOf('<think>') > text.lastIndexOf('</think>');
 }
 
 /** Maximum number of cached choice constraints; in a text world, the choices change with each step. */
 const choicesKept = 4096;
-/** Maximum number of cached forms; each keeps up to 32 MiB of masks. */
-const formsKept = 8;
-/** Maximum length of a form's JSON in characters. */
-const longestForm = 2 ** 20;
 
-/** Caches constraints, with their masks, by grammar, form or choices. */
+/** Caches constraints, with their masks, by grammar or choices. */
 export interface ConstraintCache {
   of(grammar: AnswerGrammar, thinking: boolean): Constraint;
   among(texts: readonly string[]): Constraint;
-  /** @throws FormError if the form can't be enforced */
-  ofForm(form: TextForm): Constraint;
 }
 
 export function constraintCache(
@@ -251,7 +196,6 @@ export function constraintCache(
     vocabulary ??= constraintVocabulary(tokenizer, config.vocabulary, eosTokens);
     return vocabulary;
   };
-  const ofForms = new Map<string, Constraint>();
   const ofGrammars = new Map<string, Constraint>();
   const ofChoices = new Map<string, Constraint>();
   return {
@@ -259,17 +203,6 @@ export function constraintCache(
       const key = JSON.stringify([grammar, thinking]);
       const constraint = ofGrammars.get(key) ?? createConstraint(grammar, vocabularyOf(), thinking);
       ofGrammars.set(key, constraint);
-      return constraint;
-    },
-    ofForm(form) {
-      const key = JSON.stringify(form);
-      if (key.length > longestForm)
-        throw new FormError(`a schema or grammar can have at most ${longestForm} characters`);
-      const constraint = ofForms.get(key) ?? formConstraint(sealForm(form), vocabularyOf());
-      ofForms.delete(key);
-      ofForms.set(key, constraint);
-      const [oldest] = ofForms.keys();
-      if (ofForms.size > formsKept) ofForms.delete(oldest!);
       return constraint;
     },
     among(texts) {

@@ -2,15 +2,14 @@ import { append } from '../../../base/append.js';
 import { machineMemory } from '../../../base/machine-memory.js';
 import { largest } from '../../../statistics/descriptive.js';
 import type { AdapterInputs } from '../engine/adapter-inputs.js';
-import { cacheShape, type TokenCache, tiledStates, tokenBytes } from '../engine/key-value-cache.js';
+import { cacheShape, type TokenCache, tokenBytes } from '../engine/key-value-cache.js';
 import type { DecoderSession } from '../engine/runtime.js';
 import type { TokenBytes } from '../tokens/token-text.js';
 import { type DecoderConfig, stateShapes } from '../weights/decoder-config.js';
 import { longSequences } from '../weights/rope.js';
-import { Candidate, type GenerationHooks, type GenerationRequest, scoreTexts } from './candidate.js';
+import { Candidate, type GenerationHooks, type GenerationRequest } from './candidate.js';
 import { type Begun, CandidateRows, type Work } from './candidate-rows.js';
 import { PromptCaches } from './prompt-caches.js';
-import { PromptReading } from './prompt-reading.js';
 import type { Generation } from './protocol.js';
 
 export class AbortedError extends Error {
@@ -53,7 +52,7 @@ export class TextGenerator {
   readonly #prompts: PromptCaches;
   readonly #none: TokenCache;
   readonly #rows: CandidateRows;
-  /** Cache for scoring texts and for reading prompts together; created when first needed. */
+  /** Cache for reading prompts together; created when first needed. */
   #scratch: TokenCache | undefined;
   readonly #waiting = new TurnQueue<AdapterInputs, Work>();
   /** Requests whose prompts are being read, in order. */
@@ -86,7 +85,7 @@ export class TextGenerator {
     });
   }
 
-  /** Generates answers, or scores `texts`. @throws AbortedError if aborted; tokens already read stay cached */
+  /** @throws AbortedError if aborted; tokens already read stay cached */
   generate(request: GenerationRequest, hooks: GenerationHooks): Promise<Generation> {
     return new Promise((resolve, reject) => {
       this.#waiting.add(request.adapter, { request, hooks, resolve, reject });
@@ -157,23 +156,21 @@ export class TextGenerator {
   }
 
   async #begin(work: Work): Promise<void> {
-    const { adapter, conversation, echo, embedding, maxTokens, prompt, system } = work.request;
+    const { adapter, conversation, maxTokens, prompt, system } = work.request;
     const limit = longSequences(this.#config.layers);
     const long = limit !== undefined && prompt.length + maxTokens > limit;
     try {
-      // Cached tokens have neither logits nor hidden states.
-      const reusable = echo || embedding ? [] : prompt.slice(0, -1);
-      const held = await this.#prompts.of({ adapter, conversation, system, long }, reusable);
-      const reading = new PromptReading(work.request, this.#bytes);
-      this.#entering.push({ ...work, held, cachedTokens: held.cache.length, candidates: [], reading });
+      // Cached tokens have no logits, so read the last token again.
+      const held = await this.#prompts.of({ adapter, conversation, system, long }, prompt.slice(0, -1));
+      this.#entering.push({ ...work, held, cachedTokens: held.cache.length, candidates: [] });
     } catch (error) {
       work.reject(error);
     }
   }
 
-  /** Reads the next part of a prompt; after the last part, starts its candidates or the scoring. */
+  /** Reads the next part of a prompt; after the last part, starts its candidates. */
   async #prefill(work: Begun): Promise<void> {
-    const { held, reading, request } = work;
+    const { held, request } = work;
     const { adapter, prompt: ids, maxTokens } = request;
     const prompt = held.cache;
     try {
@@ -189,18 +186,12 @@ export class TextGenerator {
         prompt,
         own: this.#none,
         states: held.states.at(from),
-        logitsOf: reading.logitsOf(chunk.length, last),
-        ...(request.embedding && { sum: true }),
+        logitsOf: last ? [chunk.length - 1] : [],
       });
-      const { vocabulary } = this.#config;
-      reading.take(from, output.logits, vocabulary, output.sum);
       await prompt.append(output.entries);
       if (this.#carries) held.states.add(prompt.length, output.states);
       held.tokens = ids.slice(0, prompt.length);
-      if (!last) return;
-      const logits = output.logits.subarray(-vocabulary);
-      if (maxTokens === 0) this.#answerNothing(work);
-      else await (request.texts === undefined ? this.#join : this.#score).call(this, work, logits);
+      if (last) await this.#join(work, output.logits);
     } catch (error) {
       this.#leave(work);
       work.reject(error);
@@ -245,48 +236,13 @@ export class TextGenerator {
     this.#entering = this.#entering.filter((one) => one !== work);
   }
 
-  #answerNothing(work: Begun): void {
-    const { cachedTokens, reading, request, resolve } = work;
-    const answers = request.seeds.map(() => ({
-      text: '',
-      ids: [],
-      tokens: [],
-      finishReason: 'length' as const,
-    }));
-    this.#leave(work);
-    resolve({ answers, promptTokens: request.prompt.length, cachedTokens, ...reading.result });
-  }
-
-  /** @param logits after the last token of the prompt */
-  async #score(work: Begun, logits: Float32Array): Promise<void> {
-    const { cachedTokens, held, hooks, request, resolve } = work;
-    const { adapter, maxTokens, prompt } = request;
-    this.#scratch ??= this.#session.newCache();
-    const own = this.#scratch;
-    const scores = await scoreTexts({
-      ...{ first: logits.slice(), texts: request.texts!, vocabulary: this.#config.vocabulary },
-      run: async (ids, rows, logitsOf) => {
-        if (hooks.aborted()) throw new AbortedError();
-        own.reset(rows);
-        const output = await this.#session.forward({
-          ...{ ids, rows, logitsOf, adapter, own },
-          ...{ prompt: held.cache, position: prompt.length, sequenceTokens: prompt.length + maxTokens },
-          states: tiledStates(held.states.at(held.cache.length), rows),
-        });
-        return output.logits;
-      },
-    });
-    this.#leave(work);
-    resolve({ answers: [], scores, promptTokens: prompt.length, cachedTokens });
-  }
-
   /** @param logits after the last token of the prompt */
   async #join(work: Begun, logits: Float32Array): Promise<void> {
-    const { candidates, held, hooks, request } = work;
+    const { candidates, held, request } = work;
     work.read = held.tokens;
     append(
       candidates,
-      request.seeds.map((seed, index) => new Candidate(index, seed, request, this.#bytes, hooks)),
+      request.seeds.map((seed) => new Candidate(seed, request, this.#bytes)),
     );
     for (const candidate of candidates) candidate.take(logits.slice());
     await this.#rows.join(
@@ -325,13 +281,12 @@ const isShort = (work: Begun): boolean =>
   work.request.readTogether === true && unreadTokens(work) <= shortPrompt;
 
 function resolveFinished(works: readonly Begun[]): void {
-  for (const { candidates, reading, request, cachedTokens, resolve } of new Set(works))
+  for (const { candidates, request, cachedTokens, resolve } of new Set(works))
     if (candidates.every((candidate) => candidate.finished))
       resolve({
         answers: candidates.map((candidate) => candidate.answer()),
         promptTokens: request.prompt.length,
         cachedTokens,
-        ...reading.result,
       });
 }
 

@@ -25,8 +25,7 @@ const charactersPerToken = 16;
 
 /**
  * @returns a function that encodes prompts. While it counts the tokens of a long text, other jobs continue.
- * @throws RequestError (when the function is called) for prompts that are empty or don't fit, and for ids outside the
- * vocabulary
+ * @throws RequestError (when the function is called) for prompts that are empty or don't fit
  */
 export function promptReader(tokenizer: ChatTokenizer, contextTokens: number, config: DecoderConfig) {
   /** Texts are counted one after the other, so that jobs being decoded wait for only one slice per step. */
@@ -53,26 +52,11 @@ export function promptReader(tokenizer: ChatTokenizer, contextTokens: number, co
       }
   }
 
-  return async ({ messages, prompt, tools }: GenerateJob): Promise<readonly number[]> => {
-    if (typeof prompt !== 'object') {
-      const described = tools ? [JSON.stringify(tools)] : [];
-      const texts =
-        prompt === undefined ? [...messages.map(({ content }) => content), ...described] : [prompt];
-      const counted = counting.then(() => requireShort(texts));
-      counting = counted.catch(() => undefined);
-      await counted;
-    }
-    const ids =
-      typeof prompt === 'object'
-        ? prompt
-        : prompt === undefined
-          ? tokenizer.encodePrompt(messages, tools)
-          : tokenizer.encodePlain(prompt);
-    const strange = ids.find((id) => !(Number.isInteger(id) && id >= 0 && id < config.vocabulary));
-    if (strange !== undefined)
-      throw new RequestError(
-        `${strange} is not a token id: token ids are whole numbers from 0 to ${config.vocabulary - 1}`,
-      );
+  return async ({ messages }: GenerateJob): Promise<readonly number[]> => {
+    const counted = counting.then(() => requireShort(messages.map(({ content }) => content)));
+    counting = counted.catch(() => undefined);
+    await counted;
+    const ids = tokenizer.encodePrompt(messages);
     if (ids.length === 0) throw new RequestError('the prompt is empty');
     if (ids.length >= contextTokens) throw tooLong(`${ids.length} tokens`);
     return ids;

@@ -1,15 +1,6 @@
 /** Messages between the parent process and the model's process. */
 import type { Problem } from '../../../base/errors.js';
-import type {
-  AnswerGrammar,
-  ChatMessage,
-  CompletionToken,
-  LogitChanges,
-  PromptToken,
-  SamplingChoice,
-  TextForm,
-  ToolDefinition,
-} from '../../language-model.js';
+import type { AnswerGrammar, ChatMessage, SamplingChoice } from '../../language-model.js';
 import type { LocalConfig } from '../settings.js';
 
 const own = ['path', 'adapter', 'device', 'quantization', 'threads', 'batch', 'contextTokens'] as const;
@@ -31,18 +22,9 @@ export interface GenerateJob {
   /** Absent settings default to the model's recommended values. */
   readonly sampling: SamplingChoice;
   readonly stop: readonly string[];
-  readonly logProbabilities: boolean;
-  readonly logits?: LogitChanges;
-  readonly tools?: readonly ToolDefinition[];
+  readonly sampledLogProbabilities?: boolean;
   readonly grammar?: AnswerGrammar;
-  readonly form?: TextForm;
   readonly choices?: readonly string[];
-  readonly score?: readonly string[];
-  readonly topLogProbabilities?: number | undefined;
-  /** Text or token ids to continue instead of `messages`, without a chat template. */
-  readonly prompt?: string | readonly number[] | undefined;
-  readonly echo?: boolean | undefined;
-  readonly embedding?: boolean | undefined;
   /** A job reuses only the cached prompts of its own conversation. */
   readonly conversation?: string;
 }
@@ -52,8 +34,6 @@ export interface GeneratedAnswer {
   /** Tokens of the answer, including the end token if there is one. */
   readonly ids: readonly number[];
   readonly finishReason: 'stop' | 'length';
-  /** The tokens of the answer, with their log-probabilities; present with `logProbabilities`. */
-  readonly tokens?: readonly CompletionToken[];
   /** Log-probabilities at the sampling temperature, among the `allowed` ids, before filters; present if requested. */
   readonly sampledLogProbabilities?: readonly number[];
   /** For each token, the only ids that a constraint allowed, or null; present with `sampledLogProbabilities`. */
@@ -62,10 +42,6 @@ export interface GeneratedAnswer {
 
 export interface Generation {
   readonly answers: readonly GeneratedAnswer[];
-  /** For each text to score, the log-probability of each of its tokens, including the end token. */
-  readonly scores?: readonly (readonly number[])[];
-  readonly echo?: readonly PromptToken[];
-  readonly embedding?: readonly number[];
   readonly promptTokens: number;
   /** Number of prompt tokens whose keys and values were cached by an earlier call. */
   readonly cachedTokens: number;
@@ -95,6 +71,5 @@ export type ToProcess =
 export type FromProcess =
   | { readonly kind: 'loaded'; readonly report: LoadReport }
   | { readonly kind: 'load-failed'; readonly failure: FailureReport }
-  | { readonly kind: 'text'; readonly id: number; readonly candidate: number; readonly text: string }
   | { readonly kind: 'done'; readonly id: number; readonly result: JobResult }
   | { readonly kind: 'failed'; readonly id: number; readonly failure: FailureReport };

@@ -212,11 +212,6 @@ export function buildInferenceGraph(
     'R',
     config.vocabulary,
   ]);
-  const normed = normalised(build, decoder.hidden, config.modules.finalNorm);
-  g.output('sum', g.op('ReduceSum', [normed, g.integers([0])], { keepdims: 1 }), 'float32', [
-    1,
-    config.hidden,
-  ]);
   emitEntries(g, [...decoder.keys, ...decoder.values], [config.kvHeads, 'B', 'S', config.headDim]);
   for (const [i, size] of stateShapes(config).entries())
     g.output(`new_state.${i}`, decoder.states[i]!, 'float32', ['B', ...size]);

@@ -1,5 +1,4 @@
 import { messageOf, UserError } from '../../../base/errors.js';
-import { FormError } from '../constraint/form/expression-table.js';
 import { type Engine, loadEngine } from '../generation/engine.js';
 import { AbortedError } from '../generation/generation.js';
 import { RequestError } from '../generation/prompt-tokens.js';
@@ -38,7 +37,6 @@ async function runJob({ id, job }: Job): Promise<void> {
     if (loaded === undefined) throw new Error('no model was loaded before this job');
     const result = await loaded.generate(job, {
       aborted: () => jobs.get(id)?.aborted ?? true,
-      onText: (candidate, text) => send({ kind: 'text', id, candidate, text }),
     });
     send({ kind: 'done', id, result });
   } catch (error) {
@@ -51,7 +49,6 @@ async function runJob({ id, job }: Job): Promise<void> {
 function failureOf(error: unknown): FailureReport {
   if (error instanceof UserError) return { kind: 'user', problems: error.problems };
   if (error instanceof AbortedError) return { kind: 'aborted' };
-  if (error instanceof FormError) return { kind: 'bad-request', message: messageOf(error) };
   return { kind: error instanceof RequestError ? error.kind : 'server', message: messageOf(error) };
 }
 

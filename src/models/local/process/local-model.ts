@@ -1,13 +1,9 @@
 import path from 'node:path';
-import { answerSchema } from '../../answer-schema.js';
 import {
-  type AnswerGrammar,
   type Completion,
   chosenSampling,
   type LanguageModel,
   lowestLimit,
-  type TextForm,
-  type ToolFormat,
 } from '../../language-model.js';
 import { replyFaults } from '../../reply-faults.js';
 import { requireRuntime } from '../engine/find-devices.js';
@@ -17,7 +13,6 @@ import { type GenerateJob, type JobResult, type LoadSettings, loadKeys } from '.
 import { openAdapter } from '../graph/adapter.js';
 import { type LocalConfig, modelDirectory, sharesProcess } from '../settings.js';
 import { isReference, withStoreDefaults } from '../stores/stored-models.js';
-import { openChatTemplate, readTokenizerConfig } from '../tokens/chat-template.js';
 import type { ChatTokenizer } from '../tokens/tokenizer.js';
 import { blockType } from '../weights/gguf-blocks.js';
 import { openWeights } from '../weights/gguf-tensors.js';
@@ -55,7 +50,7 @@ function sharingModel(id: string, config: LocalConfig): LanguageModel {
     return shared.process;
   };
   const process: Pick<ModelProcess, 'generate' | 'load'> = {
-    generate: (job, options) => used().generate(job, options),
+    generate: (job, signal) => used().generate(job, signal),
     load: () => used().load(),
   };
   return {
@@ -116,14 +111,6 @@ function modelId(path: string, adapter?: string): string {
   return `local/${[path, ...(adapter === undefined ? [] : [adapter])].map(modelName).join('+')}`;
 }
 
-/** Maximum length of a reason in characters, so that it can't use up all tokens. */
-const longestReason = 400;
-
-const jsonForm = (grammar: AnswerGrammar): TextForm => ({
-  kind: 'json',
-  schema: answerSchema(grammar, { hasSteps: true, longestReason }),
-});
-
 /** @param chosen options added to every job */
 function languageModel(
   id: string,
@@ -132,7 +119,6 @@ function languageModel(
   chosen: Pick<GenerateJob, 'adapter' | 'conversation'> = {},
 ): LanguageModel {
   let tokenizer: ChatTokenizer | undefined;
-  let toolFormat: ToolFormat | undefined;
   const openTokenizer = async () => {
     const module = await import('../tokens/tokenizer.js');
     tokenizer ??= module.openTokenizer(config.path, config.template);
@@ -141,12 +127,10 @@ function languageModel(
   return {
     id,
     givesSeveral: true,
-    scoresTexts: true,
+    choosesTexts: true,
     async generate(messages, options) {
       const start = performance.now();
-      const { choices, echo, embedding, form, grammar, logits, logProbabilities = false, onText } = options;
-      const { prompt, score, seeds, signal, tools, topLogProbabilities } = options;
-      const ofAnswer = form ?? (config.format === 'json' && grammar ? jsonForm(grammar) : undefined);
+      const { choices, grammar, seeds, signal } = options;
       const result = await process.generate(
         {
           ...chosen,
@@ -155,16 +139,10 @@ function languageModel(
           maxTokens: lowestLimit(config.maxTokens, options.maxTokens)!,
           sampling: chosenSampling(config, options.sampling),
           stop: options.stop ?? config.stop,
-          logProbabilities,
-          ...(ofAnswer && { form: ofAnswer }),
-          ...(logits && { logits }),
-          ...(tools && { tools }),
-          ...(config.format !== 'text' && config.format !== 'json' && grammar && { grammar }),
+          ...(config.format !== 'text' && grammar && { grammar }),
           ...(choices && { choices }),
-          ...(score && { score }),
-          ...{ echo, embedding, prompt, topLogProbabilities },
         },
-        { signal, onText },
+        signal,
       );
       const latencyMs = performance.now() - start;
       const constrained = config.format !== 'text' && grammar !== undefined;
@@ -177,12 +155,6 @@ function languageModel(
             }
           : completion,
       );
-    },
-    toolFormat() {
-      const { path: model, template } = config;
-      const format = toolFormat ?? openChatTemplate(model, readTokenizerConfig(model), template).toolFormat;
-      toolFormat = format;
-      return format;
     },
     async context() {
       const tokenizer = await openTokenizer();
@@ -220,23 +192,12 @@ export function modelName(directory: string): string {
 }
 
 /** The first completion carries the usage and latency of the whole call. */
-function completions(
-  { answers, cachedTokens, echo, embedding, promptTokens, scores }: JobResult,
-  latencyMs: number,
-): Completion[] {
-  if (scores !== undefined) {
-    const usage = { promptTokens, cachedTokens, completionTokens: 0 };
-    return [{ text: '', scores, finishReason: 'stop', usage, latencyMs, retries: 0 }];
-  }
+function completions({ answers, cachedTokens, promptTokens }: JobResult, latencyMs: number): Completion[] {
   const completionTokens = answers.reduce((sum, { ids }) => sum + ids.length, 0);
   return answers.map((answer, index): Completion => {
-    const { tokens } = answer;
     const faults = replyFaults(answer);
     return {
       text: answer.text,
-      ...(tokens && { tokens }),
-      ...(index === 0 && echo && { echo }),
-      ...(index === 0 && embedding && { embedding }),
       finishReason: answer.finishReason,
       ...(faults.length > 0 && { faults }),
       usage: index > 0 ? {} : { promptTokens, cachedTokens, completionTokens },

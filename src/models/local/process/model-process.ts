@@ -14,15 +14,9 @@ import type {
   ToProcess,
 } from '../generation/protocol.js';
 
-interface JobOptions {
-  readonly signal?: AbortSignal | undefined;
-  readonly onText?: ((candidate: number, text: string) => void) | undefined;
-}
-
 interface Pending {
   resolve(result: JobResult): void;
   reject(error: Error): void;
-  readonly onText: JobOptions['onText'];
   readonly started: number;
 }
 
@@ -60,7 +54,7 @@ export class ModelProcess {
   }
 
   /** Runs a job; at most `batch` (default: 1) run at once. @throws ModelError, or UserError if the model is unusable */
-  async generate(job: GenerateJob, { signal, onText }: JobOptions = {}): Promise<JobResult> {
+  async generate(job: GenerateJob, signal?: AbortSignal): Promise<JobResult> {
     const started = performance.now();
     const aborted = () => errorOf(this.#id, { kind: 'aborted' }, performance.now() - started);
     if (signal?.aborted) throw aborted();
@@ -70,7 +64,7 @@ export class ModelProcess {
     holdOpen(child, true);
     try {
       return await new Promise<JobResult>((resolve, reject) => {
-        jobs.set(id, { resolve, reject, onText, started });
+        jobs.set(id, { resolve, reject, started });
         endWait = onAbort(signal, () => {
           send(child, { kind: 'abort', id });
           reject(aborted());
@@ -135,8 +129,7 @@ export class ModelProcess {
   #receive(jobs: ReadonlyMap<number, Pending>, message: Extract<FromProcess, { id: number }>): void {
     const job = jobs.get(message.id);
     if (job === undefined) return;
-    if (message.kind === 'text') job.onText?.(message.candidate, message.text);
-    else if (message.kind === 'done') job.resolve(message.result);
+    if (message.kind === 'done') job.resolve(message.result);
     else job.reject(errorOf(this.#id, message.failure, performance.now() - job.started));
   }
 }

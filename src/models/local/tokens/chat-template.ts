@@ -6,7 +6,7 @@ import { messageOf, UserError } from '../../../base/errors.js';
 import { withinTime } from '../../../base/time-limit.js';
 import { checkedValue, readJson } from '../../../storage/files.js';
 import { readRegularFile } from '../../../storage/regular-file.js';
-import type { ChatMessage, ToolDefinition, ToolFormat } from '../../language-model.js';
+import type { ChatMessage } from '../../language-model.js';
 import { isGguf, openGguf } from '../weights/gguf.js';
 import { ggufTokenizerConfig } from './gguf-tokenizer.js';
 import { functions } from './jinja/functions.js';
@@ -14,13 +14,6 @@ import { renderNode } from './jinja/render.js';
 import { type Node, nodesOf, parseTemplate } from './jinja/syntax.js';
 import { Callable, textOf, toValue, UnsupportedError, type Value } from './jinja/values.js';
 import { escapePattern } from './tokenizer-settings.js';
-import {
-  describeTools,
-  functionOf,
-  templateMessage,
-  templateToolFormat,
-  toolFormatOr,
-} from './tool-prompt.js';
 
 const tokenField = z.union([z.string(), z.looseObject({ content: z.string() })]).nullish();
 const tokenFields = {
@@ -53,10 +46,8 @@ export interface ChatTemplate {
   readonly literals: readonly string[];
   /** Strings that the template may search for in messages, such as `</think>`: arguments of methods and of `in`. */
   readonly sought: readonly string[];
-  /** The template's tool format or, if it has no supported one, the Hermes format, which the prompt then describes. */
-  readonly toolFormat: ToolFormat;
   /** The prompt's text before tokenisation; it ends where the assistant's answer begins. */
-  render(messages: readonly ChatMessage[], tools?: readonly ToolDefinition[]): string;
+  render(messages: readonly ChatMessage[]): string;
 }
 
 /** Opens a chat template; `variables` add to its own or replace them. @throws UserError if it is missing or unusable */
@@ -80,17 +71,11 @@ export function openChatTemplate(
     ['add_generation_prompt', true],
   ]);
   const own = Object.entries(variables).map(([name, value]) => [name, toValue(value)] as const);
-  const texts = literalsOf(template);
-  const usesTools = nodesOf(template).some((node) => node.type === 'Identifier' && node.value === 'tools');
-  const toolFormat = templateToolFormat(usesTools, texts.literals);
   return {
     file,
-    ...texts,
-    toolFormat: toolFormatOr(toolFormat),
-    render(given, tools = []) {
-      const messages = toolFormat === undefined ? describeTools({ messages: given, tools }) : given;
-      const all = new Map([...fixed, ['messages', toValue(messages.map(templateMessage))], ...own]);
-      if (toolFormat !== undefined && tools.length > 0) all.set('tools', toValue(tools.map(functionOf)));
+    ...literalsOf(template),
+    render(messages) {
+      const all = new Map([...fixed, ['messages', toValue(messages)], ...own]);
       try {
         // Searching a long text repeatedly takes few steps but a long time, so limit the time too.
         return withinTime(mostSeconds, () => renderNode(template, all));

@@ -107,25 +107,6 @@ export function supportedSettings(json: TokenizerJson, file: string): TokenizerJ
   };
 }
 
-const startSchema = z.object({
-  type: z.literal('TemplateProcessing'),
-  single: z.array(z.looseObject({ SpecialToken: z.object({ id: z.string() }).optional() })),
-});
-
-/** Ids that precede any text, such as the id of `<s>`. If `isAdded` isn't a boolean, the post-processor decides. */
-export function startTokens(
-  { added_tokens: added, post_processor: last }: TokenizerJson,
-  { isAdded, bos }: { readonly isAdded: unknown; readonly bos: string | undefined },
-): readonly number[] {
-  const step = [last, ...(isMapping(last) && Array.isArray(last.processors) ? last.processors : [])]
-    .map((one) => startSchema.safeParse(one))
-    .find(({ success }) => success)?.data;
-  const places = step?.single.map(({ SpecialToken }) => SpecialToken?.id) ?? [];
-  const before = places.slice(0, places.indexOf(undefined));
-  const texts = typeof isAdded !== 'boolean' ? before : isAdded ? [bos] : [];
-  return texts.flatMap((text) => added.find(({ content }) => content === text)?.id ?? []);
-}
-
 /** The steps of a normalizer, pre-tokenizer or decoder, in order. */
 export function stepsOf(
   part: unknown,

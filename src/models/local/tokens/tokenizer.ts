@@ -6,7 +6,7 @@ import { messageOf, UserError } from '../../../base/errors.js';
 import { TimeLimitError, withinTime } from '../../../base/time-limit.js';
 import { isMapping } from '../../../settings/schema.js';
 import { checkedValue, readJson } from '../../../storage/files.js';
-import type { ChatMessage, ToolDefinition } from '../../language-model.js';
+import type { ChatMessage } from '../../language-model.js';
 import { largestTokenId } from '../weights/generation-config.js';
 import { isGguf, openGguf } from '../weights/gguf.js';
 import {
@@ -21,7 +21,6 @@ import { ggufTokenizerJson } from './gguf-tokenizer.js';
 import { TextStream, type TokenBytes, tokenBytes } from './token-text.js';
 import {
   escapePattern,
-  startTokens,
   supportedSettings,
   type TokenizerJson,
   tokenizerSchema,
@@ -29,15 +28,13 @@ import {
 
 export interface ChatTokenizer {
   /** The prompt as text, for people to read. */
-  promptText(messages: readonly ChatMessage[], tools?: readonly ToolDefinition[]): string;
+  promptText(messages: readonly ChatMessage[]): string;
   /** The prompt as token ids. Control tokens in messages stay text, except the ones allowed in assistant messages. */
-  encodePrompt(messages: readonly ChatMessage[], tools?: readonly ToolDefinition[]): number[];
+  encodePrompt(messages: readonly ChatMessage[]): number[];
   /** The tokens between the last answer, whose ids are already known, and the start of the next answer. */
   encodeNext(messages: readonly ChatMessage[]): number[];
   /** The tokens of an answer. Control tokens stay text, except the ones that the template searches for. */
   encodeText(text: string): number[];
-  /** The tokens of plain text, preceded by the tokenizer's start tokens. Control tokens are recognised. */
-  encodePlain(text: string): number[];
   /** The text of tokens, omitting control tokens. */
   decode(ids: readonly number[]): string;
   readonly bytes: TokenBytes;
@@ -62,20 +59,17 @@ export function openTokenizer(
   const { file, json, special, control, tokenizer, encode } = openEncoder(directory, template);
   const tokens = spelledTokens(tokenizer, json);
   const bytes = tokenBytes(json, tokens, file);
-  const render = (messages: readonly ChatMessage[], tools?: readonly ToolDefinition[]) =>
+  const render = (messages: readonly ChatMessage[]) =>
     template.render(
-      messages.map(({ content, toolCalls, ...message }) => ({
-        ...message,
-        content: control.shield(content, message.role === 'assistant'),
-        ...(toolCalls && { toolCalls: shielded(toolCalls, control) }),
+      messages.map(({ content, role }) => ({
+        role,
+        content: control.shield(content, role === 'assistant'),
       })),
-      tools && shielded(tools, control),
     );
   const eosText = tokenText(config.eos_token);
-  const start = startTokens(json, { isAdded: config.add_bos_token, bos: tokenText(config.bos_token) });
   return {
-    promptText: (messages, tools) => control.clean(render(messages, tools)),
-    encodePrompt: (messages, tools) => encode(control.mark(render(messages, tools))),
+    promptText: (messages) => control.clean(render(messages)),
+    encodePrompt: (messages) => encode(control.mark(render(messages))),
     encodeNext(messages) {
       const answer = messages.findLastIndex(({ role }) => role === 'assistant');
       const rendered = render(
@@ -92,10 +86,6 @@ export function openTokenizer(
       return encode(control.mark(rendered.slice(end + answerMark.length)));
     },
     encodeText: (text) => encode(control.mark(control.shield(control.clean(text), true))),
-    encodePlain(text) {
-      const ids = encode(control.mark(control.clean(text)));
-      return start.every((id, i) => ids[i] === id) ? ids : [...start, ...ids];
-    },
     decode(ids) {
       const stream = new TextStream(bytes);
       return ids.map((id) => stream.push(id)).join('') + stream.end();
@@ -107,18 +97,6 @@ export function openTokenizer(
     template,
     file,
   };
-}
-
-/** Shields all strings within a value, including keys. */
-function shielded<T>(value: T, control: ControlTokens): T {
-  if (typeof value === 'string') return control.shield(value, false) as T & string;
-  if (Array.isArray(value)) return value.map((one: unknown) => shielded(one, control)) as T & unknown[];
-  if (typeof value !== 'object' || value === null) return value;
-  const pairs = Object.entries(value).map(([key, one]) => [
-    control.shield(key, false),
-    shielded(one, control),
-  ]);
-  return Object.fromEntries(pairs) as T & object;
 }
 
 /** Returns an `encodeText` for models without a chat template; control tokens stay text. @throws UserError */

@@ -54,7 +54,6 @@ const jobOf = (name: string, rest: Partial<GenerateJob> = {}): GenerateJob => ({
   maxTokens: 20,
   sampling: { temperature: 0 },
   stop: [],
-  logProbabilities: false,
   ...rest,
 });
 

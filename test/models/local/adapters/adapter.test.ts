@@ -33,7 +33,6 @@ test.each(referenceModels)(
         maxTokens: 24,
         sampling: { temperature: 0 },
         stop: [],
-        logProbabilities: false,
       },
       { aborted: () => false },
     );

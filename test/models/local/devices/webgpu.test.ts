@@ -143,7 +143,7 @@ describe.skipIf(!usable.includes('webgpu'))(
       maxTokens: 8,
       sampling: { temperature: 0 },
       stop: [],
-      logProbabilities: true,
+      sampledLogProbabilities: true,
       ...more,
     });
 
@@ -305,8 +305,7 @@ function bytesHere(tensors: readonly ort.Tensor[]): number {
     .reduce((sum, { data }) => sum + (data as Float32Array).byteLength, 0);
 }
 
-const logsOf = (answer: GeneratedAnswer | undefined) =>
-  answer?.tokens?.map(({ logProbability }) => logProbability);
+const logsOf = (answer: GeneratedAnswer | undefined) => answer?.sampledLogProbabilities;
 
 function largestDifference(a: readonly number[] = [], b: readonly number[] = []): number {
   expect(a.length).toBe(b.length);

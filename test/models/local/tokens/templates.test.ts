@@ -3,7 +3,6 @@ import path from 'node:path';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { UserError } from '../../../../src/base/errors.js';
-import type { ChatMessage } from '../../../../src/models/language-model.js';
 import { openChatTemplate } from '../../../../src/models/local/tokens/chat-template.js';
 import { temporaryDirectory } from '../../../support/temporary-directory.js';
 
@@ -111,49 +110,3 @@ test('a list of templates is refused if none of them is named default', () => {
   expect(() => open(named)).toThrow(/none of these templates is named `default`/);
   expect(open([...named, { name: 'default', template: 'c' }]).render([])).toBe('c');
 });
-
-const withTools = z
-  .record(z.string(), z.string())
-  .parse(JSON.parse(readFileSync(path.join(folder, 'with-tools.json'), 'utf8')));
-const tools = [
-  {
-    name: 'get_weather',
-    description: 'Weather of a "city"',
-    parameters: {
-      type: 'object',
-      properties: { city: { type: 'string', description: 'Stadt, z. B. Köln' } },
-      required: ['city'],
-    },
-  },
-];
-const talk: readonly ChatMessage[] = [
-  { role: 'system', content: 'Be brief.' },
-  { role: 'user', content: 'Weather in Paris?' },
-  {
-    role: 'assistant',
-    content: '',
-    toolCalls: [{ id: 'abcdefghi', name: 'get_weather', arguments: '{"city": "Paris"}' }],
-  },
-  { role: 'tool', content: '{"t": 21}', toolCallId: 'abcdefghi' },
-];
-const openPublished = (name: string) =>
-  openChatTemplate('/no/directory', {
-    ...tokens,
-    chat_template: readFileSync(path.join(folder, 'published', `${name}.jinja`), 'utf8'),
-  });
-
-test.each(Object.entries(withTools))('%s: a conversation with tools renders as in Jinja', (name, text) => {
-  expect(openPublished(name).render(talk, tools)).toBe(text);
-});
-
-test.each(['HuggingFaceTB-SmolLM2', 'Qwen3.5-4B', 'google-gemma-2-2b-it'])(
-  '%s, whose template lacks tools or has another tool format, gets tools as text',
-  (name) => {
-    const { render, toolFormat } = openPublished(name);
-    expect(toolFormat.before).toBe('<tool_call>\n');
-    const text = render(talk.slice(1), tools);
-    for (const part of ['Stadt, z. B. Köln', '"arguments": {"city": "Paris"}', '<tool_response>\n{"t": 21}'])
-      expect(text).toContain(part);
-    expect(render(talk.slice(1))).not.toContain('# Tools');
-  },
-);

@@ -1,4 +1,4 @@
-import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
@@ -193,36 +193,4 @@ test('a SentencePiece tokenizer handles spaces, raw bytes and control tokens', (
     expect(tokenizer.decode(tokenizer.encodeText(text))).toBe(text);
   // A run of raw bytes that is no text becomes one replacement character for each.
   expect(tokenizer.decode([3 + 0xe4, 3 + 0xb8, id(1)])).toBe('\u{FFFD}\u{FFFD}a');
-});
-
-test('text without a template starts once with the BOS token, if the tokenizer adds one', () => {
-  const directory = copyTokenizer();
-  const start = '<|im_start|>';
-  const json = JSON.parse(readFileSync(path.join(directory, 'tokenizer.json'), 'utf8')) as {
-    added_tokens: { id: number; content: string }[];
-  };
-  const first = json.added_tokens.find(({ content }) => content === start)!.id;
-  const template = {
-    type: 'TemplateProcessing',
-    single: [{ SpecialToken: { id: start, type_id: 0 } }, { Sequence: { id: 'A', type_id: 0 } }],
-  };
-  const idsWith = (post_processor: object | null, config: object, text = 'go') => {
-    writeFileSync(path.join(directory, 'tokenizer.json'), JSON.stringify({ ...json, post_processor }));
-    writeFileSync(
-      path.join(directory, 'tokenizer_config.json'),
-      JSON.stringify({ bos_token: start, eos_token: '<|im_end|>', ...config }),
-    );
-    return openTokenizer(directory).encodePlain(text);
-  };
-  const plain = idsWith(null, {});
-  expect(plain).not.toContain(first);
-  expect(idsWith(null, { add_bos_token: true })).toEqual([first, ...plain]);
-  expect(idsWith(template, {})).toEqual([first, ...plain]);
-  expect(idsWith({ type: 'Sequence', processors: [{ type: 'ByteLevel' }, template] }, {})).toEqual([
-    first,
-    ...plain,
-  ]);
-  expect(idsWith(template, { add_bos_token: false })).toEqual(plain);
-  // Here, unlike in a message, a control token is one.
-  expect(idsWith(template, {}, `${start}go`)).toEqual([first, ...plain]);
 });

@@ -178,11 +178,8 @@ describe('model.ignoreKeys', () => {
       }),
     );
     try {
-      const [said] = await model.generate(readReference(name).messages, {
-        seeds: [1],
-        logProbabilities: true,
-      });
-      expect(said!.tokens!.map(({ id }) => id)).toEqual(readReference(name).greedy_ids.slice(0, 8));
+      const [said] = await model.generate(readReference(name).messages, { seeds: [1] });
+      expect(readReference(name).greedy_text.startsWith(said!.text)).toBe(true);
       expect((await model.context!())!.tokens).toBe(512);
     } finally {
       await model.close?.();
