@@ -7,14 +7,13 @@ import { StopStrings, TextStream, type TokenBytes } from '../tokens/token-text.j
 import type { GeneratedAnswer, GenerateJob } from './protocol.js';
 
 export interface GenerationRequest
-  extends Pick<GenerateJob, 'seeds' | 'maxTokens' | 'stop' | 'conversation'> {
+  extends Pick<GenerateJob, 'seeds' | 'maxTokens' | 'stop' | 'conversation' | 'sampledLogProbabilities'> {
   /** Factors of the adapter. Cached prompts are looked up by this object, so a copy of it finds none. */
   readonly adapter: AdapterInputs;
   readonly prompt: readonly number[];
   /** System message. Only cached prompts with the same system message are reused. */
   readonly system?: string | undefined;
   readonly sampling: Sampling;
-  readonly sampledLogProbabilities?: boolean;
   /** Allows reading this prompt in one pass with others, which is faster, but changes the last bits of its logits. */
   readonly readTogether?: boolean;
   readonly eosTokens: ReadonlySet<number>;

@@ -1,10 +1,5 @@
 import path from 'node:path';
-import {
-  type Completion,
-  chosenSampling,
-  type LanguageModel,
-  lowestLimit,
-} from '../../language-model.js';
+import { type Completion, chosenSampling, type LanguageModel, lowestLimit } from '../../language-model.js';
 import { replyFaults } from '../../reply-faults.js';
 import { requireRuntime } from '../engine/find-devices.js';
 import { checkModel, summariseWeights } from '../engine/inspect.js';
