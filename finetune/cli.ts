@@ -14,23 +14,11 @@ export const finetuneCommands: readonly ListedCommand[] = [
     'Train a local model by reinforcement learning',
     () => import('./commands/rl.js'),
   ],
-  ['merge <adapter>', 'Merge an adapter into its base model', () => import('./commands/merge.js')],
   [
-    'gguf [directory]',
-    'Convert a model to GGUF, for llama.cpp and Ollama',
-    () => import('./commands/gguf.js'),
-  ],
-  [
-    'ollama <adapter>',
-    'Write a Modelfile that adds an adapter to a model in Ollama',
-    () => import('./commands/ollama.js'),
-  ],
-  [
-    'export <trainer> <config> [overrides..]',
-    'Export a folder for training on another machine',
+    'export <source> [overrides..]',
+    'Write a model for other programs, or a training job for TRL',
     () => import('./commands/export.js'),
   ],
-  ['import <directory>', 'Import a model that was trained elsewhere', () => import('./commands/import.js')],
   [
     'evaluate [overrides..]',
     'Compare the tuned model with its base on the same experiments',

@@ -12,7 +12,7 @@ import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node
 import { join, resolve } from 'node:path';
 import process from 'node:process';
 import { initializerRange, randomModel } from '../finetune/engine/first-values.js';
-import { writeModel } from '../finetune/export/model-directory.js';
+import { writeModel } from '../finetune/engine/model-directory.js';
 import { packageRoot } from '../src/base/package.js';
 import { readDecoderConfig } from '../src/models/local/families/hf-config.js';
 

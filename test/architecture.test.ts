@@ -39,7 +39,7 @@ const rooms = [
 ];
 
 /** The rooms of `finetune`, which stand on all of `src` but its commands. */
-const fineTuningRooms = ['engine', 'dataset', 'export', 'train', 'rl', 'evaluate', 'handoff', 'commands'];
+const fineTuningRooms = ['engine', 'dataset', 'train', 'export', 'rl', 'evaluate', 'commands'];
 
 /** Where everything is put together: these import what they like, and nothing imports them. */
 const entries = ['src/index.ts', 'src/commands.ts', 'src/cli.ts', 'finetune/index.ts', 'finetune/cli.ts'];

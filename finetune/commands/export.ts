@@ -1,119 +1,92 @@
-/** `policyloop finetune export trl <config>`: exports a folder for training on other machines. */
-import { basename, resolve } from 'node:path';
-import { styleText } from 'node:util';
+/** `policyloop finetune export <source> --to …`: writes a model or an adapter for other programs, or a job for TRL. */
+import { resolve } from 'node:path';
 import type { Argv } from 'yargs';
-import { type Arguments, common, kinds } from '../../src/base/command.js';
-import { type CommandContext, requireCount, shownPath } from '../../src/base/context.js';
-import { plural } from '../../src/format/numbers.js';
-import { plainName } from '../../src/storage/files.js';
-import type { FolderFacts } from '../handoff/texts.js';
-import type { TokenCheck } from '../handoff/trl-rows.js';
-import type { TrlTrainer } from '../handoff/trl-settings.js';
+import { type Arguments, common, kinds, listed } from '../../src/base/command.js';
+import { type CommandContext, exitCodes } from '../../src/base/context.js';
+import { UserError } from '../../src/base/errors.js';
+import type { ExportJob, Written } from '../export/targets.js';
+
+const precisions = ['stored', 'f32', 'f16', 'bf16', 'q8_0'] as const;
 
 export const options = (y: Argv) =>
   y
-    .positional('trainer', {
-      choices: ['trl'] as const,
-      demandOption: true,
-      describe: 'Trainer to export for',
-    })
-    .positional('config', {
+    .positional('source', {
       type: 'string',
       demandOption: true,
-      describe: 'Config for finetune train (YAML)',
+      describe: 'Directory of an adapter; with gguf, also of a model; with trl, a config for finetune train',
     })
-    .positional('overrides', {
-      type: 'string',
-      array: true,
-      describe: 'key=value, e.g. epochs=1 method.rank=16',
-    })
-    .option('out', { ...kinds.text, demandOption: true, describe: 'New directory to export to' })
-    .option('base', {
-      ...kinds.text,
-      describe: "Base model on the other machine: a path or a Hub name (default: the config's model)",
-    })
-    .option('rows', {
-      choices: ['messages', 'tokens'] as const,
-      default: 'messages' as const,
+    .positional('overrides', { type: 'string', array: true, describe: 'With trl: key=value, e.g. epochs=1' })
+    .option('to', {
+      choices: ['merged', 'gguf', 'adapter', 'ollama', 'trl'] as const,
+      demandOption: true,
       requiresArg: true,
       describe:
-        'Content of the rows: messages, which TRL turns into tokens, or the token ids used in serving',
+        'merged: the adapter and its base as one model directory; gguf: the same as one GGUF file, with a Modelfile; ' +
+        'adapter: the adapter alone as a GGUF file; ollama: the same, with a Modelfile; trl: rows, script and Slurm job',
     })
-    .option('gpus', { ...kinds.number, default: 1, describe: 'GPUs per node' })
-    .option('nodes', { ...kinds.number, default: 1, describe: 'Number of nodes' })
-    .option('accelerate', {
-      choices: ['single_gpu', 'multi_gpu', 'zero2', 'fsdp2'] as const,
+    .option('out', { ...kinds.text, demandOption: true, describe: 'File or directory to write' })
+    .option('model', {
+      ...kinds.text,
+      describe:
+        'Base model (default: as named by the adapter or config); with trl, its name on the other machine',
+    })
+    .option('from', {
+      ...kinds.text,
+      describe: 'With ollama: the base model in Ollama, e.g. llama3.2:1b-instruct-fp16',
+    })
+    .option('dtype', {
+      choices: precisions,
       requiresArg: true,
-      describe: 'Parallelism (default: single_gpu for one GPU, else multi_gpu)',
+      describe: 'Data type of the changed matrices: stored or f32 for merged, all but stored for gguf (f16)',
     })
-    .option('per-device', { ...kinds.number, default: 1, describe: 'Examples per GPU and forward pass' })
-    .option('seeds', {
-      ...kinds.number,
-      default: 1,
-      describe: 'Number of training runs, with consecutive seeds; several become a Slurm job array',
-    })
-    .option('time', { ...kinds.text, default: '4:00:00', describe: 'Time limit of each Slurm job' })
-    .option('partition', { ...kinds.text, describe: 'Slurm partition' })
-    .option('account', { ...kinds.text, describe: 'Slurm account' })
+    .option('ignore-keys', common.ignoreKeys)
+    .option('quiet', common.quiet)
     .option('json', common.json)
-    .example('$0 finetune export trl tune.yaml --out cluster --gpus 4 --accelerate fsdp2', 'for four GPUs');
+    .example('$0 finetune export tuned/adapter --to merged --out tuned/merged', 'a Hugging Face directory')
+    .example('$0 finetune export tuned/adapter --to gguf --out tuned.gguf', 'for llama.cpp and Ollama')
+    .example('$0 finetune export tune.yaml --to trl --out cluster', 'for training on another machine');
 
 type Args = Arguments<typeof options>;
 
-/** The folder that was written. */
-export interface Output {
-  readonly out: string;
-  readonly trainer: TrlTrainer;
-  readonly examples: FolderFacts['examples'];
-  /** Compares TRL's tokens with serving; null if the base model's files aren't available. */
-  readonly tokens: TokenCheck | null;
-  readonly warnings: readonly string[];
-  readonly files: readonly string[];
-}
+/** What was written. */
+export type Output = Written['output'];
+
+export const finishing = 'stopping';
 
 export async function execute(args: Args, context: CommandContext): Promise<number> {
-  const gpusPerNode = requireCount('--gpus', args.gpus, 1);
-  const nodes = requireCount('--nodes', args.nodes, 1);
-  const perDevice = requireCount('--per-device', args.perDevice, 1);
-  const seeds = requireCount('--seeds', args.seeds, 1);
-  const { exportFolder } = await import('../handoff/export-folder.js');
-  const { loadTrainConfig } = await import('../train/train-config.js');
-  const config = loadTrainConfig(args.config, args.overrides, context.cwd);
-  const out = resolve(context.cwd, args.out);
-  const strategy = args.accelerate ?? (gpusPerNode * nodes === 1 ? 'single_gpu' : 'multi_gpu');
-  const { time, partition, account } = args;
-  const { trainer, files, examples, tokens, warnings } = exportFolder(
-    {
-      config,
-      base: args.base,
-      rows: args.rows,
-      machines: { strategy, nodes, gpusPerNode, perDevice },
-      queue: { name: plainName(basename(args.config, '.yaml'), 'training'), time, partition, account, seeds },
-    },
-    out,
-  );
-  const folder = shownPath(out, context.cwd);
-  if (args.json) {
-    const output: Output = { out: folder, trainer, examples, tokens: tokens ?? null, warnings, files };
-    context.print(JSON.stringify(output));
-    return 0;
-  }
-  const compared =
-    tokens === undefined
-      ? "not compared with serving, because the base model's files aren't available"
-      : `same as in serving for ${plural(tokens.same, 'answer')}, extra tokens at the end for ${tokens.longer}, different for ${tokens.different}`;
-  context.print(
-    [
-      styleText(
-        'bold',
-        `${trainer}: ${plural(examples.train, 'training example')}, ${plural(examples.validation, 'validation example')}`,
-      ),
-      `tokens      ${compared}`,
-      `folder      ${folder}`,
-      `run         ${nodes === 1 ? 'bash run.sh, or ' : ''}sbatch slurm.sh in that folder; see its README.md`,
-      `import      policyloop finetune import ${folder}`,
-    ].join('\n'),
-  );
-  for (const warning of warnings) context.note(`${styleText('yellow', 'note')} ${warning}`);
+  const { targets } = await import('../export/targets.js');
+  const { stoppable } = await import('../export/writing.js');
+  const target = targets[args.to];
+  refuseUnused(args, target.options);
+  const job: ExportJob = {
+    source: args.source,
+    overrides: args.overrides ?? [],
+    out: resolve(context.cwd, args.out),
+    model: args.model,
+    from: args.from,
+    dtype: args.dtype,
+    ignoredKeys: listed(args.ignoreKeys),
+    cwd: context.cwd,
+  };
+  const written = await stoppable(args, context, (hooks) => target.write(job, hooks));
+  if (written === undefined) return exitCodes.interrupted;
+  const { lines, notes, output } = written;
+  context.print(args.json ? JSON.stringify(output) : lines.join('\n'));
+  for (const note of notes) context.note(note);
   return 0;
+}
+
+/** @throws UserError for an option that the target doesn't use */
+function refuseUnused(args: Args, used: readonly string[]): void {
+  const field = (['model', 'from', 'dtype', 'ignoreKeys'] as const).find(
+    (key) => args[key] !== undefined && !used.includes(key),
+  );
+  const option = field === undefined ? args.overrides?.length && !used.includes('overrides') : field;
+  if (!option) return;
+  throw new UserError({
+    field: field === undefined ? 'overrides' : `--${field === 'ignoreKeys' ? 'ignore-keys' : field}`,
+    value: field === undefined ? args.overrides!.join(' ') : args[field],
+    message: `has no effect with --to ${args.to}`,
+    remedy: 'remove it',
+  });
 }

@@ -26,7 +26,7 @@ const sourceSchema = z.looseObject({
   kept: z.number(),
 });
 
-export const datasetSchema = z.looseObject({
+const datasetSchema = z.looseObject({
   path: z.string(),
   /** Null if the dataset has no manifest. */
   recipe: z.string().nullable(),

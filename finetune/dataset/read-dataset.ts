@@ -144,7 +144,7 @@ function checkedRow<T>(
 
 /** An example as read from a file; its `lineage` isn't checked and may be null. */
 type Stored<T extends Imitation | Preference> = Omit<T, 'lineage'> & { readonly lineage: unknown };
-export type StoredAnswer = Stored<Imitation>;
+type StoredAnswer = Stored<Imitation>;
 export type StoredExample = StoredAnswer | Stored<Preference>;
 
 interface StoredDataset {

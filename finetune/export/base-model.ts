@@ -21,9 +21,8 @@ export function openBase(
   model: string | undefined,
   cwd: string,
   ignoredKeys: readonly string[] = [],
-  remedy = otherBase,
 ): AdaptedModel {
-  const base = findBase(adapter, model, cwd, remedy);
+  const base = findBase(adapter, model, cwd);
   return { model: base, adapter: openAdapter(adapter, readDecoderConfig(base, ignoredKeys), ignoredKeys) };
 }
 

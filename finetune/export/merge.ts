@@ -14,10 +14,10 @@ import { ggufConfig } from '../../src/models/local/weights/gguf-config.js';
 import { openWeights } from '../../src/models/local/weights/gguf-tensors.js';
 import { readSafetensors, type StoredTensor, textName } from '../../src/models/local/weights/safetensors.js';
 import { lineageFile } from '../dataset/lineage.js';
+import { makeModelDirectory, modelFiles, stateFloat32 } from '../engine/model-directory.js';
 import { safetensorsParts, type TensorToWrite } from '../engine/safetensors-writer.js';
 import { elementCount } from '../engine/trainable.js';
 import { adapterChanges, encodeFloats, mergedRows, requireHalves, type WeightChange } from './merged-rows.js';
-import { makeModelDirectory, modelFiles, stateFloat32 } from './model-directory.js';
 import { type Rounding, type RoundingMeter, roundingMeter } from './rounding.js';
 import { type MergeHooks, makeRoom, storedBytes, writeParts } from './writing.js';
 
@@ -217,6 +217,6 @@ function sameConfig(gguf: GgufFile, config: DecoderConfig) {
     field: 'general.architecture',
     value: gguf.metadata.get('general.architecture'),
     message: `config.json can't express this model${gguf.tensors.has('rope_freqs.weight') ? ' (the divisors in rope_freqs)' : ''}`,
-    remedy: 'write a GGUF file: policyloop finetune gguf tuned/adapter --out tuned.gguf',
+    remedy: 'write a GGUF file: policyloop finetune export tuned/adapter --to gguf --out tuned.gguf',
   });
 }

@@ -3,6 +3,7 @@ import { groupedBy } from '../../src/base/grouped.js';
 import { createGenerator, shuffled } from '../../src/random/generator.js';
 import { largest } from '../../src/statistics/descriptive.js';
 import type { Sampled } from '../train/objectives/sampled.js';
+import type { advantageScales, ObjectiveSettings, PpoSettings } from '../train/objectives/settings.js';
 import {
   discountedReturns,
   groupAdvantages,
@@ -12,7 +13,6 @@ import {
   tokenAdvantages,
 } from './advantages.js';
 import type { Episode, Group, SampledSequence } from './learning/episode.js';
-import type { advantageScales, ObjectiveSettings, PpoSettings } from '../train/objectives/settings.js';
 
 /** A sequence with the log-probabilities, values and reference log-probabilities computed before the update. */
 export interface ReadSequence extends SampledSequence {

@@ -11,13 +11,13 @@ import {
   type TrainingSession,
 } from '../engine/training-session.js';
 import type { PolicyObjective, Sampled } from '../train/objectives/sampled.js';
+import type { ObjectiveSettings } from '../train/objectives/settings.js';
 import { policyStatistics } from '../train/objectives/statistics.js';
 import { layOut } from '../train/packing.js';
 import { refuseNonFinite } from '../train/trainer.js';
 import { lossAndGradients, openObjective, readParts, update } from '../train/training-step.js';
 import type { ReadSequence } from './credit.js';
 import type { SampledSequence } from './learning/episode.js';
-import type { ObjectiveSettings } from '../train/objectives/settings.js';
 
 /** First spawn key of the minibatch order; `lossAndGradients` uses 1. */
 const orderStream = 2;

@@ -19,9 +19,9 @@ import {
   writeAdapter,
 } from '../engine/first-values.js';
 import { int8Weights } from '../engine/int8-weights.js';
+import { requireModelDirectory, writeModel } from '../engine/model-directory.js';
 import { type LoraSettings, modulesOf, type Trainable, trainedParameters } from '../engine/trainable.js';
 import type { Parameter } from '../engine/training-session.js';
-import { requireModelDirectory, writeModel } from '../export/model-directory.js';
 import type { MethodSettings } from './train-config.js';
 
 export type Method =
@@ -92,7 +92,7 @@ export function withOwnModules(method: Method, config: DecoderConfig): Method {
 function requireSettings(adapter: string, lora: LoraSettings, config: DecoderConfig): void {
   const problem = { field: 'method.adapter', value: adapter };
   const own = continuedLora(openAdapter(adapter, config, [], 'method.adapter'), config, (reason) => {
-    const remedy = `merge it first: policyloop finetune merge ${shellWord(adapter)} --out …`;
+    const remedy = `merge it first: policyloop finetune export ${shellWord(adapter)} --to merged --out …`;
     return new UserError({ ...problem, message: `this adapter can't be continued: ${reason}`, remedy });
   });
   const sameModules = own.modules.toSorted().join() === lora.modules.toSorted().join();

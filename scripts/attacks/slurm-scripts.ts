@@ -1,6 +1,5 @@
 /** Attacks on Slurm scripts and Modelfiles, with texts that could break out of a line. */
 import { adapterModelfile } from '../../finetune/export/ollama/modelfile.js';
-import { fillTemplate } from '../../finetune/handoff/texts.js';
 import { slurmSchema } from '../../src/config/many-runs.js';
 import type { RandomGenerator } from '../../src/random/generator.js';
 import { jobScript } from '../../src/studies/slurm.js';
@@ -45,8 +44,6 @@ export const slurm: AttackKind = {
     const modelfile = (from: string, place: string) =>
       adapterModelfile(adapted as never, { architecture: 'llama' } as never, from, place);
     const modelLines = countOf(modelfile('llama', 'a.gguf'));
-    const template = (text: string) => fillTemplate('run.sh', { trainer: text });
-    const templateLines = countOf(template('sft'));
     return {
       attack(random) {
         const { breaks, text } = scriptText(random);
@@ -63,7 +60,6 @@ export const slurm: AttackKind = {
           ],
           ['--from', modelLines, () => modelfile(text, 'a.gguf')],
           ['name of the GGUF file', modelLines, () => modelfile('llama', text)],
-          ['template', templateLines, () => template(text)],
         ]);
         let script: string | undefined;
         const fault = outcome(() => {

@@ -13,8 +13,8 @@ import { temporaryDirectory } from '../support/temporary-directory.js';
 const project = join(packageRoot(), 'test', 'fixtures', 'version-0.1.0', 'project');
 
 const writers = {
-  'merged model': ['finetune merge tuned/adapter --out out', 'out'],
-  'GGUF file': ['finetune gguf package:models/tiny-improver --out out.gguf', 'out.gguf'],
+  'merged model': ['finetune export tuned/adapter --to merged --out out', 'out'],
+  'GGUF file': ['finetune export package:models/tiny-improver --to gguf --out out.gguf', 'out.gguf'],
   dataset: ['finetune dataset collected --recipe best-of-group --out out', 'out'],
   'tables as Parquet': ['export quick climb repeated --format parquet --out out', 'out'],
   'page of a comparison': ['compare repeated racing --html out.html', 'out.html'],

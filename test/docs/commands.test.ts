@@ -158,7 +158,7 @@ describe('documented commands', () => {
       'policyloop run b.yaml',
       'policyloop run a.yaml iteratoins=3',
       'policyloop show latest --iteratoin 3',
-      'policyloop finetune merge',
+      'policyloop finetune dataset',
       'policyloop finetune rl bandit updatse=3',
       'npm run tset',
       '```',
@@ -169,7 +169,7 @@ describe('documented commands', () => {
       'p.md:8 policyloop run b.yaml',
       'p.md:8 policyloop run a.yaml iteratoins=3',
       'p.md:8 policyloop show latest --iteratoin 3',
-      'p.md:8 policyloop finetune merge',
+      'p.md:8 policyloop finetune dataset',
       'p.md:8 policyloop finetune rl bandit updatse=3',
       'p.md:8 npm run tset',
     ]);

@@ -129,7 +129,7 @@ function mergedGguf(
       value: model,
       message: 'this is already a GGUF file',
       remedy:
-        'pass an adapter that was trained on it: policyloop finetune gguf tuned/adapter --out tuned.gguf',
+        'pass an adapter that was trained on it: policyloop finetune export tuned/adapter --to gguf --out tuned.gguf',
     });
   const gguf = openGguf(model);
   const weights = ggufTensors(gguf);

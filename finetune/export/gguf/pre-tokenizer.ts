@@ -235,7 +235,7 @@ export function preTokenizerName(preTokenizer: unknown, ignoreMerges: boolean, f
     message: "none of llama.cpp's rules known to policyloop splits text like this tokenizer",
     alternatives: known.map(({ models }) => `like ${models}`),
     remedy:
-      "convert the model directory with llama.cpp's convert_hf_to_gguf.py; merge an adapter first (`policyloop finetune merge`)",
+      "convert the model directory with llama.cpp's convert_hf_to_gguf.py; merge an adapter first (`policyloop finetune export --to merged`)",
   });
 }
 

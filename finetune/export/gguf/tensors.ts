@@ -48,7 +48,7 @@ export function ggufArchitecture({ architecture }: DecoderConfig): string {
     message: "models of this family can't be exported to GGUF",
     alternatives: Object.keys(architectures),
     remedy:
-      "convert the model directory with llama.cpp's convert_hf_to_gguf.py; merge an adapter first (`policyloop finetune merge`)",
+      "convert the model directory with llama.cpp's convert_hf_to_gguf.py; merge an adapter first (`policyloop finetune export --to merged`)",
   });
 }
 

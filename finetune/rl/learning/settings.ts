@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { count, positive, rlMethod, shared } from '../../train/train-config.js';
 import { advantageScales, objectiveSchema } from '../../train/objectives/settings.js';
+import { count, positive, rlMethod, shared } from '../../train/train-config.js';
 
 const limitsSchema = z
   .strictObject({

@@ -3,13 +3,6 @@
 import type { Value } from '../../../src/models/local/graph/graph.js';
 import { type TokenSequence, trainedLength } from '../../engine/batch.js';
 import type { TokenValues } from '../../engine/objective.js';
-import type {
-  CommonSettings,
-  GrpoSettings,
-  ObjectiveSettings,
-  ReinforceSettings,
-  RlooSettings,
-} from './settings.js';
 import { ppo } from './ppo.js';
 import {
   type PolicyContext,
@@ -20,6 +13,13 @@ import {
   sequenceMean,
   tokenMean,
 } from './sampled.js';
+import type {
+  CommonSettings,
+  GrpoSettings,
+  ObjectiveSettings,
+  ReinforceSettings,
+  RlooSettings,
+} from './settings.js';
 import {
   arithmetic,
   clippedSurrogate,

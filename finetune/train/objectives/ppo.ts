@@ -8,7 +8,6 @@ import type { Value } from '../../../src/models/local/graph/graph.js';
 import type { DecoderConfig } from '../../../src/models/local/weights/decoder-config.js';
 import type { Objective, TokenValues } from '../../engine/objective.js';
 import type { ParameterShape } from '../../engine/trainable.js';
-import type { PpoSettings } from './settings.js';
 import {
   type PolicyContext,
   type PolicyObjective,
@@ -17,6 +16,7 @@ import {
   type Sampled,
   tokenMean,
 } from './sampled.js';
+import type { PpoSettings } from './settings.js';
 import { arithmetic, clippedSurrogate, likelihood, oldLogp, policyLoss, ratioTo } from './terms.js';
 
 /** Names of the value head's parameters, which are initialized to 0. */

@@ -2,8 +2,8 @@
 
 import { largest, mean, standardDeviation, sum } from '../../../src/statistics/descriptive.js';
 import { type ReadExample, trainedLength } from '../../engine/batch.js';
-import type { ObjectiveSettings } from './settings.js';
 import type { PerToken, Sampled } from './sampled.js';
+import type { ObjectiveSettings } from './settings.js';
 
 /** Statistics of the trained tokens of an update, mostly means. Optional fields are missing without their inputs. */
 export interface PolicyStatistics {

@@ -2,12 +2,7 @@
 
 import type { Value } from '../../../src/models/local/graph/graph.js';
 import type { Objective, TokenValues } from '../../engine/objective.js';
-import type {
-  ClipSettings,
-  CommonSettings,
-  ImportanceSettings,
-  KlSettings,
-} from './settings.js';
+import type { ClipSettings, CommonSettings, ImportanceSettings, KlSettings } from './settings.js';
 
 export function arithmetic({ g, precision, logp }: TokenValues) {
   const binary = (op: string) => (a: Value, b: Value) => g.op(op, [a, b]);

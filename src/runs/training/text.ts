@@ -122,7 +122,7 @@ function useOf(training: RecordedTraining, cwd: string): readonly (readonly [str
       ? [
           [
             'merge it',
-            `policyloop finetune merge ${shellWord(place)} --out ${shellWord(join(shownPath(path, cwd), 'merged'))}`,
+            `policyloop finetune export ${shellWord(place)} --to merged --out ${shellWord(join(shownPath(path, cwd), 'merged'))}`,
           ] as const,
         ]
       : []),

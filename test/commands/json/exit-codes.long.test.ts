@@ -151,9 +151,18 @@ const interruptible: Readonly<Record<string, readonly string[]>> = {
   ],
   'finetune train': ['finetune', 'train', 'tune.yaml', 'output=ti', 'epochs=30', '--quiet'],
   'finetune rl': ['finetune', 'rl', 'numeric.yaml', 'output=ri', '--quiet'],
-  'finetune merge': ['finetune', 'merge', adapter, '--model', llama, '--out', 'mi', '--quiet'],
-  'finetune gguf': ['finetune', 'gguf', adapter, '--model', llama, '--out', 'gi.gguf', '--quiet'],
-  'finetune import': ['finetune', 'import', adapter, '--model', llama, '--out', 'ii'],
+  'finetune export': [
+    'finetune',
+    'export',
+    adapter,
+    '--to',
+    'merged',
+    '--model',
+    llama,
+    '--out',
+    'mi',
+    '--quiet',
+  ],
 };
 
 /** Codes that other tests check. */

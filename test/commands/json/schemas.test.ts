@@ -181,19 +181,9 @@ describe('the output of --json fits its schema', { timeout: 400_000 }, () => {
     await holds('show', 'tuned');
     const adapter = 'tuned/adapter';
     await holds('models check', adapter);
-    await holds('finetune merge', adapter, '--out', 'merged', '--quiet');
-    await holds('finetune gguf', adapter, '--out', 'tuned.gguf', '--quiet');
-    const llama = referenceDirectory('llama3-rope-bf16');
-    await holds(
-      'finetune ollama',
-      join(llama, 'adapter-after-12-steps'),
-      '--from',
-      'llama',
-      '--model',
-      llama,
-    );
-    await holds('finetune export', 'trl', 'tune.yaml', '--out', 'cluster');
-    await holds('finetune import', adapter, '--model', model, '--out', 'back');
+    await holds('finetune export', adapter, '--to', 'merged', '--out', 'merged', '--quiet');
+    await holds('finetune export', adapter, '--to', 'gguf', '--out', 'tuned.gguf', '--quiet');
+    await holds('finetune export', 'tune.yaml', '--to', 'trl', '--out', 'cluster');
     const study = ['--configs', 'c.yaml', prompts, 'memory.best=1', 'memory.recent=1', '--repeats', '2'];
     await holds('finetune evaluate', '--tuned', 'hill-climb', '--base', 'random', ...study);
     tinyConfig({ environment: 'bandit', updates: 2, groups: 2, groupSize: 4 }, place);

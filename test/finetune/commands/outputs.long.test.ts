@@ -1,4 +1,3 @@
-import { execFileSync } from 'node:child_process';
 import {
   cpSync,
   existsSync,
@@ -10,9 +9,7 @@ import {
 } from 'node:fs';
 import path from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { execute as ggufCommand } from '../../../finetune/commands/gguf.js';
-import { execute as mergeCommand } from '../../../finetune/commands/merge.js';
-import { execute as ollamaCommand } from '../../../finetune/commands/ollama.js';
+import { execute as exportCommand } from '../../../finetune/commands/export.js';
 import { trainingLineage, writeLineage } from '../../../finetune/dataset/lineage.js';
 import { UserError } from '../../../src/base/errors.js';
 import { openGguf } from '../../../src/models/local/weights/gguf.js';
@@ -21,7 +18,6 @@ import { toFloat32 } from '../../../src/models/local/weights/quantization.js';
 import { readTensorBytes } from '../../../src/models/local/weights/safetensors.js';
 import { lockRun } from '../../../src/storage/lock.js';
 import { referenceDirectory } from '../../models/local/fixture.js';
-import { built } from '../../support/built.js';
 import { recordingContext, temporaryDirectory } from '../../support/experiments.js';
 
 const place = temporaryDirectory();
@@ -43,26 +39,15 @@ beforeAll(() => {
   prepare('qwen', 'qwen2-tied-bf16-sharded');
 });
 
-const merge = (adapter: string, out: string, more: object = {}, changes = {}) => {
+async function exported(to: 'merged' | 'gguf', source: string, out: string, more: object, changes: object) {
   const recorded = recordingContext(place, changes);
-  return mergeCommand(
-    { adapter, out, dtype: 'stored', quiet: true, json: true, ...more },
-    recorded.context,
-  ).then((code) => ({
-    code,
-    ...recorded,
-  }));
-};
-const toGguf = (directory: string | undefined, out: string, more: object = {}, changes = {}) => {
-  const recorded = recordingContext(place, changes);
-  return ggufCommand(
-    { directory, out, dtype: 'f16', quiet: true, json: true, ...more },
-    recorded.context,
-  ).then((code) => ({
-    code,
-    ...recorded,
-  }));
-};
+  const code = await exportCommand({ source, to, out, quiet: true, json: true, ...more }, recorded.context);
+  return { code, ...recorded };
+}
+const merge = (adapter: string, out: string, more: object = {}, changes = {}) =>
+  exported('merged', adapter, out, more, changes);
+const toGguf = (source: string, out: string, more: object = {}, changes = {}) =>
+  exported('gguf', source, out, more, changes);
 const refusal = (result: Promise<unknown>) =>
   result.then(
     () => '',
@@ -77,14 +62,14 @@ function pressed(): AbortSignal {
 }
 const interrupted = { stop: { finish: pressed(), abort: new AbortController().signal } };
 
-describe('finetune merge', () => {
+describe('finetune export --to merged', () => {
   it('finds the base that the adapter names and reports the rounding error', async () => {
     const { code, printed } = await merge('llama/adapter', 'merged');
     expect(code).toBe(0);
     const result = JSON.parse(printed[0]!) as { roundingError: number };
     expect(result).toMatchObject({ out: 'merged', base: path.join('models', 'llama'), dtype: 'stored' });
     // Recomputed from the two merged models: error of rounding over the change.
-    await merge('llama/adapter', 'merged-exactly', { dtype: 'float32' });
+    await merge('llama/adapter', 'merged-exactly', { dtype: 'f32' });
     const [base, rounded, exact] = ['models/llama', 'merged', 'merged-exactly'].map((model) =>
       openWeights(at(model)),
     );
@@ -105,8 +90,8 @@ describe('finetune merge', () => {
   });
 
   it('reports a rounding error of 0 in float32', async () => {
-    const { printed } = await merge('llama/adapter', 'in-float32', { dtype: 'float32' });
-    expect(JSON.parse(printed[0]!)).toMatchObject({ roundingError: 0, dtype: 'float32' });
+    const { printed } = await merge('llama/adapter', 'in-float32', { dtype: 'f32' });
+    expect(JSON.parse(printed[0]!)).toMatchObject({ roundingError: 0, dtype: 'f32' });
   });
 
   it('keeps the lineage of the adapter, not that of its base', async () => {
@@ -178,21 +163,19 @@ describe('finetune merge', () => {
     );
     expect(existsSync(at('x'))).toBe(false);
     expect(await refusal(toGguf('lost/adapter', 'x.gguf'))).toMatch(
-      /finetune gguf lost\/adapter --model models\/…/,
+      /model not found[\s\S]*--model models\/…/,
     );
   });
 });
 
-describe('finetune gguf', () => {
+describe('finetune export --to gguf', () => {
   it('writes a GGUF file and a Modelfile from an adapter alone, and names the next command', async () => {
     const { code, printed } = await toGguf('qwen/adapter', 'out/tuned.gguf', { json: false });
     expect(code).toBe(0);
     expect(printed[0]).toContain(`ollama create tuned -f ${path.join('out', 'tuned.Modelfile')}`);
     expect(readdirSync(at('out')).sort()).toEqual(['tuned.Modelfile', 'tuned.gguf']);
-    await toGguf('models/qwen', 'same.gguf', { adapter: 'qwen/adapter' });
-    expect(readFileSync(at('same.gguf')).equals(readFileSync(at('out', 'tuned.gguf')))).toBe(true);
     await toGguf('models/qwen', 'base.gguf');
-    expect(readFileSync(at('base.gguf')).equals(readFileSync(at('same.gguf')))).toBe(false);
+    expect(readFileSync(at('base.gguf')).equals(readFileSync(at('out', 'tuned.gguf')))).toBe(false);
   });
 
   it('accepts the base from --model, and checks it against the adapter if it is a package: path', async () => {
@@ -200,11 +183,8 @@ describe('finetune gguf', () => {
     const file = at('moved', 'adapter', 'adapter_config.json');
     writeFileSync(file, readFileSync(file, 'utf8').replace('models/qwen', 'org/elsewhere'));
     await toGguf('moved/adapter', 'moved.gguf', { model: 'models/qwen' });
-    await toGguf(undefined, 'options.gguf', { model: 'models/qwen', adapter: 'moved/adapter' });
-    await toGguf('models/qwen', 'plain.gguf', { adapter: 'moved/adapter' });
-    const bytes = (name: string) => readFileSync(at(name));
-    expect(bytes('moved.gguf').equals(bytes('plain.gguf'))).toBe(true);
-    expect(bytes('options.gguf').equals(bytes('plain.gguf'))).toBe(true);
+    await toGguf('qwen/adapter', 'plain.gguf');
+    expect(readFileSync(at('moved.gguf')).equals(readFileSync(at('plain.gguf')))).toBe(true);
     const embedded = 'package:models/tiny-improver';
     expect(await refusal(toGguf('moved/adapter', 'x.gguf', { model: embedded }))).toMatch(/another model/);
     expect(await refusal(merge('moved/adapter', 'x', { model: embedded }))).toMatch(/another model/);
@@ -220,7 +200,7 @@ describe('finetune gguf', () => {
     await toGguf('models/qwen', 'q8.gguf', { dtype: 'q8_0' });
     const withAlpha = (alpha: number, dtype: string) => {
       writeFileSync(file, JSON.stringify({ ...config, lora_alpha: alpha }));
-      return toGguf('q8.gguf', `${dtype}-${alpha}.gguf`, { adapter: 'weak/adapter', dtype });
+      return toGguf('weak/adapter', `${dtype}-${alpha}.gguf`, { model: 'q8.gguf', dtype });
     };
     const weak = await withAlpha(config.lora_alpha / 1000, 'q8_0');
     expect(JSON.parse(weak.printed[0]!).keptChange).toBeLessThan(0.5);
@@ -230,33 +210,28 @@ describe('finetune gguf', () => {
     expect([strong.noted, exact.noted]).toEqual([[], []]);
   });
 
-  it('accepts one model and at most one adapter', async () => {
-    expect(await refusal(toGguf('qwen/adapter', 'x.gguf', { adapter: 'llama/adapter' }))).toMatch(
-      /--adapter: .*already an adapter/,
-    );
+  it('accepts a base model only for an adapter', async () => {
     expect(await refusal(toGguf('models/qwen', 'x.gguf', { model: 'models/llama' }))).toMatch(
-      /--model: .*already a model/,
+      /--model: .*isn't an adapter/,
     );
-    expect(await refusal(toGguf(undefined, 'x.gguf'))).toMatch(/no model or adapter given/);
   });
 
-  it('accepts unknown config keys listed in --ignore-keys, as does merge', async () => {
+  it('accepts unknown config keys listed in --ignore-keys, also when merging', async () => {
     cpSync(at('models', 'qwen'), at('models', 'scaled'), { recursive: true });
     const file = at('models', 'scaled', 'config.json');
     writeFileSync(file, readFileSync(file, 'utf8').replace('{', '{"some_scale": 3,'));
     expect(await refusal(toGguf('models/scaled', 'x.gguf'))).toMatch(
       /some_scale[\s\S]*--ignore-keys some_scale/,
     );
-    const ignored = { adapter: 'qwen/adapter', ignoreKeys: 'some_scale' };
-    expect((await toGguf('models/scaled', 'scaled.gguf', ignored)).code).toBe(0);
     const options = { model: 'models/scaled', ignoreKeys: 'some_scale' };
+    expect((await toGguf('qwen/adapter', 'scaled.gguf', options)).code).toBe(0);
     expect((await merge('qwen/adapter', 'merged-scaled', options)).code).toBe(0);
   });
 
-  it('writes the same weights for a DoRA adapter as after finetune merge', async () => {
+  it('writes the same weights for a DoRA adapter as after merging', async () => {
     const adapter = path.resolve(import.meta.dirname, '../../fixtures/adapters/dora');
-    await toGguf('models/qwen', 'dora.gguf', { adapter, dtype: 'f32' });
-    await merge(adapter, 'models/dora', { model: 'models/qwen', dtype: 'float32' });
+    await toGguf(adapter, 'dora.gguf', { model: 'models/qwen', dtype: 'f32' });
+    await merge(adapter, 'models/dora', { model: 'models/qwen', dtype: 'f32' });
     await toGguf('models/dora', 'merged-dora.gguf', { dtype: 'f32' });
     // The names in the metadata differ, the numbers do not.
     const end = (name: string) => readFileSync(at(name)).subarray(-500_000);
@@ -320,7 +295,7 @@ describe('finetune gguf', () => {
       }),
     );
     await toGguf('models/thinking', 'thinking.gguf');
-    await toGguf('models/thinking', 'unthinking.gguf', { adapter: 'unthinking' });
+    await toGguf('unthinking', 'unthinking.gguf', { model: 'models/thinking' });
     const text = (name: string) => readFileSync(at(`${name}.Modelfile`), 'utf8');
     expect(text('unthinking')).toContain('assistant\n<think></think>"""');
     expect(text('thinking')).not.toContain('<think>');
@@ -356,22 +331,23 @@ describe('finetune gguf', () => {
   it('reports wrong extensions, existing outputs and missing or unsuitable inputs', async () => {
     expect(await refusal(toGguf('models/qwen', 'x.bin'))).toMatch(/must end in \.gguf/);
     writeFileSync(at('taken.Modelfile'), '');
-    expect(await refusal(toGguf('models/qwen', 'taken.gguf'))).toMatch(/taken\.Modelfile already exists/);
+    expect(await refusal(toGguf('models/qwen', 'taken.gguf'))).toMatch(/already exists[\s\S]*taken\.Modelfile/);
     writeFileSync(at('there.gguf'), '');
     expect(await refusal(toGguf('models/qwen', 'there.gguf'))).toMatch(/already exists/);
     expect(await refusal(toGguf('models/nowhere', 'x.gguf'))).toMatch(/there is no such directory/);
-    expect(await refusal(toGguf('models/qwen', 'x.gguf', { adapter: 'models/llama' }))).toMatch(
-      /adapter_config\.json/,
+    expect(await refusal(merge('models/llama', 'x'))).toMatch(/adapter_config\.json/);
+    expect(await refusal(merge('llama/adapter', 'x', { dtype: 'q8_0' }))).toMatch(
+      /--dtype[\s\S]*stored, f32/,
     );
+    expect(await refusal(merge('llama/adapter', 'x', { from: 'llama3' }))).toMatch(/--from.*no effect/);
   });
 });
 
-describe('finetune ollama', () => {
-  const write = (adapter: string, out: string, model?: string) => {
+describe('finetune export --to ollama', () => {
+  const write = (source: string, out: string, model?: string) => {
     const recorded = recordingContext(place);
-    return ollamaCommand({ adapter, from: 'llama3.2:1b', model, out, json: false }, recorded.context).then(
-      () => recorded,
-    );
+    const args = { source, to: 'ollama', from: 'llama3.2:1b', model, out, quiet: true, json: false } as const;
+    return exportCommand(args, recorded.context).then(() => recorded);
   };
 
   it('writes a Modelfile that applies an adapter to an Ollama model', async () => {
@@ -437,22 +413,24 @@ describe('finetune ollama', () => {
   it('rejects DoRA adapters, which llama.cpp can’t compute', async () => {
     const adapter = path.resolve(import.meta.dirname, '../../fixtures/adapters/dora-patterns');
     cpSync(referenceDirectory('llama-untied-fp32'), at('models', 'untied'), { recursive: true });
-    expect(await refusal(write(adapter, 'Modelfile', 'models/untied'))).toMatch(/DoRA[\s\S]*finetune gguf/);
+    expect(await refusal(write(adapter, 'Modelfile', 'models/untied'))).toMatch(/DoRA[\s\S]*--to gguf/);
   });
 
-  it('points to finetune gguf for architectures without adapter support', async () => {
+  it('points to --to gguf for architectures without adapter support', async () => {
     prepare('qwen3', 'qwen3-fp32');
     expect(await refusal(write('qwen3/adapter', 'Modelfile'))).toMatch(
-      /adapters[\s\S]*policyloop finetune gguf/,
+      /adapters[\s\S]*policyloop finetune export .* --to gguf/,
     );
   });
 });
 
-it('the help of finetune gguf and finetune merge lists their dtypes', () => {
-  const help = (command: string) =>
-    execFileSync(process.execPath, [built('src/cli.js'), 'finetune', command, '--help'], {
-      encoding: 'utf8',
-    });
-  expect(help('gguf')).toMatch(/q8_0[\s\S]*finetune gguf tuned\/adapter --out/);
-  expect(help('merge')).toMatch(/--dtype[\s\S]*stored[\s\S]*float32/);
+it('--to adapter writes the same file as --to ollama, without a Modelfile', async () => {
+  const { context, printed } = recordingContext(place);
+  const args = { source: 'llama/adapter', to: 'adapter', quiet: true, json: false } as const;
+  await exportCommand({ ...args, out: 'alone.gguf' }, context);
+  expect(printed[0]).toContain('--lora alone.gguf');
+  expect(existsSync(at('alone.Modelfile'))).toBe(false);
+  expect(readFileSync(at('alone.gguf')).equals(readFileSync(at('files', 'Modelfile.adapter.gguf')))).toBe(
+    true,
+  );
 });

@@ -2,10 +2,7 @@
 import { cpSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
-import { execute as gguf } from '../../../finetune/commands/gguf.js';
-import { execute as importTrained } from '../../../finetune/commands/import.js';
-import { execute as merge } from '../../../finetune/commands/merge.js';
-import { execute as ollama } from '../../../finetune/commands/ollama.js';
+import { execute as exportModel } from '../../../finetune/commands/export.js';
 import { openArms } from '../../../finetune/evaluate/arms.js';
 import { loadTrainConfig } from '../../../finetune/train/train-config.js';
 import type { CommandContext } from '../../../src/base/context.js';
@@ -62,32 +59,20 @@ describe('a package: path', () => {
     }
   });
 
-  it('works with finetune gguf, merge and ollama', async () => {
-    const plain = { ...quiet, dtype: 'f16' } as const;
-    await printed(gguf, { ...plain, model: names.model, out: out('a.gguf') });
-    await printed(gguf, { ...plain, model: names.adapter, out: out('b.gguf') });
-    await printed(gguf, { ...plain, model: names.model, adapter: names.adapter, out: out('c.gguf') });
+  it('works with finetune export', async () => {
+    const { adapter, model } = names;
+    const given = { ...quiet, source: adapter };
+    await printed(exportModel, { ...quiet, source: model, to: 'gguf', out: out('a.gguf') });
+    await printed(exportModel, { ...given, to: 'gguf', out: out('b.gguf') });
+    await printed(exportModel, { ...given, model, to: 'gguf', out: out('c.gguf') });
     expect(readFileSync(out('c.gguf')).equals(readFileSync(out('b.gguf')))).toBe(true);
-    const merged = { ...quiet, dtype: 'stored', adapter: names.adapter } as const;
-    await printed(merge, { ...merged, out: out('m') });
-    await printed(merge, { ...merged, model: names.model, out: out('n') });
-    await printed(ollama, {
-      json: true,
-      adapter: names.adapter,
-      model: names.model,
-      from: 'x',
-      out: out('M'),
-    });
+    await printed(exportModel, { ...given, to: 'merged', out: out('m') });
+    await printed(exportModel, { ...given, model, to: 'merged', out: out('n') });
+    await printed(exportModel, { ...given, model, to: 'ollama', from: 'x', out: out('M') });
     expect(['m/config.json', 'n/config.json', 'M'].filter((name) => !existsSync(out(name)))).toEqual([]);
   });
 
-  it('works with finetune import, evaluate and train', async () => {
-    for (const model of [undefined, names.model]) {
-      const args = { directory: names.adapter, out: out(`i-${model}`), json: true, ...(model && { model }) };
-      expect(await printed(importTrained, args)).toMatchObject({
-        model: { path: join(installed.root, 'models/base') },
-      });
-    }
+  it('works with finetune evaluate and train', async () => {
     const { arms } = openArms(names.model, names.adapter, [], cwd);
     expect(arms[1]).toMatchObject({ local: { adapter: join(installed.root, 'models/adapter') } });
     writeFileSync(out('tune.yaml'), `model: ${names.model}\ndataset: d\n`);
@@ -111,7 +96,7 @@ describe('a package: path', () => {
   it.each([
     ['model.path', (context) => checkModel({ directory: nothing, json: true }, context)],
     ['--base', (context) => checkModel({ directory: names.adapter, base: nothing, json: true }, context)],
-    ['--model', (context) => gguf({ ...quiet, dtype: 'f16', model: nothing, out: 'x.gguf' }, context)],
+    ['source', (context) => exportModel({ ...quiet, to: 'gguf', source: nothing, out: 'x.gguf' }, context)],
     ['--tuned', async () => openArms(undefined, nothing, [], cwd)],
   ] satisfies [string, (context: CommandContext) => Promise<unknown>][])(
     'that is missing gives an error for %s',

@@ -2,9 +2,7 @@ import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { execute as evaluateCommand } from '../../../finetune/commands/evaluate.js';
-import { execute as ggufCommand } from '../../../finetune/commands/gguf.js';
-import { execute as mergeCommand } from '../../../finetune/commands/merge.js';
-import { execute as ollamaCommand } from '../../../finetune/commands/ollama.js';
+import { execute as exportCommand } from '../../../finetune/commands/export.js';
 import { execute as rlCommand } from '../../../finetune/commands/rl.js';
 import { execute as listCommand } from '../../../src/commands/list.js';
 import { execute as modelsCommand } from '../../../src/commands/models/check.js';
@@ -66,20 +64,22 @@ async function shown(run: string) {
 }
 
 describe('the result of finetune rl, named by its own directory or that of its training run', () => {
-  it.each(['tuned/lora', 'tuned/lora/adapter'])('%s can be merged and exported to GGUF', async (adapter) => {
-    const out = at(`merged-${adapter.length}`);
-    const merging = { adapter, out, dtype: 'stored' as const, quiet: true, json: true };
-    expect(await mergeCommand(merging, recordingContext(place).context)).toBe(0);
+  const given = { quiet: true, json: true };
+
+  it.each(['tuned/lora', 'tuned/lora/adapter'])('%s can be merged and exported to GGUF', async (source) => {
+    const out = at(`merged-${source.length}`);
+    const merging = { ...given, source, to: 'merged', out } as const;
+    expect(await exportCommand(merging, recordingContext(place).context)).toBe(0);
     expect(openWeights(out).size).toBeGreaterThan(10);
-    const writing = { out: `${out}.gguf`, dtype: 'f16' as const, quiet: true, json: true };
-    expect(await ggufCommand({ ...writing, directory: adapter }, recordingContext(place).context)).toBe(0);
+    const writing = { ...given, source, to: 'gguf', out: `${out}.gguf` } as const;
+    expect(await exportCommand(writing, recordingContext(place).context)).toBe(0);
     expect(openGguf(`${out}.gguf`).tensors.size).toBe(openWeights(out).size);
   });
 
   it('can be exported as an Ollama Modelfile', async () => {
     const out = at('Modelfile');
-    const wanted = { adapter: 'tuned/lora', from: 'tiny', out, json: true };
-    expect(await ollamaCommand(wanted, recordingContext(place).context)).toBe(0);
+    const wanted = { ...given, source: 'tuned/lora', to: 'ollama', from: 'tiny', out } as const;
+    expect(await exportCommand(wanted, recordingContext(place).context)).toBe(0);
     expect(readFileSync(out, 'utf8')).toMatch(/FROM tiny\nADAPTER \.\/Modelfile\.adapter\.gguf/);
     expect(openGguf(at('Modelfile.adapter.gguf')).tensors.size).toBeGreaterThan(4);
   });

@@ -105,7 +105,7 @@ it('merging to a directory fails if config.json can’t express the model', asyn
   const directory = randomAdapter({ model, rank: 2, modules: ['q_proj'], seed: 4 });
   const adapter = openAdapter(directory, readDecoderConfig(model));
   await expect(mergeAdapter(model, adapter, path.join(folder, 'never'), 'stored')).rejects.toThrow(
-    /rope_freqs[\s\S]*finetune gguf/,
+    /rope_freqs[\s\S]*--to gguf/,
   );
 });
 

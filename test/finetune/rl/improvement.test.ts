@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { freshState } from '../../../finetune/engine/checkpoint.js';
 import { type ImprovementSettings, improve, type Sessions } from '../../../finetune/rl/improvement.js';
-import { objectiveSchema } from '../../../finetune/train/objectives/settings.js';
 import { policyObjective } from '../../../finetune/train/objectives/policy.js';
 import type { Sampled } from '../../../finetune/train/objectives/sampled.js';
+import { objectiveSchema } from '../../../finetune/train/objectives/settings.js';
 
 const objective = objectiveSchema.parse({
   kind: 'reinforce',

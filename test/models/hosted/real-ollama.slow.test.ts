@@ -5,8 +5,7 @@
 import { cpSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { execute as ggufCommand } from '../../../finetune/commands/gguf.js';
-import { execute as adapterCommand } from '../../../finetune/commands/ollama.js';
+import { execute as exportCommand } from '../../../finetune/commands/export.js';
 import type { ConfigInput } from '../../../src/config/config.js';
 import { createModel } from '../../../src/experiment/proposer.js';
 import type { ChatMessage, ModelError } from '../../../src/models/language-model.js';
@@ -138,11 +137,13 @@ describe.runIf(isGiven)('a real Ollama', { timeout: 600_000 }, () => {
       cpSync(join(referenceDirectory(name), 'adapter-after-12-steps'), join(place, 'tuned'), {
         recursive: true,
       });
-      const common = { dtype: 'f32', quiet: true, json: true } as const;
-      await ggufCommand({ ...common, directory: 'base', out: 'base.gguf' }, context);
-      await ggufCommand({ ...common, directory: 'base', adapter: 'tuned', out: 'merged.gguf' }, context);
-      const adapter = { adapter: 'tuned', from: `${name}-base`, model: 'base', out: 'tuned.Modelfile' };
-      await adapterCommand({ ...adapter, json: true }, context);
+      const common = { quiet: true, json: true } as const;
+      const gguf = { ...common, to: 'gguf', dtype: 'f32' } as const;
+      await exportCommand({ ...gguf, source: 'base', out: 'base.gguf' }, context);
+      const adapter = { source: 'tuned', model: 'base' };
+      await exportCommand({ ...gguf, ...adapter, out: 'merged.gguf' }, context);
+      const ollama = { ...common, to: 'ollama', from: `${name}-base`, out: 'tuned.Modelfile' } as const;
+      await exportCommand({ ...ollama, ...adapter }, context);
       const kinds = ['base', 'merged', 'tuned'];
       for (const kind of kinds) await server.create(`${name}-${kind}`, join(place, `${kind}.Modelfile`));
       const [base, merged, tuned] = await Promise.all(kinds.map((kind) => firstTokens(`${name}-${kind}`)));

@@ -7,9 +7,9 @@ import {
   openTrainingSession,
   type Parameter,
 } from '../../../../finetune/engine/training-session.js';
-import { objectiveSchema } from '../../../../finetune/train/objectives/settings.js';
 import { policyObjective } from '../../../../finetune/train/objectives/policy.js';
 import type { PolicyContext, Sampled } from '../../../../finetune/train/objectives/sampled.js';
+import { objectiveSchema } from '../../../../finetune/train/objectives/settings.js';
 import { alone, type Part } from '../../../../finetune/train/packing.js';
 import { readParts } from '../../../../finetune/train/training-step.js';
 import { readDecoderConfig } from '../../../../src/models/local/families/hf-config.js';

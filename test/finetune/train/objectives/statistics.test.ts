@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { objectiveSchema } from '../../../../finetune/train/objectives/settings.js';
 import type { Sampled } from '../../../../finetune/train/objectives/sampled.js';
+import { objectiveSchema } from '../../../../finetune/train/objectives/settings.js';
 import { policyStatistics } from '../../../../finetune/train/objectives/statistics.js';
 
 const example: Sampled = {

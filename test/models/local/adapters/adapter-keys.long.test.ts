@@ -3,7 +3,7 @@ import { cpSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import { execute as merge } from '../../../../finetune/commands/merge.js';
+import { execute as exportCommand } from '../../../../finetune/commands/export.js';
 import { writeSafetensors } from '../../../../finetune/engine/safetensors-writer.js';
 import { encodeFloats } from '../../../../finetune/export/merged-rows.js';
 import { execute as checkModelCommand } from '../../../../src/commands/models/check.js';
@@ -63,7 +63,7 @@ function adapterWith({ from = plain, config = {}, tensors }: Changes): string {
 const open = (directory: string, ignoredKeys?: readonly string[]) =>
   openAdapter(directory, readDecoderConfig(base), ignoredKeys);
 
-/** What loading, `models check` and `finetune merge` say of the adapter; none of them may take it. */
+/** What loading, `models check` and `finetune export` say of the adapter; none of them may take it. */
 async function refusals(directory: string): Promise<string[]> {
   const loading = (() => {
     try {
@@ -76,8 +76,8 @@ async function refusals(directory: string): Promise<string[]> {
   const { context, printed } = recordingContext(temporaryDirectory());
   const code = await checkModelCommand({ directory, json: false }, context);
   const out = path.join(temporaryDirectory(), 'merged');
-  const args = { adapter: directory, model: base, out, dtype: 'stored', quiet: true, json: false } as const;
-  const merging = await merge(args, recordingContext(temporaryDirectory()).context).then(
+  const args = { source: directory, to: 'merged', model: base, out, quiet: true, json: false } as const;
+  const merging = await exportCommand(args, recordingContext(temporaryDirectory()).context).then(
     () => 'merged',
     (error: unknown) => String(error),
   );

@@ -4,8 +4,8 @@ import { UserError } from '../../src/base/errors.js';
 import { isGguf } from '../../src/models/local/weights/gguf.js';
 import { isCutOff, writeWhole } from '../../src/storage/draft.js';
 import { readJson } from '../../src/storage/files.js';
-import { tensorOf, writeSafetensors } from '../engine/safetensors-writer.js';
-import type { Parameter } from '../engine/training-session.js';
+import { tensorOf, writeSafetensors } from './safetensors-writer.js';
+import type { Parameter } from './training-session.js';
 
 /**
  * Creates a directory that appears only when `write` ends.

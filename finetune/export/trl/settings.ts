@@ -1,0 +1,85 @@
+/** Translates a training config into arguments of TRL's `SFTConfig` or `DPOConfig`, and of PEFT's `LoraConfig`. */
+import { UserError } from '../../../src/base/errors.js';
+import type { TrainConfig } from '../../train/train-config.js';
+
+export interface TrlSettings {
+  readonly batchExamples: number;
+  readonly training: Readonly<Record<string, unknown>>;
+  /** Undefined if all weights are trained. */
+  readonly lora: Readonly<Record<string, unknown>> | undefined;
+}
+
+/** @throws UserError for settings that TRL doesn't support */
+export function trlSettings(config: TrainConfig, trainer: 'sft' | 'dpo', validates: boolean): TrlSettings {
+  const { method, objective, optimizer } = config;
+  if (optimizer.kind !== 'adamw') throw unsupported('optimizer.kind', optimizer.kind, ['adamw']);
+  if (method.kind === 'scratch') throw unsupported('method.kind', method.kind, ['lora', 'full']);
+  return {
+    batchExamples: config.batchExamples,
+    lora: loraSettings(method),
+    training: {
+      output_dir: 'output',
+      model_init_kwargs: { dtype: method.kind === 'lora' ? 'bfloat16' : 'float32' },
+      // Truncate nothing, because an answer without its end would teach the model not to stop.
+      max_length: null,
+      ...(trainer === 'sft'
+        ? { completion_only_loss: true, packing: false }
+        : { beta: objective.kind === 'dpo' ? objective.beta : 0.1 }),
+      num_train_epochs: config.epochs,
+      learning_rate: config.learningRate,
+      ...schedule(config),
+      warmup_steps: config.warmupSteps,
+      weight_decay: config.weightDecay,
+      adam_beta1: config.betas[0],
+      adam_beta2: config.betas[1],
+      adam_epsilon: 1e-8,
+      max_grad_norm: config.maxGradientNorm,
+      per_device_train_batch_size: 1,
+      gradient_checkpointing: true,
+      bf16: true,
+      seed: config.seed,
+      logging_steps: 1,
+      report_to: 'none',
+      ...(validates && { eval_strategy: 'steps', eval_steps: config.evaluateEvery }),
+      save_steps: config.checkpointEvery,
+      save_total_limit: 2,
+    },
+  };
+}
+
+function loraSettings(method: TrainConfig['method']): TrlSettings['lora'] {
+  if (method.kind !== 'lora') return undefined;
+  if (method.adapter !== undefined)
+    throw new UserError({
+      field: 'method.adapter',
+      value: method.adapter,
+      message: 'the script starts with a new adapter',
+      remedy: 'merge this one first (policyloop finetune export --to merged), and train the merged model',
+    });
+  return {
+    r: method.rank,
+    lora_alpha: method.alpha,
+    lora_dropout: 'dropout' in method ? method.dropout : 0,
+    target_modules: method.modules,
+    use_rslora: method.rsLora,
+    task_type: 'CAUSAL_LM',
+  };
+}
+
+/** The schedule's name and arguments in Transformers. */
+function schedule({ schedule: kind, learningRate, learningRateFloor }: TrainConfig): object {
+  if (kind === 'constant') return { lr_scheduler_type: 'constant_with_warmup' };
+  if (learningRateFloor === 0) return { lr_scheduler_type: kind };
+  return kind === 'linear'
+    ? {
+        lr_scheduler_type: 'polynomial',
+        lr_scheduler_kwargs: { power: 1, lr_end: learningRate * learningRateFloor },
+      }
+    : {
+        lr_scheduler_type: 'cosine_with_min_lr',
+        lr_scheduler_kwargs: { min_lr_rate: learningRateFloor },
+      };
+}
+
+const unsupported = (field: string, value: string, alternatives: readonly string[]) =>
+  new UserError({ field, value, message: "TRL doesn't support this", alternatives });
