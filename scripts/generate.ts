@@ -1,4 +1,4 @@
-/** Updates the tables in the documents that are generated from the config schemas and the commands' output types. */
+/** Updates the tables in the documents that are generated from the config schemas. */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { z } from 'zod';
@@ -17,7 +17,6 @@ import { correctionContextSchema } from '../src/prompting/context/prompt-context
 import { variablesOf } from '../src/prompting/templates/template-scope.js';
 import { jsonSchemaOf, type SchemaNode } from '../src/settings/schema.js';
 import { collectionKind } from '../src/studies/collection/collection-config.js';
-import { outputSchemas, schemaTable } from './output-schemas.js';
 import { configReference, configSummary, withReference } from './reference.js';
 
 /** Selects the tables of some sections as Markdown; `''` is the top level, and `model.price` belongs to `model`. */
@@ -82,7 +81,6 @@ function update(file: string, content: (current: string) => string): void {
   writeFileSync(path, content(existsSync(path) ? readFileSync(path, 'utf8') : ''));
 }
 
-update('docs/json/README.md', (current) => withReference(current, schemaTable(outputSchemas()), 'schemas'));
 for (const [page, marker, reference] of references) {
   update(`docs/reference/${page}.md`, (current) => withReference(current, reference, marker));
 }

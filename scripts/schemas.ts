@@ -1,16 +1,14 @@
-/** Writes the JSON schemas of config files (for editors) and of what commands print with `--json`; `prepare` runs it. */
-import { mkdirSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+/** Writes the JSON schemas of config files, for editors; `prepare` runs it. */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { numericKind } from '../finetune/rl/numeric/numeric-config.js';
 import { proposerKind } from '../finetune/rl/proposer/proposer-config.js';
 import { rlKind } from '../finetune/rl/rl-config.js';
 import { trainingKind } from '../finetune/train/train-config.js';
-import { outputSchemaFile } from '../src/base/output-schema.js';
 import { packageRoot } from '../src/base/package.js';
 import { experimentKind } from '../src/config/config.js';
 import { playKind } from '../src/play/play-config.js';
 import { collectionKind } from '../src/studies/collection/collection-config.js';
-import { outputSchemas } from './output-schemas.js';
 import { schemaJson } from './reference.js';
 
 const configs = {
@@ -22,14 +20,6 @@ const configs = {
   'rl.schema': schemaJson({ anyOf: [rlKind.json, proposerKind.json, numericKind.json] }, 'rl'),
 };
 
-const write = (file: string, text: string) => {
-  mkdirSync(dirname(file), { recursive: true });
-  writeFileSync(file, text);
-};
-
 for (const [name, text] of Object.entries(configs)) {
-  write(join(packageRoot(), 'configs', `${name}.json`), text);
-}
-for (const { command, schema } of outputSchemas()) {
-  write(outputSchemaFile(command), `${JSON.stringify(schema, null, 2)}\n`);
+  writeFileSync(join(packageRoot(), 'configs', `${name}.json`), text);
 }

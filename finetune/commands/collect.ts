@@ -2,9 +2,6 @@
 import type { Argv } from 'yargs';
 import { type Arguments, common, configArguments, kinds } from '../../src/base/command.js';
 import type { CommandContext } from '../../src/base/context.js';
-import type { CollectionSummary } from '../../src/studies/collection/collect.js';
-import type { BulkRunLine } from '../../src/studies/display.js';
-import type { PlanProgress } from '../../src/studies/play.js';
 
 export const options = (y: Argv) =>
   configArguments(
@@ -20,9 +17,6 @@ export const options = (y: Argv) =>
     .example('$0 finetune collect collection.yaml', 'completes the collection; a higher runs= adds runs');
 
 type Args = Arguments<typeof options>;
-
-/** A line per run, then the summary; with Slurm, the progress of the jobs. */
-export type Output = BulkRunLine | CollectionSummary | PlanProgress;
 
 export const finishing =
   'finishing the running iterations; the same command resumes (Ctrl-C again stops at once)';

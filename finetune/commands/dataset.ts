@@ -94,7 +94,7 @@ export const options = (y: Argv) =>
 type Args = Arguments<typeof options>;
 
 /** The dataset's manifest. */
-export type Output = { readonly out: string } & DatasetManifest;
+type Output = { readonly out: string } & DatasetManifest;
 
 /** Makes a training dataset from runs. @returns exit code 1 if there is nothing to train on */
 export async function execute(args: Args, context: CommandContext): Promise<number> {

@@ -2,9 +2,6 @@
 import type { Argv } from 'yargs';
 import { type Arguments, common, kinds, studyOptions } from '../../src/base/command.js';
 import { type CommandContext, requireCount } from '../../src/base/context.js';
-import type { StudyRunLine } from '../../src/studies/display.js';
-import type { PlanProgress } from '../../src/studies/play.js';
-import type { EvaluationSummary } from '../evaluate/play.js';
 
 export const options = (y: Argv) =>
   studyOptions(
@@ -54,9 +51,6 @@ export const options = (y: Argv) =>
   );
 
 type Args = Arguments<typeof options>;
-
-/** One line per run, then the results; with Slurm, the progress of the jobs. */
-export type Output = StudyRunLine | EvaluationSummary | PlanProgress;
 
 export const finishing = 'finishing the iteration; the same command resumes (Ctrl-C again stops at once)';
 

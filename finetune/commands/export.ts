@@ -49,7 +49,7 @@ export const options = (y: Argv) =>
 type Args = Arguments<typeof options>;
 
 /** What was written. */
-export type Output = Written['output'];
+type Output = Written['output'];
 
 export const finishing = 'stopping';
 

@@ -2,12 +2,6 @@
 import type { Argv } from 'yargs';
 import { type Arguments, configArguments, kinds, trainingOptions } from '../../src/base/command.js';
 import type { CommandContext } from '../../src/base/context.js';
-import type { RlMetric } from '../rl/events.js';
-import type { Forecast } from '../rl/forecast.js';
-import type { NumericForecast, NumericSummary } from '../rl/numeric/numeric.js';
-import type { NumericMetric } from '../rl/numeric/train-numeric.js';
-import type { RlSummary } from '../rl/rl.js';
-import type { HandedTraining } from '../train/on-slurm.js';
 
 export const options = (y: Argv) =>
   trainingOptions(
@@ -28,16 +22,6 @@ export const options = (y: Argv) =>
     .example('$0 finetune rl mine.yaml', 'trains, or resumes from the checkpoint in its output');
 
 type Args = Arguments<typeof options>;
-
-/** Metrics as they are measured, then the result; with `--dry-run`, the forecast; with Slurm, the job's progress. */
-export type Output =
-  | RlMetric
-  | RlSummary
-  | NumericMetric
-  | NumericSummary
-  | Forecast
-  | NumericForecast
-  | HandedTraining;
 
 export const finishing =
   'finishing this update, then writing a checkpoint from which the same command resumes (Ctrl-C again stops at once)';

@@ -2,9 +2,6 @@
 import type { Argv } from 'yargs';
 import { type Arguments, configArguments, trainingOptions } from '../../src/base/command.js';
 import type { CommandContext } from '../../src/base/context.js';
-import type { HandedTraining } from '../train/on-slurm.js';
-import type { TrainingSummary } from '../train/train.js';
-import type { Metric } from '../train/trainer.js';
 
 export const options = (y: Argv) =>
   trainingOptions(
@@ -21,9 +18,6 @@ export const options = (y: Argv) =>
     );
 
 type Args = Arguments<typeof options>;
-
-/** Metrics as they are measured, then the result; with Slurm, the job's progress. */
-export type Output = Metric | TrainingSummary | HandedTraining;
 
 export const finishing = 'writing a checkpoint; the same command resumes from it';
 

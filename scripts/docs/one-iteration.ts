@@ -61,9 +61,6 @@ npx policyloop show one --iteration ${shownIteration}
 npx policyloop render one --iteration ${shownIteration} --format svg --out one.svg
 \`\`\`
 
-<div class="side-by-side">
-<div>
-
 ## 1. The prompt
 
 The prompt has two messages, made from the templates of \`prompts.set: compact\`. The system message is the same
@@ -74,9 +71,6 @@ ${fenced(system!.content)}
 The user message lists the evaluations in memory (\`memory: { best: 8, recent: 4 }\`), on a scale from 0 to 99:
 
 ${fenced(user!.content)}
-
-</div>
-<div>
 
 ## 2. The reply
 
@@ -110,9 +104,6 @@ The new evaluation is the best so far, so it scores 99 and all others move down 
 prompt:
 
 ${fenced(remembered)}
-
-</div>
-</div>
 
 The run directory holds everything above: the messages and the reply in \`calls.jsonl\`, the parameters and returns in
 \`evaluations.jsonl\`, the steps in \`episodes.jsonl\`. \`report.html\` shows every iteration in this way.

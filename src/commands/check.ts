@@ -34,7 +34,7 @@ export const options = (y: Argv) =>
 type Args = Arguments<typeof options>;
 
 /** Findings for each config. */
-export type Output = {
+type Output = {
   readonly configs: readonly {
     readonly config: string;
     readonly findings: readonly (Finding & {

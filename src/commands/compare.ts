@@ -4,8 +4,6 @@ import { type Arguments, common, kinds } from '../base/command.js';
 import type { CommandContext } from '../base/context.js';
 import { UserError } from '../base/errors.js';
 import { openPage } from '../base/open-page.js';
-import type { RunComparison } from '../comparison/run-comparison.js';
-import type { PlayComparison } from '../play/compare-plays.js';
 
 export const options = (y: Argv) =>
   y
@@ -42,9 +40,6 @@ export const options = (y: Argv) =>
     );
 
 type Args = Arguments<typeof options>;
-
-/** Statistics of groups of runs or plays, and the differences between the groups. */
-export type Output = RunComparison | PlayComparison;
 
 export async function execute(args: Args, context: CommandContext): Promise<number> {
   if (args.target !== undefined && !Number.isFinite(args.target)) {

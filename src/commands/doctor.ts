@@ -1,7 +1,6 @@
 import type { Argv } from 'yargs';
 import { type Arguments, common, kinds } from '../base/command.js';
 import { type CommandContext, exitCodes } from '../base/context.js';
-import type { Examination } from '../preflight/doctor.js';
 
 export const options = (y: Argv) =>
   y
@@ -11,9 +10,6 @@ export const options = (y: Argv) =>
     .example('$0 doctor', 'check Node, memory, devices, Ollama, Python, API keys, disk, network');
 
 type Args = Arguments<typeof options>;
-
-/** Each check with its result and remedy. */
-export type Output = Examination;
 
 /** @returns 1 if something is broken; a missing optional part is fine */
 export async function execute(args: Args, { cwd, env, print }: CommandContext): Promise<number> {

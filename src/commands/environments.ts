@@ -29,7 +29,7 @@ interface DescribedEnvironment {
 }
 
 /** Environments with their spaces, options and descriptions. */
-export type Output = readonly DescribedEnvironment[];
+type Output = readonly DescribedEnvironment[];
 
 export async function execute(args: Args, context: CommandContext): Promise<number> {
   const { environmentIds, textEnvironmentIds } = await import('../environments/catalogue/open.js');

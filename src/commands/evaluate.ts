@@ -1,7 +1,6 @@
 import type { Argv } from 'yargs';
 import { type Arguments, common, kinds } from '../base/command.js';
 import { type CommandContext, requireCount } from '../base/context.js';
-import type { EvaluationFigures } from '../experiment/afterwards/evaluate-run.js';
 import { apart, formatInterval, formatReturn, plural } from '../format/numbers.js';
 
 export const options = (y: Argv) =>
@@ -28,9 +27,6 @@ export const options = (y: Argv) =>
     .example('$0 evaluate policy.js --environment CartPole-v1', 'a program in a file');
 
 type Args = Arguments<typeof options>;
-
-/** Returns of the policy on fresh seeds, with the interval of their mean. */
-export type Output = EvaluationFigures;
 
 export async function execute(args: Args, context: CommandContext): Promise<number> {
   requireCount('--episodes', args.episodes, 1);

@@ -26,7 +26,7 @@ export const options = (y: Argv) =>
 type Args = Arguments<typeof options>;
 
 /** The converted config, with notes on its keys. */
-export type Output = Pick<ImportedConfig, 'program' | 'config' | 'notes'>;
+type Output = Pick<ImportedConfig, 'program' | 'config' | 'notes'>;
 
 export async function execute(args: Args, context: CommandContext): Promise<number> {
   const { loadConfig } = await import('../config/load.js');

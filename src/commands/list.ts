@@ -48,7 +48,7 @@ interface ListedTrainingFigures extends Omit<TrainingFigures, 'note'> {
 }
 
 /** Manifests of the runs, then the training runs. */
-export type Output = readonly (ListedRunFigures | ListedTrainingFigures)[];
+type Output = readonly (ListedRunFigures | ListedTrainingFigures)[];
 
 export async function execute(args: Args, context: CommandContext): Promise<number> {
   const { isRun, linesOf, listTable } = await import('../runs/listing/listing.js');

@@ -1,8 +1,6 @@
 import type { Argv } from 'yargs';
 import { type Arguments, common, kinds } from '../base/command.js';
 import type { CommandContext } from '../base/context.js';
-import type { ShownPlayEvent } from '../play/play-display.js';
-import type { FailedPlay, PlayResult } from '../play/play-result.js';
 
 export const options = (y: Argv) =>
   y
@@ -20,9 +18,6 @@ export const options = (y: Argv) =>
     .example('$0 play agents/cooking --human', 'play yourself');
 
 type Args = Arguments<typeof options>;
-
-/** Events, then the results of all games. */
-export type Output = ShownPlayEvent | PlayResult | FailedPlay;
 
 export const finishing =
   'stopping after pending answers (press Ctrl-C again to stop immediately; nothing recorded is lost; continue with policyloop resume)';

@@ -4,7 +4,6 @@ import type { Argv } from 'yargs';
 import { type Arguments, common, kinds } from '../base/command.js';
 import { type CommandContext, requireCount } from '../base/context.js';
 import { UserError } from '../base/errors.js';
-import type { PictureFigures } from '../experiment/afterwards/picture.js';
 import { formatBytes, formatReturn, plural } from '../format/numbers.js';
 import { type PictureFormat, pictureFormats } from '../render/animation.js';
 import type { NotablePolicy } from '../runs/open-run.js';
@@ -57,9 +56,6 @@ export const options = (y: Argv) =>
     .example('$0 render cartpole --iteration 7 --format svg', 'the best candidate of iteration 7');
 
 type Args = Arguments<typeof options>;
-
-/** The picture and the episode that it shows. */
-export type Output = PictureFigures;
 
 export async function execute(args: Args, context: CommandContext): Promise<number> {
   requireRange('--size', args.size, 64, 2048);

@@ -14,7 +14,7 @@ export const options = (y: Argv) =>
 type Args = Arguments<typeof options>;
 
 /** The run and its page. */
-export type Output = { readonly run: string; readonly report: string };
+type Output = { readonly run: string; readonly report: string };
 
 export async function execute({ json, open, run, runsDir }: Args, context: CommandContext): Promise<number> {
   const { findRun } = await import('../runs/listing/names.js');

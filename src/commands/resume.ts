@@ -1,14 +1,6 @@
 import type { Argv } from 'yargs';
 import { type Arguments, common } from '../base/command.js';
 import type { CommandContext } from '../base/context.js';
-import type { ShownPlayEvent } from '../play/play-display.js';
-import type { FailedPlay, PlayResult } from '../play/play-result.js';
-import type { Steered } from '../runs/listing/steer.js';
-import type { RunResult } from '../runs/summary.js';
-import type { PlanProgress } from '../studies/play.js';
-import type { RepeatsResult } from '../studies/repeats.js';
-import type { ShownEvent } from '../studies/run-progress.js';
-import type { FailedRun } from '../studies/single-run.js';
 
 export const options = (y: Argv) =>
   y
@@ -25,18 +17,6 @@ export const options = (y: Argv) =>
     .example('$0 resume buffers/cooking episodes=100', 'the same for a play');
 
 type Args = Arguments<typeof options>;
-
-/** Events, then the result as `run` and `play` print it. Resuming a paused run prints only whether that worked. */
-export type Output =
-  | (ShownEvent & { readonly run?: string })
-  | RunResult
-  | FailedRun
-  | RepeatsResult
-  | PlanProgress
-  | ShownPlayEvent
-  | PlayResult
-  | FailedPlay
-  | Steered;
 
 export const finishing =
   'finishing pending work (press Ctrl-C again to stop immediately; nothing recorded is lost)';

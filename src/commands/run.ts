@@ -2,12 +2,6 @@ import type { Argv } from 'yargs';
 import { type Arguments, common, kinds } from '../base/command.js';
 import type { CommandContext } from '../base/context.js';
 import { UserError } from '../base/errors.js';
-import type { RunResult } from '../runs/summary.js';
-import type { FirstPrompt, NoPrompt } from '../studies/dry-run.js';
-import type { PlanProgress } from '../studies/play.js';
-import type { RepeatsResult } from '../studies/repeats.js';
-import type { ShownEvent } from '../studies/run-progress.js';
-import type { FailedRun } from '../studies/single-run.js';
 
 export const options = (y: Argv) =>
   y
@@ -38,16 +32,6 @@ export const options = (y: Argv) =>
     .example('$0 run configs/cartpole-semantic.yaml model.name=qwen3:8b iterations=50', 'with overrides');
 
 type Args = Arguments<typeof options>;
-
-/** Events, then the result of the run or its repeats; with `--dry-run`, the first prompt. */
-export type Output =
-  | (ShownEvent & { readonly run?: string })
-  | RunResult
-  | FailedRun
-  | RepeatsResult
-  | PlanProgress
-  | FirstPrompt
-  | NoPrompt;
 
 export const finishing =
   'finishing pending work (press Ctrl-C again to stop immediately; nothing recorded is lost)';

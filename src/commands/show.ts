@@ -2,11 +2,6 @@ import type { Argv } from 'yargs';
 import { type Arguments, common, kinds } from '../base/command.js';
 import { type CommandContext, requireCount } from '../base/context.js';
 import { UserError } from '../base/errors.js';
-import type { PlayResult } from '../play/play-result.js';
-import type { IterationFigures } from '../report/iteration-text.js';
-import type { RunFigures } from '../report/run-text.js';
-import type { GameRecord } from '../runs/events.js';
-import type { TrainingFigures } from '../runs/training/text.js';
 
 export const options = (y: Argv) =>
   y
@@ -34,9 +29,6 @@ export const options = (y: Argv) =>
     .example('$0 show cartpole --iteration 12', 'prompts and replies of an iteration');
 
 type Args = Arguments<typeof options>;
-
-/** A run, an iteration, a play, a game or a training run. */
-export type Output = RunFigures | IterationFigures | PlayResult | GameRecord | TrainingFigures;
 
 export async function execute(args: Args, context: CommandContext): Promise<number> {
   const { columns, cwd } = context;

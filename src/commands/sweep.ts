@@ -2,10 +2,6 @@
 import type { Argv } from 'yargs';
 import { type Arguments, common, kinds, manyRuns } from '../base/command.js';
 import type { CommandContext } from '../base/context.js';
-import type { StudyRunLine } from '../studies/display.js';
-import type { PlanProgress } from '../studies/play.js';
-import type { SweepSummary } from '../studies/sweep/sweep.js';
-import type { SweepForecast } from '../studies/sweep/sweep-forecast.js';
 
 export const options = (y: Argv) =>
   y
@@ -34,9 +30,6 @@ export const options = (y: Argv) =>
     );
 
 type Args = Arguments<typeof options>;
-
-/** One line per run, then the sweep or its progress; with `--dry-run`, the estimate. */
-export type Output = StudyRunLine | SweepSummary | PlanProgress | SweepForecast;
 
 export const finishing =
   'finishing the iteration (run the same command to continue; press Ctrl-C again to stop immediately)';

@@ -18,7 +18,7 @@ export const options = (y: Argv) =>
 type Args = Arguments<typeof options>;
 
 /** Address of the view. */
-export type Output = { readonly url: string };
+type Output = { readonly url: string };
 
 export const finishing = 'closing the view';
 

@@ -14,20 +14,20 @@ import { tmpdir } from 'node:os';
 import { basename, extname, join, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { z } from 'zod';
 import { type CommandContext, shownPath } from '../base/context.js';
 import { UserError } from '../base/errors.js';
 import { findRun } from '../runs/listing/names.js';
 import { groupFile, readManifest, runFiles, statusOf } from '../runs/reader.js';
 import { claimDirectory, plainName } from '../storage/files.js';
 
-export const launched = z.strictObject({
-  run: z.string().describe('Run name to pass to the other tools'),
-  pid: z.number().describe('Process id'),
-  ended: z.number().nullable().describe('Exit code, if the run has already ended'),
-});
-
-export type Launched = z.output<typeof launched>;
+export interface Launched {
+  /** Run name to pass to the other tools. */
+  readonly run: string;
+  /** Process id. */
+  readonly pid: number;
+  /** Exit code, if the run has already ended. */
+  readonly ended: number | null;
+}
 
 type Outside = Pick<CommandContext, 'cwd' | 'env' | 'now'>;
 

@@ -1,14 +1,12 @@
 /** `policyloop mcp`: offers commands as tools of the Model Context Protocol, over standard input and output. */
-import type { CallToolResult, StandardSchemaWithJSON } from '@modelcontextprotocol/server';
-import { z } from 'zod';
+import type { CallToolResult } from '@modelcontextprotocol/server';
 import type { Command } from '../base/command.js';
 import type { CommandContext } from '../base/context.js';
 import { messageOf, UserError } from '../base/errors.js';
 import { version } from '../base/package.js';
 import type { RunPlaces } from '../runs/listing/listing.js';
 import { requireWithin } from '../runs/listing/names.js';
-import { answerSchema } from './answer-schema.js';
-import { type Launched, launched, launchResumption, launchRun } from './launch.js';
+import { type Launched, launchResumption, launchRun } from './launch.js';
 import { type Tool, tools } from './tools.js';
 
 /** A command and the defaults of its arguments. */
@@ -36,7 +34,7 @@ export async function serveMcp(
   load: LoadCommand,
   context: CommandContext,
 ): Promise<void> {
-  const { fromJsonSchema, McpServer, serveStdio } = await loadProtocol();
+  const { McpServer, serveStdio } = await loadProtocol();
   const offered = tools.filter(({ reads }) => reads || request.allowRuns);
   const served = serveStdio(
     () => {
@@ -45,17 +43,13 @@ export async function serveMcp(
         { instructions: instructions(request) },
       );
       for (const tool of offered) {
-        const { description, input, launches, name, reads } = tool;
-        const outputSchema = launches
-          ? z.strictObject({ result: launched })
-          : fromJsonSchema<Answer>(answerSchema(tool.command, tool.kinds));
+        const { description, input, name, reads } = tool;
         const annotations = { readOnlyHint: reads, destructiveHint: false, openWorldHint: false };
         server.registerTool(
           name,
           {
             description,
             inputSchema: input,
-            outputSchema: outputSchema as StandardSchemaWithJSON,
             annotations,
           },
           (given: unknown) => answered(tool, given as Record<string, unknown>, request, load, context),
@@ -75,11 +69,11 @@ export async function serveMcp(
 
 async function loadProtocol() {
   try {
-    const [{ fromJsonSchema, McpServer }, { serveStdio }] = await Promise.all([
+    const [{ McpServer }, { serveStdio }] = await Promise.all([
       import('@modelcontextprotocol/server'),
       import('@modelcontextprotocol/server/stdio'),
     ]);
-    return { fromJsonSchema, McpServer, serveStdio };
+    return { McpServer, serveStdio };
   } catch {
     throw new UserError({
       message: 'the package @modelcontextprotocol/server is not installed',

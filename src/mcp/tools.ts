@@ -9,8 +9,6 @@ export interface Tool {
   readonly input: z.ZodObject;
   /** Arguments that the client can't set. */
   readonly fixed?: Readonly<Record<string, unknown>>;
-  /** Definitions in the command's output schema that the tool can return (default: all). */
-  readonly kinds?: readonly string[];
   /** Shortens the result of a call with these arguments. */
   readonly shorten?: (result: unknown, given: Readonly<Record<string, unknown>>) => unknown;
   /** False for tools that change or start something; these require `--allow-runs`. */
@@ -60,14 +58,12 @@ export const tools: readonly Tool[] = [
   },
   {
     ...{ name: 'show_run', command: 'show', reads: true },
-    kinds: ['RunFigures', 'PlayResult', 'TrainingFigures'],
     description:
       'Shows a run: status, best evaluations, confirmed return with its 95 % interval, failures, usage. Judge by `confirmed`, not by `best`.',
     input: z.strictObject({ run, top: count.max(1000).optional().describe('Number of evaluations to list') }),
   },
   {
     ...{ name: 'show_iteration', command: 'show', reads: true },
-    kinds: ['IterationFigures', 'GameRecord'],
     description: 'Shows an iteration of a run: prompts, replies and scores',
     input: z.strictObject({
       run,

@@ -2,8 +2,6 @@ import type { Argv } from 'yargs';
 import { type Arguments, common, kinds, listed } from '../../base/command.js';
 import { type CommandContext, exitCodes } from '../../base/context.js';
 import { formatProblem, type Problem, UserError } from '../../base/errors.js';
-import type { AdapterSummary } from '../../models/local/summary/adapter-summary.js';
-import type { ModelSummary } from '../../models/local/summary/model-summary.js';
 import type { Quantization } from '../../models/local/weights/quantization.js';
 import { largest } from '../../statistics/descriptive.js';
 
@@ -31,9 +29,6 @@ export const options = (y: Argv) =>
     .example('$0 models check tuned/adapter', 'check that the adapter fits its base');
 
 type Args = Arguments<typeof options>;
-
-/** Summary of a model or an adapter, with requirements and problems. */
-export type Output = ModelSummary | AdapterSummary;
 
 export async function execute(args: Args, context: CommandContext): Promise<number> {
   const { embeddedModel, modelDirectory } = await import('../../models/local/settings.js');

@@ -14,7 +14,7 @@ export const options = (y: Argv) =>
 type Args = Arguments<typeof options>;
 
 /** Models found on this machine. */
-export type Output = readonly ({
+type Output = readonly ({
   /** Value for `model.path`. */
   readonly reference: string;
   readonly store: string;

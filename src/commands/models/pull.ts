@@ -21,7 +21,7 @@ export const options = (y: Argv) =>
 type Args = Arguments<typeof options>;
 
 /** Location of the model. */
-export type Output = { readonly model: string; readonly path: string };
+type Output = { readonly model: string; readonly path: string };
 
 export async function execute(args: Args, context: CommandContext): Promise<number> {
   const { withoutScheme } = await import('../../models/local/stores/hf-cache.js');

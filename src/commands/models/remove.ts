@@ -12,7 +12,7 @@ export const options = (y: Argv) =>
 type Args = Arguments<typeof options>;
 
 /** The folder that was removed. */
-export type Output = { readonly removed: string };
+type Output = { readonly removed: string };
 
 export async function execute(args: Args, context: CommandContext): Promise<number> {
   const { withoutScheme } = await import('../../models/local/stores/hf-cache.js');

@@ -40,7 +40,7 @@ export const options = (y: Argv) =>
 type Args = Arguments<typeof options>;
 
 /** The files or, for tensorboard, the folders; for a program, its file. */
-export type Output = readonly ExportedTable[] | readonly ExportedCurves[] | ExportedProgram;
+type Output = readonly ExportedTable[] | readonly ExportedCurves[] | ExportedProgram;
 
 /** Default of `--out` for tables and curves. */
 const tables = 'export';

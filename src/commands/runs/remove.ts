@@ -23,7 +23,7 @@ export const options = (y: Argv) =>
 type Args = Arguments<typeof options>;
 
 /** Each run and its place in the trash; if the trash was emptied, the removed directories. */
-export type Output = readonly { readonly run?: string; readonly trash: string }[];
+type Output = readonly { readonly run?: string; readonly trash: string }[];
 
 export async function execute(args: Args, context: CommandContext): Promise<number> {
   return args.emptyTrash ? emptyAll(args, context) : removeRuns(args, context);

@@ -2,7 +2,6 @@ import type { Argv } from 'yargs';
 import { type Arguments, common } from '../../base/command.js';
 import type { CommandContext } from '../../base/context.js';
 import { UserError } from '../../base/errors.js';
-import type { Steered } from '../../runs/listing/steer.js';
 
 export const options = (y: Argv) =>
   y
@@ -18,9 +17,6 @@ export const options = (y: Argv) =>
     .example('$0 set buffers/temperatures jobs=4', 'for a running sweep');
 
 type Args = Arguments<typeof options>;
-
-/** The outcome for each run. */
-export type Output = readonly Steered[];
 
 export async function execute(args: Args, context: CommandContext): Promise<number> {
   const { overrides, run } = args;

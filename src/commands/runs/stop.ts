@@ -1,7 +1,6 @@
 import type { Argv } from 'yargs';
 import { type Arguments, common, kinds } from '../../base/command.js';
 import type { CommandContext } from '../../base/context.js';
-import type { Steered } from '../../runs/listing/steer.js';
 
 export const options = (y: Argv) =>
   y
@@ -13,9 +12,6 @@ export const options = (y: Argv) =>
     .example('$0 stop latest', 'like Ctrl-C in its terminal; continue with policyloop resume latest');
 
 type Args = Arguments<typeof options>;
-
-/** The outcome for each run. */
-export type Output = readonly Steered[];
 
 export async function execute(args: Args, context: CommandContext): Promise<number> {
   const { steerRuns } = await import('../../runs/listing/steer.js');

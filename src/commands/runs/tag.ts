@@ -21,7 +21,7 @@ export const options = (y: Argv) =>
 type Args = Arguments<typeof options>;
 
 /** The labels of each run. */
-export type Output = readonly ({ readonly run: string } & Labels)[];
+type Output = readonly ({ readonly run: string } & Labels)[];
 
 export async function execute(args: Args, { cwd, print }: CommandContext): Promise<number> {
   const { findAll } = await import('../../runs/listing/names.js');
