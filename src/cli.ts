@@ -138,6 +138,8 @@ async function execute<T>(command: Command<T>, args: Arguments<unknown, T>): Pro
       });
     }
   }
+  // Users' modules may write to the console, but standard output is for results.
+  console.log = console.error;
   process.exitCode = await command.execute(args, context);
   typed?.close();
 }

@@ -5,7 +5,7 @@ import type { Arguments } from '../base/command.js';
 import type { CommandContext } from '../base/context.js';
 import { UserError } from '../base/errors.js';
 import { packageRoot } from '../base/package.js';
-import type { ModuleKind } from '../modules/host-messages.js';
+import type { ModuleKind } from '../modules/user-module.js';
 import { isTaken, writeWhole } from '../storage/draft.js';
 
 /** Config line that uses a module, for each kind of module. */

@@ -2,7 +2,6 @@ import type { Problem } from '../base/errors.js';
 import type { EnvironmentConfig } from '../environments/settings.js';
 import { plural } from '../format/numbers.js';
 import { embeddedModel } from '../models/local/settings.js';
-import { isModulePath } from '../modules/user-module.js';
 import type { BuiltInPolicyConfig, PolicyConfig, QTableConfig } from '../policies/settings.js';
 import { findBaseline } from '../search/baselines.js';
 import type { Config } from './config.js';
@@ -36,8 +35,7 @@ const remoteKeys = ['python', 'timeoutSeconds', 'parallel'] as const;
 
 function environmentProblems({ id, ...environment }: EnvironmentConfig): readonly Found[] {
   if (id.startsWith('gymnasium:') || id.startsWith('textworld-express:')) return [];
-  const used = isModulePath(id) ? 'timeoutSeconds' : undefined;
-  const idle = id.startsWith('openenv:') ? (['python'] as const) : remoteKeys.filter((key) => key !== used);
+  const idle = id.startsWith('openenv:') ? (['python'] as const) : remoteKeys;
   return idle.map(
     (key) =>
       environment[key] !== undefined && {

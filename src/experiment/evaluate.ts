@@ -5,7 +5,7 @@ import { isByTuning } from '../config/model.js';
 import { returnRange } from '../environments/catalogue/known-bounds.js';
 import type { ParameterVector } from '../policies/policy.js';
 import { programsOf } from '../policies/policy.js';
-import { isProgramFault } from '../programs/program.js';
+import { ProgramFault } from '../programs/program.js';
 import { remembered } from '../prompting/context/history.js';
 import { confirmationSeeds, evaluationSeeds, warmupGenerator } from '../random/seeds.js';
 import {
@@ -61,7 +61,7 @@ export async function measureCandidates(
     try {
       measured.push(await measure(seen, parameters, seeds, place, abort, race));
     } catch (error) {
-      if (!isProgramFault(error)) throw error;
+      if (!(error instanceof ProgramFault)) throw error;
       experiment.emit({ kind: 'proposal-rejected', iteration, candidate, failures: ['program'] });
       experiment.warn(
         `the program of ${placeName(place, config)} failed: ${programFailureText(error.failure)}`,
@@ -268,7 +268,7 @@ async function confirm(
   const evaluation = evaluate({ ...setting, record: 'none' }, entry.parameters, seeds, signal);
   const played = await evaluation.catch((error: unknown) => {
     if (signal.aborted) return undefined;
-    if (isProgramFault(error)) return programFailureText(error.failure);
+    if (error instanceof ProgramFault) return programFailureText(error.failure);
     throw error;
   });
   if (played === undefined || typeof played === 'string') return played;

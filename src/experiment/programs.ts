@@ -5,7 +5,7 @@ import { isRemote } from '../environments/remote/remote-environment.js';
 import type { ParameterVector } from '../policies/policy.js';
 import { programsOf } from '../policies/policy.js';
 import { requireComponents } from '../programs/components.js';
-import { isProgramFault } from '../programs/program.js';
+import { ProgramFault } from '../programs/program.js';
 import { withConstants } from '../programs/source.js';
 import type { ParseFailure } from '../prompting/answer/parse.js';
 import type { RandomGenerator } from '../random/generator.js';
@@ -34,7 +34,7 @@ export function triedIn(experiment: Experiment, iteration: number): Trial | unde
   /** A hash of the actions that a program takes; undefined if it fails, as even an accepted one can on fresh seeds. */
   const playing = (parameters: ParameterVector) =>
     behaviour.playing(parameters, played).catch((error: unknown) => {
-      if (!isProgramFault(error)) throw error;
+      if (!(error instanceof ProgramFault)) throw error;
     });
   return async (parameters, accepted, call): Promise<ParseFailure | undefined> => {
     const isTuned = isByTuning(tune, call);
@@ -62,7 +62,7 @@ export function triedIn(experiment: Experiment, iteration: number): Trial | unde
         if ((await playing(one.parameters)) === own) return repeats(one, 'actions');
       }
     } catch (error) {
-      if (isProgramFault(error)) return { kind: 'program', ...error.failure };
+      if (error instanceof ProgramFault) return { kind: 'program', ...error.failure };
       throw error;
     }
     return undefined;

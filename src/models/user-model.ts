@@ -1,7 +1,6 @@
 /** Models written by users: from modules that configs name, or objects that the calling program passes. */
 import { basename } from 'node:path';
 import { abortable } from '../base/abortable.js';
-import { EnvironmentError } from '../base/environment-error.js';
 import { messageOf, UserError } from '../base/errors.js';
 import { isRecord, loadModule, thrownIn } from '../modules/user-module.js';
 import {
@@ -69,8 +68,8 @@ export function checkedModel(made: object, name: string, file?: string): Languag
         const given = Promise.resolve(generate.call(made, messages, options));
         reply = await abortable(given, options.signal);
       } catch (error) {
-        if (error instanceof ModelError || error instanceof EnvironmentError) throw error;
-        // An error that a module threw comes from another thread, so recreate it.
+        if (error instanceof ModelError) throw error;
+        // A module may import its own copy of policyloop, so recreate its error.
         if (error instanceof Error && error.name === 'ModelError') {
           const { kind, message, ...detail } = error as ModelError;
           throw new ModelError(kind, message, Object.assign({ retries: 0, latencyMs: 0 }, detail));

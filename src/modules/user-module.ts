@@ -6,9 +6,8 @@ import process from 'node:process';
 import { pathToFileURL } from 'node:url';
 import { messageOf, type Problem, UserError } from '../base/errors.js';
 import { isPathOf } from '../settings/settings.js';
-import type { ModuleKind } from './host-messages.js';
-import { moduleThread, usualSeconds } from './module-thread.js';
-import { enter, hostsModules, stackOf } from './pulse.js';
+
+export type ModuleKind = 'environment' | 'policy' | 'model' | 'reward' | 'helpers';
 
 /** The checked default export of a module. */
 export interface UserModule {
@@ -30,36 +29,6 @@ export interface UserModule {
 
 /** Whether a config value is a module's path (`./my-env.js`) rather than a name (`CartPole-v1`). */
 export const isModulePath = (name: string): boolean => isPathOf('name-or-module', name);
-
-/** Members that are read from the object that `create` returns; undefined means all of them. */
-export const membersOf: Readonly<Record<ModuleKind, readonly string[] | undefined>> = {
-  environment: [
-    ...['observationSpace', 'actionSpace', 'maxSteps', 'stepSeconds', 'reset', 'step', 'frame', 'close'],
-    ...['name', 'id', 'description', 'observationNames', 'actionNames'],
-  ],
-  policy: ['parameters', 'description', 'build', 'initial'],
-  model: ['id', 'givesSeveral', 'seesImages', 'generate', 'open', 'context', 'close'],
-  reward: [],
-  helpers: undefined,
-};
-
-/**
- * Loads a module in the thread for users' modules; Node imports each file once per thread.
- * @param field config field that names the module, for errors
- * @param seconds time limit per call
- * @throws UserError if the file is missing, can't be imported or has no suitable default export; EnvironmentError if
- * the module doesn't return in time or ends the thread
- */
-export async function loadModule(
-  path: string,
-  kind: ModuleKind,
-  field: string,
-  seconds = usualSeconds,
-): Promise<UserModule> {
-  if (hostsModules()) return importModule(path, kind, field);
-  const setting = { origin: basename(path), seconds, later: kind === 'model' };
-  return moduleThread().load({ path: resolve(path), as: kind, field }, setting);
-}
 
 /** @throws UserError for a TypeScript file that this version of Node can't run */
 export function requireRunnable(file: string, field: string): void {
@@ -85,8 +54,12 @@ function remedyOf(file: string, message: string): Pick<Problem, 'remedy'> {
   return {};
 }
 
-/** Like `loadModule`, but in this thread. */
-export async function importModule(path: string, kind: ModuleKind, field: string): Promise<UserModule> {
+/**
+ * Imports a module; Node imports each file once per thread.
+ * @param field config field that names the module, for errors
+ * @throws UserError if the file is missing, can't be imported or has no suitable default export
+ */
+export async function loadModule(path: string, kind: ModuleKind, field: string): Promise<UserModule> {
   const file = resolve(path);
   const shape = `write export default { name: '…', create(options) { return … } }, or run policyloop init ${kind}`;
   if (!existsSync(file) || !statSync(file).isFile()) {
@@ -101,7 +74,6 @@ export async function importModule(path: string, kind: ModuleKind, field: string
   const problem = (message: string, more: Partial<Problem> = {}) => new UserError({ file, message, ...more });
   let exported: Readonly<Record<string, unknown>>;
   try {
-    enter('the top level');
     exported = (await import(pathToFileURL(file).href)) as Readonly<Record<string, unknown>>;
   } catch (error) {
     const message = messageOf(error);
@@ -111,8 +83,6 @@ export async function importModule(path: string, kind: ModuleKind, field: string
       message: `can't be imported: ${message}`,
       ...remedyOf(file, message),
     });
-  } finally {
-    enter('nothing');
   }
   // Compilers write `exports.default` for `export default`.
   const compiled = isRecord(exported.default) && exported.default.__esModule === true;
@@ -136,12 +106,9 @@ export async function importModule(path: string, kind: ModuleKind, field: string
     async create(options, optionsField, ...rest) {
       const parsed = schema === undefined ? options : parseWith(schema, options, file, optionsField);
       try {
-        enter('create');
         return await create(parsed, ...rest);
       } catch (error) {
         throw new UserError({ ...thrownIn(file, error), message: `create threw: ${messageOf(error)}` });
-      } finally {
-        enter('nothing');
       }
     },
   };
@@ -174,7 +141,7 @@ function syntaxErrorIn(file: string): Pick<Problem, 'file' | 'line' | 'column'> 
 
 /** The file, with the line and column if the stack contains them. */
 export function thrownIn(file: string, error: unknown): Pick<Problem, 'file' | 'line' | 'column'> {
-  const trace = stackOf(error);
+  const trace = String((error as Partial<Error> | undefined)?.stack ?? '');
   const place = [pathToFileURL(file).href, file]
     .map((name) => trace.split(name)[1])
     .map((rest) => /^(?:\?[^:\s]*)?:(\d+)(?::(\d+))?/.exec(rest ?? ''))

@@ -1,11 +1,9 @@
 /** Policies created by a user's module. */
 import { basename } from 'node:path';
 import { z } from 'zod';
-import { EnvironmentError } from '../base/environment-error.js';
 import { messageOf, UserError } from '../base/errors.js';
 import type { Action, EnvironmentSpec, Observation } from '../environments/environment.js';
 import { isValidAction } from '../environments/limited-environment.js';
-import { type UserCall, watched } from '../modules/pulse.js';
 import { isRecord, loadModule, thrownIn } from '../modules/user-module.js';
 import type { RandomGenerator } from '../random/generator.js';
 import { toGrid } from './linear.js';
@@ -104,11 +102,10 @@ export async function modulePolicies(
     ...(choices && { choices }),
     ...(names && { names }),
   };
-  const guarded = <T>(what: UserCall, call: () => T): T => {
+  const guarded = <T>(what: string, call: () => T): T => {
     try {
-      return watched(what, call);
+      return call();
     } catch (error) {
-      if (error instanceof EnvironmentError) throw error;
       throw new UserError({ ...thrownIn(file, error), message: `${what} threw: ${messageOf(error)}` });
     }
   };

@@ -1,15 +1,13 @@
 /** Policies that are programs. They run in a sandbox, in a thread that can be killed. */
-import { EnvironmentError } from '../base/environment-error.js';
 import { UserError } from '../base/errors.js';
 import { observationNames } from '../environments/catalogue/observation-names.js';
-import type { Action, EnvironmentSpec, Observation } from '../environments/environment.js';
-import { ModuleThread } from '../modules/module-thread.js';
-import { hostsModules } from '../modules/pulse.js';
+import type { EnvironmentSpec } from '../environments/environment.js';
 import { randomProgram } from '../programs/grammar.js';
 import { createProgramLibrary } from '../programs/library.js';
-import { killedFault, programSeconds } from '../programs/program.js';
+import { ProgramThread } from '../programs/program-thread.js';
 import { openSandbox } from '../programs/sandbox.js';
-import { type Policy, type PolicyFamily, programsOf } from './policy.js';
+import { isWatched } from '../programs/watch.js';
+import { type PolicyFamily, programsOf } from './policy.js';
 
 /** Programs that can be parsed, displayed and drawn at random, but not run. */
 export function programPolicies(environment: EnvironmentSpec): PolicyFamily {
@@ -35,9 +33,9 @@ export function openProgramPolicies(environment: EnvironmentSpec): PolicyFamily 
   const family = programPolicies(environment);
   const programs = programsOf(family)!;
   const open = async () =>
-    hostsModules()
+    isWatched()
       ? { ...(await openSandbox(environment)), ended: false, close: undefined }
-      : openThread(environment);
+      : ProgramThread.open(environment);
   let sandbox: Awaited<ReturnType<typeof open>> | undefined;
   return {
     ...family,
@@ -52,39 +50,5 @@ export function openProgramPolicies(environment: EnvironmentSpec): PolicyFamily 
       sandbox?.close?.();
       sandbox = undefined;
     },
-  };
-}
-
-type Start = (source: string, seed: number) => (observation: Observation) => Action;
-
-/** Opens a sandbox in a separate thread. Its policies block this thread until they return. */
-async function openThread({ id, observationSpace, actionSpace, words }: EnvironmentSpec) {
-  const thread = new ModuleThread();
-  const setting = { origin: 'the program', seconds: programSeconds, later: false };
-  const load = { path: { own: 'programs/host' }, as: 'helpers', field: 'policy' } as const;
-  const { create } = await thread.load(load, setting);
-  const { build } = (await create({ id, observationSpace, actionSpace, words }, 'policy')) as {
-    build: Start;
-  };
-  const killed = <T>(call: () => T, observation?: Observation): T => {
-    try {
-      return call();
-    } catch (error) {
-      if (!(error instanceof EnvironmentError)) throw error;
-      throw killedFault(observation);
-    }
-  };
-  return {
-    get ended() {
-      return thread.ended;
-    },
-    build(source: string): Policy {
-      const start = (seed: number): Policy => {
-        const act = killed(() => build(source, seed));
-        return (observation) => killed(() => act(observation), observation);
-      };
-      return Object.assign(start(0), { forEpisode: start });
-    },
-    close: () => thread.close(),
   };
 }

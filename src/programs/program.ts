@@ -67,7 +67,3 @@ export class ProgramFault extends Error {
     this.failure = failure;
   }
 }
-
-/** True for a ProgramFault, even if it was thrown in another thread. */
-export const isProgramFault = (error: unknown): error is ProgramFault =>
-  error instanceof Error && error.name === 'ProgramFault' && 'failure' in error;

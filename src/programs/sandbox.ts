@@ -3,11 +3,11 @@ import type { QuickJSHandle } from 'quickjs-emscripten-core';
 import { harmlessLine } from '../base/terminal-text.js';
 import { observationNames } from '../environments/catalogue/observation-names.js';
 import type { Action, EnvironmentSpec, Observation } from '../environments/environment.js';
-import { enter, watched } from '../modules/pulse.js';
 import { programAction } from './actions.js';
 import { type Image, type Limit, type Outcome, openMachine } from './machine.js';
 import { bufferLength, firstMark, preludeSource } from './prelude.js';
 import { type ActingProgram, type ProgramFailure, ProgramFault } from './program.js';
+import { reported } from './watch.js';
 
 /** Longest source, in characters. */
 const mostCharacters = 20_000;
@@ -166,7 +166,6 @@ export async function openSandbox(environment: EnvironmentSpec): Promise<Sandbox
 
   function act(episode: Episode, observation: Observation): Action {
     if (episode.fault !== undefined) throw episode.fault;
-    enter('the policy');
     try {
       if (episode !== current) resume(episode);
       const action = turn(episode, observation);
@@ -179,23 +178,22 @@ export async function openSandbox(environment: EnvironmentSpec): Promise<Sandbox
         current = undefined;
       }
       throw error;
-    } finally {
-      enter('nothing');
     }
   }
 
   return {
     build: (text) =>
-      watched('build', () => {
+      reported(() => {
         const program = compile(text);
         const episode = (seed: number): Episode => ({ program, seed, history: [] });
         const first = episode(0);
         begin(first);
         const forEpisode = (seed: number) => {
           const own = episode(seed);
-          return (observation: Observation) => act(own, observation);
+          return (observation: Observation) => reported(() => act(own, observation));
         };
-        return Object.assign((observation: Observation) => act(first, observation), { forEpisode });
+        const policy = (observation: Observation) => reported(() => act(first, observation));
+        return Object.assign(policy, { forEpisode });
       }),
   };
 }

@@ -4,7 +4,7 @@ import type { AnyNode } from 'acorn';
 import { UserError } from '../base/errors.js';
 import type { EnvironmentSpec, NumericSpace, Space } from '../environments/environment.js';
 import { largest } from '../statistics/descriptive.js';
-import { isProgramFault } from './program.js';
+import { ProgramFault } from './program.js';
 import { parseProgram } from './source.js';
 import { calledName, isFunction, numberOf, syntaxTree, topLevel } from './syntax.js';
 
@@ -141,7 +141,7 @@ export function treesOf(source: string, spaces: Spaces): Trees | undefined {
     const trees = readBody(act.body.body, spaces.acted, values);
     return programText(trees, spaces) === source ? trees : undefined;
   } catch (error) {
-    if (error instanceof NotOfGrammar || isProgramFault(error)) return undefined;
+    if (error instanceof NotOfGrammar || error instanceof ProgramFault) return undefined;
     throw error;
   }
 }

@@ -47,15 +47,6 @@ export function deriveSeeds(seed: number, spawnKey: readonly number[], count: nu
   return [...seeds];
 }
 
-/** The state of a generator from `createGenerator`, to continue it in another thread; undefined for other values. */
-export function stateOf(random: unknown): readonly number[] | undefined {
-  return random instanceof Generator ? random.state : undefined;
-}
-
-export function continueAt(random: RandomGenerator, state: readonly number[]): void {
-  (random as Generator).state = state;
-}
-
 const systemEntropy = () => BigInt(`0x${randomBytes(16).toString('hex')}`);
 
 class Generator implements RandomGenerator {
@@ -66,16 +57,6 @@ class Generator implements RandomGenerator {
 
   constructor(bits: Pcg64) {
     this.#bits = bits;
-  }
-
-  get state(): readonly number[] {
-    return [this.#half, Number(this.#hasHalf), ...this.#bits.words];
-  }
-
-  set state([half, hasHalf, ...words]: readonly number[]) {
-    this.#half = half!;
-    this.#hasHalf = hasHalf === 1;
-    this.#bits.words = words;
   }
 
   random(): number {

@@ -143,16 +143,6 @@ export class Pcg64 {
     this.next();
   }
 
-  /** The state, then the increment: four 32-bit words each. */
-  get words(): readonly number[] {
-    return [this.#s0, this.#s1, this.#s2, this.#s3, this.#i0, this.#i1, this.#i2, this.#i3];
-  }
-
-  set words(words: readonly number[]) {
-    [this.#s0, this.#s1, this.#s2, this.#s3] = words as [number, number, number, number];
-    [this.#i0, this.#i1, this.#i2, this.#i3] = words.slice(4) as [number, number, number, number];
-  }
-
   next(): void {
     const s0 = this.#s0 >>> 0;
     const s1 = this.#s1 >>> 0;

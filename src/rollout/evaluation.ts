@@ -23,7 +23,8 @@ import {
   type PlayedEpisode,
   RunningEpisode,
 } from './episode.js';
-import type { EvaluationWorkers, Observations } from './evaluation-workers.js';
+import type { EvaluationWorkers } from './evaluation-workers.js';
+import type { Observations } from './player-thread.js';
 import { isLost, type Race } from './racing.js';
 import type { BufferEntry } from './replay-buffer.js';
 
@@ -100,7 +101,7 @@ export interface EvaluationSetting {
   /** Maximum number of steps per episode; the environment's own limit also applies. */
   readonly maxSteps: number;
   readonly record: 'none' | 'first' | 'all';
-  /** Threads for user modules and programs, and for any episodes if that saves time; the main thread plays the rest. */
+  /** Threads for programs, and for any episodes if that saves time; the main thread plays the rest. */
   readonly workers?: EvaluationWorkers | undefined;
 }
 
@@ -190,7 +191,7 @@ async function play(
   signal: AbortSignal | undefined,
 ): Promise<readonly PlayedEpisode[]> {
   const program = programsOf(family)?.program(parameters).source;
-  // In this thread, policies from modules and programs are only proxies that call another thread, so play in workers.
+  // In this thread, programs are only proxies that call another thread, so play in workers.
   if (!isRemote(environment) && workers?.isNeeded)
     return workers.play({ parameters, program }, tasks, signal);
   await family.prepare?.();

@@ -1,28 +1,57 @@
-/** The module that the threads of `evaluation-workers.ts` load to play episodes. */
+/** The code of a `PlayerThread`. */
+import { parentPort, workerData } from 'node:worker_threads';
 import { openPolicyFamily } from '../policies/families.js';
-import type { PolicyFamily } from '../policies/policy.js';
 import { programsOf } from '../policies/policy.js';
+import { reportCalls } from '../programs/watch.js';
 import { actionsOf, playEpisode } from './episode.js';
-import type { Observations, WorkerJob, WorkerPolicy, WorkerSetting } from './evaluation-workers.js';
+import {
+  type PlayerReply,
+  type PlayerRequest,
+  type PlayerSetting,
+  sentError,
+  type WorkerPolicy,
+} from './player-thread.js';
 import { makeTask } from './task.js';
 
-export default {
-  async create({ environment: source, maxSteps, policy, reward }: WorkerSetting) {
-    const environment = await makeTask(source, reward);
-    const family = await openPolicyFamily(policy, environment);
-    await family.prepare?.();
-    return {
-      play({ tasks, ...policy }: WorkerJob) {
-        const chosen = built(family, policy);
-        return tasks.map((task) => playEpisode(environment, chosen, task, maxSteps));
-      },
-      actions: (policy: WorkerPolicy, episodes: Observations) => actionsOf(built(family, policy), episodes),
-      close: () => environment.close?.(),
-    };
-  },
-};
+const { calls, setting } = workerData as PlayerSetting;
+reportCalls(calls);
+// Users' modules may write to the console, but standard output is for results.
+console.log = console.error;
 
-function built(family: PolicyFamily, { parameters, program }: WorkerPolicy) {
-  if (program !== undefined) programsOf(family)?.add(program);
-  return family.build(parameters);
+const opened = open();
+
+parentPort!.on('message', (request: PlayerRequest) => void reply(request));
+
+async function open() {
+  const environment = await makeTask(setting.environment, setting.reward);
+  const family = await openPolicyFamily(setting.policy, environment);
+  await family.prepare?.();
+  return { environment, family };
+}
+
+async function reply(request: PlayerRequest): Promise<void> {
+  const say = (message: PlayerReply) => parentPort!.postMessage(message);
+  try {
+    say({ value: await answerTo(request) });
+  } catch (error) {
+    say({ error: sentError(error) });
+  }
+}
+
+async function answerTo(request: PlayerRequest): Promise<unknown> {
+  const { environment, family } = await opened;
+  const built = ({ parameters, program }: WorkerPolicy) => {
+    if (program !== undefined) programsOf(family)?.add(program);
+    return family.build(parameters);
+  };
+  switch (request.kind) {
+    case 'play': {
+      const policy = built(request.policy);
+      return request.tasks.map((task) => playEpisode(environment, policy, task, setting.maxSteps));
+    }
+    case 'actions':
+      return actionsOf(built(request.policy), request.episodes);
+    case 'close':
+      return environment.close?.();
+  }
 }

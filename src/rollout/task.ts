@@ -9,7 +9,6 @@ import {
   isRemote,
   type RemoteEnvironment,
 } from '../environments/remote/remote-environment.js';
-import { watched } from '../modules/pulse.js';
 import { loadModule, thrownIn } from '../modules/user-module.js';
 
 /** The step that a reward function is called with. */
@@ -23,7 +22,7 @@ type Reward = (transition: Transition) => number;
 
 /** Like `openTask`, but only for in-process environments. */
 export async function makeTask(source: EnvironmentSource, reward: string | undefined): Promise<Environment> {
-  const environment = await makeEnvironment(source.id, source.options, source.timeoutSeconds);
+  const environment = await makeEnvironment(source.id, source.options);
   return reward === undefined ? environment : withRewards(environment, await loadReward(reward));
 }
 
@@ -57,9 +56,8 @@ async function loadReward(path: string): Promise<Reward> {
   return (transition) => {
     let reward: unknown;
     try {
-      reward = watched('the reward function', () => (made as (given: Transition) => unknown)(transition));
+      reward = (made as (given: Transition) => unknown)(transition);
     } catch (error) {
-      if (error instanceof EnvironmentError) throw error;
       const { line } = thrownIn(file, error);
       const place = line === undefined ? basename(file) : `${basename(file)}:${line}`;
       throw new EnvironmentError('raised', `${place}: the reward function threw: ${messageOf(error)}`);

@@ -1,16 +1,10 @@
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { pathToFileURL } from 'node:url';
 import { createContext, runInContext } from 'node:vm';
 import { describe, expect, it } from 'vitest';
-import { EnvironmentError } from '../../src/base/environment-error.js';
 import type { Action, EnvironmentSpec, Observation } from '../../src/environments/environment.js';
-import { ModuleThread } from '../../src/modules/module-thread.js';
 import { type ActingProgram, ProgramFault } from '../../src/programs/program.js';
+import { ProgramThread } from '../../src/programs/program-thread.js';
 import { openSandbox, type Sandbox } from '../../src/programs/sandbox.js';
 import { createGenerator } from '../../src/random/generator.js';
-import { built } from '../support/built.js';
-import { temporaryDirectory } from '../support/temporary-directory.js';
 import { hanging, hostilePrograms, openProgramAttacks } from './hostile-programs.js';
 
 describe('hostile programs', async () => {
@@ -77,26 +71,16 @@ async function leaky(environment: EnvironmentSpec): Promise<Sandbox> {
 }
 
 describe('a thread that runs programs', () => {
-  const file = join(temporaryDirectory(), 'plays.mjs');
-  writeFileSync(
-    file,
-    `import { openSandbox } from '${pathToFileURL(built('src/programs/sandbox.js')).href}';
-    const observationSpace = { kind: 'box', low: [0], high: [1] };
-    export default {
-      async create() {
-        const { build } = await openSandbox({ id: 'test', observationSpace, actionSpace: { kind: 'discrete', n: 2 } });
-        return { play: (source) => build(source)([0.5]) };
-      },
-    };`,
-  );
+  const environment: EnvironmentSpec = {
+    id: 'test',
+    observationSpace: { kind: 'box', low: [0], high: [1] },
+    actionSpace: { kind: 'discrete', n: 2 },
+  };
 
-  async function play(source: string): Promise<unknown> {
-    const thread = new ModuleThread();
+  async function play(source: string): Promise<Action> {
+    const thread = await ProgramThread.open(environment);
     try {
-      const setting = { origin: 'a program', seconds: 2, later: false };
-      const { create } = await thread.load({ path: file, as: 'helpers', field: 'policy' }, setting);
-      const { play: played } = (await create({}, 'policy')) as { play(source: string): unknown };
-      return played(source);
+      return thread.build(source)([0.5]);
     } finally {
       thread.close();
     }
@@ -104,7 +88,7 @@ describe('a thread that runs programs', () => {
 
   it.each(hanging)('is terminated when a program hangs: %j', async (source) => {
     const started = performance.now();
-    await expect(play(source)).rejects.toThrow(EnvironmentError);
+    await expect(play(source)).rejects.toThrow('it did not return within');
     expect(performance.now() - started).toBeLessThan(30_000);
   });
 

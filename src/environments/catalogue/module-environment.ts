@@ -3,8 +3,6 @@ import { basename } from 'node:path';
 import type { z } from 'zod';
 import { messageOf, type Problem, UserError } from '../../base/errors.js';
 import { plural } from '../../format/numbers.js';
-import { longestList, plainCopy } from '../../modules/host-messages.js';
-import { type UserCall, watched } from '../../modules/pulse.js';
 import { isRecord, loadModule, thrownIn } from '../../modules/user-module.js';
 import type { RandomGenerator } from '../../random/generator.js';
 import {
@@ -24,14 +22,6 @@ import { EnvironmentError } from '../remote/remote-environment.js';
 
 type Member = (...given: readonly unknown[]) => unknown;
 
-// Zod initialises itself at its first use; trigger that before a user's module can change built-ins in this thread.
-for (const space of [
-  { kind: 'discrete', n: 1 },
-  { kind: 'box', low: [0], high: [1] },
-  { kind: 'tuple', spaces: [] },
-])
-  recordedSpace.safeParse(space);
-
 /** An environment written by a user. */
 export interface UserEnvironment
   extends EnvironmentWords,
@@ -49,9 +39,8 @@ export interface UserEnvironment
 export async function moduleEnvironment(
   path: string,
   options: Readonly<Record<string, unknown>>,
-  seconds?: number,
 ): Promise<Environment> {
-  const module = await loadModule(path, 'environment', 'environment', seconds);
+  const module = await loadModule(path, 'environment', 'environment');
   const made = await module.create(options, 'environment.options');
   return checkedEnvironment(made, `module:${module.name}`, module.file);
 }
@@ -109,25 +98,17 @@ export function checkedEnvironment(made: unknown, id: string, file?: string): En
 
 /** Returns the space, or a message that says why it is invalid. */
 function checkedSpace(space: unknown): Space | string {
-  let copy: unknown;
-  try {
-    copy = plainCopy(space);
-  } catch (error) {
-    return messageOf(error);
-  }
-  if (isRecord(copy)) {
-    const { low, high, ...rest } = copy;
-    copy = plainCopy({
-      ...rest,
-      ...(low !== undefined && { low: unbounded(low) }),
-      ...(high !== undefined && { high: unbounded(high) }),
-    });
-  }
+  const copy = isRecord(space)
+    ? {
+        ...space,
+        ...(space.low !== undefined && { low: unbounded(space.low) }),
+        ...(space.high !== undefined && { high: unbounded(space.high) }),
+      }
+    : space;
   const { success, data, error } = recordedSpace.safeParse(copy);
   if (!success) {
     return `${spaceProblem(copy, error.issues[0]!)}; use {kind: 'box', low: [...], high: [...]}, {kind: 'discrete', n}, {kind: 'tuple', spaces: [...]} or {kind: 'text'}`;
   }
-  if (data.kind === 'discrete' && data.n > longestList) return `n must be at most ${longestList}`;
   if (data.kind !== 'box') return data;
   const { low, high } = data;
   if (low.length === 0 || low.length !== high.length)
@@ -251,12 +232,12 @@ class UserTask implements Task {
     throw this.#invalid(`frame returned ${shown(frame)}`, '{view: {min, max}, shapes: [...]}');
   }
 
-  #call(member: UserCall, ...given: readonly unknown[]): unknown {
-    return watched(member, () => (this.#made[member] as Member).call(this.#made, ...given));
+  #call(member: string, ...given: readonly unknown[]): unknown {
+    return (this.#made[member] as Member).call(this.#made, ...given);
   }
 
   /** Runs `read`, which calls a member and reads its result. Wraps errors, including those of the result's getters. */
-  #read<T>(member: UserCall, read: () => T): T {
+  #read<T>(member: string, read: () => T): T {
     try {
       return read();
     } catch (error) {

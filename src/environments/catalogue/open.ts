@@ -26,16 +26,13 @@ export function environmentInfo(id: string): EnvironmentInfo {
  * Creates the environment for an id, or for the path of a user's module. Gymnasium's environments behave as in version
  * 1.3.0.
  * @param options constructor options and `max_episode_steps`, in snake_case or camelCase
- * @param timeoutSeconds time limit for each call into a module. Default: 60.
  * @throws UserError for an unknown id, an unknown option or an invalid value
  */
 export async function makeEnvironment(
   id: string,
   options: Readonly<Record<string, unknown>> = {},
-  timeoutSeconds?: number,
 ): Promise<Environment> {
-  if (isModulePath(id))
-    return (await import('./module-environment.js')).moduleEnvironment(id, options, timeoutSeconds);
+  if (isModulePath(id)) return (await import('./module-environment.js')).moduleEnvironment(id, options);
   return find(id).make(options);
 }
 
@@ -50,7 +47,7 @@ export interface EnvironmentSource {
   readonly python?: string | undefined;
   /** Folder of Python modules for ids such as `gymnasium:module:Env-v0`, in addition to the working directory. */
   readonly modules?: string | undefined;
-  /** Time limit for a reset or step of another program or a user's module. Default: 60. */
+  /** Time limit for a reset or step of another program. Default: 60. */
   readonly timeoutSeconds?: number | undefined;
   /**
    * Number of episodes that another program plays concurrently. Default: 32 in a Python process, 1 on an
@@ -88,7 +85,7 @@ export async function openEnvironment(
 ): Promise<Environment | RemoteEnvironment> {
   const { id, options = {}, modules, timeoutSeconds = 60, parallel } = source;
   const timeoutMs = 1000 * timeoutSeconds;
-  if (!isRemoteId(id)) return makeEnvironment(id, options, source.timeoutSeconds);
+  if (!isRemoteId(id)) return makeEnvironment(id, options);
   if (id.startsWith('openenv:')) {
     const { openOpenEnv } = await import('../remote/openenv.js');
     return openOpenEnv(id, options, { timeoutMs, parallel: parallel ?? 1 });

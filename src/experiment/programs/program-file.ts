@@ -9,7 +9,7 @@ import type { ParameterVector, PolicyFamily } from '../../policies/policy.js';
 import { programsOf } from '../../policies/policy.js';
 import { openProgramPolicies } from '../../policies/program-policies.js';
 import { programIn } from '../../programs/export/export.js';
-import { isProgramFault } from '../../programs/program.js';
+import { ProgramFault } from '../../programs/program.js';
 import type { BufferEntry } from '../../rollout/replay-buffer.js';
 import { programFailureText } from '../../runs/failure-text.js';
 import { findRun } from '../../runs/listing/names.js';
@@ -41,7 +41,7 @@ export async function faultsInFile<T>(file: string, work: () => T | Promise<T>):
   try {
     return await work();
   } catch (error) {
-    if (isProgramFault(error)) throw new UserError({ file, message: programFailureText(error.failure) });
+    if (error instanceof ProgramFault) throw new UserError({ file, message: programFailureText(error.failure) });
     throw error;
   }
 }
