@@ -139,7 +139,7 @@ async function execute<T>(command: Command<T>, args: Arguments<unknown, T>): Pro
     }
   }
   // Users' modules may write to the console, but standard output is for results.
-  console.log = console.error;
+  console.log = (...values: unknown[]) => context.note(format(...values));
   process.exitCode = await command.execute(args, context);
   typed?.close();
 }

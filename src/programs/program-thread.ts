@@ -3,7 +3,13 @@ import { once } from 'node:events';
 import { MessageChannel, type MessagePort, receiveMessageOnPort, type Worker } from 'node:worker_threads';
 import type { Action, EnvironmentSpec, Observation } from '../environments/environment.js';
 import { startThread } from '../storage/thread.js';
-import { type ActingProgram, killedFault, type ProgramFailure, ProgramFault, programSeconds } from './program.js';
+import {
+  type ActingProgram,
+  killedFault,
+  type ProgramFailure,
+  ProgramFault,
+  programSeconds,
+} from './program.js';
 
 export type HostRequest =
   /** Compiles a program and starts an episode; later requests refer to it by this number. */

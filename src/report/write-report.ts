@@ -10,7 +10,7 @@ import {
   openDrawable,
 } from '../experiment/animations.js';
 import type { PolicyFamily } from '../policies/policy.js';
-import { isProgramFault } from '../programs/program.js';
+import { ProgramFault } from '../programs/program.js';
 import type { BufferEntry } from '../rollout/replay-buffer.js';
 import { notablePolicies, type OpenedRun, readShownRun } from '../runs/open-run.js';
 import { groupFile, readGroup, runFiles } from '../runs/reader.js';
@@ -129,5 +129,5 @@ async function animationsOf(run: OpenedRun, played: PolicyFamily | undefined): P
 
 /** Ignores errors of environments that can't be drawn, and of programs that fail; throws all others. */
 function undrawn(error: unknown): undefined {
-  if (!(error instanceof UserError || isProgramFault(error))) throw error;
+  if (!(error instanceof UserError || error instanceof ProgramFault)) throw error;
 }

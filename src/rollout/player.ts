@@ -1,4 +1,5 @@
 /** The code of a `PlayerThread`. */
+import process from 'node:process';
 import { parentPort, workerData } from 'node:worker_threads';
 import { openPolicyFamily } from '../policies/families.js';
 import { programsOf } from '../policies/policy.js';
@@ -16,7 +17,7 @@ import { makeTask } from './task.js';
 const { calls, setting } = workerData as PlayerSetting;
 reportCalls(calls);
 // Users' modules may write to the console, but standard output is for results.
-console.log = console.error;
+process.stdout.write = process.stderr.write.bind(process.stderr);
 
 const opened = open();
 

@@ -12,7 +12,7 @@ import { recordedPolicies } from '../policies/module-policy.js';
 import type { PolicyFamily } from '../policies/policy.js';
 import { programsOf } from '../policies/policy.js';
 import type { PolicyConfig } from '../policies/settings.js';
-import { isProgramFault } from '../programs/program.js';
+import { ProgramFault } from '../programs/program.js';
 import { type BufferEntry, bestEntries } from '../rollout/replay-buffer.js';
 import { clipped } from '../statistics/bootstrap.js';
 import { openRegularFile } from '../storage/regular-file.js';
@@ -84,7 +84,7 @@ export function addPrograms(
       programs.add(program);
       return [];
     } catch (error) {
-      if (isProgramFault(error))
+      if (error instanceof ProgramFault)
         return [`the program of iteration ${iteration} can't be read: ${error.message}`];
       throw error;
     }

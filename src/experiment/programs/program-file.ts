@@ -41,7 +41,8 @@ export async function faultsInFile<T>(file: string, work: () => T | Promise<T>):
   try {
     return await work();
   } catch (error) {
-    if (error instanceof ProgramFault) throw new UserError({ file, message: programFailureText(error.failure) });
+    if (error instanceof ProgramFault)
+      throw new UserError({ file, message: programFailureText(error.failure) });
     throw error;
   }
 }

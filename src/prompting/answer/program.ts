@@ -3,7 +3,7 @@ import { answerText } from '../../models/answer-text.js';
 import type { ParameterVector } from '../../policies/policy.js';
 import { applyEdits } from '../../programs/edits.js';
 import type { ProgramLibrary } from '../../programs/library.js';
-import { isProgramFault, programParameters } from '../../programs/program.js';
+import { ProgramFault, programParameters } from '../../programs/program.js';
 import type { ParseContext, ParseFailure, ParseResult } from './parse.js';
 
 /**
@@ -54,7 +54,7 @@ export function proposedSource(reply: string, parent: string | undefined): strin
   try {
     return applyEdits(parent, text);
   } catch (error) {
-    if (isProgramFault(error)) return undefined;
+    if (error instanceof ProgramFault) return undefined;
     throw error;
   }
 }
@@ -84,7 +84,7 @@ function added(
 }
 
 function failedBy(error: unknown): ParseResult {
-  if (!isProgramFault(error)) throw error;
+  if (!(error instanceof ProgramFault)) throw error;
   return failed({ kind: 'program', ...error.failure });
 }
 
