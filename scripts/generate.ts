@@ -12,7 +12,6 @@ import { experimentKind } from '../src/config/config.js';
 import { markdownTable, text } from '../src/format/table.js';
 import { playKind } from '../src/play/play-config.js';
 import { criticCorrectionSchema } from '../src/prompting/context/critic-context.js';
-import { feedbackCorrectionSchema } from '../src/prompting/context/feedback.js';
 import { correctionContextSchema } from '../src/prompting/context/prompt-context.js';
 import { variablesOf } from '../src/prompting/templates/template-scope.js';
 import { jsonSchemaOf, type SchemaNode } from '../src/settings/schema.js';
@@ -63,7 +62,6 @@ const ofAgents = (schema: z.ZodType) =>
 const prompts: readonly (readonly [folder: string, marker: string, variables: readonly Variable[]])[] = [
   ['', 'variables', ofProposers],
   ['critic/', 'variables', variablesOf(criticCorrectionSchema).filter((one) => !isShared(one))],
-  ['feedback/', 'variables', variablesOf(feedbackCorrectionSchema).filter((one) => !isShared(one))],
   ['agents/', 'system', ofAgents(systemSchema)],
   ['agents/', 'observation', ofAgents(observationSchema)],
   ['agents/', 'ask-again', ofAgents(askAgainSchema)],

@@ -7,7 +7,6 @@ import { isatty } from 'node:tty';
 import { format, styleText } from 'node:util';
 import yargs, { type Argv } from 'yargs';
 import { hideBin } from 'yargs/helpers';
-import { onAbort } from './base/abortable.js';
 import type { Arguments, Command, ListedCommand } from './base/command.js';
 import { type CommandContext, exitCodeOfError, exitCodes } from './base/context.js';
 import { hideSecrets, secretsIn, UserError } from './base/errors.js';
@@ -75,7 +74,6 @@ function createContext(): CommandContext {
     now: () => new Date(),
     milliseconds: () => performance.now(),
     readLine: process.stdin.isTTY ? readLine : undefined,
-    ask: process.stdin.isTTY ? ask : undefined,
     stop: { finish: finish.signal, abort: abort.signal },
   };
 }
@@ -93,19 +91,6 @@ function readLine(text: string): Promise<string | undefined> {
       own.off('close', onClose);
       resolve(line);
     });
-  });
-}
-
-/** Asks a question; undefined after Ctrl-C, at the end of the input, or when `withdrawn` is aborted. */
-function ask(text: string, withdrawn: AbortSignal): Promise<string | undefined> {
-  const own = createInterface({ input: process.stdin, output: process.stderr });
-  return new Promise((resolve) => {
-    own.once('close', () => resolve(undefined));
-    own.question(text, { signal: withdrawn }, (line) => {
-      resolve(line);
-      own.close();
-    });
-    onAbort(withdrawn, () => own.close());
   });
 }
 

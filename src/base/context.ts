@@ -20,8 +20,6 @@ export interface CommandContext {
   readonly milliseconds: () => number;
   /** Prompts for a line of input; undefined at the end of input. Absent if no user is there to answer. */
   readonly readLine?: ((text: string) => Promise<string | undefined>) | undefined;
-  /** Asks a question on the stream of `note`; undefined if `withdrawn` aborts or the input ends. */
-  readonly ask?: ((text: string, withdrawn: AbortSignal) => Promise<string | undefined>) | undefined;
   /** `finish` is aborted by the first Ctrl-C, `abort` by the second. */
   readonly stop: { readonly finish: AbortSignal; readonly abort: AbortSignal };
 }

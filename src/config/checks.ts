@@ -5,8 +5,7 @@ import { embeddedModel } from '../models/local/settings.js';
 import type { BuiltInPolicyConfig, PolicyConfig, QTableConfig } from '../policies/settings.js';
 import { findBaseline } from '../search/baselines.js';
 import type { Config } from './config.js';
-import { visionModelOf } from './feedback.js';
-import { languageMemberOf, languageModelOf, membersOf } from './model.js';
+import { languageModelOf, membersOf } from './model.js';
 import { conflict, type Found, modelProblems, modelProblemsBeside, unused } from './model-checks.js';
 
 /**
@@ -22,7 +21,6 @@ export function checkConfig(config: Config): readonly Problem[] {
     ...promptProblems(config),
     ...candidateProblems(config),
     ...criticProblems(config),
-    ...feedbackProblems(config),
     ...pipelineProblems(config),
     ...proposalProblems(config),
     ...racingProblems(config),
@@ -208,9 +206,6 @@ function emptyRange(path: string, low: number, high: number): Problem {
   };
 }
 
-const showsNothing = ({ best, recent }: Config['memory']) =>
-  (best ?? recent) !== undefined && (best ?? 0) + (recent ?? 0) === 0;
-
 function memoryProblems({ critic, memory, record }: Config): readonly Found[] {
   const isEmpty = memory.best === 0 && memory.recent === 0;
   const idle = { order: 'chronological', trajectories: 'none' } as const;
@@ -244,11 +239,10 @@ function memoryProblems({ critic, memory, record }: Config): readonly Found[] {
 }
 
 /** Conflicts of prompt settings. `compact` allows only prompts like those that its models were trained on. */
-function promptProblems({ demonstrations, feedback, prompts, proposal }: Config): readonly Found[] {
+function promptProblems({ demonstrations, prompts, proposal }: Config): readonly Found[] {
   const { conversation, layout, set } = prompts;
   const absent = {
     demonstrations,
-    feedback,
     proposal: proposal?.form === 'delta' || proposal?.beam !== undefined,
   };
   const isConversation = layout === 'conversation';
@@ -404,7 +398,12 @@ function criticProblems(config: Config): readonly Found[] {
         remedy:
           'set critic.model to a language model, or to a baseline for comparison; or remove the critic with critic=',
       },
-    neverComes('critic', config),
+    critic.every > config.iterations && {
+      field: 'critic.every',
+      value: critic.every,
+      message: `exceeds the number of iterations of the run, ${config.iterations}`,
+      remedy: 'lower critic.every or raise iterations',
+    },
     isBaseline &&
       critic.show !== 'both' &&
       unused('critic.show', `${own.provider} uses only scores`, critic.show),
@@ -414,79 +413,3 @@ function criticProblems(config: Config): readonly Found[] {
 
 const readsNothing = ({ model }: Config) =>
   model.provider !== 'replayed' && languageModelOf(model) === undefined;
-
-function neverComes(section: 'critic' | 'feedback', config: Config): Found {
-  const { every = 0 } = config[section] ?? {};
-  return (
-    every > config.iterations && {
-      field: `${section}.every`,
-      value: every,
-      message: `exceeds the number of iterations of the run, ${config.iterations}`,
-      remedy: `lower ${section}.every or raise iterations`,
-    }
-  );
-}
-
-function feedbackProblems(config: Config): readonly Found[] {
-  const { feedback, memory, model, repeats } = config;
-  if (feedback === undefined) return [];
-  const reader = model.provider === 'portfolio' ? 'no member reads' : `${model.provider} doesn't read`;
-  const common = [
-    readsNothing(config) && unused('feedback', `${reader} prompts`, undefined, 'choose a language model'),
-    showsNothing(memory) &&
-      unused(
-        'feedback',
-        'it is shown with evaluations, but prompts show none',
-        undefined,
-        'set memory.recent or memory.best',
-      ),
-    neverComes('feedback', config),
-  ];
-  if (feedback.from === 'person') {
-    const keys = ['model', 'frames', 'prompts'] as const;
-    return [
-      ...common,
-      ...keys.map(
-        (key) =>
-          feedback[key] !== undefined &&
-          unused(
-            `feedback.${key}`,
-            'the feedback comes from a person',
-            key === 'model' ? undefined : feedback[key],
-            'set feedback.from to vision',
-          ),
-      ),
-      repeats > 1 &&
-        model.provider !== 'replayed' && {
-          field: 'feedback.from',
-          value: 'person',
-          message: `a person can rate one run, but not ${repeats} repeats, because they would remember the earlier ones`,
-          alternatives: ['vision'],
-          remedy: 'set repeats to 1, or feedback.from to vision',
-        },
-    ];
-  }
-  const vision = visionModelOf(config);
-  const place = feedback.model === undefined ? (languageMemberOf(model)?.field ?? 'model') : 'feedback.model';
-  return [
-    ...common,
-    feedback.minutes !== undefined &&
-      unused(
-        'feedback.minutes',
-        'the feedback comes from a model',
-        feedback.minutes,
-        vision !== undefined && 'timeoutSeconds' in vision ? `set ${place}.timeoutSeconds` : undefined,
-      ),
-    vision?.provider === 'local' && {
-      field: 'feedback.model',
-      message: "is missing: local models can't read images",
-      alternatives: ['openai', 'ollama', 'your own module'],
-      remedy: 'add feedback.model, e.g. {provider: ollama, name: "qwen2.5vl:7b"}',
-    },
-    ...modelProblemsBeside(
-      config,
-      'feedback.model',
-      model.provider === 'replayed' ? undefined : feedback.model,
-    ),
-  ];
-}

@@ -18,7 +18,6 @@ import { noveltySchema, screeningSchema } from '../search/settings.js';
 import { isMapping, jsonSchemaOf, type SettingsKind } from '../settings/schema.js';
 import { longestPart } from '../storage/regular-file.js';
 import { criticSchema, defaultDistance } from './critic.js';
-import { feedbackSchema } from './feedback.js';
 import { slurmSchema, sweepSchema } from './many-runs.js';
 import { membersOf, modelSchema } from './model.js';
 
@@ -74,9 +73,7 @@ export const limitsSchema = z.strictObject({
     ),
   minutes: positive
     .optional()
-    .describe(
-      'Running time, excluding pauses and waits for a person; a call that is still pending at the limit is aborted',
-    ),
+    .describe('Running time, excluding pauses; a call that is still pending at the limit is aborted'),
   perCall: z
     .strictObject({
       ...amounts,
@@ -162,9 +159,6 @@ export const configSchema = z.strictObject({
   critic: criticSchema
     .optional()
     .describe('A second call revises the best proposal of an iteration after its evaluation (default: off)'),
-  feedback: feedbackSchema
-    .optional()
-    .describe('A person or a vision model rates or comments on episodes, for later prompts (default: off)'),
   target: z
     .union([z.number(), targetSchema])
     .optional()
@@ -227,15 +221,11 @@ const shorthands = {
  * `{provider: module, path: ./my-model.js}`, and likewise `{kind: ./my-policy.js}`.
  */
 export function withModules(content: Record<string, unknown>): Record<string, unknown> {
-  const { critic, feedback, model, policy } = content;
+  const { critic, model, policy } = content;
   return {
     ...content,
     ...(isMapping(critic) &&
       isMapping(critic.model) && { critic: { ...critic, model: withModule(critic.model, 'provider') } }),
-    ...(isMapping(feedback) &&
-      isMapping(feedback.model) && {
-        feedback: { ...feedback, model: withModule(feedback.model, 'provider') },
-      }),
     ...(isMapping(policy) && { policy: withModule(policy, 'kind') }),
     ...(isMapping(model) && { model: withModule(model, 'provider') }),
     ...(isMapping(model) && Array.isArray(model.members) && { model: withMembers(model, model.members) }),
@@ -325,11 +315,10 @@ export function modulesPlayed({
 }
 
 export function modulesOf(config: Config): readonly string[] {
-  const { critic, feedback, model, prompts } = config;
+  const { critic, model, prompts } = config;
   const readers = [
     ...membersOf(model).map((member) => member.config),
     ...(critic?.model ? [critic.model] : []),
-    ...(feedback?.model ? [feedback.model] : []),
   ];
   return [
     ...modulesPlayed(config),

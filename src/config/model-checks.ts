@@ -92,12 +92,11 @@ export function modelProblemsBeside(
 
 /** Repeats the checks with list prices filled in. @throws UserError, e.g. if a model with a cost limit has no price */
 export function requirePrices(config: Config): void {
-  const { critic, feedback, model } = config;
+  const { critic, model } = config;
   if (model.provider === 'replayed') return;
   const problems = [
     ...modelProblems(config, true),
     ...modelProblemsBeside(config, 'critic.model', critic?.model, true),
-    ...modelProblemsBeside(config, 'feedback.model', feedback?.model, true),
   ].filter((found) => found !== undefined && found !== false);
   if (problems.length > 0) throw new UserError(problems);
 }
@@ -204,12 +203,10 @@ const unpricedModels: { readonly [Provider in SingleModelConfig['provider']]?: s
 };
 
 /** Whether a model other than the run's own has a price, which then counts towards a cost limit. */
-const isPricedBeside = ({ critic, feedback }: Pick<Config, 'critic' | 'feedback'>): boolean =>
-  [critic?.model, feedback?.model].some(
-    (model) => model !== undefined && 'price' in model && model.price !== undefined,
-  );
+const isPricedBeside = ({ critic }: Pick<Config, 'critic'>): boolean =>
+  critic?.model !== undefined && 'price' in critic.model && critic.model.price !== undefined;
 
-function costProblems({ critic, feedback, model, limits }: SingleConfig, isFinal: boolean): readonly Found[] {
+function costProblems({ critic, model, limits }: SingleConfig, isFinal: boolean): readonly Found[] {
   const caps = { limits, 'limits.perCall': limits.perCall, 'limits.total': limits.total };
   const unpriced = unpricedModels[model.provider];
   const isKnown = !isFinal && model.provider === 'openai' && listPrice(model) !== undefined;
@@ -220,7 +217,7 @@ function costProblems({ critic, feedback, model, limits }: SingleConfig, isFinal
     const at = { field: `${section}.cost`, value: cap.cost };
     return [
       unpriced !== undefined &&
-        !isPricedBeside({ critic, feedback }) && {
+        !isPricedBeside({ critic }) && {
           ...at,
           message: `has no effect: ${unpriced} has no price`,
           remedy: 'use limits.tokens or limits.minutes',

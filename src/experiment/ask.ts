@@ -56,7 +56,7 @@ export interface Question
   extends Pick<AskingRequest, 'behind' | 'concurrency' | 'grammar' | 'isReached' | 'purpose'> {
   readonly candidates: number;
   readonly first?: number;
-  /** Returns the model or person that answers for a candidate. */
+  /** Returns the model that answers for a candidate. */
   readonly by: (candidate: number) => Answerer;
   readonly promptOf: (candidate: number) => Prompt;
   /** @param accepted the proposals that this question has accepted so far, by `vectorKey` */
@@ -70,8 +70,6 @@ export interface Question
   readonly mostRejected?: number | undefined;
   /** Sampling settings for correcting a proposal that repeats or nearly repeats another; unchanged if omitted. */
   readonly afterRepeat?: ((attempt: number) => SamplingChoice) | undefined;
-  /** True for a person, who costs nothing, is exempt from time limits, and is asked again after an interruption. */
-  readonly isPerson?: boolean;
 }
 
 export interface AskRequest extends Question, Omit<AskingRequest, keyof Answerer> {
@@ -96,7 +94,7 @@ export async function ask(
   emitCall: (call: CallRecord) => void,
 ): Promise<ProposalGroup> {
   const { config, ledger, now, onFault, seed } = experiment;
-  const deadline = question.isPerson ? undefined : deadlineOf(experiment);
+  const deadline = deadlineOf(experiment);
   const onCall = (call: CallRecord) => recordCall(experiment, call, emitCall);
   const earlier = earlierCalls(experiment, iteration, question, onCall);
   const underway = isPaid ? callsUnderway(experiment, finish, deadline?.leftMs) : undefined;
@@ -287,7 +285,6 @@ const reject = ({ candidate, calls }: Pending): Proposal => ({ kind: 'rejected',
 /** Ends an incomplete round. Stores its answers uninterpreted, because those of earlier candidates may be missing. */
 function abandon(request: AskRequest, replies: Round['replies']): never {
   const stopped = new RunStopped({ kind: 'interrupted' });
-  if (request.isPerson) throw stopped;
   let final: ModelError | undefined;
   for (const reply of replies) {
     if (reply?.kind !== 'ended') continue;

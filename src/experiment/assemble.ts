@@ -30,10 +30,9 @@ import { findBaseline } from '../search/baselines.js';
 import type { SharedBudget } from './budget/limits.js';
 import type { CriticAssembly } from './critic-parts.js';
 import { openDemonstrations, playDemonstrations } from './demonstrations.js';
-import { type FeedbackAssembly, requirePictures } from './feedback/questions.js';
-import { type OpenedModel, openCriticOf, openFeedbackOf, openModel } from './open-models.js';
+import { type OpenedModel, openCriticOf, openModel } from './open-models.js';
 import { isProgramFile } from './programs/program-file.js';
-import { languageModelIn, withModelDefaults } from './proposer.js';
+import { withModelDefaults } from './proposer.js';
 
 /** Everything that a config names, created and validated. Nothing has been written yet. */
 export interface Assembly extends OpenedModel, TakenOver {
@@ -45,7 +44,6 @@ export interface Assembly extends OpenedModel, TakenOver {
   readonly family: PolicyFamily;
   readonly racing: Racing | undefined;
   readonly critic?: CriticAssembly | undefined;
-  readonly feedback?: FeedbackAssembly | undefined;
   readonly prompts: PromptSet;
   /** SHA-256 of the settings, prompts and modules that must not change within a run. */
   readonly fingerprint: string;
@@ -57,7 +55,6 @@ export interface Assembly extends OpenedModel, TakenOver {
 export interface OwnParts {
   readonly model?: LanguageModel | undefined;
   readonly critic?: LanguageModel | undefined;
-  readonly feedback?: LanguageModel | undefined;
   readonly environment?: Environment | undefined;
   /** If true, the module of `evaluation.reward` isn't imported, because no episode will be played. */
   readonly withoutReward?: boolean;
@@ -105,11 +102,6 @@ export async function assemble(
   const racing = await part(() => racingOf(config, environment));
   const prompts = await part(() => loadPrompts(config, environment));
   const critic = await part(() => openCriticOf(config, env, own.critic));
-  const feedback = await part(() => openFeedbackOf(config, env, own.feedback));
-  await part(() => {
-    const seer = feedback?.model ?? (model && languageModelIn(model.model));
-    requirePictures(config, environment, seer);
-  });
   const imported =
     family && (await part(() => taken?.imported ?? importedParameters(config, family, environment.id)));
   if (family !== undefined && imported !== undefined)
@@ -126,8 +118,7 @@ export async function assemble(
     await environment.close?.();
     throw new UserError(problems);
   }
-  const others = [critic?.prompts, feedback?.prompts].filter((one) => one !== undefined);
-  const hash = [prompts, ...others].map((one) => one.hash).join(' ');
+  const hash = [prompts, ...(critic ? [critic.prompts] : [])].map((one) => one.hash).join(' ');
   const paths = modulesOf(config);
   // A resumed run keeps the settings it started with.
   const settings =
@@ -148,7 +139,6 @@ export async function assemble(
     prompts,
     ...model,
     ...(critic && { critic }),
-    ...(feedback && { feedback }),
     fingerprint: fingerprint(whole, hash, modules),
     ...(modules && { modules }),
     imported,

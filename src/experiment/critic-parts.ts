@@ -42,7 +42,7 @@ export function openCritic(assembly: {
   readonly config: Config;
   /** In a replay, the model config of the recorded run. */
   readonly counted?: Config['model'];
-  readonly countedBeside?: Pick<Config, 'critic' | 'feedback'>;
+  readonly countedBeside?: Pick<Config, 'critic'>;
   readonly critic?: CriticAssembly | undefined;
   readonly demonstrations: readonly Demonstration[];
   readonly environment: EnvironmentSpec;

@@ -12,7 +12,6 @@ import { encodingFor } from '../prompting/notation/encoding.js';
 import { answerFormOf } from '../prompting/notation/grammar.js';
 import type { Measured } from '../rollout/evaluation.js';
 import { type BufferEntry, bestEntry, vectorKey } from '../rollout/replay-buffer.js';
-import { numbersAfter } from '../runs/calls.js';
 import { distanceOf } from '../search/moves.js';
 import { ask } from './ask.js';
 import { type Critic, criticModelOf, mostChange } from './critic-parts.js';
@@ -34,7 +33,7 @@ export async function revise(
   evaluated: Iteration,
   stop: StopRequests,
 ): Promise<Iteration> {
-  const { buffer, config, critic, feedback, setting } = experiment;
+  const { buffer, config, critic, setting } = experiment;
   const { measured, number } = evaluated;
   const best = bestEntry(measured.map(({ entry }) => entry));
   const hasRoom = evaluated.limit === undefined && evaluationsLeft(experiment) > measured.length;
@@ -55,7 +54,8 @@ export async function revise(
     tried: triedBeside(experiment, best, measured),
     ...(areEdits && { branch: () => ({ ...prompt, changes: best.parameters }) }),
   });
-  const candidate = numbersAfter(config.candidates).critic;
+  // The number after those of the proposals.
+  const candidate = config.candidates;
   const question = {
     ...proposals,
     ...{ candidates: 1, concurrency: 1, first: candidate, isPaid: critic.isPaid },
@@ -82,8 +82,7 @@ export async function revise(
   const distance = distanceOf(parameters, best.parameters, setting.family.parameters);
   if (distance === 0) return { ...evaluated, revision: { ...revision, result: 'kept', distance } };
   const revising = [{ candidate, parameters, revises: best.candidate }];
-  const isShown = isDue(feedback, number);
-  const [played] = await measureCandidates(experiment, number, revising, stop.abort, isShown);
+  const [played] = await measureCandidates(experiment, number, revising, stop.abort, false);
   // A program that passed its trial can still fail in other episodes.
   if (played === undefined) return { ...evaluated, revision: { ...revision, result: 'rejected' } };
   const after = played.entry.score;

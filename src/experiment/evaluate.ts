@@ -17,7 +17,7 @@ import {
 } from '../rollout/evaluation.js';
 import { raceAgainst } from '../rollout/racing.js';
 import { type BufferEntry, bestEntries, vectorKey } from '../rollout/replay-buffer.js';
-import type { Confirmation, FeedbackResult, Revision } from '../runs/events.js';
+import type { Confirmation, Revision } from '../runs/events.js';
 import { programFailureText } from '../runs/failure-text.js';
 import { placeName } from '../runs/summary.js';
 import type { Task } from '../search/baseline.js';
@@ -76,7 +76,6 @@ export interface Iteration extends ProposalGroup {
   readonly number: number;
   readonly measured: readonly Measured[];
   readonly revision?: Revision;
-  readonly feedback?: FeedbackResult;
 }
 
 /** Plays the accepted proposals, or those that screening selects. Rejected proposals are logged but not played. */
@@ -85,7 +84,7 @@ export async function evaluateProposals(
   iteration: Iteration,
   { abort }: StopRequests,
 ): Promise<Iteration> {
-  const { buffer, critic, emit, feedback, screening } = experiment;
+  const { buffer, critic, emit, screening } = experiment;
   const { limit, number, proposals } = iteration;
   for (const proposal of proposals) {
     if (proposal.kind === 'accepted') continue;
@@ -96,7 +95,7 @@ export async function evaluateProposals(
   const chosen = await screening?.(searched(experiment, buffer.entries), accepted);
   const tune = tuningOf(experiment.config);
   const isTuned = ({ calls }: Proposal) => isByTuning(tune, calls.at(-1) ?? {});
-  const isShown = limit === undefined && (isDue(critic, number) || isDue(feedback, number));
+  const isShown = limit === undefined && isDue(critic, number);
   return {
     ...iteration,
     measured: await measureCandidates(
@@ -109,10 +108,10 @@ export async function evaluateProposals(
   };
 }
 
-/** Adds an iteration's evaluations to the buffer and the log, once revision and feedback are complete. */
+/** Adds an iteration's evaluations to the buffer and the log, once the revision is complete. */
 export function recordEvaluations(
   experiment: Experiment,
-  { feedback, measured, revision }: Iteration,
+  { measured, revision }: Iteration,
 ): readonly BufferEntry[] {
   const { buffer, emit, prompter, setting } = experiment;
   for (const { entry: played, episodes } of measured) {
@@ -126,7 +125,6 @@ export function recordEvaluations(
   const entries = buffer.entries.slice(buffer.entries.length - measured.length);
   checkBound(experiment, entries);
   if (revision !== undefined) emit(revision);
-  if (feedback !== undefined) emit(feedback);
   return entries;
 }
 

@@ -10,7 +10,6 @@ import { largest } from '../statistics/descriptive.js';
 import type { Proposal } from './ask.js';
 import { revise } from './critic.js';
 import { confirmBest, evaluateProposals, type Iteration, recordEvaluations, warmUp } from './evaluate.js';
-import { collectFeedback } from './feedback.js';
 import type { Experiment, StopRequests } from './parts.js';
 import { openPipeline } from './propose.js';
 import {
@@ -83,11 +82,10 @@ async function search(experiment: Experiment, stop: StopRequests): Promise<StopR
       const proposed = await pipeline.propose(experiment.completed + 1);
       const evaluated = await evaluateProposals(experiment, proposed, stop);
       const revised = await revise(experiment, evaluated, stop);
-      const rated = await collectFeedback(experiment, revised, stop);
-      const entries = recordEvaluations(experiment, rated);
-      await commit(experiment, rated, entries);
-      unanswered = rated.proposals.every(allCallsFailed) ? unanswered + 1 : 0;
-      if (unanswered === patience) throw new RunStopped(lastModelError(rated.proposals));
+      const entries = recordEvaluations(experiment, revised);
+      await commit(experiment, revised, entries);
+      unanswered = revised.proposals.every(allCallsFailed) ? unanswered + 1 : 0;
+      if (unanswered === patience) throw new RunStopped(lastModelError(revised.proposals));
     }
   } catch (error) {
     if (error instanceof RunStopped) return error.reason;

@@ -1,4 +1,4 @@
-/** Opens the models named in a config: the proposer, the critic and the vision model. */
+/** Opens the models named in a config: the proposer and the critic. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { changingProblems, UserError } from '../base/errors.js';
@@ -12,16 +12,14 @@ import type { Cassette } from '../models/replayed.js';
 import type { ReplayedConfig } from '../models/settings.js';
 import { moduleModel } from '../models/user-model.js';
 import type { PolicyConfig } from '../policies/settings.js';
-import { loadCriticPrompts, loadFeedbackPrompts } from '../prompting/templates/prompt-set.js';
+import { loadCriticPrompts } from '../prompting/templates/prompt-set.js';
 import { loadHelpers } from '../prompting/templates/rendering.js';
 import { repeatSeeds } from '../random/seeds.js';
 import { callId } from '../runs/calls.js';
 import { requireConfig } from '../runs/open-run.js';
 import { groupFile, openLogs, readGroup, readManifest, runFiles } from '../runs/reader.js';
 import type { CriticAssembly } from './critic-parts.js';
-import type { FeedbackAssembly } from './feedback/questions.js';
 import {
-  createModel,
   createPortfolio,
   createProposer,
   defaultsOf,
@@ -36,8 +34,8 @@ export interface OpenedModel {
   readonly model: Proposer;
   /** Config used to count usage: the run's own model or, in a replay, the model of the recorded run. */
   readonly counted: ModelConfig;
-  /** The critic and feedback sections of the same config. */
-  readonly countedBeside: Pick<Config, 'critic' | 'feedback'>;
+  /** The critic section of the same config. */
+  readonly countedBeside: Pick<Config, 'critic'>;
   readonly defaults: RunDefaults;
 }
 
@@ -69,34 +67,6 @@ export async function openCriticOf(
   };
 }
 
-/** Loads the prompts for feedback, and the vision model if it is a separate one. */
-export async function openFeedbackOf(
-  config: PlayedConfig,
-  env: Readonly<Record<string, string | undefined>>,
-  own: LanguageModel | undefined,
-): Promise<FeedbackAssembly | undefined> {
-  const { feedback, policy, prompts } = config;
-  if (feedback === undefined) return undefined;
-  const ofPolicy = policy.kind === 'program' ? 'programs-feedback' : 'feedback';
-  const { from, model, prompts: set = ofPolicy } = feedback;
-  const userHelpers = prompts.helpers === undefined ? undefined : await loadHelpers(prompts.helpers);
-  const ownPolicy = policy.kind === 'module';
-  return {
-    prompts: from === 'person' ? undefined : loadFeedbackPrompts({ set, ownPolicy, userHelpers }),
-    // In a replay, the recording answers the vision model's calls too.
-    model:
-      config.model.provider === 'replayed'
-        ? undefined
-        : (own ??
-          (model &&
-            (await inMember('feedback.model', async () =>
-              model.provider === 'module'
-                ? moduleModel(model)
-                : createModel(withDeadline(model, config), env, waitOnClock),
-            )))),
-  };
-}
-
 export async function openModel(
   config: Config,
   env: Readonly<Record<string, string | undefined>>,
@@ -104,8 +74,7 @@ export async function openModel(
   ask?: AbortSignal,
 ): Promise<OpenedModel> {
   const recording = config.model.provider === 'replayed' ? openRecording(config.model, config) : undefined;
-  const { critic, feedback } = config;
-  const countedBeside = recording?.beside ?? { critic, feedback };
+  const countedBeside = recording?.beside ?? { critic: config.critic };
   const counted = recording?.model ?? config.model;
   // Query the context only after opening the model, which reports problems with its files.
   const opened = async (model: Proposer): Promise<OpenedModel> => {
@@ -173,8 +142,8 @@ export interface Recording {
   readonly cassette: Cassette;
   /** Config of the model that answered; its price and `maxTokens` apply to the recorded calls. */
   readonly model: ModelConfig;
-  /** The recorded critic and feedback sections, which may name other models or a person. */
-  readonly beside: Pick<Config, 'critic' | 'feedback'>;
+  /** The recorded critic section, which may name another model. */
+  readonly beside: Pick<Config, 'critic'>;
   /** Defaults of the recorded run; for runs of earlier versions, `limits.rejections` is 0 (unlimited). */
   readonly defaults: RunDefaults;
 }
@@ -206,8 +175,7 @@ export function openRecording(
     };
     if (recorded.model.provider === 'replayed')
       return { ...openRecording(recorded.model, recorded), cassette, defaults };
-    const { critic, feedback } = recorded;
-    return { cassette, model: recorded.model, beside: { critic, feedback }, defaults };
+    return { cassette, model: recorded.model, beside: { critic: recorded.critic }, defaults };
   } catch (error) {
     if (!(error instanceof UserError)) throw error;
     const { message, remedy, alternatives } = error.problems[0]!;

@@ -23,7 +23,6 @@ import type { Assembly } from './assemble.js';
 import { Ledger } from './budget/ledger.js';
 import { countedBy, countedOthers } from './budget/usage.js';
 import { type Critic, openCritic } from './critic-parts.js';
-import type { FeedbackParts } from './feedback-parts.js';
 import { Prompter } from './prompter.js';
 import { languageModelIn, type Proposer } from './proposer.js';
 
@@ -46,8 +45,6 @@ export interface Experiment {
   readonly behaviour: BehaviourTest | undefined;
   /** Revises the best proposals; undefined if there is no critic. */
   readonly critic: Critic | undefined;
-  /** Asks for feedback on episodes; undefined if disabled. */
-  readonly feedback: FeedbackParts | undefined;
   readonly buffer: ReplayBuffer;
   /** Selects the proposals to evaluate; undefined if all are evaluated. */
   readonly screening: Screening | undefined;
@@ -157,7 +154,7 @@ export function experimentIn(
   assembly: Assembly,
   directory: RunDirectory,
   outside: Pick<Experiment, 'activeMs' | 'emit' | 'now'> &
-    Partial<Pick<Experiment, 'feedback' | 'pollCommands'>>,
+    Partial<Pick<Experiment, 'pollCommands'>>,
 ): Experiment {
   const { config, environment, family, model, racing, workers } = assembly;
   const { recorded, manifest } = directory;
@@ -211,18 +208,15 @@ export function experimentIn(
     warn: warnOnce(outside.emit, recorded.events),
     onFault: firstFaults(outside.emit),
     commit: () => directory.commit(),
-    feedback: undefined,
     pollCommands: async () => undefined,
     ...outside,
   };
 }
 
 /** True if calls cost money or compute time, so none should be repeated. */
-export const isPaid = ({ critic, feedback, model }: Config) =>
+export const isPaid = ({ critic, model }: Config) =>
   model.provider !== 'replayed' &&
-  [model, critic?.model, feedback?.model].some(
-    (one) => one !== undefined && languageModelOf(one) !== undefined,
-  );
+  [model, critic?.model].some((one) => one !== undefined && languageModelOf(one) !== undefined);
 
 /** Creates an empty ledger. */
 export function ledgerOf({
@@ -231,7 +225,7 @@ export function ledgerOf({
   countedBeside,
   sharedBudget,
 }: Pick<Assembly, 'config' | 'counted' | 'countedBeside' | 'sharedBudget'>): Ledger {
-  const beside = countedOthers({ ...countedBeside, model });
+  const beside = countedOthers(countedBeside);
   return new Ledger({ ...countedBy(model), limits: config.limits, sharedBudget, beside });
 }
 

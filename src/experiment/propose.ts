@@ -330,9 +330,9 @@ export function openPipeline(experiment: Experiment, stop: StopRequests) {
  */
 function mayAskAhead(experiment: Experiment, ahead: number, before: number): boolean {
   const { config, ledger, prompter } = experiment;
-  const { candidates, corrections, critic, feedback } = config;
+  const { candidates, corrections, critic } = config;
   if (!hasPlace(experiment, ahead)) return false;
-  const asked = candidates + [critic, feedback].filter((one) => one !== undefined).length;
+  const asked = candidates + (critic === undefined ? 0 : 1);
   const calls = (before + 1) * asked * (corrections + 1);
   return !ledger.isLimited || ledger.hasRoomFor(prompter.messages(ahead, lastKnown(config, ahead)), calls);
 }

@@ -256,7 +256,7 @@ export const historyWithin = (context: number): number => Math.min(historyTokens
  * @throws UserError if a local model doesn't exist
  */
 export function withModelDefaults(config: Config, env: Surroundings['environment']): Config {
-  const { critic, feedback, model } = config;
+  const { critic, model } = config;
   const whole = <Model extends { readonly provider: string }>(one: Model): Model =>
     isLocal(one) ? withDefaultSampling(one) : withListPrice(one, env);
   return {
@@ -266,13 +266,12 @@ export function withModelDefaults(config: Config, env: Surroundings['environment
         ? { ...model, members: model.members.map((member) => whole(member)) }
         : whole(model),
     ...(critic?.model && { critic: { ...critic, model: whole(critic.model) } }),
-    ...(feedback?.model && { feedback: { ...feedback, model: whole(feedback.model) } }),
   };
 }
 
 /** The config of a resumed run: unset settings keep the values that were filled in when the run began. */
 export function withDefaultsOf(was: Config, wanted: Config): Config {
-  const { critic, feedback, limits, memory, model } = wanted;
+  const { critic, limits, memory, model } = wanted;
   return {
     ...wanted,
     limits: { ...stated(was.limits, ['rejections']), ...limits },
@@ -282,9 +281,6 @@ export function withDefaultsOf(was: Config, wanted: Config): Config {
         ? { ...model, members: membersAs(was.model.members, model.members) }
         : filledInAs(was.model, model),
     ...(critic?.model && { critic: { ...critic, model: filledInAs(was.critic?.model, critic.model) } }),
-    ...(feedback?.model && {
-      feedback: { ...feedback, model: filledInAs(was.feedback?.model, feedback.model) },
-    }),
   };
 }
 

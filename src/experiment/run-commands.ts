@@ -79,7 +79,6 @@ export class RunCommands {
   readonly #finish = new AbortController();
   readonly #abort = new AbortController();
   readonly #milliseconds: () => number;
-  readonly #onAnswer: (answer: Extract<ControlRequest, { action: 'answer' }>) => void;
   readonly #endWatch: () => void;
   #experiment: Steerable | undefined;
   #waiting: { readonly number: number; readonly request: ControlRequest }[] = [];
@@ -88,15 +87,8 @@ export class RunCommands {
   /** Stop requests from the user and from other processes. */
   readonly stop: StopSignals;
 
-  /** @param onAnswer receives answers that another process sends to the run's open question */
-  constructor(
-    path: string,
-    { finish, abort }: StopSignals,
-    milliseconds: () => number,
-    onAnswer: (answer: Extract<ControlRequest, { action: 'answer' }>) => void = () => undefined,
-  ) {
+  constructor(path: string, { finish, abort }: StopSignals, milliseconds: () => number) {
     this.#path = path;
-    this.#onAnswer = onAnswer;
     this.#requests = new Requests(path);
     this.#milliseconds = milliseconds;
     this.stop = {
@@ -142,7 +134,7 @@ export class RunCommands {
   }
 
   /**
-   * Handles stop requests and answers immediately, because calls may be in flight. Other requests wait for `poll`.
+   * Handles stop requests immediately, because calls may be in flight. Other requests wait for `poll`.
    */
   #look(): void {
     if (this.#experiment === undefined) return;
@@ -151,8 +143,7 @@ export class RunCommands {
         this.#log(number, { action: 'stop' });
         this.#finish.abort();
         if (request.now) this.#abort.abort();
-      } else if (request?.action === 'answer') this.#onAnswer(request);
-      else if (request !== undefined) this.#waiting.push({ number, request });
+      } else if (request !== undefined) this.#waiting.push({ number, request });
     }
   }
 

@@ -7,8 +7,6 @@ import type { RunDirectory } from '../runs/writer.js';
 import { type IterationAnimations, openIterationAnimations } from './animations.js';
 import { type Assembly, closeEnvironment } from './assemble.js';
 import { runExperiment } from './experiment.js';
-import { createAnswers } from './feedback/person.js';
-import { type FeedbackParts, openFeedback } from './feedback-parts.js';
 import { type Experiment, experimentIn } from './parts.js';
 import { languageModelIn } from './proposer.js';
 import { RunCommands } from './run-commands.js';
@@ -25,27 +23,13 @@ export async function runInDirectory(
   assembly: Assembly,
   directory: RunDirectory,
   display: Display,
-  context: Pick<CommandContext, 'now' | 'milliseconds' | 'stop'> &
-    Partial<Pick<CommandContext, 'ask' | 'cwd' | 'note' | 'terminal'>>,
+  context: Pick<CommandContext, 'now' | 'milliseconds' | 'stop'>,
 ): Promise<void> {
   const started = context.milliseconds();
   const earlierMs = directory.manifest.activeMs;
-  const answers = createAnswers();
-  const quit = new AbortController();
-  const { abort } = context.stop;
-  const stop = { abort, finish: AbortSignal.any([context.stop.finish, quit.signal]) };
-  const control = new RunCommands(
-    directory.path,
-    stop,
-    context.milliseconds,
-    ({ question, rating, remark }) =>
-      answers.give(question, { ...(rating && { rating }), ...(remark && { remark }) }),
-  );
-  // Time spent waiting for a person doesn't count towards time limits.
-  let askedMs = 0;
-  const activeMs = () => earlierMs + context.milliseconds() - started - control.pausedMs - askedMs;
+  const control = new RunCommands(directory.path, context.stop, context.milliseconds);
+  const activeMs = () => earlierMs + context.milliseconds() - started - control.pausedMs;
   let animations: IterationAnimations | undefined;
-  let feedback: FeedbackParts | undefined;
   let experiment: Experiment;
   const emit = (event: RunEvent) => {
     directory.record(event);
@@ -59,15 +43,8 @@ export async function runInDirectory(
     );
   try {
     animations = await openIterationAnimations(assembly, directory);
-    feedback = await openFeedback(assembly, directory.path, {
-      ...{ note: () => undefined, cwd: '', ...context, answers },
-      onEnd: () => quit.abort(),
-      onWaited: (milliseconds) => {
-        askedMs += milliseconds;
-      },
-    });
     experiment = experimentIn(assembly, directory, {
-      ...{ emit, activeMs, now: context.now, feedback },
+      ...{ emit, activeMs, now: context.now },
       pollCommands: () => control.poll(),
     });
     control.begin(steerable(experiment));
@@ -81,14 +58,12 @@ export async function runInDirectory(
     control.close();
     display.close();
     animations?.close();
-    feedback?.close();
     // Save first, because a user's environment or model may hang on close.
     await directory.close();
     await closeEnvironment(assembly);
     assembly.family.close?.();
     await languageModelIn(assembly.model)?.close?.();
     await assembly.critic?.model?.close?.();
-    await assembly.feedback?.model?.close?.();
   }
 }
 

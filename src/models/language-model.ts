@@ -111,8 +111,6 @@ export interface GenerateOptions {
   readonly grammar?: AnswerGrammar;
   /** The answer must be one of these texts; only for models with `choosesTexts`. */
   readonly choices?: readonly string[];
-  /** PNG images for the last message; only for models with `seesImages`. */
-  readonly images?: readonly Uint8Array[];
   /** Id of this call (or its first completion) within the run; a replay uses it to find the recorded reply. */
   readonly callId?: string;
   readonly signal?: AbortSignal;
@@ -173,8 +171,6 @@ export interface LanguageModel {
   readonly rate?: RequestRate | undefined;
   /** Whether calls may have `choices`. */
   readonly choosesTexts?: boolean;
-  /** Whether calls may have `images`; the model on a server may still not support them. */
-  readonly seesImages?: boolean;
   /**
    * One completion per seed, in order. A provider may return fewer: the caller then requests the others one by
    * one. The first completion carries the usage, latency, retries and warnings of the whole call. Empty or

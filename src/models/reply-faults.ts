@@ -17,9 +17,6 @@ export function mostTokens(messages: readonly ChatMessage[]): number {
   return messages.reduce((sum, { content }) => sum + templateTokens + mostTokensOf(content), preambleTokens);
 }
 
-/** Estimated tokens of a picture a few hundred pixels wide: more than most models need (85 to 1,100). */
-export const imageTokens = 1500;
-
 export function mostTokensOf(text: string): number {
   let tokens = 0;
   for (const [run] of text.matchAll(/ ?[A-Za-z]+|[ \t]+|\p{ASCII}|\P{ASCII}+/gu)) {
@@ -115,16 +112,15 @@ export function checkUsage(
   reported: ReportedCounts,
   sent: {
     readonly messages: readonly ChatMessage[];
-    readonly images?: number;
     readonly maxTokens: number | undefined;
     readonly replies: readonly Reply[];
     readonly window?: number | undefined;
     readonly floor?: number;
   },
 ): { readonly usage: Usage; readonly faults: readonly ReplyFault[]; readonly warning?: string } {
-  const { images = 0, messages, replies, maxTokens, window, floor = 0 } = sent;
+  const { messages, replies, maxTokens, window, floor = 0 } = sent;
   const faults = new Set<ReplyFault>();
-  const most = mostTokens(messages) + images * imageTokens;
+  const most = mostTokens(messages);
   const written = replies.some(({ text, reasoning }) => text !== '' || reasoning !== undefined);
   const { prompt, cached, completion, reasoning } = plausible(readCounts(reported, faults), {
     most,

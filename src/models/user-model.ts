@@ -19,8 +19,7 @@ type UserReply = string | (Partial<Completion> & Pick<Completion, 'text'>);
 type UserReplies = UserReply | readonly UserReply[];
 
 /** A language model that a user writes: an id, and a function that answers messages. */
-export interface UserModel
-  extends Pick<LanguageModel, 'id' | 'givesSeveral' | 'seesImages' | 'open' | 'context' | 'close'> {
+export interface UserModel extends Pick<LanguageModel, 'id' | 'givesSeveral' | 'open' | 'context' | 'close'> {
   /** One reply, or one per seed if `givesSeveral`. If it throws, the call fails, and the next iteration calls again. */
   generate(messages: readonly ChatMessage[], options: GenerateOptions): UserReplies | Promise<UserReplies>;
 }
@@ -44,7 +43,7 @@ export async function moduleModel({ path, options }: ModuleModelConfig): Promise
  * @throws UserError if a member is missing or wrong
  */
 export function checkedModel(made: object, name: string, file?: string): LanguageModel {
-  const { id = name, givesSeveral, seesImages, generate, open, context, close } = made as Partial<UserModel>;
+  const { id = name, givesSeveral, generate, open, context, close } = made as Partial<UserModel>;
   const origin = file === undefined ? `the model ${id}` : basename(file);
   const subject = file === undefined ? origin : `the model made by ${origin}`;
   const place = file === undefined ? {} : { file };
@@ -57,7 +56,6 @@ export function checkedModel(made: object, name: string, file?: string): Languag
   return {
     id,
     ...(givesSeveral && { givesSeveral }),
-    ...(seesImages && { seesImages }),
     async generate(messages, options) {
       const started = performance.now();
       const failed = (kind: 'aborted' | 'server' | 'malformed', message: string) =>

@@ -19,7 +19,6 @@ import { encodingFor } from '../prompting/notation/encoding.js';
 import { answerFormOf, answerGrammar } from '../prompting/notation/grammar.js';
 import { createGenerator } from '../random/generator.js';
 import { callSeed } from '../random/seeds.js';
-import { emptyPicture } from '../render/png.js';
 import { type BufferEntry, createReplayBuffer } from '../rollout/replay-buffer.js';
 import type { CallRecord } from '../runs/calls.js';
 import { rejectionText } from '../runs/failure-text.js';
@@ -32,7 +31,7 @@ import { type Contexts, forecastPrompts } from './prompt-forecast.js';
 
 /** Finds the contexts of an experiment's models. @param ask whether to ask the models' servers */
 export async function contextsOf(
-  { config, critic, feedback, model }: Pick<Assembly, 'config' | 'critic' | 'feedback' | 'model'>,
+  { config, critic, model }: Pick<Assembly, 'config' | 'critic' | 'model'>,
   ask: boolean,
   signal?: AbortSignal,
 ): Promise<Contexts> {
@@ -42,23 +41,21 @@ export async function contextsOf(
   return {
     model: ofRun,
     critic: config.critic?.model === undefined ? ofRun : await own(config.critic.model, critic?.model),
-    feedback:
-      config.feedback?.model === undefined ? ofRun : await own(config.feedback.model, feedback?.model),
   };
 }
 
 /** Tells each model how long its prompts can become, so that servers load it only once, with enough context. */
 export async function makeRoom(assembly: Assembly, signal: AbortSignal | undefined): Promise<void> {
   const model = languageModelIn(assembly.model);
-  const others = [assembly.critic?.model, assembly.feedback?.model];
-  if ([model, ...others].every((one) => one?.expect === undefined)) return;
+  const critic = assembly.critic?.model;
+  if (model?.expect === undefined && critic?.expect === undefined) return;
   const forecast = forecastPrompts(assembly);
-  const bounds = [forecast.critic?.bound, forecast.feedback?.bound];
-  for (const [i, other] of others.entries()) other?.expect?.(bounds[i] ?? 0);
+  critic?.expect?.(forecast.critic?.bound ?? 0);
   if (model?.expect === undefined) return;
-  // A critic or feedback without its own model uses the run's model.
-  const own = bounds.filter((_, i) => others[i] === undefined);
-  model.expect(longestBound(forecast.longest.bound, ...own));
+  // A critic without its own model uses the run's model.
+  model.expect(
+    longestBound(forecast.longest.bound, critic === undefined ? forecast.critic?.bound : undefined),
+  );
   await contextOf(assembly.config.model, model, true, signal);
 }
 
@@ -73,34 +70,22 @@ const probe = {
 } as const;
 
 /**
- * Asks the proposing model for a first proposal, and the models for the critic (if it has its own) and for feedback for
- * a short answer. Skips baselines and modules without `generate`.
+ * Asks the proposing model for a first proposal, and the critic's own model, if it has one, for a short answer. Skips baselines and modules without `generate`.
  */
 export async function askModel(
   assembly: Assembly,
   env: CommandContext['env'],
   signal: AbortSignal,
 ): Promise<readonly Finding[]> {
-  const { critic, feedback, longest } = forecastPrompts(assembly);
+  const { critic, longest } = forecastPrompts(assembly);
   const of = { config: languageModelOf(assembly.config.model), model: languageModelIn(assembly.model) };
   const own = assembly.config.critic?.model;
   const critics = { config: own && languageModelOf(own), model: assembly.critic?.model };
-  const looking = assembly.config.feedback?.model;
-  const seers = { config: looking && languageModelOf(looking), model: assembly.feedback?.model };
-  const most = longestBound(
-    longest.bound,
-    own === undefined ? critic?.bound : undefined,
-    looking === undefined ? feedback?.bound : undefined,
-  );
-  const isShown = looking === undefined && feedback !== undefined;
+  const most = longestBound(longest.bound, own === undefined ? critic?.bound : undefined);
   const { field } = languageMemberOf(assembly.config.model) ?? { field: 'model' };
   const all: readonly Probed[] = [
     { ...of, field, bound: most, proposesFor: assembly },
-    ...(isShown ? [{ ...of, field, bound: most, isShown }] : []),
     ...(own === undefined ? [] : [{ ...critics, field: 'critic.model', bound: critic?.bound ?? 0 }]),
-    ...(looking === undefined
-      ? []
-      : [{ ...seers, field: 'feedback.model', bound: feedback?.bound ?? 0, isShown: true }]),
   ];
   const findings: Finding[] = [];
   for (const one of all) append(findings, await askOne(one, env, signal));
@@ -117,14 +102,12 @@ interface Probed {
   readonly field: string;
   /** Upper bound on the tokens in the model's longest prompt. */
   readonly bound: number;
-  /** True to send a picture, which models without vision reject. */
-  readonly isShown?: boolean;
   /** If set, asks for the first proposal of this experiment instead of a short answer. */
   readonly proposesFor?: Assembly;
 }
 
 async function askOne(
-  { bound, config, field, isShown = false, model, proposesFor }: Probed,
+  { bound, config, field, model, proposesFor }: Probed,
   env: CommandContext['env'],
   signal: AbortSignal,
 ): Promise<readonly Finding[]> {
@@ -140,11 +123,7 @@ async function askOne(
         ? []
         : proposalFindings(call, { corrections: proposesFor.config.corrections, field, name });
     }
-    const [completion] = await asked.generate(probe.messages, {
-      ...probe.options,
-      ...(isShown && { images: [emptyPicture()] }),
-      signal,
-    });
+    const [completion] = await asked.generate(probe.messages, { ...probe.options, signal });
     const answers = answerText(name, completion!);
     return [
       completion!.text.trim() === ''

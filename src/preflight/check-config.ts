@@ -57,7 +57,6 @@ export async function checkConfig(
       await closeEnvironment(assembly);
       await languageModelIn(assembly.model)?.close?.();
       await assembly.critic?.model?.close?.();
-      await assembly.feedback?.model?.close?.();
     }
   } catch (error) {
     if (!(error instanceof UserError)) throw error;

@@ -30,7 +30,6 @@ export function environmentLeftOut({ environment: { id } }: Config): readonly Le
 /** Lists the modules named in the config, except the environment. */
 export function modulesLeftOut({
   critic,
-  feedback,
   policy,
   evaluation,
   model,
@@ -53,12 +52,6 @@ export function modulesLeftOut({
       needed: false,
     },
     {
-      field: 'feedback.model',
-      value: feedback?.model?.provider === 'module' && feedback.model.path,
-      unknown: 'the vision model for feedback',
-      needed: false,
-    },
-    {
       field: 'model',
       value: reader?.provider === 'module' && reader.path,
       unknown: 'the model',
@@ -69,22 +62,19 @@ export function modulesLeftOut({
 }
 
 /** Placeholders for modules that aren't imported and that no other part needs. */
-export function standIns({ critic, feedback, model }: Config): {
+export function standIns({ critic, model }: Config): {
   readonly model?: LanguageModel;
   readonly critic?: LanguageModel;
-  readonly feedback?: LanguageModel;
   readonly withoutReward: true;
 } {
   const generate = () => Promise.reject(new Error('this model was not loaded'));
   const standIn = (of: ReturnType<typeof languageModelOf>): LanguageModel | undefined =>
-    of?.provider === 'module' ? { id: `module/${of.path}`, seesImages: true, generate } : undefined;
+    of?.provider === 'module' ? { id: `module/${of.path}`, generate } : undefined;
   const reader = standIn(languageModelOf(model));
   const own = standIn(critic?.model && languageModelOf(critic.model));
-  const seer = standIn(feedback?.model);
   return {
     ...(reader && { model: reader }),
     ...(own && { critic: own }),
-    ...(seer && { feedback: seer }),
     withoutReward: true,
   };
 }

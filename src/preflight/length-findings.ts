@@ -1,7 +1,6 @@
 /** Checks whether answers fit into `maxTokens`, and prompts into each model's context. */
 
 import type { Config } from '../config/config.js';
-import { visionModelOf } from '../config/feedback.js';
 import { languageModelOf, type SingleModelConfig } from '../config/model.js';
 import type { Assembly } from '../experiment/assemble.js';
 import { criticModelOf } from '../experiment/critic-parts.js';
@@ -13,12 +12,12 @@ import type { Contexts, LongestPrompt, PromptForecast, Tokens } from './prompt-f
 /** The longest prompt of one kind, and the model that reads it. */
 interface Read {
   readonly model: SingleModelConfig;
-  readonly section: 'model' | 'critic.model' | 'feedback.model';
+  readonly section: 'model' | 'critic.model';
   readonly prompt: Pick<LongestPrompt, 'answer' | 'corrected' | 'tokens'>;
   /** Context length in tokens; undefined if unknown. */
   readonly context: number | undefined;
-  /** The requested answer, e.g. `10 parameters`; absent for a remark, which may be truncated. */
-  readonly answer?: string;
+  /** The requested answer, e.g. `10 parameters`. */
+  readonly answer: string;
   readonly what: string;
   readonly field: string;
   readonly remedy: string;
@@ -45,10 +44,9 @@ function readsOf(
   forecast: PromptForecast,
   contexts: Contexts,
 ): readonly Read[] {
-  const { critic, demonstrations, feedback } = config;
+  const { critic, demonstrations } = config;
   const proposes = languageModelOf(config.model);
   const revises = critic && criticModelOf(config);
-  const looks = visionModelOf(config);
   const reads: Read[] = [];
   if (proposes !== undefined) {
     const steps = demonstrations === undefined ? '' : ', demonstrations.steps';
@@ -77,22 +75,11 @@ function readsOf(
       remedy: 'show less (critic.show, critic.rows), or set critic.model to a model with a longer context',
     });
   }
-  if (looks !== undefined && forecast.feedback !== undefined) {
-    reads.push({
-      model: looks,
-      section: feedback?.model === undefined ? 'model' : 'feedback.model',
-      context: contexts.feedback?.tokens,
-      prompt: forecast.feedback,
-      field: 'feedback.frames',
-      what: 'the longest feedback prompt',
-      remedy: 'lower feedback.frames, or set feedback.model to a model with a longer context',
-    });
-  }
   return reads;
 }
 
 function answerFindings(reads: readonly Read[]): readonly Finding[] {
-  const answering = reads.find(({ answer }) => answer !== undefined);
+  const [answering] = reads;
   if (answering === undefined) return [];
   const { answer, model, prompt, section } = answering;
   const { fewest, most } = prompt.answer;

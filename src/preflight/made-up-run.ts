@@ -2,27 +2,25 @@
 import type { Observation, Space } from '../environments/environment.js';
 import type { Assembly } from '../experiment/assemble.js';
 import { type ParameterSpec, type ParameterVector, programsOf } from '../policies/policy.js';
-import { longestRemark } from '../prompting/context/feedback.js';
 import { createHistory } from '../prompting/context/history.js';
 import { encodingFor } from '../prompting/notation/encoding.js';
 import { formatValue } from '../prompting/notation/grammar.js';
 import { historyTokens } from '../prompting/settings.js';
 import type { EpisodeRecord } from '../rollout/episode.js';
-import type { BufferEntry, Feedback } from '../rollout/replay-buffer.js';
+import type { BufferEntry } from '../rollout/replay-buffer.js';
 
 export type Parts = Pick<
   Assembly,
-  'config' | 'critic' | 'demonstrations' | 'environment' | 'family' | 'feedback' | 'prompts' | 'imported'
+  'config' | 'critic' | 'demonstrations' | 'environment' | 'family' | 'prompts' | 'imported'
 >;
 
 export type Width = 'wide' | 'narrow';
 
 /** Sample scores: one with many digits and one with few. */
-export const scores: Readonly<Record<Width, number>> = { wide: -1234.56, narrow: 0 };
+const scores: Readonly<Record<Width, number>> = { wide: -1234.56, narrow: 0 };
 const rewards: Readonly<Record<Width, number>> = { wide: 12.3456, narrow: 0 };
 /** A sample explanation in a reply. */
-export const reason =
-  'The pole falls to the right; a larger weight on its speed should catch it sooner. '.repeat(2);
+const reason = 'The pole falls to the right; a larger weight on its speed should catch it sooner. '.repeat(2);
 
 export interface MadeUpRun {
   readonly entry: (iteration: number) => BufferEntry;
@@ -34,9 +32,7 @@ export interface MadeUpRun {
 }
 
 export function madeUpRun(parts: Parts, width: Width): MadeUpRun {
-  const { evaluation, feedback, memory, prompts } = parts.config;
-  const isReported = (iteration: number) =>
-    feedback !== undefined && iteration > 0 && iteration % feedback.every === 0;
+  const { evaluation, memory, prompts } = parts.config;
   // If racing cuts an evaluation short, the history also shows how many episodes were played: at most all but one.
   const cut = width === 'wide' && evaluation.racing !== undefined;
   const spec = parts.family.parameters;
@@ -63,7 +59,6 @@ export function madeUpRun(parts: Parts, width: Width): MadeUpRun {
     lengths: [],
     score: scores[width],
     ...(cut && { planned: evaluation.episodes }),
-    ...(width === 'wide' && isReported(iteration) && { feedback: longestFeedback(feedback!.from) }),
   });
   const entryTokens = history.tokens(entry(1));
   return {
@@ -75,11 +70,6 @@ export function madeUpRun(parts: Parts, width: Width): MadeUpRun {
     entryTokens,
   };
 }
-
-const longestFeedback = (from: Feedback['from']): Feedback => ({
-  ...{ from, episode: 0, rating: 5 },
-  remark: 'w '.repeat(longestRemark / 2).trim(),
-});
 
 /** Returns a long or a short program, as a model might write it. Its structure differs between iterations. */
 function sampleProgram(width: Width, iteration: number): string {
@@ -99,7 +89,7 @@ function parameterOf({ low, high, decimals, choices }: ParameterSpec, width: Wid
 }
 
 /** `wide`: an episode with the longest trajectory that prompts may show, up to 500 steps; `narrow`: one step. */
-export function episodeOf({ config, environment }: Parts, width: Width): EpisodeRecord {
+function episodeOf({ config, environment }: Parts, width: Width): EpisodeRecord {
   const length =
     config.memory.trajectories === 'none' || width === 'narrow' ? 1 : longestEpisode({ config, environment });
   const repeated = <T>(value: T, count: number) => Array.from({ length: count }, () => value);

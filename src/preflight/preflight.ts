@@ -270,8 +270,8 @@ function descriptionProblem(file: string | undefined, id: string): Problem | und
   };
 }
 
-const contextFindings = ({ critic, feedback, model }: Contexts): readonly Finding[] =>
-  [...new Set([model, critic, feedback].map((one) => one?.warning))]
+const contextFindings = ({ critic, model }: Contexts): readonly Finding[] =>
+  [...new Set([model, critic].map((one) => one?.warning))]
     .filter((message) => message !== undefined)
     .map((message) => warning({ field: 'model.name', message }));
 

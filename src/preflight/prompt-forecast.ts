@@ -1,11 +1,9 @@
 /** Estimates the length of a run's prompts, using two made-up runs. */
 
-import { framesOf } from '../config/feedback.js';
 import { criticPrompter } from '../experiment/critic-parts.js';
-import { questionsOn } from '../experiment/feedback-parts.js';
 import { Prompter } from '../experiment/prompter.js';
 import type { ChatMessage, ModelContext } from '../models/language-model.js';
-import { fewestTokens, imageTokens, mostTokens } from '../models/reply-faults.js';
+import { fewestTokens, mostTokens } from '../models/reply-faults.js';
 import { estimatePromptTokens, estimateTokens } from '../prompting/token-estimate.js';
 import { createReplayBuffer } from '../rollout/replay-buffer.js';
 import type { CallRecord } from '../runs/calls.js';
@@ -13,16 +11,7 @@ import { nothingRecorded } from '../runs/reader.js';
 import { evaluatedEach } from '../search/settings.js';
 import { largest } from '../statistics/descriptive.js';
 
-import {
-  episodeOf,
-  type MadeUpRun,
-  madeUpRun,
-  type Parts,
-  reason,
-  scores,
-  swingingEpisode,
-  type Width,
-} from './made-up-run.js';
+import { type MadeUpRun, madeUpRun, type Parts, swingingEpisode, type Width } from './made-up-run.js';
 
 export interface PromptForecast {
   readonly first: readonly ChatMessage[];
@@ -44,7 +33,6 @@ export interface PromptForecast {
   /** Estimated tokens of the longest possible evaluation in the history. */
   readonly entryTokens: number;
   readonly critic?: LongestPrompt;
-  readonly feedback?: LongestPrompt;
 }
 
 export interface LongestPrompt {
@@ -63,11 +51,10 @@ export interface Tokens {
   readonly fewest: number;
 }
 
-/** Contexts of a run's models, if known. A critic or feedback without its own model uses the run's model. */
+/** Contexts of a run's models, if known. A critic without its own model uses the run's model. */
 export interface Contexts {
   readonly model?: ModelContext | undefined;
   readonly critic?: ModelContext | undefined;
-  readonly feedback?: ModelContext | undefined;
 }
 
 type Count = ModelContext['count'];
@@ -96,7 +83,6 @@ export function forecastPrompts(parts: Parts, contexts: Contexts = {}): PromptFo
   const { correction } = conversations[0]!;
   const corrected = [...longest, ...corrections(wide.reply, correction, maximumCorrections)];
   const critic = criticForecast(parts, runs, contexts.critic?.count);
-  const feedback = feedbackForecast(parts, runs, contexts.feedback?.count);
   const terse = conversationAt(parts, last, narrow).asked;
   return {
     first: conversations[0]!.asked[0]!,
@@ -111,7 +97,6 @@ export function forecastPrompts(parts: Parts, contexts: Contexts = {}): PromptFo
     room: wide.room,
     entryTokens: wide.entryTokens,
     ...(critic && { critic }),
-    ...(feedback && { feedback }),
   };
 }
 
@@ -144,37 +129,18 @@ function criticForecast(parts: Parts, [wide, narrow]: Runs, count: Count): Longe
   return { ...longestOf(messages, corrected, promptOf(narrow, 'narrow').messages, count), answer };
 }
 
-function feedbackForecast(parts: Parts, [wide, narrow]: Runs, count: Count): LongestPrompt | undefined {
-  const { config, feedback } = parts;
-  if (feedback?.prompts === undefined || config.feedback === undefined) return undefined;
-  const questions = questionsOn(parts, config.feedback, feedback);
-  const promptOf = ({ entry }: MadeUpRun, width: Width) =>
-    questions.prompt({
-      entry: { ...entry(config.iterations), returns: [scores[width], scores[width]] },
-      ...{ episode: 0, record: episodeOf(parts, width), isBest: true },
-    });
-  const { formatCorrection, messages } = promptOf(wide, 'wide');
-  const said = `rating: 3\nremark: ${reason}`;
-  const corrected = corrections(said, formatCorrection({ kind: 'no-feedback' }), config.corrections);
-  const pictures = framesOf(config.feedback) * imageTokens;
-  const answer = { most: estimateTokens(said), fewest: fewestOf('rating: 3') };
-  const longest = longestOf(messages, corrected, promptOf(narrow, 'narrow').messages, count, pictures);
-  return { ...longest, answer };
-}
-
 function longestOf(
   wide: readonly ChatMessage[],
   corrections: readonly ChatMessage[],
   narrow: readonly ChatMessage[],
   count: Count,
-  added = 0,
 ): Omit<LongestPrompt, 'answer'> {
   const corrected = [...wide, ...corrections];
   const estimate = count ?? estimatePromptTokens;
   return {
-    tokens: { most: added + estimate(wide), fewest: (count ?? fewestTokens)(narrow) },
-    corrected: added + estimate(corrected),
-    bound: added + mostTokens(corrected),
+    tokens: { most: estimate(wide), fewest: (count ?? fewestTokens)(narrow) },
+    corrected: estimate(corrected),
+    bound: mostTokens(corrected),
   };
 }
 

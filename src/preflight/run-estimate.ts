@@ -2,7 +2,6 @@
 
 import type { Config } from '../config/config.js';
 import { budgetOf, evaluationsOf, revisionsOf } from '../config/critic.js';
-import { questionsOf, visionModelOf } from '../config/feedback.js';
 import { languageModelOf, type ModelConfig, membersOf, type SingleModelConfig } from '../config/model.js';
 import type { Assembly } from '../experiment/assemble.js';
 import { criticModelOf } from '../experiment/critic-parts.js';
@@ -35,8 +34,7 @@ function runEstimate(
   forecast: PromptForecast,
 ): RunEstimate | undefined {
   const proposals = proposalEstimate(assembly, forecast);
-  const others = [revisionEstimate(assembly.config, forecast), lookEstimate(assembly.config, forecast)];
-  const all = [proposals, ...others].filter((one) => one !== undefined);
+  const all = [proposals, revisionEstimate(assembly.config, forecast)].filter((one) => one !== undefined);
   return all.length === 0 ? undefined : sharesOf(all.reduce(sumOf), playedShare(assembly));
 }
 
@@ -62,13 +60,6 @@ function revisionEstimate(config: Config, { critic: forecast }: PromptForecast):
   const reader = config.critic && criticModelOf(config);
   if (reader === undefined || forecast === undefined) return undefined;
   return estimateBeside(config, { reader, forecast, questions: revisionsOf(config) });
-}
-
-/** Estimates the vision model's calls; undefined if no model gives feedback. */
-function lookEstimate(config: Config, { feedback: forecast }: PromptForecast): RunEstimate | undefined {
-  const reader = visionModelOf(config);
-  if (reader === undefined || forecast === undefined) return undefined;
-  return estimateBeside(config, { reader, forecast, questions: questionsOf(config) });
 }
 
 /** Estimates calls other than proposals. */

@@ -172,15 +172,11 @@ function callFindings(assembly: Assembly, { first }: PromptForecast): readonly F
 }
 
 function costFindings({ config }: Assembly): readonly Finding[] {
-  const { critic, feedback, limits, model } = config;
+  const { critic, limits, model } = config;
   const limit = ['cost', 'perCall.cost', 'total.cost'].find(
     (key) => valueAt(key.split('.'), limits) !== undefined,
   );
-  const models = [
-    ...(model.provider === 'portfolio' ? model.members : [model]),
-    critic?.model,
-    feedback?.model,
-  ];
+  const models = [...(model.provider === 'portfolio' ? model.members : [model]), critic?.model];
   const prices = models.flatMap((one) =>
     one !== undefined && 'price' in one && one.price ? [one.price] : [],
   );

@@ -23,10 +23,6 @@ export function pngFrames(
   });
 }
 
-/** A white square, large enough for vision models; used to check that a model accepts images. */
-export const emptyPicture = (): Uint8Array =>
-  png(new Uint8Array(64 * 64), [[255, 255, 255]], { width: 64, height: 64 });
-
 const signature = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
 
 /**

@@ -62,8 +62,6 @@ export function iterationText({ iteration, evaluations, calls }: IterationFigure
     .map((candidate) => {
       const entry = evaluations.find((one) => one.candidate === candidate);
       const own = calls.filter((call) => call.candidate === candidate);
-      if (own.some(({ purpose }) => purpose === 'feedback'))
-        return [styleText('bold', `iteration ${iteration}, feedback`), ...own.flatMap(callText)].join('\n');
       const name = iteration === 0 ? 'warm-up policy' : `iteration ${iteration}, candidate`;
       const origin = own.some(({ purpose }) => purpose === 'critic') ? ' (revised)' : '';
       const asText = apart([entry?.score, ...(entry?.returns ?? [])]);

@@ -7,7 +7,7 @@ import { type Page, page, sectionsOf } from '../web/page.js';
 import { writtenBy } from '../web/study.js';
 import { parameterHeatMap } from './charts/heat-map.js';
 import { learningCurve } from './charts/learning-curve.js';
-import { feedbackFigures, memberFigures, revisionFigures } from './data/contributions.js';
+import { memberFigures, revisionFigures } from './data/contributions.js';
 import { lineage } from './data/lineage.js';
 import {
   type Animations,
@@ -19,7 +19,7 @@ import {
 import { shownCalls } from './data/shown-calls.js';
 import { type TaskLabels, taskLabels } from './data/task-labels.js';
 import { callLog } from './views/call-log.js';
-import { criticView, feedbackView, memberView } from './views/contributions-view.js';
+import { criticView, memberView } from './views/contributions-view.js';
 import { failureView } from './views/failure-view.js';
 import { predictionView } from './views/model-view.js';
 import { confirmationTable, headline, reproduction, runHeader, warnings } from './views/overview.js';
@@ -34,7 +34,7 @@ export const renderReport = (data: RunData): string => page(runPage(data));
 
 export function runPage(data: RunData): Page {
   const { config, configYaml, events, manifest } = data;
-  const usage = new UsageByIteration(config);
+  const usage = new UsageByIteration();
   const proposals = loggedProposals(data, (call) => usage.add(call));
   const shown = shownCalls(data, proposals);
   const labels = taskLabels(manifest.environment, data.policy, manifest.spec);
@@ -56,7 +56,6 @@ export function runPage(data: RunData): Page {
         arePrograms && lineageView(lineage(data, proposals, shown.calls), config, shown.link),
       ],
       ['critic', 'Critic', config.critic && criticView(revisionFigures(events, data.calls))],
-      ['feedback', 'Feedback', config.feedback && feedbackView(feedbackFigures(events, data.calls))],
       [
         'members',
         arePrograms && config.model.provider !== 'portfolio' ? 'Tuning' : 'Members',

@@ -20,9 +20,6 @@ import {
 } from '../runs/summary.js';
 import { largest, smallest, sum } from '../statistics/descriptive.js';
 import {
-  type FeedbackFigures,
-  feedbackFigures,
-  feedbackFiguresText,
   type MemberFigures,
   makerOf,
   memberFigures,
@@ -60,8 +57,6 @@ export interface RunFigures extends RunResult, Labels {
   }[];
   /** Contribution of the critic; absent if it was never called. */
   readonly revisions?: RevisionFigures;
-  /** The feedback on episodes; absent if nobody was asked. */
-  readonly feedback?: FeedbackFigures;
   /** Answers too close to evaluated policies, rejected (`asked`) or moved; absent without `novelty`. */
   readonly tooClose?: { readonly asked: number; readonly moved: number };
   /** Number of usable proposals, and how many were evaluated; absent without `screening`. */
@@ -77,7 +72,6 @@ export function runFigures(run: OpenedRun, { top, cwd }: Shown): RunFigures {
   const { calls, entries, events } = recorded;
   const members = membersIn(run);
   const revisions = config.critic && revisionFigures(events, calls);
-  const feedback = config.feedback && feedbackFigures(events, calls);
   const weightsOf = projectedWeights(family.description);
   const maker = makerOf(calls);
   return {
@@ -99,7 +93,6 @@ export function runFigures(run: OpenedRun, { top, cwd }: Shown): RunFigures {
     }),
     ...(members.length > 0 && { members }),
     ...(revisions && { revisions }),
-    ...(feedback && { feedback }),
     ...(config.novelty && { tooClose: countTooClose(calls) }),
     ...(config.screening && { screened: countScreened(recorded) }),
     failures: countFailures(calls),
@@ -112,7 +105,7 @@ export function runText(run: OpenedRun, shown: Shown): string {
   const { path, config, manifest, family, recorded } = run;
   const { columns, top } = shown;
   const figures = runFigures(run, shown);
-  const { caps, confirmed, feedback, racing, revisions, screened, tooClose, usage } = figures;
+  const { caps, confirmed, racing, revisions, screened, tooClose, usage } = figures;
   const { entries } = recorded;
   const scores = entries.map(({ score }) => score);
   const range = formatInterval([smallest(scores), largest(scores)]);
@@ -136,7 +129,6 @@ export function runText(run: OpenedRun, shown: Shown): string {
     racing && `raced     ${racingText(racing)}`,
     ...figures.controlled.map((event) => `command   ${controlledText(event)}`),
     revisions && `critic    ${revisionText(revisions)}`,
-    feedback && `feedback  ${feedbackFiguresText(feedback)}`,
     ...membersIn(run).map((member) => `member    ${memberText(member)}`),
     `usage     ${formatUsage(usage)}`,
     caps && `limits    ${formatCaps(caps)}`,

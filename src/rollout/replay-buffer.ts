@@ -8,17 +8,6 @@ export interface Evaluated {
   readonly score: number;
 }
 
-/** Feedback on one episode of an evaluation, from a person or a vision model: a rating, a remark, or both. */
-export interface Feedback {
-  readonly from: 'person' | 'vision';
-  /** The episode that was shown, 0-based. */
-  readonly episode: number;
-  /** From 1 (bad) to 5 (good). */
-  readonly rating?: number;
-  /** A single line. */
-  readonly remark?: string;
-}
-
 /**
  * One evaluated candidate: a line of `evaluations.jsonl`. Contains no timestamps, so the same seed gives the
  * same bytes.
@@ -46,8 +35,6 @@ export interface BufferEntry {
   readonly score: number;
   /** Number of planned episodes, if racing (`evaluation.racing`) cut the evaluation short. */
   readonly planned?: number;
-  /** Present if feedback was requested and given. */
-  readonly feedback?: Feedback;
 }
 
 /** Episodes and steps saved by racing. */

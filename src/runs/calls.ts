@@ -15,16 +15,16 @@ export const callId = ({ iteration, candidate, attempt }: CallPosition): string 
   `iteration ${iteration}, candidate ${candidate}, attempt ${attempt}`;
 
 /**
- * The purpose of a call. Corrections of critic and feedback calls have the purposes `critic` and `feedback`. In games,
+ * The purpose of a call. Corrections of critic calls have the purpose `critic`. In games,
  * the first turn is recorded as a `proposal`, and later turns as `correction`. Throughout the project, a *call* asks a
  * model once, a *proposal* is the first call for a *candidate* together with its corrections, and an *evaluation* is a
  * policy together with the episodes that it played.
  */
-export type CallPurpose = 'proposal' | 'correction' | 'critic' | 'feedback';
+export type CallPurpose = 'proposal' | 'correction' | 'critic';
 
 type Purposeful = Pick<CallPosition, 'attempt'> & { readonly purpose?: CallPurpose | undefined };
 
-/** Earlier versions recorded the purpose only for the critic and feedback. */
+/** Earlier versions recorded the purpose only for the critic. */
 export const purposeOf = ({ attempt, purpose }: Purposeful): CallPurpose =>
   purpose ?? (attempt > 0 ? 'correction' : 'proposal');
 
@@ -35,9 +35,6 @@ export function stageOf(call: Purposeful): Stage {
 }
 
 export type Stage = Exclude<CallPurpose, 'correction'>;
-
-/** Candidate numbers of the critic's revision and of the feedback question; they follow the proposals' numbers. */
-export const numbersAfter = (candidates: number) => ({ critic: candidates, feedback: candidates + 1 });
 
 /** Why a reply was rejected; `ambiguous` occurs only in older runs. */
 export type LoggedFailure =
@@ -60,7 +57,7 @@ export interface CallRecord extends CallPosition {
   readonly outcome:
     | {
         readonly kind: 'accepted';
-        /** Empty for actions in games and for feedback. */
+        /** Empty for actions in games. */
         readonly parameters: ParameterVector;
         /** The return that the reply predicts. */
         readonly predicted?: number;

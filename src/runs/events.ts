@@ -3,7 +3,7 @@ import type { EnvironmentFailure } from '../environments/remote/remote-environme
 import type { GenerateOptions, ModelErrorKind, ReplyFault } from '../models/language-model.js';
 import type { ParameterVector } from '../policies/policy.js';
 import type { EpisodeRecord } from '../rollout/episode.js';
-import type { BufferEntry, Feedback, RacingTotals } from '../rollout/replay-buffer.js';
+import type { BufferEntry, RacingTotals } from '../rollout/replay-buffer.js';
 import type { CallRecord, Cap, LimitName, LoggedFailure, UsageTotals } from './calls.js';
 
 export interface GameTurn {
@@ -112,20 +112,6 @@ export interface Revision {
   readonly distance?: number;
 }
 
-interface FeedbackQuestion {
-  readonly iteration: number;
-  readonly candidate: number;
-  /** 0-based index of the episode in the evaluation. */
-  readonly episode: number;
-  readonly from: Feedback['from'];
-}
-
-export interface FeedbackResult extends FeedbackQuestion, Pick<Feedback, 'rating' | 'remark'> {
-  readonly kind: 'feedback';
-  /** `skipped`: an empty answer. `unanswered`: no answer in time. `unusable`: no usable reply. */
-  readonly result: 'given' | 'skipped' | 'unanswered' | 'unusable';
-}
-
 /** Outcomes of the proposals in a run. */
 export interface ProposalTally {
   readonly rejected: number;
@@ -185,9 +171,6 @@ export type RunEvent =
       readonly improved: boolean;
     }
   | Revision
-  /** A person was asked about an episode. */
-  | ({ readonly kind: 'feedback-asked' } & FeedbackQuestion)
-  | FeedbackResult
   | { readonly kind: 'game-finished'; readonly game: GameRecord }
   /** `score`: the best candidate's score (absent if nothing was evaluated), or the mean return of a batch of games. */
   | {

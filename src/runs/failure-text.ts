@@ -63,7 +63,6 @@ const rejectionMeaning: Readonly<Record<LoggedFailure['kind'], string>> = {
   repeated: 'a policy that was already evaluated',
   'too-close': 'parameters too close to evaluated ones (`novelty`)',
   'too-far': 'a revision that changes too much (`critic.distance`)',
-  'no-feedback': 'neither a rating nor a remark in the reply (`feedback`)',
   program: "a program that fails or can't be read",
   truncated: 'the reply was cut at its token limit',
   echo: 'only parameters copied from the prompt, or the format example',
@@ -119,8 +118,6 @@ export function explainFailure(failure: LoggedFailure): string {
       const what = sameText[failure.same ?? 'parameters'];
       return `${what} evaluated ${where}${score}.`;
     }
-    case 'no-feedback':
-      return 'The reply contains neither a rating from 1 to 5 nor a remark.';
     case 'program':
       return `The program can't be used: ${programFailureText(failure)}`;
     case 'truncated':

@@ -88,7 +88,7 @@ function fixedParts(config: object): readonly (readonly [string, unknown])[] {
 }
 
 /** Config sections of models that don't make proposals. */
-const ownModels: ReadonlySet<string> = new Set(['critic.model', 'feedback.model']);
+const ownModels: ReadonlySet<string> = new Set(['critic.model']);
 
 /** Splits the settings of portfolio members and `ownModels` into one entry per key; omits keys that may change. */
 function settingsAt(path: string, value: unknown): [string, unknown][] {

@@ -1,39 +1,22 @@
-/**
- * Files for communicating with a run in progress: `control.jsonl` contains commands for its process, and
- * `question.json` the question that it asks a person.
- */
+/** `control.jsonl`: commands for the process of a run in progress. */
 import { appendFileSync, existsSync, lstatSync, rmSync } from 'node:fs';
-import { dirname, join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { z } from 'zod';
 import { UserError } from '../base/errors.js';
-import { longestRemark } from '../prompting/context/feedback.js';
-import { readOwnJson, replaceFile } from '../storage/files.js';
 import { jsonIn } from '../storage/json-depth.js';
 import { eachLine, withPath } from '../storage/json-lines.js';
-import { isLocked, lockRun } from '../storage/lock.js';
-import { readOwnText } from '../storage/regular-file.js';
 import type { RunEvent } from './events.js';
-import { runFiles } from './reader.js';
 
 const requestShape = z.discriminatedUnion('action', [
   z.object({ action: z.literal('pause') }),
   z.object({ action: z.literal('resume') }),
   /** `now`: don't wait for calls in flight. */
   z.object({ action: z.literal('stop'), now: z.boolean().default(false) }),
-  /** Answers the open question. */
-  z.object({
-    action: z.literal('answer'),
-    question: z.string().max(100),
-    rating: z.int().min(1).max(5).optional(),
-    remark: z.string().max(longestRemark).optional(),
-  }),
   /** Each override has the form `key=value`. */
   z.object({ action: z.literal('set'), overrides: z.array(z.string()).min(1) }),
 ]);
 
 export type ControlRequest = z.output<typeof requestShape>;
-/** Commands that change the course of a run. They are logged once they are executed. */
-export type SteeringRequest = Exclude<ControlRequest, { action: 'answer' }>;
 
 const fileOf = (path: string) => join(path, 'control.jsonl');
 
@@ -123,71 +106,3 @@ export const notPlayed = (path: string, status: string, remedy: string): UserErr
     ...{ field: 'run', value: path, message: `this run isn't running: it is ${status}` },
     remedy,
   });
-
-const questionShape = z.object({
-  /** Identifies the question within its run. */
-  question: z.string().max(100),
-  /** Text to show to the person. */
-  text: z.string().max(20_000),
-  /** File name of the picture; null if there is none. */
-  picture: z
-    .string()
-    .regex(/^feedback-\d{4,}\.gif$/)
-    .nullable(),
-  /** The asking process, as recorded in the run's lock. A question from any other process is left over and ignored. */
-  by: z.string(),
-});
-
-export type OpenQuestion = Omit<z.output<typeof questionShape>, 'by'>;
-
-export const questionFile = (run: string): string => join(run, 'question.json');
-
-const ownerOf = (run: string) => readOwnText(join(run, runFiles.lock)).trim();
-
-export const openQuestion = (run: string, question: OpenQuestion): void =>
-  replaceFile(questionFile(run), JSON.stringify({ ...question, by: ownerOf(run) }));
-
-export const closeQuestion = (run: string): void => rmSync(questionFile(run), { force: true });
-
-/** The question that the run is asking; undefined if there is none or no process executes the run. */
-export function readQuestion(run: string): OpenQuestion | undefined {
-  if (!isLocked(join(run, runFiles.lock))) return undefined;
-  try {
-    const { data } = questionShape.safeParse(readOwnJson(questionFile(run)));
-    return data?.by === ownerOf(run) ? data : undefined;
-  } catch (error) {
-    // The file may be missing or damaged.
-    if (error instanceof UserError || (error instanceof Error && 'code' in error)) return undefined;
-    throw error;
-  }
-}
-
-/** Lock file in each directory that a live view shows. */
-export const viewLock = '.view.lock';
-
-/** Maximum number of parent folders to check for a view. */
-const mostAbove = 6;
-
-/** True if a live view shows the run at `path`, or will show it once it starts. */
-export function isViewed(path: string): boolean {
-  let folder = resolve(path);
-  for (let i = 0; i <= mostAbove; i++) {
-    if (isLocked(join(folder, viewLock))) return true;
-    folder = dirname(folder);
-  }
-  return false;
-}
-
-/**
- * Marks a directory as shown by a view.
- * @returns a function that removes the mark; undefined if the directory is missing, read-only or already marked
- */
-export function markViewed(directory: string): (() => void) | undefined {
-  if (!existsSync(directory)) return undefined;
-  try {
-    return lockRun(join(directory, viewLock));
-  } catch (error) {
-    if (error instanceof UserError || (error instanceof Error && 'code' in error)) return undefined;
-    throw error;
-  }
-}

@@ -17,7 +17,7 @@ const place = /\{"iteration":(\d+),"group":\d+,"candidate":(\d+),"source":"/y;
 const key = ',"score":';
 
 /**
- * The evaluations of complete iterations. If any line doesn't end with its score, as after racing or feedback, the
+ * The evaluations of complete iterations. If any line doesn't end with its score, as after racing, the
  * whole file is parsed instead.
  * @throws UserError for a broken line or non-numeric returns
  */

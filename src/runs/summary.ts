@@ -18,7 +18,7 @@ import { formatParameters } from '../prompting/notation/grammar.js';
 import type { RacingTotals } from '../rollout/replay-buffer.js';
 import { type Interval, unbounded } from '../statistics/bootstrap.js';
 import { summarize } from '../statistics/paired.js';
-import { type Cap, numbersAfter, type Stage, type UsageTotals } from './calls.js';
+import type { Cap, Stage, UsageTotals } from './calls.js';
 import { type Confirmation, finalConfirmation, type StopReason } from './events.js';
 import type { Manifest } from './manifest.js';
 import { programTitle, sourceLines } from './program-text.js';
@@ -249,9 +249,7 @@ export function placeName(
   config: { readonly candidates: number },
 ): string {
   if (place.iteration === 0) return `warm-up policy ${place.candidate + 1}`;
-  if (place.purpose === 'feedback') return `iteration ${place.iteration}, feedback`;
-  if (place.candidate >= numbersAfter(config.candidates).critic)
-    return `iteration ${place.iteration}, revised`;
+  if (place.candidate >= config.candidates) return `iteration ${place.iteration}, revised`;
   return `iteration ${place.iteration}${config.candidates > 1 ? `.${place.candidate + 1}` : ''}`;
 }
 

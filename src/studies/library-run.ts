@@ -1,4 +1,4 @@
-/** Starts or resumes a run from a program, which can pass in its own model, environment and feedback. */
+/** Starts or resumes a run from a program, which can pass in its own model and environment. */
 import { existsSync } from 'node:fs';
 import { basename, extname, join, resolve } from 'node:path';
 import type { CommandContext } from '../base/context.js';
@@ -8,7 +8,6 @@ import { loadConfig, parseConfig } from '../config/load.js';
 import { checkedEnvironment, type UserEnvironment } from '../environments/catalogue/module-environment.js';
 import { customPrefix } from '../environments/catalogue/open.js';
 import { assemble, type OwnParts } from '../experiment/assemble.js';
-import { requirePerson } from '../experiment/feedback/questions.js';
 import { withDefaultsOf } from '../experiment/proposer.js';
 import { checkedModel, type UserModel } from '../models/user-model.js';
 import type { RunEvent } from '../runs/events.js';
@@ -25,11 +24,6 @@ export interface RunOptions {
   readonly model?: UserModel;
   /** Replaces the config's environment; runs in the main thread. The run doesn't close it. */
   readonly environment?: UserEnvironment;
-  /**
-   * Gives the feedback that the `feedback` section requests, instead of a person or the config's model. The run
-   * doesn't close it.
-   */
-  readonly feedback?: UserModel;
   /** Receives every event of the run, in order. The console and the logs use the same events. */
   readonly onEvent?: (event: RunEvent) => void;
   /** Directory of the run; an existing run is resumed. Default: a new one in `runsDir`. */
@@ -66,8 +60,6 @@ export async function runLibrary(
       remedy: 'remove repeats, and call run() once per seed',
     });
   }
-  if (own.feedback === undefined)
-    requirePerson(config, resolve(outside.cwd, options.directory ?? options.runsDir ?? 'buffers'), undefined);
   const claim = () =>
     claimDirectory(
       resolve(outside.cwd, options.runsDir ?? 'buffers'),
@@ -112,7 +104,7 @@ function reopen(
   return reopenRun(path, wanted, outside, { own });
 }
 
-function ownParts({ environment, feedback, model }: RunOptions): OwnParts {
+function ownParts({ environment, model }: RunOptions): OwnParts {
   const name = environment?.name ?? environment?.id;
   if (environment !== undefined && (typeof name !== 'string' || name === ''))
     throw new UserError({
@@ -122,7 +114,6 @@ function ownParts({ environment, feedback, model }: RunOptions): OwnParts {
     });
   return {
     ...(model && { model: checkedModel(model, 'model') }),
-    ...(feedback && { feedback: { ...checkedModel(feedback, 'feedback'), seesImages: true } }),
     ...(environment && { environment: checkedEnvironment(environment, `${customPrefix}${name}`) }),
   };
 }

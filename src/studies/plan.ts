@@ -73,24 +73,6 @@ export function requireJobs({ jobs }: PlayArguments): void {
  */
 export const isBulk = ({ kind }: Pick<Plan, 'kind'>) => kind === 'collection';
 
-/** @throws UserError if a run of the plan would ask a person for feedback */
-export function refusePersons(plan: Plan): void {
-  const { entries } = plan;
-  // Checks only one run of a collection, because computing all configs would take too long.
-  const isAsking = entries
-    .slice(0, isBulk(plan) ? 1 : entries.length)
-    .some(({ config: { feedback, model } }) => feedback?.from === 'person' && model.provider !== 'replayed');
-  if (!isAsking) return;
-  throw new UserError({
-    field: 'feedback.from',
-    value: 'person',
-    message: `only works in single runs, but these are ${entries.length} runs, and a person's ratings of different runs would influence each other`,
-    alternatives: ['vision'],
-    remedy:
-      'use policyloop run with repeats=1, set feedback.from=vision, or turn feedback off with feedback=',
-  });
-}
-
 /** @throws UserError if runs of the config would have no confirmed returns to compare */
 export function requireConfirmation({ confirmation }: Config, file: string): void {
   if (confirmation.candidates > 0) return;

@@ -8,7 +8,6 @@ import type { Config } from '../config/config.js';
 import { type LoadedConfig, loadConfig, loadSlurm, resolvedYaml } from '../config/load.js';
 import type { SlurmConfig } from '../config/many-runs.js';
 import { type Assembly, assemble, closeEnvironment } from '../experiment/assemble.js';
-import { requirePerson } from '../experiment/feedback/questions.js';
 import { readChanges } from '../experiment/run-commands.js';
 import { plural } from '../format/numbers.js';
 import { warningText } from '../format/progress.js';
@@ -76,13 +75,6 @@ export async function playConfig(
       await closeEnvironment(assembly);
     }
   }
-  try {
-    const here = resolve(context.cwd, args.runDir ?? args.runsDir);
-    await placed(loaded, async () => requirePerson(config, here, context.ask));
-  } catch (error) {
-    await closeEnvironment(assembly);
-    throw error;
-  }
   if (config.repeats > 1) await closeEnvironment(assembly);
 
   const place = () =>
@@ -141,7 +133,6 @@ export async function resumeRun(
       args.slurm === true ? '--slurm' : '--part',
       'give the directory that contains all repeats, or omit this option',
     );
-  requirePerson(config, path, context.ask);
   const around = limitsAround(path, config);
   try {
     const opened = await reopenRun(path, config, context);

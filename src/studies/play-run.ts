@@ -107,7 +107,7 @@ export const isIn = (part: Part | undefined) => (_: unknown, number: number) =>
 /** Makes a run share its limits with other runs, and the rate limits of its models with its plan. */
 export function sharing({ assembly, directory }: ReadyRun, shared: SharedLimits | undefined): ReadyRun {
   const plan = planAround(directory.path);
-  for (const model of [languageModelIn(assembly.model), assembly.critic?.model, assembly.feedback?.model])
+  for (const model of [languageModelIn(assembly.model), assembly.critic?.model])
     if (plan !== undefined) model?.rate?.share(join(plan.directory, limitsFolder));
   return { assembly: { ...assembly, ...(shared && { sharedBudget: shared.of(directory) }) }, directory };
 }

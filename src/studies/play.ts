@@ -24,7 +24,6 @@ import {
   type PlanEntry,
   type PlanPlace,
   type PlayArguments,
-  refusePersons,
 } from './plan.js';
 import { isIn, type Job, limitsOf, playRun, type SharedLimits } from './play-run.js';
 import { PlayerThread } from './thread.js';
@@ -73,7 +72,7 @@ function staysHere({ config: { model } }: PlanEntry): boolean {
  * request, each run finishes its iteration; after the second, it stops immediately.
  * @param write writes the results so far, given the failures; called at the end and, in studies, also before; not
  * called for a part
- * @throws UserError if the directory can't be used or a run would ask a person for feedback
+ * @throws UserError if the directory can't be used
  * @throws system errors; any other error of a run counts as its failure
  */
 export async function playPlan<Entry extends PlanEntry, Result>(
@@ -84,7 +83,6 @@ export async function playPlan<Entry extends PlanEntry, Result>(
   write: (failures: readonly PlanFailure<Entry>[]) => Result,
 ): Promise<Played<Entry> & { readonly result?: Awaited<Result> }> {
   const { elsewhere, part } = args;
-  refusePersons(plan);
   const place = withCount(plan, given);
   if (part !== undefined) return playPart(plan, place, part, args, context);
   let outcome: PlanEnd = { failures: [] };

@@ -12,9 +12,8 @@ import {
 import { createProgress, type Progress, type ProgressMode, warningText } from '../format/progress.js';
 import type { Figure } from '../format/progress-line.js';
 import type { Completion } from '../models/language-model.js';
-import { saidText } from '../prompting/context/feedback.js';
 import type { CallRecord } from '../runs/calls.js';
-import { type Confirmation, type FeedbackResult, type RunEvent, tallyOf } from '../runs/events.js';
+import { type Confirmation, type RunEvent, tallyOf } from '../runs/events.js';
 import { type Controlled, controlledText } from '../runs/requests.js';
 import { formatCaps } from '../runs/summary.js';
 
@@ -104,17 +103,6 @@ class RunDisplay {
       case 'proposal-rejected':
       case 'revised':
         this.#tally = tallyOf([event], this.#tally);
-        break;
-      case 'feedback-asked':
-        // A progress bar would overwrite the question.
-        this.#progress.close();
-        this.#progress.say(
-          `iteration ${event.iteration} is waiting for feedback: give it here or in policyloop view`,
-        );
-        break;
-      case 'feedback':
-        if (event.from === 'person') this.#iterate();
-        this.#progress.say(`iteration ${event.iteration}  feedback: ${feedbackText(event)}`);
         break;
       case 'iteration-finished':
         this.#completed = event.iteration;
@@ -234,16 +222,6 @@ class RunDisplay {
     ];
   }
 }
-
-function feedbackText(result: FeedbackResult): string {
-  return result.result === 'given' ? saidText(result) : resultText[result.result];
-}
-
-const resultText = {
-  skipped: 'skipped',
-  unanswered: 'no answer in time',
-  unusable: 'no usable answer',
-} as const;
 
 export const alertText = (event: Of<'warning' | 'fault'>): string =>
   warningText(event.kind === 'warning' ? event.message : `first fault “${event.fault}”: ${event.message}`);

@@ -123,8 +123,7 @@ export async function beginRun(
 
 async function openModel(assembly: Assembly, { note, stop }: Outside): Promise<void> {
   await makeRoom(assembly, stop?.finish);
-  const { critic, feedback } = assembly;
-  for (const model of [languageModelIn(assembly.model), critic?.model, feedback?.model]) {
+  for (const model of [languageModelIn(assembly.model), assembly.critic?.model]) {
     const description = await model?.open?.();
     if (description !== undefined) note(description);
   }

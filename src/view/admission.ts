@@ -20,17 +20,12 @@ export const authorizationOf = (token: string): string => `Bearer ${token}`;
 const keyOf = (token: string, address: string): string =>
   createHmac('sha256', token).update(address).digest('base64url');
 
-const withKey = (address: string, token: string, and = '&'): string =>
-  `${address}${address.includes('?') ? and : '?'}key=${keyOf(token, address.replaceAll(and, '&'))}`;
-
-export const admitted = (address: string, token: string): string => withKey(address, token);
-
 /** Adds keys to the addresses of frames and pictures. Text can't match, because its quotes are escaped. */
 export const admittedMarkup = (markup: string, token: string): string =>
-  markup.replaceAll(
-    /\b(src|href)="(\/api\/[^"]*)"/g,
-    (_, name: string, address: string) => `${name}="${withKey(address, token, '&amp;')}"`,
-  );
+  markup.replaceAll(/\b(src|href)="(\/api\/[^"]*)"/g, (_, name: string, address: string) => {
+    const key = keyOf(token, address.replaceAll('&amp;', '&'));
+    return `${name}="${address}${address.includes('?') ? '&amp;' : '?'}key=${key}"`;
+  });
 
 const forwarding = (target: string) =>
   render(html`<!doctype html>

@@ -4,7 +4,7 @@ import { messageOf, UserError } from '../base/errors.js';
 import { harmlessLine } from '../base/terminal-text.js';
 import { type Content, render } from '../format/html.js';
 import type { Page } from '../web/page.js';
-import { admitted, admittedMarkup, requireEntered } from './admission.js';
+import { admittedMarkup, requireEntered } from './admission.js';
 import { assets, contentPolicy, picturePolicy, type Served, shell } from './assets.js';
 import { comparedPage, groupFigures } from './comparison.js';
 import { badRequest, HttpError, notFound, requireLocal, requireMethod, sendJson, startHttp } from './http.js';
@@ -12,10 +12,10 @@ import { Items, type Place, type Root } from './items.js';
 import { Live, mostKeys, mostWatched, mostWatchers } from './live.js';
 import { type Action, removeItems, tagItems } from './managing.js';
 import { type GivenPages, pageOf } from './pages.js';
-import { answerQuestion, questionPicture, shownQuestion, steerRun } from './questions.js';
 import { configKeys, readAhead } from './run-data.js';
 import { search } from './search.js';
 import { episodeSvg, iterationPage } from './shown-run.js';
+import { steerRun } from './steering.js';
 import { subjectOf } from './subject.js';
 
 export interface ViewOptions {
@@ -87,7 +87,6 @@ const common = {
 
 const actions: Readonly<Record<string, Action>> = {
   '/api/steer': steerRun,
-  '/api/answer': answerQuestion,
   '/api/tag': tagItems,
   '/api/remove': removeItems,
 };
@@ -164,13 +163,6 @@ const answers: Readonly<Record<string, (asked: Asked) => Answer | Promise<Answer
     });
     return { type: 'image/svg+xml', body, policy: picturePolicy };
   },
-  '/api/question': (asked) => ({
-    json: shownQuestion(placeIn(asked), (address) => admitted(address, asked.options.token)),
-  }),
-  '/api/picture': (asked) => ({
-    type: 'image/gif',
-    body: questionPicture(placeIn(asked), asked.query.get('question')),
-  }),
   async '/api/search'({ live, options: { milliseconds: clock }, placeOf, query }) {
     const text = query.get('q') ?? '';
     if (text.trim() === '' || text.length > 200) throw badRequest('must have 1 to 200 characters', 'q');

@@ -2,7 +2,6 @@
 import { lstatSync } from 'node:fs';
 import { join } from 'node:path';
 import { logsIn, runFiles } from '../runs/reader.js';
-import { questionFile } from '../runs/requests.js';
 import { trainingFiles } from '../runs/training-files.js';
 import { largest, smallest } from '../statistics/descriptive.js';
 import { Tail } from '../storage/tail.js';
@@ -22,9 +21,7 @@ export const subjectOf = ({ item, path }: Place): Subject | undefined => {
   const manifest = join(path, runFiles.manifest);
   switch (item.kind) {
     case 'run':
-      return new CourseSubject([evaluations, events, calls, manifest, questionFile(path)], () =>
-        runCourse(evaluations, events),
-      );
+      return new CourseSubject([evaluations, events, calls, manifest], () => runCourse(evaluations, events));
     case 'training': {
       const [about, metrics, samples] = (['about', 'metrics', 'samples'] as const).map((name) =>
         join(path, trainingFiles[name]),

@@ -9,7 +9,6 @@ import { registeredTrainings, trainingsFolder } from '../runs/training-files.js'
 import { addressFile } from './admission.js';
 import type { Root } from './items.js';
 import type { GivenPages } from './pages.js';
-import { markRoots } from './questions.js';
 import { startView } from './server.js';
 
 /** The given directory; by default, the runs and training runs in the working directory. */
@@ -47,13 +46,11 @@ export async function view(
   const token = randomBytes(24).toString('base64url');
   const options = { roots, registered, place, port, milliseconds, note, token, pages };
   const running = await startView(options);
-  const unmark = markRoots(roots);
   const file = isOpened ? addressFile(running.url) : undefined;
   onReady(running.url, file?.path);
   await new Promise<void>((done) => {
     onAbort(stop.finish, done);
   });
   file?.remove();
-  unmark();
   await running.close();
 }

@@ -88,25 +88,12 @@ export type MetricKind = (typeof metricKinds)[number];
 /** Metrics of a training run, by kind. */
 export type TrainingRows = Readonly<Record<MetricKind, readonly Row[]>>;
 
-/** The run's open question to a person, if there is one. */
-export interface ShownQuestion {
-  readonly open: {
-    /** Identifies the question within its run. */
-    readonly question: string;
-    readonly text: string;
-    /** Address of the animation; null if there is none. */
-    readonly picture: string | null;
-    /** Maximum length of a remark, in characters. */
-    readonly longestRemark: number;
-  } | null;
-}
-
 export type Update =
   | { readonly kind: 'curve'; readonly evaluations: number; readonly points: Growth<PointRow> }
   /** Iteration and candidate of the latest proposals without a result. */
   | { readonly kind: 'lost'; readonly places: readonly (readonly [number, number])[] }
   | { readonly kind: 'metrics'; readonly of: MetricKind; readonly rows: Growth<Row> }
-  /** The page, or the question that the run asks, has changed. */
+  /** The page has changed. */
   | { readonly kind: 'stale' };
 
 export interface Hit {

@@ -23,14 +23,14 @@ describe('error messages about keys', () => {
   it('suggest the nearest key for an unknown one', () => {
     expect(screen(`${valid}iteration: 50`)).toMatchInlineSnapshot(`
       "my.yaml:3:1: iteration: unknown key
-        one of: name, environment, policy, model, seed, repeats, iterations, candidates, screening, pipeline, proposal, corrections, novelty, critic, feedback, target, limits, warmup, evaluation, confirmation, memory, prompts, demonstrations, record, render, sweep, slurm
+        one of: name, environment, policy, model, seed, repeats, iterations, candidates, screening, pipeline, proposal, corrections, novelty, critic, target, limits, warmup, evaluation, confirmation, memory, prompts, demonstrations, record, render, sweep, slurm
         remedy: did you mean \`iterations\`?"
     `);
   });
   it('report several unknown keys in one object', () => {
     expect(screen(`${valid}iteration: 50\nmodle: x\nsteps: 3`)).toMatchInlineSnapshot(`
       "my.yaml:3:1: iteration: unknown key
-        one of: name, environment, policy, model, seed, repeats, iterations, candidates, screening, pipeline, proposal, corrections, novelty, critic, feedback, target, limits, warmup, evaluation, confirmation, memory, prompts, demonstrations, record, render, sweep, slurm
+        one of: name, environment, policy, model, seed, repeats, iterations, candidates, screening, pipeline, proposal, corrections, novelty, critic, target, limits, warmup, evaluation, confirmation, memory, prompts, demonstrations, record, render, sweep, slurm
         remedy: did you mean \`iterations\`?
       my.yaml:4:1: modle: unknown key
         remedy: did you mean \`model\`?
@@ -41,10 +41,10 @@ describe('error messages about keys', () => {
   it('suggest where a misplaced key belongs', () => {
     expect(screen(`${valid}episodes: 20\nbase_url: http://x`)).toMatchInlineSnapshot(`
       "my.yaml:3:1: episodes: unknown key
-        one of: name, environment, policy, model, seed, repeats, iterations, candidates, screening, pipeline, proposal, corrections, novelty, critic, feedback, target, limits, warmup, evaluation, confirmation, memory, prompts, demonstrations, record, render, sweep, slurm
+        one of: name, environment, policy, model, seed, repeats, iterations, candidates, screening, pipeline, proposal, corrections, novelty, critic, target, limits, warmup, evaluation, confirmation, memory, prompts, demonstrations, record, render, sweep, slurm
         remedy: did you mean \`evaluation.episodes\`, \`confirmation.episodes\` or \`demonstrations.episodes\`?
       my.yaml:4:1: base_url: unknown key
-        remedy: did you mean \`model.baseUrl\` (provider: openai), \`critic.model.baseUrl\` (provider: openai) or \`feedback.model.baseUrl\` (provider: openai)?"
+        remedy: did you mean \`model.baseUrl\` (provider: openai) or \`critic.model.baseUrl\` (provider: openai)?"
     `);
   });
   it('name the providers that a key belongs to', () => {
@@ -68,7 +68,7 @@ describe('error messages about keys', () => {
   it('sanitize and shorten keys that would garble the terminal', () => {
     expect(screen(`${valid}"a\\e[31m\\nb": 1\n"${'k'.repeat(500)}": 1`)).toMatchInlineSnapshot(`
       "my.yaml:3:1: "a?[31m?b": unknown key
-        one of: name, environment, policy, model, seed, repeats, iterations, candidates, screening, pipeline, proposal, corrections, novelty, critic, feedback, target, limits, warmup, evaluation, confirmation, memory, prompts, demonstrations, record, render, sweep, slurm
+        one of: name, environment, policy, model, seed, repeats, iterations, candidates, screening, pipeline, proposal, corrections, novelty, critic, target, limits, warmup, evaluation, confirmation, memory, prompts, demonstrations, record, render, sweep, slurm
       my.yaml:4:1: kkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkk…: unknown key"
     `);
   });
@@ -84,7 +84,7 @@ describe('error messages about keys', () => {
   it('report keys of Object.prototype as unknown', () => {
     expect(screen(`${valid}constructor: 1\n__proto__: {x: 1}`)).toMatchInlineSnapshot(`
       "my.yaml:3:1: constructor: unknown key
-        one of: name, environment, policy, model, seed, repeats, iterations, candidates, screening, pipeline, proposal, corrections, novelty, critic, feedback, target, limits, warmup, evaluation, confirmation, memory, prompts, demonstrations, record, render, sweep, slurm
+        one of: name, environment, policy, model, seed, repeats, iterations, candidates, screening, pipeline, proposal, corrections, novelty, critic, target, limits, warmup, evaluation, confirmation, memory, prompts, demonstrations, record, render, sweep, slurm
       my.yaml:4:1: __proto__: unknown key"
     `);
   });
@@ -448,7 +448,7 @@ describe('error messages about files', () => {
       screen(valid + Array.from({ length: 40 }, (_, i) => `unknown${i}: 1\n`).join('')),
     ).toMatchInlineSnapshot(`
       "my.yaml:3:1: unknown0: unknown key
-        one of: name, environment, policy, model, seed, repeats, iterations, candidates, screening, pipeline, proposal, corrections, novelty, critic, feedback, target, limits, warmup, evaluation, confirmation, memory, prompts, demonstrations, record, render, sweep, slurm
+        one of: name, environment, policy, model, seed, repeats, iterations, candidates, screening, pipeline, proposal, corrections, novelty, critic, target, limits, warmup, evaluation, confirmation, memory, prompts, demonstrations, record, render, sweep, slurm
       my.yaml:4:1: unknown1: unknown key
       my.yaml:5:1: unknown2: unknown key
       my.yaml:6:1: unknown3: unknown key
@@ -493,7 +493,7 @@ describe('error messages about overrides', () => {
   it('suggest the nearest key for an unknown one', () => {
     expect(screen(file, 'modle.name=x')).toMatchInlineSnapshot(`
       "override modle.name=x: modle: unknown key
-        one of: name, environment, policy, model, seed, repeats, iterations, candidates, screening, pipeline, proposal, corrections, novelty, critic, feedback, target, limits, warmup, evaluation, confirmation, memory, prompts, demonstrations, record, render, sweep, slurm
+        one of: name, environment, policy, model, seed, repeats, iterations, candidates, screening, pipeline, proposal, corrections, novelty, critic, target, limits, warmup, evaluation, confirmation, memory, prompts, demonstrations, record, render, sweep, slurm
         remedy: did you mean \`model\`?"
     `);
   });
@@ -564,7 +564,7 @@ describe('error messages about overrides', () => {
   it('report keys of Object.prototype as unknown', () => {
     expect(screen(file, '__proto__.x=1', 'environment.options.__proto__.x=1')).toMatchInlineSnapshot(`
       "override __proto__.x=1: __proto__: unknown key
-        one of: name, environment, policy, model, seed, repeats, iterations, candidates, screening, pipeline, proposal, corrections, novelty, critic, feedback, target, limits, warmup, evaluation, confirmation, memory, prompts, demonstrations, record, render, sweep, slurm
+        one of: name, environment, policy, model, seed, repeats, iterations, candidates, screening, pipeline, proposal, corrections, novelty, critic, target, limits, warmup, evaluation, confirmation, memory, prompts, demonstrations, record, render, sweep, slurm
       override environment.options.__proto__.x=1: environment.options.__proto__: unknown key"
     `);
   });

@@ -6,7 +6,7 @@ import { assemble, closeEnvironment } from '../../src/experiment/assemble.js';
 import { languageModelIn } from '../../src/experiment/proposer.js';
 import type { RunEvent } from '../../src/runs/events.js';
 import { readManifest, readRun } from '../../src/runs/reader.js';
-import { quick, resumeExperiment, runExperimentFrom, seededModel } from '../support/experiments.js';
+import { quick, resumeExperiment, runExperimentFrom } from '../support/experiments.js';
 import { startFakeOpenAI } from '../support/fake-openai.js';
 
 const server = await startFakeOpenAI({
@@ -53,23 +53,4 @@ it('a replay and a baseline have no rate limit', async () => {
     await closeEnvironment(assembly);
     expect(languageModelIn(assembly.model)?.rate).toBeUndefined();
   }
-});
-
-it('requestsPerMinute also applies to a vision model that gives feedback', async () => {
-  const seer = await startFakeOpenAI({ reply: () => 'rating: 3' });
-  const stop = new AbortController();
-  const model = { provider: 'openai', name: 'seer', baseUrl: seer.url, requestsPerMinute: 2 } as const;
-  const { events, path } = await runExperimentFrom(
-    config({
-      model: { provider: 'ollama', name: 'scripted' },
-      feedback: { from: 'vision', every: 1, frames: 1, model },
-    }),
-    {
-      ...{ model: seededModel(), env: { OPENAI_API_KEY: 'k' }, finish: stop.signal },
-      onEvent: (event) => event.kind === 'rate-limited' && stop.abort(),
-    },
-  );
-  expect(events.filter(({ kind }) => kind === 'rate-limited')).toHaveLength(1);
-  expect(seer.requests).toHaveLength(2);
-  expect(readManifest(path)).toMatchObject({ status: 'interrupted', iterations: { done: 2 } });
 });

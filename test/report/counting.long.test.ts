@@ -5,25 +5,21 @@ import { renderReport } from '../../src/report/run-report.js';
 import { type CallRecord, purposeOf, stageOf } from '../../src/runs/calls.js';
 import { readRun } from '../../src/runs/reader.js';
 import { quick, runExperimentFrom, seededModel } from '../support/experiments.js';
-import { createScriptedModel } from '../support/scripted-model.js';
 import { visibleText } from './markup.js';
 import { runFixture } from './run-fixture.js';
 
 const fixture = runFixture({ iterations: 4, failureRate: 0 });
 
-/** A question for feedback an iteration that nobody could read the answer of, as runs of any version have them. */
-const questions = (
-  data: typeof fixture,
-  purpose: NonNullable<CallRecord['purpose']>,
-): readonly CallRecord[] =>
+/** A request for a revision per iteration whose reply nobody could read. */
+const questions = (data: typeof fixture): readonly CallRecord[] =>
   [1, 2, 3, 4].map((iteration) => ({
     ...data.calls[0]!,
-    ...{ iteration, candidate: data.config.candidates + 1, attempt: 0, purpose },
-    outcome: { kind: 'rejected', failure: { kind: 'no-feedback' } },
+    ...{ iteration, candidate: data.config.candidates, attempt: 0, purpose: 'critic' },
+    outcome: { kind: 'rejected', failure: { kind: 'missing' } },
   }));
 
-describe('four accepted proposals and four failed feedback questions', () => {
-  const calls = [...fixture.calls, ...questions(fixture, 'feedback')];
+describe('four accepted proposals and four failed revisions', () => {
+  const calls = [...fixture.calls, ...questions(fixture)];
   const logged = loggedProposals({ calls, entries: fixture.entries });
 
   it('count as four proposals, none of them lost', () => {
@@ -37,7 +33,7 @@ describe('four accepted proposals and four failed feedback questions', () => {
     expect(text).toContain('every proposal succeeded in the end');
     expect(text).not.toMatch(/proposals? lost/);
     expect(text).toMatch(/Failed calls 4 of \d+/);
-    expect(text).toContain('iteration 4, feedback');
+    expect(text).toContain('iteration 4, revised');
   });
 });
 
@@ -48,7 +44,7 @@ it('a lost proposal counts once, whatever other calls were made', () => {
       : call,
   );
   const entries = fixture.entries.filter(({ iteration }) => iteration !== 2);
-  const logged = loggedProposals({ calls: [...lost, ...questions(fixture, 'feedback')], entries });
+  const logged = loggedProposals({ calls: [...lost, ...questions(fixture)], entries });
   expect(
     onlyProposals(logged)
       .filter(isRejected)
@@ -61,25 +57,21 @@ it('calls of earlier versions get their purpose from the attempt number', () => 
   expect(purposeOf({ attempt: 2 })).toBe('correction');
   expect(purposeOf({ attempt: 2, purpose: 'critic' })).toBe('critic');
   expect(stageOf({ attempt: 2 })).toBe('proposal');
-  expect(stageOf({ attempt: 1, purpose: 'feedback' })).toBe('feedback');
+  expect(stageOf({ attempt: 1, purpose: 'critic' })).toBe('critic');
 });
 
 it('a run records the purpose of every call, and its figures count only proposals', async () => {
   const model = seededModel(0.4);
-  const feedback = createScriptedModel(() => 'nothing to say of that');
   const { path } = await runExperimentFrom(
     {
       ...quick,
       model: { provider: 'ollama', name: 'scripted' },
       critic: { distance: 1, every: 2 },
-      feedback: { from: 'vision', every: 1, model: { provider: 'ollama', name: 'seer' } },
     },
-    { model, feedback },
+    { model },
   );
   const { calls, entries } = readRun(path);
-  expect(new Set(calls.map(({ purpose }) => purpose))).toEqual(
-    new Set(['proposal', 'correction', 'critic', 'feedback']),
-  );
+  expect(new Set(calls.map(({ purpose }) => purpose))).toEqual(new Set(['proposal', 'correction', 'critic']));
   for (const { attempt, purpose } of calls)
     if (purpose === 'proposal' || purpose === 'correction')
       expect(purpose === 'correction').toBe(attempt > 0);

@@ -5,7 +5,6 @@ import type { ConfigInput } from '../../src/config/config.js';
 import { loadConfig, parseConfig } from '../../src/config/load.js';
 import { type Assembly, assemble } from '../../src/experiment/assemble.js';
 import type { Proposer } from '../../src/experiment/proposer.js';
-import type { LanguageModel } from '../../src/models/language-model.js';
 import { formatValue } from '../../src/prompting/notation/grammar.js';
 import { createGenerator } from '../../src/random/generator.js';
 import type { RunEvent } from '../../src/runs/events.js';
@@ -49,12 +48,6 @@ export interface PlayOptions {
   readonly model?: Proposer;
   /** Instead of the config's critic. */
   readonly critic?: Assembly['critic'];
-  /** Who gives feedback. */
-  readonly feedback?: LanguageModel;
-  /** A terminal that a person sits at. */
-  readonly ask?: CommandContext['ask'];
-  readonly terminal?: CommandContext['terminal'];
-  readonly note?: CommandContext['note'];
   readonly finish?: AbortSignal;
   readonly abort?: AbortSignal;
   readonly onEvent?: (event: RunEvent) => void;
@@ -80,9 +73,6 @@ async function play(assembly: Assembly, directory: Parameters<typeof runAndRepor
       now: options.now ?? now,
       milliseconds: options.milliseconds ?? tickingMilliseconds(),
       stop: { finish: options.finish ?? never, abort: options.abort ?? never },
-      ...(options.ask && { ask: options.ask }),
-      ...(options.terminal && { terminal: options.terminal }),
-      ...(options.note && { note: options.note }),
     },
   );
   return { path: directory.path, events };
@@ -95,9 +85,6 @@ export async function runExperimentFrom(config: ConfigInput, options: PlayOption
     ...assembly,
     model: options.model ?? assembly.model,
     critic: options.critic ?? assembly.critic,
-    ...(assembly.feedback && {
-      feedback: { ...assembly.feedback, model: options.feedback ?? assembly.feedback.model },
-    }),
   };
   const path = options.path ?? join(temporaryDirectory(), 'run');
   return play(chosen, startRun(chosen, path, { now: tickingClock() }), options);
@@ -114,9 +101,6 @@ export async function resumeExperiment(
     ...assembly,
     model: options.model ?? assembly.model,
     critic: options.critic ?? assembly.critic,
-    ...(assembly.feedback && {
-      feedback: { ...assembly.feedback, model: options.feedback ?? assembly.feedback.model },
-    }),
   };
   return play(chosen, resumeRunDirectory(path, tickingClock()), options);
 }

@@ -65,12 +65,7 @@ const task: KeyImport = (draft, key, value, reading) => {
       fields,
     );
   } else if (name.endsWith('_with_feedback')) {
-    change(
-      draft,
-      key,
-      'the model sees returns; for remarks by a person or a vision model, set feedback: {from: …}',
-      fields,
-    );
+    change(draft, key, 'the model sees only returns, without remarks by a person or a vision model', fields);
   } else if (policy === 'linear' && prompts === 'semantic' && !showsTrajectories(draft, reading)) {
     const reason =
       "parameters and returns are shown, as in the paper's code; one fork also shows trajectories, as memory.trajectories=rows does";
@@ -230,9 +225,7 @@ const warmUpFolder: KeyImport = (draft, key) =>
     "policyloop can't read the files in this folder, so new random policies are drawn; warmup.from starts with the policies of a run",
   );
 
-/** Imported configs must not make a run wait for a person or call a second, paid model. */
-const noFeedback =
-  'to request remarks, set feedback: {from: person, every: 10} or {from: vision, …} (docs/feedback.md)';
+const noRemarks = 'no person and no vision model comments on episodes';
 
 /** Every key of the paper's code, then the keys added in forks. */
 const keys: Readonly<Record<string, KeyImport>> = {
@@ -259,17 +252,17 @@ const keys: Readonly<Record<string, KeyImport>> = {
   summary,
   ollama_num_ctx: contextTokens,
   ollama_num_predict: maxTokens,
-  include_feedback_with_params: droppedIfOn(noFeedback),
-  feedback_interval: dropped(noFeedback),
+  include_feedback_with_params: droppedIfOn(noRemarks),
+  feedback_interval: dropped(noRemarks),
   buffer_top_k: carried('memory.best'),
   buffer_recent_j: carried('memory.recent'),
   memory_strategy: dropped('replaced by memory.best, memory.recent and memory.order'),
   summary_template: dropped('the summary is computed, without a template'),
   summary_desc_file: dropped('the summary is computed, without a template'),
-  use_gemini_feedback: droppedIfOn(noFeedback),
-  gemini_feedback_model: dropped(noFeedback),
-  gemini_feedback_template_name: dropped(noFeedback),
-  gemini_feedback_history_rows: dropped(noFeedback),
+  use_gemini_feedback: droppedIfOn(noRemarks),
+  gemini_feedback_model: dropped(noRemarks),
+  gemini_feedback_template_name: dropped(noRemarks),
+  gemini_feedback_history_rows: dropped(noRemarks),
 };
 
 export const props: Dialect = {

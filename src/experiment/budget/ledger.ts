@@ -137,10 +137,10 @@ type Reservation =
 /** Sums the usage of calls as it counts towards a run's limits. */
 export function spentBy(
   calls: Iterable<EndedCall>,
-  { critic, feedback, limits, model }: Pick<Config, 'critic' | 'feedback' | 'limits' | 'model'>,
+  { critic, limits, model }: Pick<Config, 'critic' | 'limits' | 'model'>,
 ): Amounts {
   const sharedBudget = createSharedBudget();
-  const beside = countedOthers({ critic, feedback, model });
+  const beside = countedOthers({ critic });
   const ledger = new Ledger({ ...countedBy(model), limits, sharedBudget, beside });
   for (const call of calls) ledger.record(call);
   return sharedBudget.all.spent;
@@ -258,8 +258,7 @@ export class Ledger {
     }
     const reported = (usage.promptTokens ?? 0) + (usage.completionTokens ?? 0);
     const unreported = all.promptTokens + all.completionTokens - reported;
-    const { isTimed, price } = model;
-    this.#totals = addUsage([this.#totals, usageOfCall(call, unreported, price !== undefined, isTimed)]);
+    this.#totals = addUsage([this.#totals, usageOfCall(call, unreported, model.price !== undefined)]);
   }
 
   /** A call's usage, excluding and including failed attempts that may have been billed. */

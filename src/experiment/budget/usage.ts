@@ -1,6 +1,5 @@
 /** Counts the tokens, cost and failures of model calls. */
 import type { Config, LimitsConfig } from '../../config/config.js';
-import { framesOf, visionModelOf } from '../../config/feedback.js';
 import {
   isByBaseline,
   languageModelOf,
@@ -8,7 +7,7 @@ import {
   type SingleModelConfig,
 } from '../../config/model.js';
 import { type ChatMessage, lowestLimit, type Usage } from '../../models/language-model.js';
-import { imageTokens, mostTokens } from '../../models/reply-faults.js';
+import { mostTokens } from '../../models/reply-faults.js';
 import type { PriceConfig } from '../../models/settings.js';
 import { type CallPurpose, type EndedCall, faultsOf, type UsageTotals } from '../../runs/calls.js';
 import type { Amounts } from './limits.js';
@@ -57,14 +56,8 @@ export function addUsage(totals: readonly UsageTotals[]): UsageTotals {
 /**
  * The usage of one call, in the form of a run's totals.
  * @param unreported tokens that count towards limits in addition to those the provider reported
- * @param isTimed whether the call's duration counts as model time
  */
-export function usageOfCall(
-  call: EndedCall,
-  unreported: number,
-  hasPrice: boolean,
-  isTimed: boolean,
-): UsageTotals {
+export function usageOfCall(call: EndedCall, unreported: number, hasPrice: boolean): UsageTotals {
   const usage = call.completion?.usage ?? {};
   const took = call.outcome?.kind === 'error' ? call.outcome : call.completion;
   const faults: Record<string, number> = {};
@@ -77,7 +70,7 @@ export function usageOfCall(
     cachedTokens: usage.cachedTokens ?? 0,
     completionTokens: usage.completionTokens ?? 0,
     reasoningTokens: usage.reasoningTokens ?? 0,
-    latencyMs: isTimed ? (took?.latencyMs ?? 0) : 0,
+    latencyMs: took?.latencyMs ?? 0,
     ...(hasPrice && { cost: call.cost ?? 0 }),
     ...(unreported > 0 && { unreported }),
     faults,
@@ -134,13 +127,9 @@ export interface CountedOptions {
   readonly price: PriceConfig | undefined;
   /** Longest completion that the model's settings allow, in tokens; undefined if they don't limit it. */
   readonly maxTokens: number | undefined;
-  /** False for baselines and people. */
+  /** False for baselines. */
   readonly usesTokens: boolean;
   readonly thoughtsApart?: ThoughtsApart;
-  /** Tokens per prompt for anything other than text, such as pictures. */
-  readonly tokensBeside?: number;
-  /** False for a person, whose time is not model time; true by default. */
-  readonly isTimed?: boolean;
 }
 
 /** Assumed length of the longest completion, in tokens, until a longer one arrives. */
@@ -150,28 +139,17 @@ const assumedCompletion = 1024;
 export class CountedModel {
   readonly price: PriceConfig | undefined;
   readonly usesTokens: boolean;
-  readonly isTimed: boolean;
   readonly #maxTokens: number | undefined;
-  readonly #tokensBeside: number;
   #thoughtsApart: ThoughtsApart;
   /** In tokens; at least `assumedCompletion`. */
   longestCompletion = assumedCompletion;
   /** The largest ratio of reported to estimated prompt tokens; at least 1. */
   #promptFactor = 1;
 
-  constructor({
-    isTimed = true,
-    maxTokens,
-    price,
-    thoughtsApart = 'never',
-    tokensBeside = 0,
-    usesTokens,
-  }: CountedOptions) {
+  constructor({ maxTokens, price, thoughtsApart = 'never', usesTokens }: CountedOptions) {
     this.price = price;
     this.usesTokens = usesTokens;
-    this.isTimed = isTimed;
     this.#maxTokens = maxTokens;
-    this.#tokensBeside = tokensBeside;
     this.#thoughtsApart = thoughtsApart;
   }
 
@@ -188,11 +166,7 @@ export class CountedModel {
 
   /** Estimated upper bound on the tokens of a prompt. */
   promptTokens(messages: readonly ChatMessage[]): number {
-    return this.usesTokens ? Math.ceil(this.#mostTokens(messages) * this.#promptFactor) : 0;
-  }
-
-  #mostTokens(messages: readonly ChatMessage[]): number {
-    return mostTokens(messages) + this.#tokensBeside;
+    return this.usesTokens ? Math.ceil(mostTokens(messages) * this.#promptFactor) : 0;
   }
 
   /** Updates the estimates from a finished call. */
@@ -201,7 +175,7 @@ export class CountedModel {
     const usage = completion?.usage ?? {};
     const isWrong = completion?.faults?.includes('usage-wrong') === true;
     if (this.usesTokens && usage.promptTokens !== undefined && isWrong) {
-      this.#promptFactor = Math.max(this.#promptFactor, usage.promptTokens / this.#mostTokens(messages));
+      this.#promptFactor = Math.max(this.#promptFactor, usage.promptTokens / mostTokens(messages));
     }
     this.longestCompletion = Math.max(this.longestCompletion, usage.completionTokens ?? 0);
     const isPlain = completion !== undefined && completion.reasoning === undefined;
@@ -222,19 +196,10 @@ export function countedBy(config: ModelConfig) {
 }
 
 /** Like `countedBy`, but for models that answer calls other than proposals. */
-export function countedOthers(
-  config: Pick<Config, 'critic' | 'feedback' | 'model'>,
-): Partial<Record<CallPurpose, CountedOptions>> {
-  const { critic, feedback } = config;
-  const vision = visionModelOf(config);
-  const tokensBeside = feedback === undefined ? 0 : framesOf(feedback) * imageTokens;
-  return {
-    ...(critic?.model && { critic: countedBy(critic.model) }),
-    ...(feedback?.from === 'person' && {
-      feedback: { price: undefined, maxTokens: undefined, usesTokens: false, isTimed: false },
-    }),
-    ...(vision && { feedback: { ...countedBy(vision), tokensBeside } }),
-  };
+export function countedOthers({
+  critic,
+}: Pick<Config, 'critic'>): Partial<Record<CallPurpose, CountedOptions>> {
+  return critic?.model ? { critic: countedBy(critic.model) } : {};
 }
 
 /** Whether Ollama may run its model twice: once for the thoughts, and once for the answer in the enforced format. */

@@ -34,7 +34,6 @@ export function readResponse(response: unknown): Response {
 /** The parts of a request against which its reply is checked. */
 export interface Sent {
   readonly messages: readonly ChatMessage[];
-  readonly images: number;
   readonly maxTokens: number;
   /** Context window in tokens: the requested one, or the model's own if that is known and smaller. */
   readonly window: number;
@@ -70,7 +69,7 @@ export function readCompletion(response: Response, sent: Sent): Reading {
 type Reply = Pick<Completion, 'text' | 'reasoning' | 'finishReason'>;
 
 function usageOf({ done, prompt_eval_count, eval_count }: Response, reply: Reply, sent: Sent) {
-  const { floor, images, isConstrained, maxTokens, messages, window } = sent;
+  const { floor, isConstrained, maxTokens, messages, window } = sent;
   const thoughts = mostTokensOf(reply.reasoning ?? '');
   // If a model thinks, Ollama generates the constrained answer in a second request, and counts only that one.
   const isSecond =
@@ -83,7 +82,7 @@ function usageOf({ done, prompt_eval_count, eval_count }: Response, reply: Reply
       ? { prompt: null, completion: null }
       : { prompt: prompt_eval_count, completion: eval_count };
   const { faults, usage, warning } = checkUsage(reported, {
-    ...{ messages: prompt, images, maxTokens, window, floor, replies: [reply] },
+    ...{ messages: prompt, maxTokens, window, floor, replies: [reply] },
   });
   const whole = withReasoning(usage, reply, isSecond ? thoughts : 0);
   const { promptTokens = 0, completionTokens = 0 } = usage;

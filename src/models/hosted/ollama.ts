@@ -11,7 +11,7 @@ import {
   type LanguageModel,
   lowestLimit,
 } from '../language-model.js';
-import { imageTokens, mostTokens } from '../reply-faults.js';
+import { mostTokens } from '../reply-faults.js';
 import { withoutSecrets } from '../secrets.js';
 import type { OllamaConfig } from '../settings.js';
 import { jsonFetch } from './json-fetch.js';
@@ -84,7 +84,6 @@ export function createOllama(config: OllamaConfig, env: CommandContext['env'], w
     id,
     rate,
     close: async () => rate?.close(),
-    seesImages: true,
     expect,
     async context(signal) {
       if (ownTokens === undefined) {
@@ -99,8 +98,8 @@ export function createOllama(config: OllamaConfig, env: CommandContext['env'], w
       return { tokens, ...(thinks && { thinks }), ...(warning !== undefined && { warning }) };
     },
     async generate(messages, options) {
-      const { images = [], seeds, signal, mayTryAgain } = options;
-      expect(mostTokens(messages) + images.length * imageTokens);
+      const { seeds, signal, mayTryAgain } = options;
+      expect(mostTokens(messages));
       const window = lowestLimit(contextTokens, ownTokens)!;
       const maxTokens = lowestLimit(config.maxTokens, options.maxTokens)!;
       const requestNow = () => chatRequest({ ...config, maxTokens }, messages, options, window, isEnforced());
@@ -120,14 +119,13 @@ export function createOllama(config: OllamaConfig, env: CommandContext['env'], w
         },
       );
       const reading = readCompletion(value, {
-        ...{ messages, images: images.length, maxTokens, window },
-        // The number of tokens per picture is unknown.
-        floor: images.length > 0 ? 0 : floor.of(messages),
+        ...{ messages, maxTokens, window },
+        floor: floor.of(messages),
         isConstrained: request.format !== undefined,
       });
       const { faults = [], reasoning, usage } = reading;
       // If the model thought, the count may be from a second request, whose prompt includes the thoughts.
-      if (images.length + faults.length === 0 && usage.promptTokens !== undefined && reasoning === undefined)
+      if (faults.length === 0 && usage.promptTokens !== undefined && reasoning === undefined)
         floor.remember(messages, usage.promptTokens);
       // A model may think even if the server doesn't list this capability.
       if (reasoning !== undefined) thinks = true;
@@ -167,18 +165,14 @@ function ownContext(modelInfo: Readonly<Record<string, unknown>> = {}): number |
 function chatRequest(
   config: OllamaConfig,
   messages: readonly ChatMessage[],
-  { grammar, images = [], sampling, seeds, stop }: GenerateOptions,
+  { grammar, sampling, seeds, stop }: GenerateOptions,
   contextTokens: number,
   isEnforced: boolean,
 ): ChatRequest & { stream: false } {
   const { temperature, topP, topK, minP, repetitionPenalty } = chosenSampling(config, sampling);
   return {
     model: config.name,
-    messages: messages.map(({ role, content }, i) => ({
-      ...{ role, content },
-      ...(i === messages.length - 1 &&
-        images.length > 0 && { images: images.map((image) => Buffer.from(image).toString('base64')) }),
-    })),
+    messages: messages.map(({ role, content }) => ({ role, content })),
     stream: false,
     // Without truncation and shifting, Ollama rejects a prompt that is too long, and a full context ends the reply.
     truncate: false,

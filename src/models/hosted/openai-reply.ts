@@ -85,7 +85,6 @@ export function completionsOf(
   response: ChatCompletion,
   sent: {
     readonly messages: readonly ChatMessage[];
-    readonly images: number;
     readonly maxTokens: number | undefined;
   },
   { warnings, ...call }: Pick<Completion, 'latencyMs' | 'retries' | 'failedTries' | 'warnings'>,

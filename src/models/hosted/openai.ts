@@ -44,7 +44,6 @@ export function createOpenAI(config: OpenAIConfig, env: CommandContext['env'], w
   /** Sends a request, and repeats it after each failure to which the dialect adapts; `adapted` collects their kinds. */
   const request = async (
     bodyOf: () => ChatCompletionCreateParamsNonStreaming,
-    hasImages: boolean,
     signal: AbortSignal,
     turn: () => Promise<void>,
     adapted: ModelErrorKind[],
@@ -67,7 +66,7 @@ export function createOpenAI(config: OpenAIConfig, env: CommandContext['env'], w
         const dialectChanged =
           adapt(dialect, config, fields, before, failure) || addVersion(dialect, baseUrl, before, failure);
         if (!dialectChanged) {
-          const hint = hintFor(failure, config, baseUrl, dialect.prefix, fields, hasImages);
+          const hint = hintFor(failure, config, baseUrl, dialect.prefix, fields);
           throw hint === undefined
             ? failure
             : new TryFailure(failure.kind, `${failure.message}; ${hint}`, failure.retryAfter);
@@ -83,14 +82,13 @@ export function createOpenAI(config: OpenAIConfig, env: CommandContext['env'], w
     givesSeveral: true,
     rate,
     close: async () => rate?.close(),
-    seesImages: true,
     async context(signal) {
       served ??= servedContext(settings, config.name, signal);
       const tokens = await served;
       return tokens === undefined ? undefined : { tokens };
     },
     async generate(messages, options) {
-      const { grammar, images = [], seeds, signal, mayTryAgain } = options;
+      const { grammar, seeds, signal, mayTryAgain } = options;
       const maxTokens = lowestLimit(config.maxTokens, options.maxTokens);
       const adapted: ModelErrorKind[] = [];
       const bodyOf = () => requestBody({ ...config, maxTokens }, dialect, messages, options);
@@ -105,10 +103,10 @@ export function createOpenAI(config: OpenAIConfig, env: CommandContext['env'], w
         mayTryAgain,
         rate,
         turns: options,
-        attempt: (attemptSignal, turn) => request(bodyOf, images.length > 0, attemptSignal, turn, adapted),
+        attempt: (attemptSignal, turn) => request(bodyOf, attemptSignal, turn, adapted),
       });
       const failedTries = [...outcome.failedTries, ...adapted];
-      const sent = { messages, images: images.length, maxTokens };
+      const sent = { messages, maxTokens };
       const { level, response } = outcome.value;
       const [asked, given] = [seeds.length, response.choices.length];
       const warnings = [
@@ -137,7 +135,7 @@ function requestBody(
   config: OpenAIConfig,
   dialect: Dialect,
   messages: readonly ChatMessage[],
-  { grammar, images = [], sampling, seeds, stop }: GenerateOptions,
+  { grammar, sampling, seeds, stop }: GenerateOptions,
 ): ChatCompletionCreateParamsNonStreaming {
   const { temperature, topP, topK, minP, repetitionPenalty } = chosenSampling(config, sampling);
   const ours = {
@@ -154,10 +152,7 @@ function requestBody(
   return {
     ...config.extra,
     model: config.name,
-    messages: messages.map(({ role, content }, i) => ({
-      role,
-      content: i === messages.length - 1 && images.length > 0 ? withImages(content, images) : content,
-    })),
+    messages: messages.map(({ role, content }) => ({ role, content })),
     ...Object.fromEntries(taken),
     stop: stop && [...stop],
     [dialect.tokenLimit]: config.maxTokens,
@@ -165,14 +160,6 @@ function requestBody(
     response_format: responseFormat(config, dialect, grammar),
   } as unknown as ChatCompletionCreateParamsNonStreaming;
 }
-
-const withImages = (text: string, images: readonly Uint8Array[]) => [
-  { type: 'text', text },
-  ...images.map((image) => ({
-    type: 'image_url',
-    image_url: { url: `data:image/png;base64,${Buffer.from(image).toString('base64')}` },
-  })),
-];
 
 /** The SDK wraps errors that its `fetch` throws. */
 function causeOf(error: unknown): unknown {
@@ -201,16 +188,15 @@ function hintFor(
   baseUrl: URL,
   prefix: string,
   fields: Fields,
-  hasImages: boolean,
 ): string | undefined {
   switch (kind) {
     case 'bad-request': {
       const key = refusedKey(config, fields, message);
       if (key === 'model.format')
         return 'set model.format=auto, which requests a format that the server supports';
-      if (key !== undefined)
-        return `it is set by ${key}: remove that key, or use a value that this model accepts`;
-      return hasImages ? 'the request contains pictures: check that the model can read them' : undefined;
+      return key === undefined
+        ? undefined
+        : `it is set by ${key}: remove that key, or use a value that this model accepts`;
     }
     case 'too-long':
       return `${shortenPrompt}, lower model.maxTokens, or serve the model with a larger context`;

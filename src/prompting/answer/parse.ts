@@ -21,8 +21,6 @@ export type ParseFailure =
   | { kind: 'too-far'; distance: number; most: number }
   /** The program has a syntax error, fails or exceeds a limit when it runs, or an edit to it doesn't apply. */
   | ({ kind: 'program' } & ProgramFailure)
-  /** Feedback was requested, but the reply contains an invalid rating, or neither a rating nor a remark. */
-  | { kind: 'no-feedback' }
   /** The reply ends before the answer is complete, usually because of the token limit. */
   | { kind: 'truncated' }
   /** The reply only repeats the prompt's parameters or format example. */

@@ -35,7 +35,6 @@ function stated(failure: ParseFailure, name: string, scoreText: ScoreText): Part
   });
   switch (failure.kind) {
     case 'missing':
-    case 'no-feedback':
       return { missing: true };
     case 'truncated':
       return { truncated: true };

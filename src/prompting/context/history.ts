@@ -5,7 +5,6 @@ import type { Encoding } from '../notation/encoding.js';
 import type { AnswerForm } from '../notation/grammar.js';
 import { historyTokens, type MemoryConfig, type ProposalConfig } from '../settings.js';
 import { estimateTokens } from '../token-estimate.js';
-import { feedbackLines, saidText } from './feedback.js';
 import type { ProgressContext } from './prompt-context.js';
 import { type ScoreText, ScoreTexts, twoDecimals } from './scores.js';
 import { trajectoryLines } from './trajectory.js';
@@ -172,7 +171,6 @@ export function createHistory({
   const below = (line: string, entry: BufferEntry) =>
     [
       line,
-      ...feedbackLines(entry.feedback),
       ...trajectoryLines(trajectory?.(entry), memory, memory.digits === undefined ? undefined : scores.of),
     ].join('\n  ');
   const format = (entry: BufferEntry) => below(historyLine(entry, encoding, scores.of), entry);
@@ -286,7 +284,6 @@ export function rankHistory(
     percent: span > 0 ? Math.round((99 * (entry.score - low)) / span) : 50,
     score: scoreText(entry.score),
     parameters: encoding.text(entry.parameters),
-    feedback: entry.feedback === undefined ? null : saidText(entry.feedback),
   });
   const count = best ?? (recent === undefined ? shown.length : 0);
   const highest = new Set(ascending.slice(Math.max(0, ascending.length - count)));

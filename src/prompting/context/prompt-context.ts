@@ -141,7 +141,7 @@ const repeatedSchema = seenSchema.extend({
 });
 
 export const failureSchema = z.strictObject({
-  missing: flag('The reply has no parameters (or no program, or no valid feedback)'),
+  missing: flag('The reply has no parameters (or no program)'),
   truncated: flag('The reply was cut off before the parameters were complete'),
   echo: flag('The reply only repeats parameters from the prompt, or the format example'),
   count: maybe('Parameters are missing, or there are too many', {
@@ -246,7 +246,6 @@ const rankedSchema = z.array(
     percent: count('Score on a scale from 0 (worst shown) to 99 (best shown); 50 if all are equal'),
     score: text('Score of the evaluation'),
     parameters: text('Parameters as text: `params[0]: 1.2, …`, or the program'),
-    feedback: maybeText('Feedback on one of the episodes (`feedback`); null if there is none'),
   }),
 );
 
@@ -256,7 +255,7 @@ const progressSchema = z.strictObject({
   remaining: count('Iterations after this one'),
   continued: flag('True in a continued conversation, where the prompt shows only what is new'),
   history: object('The evaluations shown', {
-    text: text('The evaluations, one per line, each followed by its feedback and trajectory, if any'),
+    text: text('The evaluations, one per line, each followed by its trajectory, if any'),
     shown: count('Number of evaluations shown'),
     total: count('Number of evaluations in memory; in a continued conversation, only of the new ones shown'),
     partial: flag('True if some evaluations are omitted'),

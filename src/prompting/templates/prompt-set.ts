@@ -13,11 +13,6 @@ import {
 } from '../context/critic-context.js';
 import { failureContext } from '../context/failure-context.js';
 import {
-  type FeedbackContext,
-  feedbackContextSchema,
-  feedbackCorrectionSchema,
-} from '../context/feedback.js';
-import {
   correctionContextSchema,
   descriptionSchema,
   type PromptContext,
@@ -64,7 +59,6 @@ export interface PromptSetOptions {
 
 const builtInSets = ['numeric', 'semantic', 'compact', 'programs'];
 const criticSets = ['critic', 'programs-critic'];
-const feedbackSets = ['feedback', 'programs-feedback'];
 const fileNames = ['system', 'user', 'format-correction'] as const;
 
 /** Loads and checks all templates of a set. @throws UserError with file, line and column if a template is invalid */
@@ -86,27 +80,13 @@ export function loadPromptSet(options: PromptSetOptions): PromptSet {
 
 export type CriticPrompts = Prompts<CriticContext>;
 
-/** Prompts for a vision model that gives feedback. */
-export type FeedbackPrompts = Prompts<FeedbackContext>;
-
-type OtherOptions = Pick<PromptSetOptions, 'set' | 'ownPolicy' | 'userHelpers'>;
-
 /** @throws UserError with file, line and column if a template is invalid */
-export const loadCriticPrompts = (options: OtherOptions): CriticPrompts =>
-  loadOthers('critic', criticSets, options, [criticContextSchema, criticCorrectionSchema]);
-
-/** @throws UserError with file, line and column if a template is invalid */
-export const loadFeedbackPrompts = (options: OtherOptions): FeedbackPrompts =>
-  loadOthers('feedback', feedbackSets, options, [feedbackContextSchema, feedbackCorrectionSchema]);
-
-function loadOthers<Context extends TaskContext>(
-  section: 'critic' | 'feedback',
-  builtIn: readonly string[],
-  options: OtherOptions,
-  schemas: Schemas,
-): Prompts<Context> {
-  const field = `${section}.prompts`;
-  return loadPrompts<Context>(findSet(options.set, builtIn, field), field, options, schemas).prompts;
+export function loadCriticPrompts(
+  options: Pick<PromptSetOptions, 'set' | 'ownPolicy' | 'userHelpers'>,
+): CriticPrompts {
+  const field = 'critic.prompts';
+  const schemas = [criticContextSchema, criticCorrectionSchema] as const;
+  return loadPrompts<CriticContext>(findSet(options.set, criticSets, field), field, options, schemas).prompts;
 }
 
 /** Schemas of the variables in the user prompt and the correction. */

@@ -1,7 +1,7 @@
 import { formatCost, formatNumber, plural } from '../../format/numbers.js';
 import type { BufferEntry } from '../../rollout/replay-buffer.js';
 import { type CallRecord, type Stage, stageOf } from '../../runs/calls.js';
-import type { FeedbackResult, LoggedEvent, Revision } from '../../runs/events.js';
+import type { LoggedEvent, Revision } from '../../runs/events.js';
 import { largest, mean } from '../../statistics/descriptive.js';
 import type { LoggedProposal } from './proposals.js';
 
@@ -89,46 +89,6 @@ export function usedText({ calls, cost, tokens }: StageUsage): string {
     ...(cost === undefined ? [] : [`cost ${formatCost(cost)}`]),
   ];
   return `${used.join(', ')} (included in usage)`;
-}
-
-/** The feedback on a run's episodes, and the usage of its calls. */
-export interface FeedbackFigures extends StageUsage {
-  /** The result of each question, in order. */
-  readonly results: readonly FeedbackResult[];
-  /** Number of questions answered. */
-  readonly given: number;
-  /** Mean rating; null if none was given. */
-  readonly rating: number | null;
-}
-
-/** Summarises the feedback; undefined if nobody was asked. */
-export function feedbackFigures(
-  events: Iterable<LoggedEvent>,
-  calls: Iterable<CallRecord>,
-): FeedbackFigures | undefined {
-  const results: FeedbackResult[] = [];
-  for (const event of events) {
-    if (event.kind !== 'feedback') continue;
-    // After an interruption, the question of an unfinished iteration is asked again; only its last result counts.
-    if (results.at(-1)?.iteration === event.iteration) results.pop();
-    const { time: _, lines: __, ...result } = event;
-    results.push(result);
-  }
-  const used = usedFor('feedback', calls);
-  if (results.length + used.calls === 0) return undefined;
-  return {
-    results,
-    given: results.filter(({ result }) => result === 'given').length,
-    rating: meanOf(results.flatMap(({ rating }) => rating ?? [])),
-    ...used,
-  };
-}
-
-/** Example: `12 questions: 9 answered, mean rating 3.4 of 5; 12 calls, 3140 tokens (included in usage)`. */
-export function feedbackFiguresText(figures: FeedbackFigures): string {
-  const { given, rating, results } = figures;
-  const rated = rating === null ? '' : `, mean rating ${formatNumber(rating, 2)} of 5`;
-  return `${plural(results.length, 'question')}: ${given} answered${rated}; ${usedText(figures)}`;
 }
 
 /** Contribution of a portfolio member to a run. */

@@ -22,7 +22,7 @@ interface Place {
 export interface LoggedProposal extends Place {
   /** The portfolio member that proposed it. */
   readonly member: string | undefined;
-  /** Purpose of its calls: a proposal, a revision by the critic or a question for feedback. */
+  /** Purpose of its calls: a proposal or a revision by the critic. */
   readonly purpose: Stage;
   readonly attempts: readonly LoggedAttempt[];
   readonly predicted: number | undefined;
@@ -43,7 +43,7 @@ const accepted = { kind: 'accepted' } as const;
 const none: readonly string[] = [];
 
 /**
- * The run's proposals in order, along with revisions, questions for feedback, and evaluations without calls.
+ * The run's proposals in order, along with revisions and evaluations without calls.
  * @param onCall receives each call as it is read
  */
 export function loggedProposals(
@@ -88,7 +88,7 @@ export function loggedProposals(
   return [...proposals.values()].toSorted((a, b) => a.iteration - b.iteration || a.candidate - b.candidate);
 }
 
-/** Removes revisions and questions for feedback. */
+/** Removes revisions. */
 export const onlyProposals = (logged: readonly LoggedProposal[]): readonly LoggedProposal[] =>
   logged.filter(({ purpose }) => purpose === 'proposal');
 

@@ -71,7 +71,7 @@ export function proposalList(
     run,
     calls,
     arePrograms,
-    groups: proposals.some(({ candidate, purpose }) => candidate > 0 && purpose !== 'feedback'),
+    groups: proposals.some(({ candidate }) => candidate > 0),
     prompts: new Map(kept.map((i, position) => [places[i]!, position])),
     longest: longestOf([...calls.values()]),
     asText: apart(proposals.flatMap(({ entry }) => (entry ? [entry.score, ...entry.returns] : []))),
@@ -113,9 +113,9 @@ function proposalEntry(proposal: LoggedProposal, log: Log, open: boolean): Html 
   const reply = (last && shownReply(last, log.arePrograms)) ?? '';
   const reason = statedReason(withoutProgram(reply.slice(0, longestText)));
   return html`<details class="proposal${improved && ' improved'}${failures > 0 && ' failed'}" id="${proposalId(proposal)}"${open && html` open`}>
-<summary><span class="where">${iteration}${log.groups && purpose !== 'feedback' && html`<small>.${candidate + 1}</small>`}</span>
+<summary><span class="where">${iteration}${log.groups && html`<small>.${candidate + 1}</small>`}</span>
 <span class="score">${entry ? log.asText(entry.score) : '–'}</span>
-<span class="chips">${purpose !== 'proposal' && html`<span class="chip">${purpose}</span>`}${member !== undefined && html`<span class="chip">${member}</span>`}${improved && html`<span class="chip good">new best</span>`}${rejected && html`<span class="chip bad">${purpose === 'feedback' ? 'no answer' : purpose === 'critic' ? 'no revision' : 'no proposal'}</span>`}${!rejected && failures > 0 && html`<span class="chip warn">after ${plural(failures, 'failure')}</span>`}</span>
+<span class="chips">${purpose !== 'proposal' && html`<span class="chip">${purpose}</span>`}${member !== undefined && html`<span class="chip">${member}</span>`}${improved && html`<span class="chip good">new best</span>`}${rejected && html`<span class="chip bad">${purpose === 'critic' ? 'no revision' : 'no proposal'}</span>`}${!rejected && failures > 0 && html`<span class="chip warn">after ${plural(failures, 'failure')}</span>`}</span>
 <span class="reason">${excerpt(reason === '' ? reply : reason)}</span></summary>
 <div class="attempts">
 ${entry && html`<p class="evaluated">Evaluated: mean return <b>${log.asText(entry.score)}</b> over ${episodesText(entry)} <span class="muted">(${entry.returns.map(log.asText).join(', ')})</span></p>`}

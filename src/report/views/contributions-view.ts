@@ -1,12 +1,7 @@
 import { type Html, html } from '../../format/html.js';
-import { formatNumber, formatReturn, plural } from '../../format/numbers.js';
+import { formatNumber, formatReturn } from '../../format/numbers.js';
 import { bar, htmlTable, number, text } from '../../format/table.js';
-import {
-  type FeedbackFigures,
-  type MemberFigures,
-  type RevisionFigures,
-  usedText,
-} from '../data/contributions.js';
+import { type MemberFigures, type RevisionFigures, usedText } from '../data/contributions.js';
 
 export function memberView(figures: readonly MemberFigures[]): Html | undefined {
   if (figures.length === 0) return undefined;
@@ -33,35 +28,4 @@ export function criticView(figures: RevisionFigures | undefined): Html | undefin
   return html`${htmlTable(rows, [text('result', ([name]) => name), number('revisions', ([, count]) => count)])}
 <p>${change !== null && distance !== null && html`A revision changed the mean return by ${formatNumber(change, 3)} on average, and the parameters by ${Math.round(100 * distance)} % of their range. `}The critic used ${usedText(figures)}.</p>
 <p class="note">Better: a higher mean return than the proposal on the same episodes. By default, the memory keeps only the better of the two.</p>`;
-}
-
-/** Maximum number of questions on a page; events.jsonl has all of them. */
-const mostShown = 200;
-
-const outcomes = {
-  given: '–',
-  skipped: 'skipped',
-  unanswered: 'no answer in time',
-  unusable: 'no usable answer',
-};
-
-/** Shows the feedback on episodes; undefined if nobody was asked. */
-export function feedbackView(figures: FeedbackFigures | undefined): Html | undefined {
-  if (figures === undefined || figures.results.length === 0) return undefined;
-  const { rating, results } = figures;
-  const shown = results.slice(-mostShown);
-  return html`${htmlTable(shown, [
-    number(
-      'iteration',
-      ({ candidate, iteration }) => `${iteration}${candidate > 0 ? `.${candidate + 1}` : ''}`,
-    ),
-    number('episode', ({ episode }) => episode + 1),
-    text('from', ({ from }) => (from === 'person' ? 'person' : 'vision model')),
-    number('rating', (one) => one.rating),
-    text('remark', ({ remark, result }) =>
-      result === 'given' && remark ? remark : { text: outcomes[result], mark: 'muted' },
-    ),
-  ])}
-<p>${shown.length < results.length && html`Showing the last ${shown.length} of ${plural(results.length, 'question')}. `}${rating !== null && html`Mean rating: ${formatNumber(rating, 2)} of 5. `}Feedback used ${usedText(figures)}.</p>
-<p class="note">Each question is about the median-return episode of an iteration's best evaluation. Later prompts show the answer below that evaluation.</p>`;
 }

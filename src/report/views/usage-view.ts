@@ -1,4 +1,3 @@
-import type { Config } from '../../config/config.js';
 import { addUsage, usageOfCall } from '../../experiment/budget/usage.js';
 import { type Html, html } from '../../format/html.js';
 import {
@@ -61,16 +60,10 @@ function spelled(limit: string): string {
 /** Adds up the usage of each iteration, call by call. */
 export class UsageByIteration {
   readonly #usage: UsageTotals[] = [];
-  readonly #isPersonAsked: boolean;
-
-  constructor({ feedback }: Pick<Config, 'feedback'>) {
-    this.#isPersonAsked = feedback?.from === 'person';
-  }
 
   add(call: CallRecord): void {
-    const isTimed = !(this.#isPersonAsked && call.purpose === 'feedback');
     const own = this.#usage[call.iteration - 1] ?? addUsage([]);
-    this.#usage[call.iteration - 1] = addUsage([own, usageOfCall(call, 0, true, isTimed)]);
+    this.#usage[call.iteration - 1] = addUsage([own, usageOfCall(call, 0, true)]);
   }
 
   get totals(): readonly UsageTotals[] {

@@ -12,10 +12,10 @@ import { type RunStatus, runFiles } from '../reader.js';
 import {
   askOf,
   type Controlled,
+  type ControlRequest,
   controlledText,
   type LoggedControl,
   notPlayed,
-  type SteeringRequest,
 } from '../requests.js';
 import { summaryOf } from '../summary.js';
 import { readTraining } from '../training/trainings.js';
@@ -91,7 +91,7 @@ const playedOf = (paths: readonly string[]): readonly string[] =>
  * Sends a command to the process that executes `path`, and waits up to `seconds` for the command to be executed.
  * @throws UserError if no process executes `path`, or its settings can't change while it is running
  */
-export async function steer(path: string, request: SteeringRequest, seconds: number): Promise<Steered> {
+export async function steer(path: string, request: ControlRequest, seconds: number): Promise<Steered> {
   const { events, kind, status, unit } = playedAt(path);
   if (!isLive(status)) throw notPlayed(path, status, remedyFor(path, request, status, kind));
   if (request.action === 'set' && kind !== 'run' && kind !== 'plan')
@@ -114,10 +114,10 @@ export async function steer(path: string, request: SteeringRequest, seconds: num
 }
 
 /** False while the status doesn't show a pause or resume yet, which is logged before the status changes. */
-const isSettled = ({ action }: SteeringRequest, status: RunStatus) =>
+const isSettled = ({ action }: ControlRequest, status: RunStatus) =>
   action === 'pause' ? status !== 'running' : action !== 'resume' || status !== 'paused';
 
-function remedyFor(path: string, request: SteeringRequest, status: RunStatus, kind: Played['kind']): string {
+function remedyFor(path: string, request: ControlRequest, status: RunStatus, kind: Played['kind']): string {
   if (kind === 'training run' && status !== 'completed')
     return `policyloop show ${path} prints the command that resumes it`;
   if (request.action === 'set')
@@ -175,7 +175,7 @@ interface SteerArguments {
  */
 export async function steerRuns(
   { json, runs, runsDir, wait }: SteerArguments,
-  request: SteeringRequest,
+  request: ControlRequest,
   { cwd, print }: Pick<CommandContext, 'cwd' | 'print'>,
   check: (path: string) => void = () => undefined,
 ): Promise<number> {
@@ -200,7 +200,7 @@ export async function steerRuns(
 }
 
 /** True if the command is for the process that executes a plan. */
-const isOfPlans = (request: SteeringRequest): boolean =>
+const isOfPlans = (request: ControlRequest): boolean =>
   request.action === 'stop' || (request.action === 'set' && jobsAsked(request.overrides) !== undefined);
 
 /**

@@ -5,7 +5,6 @@ import { UserError } from '../../base/errors.js';
 import { claimDirectory } from '../../storage/files.js';
 import { isLocked } from '../../storage/lock.js';
 import { runsBelow } from '../finder.js';
-import { viewLock } from '../requests.js';
 import { type RunPlaces, trainingFolders } from './listing.js';
 
 const trashFolder = '.trash';
@@ -19,7 +18,7 @@ function trashOf(path: string, places: RunPlaces): string {
 /**
  * Moves a run, a directory of runs, or a training run to the trash.
  * @returns its new path
- * @throws UserError while a process is writing to it or a view shows it
+ * @throws UserError while a process is writing to it
  */
 export function moveToTrash(path: string, places: RunPlaces): string {
   requireIdle(path);
@@ -29,7 +28,7 @@ export function moveToTrash(path: string, places: RunPlaces): string {
   return place;
 }
 
-/** @throws UserError while a process is writing to the directory or to a run in it, or a view shows the directory */
+/** @throws UserError while a process is writing to the directory or to a run in it */
 export function requireIdle(path: string): void {
   const locked = [path, ...runsBelow(path)]
     .flatMap((folder) =>
@@ -40,16 +39,10 @@ export function requireIdle(path: string): void {
     .find(isLocked);
   if (locked === undefined) return;
   const where = { field: 'run', value: dirname(locked) };
-  throw basename(locked) === viewLock
-    ? new UserError({
-        ...where,
-        message: 'policyloop view shows this directory',
-        remedy: 'close the view first',
-      })
-    : new UserError({
-        ...{ ...where, message: 'a process is still writing to this directory' },
-        remedy: `stop it with policyloop stop ${where.value}`,
-      });
+  throw new UserError({
+    ...{ ...where, message: 'a process is still writing to this directory' },
+    remedy: `stop it with policyloop stop ${where.value}`,
+  });
 }
 
 /** Existing trash folders and their contents. */

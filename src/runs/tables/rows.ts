@@ -64,8 +64,6 @@ export const tables = {
     ...place,
     column('source', 'VARCHAR', 'warm-up, imported or proposal'),
     column('revises', 'INTEGER', 'for a revision by the critic: the candidate that it revises'),
-    column('rating', 'INTEGER', 'feedback rating, from 1 (bad) to 5 (good)'),
-    column('remark', 'VARCHAR', 'feedback remark about an episode'),
     column('score', 'DOUBLE', 'mean return'),
     column('episodes', 'INTEGER', 'episodes played'),
     column('planned', 'INTEGER', 'episodes planned, if racing cut the evaluation short'),
@@ -93,7 +91,7 @@ export const tables = {
     column(
       'purpose',
       'VARCHAR',
-      'proposal, correction (of a proposal), critic or feedback; meaningless for `policyloop play`',
+      'proposal, correction (of a proposal) or critic; meaningless for `policyloop play`',
     ),
     column('member', 'VARCHAR', 'portfolio member that was called'),
     column(
@@ -140,11 +138,9 @@ export function* rowsOf(table: Exclude<TableName, 'runs'>, run: ListedRun): Gene
   switch (table) {
     case 'evaluations':
       for (const entry of recorded.entries) {
-        const { candidate, feedback, iteration, lengths, parameters, program, returns, score, source } =
-          entry;
+        const { candidate, iteration, lengths, parameters, program, returns, score, source } = entry;
         yield {
           ...{ ...own, iteration, candidate, source, revises: entry.revises ?? null },
-          ...{ rating: feedback?.rating ?? null, remark: feedback?.remark ?? null },
           ...{ score, episodes: returns.length, planned: entry.planned ?? null },
           ...{ lowest: smallest(returns), highest: largest(returns) },
           steps: lengths.reduce((sum, length) => sum + length, 0),

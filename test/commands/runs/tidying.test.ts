@@ -169,11 +169,6 @@ describe('policyloop remove', () => {
     );
     release();
     expect(existsSync(at('b'))).toBe(true);
-    const closeView = lockRun(at('b', '.view.lock'));
-    await expect(remove({ ...asked, yes: true, runs: ['b'] }, context)).rejects.toThrow(
-      /close the view first/,
-    );
-    closeView();
     await expect(remove({ ...asked, yes: true, runs: ['d'] }, context)).rejects.toThrow(/no such run/);
     await expect(remove({ ...asked, runs: ['a'] }, context)).rejects.toThrow(
       /confirmation without a terminal/,

@@ -57,7 +57,7 @@ async function played(given: Settings, model = writer(), more: Parameters<typeof
     expect(parameters.length).toBeGreaterThan(0);
     if (program !== undefined) expect(program).toContain('act');
   }
-  const asked = run.calls.filter(({ purpose }) => purpose !== 'feedback').flatMap(({ messages }) => messages);
+  const asked = run.calls.flatMap(({ messages }) => messages);
   for (const { content } of asked) expect(content).not.toMatch(/param|undefined|\[object/i);
   return { ...run, path, events, proposed, model };
 }
@@ -253,19 +253,6 @@ describe('a critic of programs', () => {
     const { events } = await played({ environment, warmup: 0, iterations: 1, critic }, model);
     expect(events).toContainEqual(expect.objectContaining({ kind: 'revised', result: 'rejected' }));
   });
-});
-
-it.each(['person', 'vision'] as const)('feedback (from: %s) appears below its program', async (from) => {
-  const seer = { ...createScriptedModel(() => 'rating: 2\nremark: too jerky'), seesImages: true };
-  const own = { model: { provider: 'openai', name: 'seer', baseUrl: 'http://127.0.0.1:9' } } as const;
-  const feedback = from === 'person' ? { from, every: 1 } : { from, every: 1, frames: 2, ...own };
-  const more =
-    from === 'person'
-      ? { ask: async () => '2: too jerky' }
-      : { feedback: seer, env: { OPENAI_API_KEY: 'k' } };
-  const { calls } = await played({ feedback, memory: { best: 3, recent: 3 } }, writer(), more);
-  const last = calls.findLast(({ attempt, purpose }) => purpose !== 'feedback' && attempt === 0)!;
-  expect(last.messages[1]!.content).toMatch(/```\n {2}feedback of a .* rated 2 of 5, “too jerky”/);
 });
 
 it.each<readonly [string, Settings, RegExp]>([

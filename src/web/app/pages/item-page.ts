@@ -8,8 +8,8 @@ import { go, itemAddress, queryOf, unitOf } from '../base/words.js';
 import { LiveCurve, newCourse } from '../chart/live-curve.js';
 import { TrainingCharts } from '../chart/training.js';
 import { jsonIn } from '../markup/markup.js';
-import { Question, Steering, useQuestion } from './feedback.js';
 import { LiveTable } from './index-page.js';
+import { Steering } from './steering.js';
 import { type Page, ShownPage, usePage } from './use-page.js';
 
 interface Props {
@@ -27,7 +27,6 @@ export function ItemPage({ name, query }: Props) {
 function WholePage({ name, query }: Props) {
   const [item, setItem] = useState<Item | undefined>(undefined);
   const [version, setVersion] = useState(0);
-  const { question, refreshQuestion } = useQuestion(name);
   const course = useRef(newCourse());
   const metrics = useRef({ step: [] as Row[], validation: [] as Row[], evaluation: [] as Row[] });
   const { page, problem, refresh } = usePage(
@@ -55,7 +54,6 @@ function WholePage({ name, query }: Props) {
           grow(metrics.current[update.of], update.rows);
           break;
         case 'stale':
-          refreshQuestion();
           refresh();
           return;
       }
@@ -66,12 +64,9 @@ function WholePage({ name, query }: Props) {
   const target = useMemo(() => dataIn<Chart>(page, 'curve')?.levels?.[0]?.y, [page]);
   const words = useMemo(() => dataIn<TrainingInFile>(page, 'course')?.words, [page]);
   useEffect(() => {
-    const asks = question === null ? '' : 'asks: ';
-    if (page)
-      document.title = `${asks}${item?.status === 'running' ? `${item.done}/${item.of} ` : ''}${page.title}`;
-  }, [page, item, question]);
+    if (page) document.title = `${item?.status === 'running' ? `${item.done}/${item.of} ` : ''}${page.title}`;
+  }, [page, item]);
   const isStudy = item !== undefined && isHolder(item);
-  const isLive = item?.status === 'running' || item?.status === 'paused';
   const shown = page && isStudy ? { ...page, sections: withItems(page.sections) } : page;
   const live = (section: string) => {
     if (section === 'curve' && item?.kind === 'run' && course.current.points.length > 0)
@@ -85,7 +80,6 @@ function WholePage({ name, query }: Props) {
   return html`<${ShownPage} page=${shown} problem=${problem} loading=${`Loading ${name} …`} live=${live}>
 ${page && item && html`<${LiveLine} item=${item} />`}
 ${page && item && !isStudy && html`<${Steering} item=${item} />`}
-${page && isLive && question && html`<${Question} key=${question.question} name=${name} question=${question} onAnswered=${refreshQuestion} />`}
 <//>`;
 }
 
