@@ -2,10 +2,65 @@
 import { markdownTable, text } from '../src/format/table.js';
 import { discriminatorOf, keysOf, type SchemaNode, variantsOf } from '../src/settings/schema.js';
 
-/** A schema file in `configs/`, for editors. */
+/** A schema file in `configs/`, for editors. Sections that occur several times are written once, in `$defs`. */
 export function schemaJson(json: SchemaNode, name: string): string {
-  const schema = { $id: `urn:policyloop:${name}`, title: `policyloop ${name}`, ...json };
-  return `${JSON.stringify(schema, null, 2)}\n`;
+  const schema = { $id: `urn:policyloop:${name}`, title: `policyloop ${name}`, ...withDefinitions(json) };
+  return `${JSON.stringify(schema)}\n`;
+}
+
+/** What a place says about a section; the section itself is the same everywhere. */
+const ofPlace = ['description', 'default', 'like'] as const;
+
+function withDefinitions(root: SchemaNode): object {
+  const places = new Map<string, number>();
+  const textOf = (node: SchemaNode) => {
+    const own = Object.entries(node).filter(([key]) => !ofPlace.some((name) => name === key));
+    return JSON.stringify(Object.fromEntries(own));
+  };
+  const isSection = (node: object): node is SchemaNode =>
+    ['properties', 'oneOf', 'anyOf'].some((key) => Object.hasOwn(node, key)) && textOf(node).length > 100;
+  const count = (value: unknown) => {
+    if (typeof value !== 'object' || value === null) return;
+    const text = isSection(value) ? textOf(value) : undefined;
+    const times = text === undefined ? 0 : (places.get(text) ?? 0);
+    if (text !== undefined) places.set(text, times + 1);
+    if (times === 0) for (const part of Object.values(value)) count(part);
+  };
+  count(root);
+  const names = new Map<string, string>();
+  const $defs: Record<string, unknown> = {};
+  const nameFor = (key: string, { properties = {} }: SchemaNode) => {
+    const choice = Object.values(properties).find((node) => node.const !== undefined)?.const;
+    const full = choice === undefined ? key : `${key}-${choice}`;
+    const taken = Object.keys($defs).filter((name) => name.replace(/-\d+$/, '') === full).length;
+    return taken === 0 ? full : `${full}-${taken + 1}`;
+  };
+  const written = (value: unknown, key: string): unknown => {
+    if (Array.isArray(value)) return value.map((part) => written(part, key));
+    if (typeof value !== 'object' || value === null) return value;
+    const inside = () =>
+      Object.fromEntries(
+        Object.entries(value).map(([name, part]) => [
+          name,
+          written(part, ['items', 'oneOf', 'anyOf', 'properties'].includes(name) ? key : name),
+        ]),
+      );
+    const text = isSection(value) ? textOf(value) : '';
+    if ((places.get(text) ?? 0) < 2) return inside();
+    let name = names.get(text);
+    if (name === undefined) {
+      name = nameFor(key, value as SchemaNode);
+      names.set(text, name);
+      $defs[name] = {};
+      $defs[name] = Object.fromEntries(
+        Object.entries(inside()).filter(([part]) => !ofPlace.some((place) => place === part)),
+      );
+    }
+    const own = Object.entries(value).filter(([part]) => ofPlace.some((place) => place === part));
+    return { ...Object.fromEntries(own), $ref: `#/$defs/${name}` };
+  };
+  const schema = written(root, 'config') as object;
+  return Object.keys($defs).length === 0 ? schema : { ...schema, $defs };
 }
 
 /** A single table of the top-level keys. */

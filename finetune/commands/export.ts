@@ -4,7 +4,7 @@ import type { Argv } from 'yargs';
 import { type Arguments, common, kinds, listed } from '../../src/base/command.js';
 import { type CommandContext, exitCodes } from '../../src/base/context.js';
 import { UserError } from '../../src/base/errors.js';
-import type { ExportJob, Written } from '../export/targets.js';
+import type { ExportJob } from '../export/targets.js';
 
 const precisions = ['stored', 'f32', 'f16', 'bf16', 'q8_0'] as const;
 
@@ -47,9 +47,6 @@ export const options = (y: Argv) =>
     .example('$0 finetune export tune.yaml --to trl --out cluster', 'for training on another machine');
 
 type Args = Arguments<typeof options>;
-
-/** What was written. */
-type Output = Written['output'];
 
 export const finishing = 'stopping';
 
