@@ -17,6 +17,11 @@ export const options = (y: Argv) =>
       describe: 'Show only this candidate of the iteration (numbered from 1)',
     })
     .implies('candidate', 'iteration')
+    .option('program', {
+      type: 'boolean',
+      describe:
+        'Print only the source of the best program, or of the one given by --iteration and --candidate',
+    })
     .option('game', {
       ...kinds.number,
       describe: 'For a play: show the transcript of this game (numbered from 1)',
@@ -26,7 +31,8 @@ export const options = (y: Argv) =>
     .example('$0 show buffers/cartpole --top 3 --json', 'for scripts')
     .example('$0 show tuned/bandit', 'a training run: progress, results, how to resume')
     .example('$0 show cooking --game 3', 'the transcript of a game')
-    .example('$0 show cartpole --iteration 12', 'prompts and replies of an iteration');
+    .example('$0 show cartpole --iteration 12', 'prompts and replies of an iteration')
+    .example('$0 show mountaincar --program > policy.js', 'the best program of a run');
 
 type Args = Arguments<typeof options>;
 
@@ -54,7 +60,11 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
   const iteration = requireCount('--iteration', args.iteration, 0);
   const candidate = requireCount('--candidate', args.candidate, 1);
   const run = await readShownRun(named.path);
-  if (iteration !== undefined) {
+  if (args.program === true) {
+    const { chosenProgram } = await import('../experiment/programs/program-file.js');
+    const program = chosenProgram(run, iteration, candidate);
+    context.print(args.json ? JSON.stringify(program) : program.program);
+  } else if (iteration !== undefined) {
     const { iterationFigures, iterationText } = await import('../report/iteration-text.js');
     const figures = iterationFigures(run, iteration, candidate);
     context.print(args.json ? JSON.stringify(figures) : iterationText(figures));

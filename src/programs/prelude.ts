@@ -23,7 +23,7 @@ export const firstMark = -Math.PI;
 
 const width = (space: Space): number => (space.kind === 'text' ? 0 : dimensionsOf(space));
 
-export const isVector = ({ kind }: Space) => kind === 'box' || kind === 'tuple';
+const isVector = ({ kind }: Space) => kind === 'box' || kind === 'tuple';
 
 /** Maximum length of a vector that is copied without a loop. */
 const mostUnrolled = 64;
@@ -142,7 +142,7 @@ return {
 }
 
 /** Defines `random()` and `seed(low, high)`, whose arguments are the 32-bit halves of the seed. */
-export const seededRandom = `
+const seededRandom = `
 // sfc32 by Chris Doty-Humphrey (PractRand).
 let a = 0, b = 0, c = 0, d = 1;
 const next = () => {

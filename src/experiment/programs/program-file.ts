@@ -1,4 +1,4 @@
-/** Policies in standalone program files, such as those written by `policyloop export program`. */
+/** Programs in files, such as those that `policyloop show RUN --program` prints. */
 import { resolve } from 'node:path';
 import type { CommandContext } from '../../base/context.js';
 import { UserError } from '../../base/errors.js';
@@ -8,15 +8,14 @@ import type { EnvironmentSpec } from '../../environments/environment.js';
 import type { ParameterVector, PolicyFamily } from '../../policies/policy.js';
 import { programsOf } from '../../policies/policy.js';
 import { openProgramPolicies } from '../../policies/program-policies.js';
-import { programIn } from '../../programs/export/export.js';
 import { ProgramFault } from '../../programs/program.js';
 import type { BufferEntry } from '../../rollout/replay-buffer.js';
 import { programFailureText } from '../../runs/failure-text.js';
 import { findRun } from '../../runs/listing/names.js';
-import { type NotablePolicy, type OpenedRun, readWholeRun } from '../../runs/open-run.js';
+import { choosePolicy, type NotablePolicy, type OpenedRun, readWholeRun } from '../../runs/open-run.js';
 import { readRegularFile } from '../../storage/regular-file.js';
 
-/** In bytes; leaves room for the lines that an export adds around the source. */
+/** In bytes. */
 const largestFile = 200_000;
 
 export const isProgramFile = (name: string): boolean => /\.m?js$/.test(name);
@@ -34,6 +33,50 @@ export async function openProgramFile(
     family.build(parameters);
     return { family, parameters };
   });
+}
+
+/** Removes `export`, so that an ES module can be run in the sandbox; line numbers don't change. */
+export function programIn(text: string): string {
+  return text
+    .replaceAll(/^([ \t]*)export\s+(?:default\s+)?(?=(?:async\s+)?function\b|const\b|let\b|var\b)/gm, '$1')
+    .replaceAll(/^[ \t]*export\s*(?:\{[^}]*\}|default\s+act)[ \t]*;?[ \t]*$/gm, (list) =>
+      list.replaceAll(/[^\n]/g, ''),
+    );
+}
+
+/** A program of a run. */
+export interface ChosenProgram {
+  readonly iteration: number;
+  /** 0-based. */
+  readonly candidate: number;
+  /** Mean return of its evaluation. */
+  readonly return: number;
+  readonly program: string;
+}
+
+/**
+ * @param iteration defaults to the iteration of the run's best policy
+ * @param candidate 1-based; defaults to the best of the iteration
+ * @throws UserError if the run's policies aren't programs
+ */
+export function chosenProgram(
+  run: OpenedRun,
+  iteration: number | undefined,
+  candidate: number | undefined,
+): ChosenProgram {
+  const programs = programsOf(run.family);
+  if (programs === undefined)
+    throw new UserError({
+      ...{ value: run.path, message: "this run's policies aren't programs" },
+      remedy: 'choose a run with policy.kind: program',
+    });
+  const entry = choosePolicy(run, iteration ?? 'best', candidate);
+  return {
+    iteration: entry.iteration,
+    candidate: entry.candidate,
+    return: entry.score,
+    program: programs.program(entry.parameters).source,
+  };
 }
 
 /** Turns program faults into UserErrors that name the file. */

@@ -1,7 +1,7 @@
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { programIn } from '../../../src/programs/export/export.js';
+import { programIn } from '../../../src/experiment/programs/program-file.js';
 import { readShownRun } from '../../../src/runs/open-run.js';
 import { commandLine } from '../../commands/json/command-line.js';
 import { quick, runExperimentFrom, temporaryDirectory } from '../../support/experiments.js';
@@ -16,52 +16,34 @@ beforeAll(async () => {
   await runExperimentFrom(random, { path: at('numbers') });
 });
 
-describe('export program', () => {
-  it('writes the best program, headed by comments on its origin', async () => {
-    const { code, printed } = await commandLine(place, ['export', 'program', at('programs')]);
-    expect([code, printed]).toEqual([0, ['policy.js']]);
-    const { manifest } = await readShownRun(at('programs'));
-    const { iteration, mean } = manifest.confirmations.at(-1)!;
-    const [environment, run, result] = text('policy.js').split('\n');
-    expect(environment).toMatch(/^\/\/ A policy for CartPole-v1, written by policyloop \d/);
-    expect(run).toMatch(
-      /^\/\/ Run programs, (warm-up policy \d|iteration \d), seed 0, model control\/random$/,
-    );
-    if (iteration > 0) expect(run).toContain(`iteration ${iteration}`);
-    expect(result).toMatch(/^\/\/ Confirmed mean return [\d.]+, 95 % interval .* \(5 episodes\)$/);
-    expect(result).toContain(String(Math.floor(mean)));
-  });
+describe('show --program', () => {
+  const printed = async (...words: readonly string[]) =>
+    (await commandLine(place, ['show', at('programs'), '--program', ...words])).printed.join('\n');
 
-  it('writes any chosen program, in JavaScript or Python', async () => {
-    const words = ['export', 'program', at('programs'), '--iteration', '0', '--candidate', '2'];
-    const { recorded } = await readShownRun(at('programs'));
-    const { program } = recorded.entries.find((one) => one.iteration === 0 && one.candidate === 1)!;
-    const js = await commandLine(place, [...words, '--out', 'own.js', '--json']);
-    expect(JSON.parse(js.printed[0]!)).toEqual({
-      file: 'own.js',
-      language: 'js',
-      iteration: 0,
-      candidate: 1,
+  it('prints the source of the best program, or of the chosen one', async () => {
+    const { manifest, recorded } = await readShownRun(at('programs'));
+    const { iteration, candidate } = manifest.confirmations.at(-1)!;
+    const source = (i: number, c: number) =>
+      recorded.entries.find((one) => one.iteration === i && one.candidate === c)!.program!;
+    expect(await printed()).toBe(source(iteration, candidate));
+    expect(await printed('--iteration', '0', '--candidate', '2')).toBe(source(0, 1));
+    expect(JSON.parse(await printed('--iteration', '0', '--candidate', '2', '--json'))).toMatchObject({
+      ...{ iteration: 0, candidate: 1, program: source(0, 1) },
     });
-    expect(programIn(text('own.js')).trim()).toBe(program!.trim());
-    await commandLine(place, [...words, '--language', 'python']);
-    expect(text('policy.py')).toMatch(/^# A policy for CartPole-v1.*\n# Run programs, warm-up policy 2/);
   });
 
-  it('rejects runs without programs, unknown languages, several runs and unknown iterations', async () => {
-    const refused = (...words: readonly string[]) => commandLine(place, ['export', 'program', ...words]);
-    await expect(refused(at('numbers'))).rejects.toThrow("this run's policies aren't programs");
-    await expect(refused(at('programs'), '--language', 'ruby')).rejects.toThrow(
-      /unknown language[\s\S]*js, python/,
+  it('rejects runs without programs and unknown iterations', async () => {
+    await expect(commandLine(place, ['show', at('numbers'), '--program'])).rejects.toThrow(
+      "this run's policies aren't programs",
     );
-    await expect(refused(at('programs'), at('numbers'))).rejects.toThrow('only one run');
-    await expect(refused(at('programs'), '--iteration', '9')).rejects.toThrow('--iteration');
+    await expect(printed('--iteration', '9')).rejects.toThrow('--iteration');
   });
+});
 
-  it('does not affect plain export, which still writes evaluations.csv', async () => {
-    await commandLine(place, ['export', at('programs')]);
-    expect(existsSync(at('export/evaluations.csv'))).toBe(true);
-  });
+it('the keyword export is removed from a file, and line numbers stay the same', () => {
+  const act = 'function act() {\n  return 1;\n}';
+  expect(programIn(`\nexport default ${act}`)).toBe(`\n${act}`);
+  expect(programIn(`${act}\nexport {\n  act\n};\n`)).toBe(`${act}\n\n\n\n`);
 });
 
 describe('a program in a file', () => {
@@ -71,8 +53,9 @@ describe('a program in a file', () => {
     return JSON.parse(printed[0]!) as { iteration: null; mean: number; returns: readonly number[] };
   };
 
-  it('gets the same returns as in the run that it was exported from', async () => {
-    await commandLine(place, ['export', 'program', at('programs'), '--out', 'best.js']);
+  it('gets the same returns as in its run', async () => {
+    const { printed } = await commandLine(place, ['show', at('programs'), '--program']);
+    writeFileSync(at('best.js'), printed.join('\n'));
     const same = ['--seed', '3', '--episodes', '20', '--json'];
     const ofRun = await commandLine(place, ['evaluate', at('programs'), ...same]);
     const { iteration, returns } = await evaluated('best.js', '--seed', '3');
