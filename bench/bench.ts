@@ -6,14 +6,12 @@ import { benchMujoco } from './mujoco.js';
 import { benchPrograms } from './programs.js';
 import { benchRollouts } from './rollouts.js';
 import { benchStartUp } from './start-up.js';
-import { benchWorkers } from './workers.js';
 
 const python = process.env.POLICYLOOP_PYTHON ?? 'python3';
 const findings = [
   ...(await benchRollouts(python)),
   ...(await benchPrograms(python)),
   ...(await benchMujoco(python)),
-  ...(await benchWorkers()),
   ...(await benchIterations()),
   ...benchStartUp(),
 ];

@@ -42,7 +42,6 @@ export async function writeSyntheticRun(path: string, size: SyntheticRun): Promi
     manifest: newManifest(assembly, basename(path), now()),
     imported: [],
     now,
-    durability: 'run',
   });
   const random = createGenerator(1);
   const draw = () => Array.from({ length: spec.count }, () => Math.round(random.uniform(-60, 60)) / 10);

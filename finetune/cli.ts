@@ -2,11 +2,6 @@
 import type { ListedCommand } from '../src/base/command.js';
 
 export const finetuneCommands: readonly ListedCommand[] = [
-  [
-    'collect <config> [overrides..]',
-    'Run many experiments to collect training data',
-    () => import('./commands/collect.js'),
-  ],
   ['dataset <runs..>', 'Make a training dataset from runs', () => import('./commands/dataset.js')],
   ['train <config> [overrides..]', 'Train a local model on a dataset', () => import('./commands/train.js')],
   [

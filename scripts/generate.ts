@@ -15,7 +15,6 @@ import { criticCorrectionSchema } from '../src/prompting/context/critic-context.
 import { correctionContextSchema } from '../src/prompting/context/prompt-context.js';
 import { variablesOf } from '../src/prompting/templates/template-scope.js';
 import { jsonSchemaOf, type SchemaNode } from '../src/settings/schema.js';
-import { collectionKind } from '../src/studies/collection/collection-config.js';
 import { configReference, configSummary, withReference } from './reference.js';
 
 /** Selects the tables of some sections as Markdown; `''` is the top level, and `model.price` belongs to `model`. */
@@ -31,7 +30,6 @@ const experiment = tables(experimentKind.json);
 const references: readonly (readonly [page: string, marker: string, text: string])[] = [
   ['experiment', 'config', experiment((section) => section !== 'model')],
   ['model', 'model', experiment((section) => section === 'model')],
-  ['collection', 'collection', configSummary(collectionKind.json)],
   ['training', 'training', configReference(trainingKind.json)],
   ['play', 'play', tables(playKind.json)((section) => section === '' || section === 'policy')],
   ['reinforcement', 'rl', configReference(rlKind.json)],

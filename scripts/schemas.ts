@@ -8,12 +8,10 @@ import { trainingKind } from '../finetune/train/train-config.js';
 import { packageRoot } from '../src/base/package.js';
 import { experimentKind } from '../src/config/config.js';
 import { playKind } from '../src/play/play-config.js';
-import { collectionKind } from '../src/studies/collection/collection-config.js';
 import { schemaJson } from './reference.js';
 
 const configs = {
   schema: schemaJson(experimentKind.json, 'config'),
-  'collection.schema': schemaJson(collectionKind.json, 'collection'),
   'training.schema': schemaJson(trainingKind.json, 'training'),
   'play.schema': schemaJson(playKind.json, 'play'),
   // `finetune rl` trains an agent, a proposer or a numeric policy.

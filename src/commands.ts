@@ -235,7 +235,6 @@ export async function declaredOptions([, , load]: ListedCommand): Promise<Declar
 const configsOf: Readonly<Record<string, readonly ConfigKindName[]>> = {
   play: ['agents'],
   check: ['experiment', 'rl'],
-  collect: ['collection'],
   train: ['training'],
   rl: ['rl'],
 };

@@ -41,8 +41,7 @@ export const options = (y: Argv) =>
     .option('seed', { ...kinds.number, default: 0, describe: 'Random seed' })
     .option('samples', {
       ...kinds.number,
-      describe:
-        'Prompts per run (hindsight; default: one per iteration), or steps per play (demonstrations; default: all)',
+      describe: 'Steps per play (demonstrations; default: all)',
     })
     .option('min-return', {
       ...kinds.number,
@@ -60,22 +59,6 @@ export const options = (y: Argv) =>
       ...kinds.number,
       describe: 'Candidates per iteration to imitate, best first (best-of-group; default: 1)',
     })
-    .option('look-ahead', {
-      ...kinds.text,
-      describe:
-        'Also consider candidates from this many later iterations, e.g. 0,4,16 (best-of-group; default: 0)',
-    })
-    .option('rescore', {
-      ...kinds.number,
-      describe: 'Fresh episodes to play per candidate when choosing among the best (best-of-group)',
-    })
-    .option('augment', {
-      ...kinds.number,
-      default: 0,
-      describe:
-        'Copies per run with reordered or negated observations and actions (only for the prompt sets numeric and compact)',
-    })
-    .option('warp', { type: 'boolean', describe: "Rescale the returns in each copy's prompts" })
     .option('context', {
       ...kinds.number,
       describe: 'Context size of the model to train, in tokens; longer examples raise an alarm',
@@ -98,18 +81,10 @@ type Output = { readonly out: string } & DatasetManifest;
 
 /** Makes a training dataset from runs. @returns exit code 1 if there is nothing to train on */
 export async function execute(args: Args, context: CommandContext): Promise<number> {
-  const { recipe, format, samples, winners, augment, context: window } = args;
+  const { recipe, format, samples, winners, context: window } = args;
   requireCount('--seed', args.seed, 0);
   requireCount('--samples', samples, 1);
   requireCount('--winners', winners, 1);
-  requireCount('--augment', augment, 0);
-  requireCount('--rescore', args.rescore, 1);
-  if (args.rescore !== undefined && recipe !== 'best-of-group')
-    throw new UserError({
-      field: '--rescore',
-      value: recipe,
-      message: 'only works with --recipe best-of-group',
-    });
   requireCount('--context', window, 1);
   requireCount('--history', args.history, 0);
   const { bestShare } = args;
@@ -136,14 +111,9 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
       seed: args.seed,
       samples,
       winners,
-      lookAhead: args.lookAhead === undefined ? undefined : counts('--look-ahead', args.lookAhead),
-      augment,
       context: window,
-      rescore: args.rescore,
-      warp: args.warp,
       ...{ minReturn: args.minReturn, bestShare: args.bestShare, history: args.history },
     },
-    context.env,
   );
   const manifest = writeDataset(dataset, format, out);
   context.print(
@@ -158,12 +128,6 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
     context.note(`${styleText('yellow', 'alarm')} ${message}\n  remedy: ${remedy}`);
   }
   return dataset.train.length === 0 ? exitCodes.failure : 0;
-}
-
-function counts(option: string, text: string): readonly number[] {
-  return text
-    .split(',')
-    .map((part) => requireCount(option, part.trim() === '' ? Number.NaN : Number(part), 0));
 }
 
 function described(

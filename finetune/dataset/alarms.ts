@@ -52,7 +52,7 @@ const noPositiveSignal: Check = ({ recipe, train, made }) => {
       recipe === 'preference'
         ? 'no two answers to a prompt differ in score'
         : 'no training example beats the best earlier score',
-    remedy: `add runs of models or baselines that improve${recipe === 'hindsight' ? '' : ', or use --recipe hindsight (not for programs)'}`,
+    remedy: 'add runs of models or baselines that improve',
   };
 };
 
@@ -86,7 +86,7 @@ const duplicates: Check = ({ train, validation, made }) => {
   return {
     kind: 'duplicates',
     message: `duplicates removed: ${made - kept} of ${made} examples`,
-    remedy: 'remove copies of runs, or lower --samples or --augment',
+    remedy: 'remove copies of runs, or lower --samples',
   };
 };
 

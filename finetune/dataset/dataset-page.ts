@@ -35,7 +35,6 @@ export function renderDatasetPage(dataset: Dataset, manifest: DatasetManifest): 
       facts: [
         ['format', manifest.format],
         ['seed', dataset.seed],
-        ['augmented copies per run', dataset.augment],
         ['token counts', dataset.tokens],
       ],
     }),

@@ -4,7 +4,6 @@ import { UserError, unreachable } from '../../src/base/errors.js';
 import { programsOf } from '../../src/policies/policy.js';
 import type { Manifest } from '../../src/runs/manifest.js';
 import { type Alarm, findAlarms } from './alarms.js';
-import { augmented } from './augmentation.js';
 import {
   type DemonstrationOptions,
   demonstrations,
@@ -14,16 +13,7 @@ import {
 } from './demonstrations.js';
 import type { RowFormat } from './example.js';
 import { type Example, programRecipes, type Recipe, withoutDuplicates } from './example.js';
-import { hindsight } from './hindsight.js';
-import {
-  bestOfGroup,
-  type GroupTargets,
-  improvement,
-  playAgain,
-  preference,
-  toPlayAgain,
-  weighted,
-} from './recipes.js';
+import { bestOfGroup, improvement, preference, weighted } from './recipes.js';
 import { repair } from './repairs.js';
 import { readSourceRun, type SourceRun } from './source-run.js';
 import { type SplitRun, type ValidationPlan, validationRuns } from './split.js';
@@ -35,19 +25,15 @@ import {
   splitStatistics,
 } from './token-statistics.js';
 
-export interface DatasetOptions extends GroupTargets, Omit<DemonstrationOptions, 'samples' | 'seed'> {
+export interface DatasetOptions extends Omit<DemonstrationOptions, 'samples' | 'seed'> {
   readonly recipe: Recipe;
+  /** Candidates per iteration to imitate, best first (`best-of-group`). Default: 1. */
+  readonly winners?: number | undefined;
   readonly validation: ValidationPlan;
-  /** Seed for drawing held-out runs, `samples`, and the copies' symmetries and scales. */
+  /** Seed for drawing held-out runs and `samples`. */
   readonly seed: number;
-  /** Prompts per run (`hindsight`; default: one per iteration), or steps per play (`demonstrations`; default: all). */
+  /** Steps per play (`demonstrations`; default: all). */
   readonly samples?: number | undefined;
-  /** Transformed copies per training run. Default: 0. */
-  readonly augment?: number | undefined;
-  /** If true, the prompts of each copy show returns on a different monotone scale. Default: false. */
-  readonly warp?: boolean | undefined;
-  /** Number of fresh episodes per finalist, to choose the winners of `best-of-group`. Default: none. */
-  readonly rescore?: number | undefined;
   /** Context length of the model to train, in tokens. Default: lengths aren't checked. */
   readonly context?: number | undefined;
 }
@@ -69,19 +55,13 @@ export interface Source {
   readonly kept: number;
 }
 
-type Environment = Readonly<Record<string, string | undefined>>;
-
 export type Split = 'train' | 'validation';
 
 /** Contains no times, so the same runs and options give identical bytes. */
-interface DatasetSummary extends GroupTargets, Omit<DemonstrationOptions, 'samples' | 'seed'> {
+interface DatasetSummary extends Omit<DemonstrationOptions, 'samples' | 'seed'> {
   readonly recipe: Recipe;
   readonly seed: number;
-  readonly augment: number;
-  /** Set if the copies' prompts show returns on other scales. */
-  readonly warp?: true;
-  /** Number of episodes in each finalist's re-evaluation; undefined if finalists weren't re-evaluated. */
-  readonly rescore?: number | undefined;
+  readonly winners?: number | undefined;
   readonly sources: readonly Source[];
   /** Number of duplicates removed. */
   readonly duplicates: number;
@@ -116,15 +96,11 @@ export interface NamedRun {
 }
 
 /** @throws UserError for a damaged run, an unsuitable recipe, or a name in `validation` that matches nothing */
-export async function buildDataset(
-  runs: readonly NamedRun[],
-  options: DatasetOptions,
-  env: Environment = {},
-): Promise<Dataset> {
+export async function buildDataset(runs: readonly NamedRun[], options: DatasetOptions): Promise<Dataset> {
   const gathered =
     options.recipe === 'demonstrations'
       ? await gatherGames(runs, options)
-      : await gatherProposals(runs, { ...options, recipe: options.recipe }, env);
+      : await gatherProposals(runs, { ...options, recipe: options.recipe });
   return assembled(gathered, options);
 }
 
@@ -138,32 +114,23 @@ interface Gathered {
 async function gatherProposals(
   runs: readonly NamedRun[],
   options: DatasetOptions & { readonly recipe: Exclude<Recipe, 'demonstrations'> },
-  env: Environment,
 ): Promise<Gathered> {
-  const { augment = 0, rescore, seed, validation: plan, warp } = options;
+  const { seed, validation: plan } = options;
   const all: Example[] = [];
   const splitRuns: SplitRun[] = [];
   const sources: Omit<Source, 'split' | 'made' | 'kept'>[] = [];
   const changedTemplates: string[] = [];
   for (const { path, name } of runs) {
-    const logged = await readSourceRun(path, name);
-    requireRecipe(options.recipe, logged);
-    const run =
-      rescore === undefined
-        ? logged
-        : { ...logged, playedAgain: await playAgain(logged, toPlayAgain(logged, options), rescore, env) };
-    const examples = [run, ...augmented(run, augment, seed, warp)].flatMap((copy) =>
-      examplesOf(copy, options),
-    );
+    const run = await readSourceRun(path, name);
+    requireRecipe(options.recipe, run);
+    const examples = examplesOf(run, options);
     for (const example of examples) all.push(example);
     splitRuns.push({ name, environment: run.manifest.environment, keys: dependencies(run, examples) });
     sources.push(sourceOf(run));
     if (run.prompts?.hash !== run.manifest.prompts) changedTemplates.push(name);
   }
   const heldOut = validationRuns(splitRuns, plan, seed);
-  // Drop the copies of held-out runs: validation uses only original runs.
-  const examples = all.filter(({ lineage }) => lineage.copy === undefined || !heldOut.has(lineage.run));
-  return { examples, sources, changedTemplates, isHeldOut: ({ lineage }) => heldOut.has(lineage.run) };
+  return { examples: all, sources, changedTemplates, isHeldOut: ({ lineage }) => heldOut.has(lineage.run) };
 }
 
 /** @throws UserError if the recipe doesn't suit the policies of the run */
@@ -201,8 +168,8 @@ function assembled(
   { changedTemplates, examples, isHeldOut, sources }: Gathered,
   options: DatasetOptions,
 ): Dataset {
-  const { recipe, validation: plan, seed, augment = 0, winners, lookAhead, context } = options;
-  const { bestShare, history, minReturn, rescore } = options;
+  const { recipe, validation: plan, seed, winners, context } = options;
+  const { bestShare, history, minReturn } = options;
   const kept = withoutDuplicates(examples);
   const train = kept.filter((example) => !isHeldOut(example));
   const validation = kept.filter(isHeldOut);
@@ -216,11 +183,8 @@ function assembled(
   return {
     recipe,
     seed,
-    augment,
     winners,
-    lookAhead,
-    ...{ minReturn, bestShare, history, rescore },
-    ...(options.warp && { warp: true }),
+    ...{ minReturn, bestShare, history },
     train,
     validation,
     sources: sources.map((source) => ({
@@ -248,25 +212,17 @@ function assembled(
 
 function examplesOf(
   run: SourceRun,
-  {
-    recipe,
-    seed,
-    samples,
-    winners,
-    lookAhead,
-  }: DatasetOptions & { readonly recipe: Exclude<Recipe, 'demonstrations'> },
+  { recipe, winners }: DatasetOptions & { readonly recipe: Exclude<Recipe, 'demonstrations'> },
 ): readonly Example[] {
   switch (recipe) {
     case 'improvement':
       return improvement(run);
     case 'best-of-group':
-      return bestOfGroup(run, { winners, lookAhead });
+      return bestOfGroup(run, winners);
     case 'weighted':
       return weighted(run);
     case 'preference':
       return preference(run);
-    case 'hindsight':
-      return hindsight(run, seed, samples);
     case 'repair':
       return repair(run);
     default:

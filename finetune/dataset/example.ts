@@ -2,13 +2,7 @@
 import { createHash } from 'node:crypto';
 import type { ChatMessage } from '../../src/models/language-model.js';
 
-export const proposalRecipes = [
-  'improvement',
-  'best-of-group',
-  'weighted',
-  'preference',
-  'hindsight',
-] as const;
+const proposalRecipes = ['improvement', 'best-of-group', 'weighted', 'preference'] as const;
 
 /** Recipes for runs whose policies are programs. `repair` works only for these runs. */
 export const programRecipes = ['improvement', 'best-of-group', 'repair'] as const;
@@ -30,8 +24,6 @@ export interface Lineage extends Evaluated {
   /** The language model or baseline that made the proposal. */
   readonly model: string;
   readonly recipe: Recipe;
-  /** One-based number of the run's transformed copy; missing for the original run. */
-  readonly copy?: number;
   /** SHA-256 of the prompt's messages. */
   readonly prompt: string;
   /** One-based iteration of the prompt; for a demonstration, the turn. */
@@ -95,16 +87,5 @@ export function withoutDuplicates(examples: readonly Example[]): readonly Exampl
 }
 
 /** Formats in which `finetune dataset` can write rows. */
-export const rowFormats = [
-  'jsonl',
-  'parquet',
-  'trl-sft',
-  'trl-dpo',
-  'trl-kto',
-  'trl-sft-parquet',
-  'trl-dpo-parquet',
-  'trl-kto-parquet',
-  'openai-sft',
-  'openai-dpo',
-] as const;
+export const rowFormats = ['jsonl', 'trl-sft', 'trl-dpo', 'openai-sft', 'openai-dpo'] as const;
 export type RowFormat = (typeof rowFormats)[number];

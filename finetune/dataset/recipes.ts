@@ -1,7 +1,3 @@
-import { confirmationSeeds } from '../../src/random/seeds.js';
-import { evaluate } from '../../src/rollout/evaluation.js';
-import type { BufferEntry } from '../../src/rollout/replay-buffer.js';
-import { openTask } from '../../src/rollout/task.js';
 import { mean, standardDeviation } from '../../src/statistics/descriptive.js';
 import type { Imitation, Preference, Recipe } from './example.js';
 import {
@@ -9,7 +5,6 @@ import {
   formatAnswer,
   lineageOf,
   type Proposed,
-  placeKey,
   reasonIn,
   type SourceRun,
   type Step,
@@ -46,63 +41,15 @@ export function imitate(
   };
 }
 
-export interface GroupTargets {
-  /** How many of the best candidates to imitate, if they beat the best earlier score. Default: 1. */
-  readonly winners?: number | undefined;
-  /** How many iterations ahead to look for candidates; each number has its own winners. Default: [0]. */
-  readonly lookAhead?: readonly number[] | undefined;
-}
-
-/** Imitates each iteration's winners if they beat the best so far, judged by re-evaluated returns if available. */
-export function bestOfGroup(
-  run: SourceRun,
-  { winners = 1, lookAhead = [0] }: GroupTargets = {},
-): readonly Imitation[] {
-  const { playedAgain } = run;
-  const scoreOf = ({ iteration, candidate, score }: BufferEntry) =>
-    playedAgain?.get(placeKey({ iteration, candidate })) ?? score;
-  return run.steps.flatMap((step, first) => {
-    const chosen = lookAhead.flatMap((further) =>
-      finalists(run, first, further, playedAgain === undefined ? winners : Math.max(winners, finalistCount))
-        .filter(({ entry }) => scoreOf(entry) > scoreOf(step.incumbent!))
-        .toSorted((a, b) => scoreOf(b.entry) - scoreOf(a.entry))
-        .slice(0, winners),
-    );
-    // Omit the reason of a later iteration's answer, because it describes another history.
-    return [...new Set(chosen)].map(({ entry, reply }) => {
-      const own = entry.iteration === step.iteration;
-      return imitate(run, 'best-of-group', step, { entry, reply: own ? reply : '' });
-    });
-  });
-}
-
-/** Maximum number of candidates to re-evaluate per iteration and look-ahead, unless `winners` is larger. */
-const finalistCount = 4;
-
-/** The best candidates of step `first` and the next `further` iterations that beat the best score before that step. */
-function finalists({ steps }: SourceRun, first: number, further: number, count: number): readonly Proposed[] {
-  const step = steps[first]!;
-  const last = step.iteration + further;
-  return steps
-    .slice(first, first + further + 1)
-    .flatMap(({ iteration, proposals }) => (iteration <= last ? proposals : []))
-    .filter((proposed) => improves(proposed, step))
-    .toSorted((a, b) => b.entry.score - a.entry.score)
-    .slice(0, count);
-}
-
-/** Each iteration's finalists and the best entry before them, without duplicates. */
-export function toPlayAgain(
-  run: SourceRun,
-  { winners = 1, lookAhead = [0] }: GroupTargets = {},
-): readonly BufferEntry[] {
-  const entries = run.steps.flatMap(({ incumbent }, first) => {
-    const found = lookAhead.flatMap((further) =>
-      finalists(run, first, further, Math.max(winners, finalistCount)),
-    );
-    return found.length === 0 ? [] : [incumbent!, ...found.map(({ entry }) => entry)];
-  });
-  return [...new Map(entries.map((entry) => [placeKey(entry), entry])).values()];
+/** Imitates each iteration's winners: its `winners` best candidates, if they beat the best so far. */
+export function bestOfGroup(run: SourceRun, winners = 1): readonly Imitation[] {
+  return run.steps.flatMap((step) =>
+    step.proposals
+      .filter((proposed) => improves(proposed, step))
+      .toSorted((a, b) => b.entry.score - a.entry.score)
+      .slice(0, winners)
+      .map((proposed) => imitate(run, 'best-of-group', step, proposed)),
+  );
 }
 
 function winner({ proposals }: Step): Proposed {
@@ -178,31 +125,4 @@ export function advantageWeights(gains: readonly number[]): readonly number[] {
   );
   const average = mean(raw);
   return raw.map((weight) => Number((weight / average).toPrecision(6)));
-}
-
-/**
- * Re-evaluates entries on fresh episodes, because the best of many owes its score partly to luck.
- * @returns mean returns by `placeKey`
- * @throws EnvironmentError if an external environment fails
- */
-export async function playAgain(
-  { config, family, manifest }: SourceRun,
-  entries: readonly BufferEntry[],
-  episodes: number,
-  env: Readonly<Record<string, string | undefined>>,
-): Promise<ReadonlyMap<string, number>> {
-  const { maxSteps, reward } = config.evaluation;
-  const environment = await openTask(config.environment, reward, env, 1);
-  const seeds = confirmationSeeds(manifest.seed, 'selection', episodes);
-  const found = new Map<string, number>();
-  try {
-    for (const entry of entries) {
-      const setting = { environment, family, maxSteps, record: 'none' } as const;
-      const { score } = await evaluate(setting, entry.parameters, seeds);
-      found.set(placeKey(entry), score);
-    }
-  } finally {
-    await environment.close?.();
-  }
-  return found;
 }

@@ -74,10 +74,6 @@ export interface SourceRun extends OpenedRun {
   readonly prompts: PromptSet | undefined;
   readonly demonstrations: readonly Demonstration[];
   readonly steps: readonly Step[];
-  /** Mean returns of the re-evaluated entries, by `placeKey`; undefined if there are none. */
-  readonly playedAgain?: ReadonlyMap<string, number>;
-  /** One-based number of the transformed copy; undefined for the original run. */
-  readonly copy?: number;
 }
 
 export const placeKey = ({ iteration, candidate }: Pick<BufferEntry, 'iteration' | 'candidate'>) =>
@@ -123,7 +119,6 @@ export function lineageOf(
     environment: run.manifest.environment,
     model: run.manifest.model,
     recipe,
-    ...(run.copy !== undefined && { copy: run.copy }),
     prompt,
     promptIteration: iteration,
     history,

@@ -9,15 +9,12 @@ import { weightsDropped } from './alarms.js';
 import type { Dataset, DatasetManifest, WrittenFile } from './dataset.js';
 import { renderDatasetPage } from './dataset-page.js';
 import type { RowFormat } from './example.js';
-import { exportRows, isOwn, parquetColumns, requireExportable, writeParquet } from './export-rows.js';
-import { fileHash } from './lineage.js';
+import { exportRows, isOwn, requireExportable } from './export-rows.js';
 
 /** Lineage files exist only for formats whose rows can't store the lineage. */
 export const datasetFiles = {
   train: 'train.jsonl',
   validation: 'validation.jsonl',
-  trainParquet: 'train.parquet',
-  validationParquet: 'validation.parquet',
   trainLineage: 'train.lineage.jsonl',
   validationLineage: 'validation.lineage.jsonl',
   manifest: 'manifest.json',
@@ -49,17 +46,12 @@ export function writeDataset(dataset: Dataset, format: RowFormat, path: string):
 
 function writeFiles(dataset: Dataset, format: RowFormat, path: string): DatasetManifest {
   const files: Record<string, WrittenFile> = {};
-  const columns = parquetColumns(format, dataset.recipe);
   for (const split of ['train', 'validation'] as const) {
     const rows = exportRows(dataset[split], format);
-    const contents = rows.map(({ content }) => content);
-    if (columns === undefined) {
-      files[datasetFiles[split]] = writeRows(join(path, datasetFiles[split]), contents);
-    } else {
-      const name = datasetFiles[`${split}Parquet`];
-      writeParquet(join(path, name), columns, contents);
-      files[name] = { rows: rows.length, sha256: fileHash(join(path, name)) };
-    }
+    files[datasetFiles[split]] = writeRows(
+      join(path, datasetFiles[split]),
+      rows.map(({ content }) => content),
+    );
     if (!isOwn(format)) {
       const name = datasetFiles[`${split}Lineage`];
       files[name] = writeRows(

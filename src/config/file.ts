@@ -28,13 +28,6 @@ export const configKinds = {
     required: ['environment', 'model'],
     sample: 'for example, `environment: CartPole-v1` and `model: {provider: ollama, name: qwen3:8b}`',
   },
-  collection: {
-    title: 'a collection config',
-    command: 'policyloop finetune collect',
-    folder: 'collections',
-    required: ['runs', 'tasks', 'proposers'],
-    sample: 'start from a copy of configs/collections/synthetic.yaml',
-  },
   training: {
     title: 'a training config',
     command: 'policyloop finetune train',

@@ -78,16 +78,6 @@ export interface TextInfo {
   readonly admissible: readonly string[] | null;
 }
 
-/** Default policy settings for a randomly drawn task, as in the `policy` section. */
-export interface LinearHint {
-  readonly bias: boolean;
-  readonly low: number;
-  readonly high: number;
-  readonly decimals: number;
-  readonly order?: 'columns' | 'bias-first' | { readonly shuffled: number };
-  readonly projection?: { readonly rank: number; readonly seed: number };
-}
-
 /** Descriptions that an environment provides for prompts. */
 export interface EnvironmentWords {
   readonly description?: string;
@@ -107,8 +97,6 @@ export interface EnvironmentSpec {
   readonly maxSteps?: number;
   /** Simulated seconds per step, if the task has a time scale; sets the speed of animations. */
   readonly stepSeconds?: number;
-  /** Default policy settings, if they were drawn with a random task. */
-  readonly linear?: LinearHint;
   readonly words?: EnvironmentWords;
 }
 

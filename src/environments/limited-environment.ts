@@ -1,16 +1,7 @@
 import { UserError } from '../base/errors.js';
 import { plural } from '../format/numbers.js';
 import { createGenerator, type RandomGenerator } from '../random/generator.js';
-import type {
-  Action,
-  DiscreteSpace,
-  Environment,
-  LinearHint,
-  Observation,
-  Space,
-  Step,
-  Task,
-} from './environment.js';
+import type { Action, DiscreteSpace, Environment, Observation, Space, Step, Task } from './environment.js';
 
 /** Turns a task into an environment: adds the random stream, input checks, and truncation after `maxSteps` steps. */
 export class LimitedEnvironment implements Environment {
@@ -18,7 +9,6 @@ export class LimitedEnvironment implements Environment {
   readonly observationSpace: Space;
   readonly actionSpace: Space;
   declare readonly maxSteps?: number;
-  declare readonly linear?: LinearHint;
   declare readonly stepSeconds?: number;
   declare readonly frame?: NonNullable<Task['frame']>;
   declare readonly info?: NonNullable<Task['info']>;
@@ -31,12 +21,11 @@ export class LimitedEnvironment implements Environment {
   #phase: 'new' | 'running' | 'finished' | 'closed' = 'new';
   #steps = 0;
 
-  constructor(id: string, task: Task, maxSteps: number | undefined, linear?: LinearHint) {
+  constructor(id: string, task: Task, maxSteps: number | undefined) {
     this.id = id;
     this.observationSpace = task.observationSpace;
     this.actionSpace = task.actionSpace;
     if (maxSteps !== undefined) this.maxSteps = maxSteps;
-    if (linear !== undefined) this.linear = linear;
     if (task.stepSeconds !== undefined) this.stepSeconds = task.stepSeconds;
     if (task.frame !== undefined) this.frame = () => this.#started().frame!();
     if (task.info !== undefined) this.info = () => this.#started().info!();

@@ -91,7 +91,7 @@ export interface EnvironmentInfo {
   readonly options: readonly string[];
   /** Default values of the options; options without a default are absent. */
   readonly defaults: Readonly<Record<string, unknown>>;
-  /** Default step limit of an episode; undefined if there is none, or if a synthetic task draws it. */
+  /** Default step limit of an episode; undefined if there is none. */
   readonly maxSteps: number | undefined;
 }
 

@@ -23,11 +23,11 @@ export const confinedConfig = path.refine(
   'must be a config, not an override',
 );
 
-/** A built-in environment, synthetic task or text world, which starts no other program and imports no module. */
+/** A built-in environment or text world, which starts no other program and imports no module. */
 export const confinedId = z
   .string()
   .max(200)
-  .regex(/^(?:(?:synthetic|text):)?[\w-]+(?:\?[\w=&.,-]*)?$/, 'must be a built-in environment');
+  .regex(/^(?:text:)?[\w-]+$/, 'must be a built-in environment');
 
 /** Config sections for budgets and the search, in which every key may be set; `keys` lists single keys. */
 const sections = /^(?:limits|warmup\.policies|confirmation|memory)(?:\.\w+)*$/;

@@ -59,11 +59,11 @@ export function createPolicyFamily(config: PolicyConfig, environment: Environmen
 }
 
 /** The default policy: a Q-table for discrete observations, otherwise linear. */
-export function defaultPolicy({ linear, observationSpace }: EnvironmentSpec): BuiltInPolicyConfig {
+export function defaultPolicy({ observationSpace }: EnvironmentSpec): BuiltInPolicyConfig {
   if (observationSpace.kind === 'discrete') {
     return { kind: 'q-table', form: 'actions', low: -10, high: 10, decimals: 1 };
   }
-  return { kind: 'linear', bias: true, low: -6, high: 6, decimals: 1, ...linear };
+  return { kind: 'linear', bias: true, low: -6, high: 6, decimals: 1 };
 }
 
 /**

@@ -71,12 +71,11 @@ async function loadReward(path: string): Promise<Reward> {
 }
 
 function withRewards(environment: Environment, give: Reward): Environment {
-  const { id, observationSpace, actionSpace, linear, maxSteps, stepSeconds, words } = environment;
+  const { id, observationSpace, actionSpace, maxSteps, stepSeconds, words } = environment;
   let before: Observation;
   return {
     ...{ id, observationSpace, actionSpace },
     ...(maxSteps !== undefined && { maxSteps }),
-    ...(linear !== undefined && { linear }),
     ...(words !== undefined && { words }),
     ...(stepSeconds !== undefined && { stepSeconds }),
     reset(seed) {

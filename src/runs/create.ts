@@ -5,7 +5,7 @@ import { makeDirectory, replaceFile } from '../storage/files.js';
 import { isLocked, lockRun } from '../storage/lock.js';
 import type { Manifest } from './manifest.js';
 import { groupFile, nothingRecorded, runFiles, type TakenOver } from './reader.js';
-import { type Durability, type RunDirectory, RunWriter } from './writer.js';
+import { type RunDirectory, RunWriter } from './writer.js';
 
 /** @throws UserError if the directory is locked or not empty; files left by an interrupted start don't count */
 export function createRunDirectory(
@@ -14,7 +14,6 @@ export function createRunDirectory(
     readonly configYaml: string;
     readonly manifest: Manifest;
     readonly now: () => Date;
-    readonly durability?: Durability;
   },
 ): RunDirectory {
   requireEmpty(path);
@@ -29,8 +28,8 @@ export function createRunDirectory(
       // Write the manifest last, because it makes the directory a run.
       [runFiles.manifest]: JSON.stringify(content.manifest, null, 2),
     });
-    const { manifest, now, durability } = content;
-    return new RunWriter({ path, manifest, recorded: nothingRecorded, release, now, durability });
+    const { manifest, now } = content;
+    return new RunWriter({ path, manifest, recorded: nothingRecorded, release, now });
   } catch (error) {
     release();
     throw error;

@@ -1,8 +1,8 @@
-/** Finds runs and plans (studies, collections and groups of repeats) in folders. */
+/** Finds runs and plans (studies and groups of repeats) in folders. */
 import { existsSync, readdirSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { readOwnJson } from '../storage/files.js';
-import { collectionFile, groupFile, planFile, runFiles } from './reader.js';
+import { groupFile, planFile, runFiles } from './reader.js';
 
 const isRun = (path: string) => existsSync(join(path, runFiles.manifest));
 
@@ -20,12 +20,11 @@ export function runsBelow(folder: string, depth = 0): readonly string[] {
     .flatMap((name) => runsBelow(join(folder, name), depth + 1));
 }
 
-/** The outermost study or collection below `root` that contains a run; undefined if there is none. */
+/** The outermost study below `root` that contains a run; undefined if there is none. */
 export function holderOf(name: string, root: string): string | undefined {
   const around = dirname(name);
   if (around === '.') return undefined;
-  const holds = [planFile, collectionFile].some((file) => existsSync(join(root, around, file)));
-  return holderOf(around, root) ?? (holds ? around : undefined);
+  return holderOf(around, root) ?? (existsSync(join(root, around, planFile)) ? around : undefined);
 }
 
 /** The kinds of plans (directories of runs that belong together): the file that marks one, its lock, and its name. */
@@ -33,7 +32,6 @@ export const planKinds = {
   repeats: { record: groupFile, lock: runFiles.lock, name: 'repeats' },
   evaluation: { record: planFile, lock: 'evaluation.lock', name: 'an evaluation' },
   sweep: { record: planFile, lock: 'sweep.lock', name: 'a sweep' },
-  collection: { record: collectionFile, lock: 'collection.lock', name: 'a collection' },
 } as const;
 
 export interface PlanDirectory {

@@ -177,6 +177,3 @@ export const groupFile = 'group.json';
 
 /** Marks the directory of a study, whose runs are two levels down. */
 export const planFile = 'plan.json';
-
-/** Marks the parent directory of a collection's runs. */
-export const collectionFile = 'collection.json';

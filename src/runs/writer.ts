@@ -21,8 +21,6 @@ type ManifestChanges = { readonly [K in keyof Manifest]?: Manifest[K] | undefine
  * When records become durable. `iteration`: in the background after each iteration, so a system crash loses at most the
  * last two iterations. `run`: only at the end, for thousands of short runs; a system crash may lose the run.
  */
-export type Durability = 'iteration' | 'run';
-
 /** Writes the logs and the manifest of a run, whose lock it holds. */
 export interface RunDirectory {
   readonly path: string;
@@ -35,8 +33,7 @@ export interface RunDirectory {
   /** Writes a request to disk before it is sent, so that no crash hides a paid call. */
   ask(request: AskedRequest): Promise<SentRequest>;
   /**
-   * Makes everything recorded so far durable in the background; waits only for the previous commit. With
-   * durability `run`, only `close` does this.
+   * Makes everything recorded so far durable in the background; waits only for the previous commit.
    */
   commit(): Promise<void>;
   /** Commits, waits until everything is on disk, and releases the lock. */
@@ -47,7 +44,7 @@ export interface RunDirectory {
  * Opens a run to resume it: takes the lock, cuts torn lines, and rolls back unfinished iterations, except their
  * model calls.
  */
-export function resumeRunDirectory(path: string, now: () => Date, durability?: Durability): RunDirectory {
+export function resumeRunDirectory(path: string, now: () => Date): RunDirectory {
   readManifest(path);
   const release = lockRun(join(path, runFiles.lock));
   try {
@@ -58,7 +55,7 @@ export function resumeRunDirectory(path: string, now: () => Date, durability?: D
     const { arrived, failed } = readCallsLeft(path, recorded.calls, { repair: true });
     const calls = failed.length === 0 ? recorded.calls : inTurn(recorded.calls, failed);
     const left = { ...recorded, calls, arrived };
-    return new RunWriter({ path, manifest, recorded: left, unlogged: failed, release, now, durability });
+    return new RunWriter({ path, manifest, recorded: left, unlogged: failed, release, now });
   } catch (error) {
     release();
     throw error;
@@ -77,7 +74,6 @@ export class RunWriter implements RunDirectory {
   #recorded: RecordedRun;
   readonly #now: () => Date;
   readonly #release: () => void;
-  readonly #atEnd: boolean;
   readonly #manifest: Low<Manifest>;
   readonly #calls = new CallEncoder();
   readonly #files: {
@@ -97,19 +93,17 @@ export class RunWriter implements RunDirectory {
     readonly unlogged?: readonly CallRecord[];
     readonly release: () => void;
     readonly now: () => Date;
-    readonly durability?: Durability | undefined;
   }) {
     const { path, recorded, unlogged = [] } = run;
     this.path = path;
     this.#recorded = recorded;
     this.#now = run.now;
     this.#release = run.release;
-    this.#atEnd = run.durability === 'run';
     const file = join(path, runFiles.manifest);
     const write = (manifest: Manifest) => replaceFileMeanwhile(file, JSON.stringify(manifest, null, 2));
     this.#manifest = new Low<Manifest>({ read: async () => run.manifest, write }, run.manifest);
     const log = <T>(name: keyof RecordedRun['lines']) =>
-      new JsonLinesFile<T>(join(path, runFiles[name]), recorded.lines[name], this.#atEnd);
+      new JsonLinesFile<T>(join(path, runFiles[name]), recorded.lines[name]);
     this.#files = {
       evaluations: log('evaluations'),
       episodes: log('episodes'),
@@ -163,15 +157,12 @@ export class RunWriter implements RunDirectory {
   }
 
   async commit(): Promise<void> {
-    if (this.#atEnd) for (const file of Object.values(this.#files)) file.drain();
-    else await this.#flush();
+    await this.#flush();
   }
 
   async close(): Promise<void> {
     const files = Object.values(this.#files);
     try {
-      // Write the logs of the whole run before the manifest, which may record that the run is complete.
-      if (this.#atEnd) await Promise.all(files.map((file) => file.flush()));
       await this.#flush();
       await this.#committing;
       await this.#underway.close();

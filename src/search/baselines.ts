@@ -1,25 +1,20 @@
-/** Search algorithms: baselines to compare a language model with, and teachers that generate training data. */
+/** Search algorithms: baselines to compare a language model with. */
 import type { z } from 'zod';
 import { UserError } from '../base/errors.js';
 import type { Baseline } from './baseline.js';
 import { createCmaEs } from './cma-es.js';
 import { createGp } from './gp.js';
-import { createGridSearch } from './grid-search.js';
 import { createHillClimb, createMix, createOnePlusOneEs, createRandomSearch } from './local-search.js';
 import { createGenetic } from './programs.js';
 import {
   cmaEsSchema,
   geneticSchema,
   gpSchema,
-  gridSchema,
   hillClimbSchema,
   mixSchema,
-  mixtureSchema,
   onePlusOneEsSchema,
   randomSchema,
-  teacherSchema,
 } from './settings.js';
-import { createTeacher } from './teacher.js';
 
 interface BaselineRecord {
   /** The value of `model.provider`. */
@@ -30,15 +25,7 @@ interface BaselineRecord {
   create(config: { readonly provider: string }): Baseline;
 }
 
-export type BaselineName =
-  | 'random'
-  | 'hill-climb'
-  | 'cma-es'
-  | 'one-plus-one-es'
-  | 'mix'
-  | 'gp'
-  | 'grid'
-  | 'genetic';
+export type BaselineName = 'random' | 'hill-climb' | 'cma-es' | 'one-plus-one-es' | 'mix' | 'gp' | 'genetic';
 
 export const controls = [
   { name: 'random', label: 'random search', schema: randomSchema, create: createRandomSearch },
@@ -47,21 +34,13 @@ export const controls = [
   { name: 'one-plus-one-es', label: '(1+1)-ES', schema: onePlusOneEsSchema, create: createOnePlusOneEs },
   { name: 'mix', label: 'corners and steps', schema: mixSchema, create: createMix },
   { name: 'gp', label: 'Gaussian process', schema: gpSchema, create: createGp },
-  { name: 'grid', label: 'grid search', schema: gridSchema, create: createGridSearch },
   { name: 'genetic', label: 'genetic programming', schema: geneticSchema, create: createGenetic },
 ] as const satisfies readonly (BaselineRecord & { readonly name: BaselineName })[];
 
-/** Searches that generate training data instead of serving as baselines. `mixture` is the former name of `teacher`. */
-export const teachers = [
-  { name: 'teacher', label: 'teacher', schema: teacherSchema, create: createTeacher },
-  { name: 'mixture', label: 'teacher', schema: mixtureSchema, create: createTeacher },
-] as const satisfies readonly BaselineRecord[];
-
 export const baselineNames: readonly BaselineName[] = controls.map(({ name }) => name);
 
-/** Finds a baseline or a teacher. */
 export const findBaseline = (provider: string): BaselineRecord | undefined =>
-  [...controls, ...teachers].find(({ name }) => name === provider);
+  controls.find(({ name }) => name === provider);
 
 export const isBaseline = (name: string): name is BaselineName => controls.some((one) => one.name === name);
 

@@ -53,18 +53,6 @@ export const gpSchema = z.strictObject({
     .literal('gp')
     .describe('Baseline: Bayesian optimisation with a Gaussian process and expected improvement'),
 });
-export const gridSchema = z.strictObject({
-  provider: z.literal('grid').describe('Baseline: grid search, which ignores returns'),
-  points: count(2)
-    .optional()
-    .describe(
-      'Values per parameter, evenly spaced over its range (default: as many as fit a grid of 1000 points, at least 2); for choices and integers, always all values',
-    ),
-  order: z
-    .enum(['spread', 'rows'])
-    .default('spread')
-    .describe('`spread`: points far apart come first. `rows`: the last parameter varies fastest'),
-});
 export const geneticSchema = z.strictObject({
   provider: z.literal('genetic').describe('Baseline for programs: genetic programming over a small grammar'),
   population: count(2)
@@ -73,15 +61,6 @@ export const geneticSchema = z.strictObject({
   tournament: count(1)
     .default(3)
     .describe('Number of programs drawn at random for each choice of a parent; the best of them is chosen'),
-});
-export const teacherSchema = z.strictObject({
-  provider: z
-    .literal('teacher')
-    .describe('Mixture of moves from evolutionary search; its best candidates become training data'),
-});
-/** Kept so configs of older runs stay valid. */
-export const mixtureSchema = z.strictObject({
-  provider: z.literal('mixture').describe('Former name of `teacher`'),
 });
 
 /** The `screening` section of a config. */
@@ -117,6 +96,5 @@ export const noveltySchema = z.strictObject({
 
 export type GeneticConfig = z.output<typeof geneticSchema>;
 export type HillClimbConfig = z.output<typeof hillClimbSchema>;
-export type GridConfig = z.output<typeof gridSchema>;
 export type CmaEsConfig = z.output<typeof cmaEsSchema>;
 export type OnePlusOneEsConfig = z.output<typeof onePlusOneEsSchema>;

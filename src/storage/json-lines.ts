@@ -23,32 +23,31 @@ export class JsonLinesFile<T> {
   #descriptor: number | undefined;
   #written = 0;
   #dirty = false;
-  #pending = '';
-  readonly #collects: boolean;
 
-  /**
-   * @param lines number of lines in the file
-   * @param collects if true, lines are held in memory until `drain` or `flush`
-   */
-  constructor(path: string, lines = 0, collects = false) {
+  /** @param lines number of lines in the file */
+  constructor(path: string, lines = 0) {
     this.path = path;
-    this.#collects = collects;
     this.#written = lines;
   }
 
-  /** Number of lines, including those held in memory. */
+  /** Number of lines. */
   get length(): number {
     return this.#written;
   }
 
   /**
-   * Appends items in a single write. They reach the operating system before this returns (if collected, with
-   * `drain`), and the disk with `flush`.
+   * Appends items in a single write. They reach the operating system before this returns, and the disk with `flush`.
    */
   append(items: readonly T[]): void {
     if (items.length === 0) return;
-    this.#pending += items.map((item) => `${this.#checked(JSON.stringify(item))}\n`).join('');
-    if (!this.#collects) this.drain();
+    const text = items.map((item) => `${this.#checked(JSON.stringify(item))}\n`).join('');
+    this.#dirty = true;
+    try {
+      this.#descriptor ??= openSync(this.path, 'a');
+      appendFileSync(this.#descriptor, text);
+    } catch (error) {
+      throw withPath(error, this.path);
+    }
     this.#written += items.length;
   }
 
@@ -62,24 +61,8 @@ export class JsonLinesFile<T> {
     });
   }
 
-  /** Passes the lines held in memory to the operating system. */
-  drain(): void {
-    if (this.#pending === '') return;
-    const text = this.#pending;
-    // If writing fails halfway, the text must not be appended again.
-    this.#pending = '';
-    this.#dirty = true;
-    try {
-      this.#descriptor ??= openSync(this.path, 'a');
-      appendFileSync(this.#descriptor, text);
-    } catch (error) {
-      throw withPath(error, this.path);
-    }
-  }
-
   /** Waits until all appended lines are on disk. */
   async flush(): Promise<void> {
-    this.drain();
     if (this.#descriptor === undefined || !this.#dirty) return;
     this.#dirty = false;
     try {

@@ -2,12 +2,12 @@
 import { basename, join } from 'node:path';
 import type { CommandContext } from '../base/context.js';
 import type { Display } from '../experiment/session.js';
-import { apart, formatCompact, formatReturn, plural } from '../format/numbers.js';
+import { apart, formatReturn, plural } from '../format/numbers.js';
 import { createProgress, type Progress } from '../format/progress.js';
 import type { Figure } from '../format/progress-line.js';
 import type { RunEvent } from '../runs/events.js';
 import { type RunResult, resultOf, summaryOf } from '../runs/summary.js';
-import { isBulk, type Plan, type PlanEntry, type PlayArguments } from './plan.js';
+import type { Plan, PlanEntry, PlayArguments } from './plan.js';
 import type { RunEnd } from './play-run.js';
 import { alertText, createDisplay, rateText, waitingText } from './run-progress.js';
 
@@ -30,21 +30,10 @@ export interface StudyRunLine extends RunResult {
   readonly seed: number;
 }
 
-/** A finished run of a collection, as `--json` prints it. */
-export interface BulkRunLine {
-  readonly kind: 'run';
-  readonly run: string;
-  readonly status: RunEnd['kind'];
-  /** Why the run failed. */
-  readonly error?: string;
-}
-
 interface Shown<Entry extends PlanEntry> extends Pick<PlayArguments, 'json' | 'quiet'> {
   readonly plan: Plan<Entry>;
   readonly jobs: () => number;
   readonly directory: string;
-  /** Number of runs that are skipped because they are complete; 0 except in collections. */
-  readonly done: number;
   readonly context: Pick<CommandContext, 'print' | 'note' | 'terminal' | 'milliseconds' | 'cwd'>;
 }
 
@@ -103,26 +92,22 @@ class RepeatsDisplay<Entry extends PlanEntry> implements PlanDisplay<Entry> {
   }
 }
 
-/** Shows the overall progress of all runs, plus a line per run except in collections. */
+/** Shows the overall progress of all runs, plus a line per run. */
 class RunsDisplay<Entry extends PlanEntry> implements PlanDisplay<Entry> {
   readonly #shown: Shown<Entry>;
   readonly #progress: Progress;
-  readonly #started: number;
   /** Completed and planned iterations of each run in progress. */
   readonly #playing = new Map<Entry, { of: number; done: number }>();
-  #ended: number;
-  #evaluations = 0;
+  #ended = 0;
   readonly #warned = new Set<string>();
 
   constructor(shown: Shown<Entry>) {
     this.#shown = shown;
     this.#progress = createProgress(shown, shown.context);
-    this.#started = shown.context.milliseconds();
-    this.#ended = shown.done;
     this.#progress.begin({
       label: 'runs',
       total: shown.plan.entries.length,
-      value: shown.done,
+      value: 0,
       amount: (value) => `${Math.floor(value)}`,
     });
   }
@@ -132,7 +117,6 @@ class RunsDisplay<Entry extends PlanEntry> implements PlanDisplay<Entry> {
   }
 
   event(entry: Entry, event: RunEvent) {
-    if (event.kind === 'warmup-evaluated' || event.kind === 'candidate-evaluated') this.#evaluations++;
     if (event.kind === 'waiting') this.note(`${entry.path}: ${waitingText(event)}`);
     if (event.kind === 'rate-limited')
       this.#progress.pause(`${entry.path}  ${rateText(event)}`, 1000 * event.seconds);
@@ -155,15 +139,9 @@ class RunsDisplay<Entry extends PlanEntry> implements PlanDisplay<Entry> {
     this.#playing.delete(entry);
     this.#ended++;
     if (end.kind === 'failed') this.note(failureText(plan, entry, end.message));
-    if (isBulk(plan)) {
-      const error = 'message' in end ? { error: end.message } : {};
-      const line: BulkRunLine = { kind: 'run', run: entry.path, status: end.kind, ...error };
-      this.#progress.emit(line);
-    } else if (end.kind !== 'failed') {
-      this.#showRun(entry);
-    }
+    else this.#showRun(entry);
     // The output of the last run already shows that all runs have ended.
-    if (isBulk(plan) || this.#ended < plan.entries.length) this.#update([entry.path]);
+    if (this.#ended < plan.entries.length) this.#update([entry.path]);
   }
 
   #showRun(entry: Entry) {
@@ -186,12 +164,9 @@ class RunsDisplay<Entry extends PlanEntry> implements PlanDisplay<Entry> {
 
   /** Counts unfinished runs as fractions (confirmation is one more iteration), to keep the time estimate steady. */
   #update(figures: readonly Figure[]) {
-    const { context, plan } = this.#shown;
     let value = this.#ended;
     for (const { done, of } of this.#playing.values()) value += done / (of + 1);
-    const seconds = Math.max(1, context.milliseconds() - this.#started) / 1000;
-    const rate = `${formatCompact(this.#evaluations / seconds)} evaluations/s`;
-    this.#progress.update(value, isBulk(plan) ? [rate] : figures);
+    this.#progress.update(value, figures);
   }
 
   /** Shows a warning or fault only once, even if many runs raise it with different numbers. */

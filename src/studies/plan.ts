@@ -1,4 +1,4 @@
-/** A set of runs that belong together, such as repeats, a sweep or a collection. */
+/** A set of runs that belong together, such as repeats or a sweep. */
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -17,7 +17,7 @@ import type { Part, PlanEnd } from './part.js';
 export interface PlanEntry {
   /** Path of the run, relative to the plan's directory. */
   readonly path: string;
-  /** Resolved config, with the run's own seed and `repeats: 1`. In a collection, computed on access. */
+  /** Resolved config, with the run's own seed and `repeats: 1`. */
   readonly config: Config;
   /** Labels that identify a run within a study. */
   readonly experiment?: string;
@@ -27,7 +27,7 @@ export interface PlanEntry {
 }
 
 export interface Plan<Entry extends PlanEntry = PlanEntry> {
-  readonly kind: 'repeats' | 'evaluation' | 'sweep' | 'collection';
+  readonly kind: 'repeats' | 'evaluation' | 'sweep';
   /** The runs, in the order in which they start. */
   readonly entries: readonly Entry[];
   /** Other runs in the same directory; they aren't executed, but their usage counts towards `limits.total`. */
@@ -67,11 +67,6 @@ export function requireJobs({ jobs }: PlayArguments): void {
   requireCount('--jobs', jobs, 1);
 }
 
-/**
- * True for collections. Their thousands of short runs get no report; those without model calls are written durably only
- * at their end, and start over if a system crash damages them.
- */
-export const isBulk = ({ kind }: Pick<Plan, 'kind'>) => kind === 'collection';
 
 /** @throws UserError if runs of the config would have no confirmed returns to compare */
 export function requireConfirmation({ confirmation }: Config, file: string): void {

@@ -1,17 +1,15 @@
 /** Executes one run of a plan, within the limits that all runs of the plan share (`limits.total`). */
-import { existsSync, rmSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { CommandContext } from '../base/context.js';
-import { messageOf, UserError, unlessRefused } from '../base/errors.js';
+import { messageOf, UserError } from '../base/errors.js';
 import type { Config } from '../config/config.js';
 import { loadConfig } from '../config/load.js';
 import { EnvironmentError } from '../environments/remote/remote-environment.js';
 import { assemble } from '../experiment/assemble.js';
 import { spentBy } from '../experiment/budget/ledger.js';
 import { createBudget, plus, type SharedBudget } from '../experiment/budget/limits.js';
-import { isPaid } from '../experiment/parts.js';
 import { languageModelIn } from '../experiment/proposer.js';
-import { runInDirectory } from '../experiment/session.js';
 import { writeReport } from '../report/write-report.js';
 import type { EndedCall, LimitName } from '../runs/calls.js';
 import type { RunEvent } from '../runs/events.js';
@@ -138,8 +136,6 @@ export interface Job {
   /** Directory of the run. */
   readonly path: string;
   readonly config: Config;
-  /** See `isBulk`. */
-  readonly bulk: boolean;
   /** True if other runs execute concurrently; `evaluation.workers: auto` then starts at most one thread. */
   readonly beside: boolean;
   readonly notes: readonly string[];
@@ -166,23 +162,20 @@ export async function playRun(
   context: CommandContext,
   shared?: SharedLimits,
 ): Promise<RunEnd> {
-  const { bulk, config, notes, path } = job;
+  const { config, notes, path } = job;
   let played: boolean;
   try {
-    if (bulk && existsSync(path) && !isReadable(path)) rmSync(path, { recursive: true });
-    // Runs that call models are made durable in every iteration, so that no call is repeated after a crash.
-    const durability = bulk && !isPaid(config) ? 'run' : 'iteration';
     const opened = existsSync(join(path, runFiles.manifest))
-      ? await reopenRun(path, config, context, { durability })
+      ? await reopenRun(path, config, context)
       : await beginRun(
           await assemble(config, context.env, undefined, { ask: context.stop.finish }),
           () => path,
           context,
-          { durability, notes },
+          { notes },
         );
     played = opened !== undefined;
     if (!played) await closeLeft(path, context.now);
-    if (!played && !bulk && !isReported(path, readManifest(path))) await writeReport(path);
+    if (!played && !isReported(path, readManifest(path))) await writeReport(path);
     if (opened !== undefined) {
       const { assembly: opening, directory } = sharing(opened, shared);
       const assembly = {
@@ -190,7 +183,7 @@ export async function playRun(
         ...(job.beside && config.evaluation.workers === 'auto' && { workers: opening.workers?.alone() }),
       };
       const display = { show, close: () => undefined };
-      await (bulk ? runInDirectory : runAndReport)(assembly, directory, display, context);
+      await runAndReport(assembly, directory, display, context);
     }
   } catch (error) {
     if (error instanceof UserError || error instanceof EnvironmentError) {
@@ -214,10 +207,3 @@ function endOf({ path }: Job, played: boolean): RunEnd {
   const limit = reason !== undefined && 'limit' in reason ? reason.limit : undefined;
   return { kind: 'completed', played, ...(limit?.startsWith('total.') && { limit }) };
 }
-
-/** False if the run's files can't be read, e.g. after a system crash. */
-const isReadable = (path: string) =>
-  unlessRefused(() => {
-    loadConfig({ file: join(path, runFiles.config) });
-    return openLogs(path);
-  }) !== undefined;

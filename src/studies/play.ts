@@ -16,7 +16,6 @@ import { removeForeignLock } from '../storage/lock.js';
 import { createPlanDisplay, type PlanDisplay } from './display.js';
 import { type Part, type PlanEnd, writePartEnd } from './part.js';
 import {
-  isBulk,
   isComplete,
   openPart,
   openPlan,
@@ -107,9 +106,9 @@ export async function playPlan<Entry extends PlanEntry, Result>(
   }
 }
 
-/** Adds the number of runs to the plan's record; records of repeats and collections already contain it. */
+/** Adds the number of runs to the plan's record; records of repeats already contain it. */
 function withCount({ before = [], entries, kind }: Plan, place: PlanPlace): PlanPlace {
-  if (kind === 'repeats' || kind === 'collection') return place;
+  if (kind === 'repeats') return place;
   const runs = before.length + entries.length;
   return { ...place, record: (written) => ({ ...place.record(written), runs }) };
 }
@@ -163,7 +162,7 @@ class Player<Entry extends PlanEntry> {
   readonly #plan: Plan<Entry>;
   readonly #directory: string;
   #jobs: number;
-  /** Number of concurrent runs, capped by the number of runs that aren't skipped. */
+  /** Number of concurrent runs, capped by the number of runs. */
   readonly #atOnce: () => number;
   /** Workers in the order in which they were started. Each executes one run after another. */
   readonly #players: Promise<void>[] = [];
@@ -180,7 +179,7 @@ class Player<Entry extends PlanEntry> {
   readonly #broken = new AbortController();
   readonly #failures: PlanFailure<Entry>[] = [];
   #limit: LimitName | undefined;
-  #complete: number;
+  #complete = 0;
   #played = 0;
   #evaluations = 0;
   /** True if a run has ended since results were last written. */
@@ -199,19 +198,14 @@ class Player<Entry extends PlanEntry> {
     this.#directory = directory;
     this.#write = write;
     this.#shared = plan.sharesLimits ? limitsOf(plan, directory, args.part) : undefined;
-    const complete = plan.entries.filter(({ path }) => isComplete(join(directory, path)));
-    const skipped = new Set(isBulk(plan) ? complete : []);
-    const left = plan.entries.filter((entry) => !skipped.has(entry));
-    this.#upcoming = left.values();
-    for (const { repeat } of left) {
+    this.#upcoming = plan.entries.values();
+    for (const { repeat } of plan.entries) {
       if (repeat !== undefined) this.#open.set(repeat, (this.#open.get(repeat) ?? 0) + 1);
     }
-    const done = skipped.size;
-    this.#complete = done;
     this.#jobs = args.jobs ?? 1;
     const { json, quiet } = args;
-    this.#atOnce = () => Math.max(1, Math.min(this.#jobs, left.length));
-    this.#display = createPlanDisplay({ plan, directory, context, json, quiet, jobs: this.#atOnce, done });
+    this.#atOnce = () => Math.max(1, Math.min(this.#jobs, plan.entries.length));
+    this.#display = createPlanDisplay({ plan, directory, context, json, quiet, jobs: this.#atOnce });
     const around = planAt(directory);
     // With --part, any of several processes could receive a command, so none accepts commands.
     if (args.part === undefined && around !== undefined)
@@ -222,6 +216,7 @@ class Player<Entry extends PlanEntry> {
       });
     this.#context = this.#contextOfRuns(context);
     if (!json && !quiet && plan.kind !== 'repeats') {
+      const complete = plan.entries.filter(({ path }) => isComplete(join(directory, path)));
       const before = complete.length > 0 ? `; ${complete.length} already complete` : '';
       const beside = this.#atOnce() > 1 ? `; ${this.#atOnce()} at once` : '';
       const shape = plan.shape === undefined ? '' : ` (${plan.shape})`;
@@ -331,7 +326,6 @@ class Player<Entry extends PlanEntry> {
     const job: Job = {
       path: join(this.#directory, entry.path),
       config: entry.config,
-      bulk: isBulk(this.#plan),
       beside: this.#atOnce() > 1,
       notes: this.#plan.notes ?? [],
     };

@@ -18,7 +18,7 @@ import type { Manifest } from '../runs/manifest.js';
 import { readShownFrame, requireConfig } from '../runs/open-run.js';
 import { logBytes, readManifest, readTakenOver, runFiles } from '../runs/reader.js';
 import { describeResult, type RunResult, resultOf, summaryOf } from '../runs/summary.js';
-import { type Durability, type RunDirectory, removeDrafts, resumeRunDirectory } from '../runs/writer.js';
+import { type RunDirectory, removeDrafts, resumeRunDirectory } from '../runs/writer.js';
 import { replaceFile } from '../storage/files.js';
 import { isLocked, lockRun } from '../storage/lock.js';
 import type { PlayArguments } from './plan.js';
@@ -99,7 +99,6 @@ export interface ReadyRun {
 }
 
 interface Opening {
-  readonly durability?: Durability | undefined;
   /** Objects passed in by a program, which replace the config's. */
   readonly own?: OwnParts;
   readonly notes?: readonly string[] | undefined;
@@ -133,7 +132,7 @@ export function startRun(
   assembly: Assembly,
   path: string,
   { now }: Pick<CommandContext, 'now'>,
-  { durability = 'iteration', notes = [] }: Opening = {},
+  { notes = [] }: Opening = {},
 ): RunDirectory {
   const directory = createRunDirectory(path, {
     configYaml: resolvedYaml(assembly.config),
@@ -141,7 +140,6 @@ export function startRun(
     imported: assembly.imported,
     demonstrations: assembly.demonstrations,
     now,
-    durability,
   });
   for (const note of notes) directory.record({ kind: 'warning', message: note.trim() });
   return directory;
@@ -152,7 +150,7 @@ export async function reopenRun(
   path: string,
   wanted: Config,
   context: Outside & Pick<CommandContext, 'env'>,
-  { durability, own }: Opening = {},
+  { own }: Opening = {},
 ): Promise<ReadyRun | undefined> {
   const file = join(path, runFiles.config);
   const was = loadConfig({ file: requireConfig(file), asWritten: true }).config;
@@ -162,7 +160,7 @@ export async function reopenRun(
   const assembly = await assemble(config, context.env, readTakenOver(path, config), own);
   requireSame(assembly, manifest, file);
   await openModel(assembly, context);
-  const directory = resumeRunDirectory(path, context.now, durability);
+  const directory = resumeRunDirectory(path, context.now);
   replaceFile(file, resolvedYaml(assembly.config));
   return { assembly, directory };
 }

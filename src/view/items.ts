@@ -5,7 +5,7 @@ import { UserError } from '../base/errors.js';
 import { groupedBy } from '../base/grouped.js';
 import { planKinds } from '../runs/finder.js';
 import { labelsFile, readLabels } from '../runs/listing/listing.js';
-import { collectionFile, groupFile, planFile, runFiles } from '../runs/reader.js';
+import { groupFile, planFile, runFiles } from '../runs/reader.js';
 import { type RunSummary, summaryOf } from '../runs/summary.js';
 import { measuredText, readTraining } from '../runs/training/trainings.js';
 import { isTraining, trainingFiles } from '../runs/training-files.js';
@@ -116,7 +116,7 @@ function walk(
   }
 }
 
-const holderFiles = [groupFile, planFile, collectionFile];
+const holderFiles = [groupFile, planFile];
 
 function entriesOf(path: string): readonly Dirent[] {
   try {
@@ -207,23 +207,16 @@ function trainingItem(sight: Sight): Item {
 }
 
 function holderItem({ name, names, path, within }: Sight): Item {
-  const record = [groupFile, collectionFile, planFile].find((file) => names.has(file))!;
+  const record = [groupFile, planFile].find((file) => names.has(file))!;
   const plan = unlessDamaged(() => readOwnJson(join(path, record)) as PlanRecord | null);
   const { kind: own, runs } = typeof plan === 'object' && plan !== null ? plan : {};
-  const kind =
-    record === groupFile
-      ? 'repeats'
-      : record === collectionFile
-        ? 'collection'
-        : own === 'evaluation'
-          ? own
-          : 'sweep';
+  const kind = record === groupFile ? 'repeats' : own === 'evaluation' ? own : 'sweep';
   const planned = Array.isArray(runs) ? runs.length : Number.isSafeInteger(runs) ? (runs as number) : 0;
   const isRunning = isLocked(join(path, planKinds[kind].lock));
   return { ...unknown, name, within, kind, of: planned, status: isRunning ? 'running' : 'completed' };
 }
 
-/** Fields of the record of a study, repeats or a collection; the file may contain anything. */
+/** Fields of the record of a study or of repeats; the file may contain anything. */
 interface PlanRecord {
   readonly kind?: unknown;
   /** The planned runs, or how many there are. */
@@ -247,7 +240,7 @@ function addUp(found: Map<string, Known>): void {
 /** Names of all directories that contain an item. */
 const foldersOf = ({ name }: Item) => [...name.matchAll(/\//g)].map(({ index }) => name.slice(0, index));
 
-const holderKinds: readonly ItemKind[] = ['repeats', 'collection', 'evaluation', 'sweep'];
+const holderKinds: readonly ItemKind[] = ['repeats', 'evaluation', 'sweep'];
 
 export const isHolder = ({ kind }: Item): boolean => holderKinds.includes(kind);
 

@@ -71,11 +71,6 @@ export class Live {
     return this.#items.all();
   }
 
-  /** The items inside a directory, as of the last scan. */
-  inside(name: string): readonly Item[] {
-    return this.#items.all().flatMap(({ item }) => (item.name.startsWith(`${name}/`) ? [item] : []));
-  }
-
   /** Scans immediately, so that pages show a change that was just made. */
   refresh(): void {
     this.#scan();

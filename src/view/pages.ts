@@ -6,14 +6,12 @@ import { formatCount, plural } from '../format/numbers.js';
 import { playPage } from '../play/play-page.js';
 import { trainingPageOf } from '../report/training-page.js';
 import { repeatsPage } from '../report/write-report.js';
-import { collectionFile, planFile } from '../runs/reader.js';
+import { planFile } from '../runs/reader.js';
 import { readOwnJson } from '../storage/files.js';
 import { readOwnText } from '../storage/regular-file.js';
-import { type CollectionRecord, collectionPage } from '../studies/collection/collection-page.js';
 import { resultFiles } from '../studies/plan.js';
 import { sweepPage } from '../studies/sweep/sweep-page.js';
 import type { SweepResult } from '../studies/sweep/sweep-result.js';
-import type { Item } from '../web/messages.js';
 import { type Page, sectionsOf } from '../web/page.js';
 import { pageHeader, type Shown } from '../web/study.js';
 import type { Place } from './items.js';
@@ -24,10 +22,10 @@ export interface GivenPages {
   readonly evaluation: (path: string, shown: Shown) => Page | undefined;
 }
 
-/** @param inside the items in a directory of several runs @throws UserError if files are damaged */
-export async function pageOf(place: Place, inside: readonly Item[], given: GivenPages): Promise<Page> {
-  const { item, path } = place;
-  const { kind, name, status } = item;
+/** @throws UserError if files are damaged */
+export async function pageOf(place: Place, given: GivenPages): Promise<Page> {
+  const { path } = place;
+  const { kind, name, status } = place.item;
   const shown: Shown = { linkOf: (run) => addressOf(`${name}/${run}`), status };
   switch (kind) {
     case 'run':
@@ -41,14 +39,8 @@ export async function pageOf(place: Place, inside: readonly Item[], given: Given
     default:
       return studyPage(place, () => {
         if (kind === 'evaluation') return given.evaluation(path, shown);
-        const recorded = readOwnJson(join(path, kind === 'collection' ? collectionFile : resultFiles[kind]));
-        if (recorded === undefined) return undefined;
-        switch (kind) {
-          case 'collection':
-            return collectionPage(recorded as CollectionRecord, item, inside);
-          case 'sweep':
-            return sweepPage(recorded as SweepResult, shown);
-        }
+        const recorded = readOwnJson(join(path, resultFiles[kind]));
+        return recorded === undefined ? undefined : sweepPage(recorded as SweepResult, shown);
       });
   }
 }
@@ -66,7 +58,7 @@ function studyPage({ item, path }: Place, recorded: () => Page | undefined): Pag
     // The file may contain anything, so any error can occur.
     state = `can't show the recorded result: ${messageOf(error)}`;
   }
-  const plan = readOwnText(join(path, kind === 'collection' ? collectionFile : planFile));
+  const plan = readOwnText(join(path, planFile));
   return {
     title: `${name}: ${kind}`,
     header: pageHeader({

@@ -151,7 +151,7 @@ const answers: Readonly<Record<string, (asked: Asked) => Answer | Promise<Answer
     const place = placeIn(asked);
     const { kind, name } = place.item;
     const iteration = wholeNumber(asked.query, 'iteration', 0);
-    if (iteration === undefined) return pageOf(place, asked.live.inside(name), asked.options.pages);
+    if (iteration === undefined) return pageOf(place, asked.options.pages);
     if (kind === 'run') return iterationPage(name, place.path, iteration);
     throw badRequest(`${name} has no iterations`, 'iteration');
   },

@@ -40,7 +40,7 @@ describe('policyloop list', () => {
     expect(noted).toEqual([]);
   });
 
-  it('finds runs in folders, shows a study or a collection as one row, and lists its runs on request', async () => {
+  it('finds runs in folders, shows a study as one row, and lists its runs on request', async () => {
     const cwd = temporaryDirectory();
     const at = (...path: readonly string[]) => join(cwd, 'buffers', ...path);
     writeRun(at('mine', 'a'), { seed: 1 });
@@ -53,9 +53,6 @@ describe('policyloop list', () => {
       config: { environment: 'Acrobot-v1' },
     });
     writeFileSync(at('sweep-1', 'plan.json'), '{}');
-    writeRun(at('teachers', '0001'), { seed: 1, model: 'control/cma-es' });
-    writeRun(at('teachers', '0002'), { seed: 2 });
-    writeFileSync(at('teachers', 'collection.json'), '{}');
     mkdirSync(at('no-run', 'deep', 'er'), { recursive: true });
 
     const { rows, runs, noted } = await list(cwd);
@@ -63,17 +60,10 @@ describe('policyloop list', () => {
       ['group/repeat-1', 'completed', 'CartPole-v1', 'control/random'],
       ['mine/a', 'completed', 'CartPole-v1', 'control/random'],
       ['sweep-1/', '1 of 2 completed', '2 environments', 'control/random'],
-      ['teachers/', '2 of 2 completed', 'CartPole-v1', '2 models'],
     ]);
     expect(noted).toEqual([expect.stringContaining('policyloop list --runs-dir buffers/sweep-1')]);
     const names = ['sweep-1/acrobot/random-01', 'sweep-1/cartpole/random-01'];
-    expect(runs.map(({ name }) => name)).toEqual([
-      'group/repeat-1',
-      'mine/a',
-      ...names,
-      'teachers/0001',
-      'teachers/0002',
-    ]);
+    expect(runs.map(({ name }) => name)).toEqual(['group/repeat-1', 'mine/a', ...names]);
 
     const inside = await list(cwd, 'buffers/sweep-1');
     expect(inside.rows.map(([, name]) => name)).toEqual(['acrobot/random-01', 'cartpole/random-01']);

@@ -56,7 +56,7 @@ describe('overridesApart', () => {
   it('does not mistake files, paths or ids for overrides', () => {
     const place = join(temporaryDirectory(), 'lr=3');
     mkdirSync(place);
-    const files = [place, 'runs/lr=3', 'synthetic:survival?seed=7', './a=b.yaml'];
+    const files = [place, 'runs/lr=3', './a=b.yaml'];
     expect(moved('a=1', ...files)).toEqual([...files, 'a=1']);
   });
 });
@@ -77,7 +77,6 @@ describe('policyloop recognizes an override before and after other arguments', (
     ['check', 'config.yaml', '--offline'],
     ['import', 'theirs.yaml'],
     ['sweep', 'config.yaml', 'seed=1'],
-    ['finetune', 'collect', 'synthetic'],
     ['finetune', 'train', 'lora'],
     ['finetune', 'export', 'trl', 'lora', '--out', 'cluster'],
     ['finetune', 'evaluate', ...models, '--configs', 'config.yaml'],

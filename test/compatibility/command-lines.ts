@@ -16,7 +16,6 @@ export const builds = [
   'sweep frozenlake-numeric name=swept model.provider=random,hill-climb seed=1,2 iterations=3 warmup=3',
   'play blackjack player=random episodes=6 name=hands',
   'play cooking player=expert episodes=2 name=recipes',
-  'finetune collect pendulum runs=2 experiment.iterations=3 experiment.candidates=2 output=collected',
   'finetune dataset collected --recipe best-of-group --out dataset',
   'finetune train lora dataset=dataset output=tuned/adapter method.rank=2 batchExamples=2',
   'finetune rl cartpole-ppo output=tuned/ppo updates=2 maxEpisodes=20 policy.hidden=[8] value.hidden=[8]',

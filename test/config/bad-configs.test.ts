@@ -94,7 +94,7 @@ describe('error messages about keys', () => {
         expected: text or a mapping {id, options, python, timeoutSeconds, …} (Environment id, your own module (\`./my-env.js\`), or \`{id, options, …}\`)
         remedy: add it, for example \`environment: CartPole-v1\`
       my.yaml:1:1: model: missing
-        expected: a mapping with provider: openai, ollama, local, random, hill-climb, cma-es, one-plus-one-es, mix, gp, grid, genetic, teacher, mixture, replayed, module, custom or portfolio (Source of proposals: a language model, a baseline, or a portfolio of several)
+        expected: a mapping with provider: openai, ollama, local, random, hill-climb, cma-es, one-plus-one-es, mix, gp, genetic, replayed, module, custom or portfolio (Source of proposals: a language model, a baseline, or a portfolio of several)
         remedy: add it, for example \`model: {provider: ollama, name: qwen3:8b}\`"
     `);
   });
@@ -239,7 +239,7 @@ describe('error messages about unions', () => {
     expect(
       screen(`environment: CartPole-v1\nmodel: {provider: olama, name: 'qwen3:8b'}`),
     ).toMatchInlineSnapshot(`
-      "my.yaml:2:19: model.provider: must be openai, ollama, local, random, hill-climb, cma-es, one-plus-one-es, mix, gp, grid, genetic, teacher, mixture, replayed, module, custom or portfolio
+      "my.yaml:2:19: model.provider: must be openai, ollama, local, random, hill-climb, cma-es, one-plus-one-es, mix, gp, genetic, replayed, module, custom or portfolio
         got: "olama"
         remedy: did you mean \`ollama\`?"
     `);
@@ -247,13 +247,13 @@ describe('error messages about unions', () => {
   it('list the providers if none is given', () => {
     expect(screen(`environment: CartPole-v1\nmodel: {name: 'qwen3:8b'}`)).toMatchInlineSnapshot(`
       "my.yaml:2:1: model.provider: missing
-        expected: openai, ollama, local, random, hill-climb, cma-es, one-plus-one-es, mix, gp, grid, genetic, teacher, mixture, replayed, module, custom or portfolio
+        expected: openai, ollama, local, random, hill-climb, cma-es, one-plus-one-es, mix, gp, genetic, replayed, module, custom or portfolio
         remedy: add \`provider\`"
     `);
   });
   it('show the mapping to write instead of a single word', () => {
     expect(screen(`environment: CartPole-v1\nmodel: ollama\npolicy: linear`)).toMatchInlineSnapshot(`
-      "my.yaml:2:8: model: must be a mapping with provider: openai, ollama, local, random, hill-climb, cma-es, one-plus-one-es, mix, gp, grid, genetic, teacher, mixture, replayed, module, custom or portfolio
+      "my.yaml:2:8: model: must be a mapping with provider: openai, ollama, local, random, hill-climb, cma-es, one-plus-one-es, mix, gp, genetic, replayed, module, custom or portfolio
         got: "ollama"
         remedy: write \`model: {provider: ollama, …}\`
       my.yaml:3:9: policy: must be a mapping with kind: linear, mlp, q-table, program or module
@@ -468,7 +468,7 @@ param_max: -3
 `),
     ).toMatchInlineSnapshot(`
       "my.yaml:2:1: model: missing
-        expected: a mapping with provider: openai, ollama, local, random, hill-climb, cma-es, one-plus-one-es, mix, gp, grid, genetic, teacher, mixture, replayed, module, custom or portfolio (Source of proposals: a language model, a baseline, or a portfolio of several)
+        expected: a mapping with provider: openai, ollama, local, random, hill-climb, cma-es, one-plus-one-es, mix, gp, genetic, replayed, module, custom or portfolio (Source of proposals: a language model, a baseline, or a portfolio of several)
         remedy: add it, for example \`model: {provider: ollama, name: qwen3:8b}\`
       my.yaml:3:15: iterations: must be a whole number of at least 1
         got: false"
@@ -528,7 +528,7 @@ describe('error messages about overrides', () => {
   });
   it('suggest the nearest provider', () => {
     expect(screen(file, 'model.provider=cma')).toMatchInlineSnapshot(`
-      "override model.provider=cma: model.provider: must be openai, ollama, local, random, hill-climb, cma-es, one-plus-one-es, mix, gp, grid, genetic, teacher, mixture, replayed, module, custom or portfolio
+      "override model.provider=cma: model.provider: must be openai, ollama, local, random, hill-climb, cma-es, one-plus-one-es, mix, gp, genetic, replayed, module, custom or portfolio
         got: "cma"
         remedy: did you mean \`cma-es\`?"
     `);

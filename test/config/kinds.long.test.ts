@@ -12,20 +12,16 @@ import { experimentKind } from '../../src/config/config.js';
 import { bundledConfigs, type ConfigKindName, configKindNames, configKinds } from '../../src/config/file.js';
 import { loadConfig } from '../../src/config/load.js';
 import { loadPlayConfig, playKind } from '../../src/play/play-config.js';
-import { collectionKind, loadCollection } from '../../src/studies/collection/collection-config.js';
-import { checkCollection, configOfRun, drawRun } from '../../src/studies/collection/collection-plan.js';
 import { temporaryDirectory } from '../support/experiments.js';
 
 const kinds = {
   experiment: experimentKind,
-  collection: collectionKind,
   training: trainingKind,
   agents: playKind,
   rl: rlKind,
 };
 const schemaFiles = {
   experiment: 'schema',
-  collection: 'collection.schema',
   training: 'training.schema',
   agents: 'play.schema',
   rl: 'rl.schema',
@@ -36,7 +32,6 @@ const loaders: Record<
   (file: string, overrides?: readonly string[], cwd?: string) => unknown
 > = {
   experiment: (file, overrides = [], cwd = '') => loadConfig({ file, overrides, cwd }),
-  collection: loadCollection,
   training: loadTrainConfig,
   agents: loadPlayConfig,
   rl: (file, overrides = [], cwd = '') =>
@@ -45,8 +40,6 @@ const loaders: Record<
 
 const samples: Record<ConfigKindName, string> = {
   experiment: 'environment: CartPole-v1\nmodel: { provider: random }\n',
-  collection:
-    'runs: 3\ntasks: [{ environment: CartPole-v1 }]\nproposers: [{ model: { provider: random } }]\n',
   training: 'model: base\ndataset: data\n',
   agents: 'environment: CartPole-v1\nepisodes: 3\nplayer: random\n',
   rl: 'model: base\nenvironment: bandit\nobjective: { kind: grpo }\n',
@@ -142,7 +135,6 @@ describe('every kind of config', () => {
 
   it.each([
     ['experiment', 'iterations', 'seed'],
-    ['collection', 'runs', 'seed'],
     ['training', 'epochs', 'seed'],
     ['rl', 'updates', 'seed'],
   ] as const)(
@@ -180,26 +172,10 @@ describe('every kind of config', () => {
     );
   });
 
-  it('expands a shorthand in a layer of a collection', () => {
-    const { file } = written(`${samples.collection}experiment: { warmup: 4 }\n`);
-    const { experiment } = loadCollection(file, ['experiment.warmup.from=buffers/a'], '/work');
-    expect(experiment).toEqual({ warmup: { policies: 4, from: resolve('/work/buffers/a') } });
-    expect(refusal(() => loadCollection(file, ['experiment.iteration=5'])).message).toMatch(
-      /did you mean `iterations`/,
-    );
-    expect(refusal(() => loadCollection(file, ['iterations=5'])).message).toContain('unknown key');
-  });
-
   it('never shows the value of apiKeyEnv in an error', () => {
     const texts = ['model.provider=openai', 'model.name=m', 'model.apiKeyEnv=sk-secret-key'];
     const { file } = written(samples.experiment);
     expect(refusal(() => loadConfig({ file, overrides: texts })).message).not.toContain('secret');
-    const layered = written(samples.collection).file;
-    const inLayer = texts.map((text) => `proposers.0.${text}`);
-    const collection = loadCollection(layered, inLayer);
-    const { message } = refusal(() => checkCollection(collection));
-    expect(message).toContain('apiKeyEnv');
-    expect(message).not.toContain('secret');
   });
 });
 
@@ -275,20 +251,7 @@ prompts: { set: own/set, description: d.hbs }
     expect(load('model.path=there').model).toMatchObject({ path: resolve(cwd, 'there') });
   });
 
-  it('in collection and training configs follow the same rule', () => {
-    const collection = written(
-      'output: runs\nruns: 1\nexperiment: { prompts: { set: own/set } }\ntasks: [{ environment: CartPole-v1 }]\nproposers: [{ model: { provider: local, path: m } }]\n',
-    );
-    const read = loadCollection(collection.file, [], cwd);
-    expect(read.output).toBe(join(collection.folder, 'runs'));
-    expect(configOfRun(read, drawRun(read, 0))).toMatchObject({
-      model: { path: join(collection.folder, 'm') },
-      prompts: { set: join(collection.folder, 'own/set') },
-    });
-    const overridden = loadCollection(collection.file, ['output=o', 'proposers.0.model.path=m'], cwd);
-    expect(overridden.output).toBe(resolve(cwd, 'o'));
-    expect(configOfRun(overridden, drawRun(overridden, 0)).model).toMatchObject({ path: resolve(cwd, 'm') });
-
+  it('in training configs follow the same rule', () => {
     const training = written(samples.training, 'tune.yaml');
     expect(loadTrainConfig(training.file, ['dataset=d'], cwd)).toMatchObject({
       model: join(training.folder, 'base'),
@@ -303,12 +266,11 @@ describe('the bundled configs of each kind', () => {
   const textOf = (kind: ConfigKindName, name: string) =>
     readFileSync(join(packageRoot(), 'configs', configKinds[kind].folder, `${name}.yaml`), 'utf8');
   /** What a user has to name. */
-  const own = { experiment: [], collection: [], training: ['dataset=data'], agents: [], rl: [] };
+  const own = { experiment: [], training: ['dataset=data'], agents: [], rl: [] };
 
   it('are listed by kind', () => {
-    expect(bundledConfigs('collection')).toEqual(['pendulum', 'synthetic', 'teaching']);
     expect(bundledConfigs('training')).toEqual(['cooking-imitation', 'cooking-scratch', 'lora']);
-    expect(bundledConfigs()).not.toContain('collections/synthetic');
+    expect(bundledConfigs()).not.toContain('training/lora');
   });
 
   it.each(ready)('%s %s loads by its name from any directory', (kind, name) => {
@@ -316,16 +278,8 @@ describe('the bundled configs of each kind', () => {
   });
 
   it('write their output below the working directory', () => {
-    expect(loadCollection('synthetic', [], '/work').output).toBe(resolve('/work/buffers/synthetic'));
     expect(loadTrainConfig('lora', ['dataset=d'], '/work').output).toBe(resolve('/work/tuned/lora'));
   });
-
-  it.each(bundledConfigs('collection'))(
-    '%s: configs for all combinations of task and proposer are valid',
-    (name) => {
-      expect(checkCollection(loadCollection(name)).length).toBeGreaterThan(0);
-    },
-  );
 
   it.each(ready)('%s %s names its command and a schema that accepts it', (kind, name) => {
     const text = textOf(kind, name);
@@ -338,17 +292,5 @@ describe('the bundled configs of each kind', () => {
     expect(schema.safeParse({ ...(kind === 'training' && { dataset: 'd' }), ...content }).success).toBe(true);
     expect(schema.safeParse({ ...content, unheardOf: 1 }).success).toBe(false);
     expect(text).toContain(`${configKinds[kind].command} ${name}`);
-  });
-
-  it('have a collection schema that accepts ranges for numbers and refuses invalid layers', () => {
-    const schema = z.fromJSONSchema(
-      JSON.parse(readFileSync(join(packageRoot(), 'configs/collection.schema.json'), 'utf8')),
-    );
-    const accepts = (experiment: object) =>
-      schema.safeParse({ runs: 1, experiment, tasks: [{}], proposers: [{}] }).success;
-    expect(accepts({ iterations: { from: 1, to: 3 }, model: { sigma: { from: 1, to: 2 } } })).toBe(true);
-    expect(accepts({ iteration: 3 })).toBe(false);
-    expect(accepts({ iterations: 'many' })).toBe(false);
-    expect(accepts({ seed: 1 })).toBe(false);
   });
 });

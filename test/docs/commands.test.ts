@@ -9,7 +9,6 @@ import { commands, declaredOptions, namedCommand } from '../../src/commands.js';
 import { type ConfigKindName, isLearningConfig, openConfig } from '../../src/config/file.js';
 import { loadConfig } from '../../src/config/load.js';
 import { loadPlayConfig } from '../../src/play/play-config.js';
-import { loadCollection } from '../../src/studies/collection/collection-config.js';
 import {
   type Block,
   blocksOf,
@@ -25,7 +24,6 @@ import {
 
 const kindOf: Readonly<Record<string, ConfigKindName>> = {
   play: 'agents',
-  collect: 'collection',
   train: 'training',
   rl: 'rl',
   trl: 'training',
@@ -38,7 +36,6 @@ const reader = (files: ReadonlyMap<string, string>) => (path: string) =>
 /** Loaders read from the disk. Of files that a page asks its reader to write, `openConfig` checks only the keys. */
 const loaders = {
   agents: loadPlayConfig,
-  collection: loadCollection,
   training: loadTrainConfig,
   rl: async (config: string, overrides: readonly string[], cwd: string) =>
     (await rlKind(config, overrides, cwd)).load(config, overrides, cwd),

@@ -6,29 +6,6 @@ import { replacementFor } from '../../src/environments/catalogue/versions.js';
 import { describeEnvironment } from '../contracts/environment-contract.js';
 import { mujocoScenarios, scenarios } from './scenarios.js';
 
-const syntheticFamilies = [
-  'survival',
-  'regulate',
-  'reach',
-  'pump',
-  'locomote',
-  'landscape',
-  'sparse',
-  'mdp',
-  'grid',
-  'game',
-  'balance',
-  'swing',
-  'arm',
-  'hop',
-  'gaussian',
-  'network',
-  'choices',
-  'heaps',
-  'delayed',
-  'product',
-];
-
 for (const id of environmentIds()) {
   describeEnvironment({ name: id, make: (options) => makeEnvironment(id, options) });
 }
@@ -44,7 +21,7 @@ for (const [name, { env, kwargs }] of variants) {
 }
 
 describe('environment ids', () => {
-  test('cover Gymnasium, ProPS and the synthetic families', () => {
+  test('cover Gymnasium and ProPS', () => {
     expect(environmentIds()).toEqual([
       'CartPole-v0',
       'CartPole-v1',
@@ -72,7 +49,6 @@ describe('environment ids', () => {
       'maze-random-3x3-v0',
       'maze-random-5x5-v0',
       'maze-random-10x10-v0',
-      ...syntheticFamilies.map((family) => `synthetic:${family}`),
     ]);
   });
 
@@ -80,8 +56,7 @@ describe('environment ids', () => {
     const environment = await makeEnvironment(id);
     const info = environmentInfo(id);
     expect(environment.id).toBe(id);
-    // The limits of synthetic tasks are drawn with them.
-    if (!id.startsWith('synthetic:')) expect(environment.maxSteps).toBe(info.maxSteps);
+    expect(environment.maxSteps).toBe(info.maxSteps);
     expect(info.options).toContain('max_episode_steps');
   });
 

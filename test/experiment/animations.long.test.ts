@@ -116,8 +116,7 @@ describe('drawEpisode', () => {
 });
 
 describe('every environment that can be drawn', () => {
-  // Most synthetic tasks have no picture: their states stand for nothing.
-  const drawn = environmentIds().filter((id) => !/^synthetic:(?!mdp|grid)/.test(id));
+  const drawn = environmentIds();
   it.each(drawn)('%s is drawn as an SVG of bounded size', async (id) => {
     const environment = await makeEnvironment(id);
     const policy = {

@@ -278,12 +278,12 @@ const configs: readonly (readonly [
   ),
   ['scripted model', { ...scripted, iterations: 24 }, () => seededModel(0.4)],
   [
-    'the teacher, one of each group remembered',
+    'hill climbing, one of each group remembered',
     {
       ...quick,
       iterations: 12,
       candidates: 4,
-      model: { provider: 'teacher' },
+      model: { provider: 'hill-climb' },
       memory: { best: 3, recent: 2, ofGroup: 2 },
     },
     undefined,
@@ -538,7 +538,7 @@ describe('memory.ofGroup', () => {
 
   it('does not affect the best of the run or the check for repeated proposals', async () => {
     const { path } = await runExperimentFrom(
-      { ...quick, candidates: 8, model: { provider: 'teacher' }, memory: { ofGroup: 1 } },
+      { ...quick, candidates: 8, model: { provider: 'hill-climb' }, memory: { ofGroup: 1 } },
       {},
     );
     const { entries } = readRun(path);

@@ -200,7 +200,7 @@ describe('a changed prompt', () => {
 
 describe('the run to replay', () => {
   const file = `environment: CartPole-v1
-model: { provider: teacher }
+model: { provider: hill-climb }
 seed: 3
 repeats: 3
 candidates: 2

@@ -1,17 +1,17 @@
 /** What is promised of the language model that comes with the package. */
 import { describe, expect, it } from 'vitest';
-import { shippedModel } from '../../scripts/tiny-improver/recipe.js';
-import { validityOf } from '../../scripts/tiny-improver/validity.js';
+import { validityOf } from '../../models/tiny-improver/recipe/measure.js';
+import { fullRecipe, shippedModel } from '../../models/tiny-improver/recipe/settings.js';
 
 describe('the embedded model', () => {
   it('gives a valid answer to at least 98 % of prompts without a constraint', async () => {
-    const { asked, valid } = await validityOf(shippedModel, 'text', 4);
+    const { asked, valid } = await validityOf(shippedModel, 'text', { ...fullRecipe, prompts: 4 });
     expect(asked).toBe(192);
     expect(valid / asked).toBeGreaterThanOrEqual(0.98);
   }, 120_000);
 
   it('always gives a valid answer under a constraint', async () => {
-    const { asked, valid } = await validityOf(shippedModel, 'constrained', 2);
+    const { asked, valid } = await validityOf(shippedModel, 'constrained', { ...fullRecipe, prompts: 2 });
     expect(valid).toBe(asked);
   }, 120_000);
 });

@@ -53,8 +53,7 @@ const changes: Readonly<Record<string, readonly Readonly<Record<string, unknown>
 const vectorOf = (space: Space) =>
   space.kind === 'box' ? space.low : space.kind === 'tuple' ? space.spaces : [];
 
-/** Without synthetic tasks: what their numbers mean is random. */
-const described = environmentIds().filter((id) => !id.startsWith('synthetic:'));
+const described = environmentIds();
 
 describe.each(described)('the description of %s', (id) => {
   it('names every observation, every action and the reward', async () => {

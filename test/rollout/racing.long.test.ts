@@ -379,12 +379,10 @@ describe('evaluation.racing', () => {
   });
 
   it('requires `highest` for environments without a known bound', async () => {
-    const config = { environment: 'synthetic:survival?seed=7', iterations: 1, warmup: 2 } as const;
+    const config = { environment: 'Swimmer-v5', iterations: 1, warmup: 2 } as const;
     const play = (racing: NonNullable<ConfigInput['evaluation']>['racing']) =>
       runExperimentFrom({ ...unraced, ...config, evaluation: { episodes: 6, maxSteps: 30, racing } });
-    await expect(play({})).rejects.toThrow(
-      /evaluation.racing.highest: is required, because synthetic:survival/,
-    );
+    await expect(play({})).rejects.toThrow(/evaluation.racing.highest: is required, because Swimmer-v5/);
     const { path } = await play({ highest: 1000 });
     expect(readManifest(path).racing).toMatchObject({ evaluations: 3, episodes: 18 });
   });

@@ -19,9 +19,6 @@ const configs: readonly ModelConfig[] = [
   { provider: 'one-plus-one-es', sigma: 2 },
   { provider: 'mix' },
   { provider: 'gp' },
-  { provider: 'grid', order: 'spread' },
-  { provider: 'grid', order: 'rows', points: 3 },
-  { provider: 'teacher' },
 ];
 
 const linear: ParameterSpec = { count: 10, kind: 'float', low: -6, high: 6, decimals: 1 };

@@ -12,22 +12,21 @@ import { baselineNames } from '../../../src/search/baselines.js';
 import { oneScreen } from '../../../src/settings/issues.js';
 import { isMapping, jsonSchemaOf, type SchemaNode, type SettingsKind } from '../../../src/settings/schema.js';
 import type { Settings } from '../../../src/settings/settings.js';
-import {
-  type Collection,
-  collectionKind,
-  type Layer,
-  layerProblems,
-  layerSchema,
-  layersOf,
-  locatedIn,
-  type Reserved,
-  tasksSchema,
-  withLayers,
-} from '../../../src/studies/collection/collection-config.js';
-import { checkCollection, configOfRun, drawRun } from '../../../src/studies/collection/collection-plan.js';
 import { type ConfigSource, count, positive, readTrainingConfig } from '../../train/train-config.js';
 import { checkObjective, learningSettings } from '../learning/settings.js';
 import { isAbsolute, rewardSchema, rewardWithModules, termsOf } from './candidate-reward.js';
+import {
+  configOf,
+  configsOf,
+  layerLongForm,
+  layerProblems,
+  layerSchema,
+  locatedIn,
+  type Reserved,
+  type TaskPlan,
+  tasksSchema,
+  withLayers,
+} from './tasks.js';
 
 const proposerSettings = learningSettings.extend({
   experiment: layerSchema
@@ -110,7 +109,7 @@ export const proposerKind: SettingsKind<Written> = {
   },
   example: 'updates=20 or reward.kind=rank',
   expand: withModules,
-  longForm: (path, value) => collectionKind.longForm?.(path, value),
+  longForm: layerLongForm,
 };
 
 function withModules(content: Record<string, unknown>): Record<string, unknown> {
@@ -148,7 +147,7 @@ function refuseUnplayable(config: ProposerConfig, { content, where }: Settings):
     ['tasks', training],
     ['heldOut', heldOut],
   ] as const)
-    for (const { config: run, task } of checkCollection(plan)) {
+    for (const [task, run] of configsOf(plan).entries()) {
       const problems = unplayable(run);
       if (problems.length > 0) throw locate(new UserError(problems), list, task);
     }
@@ -183,7 +182,7 @@ function unplayable({ demonstrations, evaluation, prompts, warmup }: Config): re
 /** One config per task, for training and evaluation. */
 function runsOf(config: ProposerConfig): readonly Config[] {
   const { training, heldOut } = runPlans(config);
-  return [training, heldOut].flatMap((plan) => checkCollection(plan).map(({ config: run }) => run));
+  return [training, heldOut].flatMap(configsOf);
 }
 
 /** User modules that training depends on: environments, policies, rewards, prompt helpers. */
@@ -206,20 +205,11 @@ export function promptsHash(config: ProposerConfig): string | undefined {
   return hash.digest('hex');
 }
 
-interface RunSettings {
-  readonly experiment: Layer;
-  readonly tasks: Tasks;
-  readonly heldOut: Tasks;
-  readonly model: string;
-  readonly seed: number;
-  readonly evaluation: { readonly runs: number };
-}
-
-type Tasks = z.output<typeof tasksSchema>;
+type RunSettings = Pick<ProposerConfig, 'experiment' | 'tasks' | 'heldOut' | 'model' | 'seed'>;
 
 interface RunPlans {
-  readonly training: Collection;
-  readonly heldOut: Collection;
+  readonly training: TaskPlan;
+  readonly heldOut: TaskPlan;
 }
 
 /** First spawn keys of the random streams. */
@@ -230,13 +220,9 @@ export function runPlans(
   { experiment, heldOut, model, seed, tasks }: RunSettings,
   locate: (error: UserError, list: 'tasks' | 'heldOut', task: number) => UserError = (error) => error,
 ): RunPlans {
-  const plan = (list: 'tasks' | 'heldOut', layers: Tasks, stream: number): Collection => ({
-    output: '',
-    runs: 1,
+  const plan = (list: 'tasks' | 'heldOut', own: TaskPlan['tasks'], stream: number): TaskPlan => ({
+    ...{ experiment, model, tasks: own },
     seed: deriveSeeds(seed, [stream], 1)[0]!,
-    experiment,
-    tasks: layersOf(layers),
-    proposers: [{ weight: 1, layer: { model: { provider: 'local', path: model } } }],
     locate: (error, task) => locate(error, list, task),
   });
   return {
@@ -245,8 +231,7 @@ export function runPlans(
   };
 }
 
-export const configOf = (plan: Collection, number: number): Config =>
-  configOfRun(plan, drawRun(plan, number));
-
-export const heldOutRuns = (config: RunSettings): readonly Config[] =>
+export const heldOutRuns = (
+  config: RunSettings & { readonly evaluation: { readonly runs: number } },
+): readonly Config[] =>
   Array.from({ length: config.evaluation.runs }, (_, number) => configOf(runPlans(config).heldOut, number));

@@ -4,12 +4,11 @@ import { deriveSeeds } from '../../../src/random/generator.js';
 import { bestEntry } from '../../../src/rollout/replay-buffer.js';
 import { type Sample, sampleCount, sampleOf } from '../../../src/runs/training/samples.js';
 import { largest, mean } from '../../../src/statistics/descriptive.js';
-import type { Collection } from '../../../src/studies/collection/collection-config.js';
 import type { Sampler } from '../../engine/sampler.js';
 import type { Group, RlTask } from '../learning/episode.js';
 import { isAbsolute } from './candidate-reward.js';
 import type { ProposerConfig } from './proposer-config.js';
-import { configOf, heldOutRuns, promptsHash, runPlans } from './proposer-config.js';
+import { heldOutRuns, promptsHash, runPlans } from './proposer-config.js';
 import { episodeOfCandidate, type OpenedTerm, openReward, rewardsOf } from './reward.js';
 import {
   openRun,
@@ -18,6 +17,7 @@ import {
   type RunInFlight,
   type RunState,
 } from './run-in-flight.js';
+import { configOf, type TaskPlan } from './tasks.js';
 
 interface Slot {
   readonly number: number;
@@ -102,13 +102,13 @@ function wonBy(own: number | undefined, other: number): number {
 
 /** Runs in flight. They continue from update to update; when a run finishes, the plan's next run replaces it. */
 class RunsInFlight {
-  readonly #plan: Collection;
+  readonly #plan: TaskPlan;
   readonly #env: Env;
   readonly #count: number;
   #slots: Slot[] = [];
   #next = 0;
 
-  constructor(plan: Collection, count: number, env: Env) {
+  constructor(plan: TaskPlan, count: number, env: Env) {
     this.#plan = plan;
     this.#count = count;
     this.#env = env;

@@ -21,9 +21,7 @@ import {
   delta,
   demonstrationsDirectory,
   firstPolicies,
-  gridFields,
   isBeam,
-  isGridSearch,
   isImitation,
   isNetwork,
   networkFields,
@@ -63,6 +61,8 @@ const isRandomSearch = (draft: Draft): boolean => taskOf(draft).endsWith('_rando
 
 /** The first setting of a config that has no equivalent here, with the reason. */
 function refusal(draft: Draft): { readonly field: string; readonly message: string } | undefined {
+  if (taskOf(draft).includes('_grid_search'))
+    return { field: 'task', message: 'searches a grid, which no policyloop baseline does' };
   const asked = (key: string) => isOn(given(draft.theirs, key));
   if (!asked('beam')) return undefined;
   if (asked('random'))
@@ -125,9 +125,6 @@ const isLightPendulum = (draft: Draft): boolean => /^pendulum_(continuous|llm)/.
 const task: KeyImport = (draft, key) => {
   if (isLightPendulum(draft)) {
     change(draft, key, 'in the original, the pendulum has a gravity of 6', { 'environment.options.g': 6 });
-  } else if (isGridSearch(draft)) {
-    const reason = 'searches its grid row by row, as in the original; then the grid spacing is halved';
-    change(draft, key, reason, gridFields(draft));
   } else if (isNetwork(draft)) {
     const reason = 'one hidden layer of 11 units with leaky ReLU, as in the original';
     change(draft, key, reason, networkFields);
@@ -168,8 +165,7 @@ const searchStep: KeyImport = (draft, key, value) => {
       'model.sigma': value,
       'policy.decimals': 4,
     });
-  } else if (isGridSearch(draft)) drop(draft, key, 'a grid has its own step size');
-  else if (stated !== value && stated !== undefined)
+  } else if (stated !== value && stated !== undefined)
     change(draft, key, 'the template states this step size, regardless of this key', {
       'prompts.stepSize': stated,
     });
@@ -231,7 +227,6 @@ const keys: Readonly<Record<string, KeyImport>> = {
 };
 
 function modelOf(draft: Draft): ModelChoice | undefined {
-  if (isGridSearch(draft)) return { fields: { provider: 'grid' } };
   return isRandomSearch(draft) ? { fields: { provider: 'hill-climb' } } : chooseModel(draft.theirs);
 }
 

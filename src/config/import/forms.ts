@@ -1,4 +1,4 @@
-/** Imports the settings of LLM-RL-finetune for grid search, networks, deltas, beams and imitation. */
+/** Imports the settings of LLM-RL-finetune for networks, deltas, beams and imitation. */
 
 import { UserError } from '../../base/errors.js';
 import { carry, change, type Draft, drop, type Fields, given, isOn } from './draft.js';
@@ -6,17 +6,7 @@ import { isGiven, type KeyImport, sharedKeys, warmUp } from './keys.js';
 import { projection } from './llm-rl-finetune.js';
 
 export const taskOf = ({ theirs }: Draft): string => String(given(theirs, 'task'));
-export const isGridSearch = (draft: Draft): boolean => taskOf(draft).includes('_grid_search');
 export const isNetwork = (draft: Draft): boolean => taskOf(draft).includes('_mlp_');
-
-/** Their grids start at -10 and go in steps of 1 (MountainCarContinuous) or 2 to the last value below 10. */
-export function gridFields(draft: Draft): Fields {
-  const isFine = taskOf(draft).startsWith('mountaincar');
-  return {
-    ...{ 'model.provider': 'grid', 'model.order': 'rows', 'model.points': isFine ? 20 : 10 },
-    ...{ 'policy.low': -10, 'policy.high': isFine ? 9 : 8 },
-  };
-}
 
 export const networkFields: Fields = {
   ...{ 'policy.kind': 'mlp', 'policy.hidden': [11], 'policy.activation': 'leaky-relu' },

@@ -28,7 +28,6 @@ import { isStory, loadStory } from '../text/textworld/story.js';
 import { Blackjack } from '../toy-text/blackjack.js';
 import { cliffWalking, frozenLake, frozenLakeOptions } from '../toy-text/grid-walks.js';
 import { Taxi, taxiOptions } from '../toy-text/taxi.js';
-import { isSyntheticId, syntheticEntry, syntheticIds } from './synthetic.js';
 import { replacementFor } from './versions.js';
 
 const flag = z.boolean();
@@ -82,7 +81,6 @@ export const catalogue: readonly CatalogueEntry[] = [
     entry(id, mazeLimit(id), sampleMazeOptions, (options) => new MazeWalk(sampleMaze(id, options))),
   ),
   ...mazeIds.random.map(randomMazeEntry),
-  ...syntheticIds.map(syntheticEntry),
 ];
 
 /** Built-in environments with text observations and actions, which a language model plays. */
@@ -116,9 +114,8 @@ function textWorldEntry(id: string): CatalogueEntry {
 export const textWorldPrefix = 'textworld:';
 
 /**
- * Finds the environment for an id or alias: a catalogue entry (possibly in place of another version), a synthetic
- * task, a TextWorld game, or a random maze of any size; undefined if there is none.
- * @throws UserError for a synthetic task of an unknown family or with invalid options in its id
+ * Finds the environment for an id or alias: a catalogue entry (possibly in place of another version), a TextWorld game,
+ * or a random maze of any size; undefined if there is none.
  */
 export function findEntry(written: string): CatalogueEntry | undefined {
   const known = [...catalogue, ...textCatalogue].find(
@@ -127,7 +124,6 @@ export function findEntry(written: string): CatalogueEntry | undefined {
   if (known !== undefined) return known;
   const id = replacementFor(written)?.id ?? written;
   if (id !== written) return findEntry(id);
-  if (isSyntheticId(id)) return syntheticEntry(id);
   if (id.startsWith(textWorldPrefix)) return textWorldEntry(id);
   const maze = id.startsWith('maze-random-') && mazeSize(id) !== undefined;
   return maze ? randomMazeEntry(id) : undefined;

@@ -1,5 +1,6 @@
+import type { RandomGenerator } from '../../random/generator.js';
+import type { DiscreteSpace, Task, TaskStep } from '../environment.js';
 import { type Frame, line, type Role, text } from '../frame.js';
-import { HeapGame } from '../synthetic/heaps.js';
 
 const allSticks = 10;
 
@@ -8,22 +9,41 @@ const allSticks = 10;
  * to 3 sticks; whoever takes the last one loses. Observation: number of sticks left. Action: number to take.
  * Reward: 1 for a win; −1 for a loss or for taking more than are left.
  */
-export class Nim extends HeapGame {
-  override readonly actionSpace = { kind: 'discrete', n: 3, start: 1 } as const;
+export class Nim implements Task<number> {
+  readonly observationSpace: DiscreteSpace = { kind: 'discrete', n: allSticks + 1 };
+  readonly actionSpace = { kind: 'discrete', n: 3, start: 1 } as const;
+  #left = allSticks;
+  /** The agent's last move and the opponent's reply; 0 if none was made. */
+  #taken = 0;
+  #answered = 0;
+  #random!: RandomGenerator;
 
-  constructor() {
-    const moves = [1, 2, 3].map((take) => ({ heap: 0, take }));
-    super({ sizes: [allSticks], fewest: [allSticks], moves, misere: true, errors: undefined });
+  reset(random: RandomGenerator): number {
+    this.#random = random;
+    this.#left = allSticks;
+    this.#taken = this.#answered = 0;
+    return this.#left;
   }
 
-  override step(action: number) {
-    return super.step(action - 1);
+  step(take: number): TaskStep {
+    const end = (won: boolean) => ({ observation: this.#left, reward: won ? 1 : -1, terminated: true });
+    this.#taken = this.#answered = 0;
+    if (take > this.#left) return end(false);
+    this.#left -= this.#taken = take;
+    if (this.#left === 0) return end(false);
+    this.#left -= this.#answered = this.#answer();
+    return this.#left === 0 ? end(true) : { observation: this.#left, reward: 0, terminated: false };
+  }
+
+  /** Leaves 1 more than a multiple of 4 if possible, which wins; otherwise, any move is as good as another. */
+  #answer(): number {
+    const winning = (this.#left - 1) % 4;
+    return winning > 0 ? winning : this.#random.choice([1, 2, 3].filter((take) => take <= this.#left));
   }
 
   /** Draws all sticks in a row: first those left, then those that the opponent and the agent took last. */
   frame(): Frame {
-    const left = this.position;
-    const [taken, answered] = [this.own?.take ?? 0, this.answer?.take ?? 0];
+    const [left, taken, answered] = [this.#left, this.#taken, this.#answered];
     const caption = (x: number, content: string, role: Role) => text(content, [x, -0.7], 0.5, role);
     const roleOf = (stick: number): Role => {
       if (stick < left) return 'object';

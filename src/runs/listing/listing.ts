@@ -19,7 +19,7 @@ export interface ListedRun extends RunSummary {
   readonly labels: Labels;
 }
 
-/** A line of the list: the path of a run, study or collection, relative to the runs directory, and its runs. */
+/** A line of the list: the path of a run or study, relative to the runs directory, and its runs. */
 export type Line = readonly [name: string, runs: readonly ListedRun[]];
 
 /** The directories in which to look for runs. */
@@ -70,7 +70,7 @@ export const trainingPaths = (places: RunPlaces): readonly string[] => [
 
 export const trainingLines = (places: RunPlaces) => listTrainings(trainingPaths(places), places.cwd);
 
-/** One line per run, except that the runs of a study or collection share one. */
+/** One line per run, except that the runs of a study share one. */
 export function linesOf(runs: readonly ListedRun[], root: string): readonly Line[] {
   const lines = new Map<string, ListedRun[]>();
   for (const run of runs) {

@@ -19,7 +19,7 @@ import {
   trainingPaths,
 } from './listing.js';
 
-/** `folder`: a study, a collection, or any other directory of runs. */
+/** `folder`: a study, or any other directory of runs. */
 type Kind = 'run' | 'repeats' | 'folder' | 'training';
 
 export interface Named {

@@ -55,12 +55,6 @@ const files = {
   'gone.yaml': 'name: gone\nenvironment: gymnasium:CartPole-v1\nmodel: { provider: random }\n',
   'mute.mjs': mute,
   'broken.mjs': broken,
-  'collection.yaml': `output: ./collected
-runs: 1
-tasks: [{ weight: 1, environment: CartPole-v1 }]
-experiment: { warmup: 2, iterations: 2, evaluation: { episodes: 2, maxSteps: 30 }, confirmation: { candidates: 0 } }
-proposers: [{ weight: 1, model: { provider: module, path: ./mute.mjs } }]
-`,
   'tune.yaml': `model: ${model}\ndataset: data\nepochs: 1\nthreads: 1\nmethod: { kind: lora, rank: 2 }\n`,
   'numeric.yaml': `environment: CartPole-v1
 policy: { kind: mlp, hidden: [4] }
@@ -116,7 +110,6 @@ const failing: Readonly<Record<string, readonly string[]>> = {
   sweep: ['sweep', 'mute.yaml', 'seed=1..2', '--out', 'sf', '--quiet'],
   doctor: ['doctor', '--offline'],
   'models check': ['models', 'check', 'empty'],
-  'finetune collect': ['finetune', 'collect', 'collection.yaml', '--quiet'],
   'finetune dataset': ['finetune', 'dataset', 'mute', '--recipe', 'improvement', '--out', 'none'],
   'finetune train': [
     'finetune',
@@ -137,7 +130,6 @@ const interruptible: Readonly<Record<string, readonly string[]>> = {
   play: [...play, 'player=random', '--run-dir', 'buffers/pi'],
   sweep: ['sweep', 'good.yaml', 'seed=1..2', '--out', 'si', '--quiet'],
   'models pull': ['models', 'pull', 'hf:policyloop/none'],
-  'finetune collect': ['finetune', 'collect', 'collection.yaml', 'output=ki', '--quiet'],
   'finetune evaluate': [
     'finetune',
     'evaluate',

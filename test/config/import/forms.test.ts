@@ -1,4 +1,4 @@
-/** What LLM-RL-finetune's other forms of proposals, its grid search and its networks become. */
+/** What LLM-RL-finetune's other forms of proposals and its networks become. */
 import { describe, expect, it } from 'vitest';
 import { importConfig } from '../../../src/config/import/import-config.js';
 import { parseConfig } from '../../../src/config/load.js';
@@ -49,8 +49,6 @@ describe('configs of LLM-RL-finetune', () => {
       const { config, notes } = await built({ ...form, warmup_episodes: 0 });
       expect(config.warmup.policies).toBe(1);
       expect(notes.find(({ key }) => key === 'warmup_episodes')).toMatchObject({ kind: 'changed' });
-      const grid = { task: 'pendulum_grid_search_no_bias', gym_env_name: 'Pendulum-v1', dim_states: 3 };
-      expect((await built({ ...grid, dim_actions: 1, warmup_episodes: 0 })).config.warmup.policies).toBe(0);
     },
   );
 
@@ -69,18 +67,9 @@ describe('configs of LLM-RL-finetune', () => {
     expect(notes).toContainEqual({ kind: 'dropped', key: 'obs_6d', reason });
   });
 
-  it('for a grid search keep its order, range and points per axis', async () => {
-    const { config, family } = await built({
-      ...{ task: 'mountaincar_continuous_action_grid_search_no_bias', dim_actions: 1, dim_states: 2 },
-      ...{ gym_env_name: 'MountainCarContinuous-v0', warmup_episodes: 0 },
-    });
-    expect(config.model).toEqual({ provider: 'grid', order: 'rows', points: 20 });
-    expect(family.parameters).toMatchObject({ count: 2, low: -10, high: 9 });
-    const pendulum = await built({
-      ...{ task: 'pendulum_grid_search_no_bias', gym_env_name: 'Pendulum-v1', dim_actions: 1, dim_states: 3 },
-    });
-    expect(pendulum.config.model).toMatchObject({ points: 10 });
-    expect(pendulum.family.parameters).toMatchObject({ count: 3, low: -10, high: 8 });
+  it('for a grid search are refused', () => {
+    const task = 'pendulum_grid_search_no_bias';
+    expect(() => importConfig(theirs({ task }))).toThrow(/searches a grid/);
   });
 
   it('for a network keep its hidden layer and number of parameters', async () => {

@@ -120,7 +120,7 @@ it('without a beam, deltas start from the latest evaluation', async () => {
 });
 
 it('baselines propose the same with and without proposal.form: delta', async () => {
-  for (const provider of ['cma-es', 'gp', 'grid'] as const) {
+  for (const provider of ['cma-es', 'gp', 'hill-climb'] as const) {
     const own = { ...config, iterations: 2, model: { provider } };
     const { path } = await runExperimentFrom(own);
     const { proposal: _proposal, ...plain } = own;

@@ -26,7 +26,6 @@ async function workplace(...runs: readonly Parameters<typeof played>[]) {
         runs: ['buffers/*'],
         runsDir: 'buffers',
         recipe: 'weighted',
-        augment: 0,
         out: 'dataset',
         validation: '0.5',
         format: 'jsonl',
@@ -70,8 +69,6 @@ describe('finetune dataset', () => {
     await expect(command({ format: 'trl-dpo' })).rejects.toThrow(/--format: .*pairs/);
     await expect(command({ seed: -1 })).rejects.toThrow(/--seed/);
     await expect(command({ samples: 0 })).rejects.toThrow(/--samples/);
-    await expect(command({ augment: -1 })).rejects.toThrow(/--augment/);
-    await expect(command({ augment: 1 })).rejects.toThrow(/--augment: /);
     await expect(command({ context: 0.5 })).rejects.toThrow(/--context/);
     await expect(command({ out: 'buffers' })).rejects.toThrow(/--out: /);
     await expect(command({ out: 'buffers/run-0/config.yaml' })).rejects.toThrow(

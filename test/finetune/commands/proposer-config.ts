@@ -12,7 +12,7 @@ const written = {
     prompts: { set: 'compact' },
   },
   tasks: [
-    { environment: 'synthetic:landscape', policy: { kind: 'linear', bias: false }, weight: 3 },
+    { environment: 'Pendulum-v1', policy: { kind: 'linear', bias: false }, weight: 3 },
     { environment: 'CartPole-v1' },
   ],
   objective: { kind: 'grpo' },

@@ -24,7 +24,7 @@ describe('policyloop finetune rl on a proposer', () => {
       ...{ meanReward: expect.any(Number), policyReturn: expect.any(Number) },
     });
     const lineage = readLineage(join(folder, 'out', 'adapter'))!;
-    expect(trainedEnvironments(lineage)).toEqual(['CartPole-v1', 'synthetic:landscape']);
+    expect(trainedEnvironments(lineage)).toEqual(['CartPole-v1', 'Pendulum-v1']);
     const page = visibleText(readFileSync(join(folder, 'out', 'index.html'), 'utf8'));
     for (const text of [
       'Best held-out share of baselines beaten',

@@ -52,7 +52,6 @@ beforeAll(async () => {
       runs: ['buffers/run-*'],
       runsDir: 'buffers',
       recipe: 'weighted',
-      augment: 0,
       out: path('data'),
       validation: '0.34',
       format: 'jsonl',
@@ -286,7 +285,6 @@ describe('alarms before training starts', () => {
     const { context } = recordingContext(place);
     const own = {
       recipe: 'weighted',
-      augment: 0,
       validation: 'none',
       format: 'jsonl',
       seed: 0,
@@ -357,25 +355,6 @@ describe('a finetune train error', () => {
     expect(await refusal(writeConfig('thin', 'optimizer: { kind: muon }\n'))).toMatch(
       /thin\.yaml:7:12: optimizer: muon trains whole matrices, so it requires method full or scratch/,
     );
-  });
-
-  it('reports a dataset in Parquet', async () => {
-    const recorded = recordingContext(place);
-    const out = path('parquet');
-    const dataset = {
-      runs: ['buffers/run-0'],
-      runsDir: 'buffers',
-      recipe: 'weighted',
-      augment: 0,
-      out,
-    } as const;
-    await datasetCommand(
-      { ...dataset, validation: 'none', format: 'parquet', seed: 0, json: true },
-      recorded.context,
-    );
-    const file = path('from-parquet.yaml');
-    writeFileSync(file, `model: ${model}\ndataset: parquet\noutput: none\n`);
-    expect(await refusal(file)).toMatch(/in Parquet[\s\S]*--format jsonl/);
   });
 
   it('reports a missing dataset and a dataset of pairs', async () => {

@@ -47,7 +47,7 @@ function copied(path: string, changes: object = {}): string {
 
 describe('the split', () => {
   it('never puts a prompt, a run or runs with the same seed on both sides', async () => {
-    for (const recipe of ['weighted', 'preference', 'hindsight'] as const) {
+    for (const recipe of ['weighted', 'preference'] as const) {
       for (let seed = 0; seed < 8; seed++) {
         const dataset = await build({ recipe, seed });
         const { train, validation } = dataset;
@@ -91,13 +91,11 @@ describe('the split', () => {
 describe('duplicates', () => {
   it('from a copied run are dropped', async () => {
     const copy = named(copied(runs[0]!.path), 'copy');
-    for (const recipe of ['weighted', 'hindsight'] as const) {
-      const once = await build({ recipe });
-      const twice = await build({ recipe }, [...runs, copy]);
-      expect(twice.train.length + twice.validation.length).toBe(once.train.length + once.validation.length);
-      expect(twice.sources.at(-1)).toMatchObject({ run: 'copy', kept: 0, hash: once.sources[0]!.hash });
-      expect(twice.sources.at(-1)!.made).toBeGreaterThan(0);
-    }
+    const once = await build();
+    const twice = await build({}, [...runs, copy]);
+    expect(twice.train.length + twice.validation.length).toBe(once.train.length + once.validation.length);
+    expect(twice.sources.at(-1)).toMatchObject({ run: 'copy', kept: 0, hash: once.sources[0]!.hash });
+    expect(twice.sources.at(-1)!.made).toBeGreaterThan(0);
   });
 
   it('have the same prompt and the same answer', async () => {
@@ -127,7 +125,7 @@ describe('alarms', () => {
     const found = async (recipe: DatasetOptions['recipe']) =>
       alarms(await build({ recipe, validation: { kind: 'none' } }, flat));
     expect(await found('weighted')).toEqual(['no-positive-signal', 'equal-weights']);
-    for (const recipe of ['improvement', 'best-of-group', 'preference', 'hindsight'] as const) {
+    for (const recipe of ['improvement', 'best-of-group', 'preference'] as const) {
       expect(await found(recipe)).toEqual(['no-positive-signal', 'empty-split']);
     }
   });
@@ -160,7 +158,7 @@ describe('alarms', () => {
     writeFileSync(join(set, 'user.hbs'), '{{loud history.text}}\n{{answer.example}}');
     writeFileSync(join(set, 'format-correction.hbs'), 'again');
     const own = named(await played({ prompts: { set, helpers } }), 'own');
-    const dataset = await build({ recipe: 'hindsight', validation: { kind: 'none' } }, [own]);
+    const dataset = await build({ validation: { kind: 'none' } }, [own]);
     expect(alarms(dataset)).toEqual([]);
     expect(dataset.train.some(({ prompt }) => prompt[1]!.content.includes('PARAMS[0]'))).toBe(true);
   });
@@ -207,7 +205,7 @@ describe('a dataset directory', () => {
   it('has the same bytes for the same runs and options, and different rows for another seed', async () => {
     const write = async (seed: number) => {
       const path = join(temporaryDirectory(), 'dataset');
-      writeDataset(await build({ recipe: 'hindsight', seed }), 'jsonl', path);
+      writeDataset(await build({ seed }), 'jsonl', path);
       return content(path);
     };
     const [first, second, other] = [await write(1), await write(1), await write(2)];
@@ -272,7 +270,7 @@ describe('a dataset directory', () => {
     mkdirSync(join(path, 'mine'));
     const dataset = await build();
     expect(() => writeDataset(dataset, 'jsonl', path)).toThrow(/this directory is not empty/);
-    expect(() => writeDataset(dataset, 'trl-kto', join(path, 'new'))).toThrow(/pairs of answers/);
+    expect(() => writeDataset(dataset, 'trl-dpo', join(path, 'new'))).toThrow(/pairs of answers/);
     expect(readdirSync(path)).toEqual(['mine']);
   });
 });

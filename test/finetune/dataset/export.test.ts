@@ -65,15 +65,6 @@ describe('rows', () => {
     ]);
   });
 
-  it('for KTO contain each answer once, with its label', () => {
-    const other: Preference = { ...preference, rejected: 'params[0]: 4.0' };
-    expect(contents([preference, other], 'trl-kto')).toEqual([
-      { prompt, completion: says('params[0]: 2.0'), label: true },
-      { prompt, completion: says('params[0]: 3.0'), label: false },
-      { prompt, completion: says('params[0]: 4.0'), label: false },
-    ]);
-  });
-
   it('for OpenAI-compatible APIs train only on the last answer', () => {
     expect(contents([imitation], 'openai-sft')).toEqual([
       {
@@ -99,10 +90,7 @@ describe('rows', () => {
     for (const format of ['trl-sft', 'openai-sft'] as const) {
       expect(exportRows([imitation], format)[0]!.lineage).toBe(imitation.lineage);
     }
-    expect(exportRows([preference], 'trl-kto').map((row) => row.lineage)).toEqual([
-      preference.lineage,
-      preference.lineage,
-    ]);
+    expect(exportRows([preference], 'trl-dpo')[0]!.lineage).toBe(preference.lineage);
   });
 });
 

@@ -32,7 +32,6 @@ beforeAll(async () => {
       runs: ['buffers/*'],
       runsDir: 'buffers',
       recipe: 'weighted',
-      augment: 0,
       out: path('data'),
       validation: 'MountainCarContinuous-v0',
       format: 'jsonl',

@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import { hindsight } from '../../../finetune/dataset/hindsight.js';
 import { improvement } from '../../../finetune/dataset/recipes.js';
 import type { SourceRun } from '../../../finetune/dataset/source-run.js';
 import type { ChatMessage } from '../../../src/models/language-model.js';
@@ -44,26 +43,5 @@ describe.each([
     );
     const kept = improvement(run).map(({ lineage }) => `${lineage.iteration}/${lineage.candidate}`);
     expect(kept).toEqual(better);
-  });
-
-  it('has hindsight prompts with histories as long as those of the run', async () => {
-    const run = await source(more);
-    const {
-      pipeline = 1,
-      candidates = 1,
-      screening,
-    } = more as {
-      pipeline?: number;
-      candidates?: number;
-      screening?: { evaluate: number };
-    };
-    const each = screening?.evaluate ?? candidates;
-    const examples = hindsight(run, 1, 40);
-    expect(examples.length).toBeGreaterThan(0);
-    for (const { lineage, prompt } of examples) {
-      const known = Math.max(0, lineage.promptIteration - pipeline);
-      expect(lineage.history).toBe(3 + known * each);
-      expect(shownScores(prompt)).toHaveLength(lineage.history);
-    }
   });
 });

@@ -74,7 +74,7 @@ describe('datasets of programs', () => {
   });
 
   it('reject other recipes, and the repair recipe rejects numeric policies', async () => {
-    for (const recipe of ['weighted', 'preference', 'hindsight'] as const)
+    for (const recipe of ['weighted', 'preference'] as const)
       await expect(build(recipe)).rejects.toThrow(
         new RegExp(
           `--recipe: doesn't support programs[\\s\\S]*"${recipe}"[\\s\\S]*${programRecipes.join(', ')}`,

@@ -3,24 +3,16 @@ import { appendFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { buildDataset } from '../../../finetune/dataset/dataset.js';
-import { type Example, type Imitation, proposalRecipes } from '../../../finetune/dataset/example.js';
-import { hindsight, renderPrompt } from '../../../finetune/dataset/hindsight.js';
+import type { Example } from '../../../finetune/dataset/example.js';
 import {
   advantageWeights,
   bestOfGroup,
   improvement,
-  playAgain,
   preference,
-  toPlayAgain,
   weighted,
 } from '../../../finetune/dataset/recipes.js';
-import { placeKey, readSourceRun, type SourceRun } from '../../../finetune/dataset/source-run.js';
-import type { ConfigInput } from '../../../src/config/config.js';
-import { makeEnvironment } from '../../../src/environments/catalogue/open.js';
+import { readSourceRun, type SourceRun } from '../../../finetune/dataset/source-run.js';
 import type { LanguageModel } from '../../../src/models/language-model.js';
-import { formatParameters } from '../../../src/prompting/notation/grammar.js';
-import { confirmationSeeds, evaluationSeeds } from '../../../src/random/seeds.js';
-import { evaluate } from '../../../src/rollout/evaluation.js';
 import { mean } from '../../../src/statistics/descriptive.js';
 import { ask } from '../../support/ask.js';
 import { seededModel } from '../../support/experiments.js';
@@ -49,7 +41,6 @@ const every = (run: SourceRun): readonly Example[] => [
   ...bestOfGroup(run),
   ...weighted(run),
   ...preference(run),
-  ...hindsight(run, 0),
 ];
 
 describe('lineage', () => {
@@ -57,7 +48,9 @@ describe('lineage', () => {
     for (const run of [groups, table, alone]) {
       const entries = evaluationsOf(run.path);
       const examples = every(run);
-      expect(new Set(examples.map(({ lineage }) => lineage.recipe))).toEqual(new Set(proposalRecipes));
+      expect(new Set(examples.map(({ lineage }) => lineage.recipe))).toEqual(
+        new Set(['improvement', 'best-of-group', 'weighted', 'preference']),
+      );
       for (const example of examples) {
         const { lineage } = example;
         const at = ({ iteration, candidate }: { iteration: number; candidate: number }) =>
@@ -173,7 +166,7 @@ describe('best of group', () => {
 
 describe('several winners of a group', () => {
   it('are the best candidates above the incumbent, with the same prompt and distinct answers', () => {
-    const found = bestOfGroup(groups, { winners: 2 });
+    const found = bestOfGroup(groups, 2);
     for (const { lineage, prompt } of found) {
       const same = found.filter((other) => other.lineage.iteration === lineage.iteration);
       for (const other of same) expect(other.prompt).toBe(prompt);
@@ -185,31 +178,8 @@ describe('several winners of a group', () => {
     }
     expect(new Set(found.map(({ completion }) => completion)).size).toBe(found.length);
     expect(found.length).toBeGreaterThan(bestOfGroup(groups).length);
-    expect(bestOfGroup(groups, { winners: 1 })).toEqual(bestOfGroup(groups));
-    expect(new Set(bestOfGroup(groups, { winners: 3 }).map(answerOf))).toEqual(
-      new Set(improvement(groups).map(answerOf)),
-    );
-  });
-
-  it('can come from later iterations with lookAhead', () => {
-    const lookAhead = [0, 3];
-    const found = bestOfGroup(groups, { lookAhead });
-    const entries = evaluationsOf(groups.path);
-    for (const { iteration: asked, incumbent, promptHash } of groups.steps) {
-      const best = lookAhead.flatMap((further) => {
-        const scores = entries
-          .filter(({ iteration }) => iteration >= asked && iteration <= asked + further)
-          .map(({ score }) => score);
-        const highest = Math.max(...scores);
-        return highest > incumbent!.score ? [highest] : [];
-      });
-      const own = found.filter(
-        ({ lineage }) => lineage.promptIteration === asked && lineage.prompt === promptHash,
-      );
-      expect(new Set(own.map(({ lineage }) => lineage.score))).toEqual(new Set(best));
-    }
-    expect(found.some(({ lineage }) => lineage.iteration > lineage.promptIteration)).toBe(true);
-    expect(bestOfGroup(groups, { lookAhead: [0] })).toEqual(bestOfGroup(groups));
+    expect(bestOfGroup(groups, 1)).toEqual(bestOfGroup(groups));
+    expect(new Set(bestOfGroup(groups, 3).map(answerOf))).toEqual(new Set(improvement(groups).map(answerOf)));
   });
 
   it('are all included in a dataset', async () => {
@@ -221,79 +191,7 @@ describe('several winners of a group', () => {
         winners,
       });
     expect((await made()).train).toHaveLength(bestOfGroup(groups).length);
-    expect((await made(2)).train).toHaveLength(bestOfGroup(groups, { winners: 2 }).length);
-  });
-});
-
-describe('rescored finalists', () => {
-  const episodes = 30;
-  let run: SourceRun;
-  let truth: ReadonlyMap<string, number>;
-
-  beforeAll(async () => {
-    // Two episodes an evaluation: the best of six was often lucky.
-    const noisy = await playedSource({
-      iterations: 10,
-      candidates: 6,
-      seed: 1,
-      prompts: { set: 'compact' },
-      evaluation: { episodes: 2 },
-    });
-    truth = await playAgain(noisy, toPlayAgain(noisy), episodes, {});
-    run = { ...noisy, playedAgain: truth };
-  });
-
-  it('are the incumbent and the best four of each iteration that beat it', () => {
-    const expected = run.steps.flatMap(({ incumbent, proposals }) => {
-      const better = proposals
-        .map(({ entry }) => entry)
-        .filter(({ score }) => score > incumbent!.score)
-        .toSorted((a, b) => b.score - a.score)
-        .slice(0, 4);
-      return better.length === 0 ? [] : [incumbent!, ...better];
-    });
-    expect(new Set(truth.keys())).toEqual(new Set(expected.map(placeKey)));
-  });
-
-  it('get their scores from fresh episodes', async () => {
-    const [entry] = toPlayAgain(run);
-    const seeds = confirmationSeeds(run.manifest.seed, 'selection', episodes);
-    const environment = await makeEnvironment('CartPole-v1');
-    const setting = { environment, family: run.family, maxSteps: 500, record: 'none' } as const;
-    const { score } = await evaluate(setting, entry!.parameters, seeds);
-    expect(truth.get(placeKey(entry!))).toBe(score);
-    const used = evaluationSeeds(run.manifest.seed, 2);
-    expect(seeds.filter((seed) => used.includes(seed))).toEqual([]);
-  });
-
-  it('win only if their new score is the highest and above that of the incumbent', () => {
-    const place = ({ lineage }: Imitation) => `${lineage.promptIteration}: ${placeKey(lineage)}`;
-    const found = bestOfGroup(run);
-    for (const { lineage } of found) {
-      const { incumbent, proposals } = run.steps.find(
-        ({ iteration }) => iteration === lineage.promptIteration,
-      )!;
-      const own = truth.get(placeKey(lineage))!;
-      const others = proposals.flatMap(({ entry }) => truth.get(placeKey(entry)) ?? []);
-      expect(own).toBe(Math.max(...others));
-      expect(own).toBeGreaterThan(truth.get(placeKey(incumbent!))!);
-    }
-    expect(found.length).toBeGreaterThan(0);
-    const { playedAgain: _, ...unplayed } = run;
-    expect(found.map(place)).not.toEqual(bestOfGroup(unplayed).map(place));
-  });
-
-  it('give the same dataset each time, which records the number of episodes', async () => {
-    const make = (rescore?: number) =>
-      buildDataset([{ path: run.path, name: 'a' }], {
-        ...{ recipe: 'best-of-group', validation: { kind: 'none' }, seed: 0, rescore, augment: 1 },
-      });
-    const made = await make(episodes);
-    expect(made.rescore).toBe(episodes);
-    expect(made.train).toEqual((await make(episodes)).train);
-    const own = made.train.filter(({ lineage }) => lineage.copy === undefined);
-    expect(own.map(answerOf)).toEqual(bestOfGroup(run).map(answerOf));
-    expect((await make()).rescore).toBeUndefined();
+    expect((await made(2)).train).toHaveLength(bestOfGroup(groups, 2).length);
   });
 });
 
@@ -305,7 +203,7 @@ describe('a memory with one evaluation per iteration', () => {
       iterations: 10,
       candidates: 6,
       seed: 1,
-      model: { provider: 'teacher' },
+      model: { provider: 'hill-climb' },
       memory: { best: 8, recent: 4, ofGroup: 1 },
       prompts: { set: 'compact' },
     });
@@ -327,35 +225,9 @@ describe('a memory with one evaluation per iteration', () => {
     });
     // In some iterations the run had found better already, which the memory did not hold.
     expect(better.length).toBeGreaterThan(0);
-    for (const { lineage, prompt } of bestOfGroup(run, { winners: 6 })) {
+    for (const { lineage, prompt } of bestOfGroup(run, 6)) {
       expect(lineage.score).toBeGreaterThan(lineage.incumbent!);
       expect(prompt.at(-1)!.content).toContain(`tried ${lineage.history} `);
-    }
-  });
-
-  it('is the source of hindsight histories, which are as long as those of the run', () => {
-    const found = hindsight(run, 3, 40);
-    expect(found.length).toBe(40);
-    const held = evaluationsOf(run.path).filter((one) => one.iteration === 0 || one.candidate === 0);
-    const lines = new Set(held.map((one) => formatParameters(one.parameters, run.family.parameters)));
-    for (const { lineage, prompt } of found) {
-      expect(lineage.history).toBe(3 + lineage.promptIteration - 1);
-      const content = prompt.at(-1)!.content;
-      expect(content).toContain(`tried ${lineage.history} `);
-      for (const [, shown] of content.matchAll(/^\d+ (params.*)$/gm)) expect(lines).toContain(shown);
-    }
-  });
-
-  it('reproduces the logged prompts', () => {
-    const held = run.recorded.entries.filter((one) => one.iteration === 0 || one.candidate === 0);
-    for (const { iteration, prompt } of run.steps) {
-      expect(
-        renderPrompt(
-          run,
-          iteration,
-          held.filter((one) => one.iteration < iteration),
-        ),
-      ).toEqual(prompt);
     }
   });
 });
@@ -449,105 +321,20 @@ describe('preference', () => {
   });
 });
 
-describe('hindsight', () => {
-  const variants: Readonly<Record<string, Partial<ConfigInput>>> = {
-    'all evaluations': {},
-    'the best and the most recent': { memory: { best: 3, recent: 2, order: 'best-last' } },
-    'a summary of each trajectory': { memory: { trajectories: 'summary' } },
-    'sampled steps': { memory: { trajectories: 'rows', rows: 3 }, candidates: 2 },
-    'numbers only': { prompts: { set: 'numeric', optimum: 60 }, candidates: 3 },
-    'a token budget': { memory: { tokens: 400 } },
-    demonstrations: { demonstrations: { from: exampleRun, steps: 3 } },
-  };
-
-  it.each(Object.entries(variants))(
-    'reproduces the logged prompts of a run with %s',
-    async (_name, changes) => {
-      const run = await playedSource(changes);
-      expect(run.steps.length).toBe(6);
-      for (const { iteration, prompt } of run.steps) {
-        const before = run.recorded.entries.filter((entry) => entry.iteration < iteration);
-        expect(renderPrompt(run, iteration, before)).toEqual(prompt);
-      }
+describe('every recipe', () => {
+  it.each(['improvement', 'best-of-group', 'weighted', 'preference'] as const)(
+    '%s makes distinct examples from the example run',
+    async (recipe) => {
+      const { train, duplicates } = await buildDataset([{ path: exampleRun, name: 'a' }], {
+        recipe,
+        validation: { kind: 'none' },
+        seed: 0,
+      });
+      expect(train.length).toBeGreaterThan(0);
+      const keys = train.map((example) => `${example.lineage.prompt} ${answerOf(example)}`);
+      expect(new Set(keys).size).toBe(train.length);
+      expect(duplicates).toBe(0);
+      for (const { weight } of train) expect(weight).toBeGreaterThan(0);
     },
   );
-
-  it('shows as long a history as serving, all of it older and worse than the target', () => {
-    for (const run of [groups, table, alone]) {
-      const { entries } = run.recorded;
-      const warmup = entries.filter(({ iteration }) => iteration === 0).length;
-      const found = hindsight(run, 5, 40);
-      expect(found).toHaveLength(40);
-      for (const { lineage, prompt } of found) {
-        expect(lineage.history).toBe(warmup + (lineage.promptIteration - 1) * run.config.candidates);
-        const shown = linesOf(prompt.at(-1)!.content);
-        expect(shown).toHaveLength(lineage.history);
-        const position = entries.findIndex(
-          ({ iteration, candidate }) => iteration === lineage.iteration && candidate === lineage.candidate,
-        );
-        const older = entries.slice(0, position).map(({ parameters }) => parameters.join());
-        const places = shown.map(({ parameters }) => older.indexOf(parameters.join()));
-        expect(places).toEqual(places.toSorted((a, b) => a - b));
-        for (const { parameters, score } of shown) {
-          expect(older).toContain(parameters.join());
-          expect(score).toBeLessThan(lineage.score);
-        }
-        expect(Math.max(...shown.map(({ score }) => score))).toBeCloseTo(lineage.incumbent!, 1);
-        expect(prompt.at(-1)!.content).toContain(`This is iteration ${lineage.promptIteration} of`);
-      }
-    }
-  });
-
-  it('draws the same prompts for the same seed and others for another', () => {
-    const hashes = (seed: number) => hindsight(alone, seed, 20).map(({ lineage }) => lineage.prompt);
-    expect(hashes(1)).toEqual(hashes(1));
-    expect(hashes(1)).not.toEqual(hashes(2));
-    expect(new Set(alone.steps.map(({ promptHash }) => promptHash)).size).toBe(12);
-  });
-
-  it('varies the length of the history', () => {
-    const lengths = new Set(hindsight(alone, 0, 60).map(({ lineage }) => lineage.history));
-    expect(lengths.size).toBeGreaterThan(3);
-  });
-
-  it('starts a new conversation where serving continues one', async () => {
-    const run = await playedSource({ prompts: { conversation: { turns: 3 } }, iterations: 7, seed: 1 });
-    const lengths = weighted(run).map(({ prompt }) => prompt.length);
-    expect(lengths).toEqual([2, 4, 6, 2, 4, 6, 2]);
-    for (const { iteration, prompt } of run.steps.filter((step) => step.prompt.length === 2)) {
-      const before = run.recorded.entries.filter((entry) => entry.iteration < iteration);
-      expect(renderPrompt(run, iteration, before)).toEqual(prompt);
-    }
-    expect(new Set(hindsight(run, 0, 20).map(({ prompt }) => prompt.length))).toEqual(new Set([2]));
-  });
-
-  it('reports that the prompt templates are missing', async () => {
-    expect(() => hindsight({ ...alone, prompts: undefined }, 0)).toThrow(/prompt templates of a /);
-  });
-});
-
-/** The evaluations of a history, as the prompt writes them. */
-function linesOf(
-  prompt: string,
-): readonly { readonly parameters: readonly number[]; readonly score: number }[] {
-  const [history = ''] = prompt.split('This is iteration');
-  return [...history.matchAll(/^(params\[0\].*); f\(params\): (-?[\d.]+)$/gm)].map(([, line, score]) => ({
-    parameters: line!.split('; ').map((item) => Number(item.split(': ')[1])),
-    score: Number(score),
-  }));
-}
-
-describe('every recipe', () => {
-  it.each(proposalRecipes)('%s makes distinct examples from the example run', async (recipe) => {
-    const { train, duplicates } = await buildDataset([{ path: exampleRun, name: 'a' }], {
-      recipe,
-      validation: { kind: 'none' },
-      seed: 0,
-    });
-    expect(train.length).toBeGreaterThan(0);
-    const keys = train.map((example) => `${example.lineage.prompt} ${answerOf(example)}`);
-    expect(new Set(keys).size).toBe(train.length);
-    expect(duplicates).toBe(recipe === 'hindsight' ? 30 - train.length : 0);
-    for (const { weight } of train) expect(weight).toBeGreaterThan(0);
-  });
 });

@@ -2,27 +2,20 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { execute as collectCommand } from '../../../finetune/commands/collect.js';
 import { buildDataset } from '../../../finetune/dataset/dataset.js';
 import { loadTrainConfig } from '../../../finetune/train/train-config.js';
 import { packageRoot } from '../../../src/base/package.js';
 import { loadConfig } from '../../../src/config/load.js';
-import { findRuns } from '../../../src/runs/listing/names.js';
-import { recordingContext, temporaryDirectory } from '../../support/experiments.js';
+import { runExperimentFrom } from '../../support/experiments.js';
 
 const example = join(packageRoot(), 'examples', 'real-model');
 
 it('the real-model example builds a dataset of winners from column prompts without an alarm', async () => {
-  const place = temporaryDirectory();
-  const { context } = recordingContext(place);
-  const config = join(example, 'collect.yaml');
-  const overrides = [`output=${join(place, 'runs')}`, 'runs=4'];
-  expect(await collectCommand({ config, overrides, jobs: 1, quiet: true, json: true }, context)).toBe(0);
-  const runs = findRuns([join(place, 'runs')], { cwd: place, runsDir: place });
-  const { alarms, train } = await buildDataset(
-    runs.map((path) => ({ path, name: path })),
-    { recipe: 'best-of-group', winners: 4, validation: { kind: 'none' }, seed: 0 },
-  );
+  const { config } = loadConfig({ file: join(example, 'collect.yaml'), overrides: ['iterations=4'] });
+  const { path } = await runExperimentFrom(config);
+  const { alarms, train } = await buildDataset([{ path, name: path }], {
+    ...{ recipe: 'best-of-group', winners: 4, validation: { kind: 'none' }, seed: 0 },
+  });
   expect(alarms).toEqual([]);
   const [{ prompt, completion }] = train as unknown as [
     { prompt: { content: string }[]; completion: string },

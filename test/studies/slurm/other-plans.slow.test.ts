@@ -1,5 +1,5 @@
 /**
- * What else than a sweep is handed to Slurm: repeats, an evaluation, a collection, a training. Slurm is played by
+ * What else than a sweep is handed to Slurm: repeats, an evaluation, a training. Slurm is played by
  * scripts that run all tasks of an array at once, and have ended before `sbatch` ends.
  */
 import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -101,23 +101,6 @@ describe('--slurm', () => {
     expect(runsBelow(at(told.out as string))).toHaveLength(4);
     const script = readFileSync(at(told.out as string, 'slurm', 'job.sh'), 'utf8');
     expect(script).toContain(`--out ${at(told.out as string)}`);
-  });
-
-  it('plays a collection as tasks with the same evaluations', async () => {
-    writeFileSync(
-      at('many.yaml'),
-      `runs: 5
-output: many
-slurm: { tasks: 2 }
-experiment: { iterations: 3, warmup: 2, evaluation: { episodes: 2, maxSteps: 60 } }
-tasks: [{ environment: CartPole-v1 }]
-proposers: [{ model: { provider: hill-climb } }, { model: { provider: random } }]
-`,
-    );
-    const told = await handsOver('many', ['finetune', 'collect', 'many.yaml']);
-    expect(told).toMatchObject({ status: 'completed', complete: 5 });
-    expect((await given('finetune', 'collect', 'many.yaml', 'output=many-alone', '--json')).code).toBe(0);
-    expect(evaluationsIn('many')).toEqual(evaluationsIn('many-alone'));
   });
 
   it('runs a training as one task, and reports its progress while the task is running', async () => {

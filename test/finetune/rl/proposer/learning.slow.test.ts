@@ -14,7 +14,7 @@ const written = {
   output: './out',
   method: { kind: 'full' },
   experiment: {
-    environment: 'synthetic:landscape',
+    environment: 'Pendulum-v1',
     policy: { kind: 'linear', bias: false },
     iterations: 3,
     warmup: 2,

@@ -1,0 +1,193 @@
+/** The tasks of the runs that a proposer answers: each run draws one, whose settings are merged into the experiment's. */
+import { z } from 'zod';
+import { type Problem, UserError } from '../../../src/base/errors.js';
+import { type Config, experimentKind } from '../../../src/config/config.js';
+import { parseConfig } from '../../../src/config/load.js';
+import { createGenerator, deriveSeeds } from '../../../src/random/generator.js';
+import { fieldName, oneScreen, type Path } from '../../../src/settings/issues.js';
+import {
+  depthAt,
+  discriminatorOf,
+  isMapping,
+  type SchemaNode,
+  valueAt,
+} from '../../../src/settings/schema.js';
+import type { Where } from '../../../src/settings/settings.js';
+import { largest } from '../../../src/statistics/descriptive.js';
+
+/** A part of an experiment's config as written by the user. */
+type Layer = Readonly<Record<string, unknown>>;
+
+export const layerSchema = z.record(z.string(), z.unknown());
+
+export const tasksSchema = z
+  .array(
+    z.looseObject({
+      weight: z
+        .number()
+        .positive()
+        .default(1)
+        .describe('How often this task is drawn, relative to the others'),
+    }),
+  )
+  .min(1);
+
+export interface TaskPlan {
+  readonly seed: number;
+  readonly experiment: Layer;
+  readonly tasks: z.output<typeof tasksSchema>;
+  /** Directory of the model that answers. */
+  readonly model: string;
+  /** Adds the location in the file to problems with a run's config. */
+  locate(error: UserError, task: number): UserError;
+}
+
+/** Independent random streams, derived from the plan's seed and a run's number. */
+const streams = { choice: 0, seed: 2 } as const;
+
+/** The config of the run with this number. @throws UserError with locations in the config's file */
+export function configOf(plan: TaskPlan, number: number): Config {
+  const { seed, tasks } = plan;
+  const total = tasks.reduce((sum, { weight }) => sum + weight, 0);
+  const shares = tasks.map(({ weight }) => weight / total);
+  const task = createGenerator(seed, [number, streams.choice]).categorical(shares);
+  return resolved(plan, task, deriveSeeds(seed, [number, streams.seed], 1)[0]!);
+}
+
+/** One config for each task. @throws UserError with the first problems in them, before any run starts */
+export function configsOf(plan: TaskPlan): readonly Config[] {
+  const problems = new Map<string, Problem>();
+  const configs = plan.tasks.flatMap((_, task) => {
+    try {
+      return [resolved(plan, task, 0)];
+    } catch (error) {
+      if (!(error instanceof UserError)) throw error;
+      for (const problem of error.problems)
+        problems.set(`${problem.line}:${problem.column} ${problem.field} ${problem.message}`, problem);
+      return [];
+    }
+  });
+  if (problems.size > 0) throw new UserError(oneScreen([...problems.values()]));
+  return configs;
+}
+
+function resolved({ experiment, locate, model, tasks }: TaskPlan, task: number, seed: number): Config {
+  const { weight: _, ...own } = tasks[task]!;
+  try {
+    const layered = layOver(experiment, own);
+    const config = parseConfig({ ...layered, model: { provider: 'local', path: model }, seed });
+    return { ...config, evaluation: { ...config.evaluation, workers: 1 } };
+  } catch (error) {
+    throw error instanceof UserError ? locate(error, task) : error;
+  }
+}
+
+/**
+ * Merges mappings key by key. Any other value in `over` replaces the one in `under`; so does a policy of a different
+ * kind.
+ */
+function layOver(under: Layer, over: Layer): Layer {
+  const merged: Record<string, unknown> = { ...under };
+  for (const [key, value] of Object.entries(over)) {
+    const below = writtenOut(key, under[key]);
+    const tag = discriminatorOf(experimentKind.json.properties?.[key] ?? {});
+    merged[key] =
+      isMapping(value) && isMapping(below) && sameKind(below, value, tag) ? merge(below, value) : value;
+  }
+  return merged;
+}
+
+function merge(under: Layer, over: Layer): Layer {
+  const merged: Record<string, unknown> = { ...under };
+  for (const [key, value] of Object.entries(over)) {
+    const below = under[key];
+    merged[key] = isMapping(value) && isMapping(below) ? merge(below, value) : value;
+  }
+  return merged;
+}
+
+const sameKind = (under: Layer, over: Layer, tag: string | undefined) =>
+  tag === undefined || over[tag] === undefined || over[tag] === under[tag];
+
+/** Expands `warmup: 4` to `warmup: {policies: 4}`. */
+const writtenOut = (section: string, value: unknown): unknown =>
+  isMapping(value) || value === undefined ? value : (experimentKind.longForm?.([section], value) ?? value);
+
+/** The shorthands of a path in `experiment` or in the item of a list of tasks. */
+export const layerLongForm = (path: Path, value: unknown) =>
+  experimentKind.longForm?.(path.slice(path[0] === 'experiment' ? 1 : 2), value);
+
+/** Keys that a layer can't set, with the remedy. */
+export type Reserved = Readonly<Record<string, string>>;
+
+const taskLists = ['tasks', 'heldOut'] as const;
+
+/** Adds the keys of an experiment's config to a schema's `experiment` and to the items of its lists of tasks. */
+export function withLayers(own: SchemaNode, reserved: Reserved): SchemaNode {
+  const { $schema: _, slurm: __, sweep: ___, ...keys } = optional(experimentKind.json).properties ?? {};
+  const elsewhere = Object.entries(reserved).map(([key, description]) => [key, { description, not: {} }]);
+  const said: SchemaNode['properties'] = { ...keys, ...Object.fromEntries(elsewhere) };
+  const over = (node: SchemaNode = {}): SchemaNode => ({
+    ...node,
+    properties: { ...node.properties, ...said },
+    additionalProperties: false,
+  });
+  const { experiment, ...others } = own.properties ?? {};
+  const lists = taskLists.map((list) => [list, { ...others[list], items: over(others[list]?.items) }]);
+  return {
+    ...own,
+    properties: { ...own.properties, experiment: over(experiment), ...Object.fromEntries(lists) },
+  };
+}
+
+/** `node` as a schema for partial settings, in which no field is required. */
+function optional({
+  required: _,
+  default: __,
+  oneOf,
+  anyOf = oneOf,
+  properties,
+  ...node
+}: SchemaNode): SchemaNode {
+  if (anyOf !== undefined) return { ...node, anyOf: anyOf.map(optional) };
+  if (properties === undefined) return node;
+  const parts = Object.entries(properties).map(([key, inner]) => [key, optional(inner)]);
+  return { ...node, properties: Object.fromEntries(parts) };
+}
+
+/** Problems in layers: reserved keys. */
+export function layerProblems(content: Layer, where: Where, reserved: Reserved): readonly Problem[] {
+  const items = (list: string) => {
+    const written = content[list];
+    return Array.isArray(written) ? written.map((_, i) => [list, i]) : [];
+  };
+  return [['experiment'], ...taskLists.flatMap(items)].flatMap((path) =>
+    Object.entries(reserved).flatMap(([key, remedy]): Problem[] =>
+      valueAt([...path, key], content) === undefined
+        ? []
+        : [
+            {
+              ...where([...path, key], 'key'),
+              field: fieldName([...path, key]),
+              message: "can't be set here",
+              remedy,
+            },
+          ],
+    ),
+  );
+}
+
+/** Adds lines in the file to the problems of a config that was merged from layers. */
+export const locatedIn = (error: UserError, layers: readonly Path[], content: unknown, where: Where) =>
+  new UserError(error.problems.map((problem) => located(problem, layers, content, where)));
+
+/** Locates a field in the topmost of the layers that define the longest part of its path. */
+function located(problem: Problem, layers: readonly Path[], content: unknown, where: Where): Problem {
+  if (problem.file !== undefined) return problem;
+  const field = problem.field?.split('.') ?? [];
+  const reach = (layer: Path) => depthAt([...layer, ...field], content) - layer.length;
+  const furthest = largest(layers.map(reach));
+  const from = layers.findLast((layer) => reach(layer) === furthest)!;
+  const path = [...from, ...field];
+  return { ...problem, ...where(path, 'value'), field: fieldName(path) };
+}

@@ -1,0 +1,135 @@
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { joinParts, newDataset, writePart } from '../../models/tiny-improver/recipe/examples.js';
+import { tinyShape, writeTinyModel } from '../../models/tiny-improver/recipe/initial-model.js';
+import { type Round, smokeRecipe } from '../../models/tiny-improver/recipe/settings.js';
+import { storeModel } from '../../models/tiny-improver/recipe/stored-model.js';
+import { drawSymmetry } from '../../models/tiny-improver/recipe/symmetry.js';
+import { drawTask, type FamilyName, families } from '../../models/tiny-improver/recipe/tasks/tasks.js';
+import { packageRoot } from '../../src/base/package.js';
+import { makeEnvironment } from '../../src/environments/catalogue/open.js';
+import { checkModel } from '../../src/models/local/engine/inspect.js';
+import { openWeights } from '../../src/models/local/weights/gguf-tensors.js';
+import { toFloat32 } from '../../src/models/local/weights/quantization.js';
+import { readTensorBytes } from '../../src/models/local/weights/safetensors.js';
+import { createPolicyFamily, defaultPolicy } from '../../src/policies/families.js';
+import { createGenerator } from '../../src/random/generator.js';
+import { playEpisode } from '../../src/rollout/episode.js';
+import { temporaryDirectory } from '../support/experiments.js';
+
+const shape = { ...tinyShape, layers: 1, hidden: 32, heads: 2, intermediate: 48 };
+
+function source(): string {
+  const directory = join(temporaryDirectory(), 'model');
+  writeTinyModel(directory, shape, 1);
+  writeFileSync(join(directory, 'training.json'), '{}');
+  return directory;
+}
+
+const values = (directory: string) =>
+  [...openWeights(directory).values()].flatMap((tensor) => [
+    ...toFloat32(readTensorBytes(tensor), tensor.dtype),
+  ]);
+
+describe('the stored model', () => {
+  it('is float32 if that fits, and contains no training record', () => {
+    const [from, to] = [source(), join(temporaryDirectory(), 'new')];
+    const stored = storeModel(from, to);
+    expect(stored.dtype).toBe('float32');
+    expect(stored.parameters).toBe(values(from).length);
+    expect(values(to)).toEqual(values(from));
+    expect(existsSync(join(to, 'training.json'))).toBe(false);
+    checkModel(to);
+  });
+
+  it('is float16 if float32 is too large, and is refused if float16 is too large as well', () => {
+    const [from, to] = [source(), temporaryDirectory()];
+    const large = storeModel(from, join(to, 'large'));
+    const { dtype, bytes } = storeModel(from, join(to, 'small'), { most: large.bytes - 1 });
+    expect(dtype).toBe('float16');
+    expect(bytes).toBeLessThan(large.bytes - 1.99 * large.parameters);
+    expect(readFileSync(join(to, 'small', 'config.json'), 'utf8')).toMatch(/"torch_dtype": "float16"/);
+    const [exact, rounded] = [values(from), values(join(to, 'small'))];
+    expect(exact.every((value, i) => Math.abs(value - rounded[i]!) <= Math.abs(value) / 2048 + 1e-7)).toBe(
+      true,
+    );
+    checkModel(join(to, 'small'));
+    expect(() => storeModel(from, join(to, 'none'), { most: 1000 })).toThrow(/more than fit/);
+  });
+
+  it('replaces a model next to its recipe and card, but is refused next to other files', () => {
+    const [from, to] = [source(), temporaryDirectory()];
+    mkdirSync(join(to, 'recipe'));
+    writeFileSync(join(to, 'README.md'), 'card');
+    storeModel(from, to);
+    storeModel(from, to);
+    expect(readFileSync(join(to, 'README.md'), 'utf8')).toBe('card');
+    const other = temporaryDirectory();
+    writeFileSync(join(other, 'thesis.txt'), '');
+    expect(() => storeModel(from, other)).toThrow(/something other than a model: thesis\.txt/);
+  });
+});
+
+describe('the tasks', () => {
+  it.each(Object.keys(families) as FamilyName[])('%s are the same for the same seed', (name) => {
+    const steps = (seed: number) => {
+      const environment = drawTask(name, seed);
+      const policy = createPolicyFamily(defaultPolicy(environment), environment);
+      const built = policy.build(policy.initial(createGenerator(1)));
+      return playEpisode(environment, built, { seed: 5, record: true }, 20);
+    };
+    expect(steps(3)).toEqual(steps(3));
+    expect([4, 5, 6].some((seed) => JSON.stringify(steps(seed)) !== JSON.stringify(steps(3)))).toBe(true);
+  });
+});
+
+describe('a symmetry', () => {
+  it.each([
+    ['CartPole-v1', 'linear'],
+    ['FrozenLake-v1', 'a table'],
+  ])('of %s (%s) permutes the parameters and, if actions allow it, their signs', async (id) => {
+    const environment = await makeEnvironment(id, {});
+    const family = createPolicyFamily(defaultPolicy(environment), environment);
+    const own = family.initial(createGenerator(2));
+    const image = drawSymmetry(family, createGenerator(3))(own);
+    expect(image).toHaveLength(own.length);
+    expect(image).not.toEqual(own);
+    const sizes = (values: readonly number[]) => values.map(Math.abs).toSorted((a, b) => a - b);
+    if (id === 'CartPole-v1') expect(sizes(image)).toEqual(sizes(own));
+    else expect(image.every((value) => family.parameters.choices!.includes(value))).toBe(true);
+  });
+});
+
+describe('the examples of a round', () => {
+  it('are prompts with the winners of their groups, the same however many processes play the runs', async () => {
+    const round: Round = { ...smokeRecipe().rounds[0]!, runs: 6, iterations: [3, 3], validation: 0.34 };
+    const written = async (parts: number) => {
+      const folder = join(temporaryDirectory(), 'dataset');
+      newDataset(folder);
+      for (let index = 0; index < parts; index++)
+        await writePart([round], 0, { index, of: parts }, { folder, maxTokens: 64, model: 'none' });
+      joinParts(folder, parts);
+      const lines = (split: string) =>
+        readFileSync(join(folder, `${split}.jsonl`), 'utf8')
+          .trim()
+          .split('\n');
+      return { train: lines('train').toSorted(), validation: lines('validation').toSorted() };
+    };
+    const whole = await written(1);
+    expect(await written(2)).toEqual(whole);
+    const { prompt, completion } = JSON.parse(whole.train[0]!) as {
+      prompt: { content: string }[];
+      completion: string;
+    };
+    expect(prompt.at(-1)!.content).toMatch(/^tried \d+ stale \d+\nrecent\n/);
+    expect(completion).toMatch(/^params\[0\]: -?\d/);
+  });
+});
+
+it('the recipe is not in the package', () => {
+  const { files } = JSON.parse(readFileSync(join(packageRoot(), 'package.json'), 'utf8')) as {
+    files: string[];
+  };
+  expect(files).toContain('!models/*/recipe');
+});
