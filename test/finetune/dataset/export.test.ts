@@ -109,17 +109,9 @@ describe('a format that does not suit the recipe', () => {
         }
       }),
     );
-    const single = ['jsonl', 'parquet', 'trl-sft', 'trl-sft-parquet', 'openai-sft'];
-    const pairs = [
-      'jsonl',
-      'parquet',
-      'trl-dpo',
-      'trl-kto',
-      'trl-dpo-parquet',
-      'trl-kto-parquet',
-      'openai-dpo',
-    ];
-    expect(accepted).toEqual([single, single, single, pairs, single, single, single]);
+    const single = ['jsonl', 'trl-sft', 'openai-sft'];
+    const pairs = ['jsonl', 'trl-dpo', 'openai-dpo'];
+    expect(accepted).toEqual([single, single, single, pairs, single, single]);
     expect(() => exportRows([imitation], 'trl-dpo')).toThrow(/pairs of answers/);
     expect(() => exportRows([preference], 'trl-sft')).toThrow(/single answers/);
   });
