@@ -109,8 +109,7 @@ const sections: readonly (readonly [heading: string, commands: readonly (ListedC
         () => import('./commands/runs/set.js'),
       ],
       ['tag <run> [tags..]', 'Tag a run, or remove its tags', () => import('./commands/runs/tag.js')],
-      ['note <run> [text]', 'Attach a note to a run', () => import('./commands/runs/note.js')],
-      ['remove [runs..]', 'Move runs to the trash', () => import('./commands/runs/remove.js')],
+      ['remove <runs..>', 'Delete runs', () => import('./commands/runs/remove.js')],
     ],
   ],
   [

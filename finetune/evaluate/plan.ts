@@ -50,7 +50,6 @@ function planOf({
   return {
     kind: 'evaluation',
     ...{ arms, experiments, seeds, entries },
-    sharesLimits: entries.some(({ config }) => config.limits.total !== undefined),
     afterFailure: { label: 'arm', others: 'the other models' },
     shape: [...counted, plural(seeds.length, 'seed')].join(' × '),
   };

@@ -40,11 +40,9 @@ interface ListedRunFigures extends Omit<Manifest, 'status'>, Labels {
   readonly status: RunStatus;
 }
 
-interface ListedTrainingFigures extends Omit<TrainingFigures, 'note'> {
+interface ListedTrainingFigures extends TrainingFigures {
   readonly number?: number | undefined;
   readonly tags: Labels['tags'];
-  /** The user's note, or why the training run ended. */
-  readonly note: string | null;
 }
 
 /** Manifests of the runs, then the training runs. */
@@ -71,8 +69,7 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
       return { name, number: numberOfRun(run), ...manifest, status, ...labels };
     });
     const trained = trainings.map(({ labels, ...one }): ListedTrainingFigures => {
-      const { note = one.note, tags } = labels;
-      return { ...trainingFigures(one, cwd), number: numberOfTraining(one), tags, note };
+      return { ...trainingFigures(one, cwd), number: numberOfTraining(one), ...labels };
     });
     print(JSON.stringify([...figures, ...trained] satisfies Output));
     return 0;

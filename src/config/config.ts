@@ -18,11 +18,11 @@ import { noveltySchema, screeningSchema } from '../search/settings.js';
 import { isMapping, jsonSchemaOf, type SettingsKind } from '../settings/schema.js';
 import { longestPart } from '../storage/regular-file.js';
 import { criticSchema, defaultDistance } from './critic.js';
+import { limitsSchema } from './limits.js';
 import { slurmSchema, sweepSchema } from './many-runs.js';
 import { membersOf, modelSchema } from './model.js';
 
 const count = (minimum: number) => z.int().min(minimum);
-const positive = z.number().positive();
 const text = z.string().min(1);
 
 const warmupSchema = z.strictObject({
@@ -48,47 +48,6 @@ const targetSchema = z.strictObject({
   hold: count(1)
     .default(1)
     .describe('Number of consecutive iterations in which the best candidate must reach the target'),
-});
-
-const amounts = {
-  tokens: count(1).optional().describe('Prompt and completion tokens'),
-  promptTokens: count(1).optional().describe('Prompt tokens, including cached ones'),
-  cachedTokens: count(1).optional().describe('Prompt tokens read from the cache'),
-  completionTokens: count(1).optional().describe('Completion tokens, including reasoning'),
-  reasoningTokens: count(1).optional().describe('Reasoning tokens, a part of the completion tokens'),
-  cost: positive.optional().describe('Cost, in the currency of `model.price`'),
-};
-const calls = count(1).optional().describe('Model calls');
-
-export const limitsSchema = z.strictObject({
-  calls,
-  ...amounts,
-  evaluations: count(1)
-    .optional()
-    .describe('Evaluations of warm-up policies, proposals and revisions; the confirmation is not counted'),
-  rejections: count(0)
-    .optional()
-    .describe(
-      'Rejected replies, including corrections, after which a run ends if it has not accepted any proposal; 0: no limit (default: 10)',
-    ),
-  minutes: positive
-    .optional()
-    .describe('Running time, excluding pauses; a call that is still pending at the limit is aborted'),
-  perCall: z
-    .strictObject({
-      ...amounts,
-      seconds: positive.optional().describe('Time including retries; no effect above `model.timeoutSeconds`'),
-    })
-    .optional()
-    .describe('Limits per call'),
-  total: z
-    .strictObject({
-      calls,
-      ...amounts,
-      minutes: positive.optional().describe('Sum of the running times of all runs'),
-    })
-    .optional()
-    .describe('Combined limits for all runs of a command'),
 });
 
 const renderSchema = z.strictObject({
@@ -195,7 +154,6 @@ type ParsedConfig = z.output<typeof configSchema>;
 type WarmupConfig = z.output<typeof warmupSchema>;
 export type TargetConfig = z.output<typeof targetSchema>;
 export type ConfirmationConfig = z.output<typeof confirmationSchema>;
-export type LimitsConfig = z.output<typeof limitsSchema>;
 
 /** A config with the defaults of its schema filled in and shorthands expanded. It is itself a valid config. */
 export type Config = Omit<

@@ -1,6 +1,7 @@
 /** The sections `sweep` and `slurm`: the values to try, and the cluster resources to use. */
 import { z } from 'zod';
 import { jsonSchemaOf, type SettingsKind } from '../settings/schema.js';
+import { limitsSchema } from './limits.js';
 
 const count = (minimum: number) => z.int().min(minimum);
 
@@ -11,6 +12,10 @@ const keys = z
     'Values per key: a list, or a string as on the command line (`1..10`, `choice(4,8)`, `uniform(0,1)`); null omits the key. `seed` sets the seeds of every setting (default: the seeds of the repeats)',
   );
 
+const limits = limitsSchema
+  .optional()
+  .describe('Limits of all runs together; Slurm tasks divide them');
+
 const drawing = {
   samples: count(1),
   seed: count(0).default(0).describe('Seed of the random settings'),
@@ -20,6 +25,7 @@ export const sweepSchema = z.discriminatedUnion('method', [
   z.strictObject({
     method: z.literal('grid').describe('Every combination of the values'),
     keys,
+    limits,
   }),
   z.strictObject({
     method: z
@@ -28,6 +34,7 @@ export const sweepSchema = z.discriminatedUnion('method', [
         'The first values of all keys together, then the second values, …; lists must have the same length',
       ),
     keys,
+    limits,
   }),
   z.strictObject({
     method: z
@@ -36,6 +43,7 @@ export const sweepSchema = z.discriminatedUnion('method', [
     samples: drawing.samples.describe('Number of settings; can be raised later'),
     seed: drawing.seed,
     keys,
+    limits,
   }),
   z.strictObject({
     method: z
@@ -60,6 +68,7 @@ export const sweepSchema = z.discriminatedUnion('method', [
         'Drop a setting early if the probability that it catches up is below 1 − confidence; 1: only if it can no longer catch up',
       ),
     keys,
+    limits,
   }),
 ]);
 

@@ -81,11 +81,8 @@ export function modelProblemsBeside(
   isFinal = false,
 ): readonly Found[] {
   if (model === undefined) return [];
-  const { cost, total } = config.limits;
-  const limits =
-    unpricedModels[model.provider] !== undefined
-      ? {}
-      : { cost, ...(total?.cost !== undefined && { total: { cost: total.cost } }) };
+  const { cost } = config.limits;
+  const limits = unpricedModels[model.provider] !== undefined ? {} : { cost };
   const alone = { ...config, target: undefined, model, limits };
   return modelProblems(alone, isFinal).map((problem) => problem && placedIn(problem, field));
 }
@@ -207,42 +204,29 @@ const isPricedBeside = ({ critic }: Pick<Config, 'critic'>): boolean =>
   critic?.model !== undefined && 'price' in critic.model && critic.model.price !== undefined;
 
 function costProblems({ critic, model, limits }: SingleConfig, isFinal: boolean): readonly Found[] {
-  const caps = { limits, 'limits.perCall': limits.perCall, 'limits.total': limits.total };
+  if (limits.cost === undefined) return [];
+  const at = { field: 'limits.cost', value: limits.cost };
   const unpriced = unpricedModels[model.provider];
   const isKnown = !isFinal && model.provider === 'openai' && listPrice(model) !== undefined;
   const lacksPrice =
     (model.provider === 'openai' || model.provider === 'ollama') && model.price === undefined && !isKnown;
-  return Object.entries(caps).flatMap(([section, cap]): readonly Found[] => {
-    if (cap?.cost === undefined) return [];
-    const at = { field: `${section}.cost`, value: cap.cost };
-    return [
-      unpriced !== undefined &&
-        !isPricedBeside({ critic }) && {
-          ...at,
-          message: `has no effect: ${unpriced} has no price`,
-          remedy: 'use limits.tokens or limits.minutes',
-        },
-      lacksPrice && {
+  return [
+    unpriced !== undefined &&
+      !isPricedBeside({ critic }) && {
         ...at,
-        message: 'needs model.price, because no list price is known',
-        remedy:
-          'add model.price: {input: …, output: …} (US dollars per million tokens), or use limits.tokens',
+        message: `has no effect: ${unpriced} has no price`,
+        remedy: 'use limits.tokens or limits.minutes',
       },
-    ];
-  });
+    lacksPrice && {
+      ...at,
+      message: 'needs model.price, because no list price is known',
+      remedy: 'add model.price: {input: …, output: …} (US dollars per million tokens), or use limits.tokens',
+    },
+  ];
 }
 
-function stoppingProblems({ model, limits, target, iterations }: SingleConfig): readonly Found[] {
-  const seconds = limits.perCall?.seconds;
-  const unpriced = unpricedModels[model.provider];
+function stoppingProblems({ target, iterations }: SingleConfig): readonly Found[] {
   return [
-    seconds !== undefined &&
-      unpriced !== undefined && {
-        field: 'limits.perCall.seconds',
-        message: `has no effect on ${unpriced}`,
-        value: seconds,
-        remedy: `${model.provider === 'local' ? 'lower model.maxTokens, or ' : ''}use limits.minutes`,
-      },
     target !== undefined &&
       target.hold > iterations && {
         field: 'target.hold',

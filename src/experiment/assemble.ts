@@ -123,10 +123,7 @@ export async function assemble(
   // A resumed run keeps the settings it started with.
   const settings =
     taken === undefined
-      ? {
-          limits: { ...model.defaults.limits, ...config.limits },
-          memory: { ...model.defaults.memory, ...config.memory },
-        }
+      ? { memory: { ...model.defaults.memory, ...config.memory } }
       : {};
   const modules = paths.length > 0 ? hashModules(paths) : undefined;
   const whole = { ...config, ...settings };

@@ -38,6 +38,7 @@ export async function revise(
   const best = bestEntry(measured.map(({ entry }) => entry));
   const hasRoom = evaluated.limit === undefined && evaluationsLeft(experiment) > measured.length;
   if (critic === undefined || best === undefined || !hasRoom || !isDue(critic, number)) return evaluated;
+  experiment.shared?.claim(buffer.entries.length + measured.length + 1);
   const { episodes } = measured.find(({ entry }) => entry === best)!;
   const { iterations } = config;
   const model = answererOf(experiment, critic, measured);

@@ -27,6 +27,7 @@ import { meanInterval95 } from '../statistics/distributions.js';
 import type { Proposal, ProposalGroup } from './ask.js';
 import { type Experiment, isDue, type StopRequests } from './parts.js';
 import { knownEntries, lastKnown } from './prompter.js';
+import { claimEvaluations } from './stopping.js';
 
 /** Proposed parameters and, for a revision, the number of the candidate it revises. */
 type Candidate = Pick<Proposal & { kind: 'accepted' }, 'candidate' | 'parameters'> & {
@@ -178,9 +179,9 @@ export async function warmUp(experiment: Experiment, stop: StopRequests): Promis
   if (completed > 0) return;
   const seeds = evaluationSeeds(seed, config.evaluation.episodes);
   const policies = [...imported, ...randomPolicies(experiment)];
+  claimEvaluations(experiment, policies.length - buffer.entries.length);
   for (const [candidate, parameters] of policies.entries()) {
     if (candidate < buffer.entries.length) continue;
-    await experiment.pollCommands();
     if (stop.finish.aborted || stop.abort.aborted) break;
     const source = candidate < imported.length ? 'imported' : 'warm-up';
     const place = { iteration: 0, group: 0, candidate, source } as const;

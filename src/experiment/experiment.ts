@@ -53,6 +53,7 @@ export async function runExperiment(experiment: Experiment, stop: StopRequests):
     ...limitsUsed(experiment),
   });
   await commit();
+  experiment.shared?.claim(buffer.entries.length);
   return { reason, iterations: experiment.completed, best: buffer.best, confirmed, usage: ledger.totals };
 }
 
@@ -77,7 +78,6 @@ async function search(experiment: Experiment, stop: StopRequests): Promise<StopR
   try {
     await warmUp(experiment, stop);
     for (;;) {
-      await experiment.pollCommands();
       stopIfDone(experiment, stop);
       const proposed = await pipeline.propose(experiment.completed + 1);
       const evaluated = await evaluateProposals(experiment, proposed, stop);

@@ -62,7 +62,7 @@ export async function openCriticOf(
           (await inMember<SingleProposer>('critic.model', async () =>
             model.provider === 'module'
               ? moduleModel(model)
-              : createProposer(withDeadline(model, config), env, waitOnClock),
+              : createProposer(model, env, waitOnClock),
           ))),
   };
 }
@@ -86,7 +86,7 @@ export async function openModel(
     if (own !== undefined && (model === config.model || languageModelOf(model) !== undefined)) return own;
     if (model.provider === 'module') return moduleModel(model);
     const cassette = recording?.cassette;
-    return createProposer(withDeadline(model, config), env, waitOnClock, cassette);
+    return createProposer(model, env, waitOnClock, cassette);
   };
   if (config.model.provider === 'portfolio') {
     const proposers: SingleProposer[] = [];
@@ -131,20 +131,13 @@ export async function contextOf(
 const inMember = <T>(field: string, open: () => T | Promise<T>): Promise<T> =>
   changingProblems(open, (problem) => placedIn(problem, field));
 
-/** Lowers a model's timeout to `limits.perCall.seconds` if that is shorter. */
-export function withDeadline<Model extends object>(model: Model, { limits }: Pick<Config, 'limits'>): Model {
-  const seconds = limits.perCall?.seconds;
-  if (seconds === undefined || !('timeoutSeconds' in model)) return model;
-  return { ...model, timeoutSeconds: Math.min(model.timeoutSeconds as number, seconds) };
-}
-
 export interface Recording {
   readonly cassette: Cassette;
   /** Config of the model that answered; its price and `maxTokens` apply to the recorded calls. */
   readonly model: ModelConfig;
   /** The recorded critic section, which may name another model. */
   readonly beside: Pick<Config, 'critic'>;
-  /** Defaults of the recorded run; for runs of earlier versions, `limits.rejections` is 0 (unlimited). */
+  /** Defaults of the recorded run. */
   readonly defaults: RunDefaults;
 }
 
@@ -167,10 +160,8 @@ export function openRecording(
     const recorded = loadConfig({ file: requireConfig(join(path, runFiles.config)), asWritten: true }).config;
     const cassette = { path, model: readManifest(path).model, calls: callsIn(path) };
     const { best, digits, recent, tokens } = recorded.memory;
-    const limits = { rejections: recorded.limits.rejections ?? 0 };
     const selection = recorded.policy?.kind === 'program' && { best, recent };
     const defaults = {
-      limits,
       memory: { ...(digits && { digits }), ...(tokens && { tokens }), ...selection },
     };
     if (recorded.model.provider === 'replayed')

@@ -11,7 +11,7 @@ import { BehaviourTest } from '../rollout/behaviour-test.js';
 import type { EvaluationSetting } from '../rollout/evaluation.js';
 import type { Racing } from '../rollout/racing.js';
 import { createReplayBuffer, type ReplayBuffer } from '../rollout/replay-buffer.js';
-import { type CallRecord, type EndedCall, stageOf } from '../runs/calls.js';
+import { type CallRecord, type EndedCall, mostRejections, stageOf } from '../runs/calls.js';
 import { firstFaults, type LoggedEvent, type ProposalTally, type RunEvent, tallyOf } from '../runs/events.js';
 import { fixedSettings } from '../runs/fingerprint.js';
 import type { Manifest, RecordedSpec } from '../runs/manifest.js';
@@ -21,6 +21,7 @@ import { findBaseline } from '../search/baselines.js';
 import { createScreening, type Screening } from '../search/gp.js';
 import type { Assembly } from './assemble.js';
 import { Ledger } from './budget/ledger.js';
+import type { SharedBudget } from './budget/limits.js';
 import { countedBy, countedOthers } from './budget/usage.js';
 import { type Critic, openCritic } from './critic-parts.js';
 import { Prompter } from './prompter.js';
@@ -29,8 +30,7 @@ import { languageModelIn, type Proposer } from './proposer.js';
 /** Everything that the outer loop reads or changes while it runs. */
 export interface Experiment {
   readonly run: string;
-  /** Replaced if settings change during the run. */
-  config: Config;
+  readonly config: Config;
   readonly seed: number;
   readonly setting: EvaluationSetting;
   /** Undefined if all episodes are played. */
@@ -68,16 +68,14 @@ export interface Experiment {
   readonly ask: RunDirectory['ask'] | undefined;
   /** Active time of this run in milliseconds, across all processes. */
   readonly activeMs: () => number;
-  /** Milliseconds spent by the other runs that share its limits. */
-  readonly otherMs: number;
+  /** The budget that the run shares with the other runs of a sweep, if it is limited. */
+  readonly shared: SharedBudget | undefined;
   readonly emit: (event: RunEvent) => void;
   /** Emits a warning once per run; warnings that differ only in numbers count as equal. */
   readonly warn: (message: string) => void;
   readonly onFault: ReturnType<typeof firstFaults>;
   /** Makes emitted events durable in the background; see `RunDirectory`. */
   readonly commit: () => Promise<void>;
-  /** Executes commands from other processes, and waits while the run is paused. */
-  readonly pollCommands: () => Promise<void>;
   readonly now: () => Date;
 }
 
@@ -153,8 +151,7 @@ function policyOf({ family: { description, parameters } }: Assembly): Pick<Manif
 export function experimentIn(
   assembly: Assembly,
   directory: RunDirectory,
-  outside: Pick<Experiment, 'activeMs' | 'emit' | 'now'> &
-    Partial<Pick<Experiment, 'pollCommands'>>,
+  outside: Pick<Experiment, 'activeMs' | 'emit' | 'now'>,
 ): Experiment {
   const { config, environment, family, model, racing, workers } = assembly;
   const { recorded, manifest } = directory;
@@ -197,9 +194,7 @@ export function experimentIn(
     ledger,
     tally: tallyOf(recorded.events),
     completed: recorded.iteration,
-    get otherMs() {
-      return assembly.sharedBudget?.otherMs ?? 0;
-    },
+    shared: assembly.sharedBudget,
     unfinishedCalls,
     arrived,
     replies,
@@ -208,7 +203,6 @@ export function experimentIn(
     warn: warnOnce(outside.emit, recorded.events),
     onFault: firstFaults(outside.emit),
     commit: () => directory.commit(),
-    pollCommands: async () => undefined,
     ...outside,
   };
 }
@@ -269,8 +263,8 @@ class Replies {
     this.first ??= call;
   }
 
-  /** Number of replies that may still be rejected; undefined without a limit or once a proposal has been accepted. */
-  left(limit: number | undefined): number | undefined {
-    return !limit || this.isAnyAccepted ? undefined : limit - this.rejected;
+  /** Number of replies that may still be rejected; infinite once a proposal has been accepted. */
+  get left(): number {
+    return this.isAnyAccepted ? Number.POSITIVE_INFINITY : mostRejections - this.rejected;
   }
 }

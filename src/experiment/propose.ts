@@ -72,7 +72,7 @@ function proposeCandidates(
   emitCall: (call: CallRecord) => void,
 ): Promise<ProposalGroup> {
   const { asked, config, prompter, replies, setting } = experiment;
-  const { candidates, limits, model, pipeline = 1, prompts, screening } = config;
+  const { candidates, model, pipeline = 1, prompts, screening } = config;
   const known = lastKnown(config, iteration);
   const behind = iteration - 1 - known;
   const reader = languageModelOf(model);
@@ -93,7 +93,7 @@ function proposeCandidates(
     concurrency: reader && 'concurrency' in reader ? reader.concurrency : 1,
     isReached: () => asked.isReached,
     // Iterations that are in flight together must not affect each other's outcome.
-    mostRejected: pipeline === 1 ? replies.left(limits.rejections) : undefined,
+    mostRejected: pipeline === 1 ? replies.left : undefined,
     afterRepeat: afterRepeat(config),
     isPaid: reader !== undefined,
   };

@@ -221,7 +221,6 @@ function atPath({ file, field, value, message, ...rest }: Problem, directory: st
 
 /** Defaults for a new run; a replay takes them from the recorded run. */
 export interface RunDefaults {
-  readonly limits: Pick<Config['limits'], 'rejections'>;
   readonly memory: Pick<Config['memory'], 'best' | 'digits' | 'recent' | 'tokens'>;
 }
 
@@ -236,7 +235,6 @@ export async function defaultsOf(
   const own = isOpen && reader?.provider === 'local' ? localContext(reader) : undefined;
   const context = own ?? (isOpen ? (await contextOf())?.tokens : undefined);
   return {
-    limits: { rejections: 10 },
     memory: {
       digits: 3,
       tokens: context === undefined ? historyTokens : historyWithin(context),
@@ -271,10 +269,9 @@ export function withModelDefaults(config: Config, env: Surroundings['environment
 
 /** The config of a resumed run: unset settings keep the values that were filled in when the run began. */
 export function withDefaultsOf(was: Config, wanted: Config): Config {
-  const { critic, limits, memory, model } = wanted;
+  const { critic, memory, model } = wanted;
   return {
     ...wanted,
-    limits: { ...stated(was.limits, ['rejections']), ...limits },
     memory: { ...stated(was.memory, ['digits', 'tokens', 'best', 'recent']), ...memory },
     model:
       model.provider === 'portfolio' && was.model.provider === 'portfolio'

@@ -1,5 +1,5 @@
 import type { CommandContext } from '../base/context.js';
-import type { Config } from '../config/config.js';
+
 import type { BufferEntry } from '../rollout/replay-buffer.js';
 import { stageOf } from '../runs/calls.js';
 import type { RunEvent } from '../runs/events.js';
@@ -45,7 +45,6 @@ export async function runInDirectory(
     animations = await openIterationAnimations(assembly, directory);
     experiment = experimentIn(assembly, directory, {
       ...{ emit, activeMs, now: context.now },
-      pollCommands: () => control.poll(),
     });
     control.begin(steerable(experiment));
     catchUp(directory, experiment);
@@ -74,11 +73,6 @@ const steerable = (experiment: Experiment) => ({
   },
   emit: experiment.emit,
   commit: experiment.commit,
-  adopt({ confirmation, iterations, limits, target }: Config) {
-    experiment.config = { ...experiment.config, confirmation, iterations, limits, target };
-    experiment.ledger.limit(limits);
-    experiment.prompter.expect(iterations);
-  },
 });
 
 /** Clears a resumed run's earlier outcome from the manifest, and updates the rest from the logs, which may be newer. */

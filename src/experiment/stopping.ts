@@ -5,14 +5,15 @@
 import { onAbort } from '../base/abortable.js';
 import { languageModelOf } from '../config/model.js';
 import { EnvironmentError } from '../environments/remote/remote-environment.js';
-import { lowestLimit, ModelError } from '../models/language-model.js';
+import { ModelError } from '../models/language-model.js';
 import type { BufferEntry } from '../rollout/replay-buffer.js';
-import type { Cap } from '../runs/calls.js';
+import { type Cap, type LimitName, limitField } from '../runs/calls.js';
 import type { StopReason } from '../runs/events.js';
 import { rejectionText } from '../runs/failure-text.js';
 import type { AskedRequest, SentRequest } from '../runs/underway.js';
 import { evaluatedEach } from '../search/settings.js';
 import { largest } from '../statistics/descriptive.js';
+import { sweepLimit } from './budget/limits.js';
 import type { Experiment, StopRequests } from './parts.js';
 
 export class RunStopped extends Error {
@@ -28,33 +29,44 @@ export class RunStopped extends Error {
 /** @throws RunStopped if the run has reached its end, or the user stopped it */
 export function stopIfDone(experiment: Experiment, stop: StopRequests): void {
   const { buffer, completed, config, replies } = experiment;
-  const { limits, target } = config;
+  const { target } = config;
   if (stop.finish.aborted || stop.abort.aborted) throw new RunStopped({ kind: 'interrupted' });
   if (target !== undefined && heldFor(buffer.entries, target.return, completed) >= target.hold)
     throw new RunStopped({ kind: 'target', return: target.return });
   if (completed >= config.iterations) throw new RunStopped({ kind: 'iterations' });
+  claimEvaluations(experiment, evaluatedEach(config));
   const limit =
-    evaluationsLeft(experiment) < evaluatedEach(config)
-      ? 'evaluations'
-      : (replies.left(limits.rejections) ?? 1) <= 0
-        ? 'rejections'
-        : minuteLimits(experiment).find(({ leftMs }) => leftMs <= 0)?.limit;
+    replies.left <= 0 ? 'rejections' : minuteLimits(experiment).find(({ leftMs }) => leftMs <= 0)?.limit;
   if (limit !== undefined) throw new RunStopped({ kind: 'limit', limit });
 }
 
-/** Number of evaluations that the limit still allows; infinite without a limit. */
-export const evaluationsLeft = ({ buffer, config }: Pick<Experiment, 'buffer' | 'config'>): number =>
-  (config.limits.evaluations ?? Number.POSITIVE_INFINITY) - buffer.entries.length;
+/** Claims the next `count` evaluations. @throws RunStopped if they could exceed a limit */
+export function claimEvaluations(experiment: Experiment, count: number): void {
+  const limit = evaluationLimits(experiment).find(({ left }) => left < count)?.limit;
+  if (limit !== undefined) throw new RunStopped({ kind: 'limit', limit });
+  experiment.shared?.claim(experiment.buffer.entries.length + count);
+}
 
-/** How much of each of the run's limits has been used. */
-export function capsIn({ activeMs, buffer, config, ledger }: Experiment): readonly Cap[] {
-  const { evaluations: cap } = config.limits;
-  const used = buffer.entries.length;
+/** The limits on evaluations, with the number of evaluations left. */
+function evaluationLimits({ buffer, config, shared }: Pick<Experiment, 'buffer' | 'config' | 'shared'>) {
+  const made = buffer.entries.length;
+  const left = (limit: LimitName, cap: number | undefined, used: number) =>
+    cap === undefined ? [] : [{ limit, left: cap - used }];
   return [
-    ...(cap === undefined ? [] : [{ limit: 'evaluations', used, cap } as const]),
-    ...ledger.caps(activeMs()),
+    ...left('evaluations', config.limits.evaluations, made),
+    ...(shared
+      ? left(sweepLimit('evaluations'), shared.budget.limits.evaluations, made + shared.otherEvaluations)
+      : []),
   ];
 }
+
+/** Number of evaluations that the limits still allow; infinite without a limit. */
+export const evaluationsLeft = (experiment: Pick<Experiment, 'buffer' | 'config' | 'shared'>): number =>
+  Math.min(Number.POSITIVE_INFINITY, ...evaluationLimits(experiment).map(({ left }) => left));
+
+/** How much of each limit has been used. */
+export const capsIn = ({ activeMs, buffer, ledger }: Experiment): readonly Cap[] =>
+  ledger.caps({ evaluations: buffer.entries.length, ms: activeMs() });
 
 /** Number of consecutive iterations, up to the last, in which a full evaluation reached `target`. */
 export function heldFor(entries: readonly BufferEntry[], target: number, lastIteration: number): number {
@@ -69,13 +81,13 @@ export function heldFor(entries: readonly BufferEntry[], target: number, lastIte
 }
 
 /** The time limits, with the milliseconds left. */
-function minuteLimits({ activeMs, config: { limits }, otherMs }: Experiment) {
+function minuteLimits({ activeMs, config: { limits }, shared }: Experiment) {
   const usedMs = activeMs();
-  const left = (limit: 'minutes' | 'total.minutes', minutes: number | undefined, used: number) =>
+  const left = (limit: LimitName, minutes: number | undefined, used: number) =>
     minutes === undefined ? [] : [{ limit, leftMs: minutes * 60_000 - used }];
   return [
     ...left('minutes', limits.minutes, usedMs),
-    ...left('total.minutes', limits.total?.minutes, usedMs + otherMs),
+    ...(shared ? left(sweepLimit('minutes'), shared.budget.limits.minutes, usedMs + shared.otherMs) : []),
   ];
 }
 
@@ -101,13 +113,9 @@ export function callsUnderway(
 ) {
   const { activeMs, ask, config, emit } = experiment;
   if (ask === undefined) return undefined;
-  const { limits, model } = config;
-  const reader = languageModelOf(model);
+  const reader = languageModelOf(config.model);
   const ownSeconds = reader && 'timeoutSeconds' in reader ? reader.timeoutSeconds : undefined;
-  const longestMs = Math.min(
-    1000 * (lowestLimit(ownSeconds, limits.perCall?.seconds) ?? Number.POSITIVE_INFINITY),
-    leftMs,
-  );
+  const longestMs = Math.min(1000 * (ownSeconds ?? Number.POSITIVE_INFINITY), leftMs);
   /** Deadlines of the calls in flight, on the run's clock. */
   const ends = new Set<{ readonly atMs: number }>();
   const close = onAbort(finish, () => {
@@ -144,7 +152,7 @@ function neverAnswered({ asked, ledger }: Experiment, reason: StopReason): StopR
   const isTimeUp = reason.kind === 'limit' && reason.limit.endsWith('minutes');
   if (!(calls > 0 && errors === calls) && !(isUnanswered && reason.kind === 'iterations')) return undefined;
   const message = isTimeUp
-    ? `no answer before limits.${reason.limit} was reached`
+    ? `no answer before ${limitField(reason.limit)} was reached`
     : (asked.lastError ?? 'no call was ever answered');
   return { kind: 'model-error', message };
 }

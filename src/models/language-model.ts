@@ -115,7 +115,7 @@ export interface GenerateOptions {
   readonly callId?: string;
   readonly signal?: AbortSignal;
   /** Called before a retry after a failure of `kind`; if it returns false, the call ends with that failure. */
-  readonly mayTryAgain?: (kind: ModelErrorKind) => boolean | Promise<boolean>;
+  readonly mayTryAgain?: (kind: ModelErrorKind) => boolean;
   /** Whether the caller has already waited for the model's `rate`; otherwise the call waits. */
   readonly hasTurn?: boolean;
   /** Once this aborts, no further attempt waits for its turn; the call ends with the last failure. */
@@ -152,10 +152,8 @@ export interface Turn {
 export interface RequestRate {
   /** Waits until another request may be sent, which must happen at once. @throws the signal's reason if it aborts */
   turn(turn: Turn): Promise<void>;
-  /** Shares the rate with all processes, on any machine, that use this directory and the same account and model. */
-  share(directory: string): void;
-  /** Gives back grants that weren't used. */
-  close(): void;
+  /** Leaves room for this many senders with the same account and model. */
+  divide(senders: number): void;
 }
 
 /** The remedy for a prompt that doesn't fit into the context. */

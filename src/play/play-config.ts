@@ -4,8 +4,8 @@ import { stringify } from 'yaml';
 import { z } from 'zod';
 import { ways } from '../agents/reading.js';
 import { agentShape, fallbacks } from '../agents/settings.js';
-import { UserError } from '../base/errors.js';
-import { limitsSchema, nameSchema, withModules } from '../config/config.js';
+import { nameSchema, withModules } from '../config/config.js';
+import { limitsSchema } from '../config/limits.js';
 import { openConfig } from '../config/file.js';
 import { type EnvironmentConfig, environmentSchema } from '../environments/settings.js';
 import { localSchema } from '../models/local/settings.js';
@@ -86,7 +86,7 @@ const settings = z.strictObject({
     .default(0)
     .describe('Seed of the games and of sampling; players with the same seed play the same games'),
   limits: limitsSchema
-    .omit({ evaluations: true, rejections: true })
+    .omit({ evaluations: true })
     .prefault({})
     .describe('Limits; the play ends before a call that could exceed one'),
 });
@@ -149,24 +149,12 @@ export function loadPlayConfig(
     ...rest,
     environment: typeof environment === 'string' ? { id: environment, options: {} } : environment,
   };
-  refuseUnused(config, read);
   return {
     config,
     stem: basename(source.path, extname(source.path)),
     notes: read.notes,
     locate: read.locate,
   };
-}
-
-/** @throws UserError for `limits.total`, which is meaningless for a single run */
-function refuseUnused({ limits }: PlayConfig, { where }: Settings): void {
-  if (limits.total === undefined) return;
-  throw new UserError({
-    ...where(['limits', 'total'], 'key'),
-    field: 'limits.total',
-    message: "doesn't apply to a play, which is a single run",
-    remedy: 'move its keys directly below limits',
-  });
 }
 
 /** Writes a config as YAML; the inverse of `loadPlayConfig`. */

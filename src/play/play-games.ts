@@ -129,7 +129,7 @@ class Play {
     } catch (error) {
       reason = this.#reasonOf(error);
     }
-    const caps = ledger.caps(this.activeMs());
+    const caps = ledger.caps({ evaluations: 0, ms: this.activeMs() });
     this.#keep({ status: statusAfter(reason), reason });
     this.#emit({ kind: 'run-finished', reason, usage: ledger.totals, ...(caps.length > 0 && { caps }) });
   }
@@ -196,7 +196,7 @@ class Play {
       this.#games.push(record);
       this.#emit({ kind: 'game-finished', game: record });
     }
-    const caps = ledger.caps(this.activeMs());
+    const caps = ledger.caps({ evaluations: 0, ms: this.activeMs() });
     this.#keep({});
     this.#emit({
       kind: 'iteration-finished',
@@ -285,7 +285,7 @@ class Play {
 
   #keep(changes: Parameters<RunDirectory['update']>[0]): void {
     const { config, ledger } = this.#setup;
-    const caps = ledger.caps(this.activeMs());
+    const caps = ledger.caps({ evaluations: 0, ms: this.activeMs() });
     const isOver = changes.status !== undefined && changes.status !== 'running';
     const { meanReturn, meanScore } = playMeans(this.#games);
     const { returnCi95, scoreCi95 } = isOver ? playFigures(this.#games) : noIntervals;

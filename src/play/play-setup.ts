@@ -11,7 +11,7 @@ import type { Environment } from '../environments/environment.js';
 import { isRemote } from '../environments/remote/remote-environment.js';
 import { Ledger } from '../experiment/budget/ledger.js';
 import { countedBy } from '../experiment/budget/usage.js';
-import { callsIn, withDeadline } from '../experiment/open-models.js';
+import { callsIn } from '../experiment/open-models.js';
 import { openProgramFile } from '../experiment/programs/program-file.js';
 import { createModel } from '../experiment/proposer.js';
 import { waitOnClock } from '../models/hosted/retry.js';
@@ -120,10 +120,10 @@ function recordedConfig(run: string): PlayConfig {
 }
 
 async function openModel(
-  { limits, model: written, parallel }: PlayConfig,
+  { model: written, parallel }: PlayConfig,
   env: Readonly<Record<string, string | undefined>>,
 ): Promise<LanguageModel> {
-  const model = withBatch(withDeadline(written!, { limits }), parallel);
+  const model = withBatch(written!, parallel);
   if (model.provider === 'module') return moduleModel(model);
   if (model.provider !== 'replayed') return createModel(model, env, waitOnClock);
   recordedConfig(model.run);

@@ -1,4 +1,5 @@
 /** Plays the games of a config in a run directory, and resumes interrupted plays. */
+import { limitField, limitText } from '../runs/calls.js';
 import { basename, join, resolve } from 'node:path';
 import { type CommandContext, exitCodeOf } from '../base/context.js';
 import { messageOf, UserError } from '../base/errors.js';
@@ -90,11 +91,11 @@ export async function resumePlay(
     if (!isReported(path, manifest)) return report(path, args, context);
     throw new UserError({
       message: isLimited
-        ? `this play stopped at limits.${reason.limit} after ${iterations.done} of ${plural(iterations.of, 'game')}`
+        ? `this play stopped ${limitText(reason.limit)} after ${iterations.done} of ${plural(iterations.of, 'game')}`
         : `this play is complete (${plural(iterations.of, 'game')})`,
       value: path,
       remedy: isLimited
-        ? `raise the limit: policyloop resume ${path} limits.${reason.limit}=…`
+        ? `raise the limit: policyloop resume ${path} ${limitField(reason.limit)}=…`
         : `to play more games, run policyloop resume ${path} episodes=${2 * iterations.done}`,
     });
   }

@@ -121,7 +121,7 @@ function disk({ cwd, runsDir }: Surroundings): Check {
     );
   }
   if (bavail * bsize >= leastDisk) return ok('disk', found);
-  return problem('disk', found, 'free some space, e.g. with policyloop remove --empty-trash');
+  return problem('disk', found, 'free some space, e.g. with policyloop remove');
 }
 
 const nearestFolder = (path: string): string => (existsSync(path) ? path : nearestFolder(dirname(path)));

@@ -124,8 +124,7 @@ function tooLongFinding(
   if (corrected <= context) return undefined;
   const fewest = prompt.tokens.fewest + Math.min(reply.fewest, reply.most);
   // A target or a limit may end the run before prompts become that long.
-  const { rejections: _, ...caps } = limits;
-  const mayEnd = target !== undefined || Object.keys(caps).length > 0;
+  const mayEnd = target !== undefined || Object.keys(limits).length > 0;
   const never = fewest > context && !mayEnd;
   const whole = prompt.tokens.most + reply.most;
   const length = never

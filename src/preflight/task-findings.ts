@@ -1,5 +1,6 @@
 /** Checks whether a config's policy, novelty distance, limits and demonstrations suit the task. */
 
+import { limitField } from '../runs/calls.js';
 import type { Config } from '../config/config.js';
 import type { EnvironmentSpec } from '../environments/environment.js';
 import type { Assembly } from '../experiment/assemble.js';
@@ -163,29 +164,26 @@ function callFindings(assembly: Assembly, { first }: PromptForecast): readonly F
   return [
     {
       level: 'error',
-      field: `limits.${limit}`,
+      field: limitField(limit),
       value: valueAt(limit.split('.'), assembly.config.limits),
       message: 'the first call could already exceed this limit, so the run would stop before it',
-      remedy: `raise limits.${limit}${/calls$|promptTokens$|cachedTokens$/.test(limit) ? '' : ', or lower model.maxTokens'}`,
+      remedy: `raise ${limitField(limit)}${limit === 'calls' ? '' : ', or lower model.maxTokens'}`,
     },
   ];
 }
 
 function costFindings({ config }: Assembly): readonly Finding[] {
   const { critic, limits, model } = config;
-  const limit = ['cost', 'perCall.cost', 'total.cost'].find(
-    (key) => valueAt(key.split('.'), limits) !== undefined,
-  );
   const models = [...(model.provider === 'portfolio' ? model.members : [model]), critic?.model];
   const prices = models.flatMap((one) =>
     one !== undefined && 'price' in one && one.price ? [one.price] : [],
   );
   const isFree = prices.every(({ cachedInput = 0, input, output }) => cachedInput + input + output === 0);
-  if (limit === undefined || prices.length === 0 || !isFree) return [];
+  if (limits.cost === undefined || prices.length === 0 || !isFree) return [];
   return [
     warning({
-      field: `limits.${limit}`,
-      value: valueAt(limit.split('.'), limits),
+      field: 'limits.cost',
+      value: limits.cost,
       message: 'never stops the run, because all prices are 0',
       remedy:
         'set the price per million tokens (model.price.input, model.price.output), or use limits.tokens',

@@ -139,7 +139,6 @@ export function runText(run: OpenedRun, shown: Shown): string {
       `screening ${screened.evaluated} of ${plural(screened.proposed, 'proposal')} selected for evaluation`,
     `failures  ${describeFailures(figures.failures)}`,
     figures.tags.length > 0 && `tags      ${figures.tags.join(' ')}`,
-    figures.note !== undefined && `note      ${figures.note}`,
     `report    ${figures.report}`,
   ];
   return lines.filter((line) => line !== false && line !== undefined).join('\n');

@@ -112,27 +112,28 @@ export interface UsageTotals {
   readonly faults?: Readonly<Record<string, number>>;
 }
 
-type AmountLimit =
-  | 'calls'
-  | 'tokens'
-  | 'promptTokens'
-  | 'cachedTokens'
-  | 'completionTokens'
-  | 'reasoningTokens'
-  | 'cost';
+/** A key of a `limits` section. */
+export type LimitKey = 'calls' | 'tokens' | 'cost' | 'evaluations' | 'minutes';
 
-/** A key of the `limits` section. */
-export type LimitName =
-  | AmountLimit
-  | 'evaluations'
-  | 'rejections'
-  | 'minutes'
-  | `perCall.${Exclude<AmountLimit, 'calls'> | 'seconds'}`
-  | `total.${AmountLimit | 'minutes'}`;
+/**
+ * A limit of the run or, with the prefix, of all runs of its sweep together; `rejections`: `mostRejections`, which no
+ * config changes.
+ */
+export type LimitName = LimitKey | `sweep.limits.${LimitKey}` | 'rejections';
+
+/** Rejected replies, including corrections, after which a run ends if it has not accepted any proposal. */
+export const mostRejections = 10;
+
+/** The config key of a limit. */
+export const limitField = (limit: LimitName): string =>
+  limit.startsWith('sweep.') ? limit : `limits.${limit}`;
+
+/** Example: `at limits.calls`. */
+export const limitText = (limit: LimitName): string =>
+  limit === 'rejections' ? `after ${mostRejections} rejected replies` : `at ${limitField(limit)}`;
 
 export interface Cap {
   readonly limit: LimitName;
-  /** For `perCall` limits, the largest amount that a single call used. */
   readonly used: number;
   readonly cap: number;
 }

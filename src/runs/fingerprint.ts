@@ -1,3 +1,5 @@
+import type { LimitsConfig } from '../config/limits.js';
+import { limitField, type LimitKey } from './calls.js';
 import { createHash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { UserError } from '../base/errors.js';
@@ -157,12 +159,14 @@ export function requireSame(
 /**
  * Explains how to continue a finished run; undefined if it isn't finished, or if it can continue with the config `now`.
  * @param was the config of the finished run
+ * @param sweep the limits that the run shares with the other runs of its sweep
  */
 export function whatCompletes(
   manifest: Manifest,
   was: Config,
   now: Config,
   path: string,
+  sweep?: LimitsConfig,
 ): string | undefined {
   const { iterations, reason, status } = manifest;
   if (reason === undefined) return undefined;
@@ -170,9 +174,16 @@ export function whatCompletes(
   const report = `; to regenerate its report, run policyloop report ${path}`;
   const same = (key: 'target' | 'limits') => isDeepStrictEqual(was[key], now[key]);
   const limit = 'limit' in reason ? reason.limit : undefined;
+  if (limit === 'rejections')
+    return `start a new run with another model or prompt; policyloop show ${path} --iteration 1 shows the replies${report}`;
+  if (limit?.startsWith('sweep.')) {
+    const before = manifest.caps?.find((one) => one.limit === limit)?.cap ?? 0;
+    const cap = sweep?.[limit.replace('sweep.limits.', '') as LimitKey] ?? Number.POSITIVE_INFINITY;
+    return cap > before ? undefined : `repeat the sweep's command with a higher ${limit}${report}`;
+  }
   if (limit !== undefined) {
     return same('limits')
-      ? `to continue, run policyloop resume ${path} limits.${limit}=… with a higher limit${report}`
+      ? `to continue, run policyloop resume ${path} ${limitField(limit)}=… with a higher limit${report}`
       : undefined;
   }
   switch (reason.kind) {

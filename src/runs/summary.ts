@@ -18,7 +18,7 @@ import { formatParameters } from '../prompting/notation/grammar.js';
 import type { RacingTotals } from '../rollout/replay-buffer.js';
 import { type Interval, unbounded } from '../statistics/bootstrap.js';
 import { summarize } from '../statistics/paired.js';
-import type { Cap, Stage, UsageTotals } from './calls.js';
+import { type Cap, limitText, type Stage, type UsageTotals } from './calls.js';
 import { type Confirmation, finalConfirmation, type StopReason } from './events.js';
 import type { Manifest } from './manifest.js';
 import { programTitle, sourceLines } from './program-text.js';
@@ -223,11 +223,11 @@ export function headlineOf({ reason, status }: Pick<RunResult, 'reason' | 'statu
     case 'target':
       return `target ${reason.return} reached`;
     case 'limit':
-      return `stopped at limits.${reason.limit}`;
+      return `stopped ${limitText(reason.limit)}`;
     case 'interrupted':
       return 'interrupted';
     case 'no-proposals':
-      return `0 proposals accepted${reason.limit === undefined ? '' : ` (stopped at limits.${reason.limit})`}`;
+      return `0 proposals accepted${reason.limit === undefined ? '' : ` (stopped ${limitText(reason.limit)})`}`;
     case 'model-error':
     case 'environment-error':
       return 'failed';

@@ -1,4 +1,5 @@
 /** Starts or resumes a run from a program, which can pass in its own model and environment. */
+import type { LimitsConfig } from '../config/limits.js';
 import { existsSync } from 'node:fs';
 import { basename, extname, join, resolve } from 'node:path';
 import type { CommandContext } from '../base/context.js';
@@ -68,11 +69,11 @@ export async function runLibrary(
   const chosen = options.directory === undefined ? undefined : resolve(outside.cwd, options.directory);
   const isThere = chosen !== undefined && existsSync(join(chosen, runFiles.manifest));
   const signal = options.signal ?? new AbortController().signal;
-  const around = isThere ? limitsAround(chosen, config) : undefined;
+  const around = isThere ? limitsAround(chosen) : undefined;
   let directory: string;
   try {
     const opened = isThere
-      ? await reopen(chosen, config, own, outside)
+      ? await reopen(chosen, config, own, outside, around?.shared.limits)
       : await beginRun(
           await assemble(config, outside.env, undefined, { ...own, ask: signal }),
           () => chosen ?? claim(),
@@ -97,11 +98,12 @@ function reopen(
   config: Config,
   own: OwnParts,
   outside: Outside,
+  limits: LimitsConfig | undefined,
 ): Promise<ReadyRun | undefined> {
   const was = loadConfig({ file: requireConfig(join(path, runFiles.config)), asWritten: true }).config;
   const wanted = withDefaultsOf(was, { ...config, policy: config.policy ?? was.policy });
   refuseDifferences(was, wanted);
-  return reopenRun(path, wanted, outside, { own });
+  return reopenRun(path, wanted, outside, { limits, own });
 }
 
 function ownParts({ environment, model }: RunOptions): OwnParts {

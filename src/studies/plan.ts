@@ -5,11 +5,11 @@ import { join } from 'node:path';
 import { requireCount } from '../base/context.js';
 import { changingProblems, UserError, unlessRefused } from '../base/errors.js';
 import type { Config } from '../config/config.js';
+import type { LimitsConfig } from '../config/limits.js';
 import { assemble, closeEnvironment } from '../experiment/assemble.js';
 import { planKinds } from '../runs/finder.js';
 import { readManifest, runFiles } from '../runs/reader.js';
 import { makeDirectory, readOwnJson, replaceFile } from '../storage/files.js';
-import { underLease } from '../storage/lease.js';
 import { isLocked, lockRun } from '../storage/lock.js';
 import type { Part, PlanEnd } from './part.js';
 
@@ -30,10 +30,10 @@ export interface Plan<Entry extends PlanEntry = PlanEntry> {
   readonly kind: 'repeats' | 'evaluation' | 'sweep';
   /** The runs, in the order in which they start. */
   readonly entries: readonly Entry[];
-  /** Other runs in the same directory; they aren't executed, but their usage counts towards `limits.total`. */
+  /** Other runs in the same directory; they aren't executed, but their usage counts towards `limits`. */
   readonly before?: readonly Entry[];
-  /** True if any config has `limits.total`, which all runs of the plan share. */
-  readonly sharesLimits: boolean;
+  /** Limits that all runs of the plan share; parts of a plan divide them. */
+  readonly limits?: LimitsConfig | undefined;
   /** After a failure, runs with the same value of this label are skipped; `others` names the runs that continue. */
   readonly afterFailure?: { readonly label: 'experiment' | 'arm'; readonly others: string };
   /** The number of runs as a product for display, e.g. `3 settings × 5 seeds`. */
@@ -123,22 +123,21 @@ export function openPlan(kind: Plan['kind'], { directory, record, field = '--out
  * Like `openPlan`, but for one of several processes that run parts of the plan at the same time.
  * @throws UserError while a process executes the whole plan
  */
-export async function openPart(kind: Plan['kind'], { directory, record }: PlanPlace): Promise<void> {
+export function openPart(kind: Plan['kind'], { directory, record }: PlanPlace): void {
   const { lock, record: recordName } = planKinds[kind];
   makeDirectory(directory);
-  await underLease(join(directory, '.lease'), () => {
-    if (isLocked(join(directory, lock)))
-      throw new UserError({
-        field: '--part',
-        value: directory,
-        message: 'another process is executing all of these runs',
-        remedy: 'stop it, or wait for it to finish',
-      });
-    const file = join(directory, recordName);
-    const written = readOwnJson(file);
-    const text = `${JSON.stringify(record(written), null, 2)}\n`;
-    if (JSON.stringify(written, null, 2) !== text.trimEnd()) replaceFile(file, text);
-  });
+  if (isLocked(join(directory, lock)))
+    throw new UserError({
+      field: '--part',
+      value: directory,
+      message: 'another process is executing all of these runs',
+      remedy: 'stop it, or wait for it to finish',
+    });
+  const file = join(directory, recordName);
+  const written = readOwnJson(file);
+  const text = `${JSON.stringify(record(written), null, 2)}\n`;
+  // All parts write the same record.
+  if (JSON.stringify(written, null, 2) !== text.trimEnd()) replaceFile(file, text);
 }
 
 /** True if the run at `path` is complete; false if its manifest can't be read. */

@@ -133,9 +133,10 @@ export async function resumeRun(
       args.slurm === true ? '--slurm' : '--part',
       'give the directory that contains all repeats, or omit this option',
     );
-  const around = limitsAround(path, config);
+  const around = limitsAround(path);
   try {
-    const opened = await reopenRun(path, config, context);
+    const limits = around?.shared.limits;
+    const opened = await reopenRun(path, config, context, { limits });
     if (opened !== undefined) return await finishRun(sharing(opened, around?.shared), args, context);
     await closeLeft(path, context.now);
     const manifest = readManifest(path);
@@ -143,7 +144,7 @@ export async function resumeRun(
     throw new UserError({
       message: `this run ${manifest.status === 'failed' ? 'has ended' : 'is complete'} after ${plural(manifest.iterations.done, 'iteration')}: ${describeReason(manifest)}`,
       value: path,
-      remedy: whatCompletes(manifest, was, config, path)!,
+      remedy: whatCompletes(manifest, was, config, path, limits)!,
     });
   } finally {
     around?.release();

@@ -1,135 +1,141 @@
-/** Executes one run of a plan, within the limits that all runs of the plan share (`limits.total`). */
+/** Executes one run of a plan, within the limits that all runs of a sweep share. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { CommandContext } from '../base/context.js';
 import { messageOf, UserError } from '../base/errors.js';
 import type { Config } from '../config/config.js';
+import type { LimitsConfig } from '../config/limits.js';
 import { loadConfig } from '../config/load.js';
 import { EnvironmentError } from '../environments/remote/remote-environment.js';
 import { assemble } from '../experiment/assemble.js';
 import { spentBy } from '../experiment/budget/ledger.js';
-import { createBudget, plus, type SharedBudget } from '../experiment/budget/limits.js';
+import { type Budget, createBudget, plus, type SharedBudget } from '../experiment/budget/limits.js';
 import { languageModelIn } from '../experiment/proposer.js';
 import { writeReport } from '../report/write-report.js';
-import type { EndedCall, LimitName } from '../runs/calls.js';
+import type { EndedCall, LimitKey, LimitName } from '../runs/calls.js';
 import type { RunEvent } from '../runs/events.js';
 import { planAround, runsBelow } from '../runs/finder.js';
 import { inTurn } from '../runs/logs.js';
 import { requireConfig } from '../runs/open-run.js';
-import { openLogs, readManifest, runFiles } from '../runs/reader.js';
+import { openLogs, planFile, readManifest, runFiles } from '../runs/reader.js';
 import { describeReason } from '../runs/summary.js';
 import { readCallsLeft } from '../runs/underway.js';
 import type { RunDirectory } from '../runs/writer.js';
+import { readOwnJson } from '../storage/files.js';
 import { lockRun } from '../storage/lock.js';
-import { limitsFolder, type Part, PartBudget, type PartUse, writeUse } from './part.js';
+import { type Part, shareOf } from './part.js';
 import type { Plan } from './plan.js';
 import { beginRun, closeLeft, isReported, type ReadyRun, reopenRun, runAndReport } from './single-run.js';
 
 export class SharedLimits {
-  readonly #all = createBudget();
-  /** Present if other processes execute other parts. */
-  #parts: PartBudget | undefined;
-  /** Active milliseconds of each run that has started; for a run in progress, until its last complete iteration. */
-  readonly #activeMs = new Map<string, () => number>();
+  readonly #budget: Budget;
+  /** The runs that have started; the time of a run in progress is that of its last complete iteration. */
+  readonly #runs = new Map<string, { readonly activeMs: () => number; readonly evaluations: number }>();
 
   /**
    * Reads the usage of all runs from their logs.
    * @param runs directories of the runs; some may not exist yet
    * @param configOf returns a run's config, which determines what usage counts
    */
-  constructor(runs: readonly string[], configOf: (path: string, index: number) => Config) {
+  constructor(
+    limits: LimitsConfig,
+    runs: readonly string[],
+    configOf: (path: string, index: number) => Config,
+  ) {
+    this.#budget = createBudget(limits);
     for (const [i, path] of runs.entries()) {
       if (!existsSync(join(path, runFiles.manifest))) continue;
-      const { calls } = openLogs(path);
+      const { calls, entries } = openLogs(path);
       const { arrived, failed } = readCallsLeft(path, calls);
       const paid = inTurn<EndedCall>(calls, failed, arrived);
-      this.#all.spent = plus(this.#all.spent, spentBy(paid, configOf(path, i)));
+      this.#budget.spent = plus(this.#budget.spent, spentBy(paid, configOf(path, i)));
       const { activeMs } = readManifest(path);
-      this.#activeMs.set(path, () => activeMs);
+      this.#runs.set(path, { activeMs: () => activeMs, evaluations: entries.length });
     }
   }
 
-  /** Shares the limits with all other parts of the plan in `directory`. */
-  join(directory: string, part: Part): void {
-    this.#parts = new PartBudget(directory, part, this.#all.spent, () => this.use.activeMs);
+  get limits(): LimitsConfig {
+    return this.#budget.limits;
   }
 
-  /** Total usage of the runs. */
-  get use(): PartUse {
-    const activeMs = [...this.#activeMs.values()].reduce((sum, own) => sum + own(), 0);
-    return { ...this.#all, activeMs };
+  /** Total usage of the runs, by limit. */
+  get used(): Readonly<Record<LimitKey, number>> {
+    const runs = [...this.#runs.values()];
+    const evaluations = runs.reduce((sum, run) => sum + run.evaluations, 0);
+    const ms = runs.reduce((sum, { activeMs }) => sum + activeMs(), 0);
+    return { ...this.#budget.spent, evaluations, minutes: ms / 60_000 };
   }
 
-  /** The limits as seen by the run in `directory`; its own usage counts towards the total. */
+  /** The limits as seen by the run in `directory`. */
   of(directory: RunDirectory): SharedBudget {
-    const activeMs = this.#activeMs;
-    activeMs.set(directory.path, () => directory.manifest.activeMs);
-    const otherMs = () =>
-      [...activeMs].reduce((sum, [path, ms]) => (path === directory.path ? sum : sum + ms()), 0);
-    if (this.#parts !== undefined) return this.#parts.of(otherMs);
+    const { path } = directory;
+    const budget = this.#budget;
+    const runs = this.#runs;
+    const claim = (evaluations: number) =>
+      runs.set(path, { activeMs: () => directory.manifest.activeMs, evaluations });
+    const others = () => [...runs].flatMap(([one, run]) => (one === path ? [] : [run]));
+    claim(runs.get(path)?.evaluations ?? 0);
     return {
-      all: this.#all,
+      budget,
+      claim,
       get otherMs() {
-        return otherMs();
+        return others().reduce((sum, { activeMs }) => sum + activeMs(), 0);
+      },
+      get otherEvaluations() {
+        return others().reduce((sum, { evaluations }) => sum + evaluations, 0);
       },
     };
   }
 }
 
-/** The limits that all runs of a plan share. */
-export function limitsOf({ before = [], entries }: Plan, directory: string, part?: Part): SharedLimits {
+/** The limits that all runs of a plan share, or a part's share of them; undefined if there are none. */
+export function limitsOf(
+  { before = [], entries, limits }: Plan,
+  directory: string,
+  part?: Part,
+): SharedLimits | undefined {
+  if (limits === undefined) return undefined;
   const all = [...before.filter(isIn(part)), ...entries];
   const runs = all.map(({ path }) => join(directory, path));
-  const limits = new SharedLimits(runs, (_, i) => all[i]!.config);
-  if (part !== undefined) limits.join(directory, part);
-  return limits;
-}
-
-/** Writes the usage of every part before any part starts, so that parts that start later are already counted. */
-export function writeUses({ before = [], entries }: Plan, directory: string, of: number): void {
-  for (let index = 0; index < of; index++) {
-    const part = { index, of };
-    const own = [before, entries].flatMap((all) => all.filter(isIn(part)));
-    const limits = new SharedLimits(
-      own.map(({ path }) => join(directory, path)),
-      (_, i) => own[i]!.config,
-    );
-    writeUse(directory, part, limits.use);
-  }
+  return new SharedLimits(part === undefined ? limits : shareOf(limits, part), runs, (_, i) => all[i]!.config);
 }
 
 /** Filters the runs of a part by their index. */
 export const isIn = (part: Part | undefined) => (_: unknown, number: number) =>
   part === undefined || number % part.of === part.index;
 
-/** Makes a run share its limits with other runs, and the rate limits of its models with its plan. */
-export function sharing({ assembly, directory }: ReadyRun, shared: SharedLimits | undefined): ReadyRun {
-  const plan = planAround(directory.path);
-  for (const model of [languageModelIn(assembly.model), assembly.critic?.model])
-    if (plan !== undefined) model?.rate?.share(join(plan.directory, limitsFolder));
-  return { assembly: { ...assembly, ...(shared && { sharedBudget: shared.of(directory) }) }, directory };
-}
+/** Makes a run share its limits with other runs. */
+export const sharing = (
+  { assembly, directory }: ReadyRun,
+  shared: SharedLimits | undefined,
+): ReadyRun => ({
+  assembly: { ...assembly, ...(shared && { sharedBudget: shared.of(directory) }) },
+  directory,
+});
 
 /**
- * The plan-wide limits for a run of a plan that is resumed on its own; undefined if there are none.
- * @throws UserError if another process is executing the plan, because both would use the same budget
+ * The limits of a sweep, for one of its runs that is resumed on its own; undefined if there are none.
+ * @throws UserError if another process is executing the sweep, because both would use the same budget
  */
 export function limitsAround(
   path: string,
-  { limits }: Config,
 ): { readonly shared: SharedLimits; readonly release: () => void } | undefined {
-  const plan = limits.total === undefined ? undefined : planAround(path);
-  if (plan === undefined) return undefined;
+  const plan = planAround(path);
+  const limits = plan && recordedLimits(plan.directory);
+  if (plan === undefined || limits === undefined) return undefined;
   const release = lockRun(plan.lock);
   try {
     const configOf = (run: string) =>
       loadConfig({ file: requireConfig(join(run, runFiles.config)), asWritten: true }).config;
-    return { shared: new SharedLimits(runsBelow(plan.directory), configOf), release };
+    return { shared: new SharedLimits(limits, runsBelow(plan.directory), configOf), release };
   } catch (error) {
     release();
     throw error;
   }
 }
+
+const recordedLimits = (directory: string): LimitsConfig | undefined =>
+  (readOwnJson(join(directory, planFile)) as { readonly limits?: LimitsConfig } | undefined)?.limits;
 
 /** A run to execute, as sent to a thread. */
 export interface Job {
@@ -138,6 +144,8 @@ export interface Job {
   readonly config: Config;
   /** True if other runs execute concurrently; `evaluation.workers: auto` then starts at most one thread. */
   readonly beside: boolean;
+  /** Maximum number of runs at once, in all processes, which divide `model.requestsPerMinute`. */
+  readonly atOnce: number;
   readonly notes: readonly string[];
 }
 
@@ -166,7 +174,7 @@ export async function playRun(
   let played: boolean;
   try {
     const opened = existsSync(join(path, runFiles.manifest))
-      ? await reopenRun(path, config, context)
+      ? await reopenRun(path, config, context, { limits: shared?.limits })
       : await beginRun(
           await assemble(config, context.env, undefined, { ask: context.stop.finish }),
           () => path,
@@ -178,6 +186,8 @@ export async function playRun(
     if (!played && !isReported(path, readManifest(path))) await writeReport(path);
     if (opened !== undefined) {
       const { assembly: opening, directory } = sharing(opened, shared);
+      for (const model of [languageModelIn(opening.model), opening.critic?.model])
+        model?.rate?.divide(job.atOnce);
       const assembly = {
         ...opening,
         ...(job.beside && config.evaluation.workers === 'auto' && { workers: opening.workers?.alone() }),
@@ -205,5 +215,5 @@ function endOf({ path }: Job, played: boolean): RunEnd {
     return { kind: 'failed', message };
   }
   const limit = reason !== undefined && 'limit' in reason ? reason.limit : undefined;
-  return { kind: 'completed', played, ...(limit?.startsWith('total.') && { limit }) };
+  return { kind: 'completed', played, ...(limit?.startsWith('sweep.') && { limit }) };
 }

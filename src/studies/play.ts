@@ -7,7 +7,7 @@ import { type CommandContext, exitCodeOf, shownPath } from '../base/context.js';
 import { languageModelOf } from '../config/model.js';
 import { plural } from '../format/numbers.js';
 import { sharesProcess } from '../models/local/settings.js';
-import type { LimitName } from '../runs/calls.js';
+import { type LimitName, limitField } from '../runs/calls.js';
 import type { RunEvent } from '../runs/events.js';
 import { jobsAsked, type PlanDirectory, planAt } from '../runs/finder.js';
 import { runFiles } from '../runs/reader.js';
@@ -140,7 +140,7 @@ async function playPart<Entry extends PlanEntry>(
   args: PlayArguments,
   context: CommandContext,
 ): Promise<Played<Entry>> {
-  await openPart(plan.kind, place);
+  openPart(plan.kind, place);
   const entries = plan.entries.filter(isIn(part));
   // Only one process at a time runs a part, so locks from other machines are stale.
   for (const { path } of entries) removeForeignLock(join(place.directory, path, runFiles.lock));
@@ -172,6 +172,8 @@ class Player<Entry extends PlanEntry> {
   readonly #context: CommandContext;
   readonly #write: (failures: readonly PlanFailure<Entry>[]) => unknown;
   readonly #shared: SharedLimits | undefined;
+  /** Number of processes that execute parts of the plan. */
+  readonly #parts: number;
   readonly #upcoming: Iterator<Entry> & Iterable<Entry>;
   /** Number of unfinished runs of each repeat. */
   readonly #open = new Map<number, number>();
@@ -197,7 +199,8 @@ class Player<Entry extends PlanEntry> {
     this.#plan = plan;
     this.#directory = directory;
     this.#write = write;
-    this.#shared = plan.sharesLimits ? limitsOf(plan, directory, args.part) : undefined;
+    this.#shared = limitsOf(plan, directory, args.part);
+    this.#parts = args.part?.of ?? 1;
     this.#upcoming = plan.entries.values();
     for (const { repeat } of plan.entries) {
       if (repeat !== undefined) this.#open.set(repeat, (this.#open.get(repeat) ?? 0) + 1);
@@ -256,7 +259,7 @@ class Player<Entry extends PlanEntry> {
       for (const end of ended) if (end.status === 'rejected') throw end.reason;
       const left = [...this.#upcoming].length;
       if (this.#limit !== undefined && left > 0) {
-        this.#display.note(`limits.${this.#limit} is reached: ${plural(left, 'run')} skipped`);
+        this.#display.note(`${limitField(this.#limit)} is reached: ${plural(left, 'run')} skipped`);
       }
     } finally {
       this.#control?.close();
@@ -327,6 +330,7 @@ class Player<Entry extends PlanEntry> {
       path: join(this.#directory, entry.path),
       config: entry.config,
       beside: this.#atOnce() > 1,
+      atOnce: this.#parts * this.#atOnce(),
       notes: this.#plan.notes ?? [],
     };
     const show = (event: RunEvent) => {

@@ -8,7 +8,7 @@ import { returnRange } from '../environments/catalogue/known-bounds.js';
 import { addUsage } from '../experiment/budget/usage.js';
 import { fitted } from '../format/width.js';
 import { repeatSeeds } from '../random/seeds.js';
-import type { LimitName } from '../runs/calls.js';
+import { type LimitName, limitField } from '../runs/calls.js';
 import { createGroupDirectory } from '../runs/create.js';
 import { readGroup, runFiles } from '../runs/reader.js';
 import {
@@ -49,7 +49,6 @@ function planOf(path: string, config: Config): Plan {
   return {
     kind: 'repeats',
     entries: runs.map((name, i) => ({ path: name, config: { ...config, seed: seeds[i]!, repeats: 1 } })),
-    sharesLimits: config.limits.total !== undefined,
     notes,
   };
 }
@@ -75,7 +74,7 @@ export async function finishGroup(
           [
             describeRepeats(result.repeats, range, context.columns),
             ...failureLines(played),
-            ...(played.limit ? [`stopped: limits.${played.limit} was reached`] : []),
+            ...(played.limit ? [`stopped: ${limitField(played.limit)} was reached`] : []),
             `usage       ${formatUsage(result.usage)}`,
             ...(result.usage.faults ? [`faults      ${formatFaults(result.usage.faults)}`] : []),
             `runs        ${result.run}`,

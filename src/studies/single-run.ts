@@ -1,3 +1,4 @@
+import type { LimitsConfig } from '../config/limits.js';
 import { existsSync, statSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { type CommandContext, exitCodeOf } from '../base/context.js';
@@ -102,6 +103,8 @@ interface Opening {
   /** Objects passed in by a program, which replace the config's. */
   readonly own?: OwnParts;
   readonly notes?: readonly string[] | undefined;
+  /** Limits that a resumed run shares with the other runs of its sweep. */
+  readonly limits?: LimitsConfig | undefined;
 }
 
 type Outside = Pick<CommandContext, 'note' | 'now'> & Partial<Pick<CommandContext, 'stop'>>;
@@ -150,13 +153,13 @@ export async function reopenRun(
   path: string,
   wanted: Config,
   context: Outside & Pick<CommandContext, 'env'>,
-  { own }: Opening = {},
+  { limits, own }: Opening = {},
 ): Promise<ReadyRun | undefined> {
   const file = join(path, runFiles.config);
   const was = loadConfig({ file: requireConfig(file), asWritten: true }).config;
   const config = withDefaultsOf(was, wanted);
   const manifest = readManifest(path);
-  if (whatCompletes(manifest, was, config, path) !== undefined) return undefined;
+  if (whatCompletes(manifest, was, config, path, limits) !== undefined) return undefined;
   const assembly = await assemble(config, context.env, readTakenOver(path, config), own);
   requireSame(assembly, manifest, file);
   await openModel(assembly, context);

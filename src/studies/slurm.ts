@@ -10,10 +10,11 @@ import { loadSlurm } from '../config/load.js';
 import { type SlurmConfig, slurmSchema } from '../config/many-runs.js';
 import { plural } from '../format/numbers.js';
 import { requireOneLine, shellWord } from '../format/one-line.js';
+import type { LimitKey } from '../runs/calls.js';
 import { makeDirectory, plainName, readOwnJson, replaceFile } from '../storage/files.js';
-import { type PlanEnd, takePartEnds } from './part.js';
+import { type PlanEnd, shareOf, takePartEnds } from './part.js';
 import { type Elsewhere, isComplete, type Plan, type PlanEntry } from './plan.js';
-import { isIn, writeUses } from './play-run.js';
+import { isIn, limitsOf } from './play-run.js';
 
 const run = promisify(execFile);
 
@@ -162,7 +163,7 @@ export function onSlurm(
     const end = endOf(plan, left, ended);
     if (end !== undefined) return end;
     const of = Math.min(slurm.tasks, entries.length);
-    if (plan.sharesLimits) writeUses(plan, directory, of);
+    requireShares(plan, directory, of);
     const isLeft = new Set(left);
     const tasks = Array.from({ length: of }, (_, index) => index).filter((index) =>
       entries.filter(isIn({ index, of })).some((entry) => isLeft.has(entry)),
@@ -172,6 +173,31 @@ export function onSlurm(
     await submit({ directory, words: words(directory), part, tasks, what, again }, slurm, context);
     return undefined;
   };
+}
+
+/**
+ * @throws UserError if earlier tasks, among which the runs were divided differently, have used more than their shares of
+ * the limits, because the tasks together could then exceed a limit
+ */
+function requireShares(plan: Plan, directory: string, of: number): void {
+  const { limits } = plan;
+  if (limits === undefined) return;
+  const share = shareOf(limits, { of });
+  const used = Array.from({ length: of }, (_, index) => {
+    const part = { index, of };
+    return limitsOf({ ...plan, entries: plan.entries.filter(isIn(part)) }, directory, part)!.used;
+  });
+  for (const key of Object.keys(limits) as LimitKey[]) {
+    const [limit, each] = [limits[key], share[key]];
+    if (limit === undefined || each === undefined) continue;
+    if (used.reduce((sum, own) => sum + Math.max(each, own[key]), 0) <= limit * (1 + 1e-9)) continue;
+    throw new UserError({
+      field: `sweep.limits.${key}`,
+      value: limit,
+      message: `leaves each of ${of} tasks ${each}, but some of their runs have already used more`,
+      remedy: 'raise the limit, or use as many tasks as before',
+    });
+  }
 }
 
 /** The report to return instead of submitting the remaining runs; undefined to submit them. */

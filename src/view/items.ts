@@ -159,7 +159,7 @@ const versionOf = (files: readonly string[]) =>
     .join(' ');
 
 const unknown = {
-  ...{ seed: null, calls: null, minutes: null, tags: [], note: null },
+  ...{ seed: null, calls: null, minutes: null, tags: [] },
   ...{ environment: null, model: null, done: 0, of: 0, observed: null, confirmed: null, ci95: null },
   ...{ tokens: null, cost: null, started: null },
 };
@@ -172,7 +172,7 @@ function runItem({ name, path, within }: Sight, summary: RunSummary): Item {
   const { confirmed, ended, manifest, observed, status, tokens } = summary;
   const { activeMs, created, environment, iterations, model, play, reason, seed, usage } = manifest;
   return {
-    ...{ name, within, status, environment, seed, observed, tokens, ...labelsOf(path) },
+    ...{ name, within, status, environment, seed, observed, tokens, ...readLabels(path) },
     kind: play === undefined ? 'run' : 'play',
     model: play === undefined || play.player === 'model' ? model : play.player,
     ...{ done: iterations.done, of: iterations.of },
@@ -183,11 +183,6 @@ function runItem({ name, path, within }: Sight, summary: RunSummary): Item {
   };
 }
 
-const labelsOf = (path: string): Pick<Item, 'tags' | 'note'> => {
-  const { note = null, tags } = readLabels(path);
-  return { note, tags };
-};
-
 function trainingItem(sight: Sight): Item {
   const { name, path, within } = sight;
   const facts = unlessDamaged(() => readTraining(path));
@@ -197,7 +192,7 @@ function trainingItem(sight: Sight): Item {
     ...{ ...unknown, name, within, kind: 'training', status, started, tokens },
     environment: on === null ? null : basename(on),
     model: model === null ? null : basename(model),
-    ...labelsOf(path),
+    ...readLabels(path),
     ...steps,
     minutes: seconds / 60,
     observed: best?.kind === 'return' ? best.value : null,

@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import { z } from 'zod';
 import { plural } from '../format/numbers.js';
 import { changeLabels } from '../runs/listing/listing.js';
-import { moveToTrash, requireIdle } from '../runs/listing/trash.js';
+import { removableAt, removeDirectory } from '../runs/listing/remove.js';
 import { badRequest, HttpError, readJsonBody } from './http.js';
 import { isBelow, isHolder, type Place, type Root } from './items.js';
 
@@ -61,25 +61,21 @@ export const tagItems = action(
 );
 
 /**
- * Moves items to the trash of the root directory that contains them or, outside of all roots, to a trash next to them.
- * @throws UserError if a process is writing to one of them, or HttpError if one is a root directory; then none is moved
+ * Deletes items.
+ * @throws UserError if a process is writing to one of them, or HttpError if one is a root directory; then none is deleted
  */
 export const removeItems = action(
   z.strictObject({ of: names }),
   async ({ of }, { live, options, placeOf }) => {
     const places = [...new Set(of)].map(placeOf);
-    for (const { item, path } of places) {
-      if (options.roots.some((root) => root.path === path))
-        throw badRequest(`${item.name} can't be removed, because this view shows it`, 'of');
-      requireIdle(path);
-    }
-    // Moving a directory also moves the runs in it.
+    const root = places.find(({ path }) => options.roots.some((one) => one.path === path));
+    if (root !== undefined)
+      throw badRequest(`${root.item.name} can't be removed, because this view shows it`, 'of');
+    // Deleting a directory also deletes the runs in it.
     const outermost = places.filter(({ item }) => !places.some((other) => isBelow(item, other.item)));
-    for (const { path } of outermost) {
-      const root = options.roots.find((one) => path.startsWith(`${one.path}/`))?.path ?? path;
-      moveToTrash(path, { cwd: root, runsDir: root });
-    }
+    const paths = outermost.flatMap(({ path }) => removableAt(path));
+    for (const path of paths) removeDirectory(path);
     live.refresh();
-    return `moved ${plural(outermost.length, 'item')} to the trash`;
+    return `deleted ${plural(outermost.length, 'item')}`;
   },
 );

@@ -40,7 +40,6 @@ export interface Item {
   readonly calls: number | null;
   readonly minutes: number | null;
   readonly tags: readonly string[];
-  readonly note: string | null;
   /** Name of the outermost item that contains this one. */
   readonly within: string | null;
   /** Why the item can't be read, or why it has no result. */

@@ -94,7 +94,7 @@ it('policyloop sweep fails if a model contributes nothing, and names the run', a
     const flags = { runsDir: 'buffers', unfinished: false, json: true };
     await compareCommand({ runs: [at('mute')], ...flags }, context);
     expect(JSON.parse(printed.at(-1)!)).toMatchObject({
-      leftOut: [{ reason: '0 proposals accepted (stopped at limits.rejections) after 3 iterations' }],
+      leftOut: [{ reason: '0 proposals accepted (stopped after 10 rejected replies) after 3 iterations' }],
     });
   } finally {
     await server.close();
@@ -243,9 +243,9 @@ it('a dry run of a sweep estimates runs, calls, cost and time', async () => {
   const text = await sweep([model, 'memory.best=2,4'], { dryRun: true, json: false });
   expect(text.printed.join('\n')).toMatch(/runs {8}2\ncalls[\s\S]*cost[\s\S]*play[\s\S]*model {7}unknown/);
   // What all may use together ends them; more jobs than runs, or threads that nobody uses, make nothing faster.
-  const capped = [model, 'corrections=1', 'seed=1..3', 'iterations=5', 'limits.total.calls=6'];
+  const capped = [model, 'corrections=1', 'seed=1..3', 'iterations=5', 'sweep.limits.calls=6'];
   const limited = await sweep(capped, { dryRun: true, jobs: 50 });
-  expect(limited.last()).toMatchObject({ calls: { expected: 6, most: 6 }, limit: 'total.calls' });
+  expect(limited.last()).toMatchObject({ calls: { expected: 6, most: 6 }, limit: 'sweep.limits.calls' });
   const own = await sweep([...capped.slice(0, -1), 'limits.calls=4'], { dryRun: true });
   expect(own.last()).toMatchObject({ calls: { expected: 12, most: 12 } });
   expect(own.last()).not.toHaveProperty('limit');
@@ -278,7 +278,7 @@ it('a sweep shares its total limits among all its runs', async () => {
   const model = `model={provider: openai, name: scripted, baseUrl: "${server.url}"}`;
   const halved = ['sweep.method=halving', 'sweep.first=1'];
   const limited = [model, 'memory.best=2,4', 'seed=1..2', 'corrections=0', ...halved];
-  const { last } = await sweep([...limited, 'limits.total.calls=4'], { out: 'limited', jobs: 2 });
+  const { last } = await sweep([...limited, 'sweep.limits.calls=4'], { out: 'limited', jobs: 2 });
   expect(last().usage.calls).toBe(4);
   // Two calls each, of the three that a run makes: both were cut short, and say nothing.
   expect(last()).toMatchObject({ status: 'completed', result: 'incomplete', effects: null, best: null });
@@ -286,7 +286,7 @@ it('a sweep shares its total limits among all its runs', async () => {
     [0, [null, null]],
     [0, [null, null]],
   ]);
-  const more = await sweep([...limited, 'limits.total.calls=100'], { out: 'limited', jobs: 2 });
+  const more = await sweep([...limited, 'sweep.limits.calls=100'], { out: 'limited', jobs: 2 });
   expect(more.last()).toMatchObject({ status: 'completed', result: 'completed' });
   expect(more.last().usage.calls).toBe(9);
   await server.close();

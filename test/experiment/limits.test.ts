@@ -3,7 +3,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { Ledger } from '../../src/experiment/budget/ledger.js';
-import { createSharedBudget } from '../../src/experiment/budget/limits.js';
+import { createBudget } from '../../src/experiment/budget/limits.js';
 import { propose } from '../../src/experiment/propose.js';
 import { type GenerateOptions, type LanguageModel, ModelError } from '../../src/models/language-model.js';
 import { mostTokens, mostTokensOf } from '../../src/models/reply-faults.js';
@@ -110,18 +110,22 @@ const settings = fc.record({
   calls: fc.integer({ min: 3, max: 60 }),
 });
 
+const sharing = (budget: ReturnType<typeof createBudget>) => ({
+  ...{ budget, otherMs: 0, otherEvaluations: 0 },
+  claim: () => undefined,
+});
+
 describe('limits', () => {
   it('are never exceeded by concurrent repeats that share them, whatever a server bills within bounds', async () => {
     const ends = new Set<string | undefined>();
     await fc.assert(
       fc.asyncProperty(settings, async ({ seed, candidates, repeats, maxTokens, tokens, cost, calls }) => {
         const billed = { calls: 0, tokens: 0, cost: 0 };
-        const shared = createSharedBudget();
-        const limits = { total: { tokens, cost, calls } };
+        const budget = createBudget({ tokens, cost, calls });
         const model = greedyModel(seed, billed, maxTokens);
         const played = Array.from({ length: repeats }, (_, i) =>
           play(
-            new Ledger({ limits, price, maxTokens, usesTokens: true, sharedBudget: shared }),
+            new Ledger({ limits: {}, price, maxTokens, usesTokens: true, sharedBudget: sharing(budget) }),
             model,
             candidates,
             seed + i,
@@ -131,29 +135,13 @@ describe('limits', () => {
         expect(billed.tokens).toBeLessThanOrEqual(tokens);
         expect(billed.cost).toBeLessThanOrEqual(cost + 1e-9);
         expect(billed.calls).toBeLessThanOrEqual(calls);
-        expect(shared.all.reserved.completionTokens).toBe(0);
+        expect(budget.reserved.tokens).toBe(0);
       }),
       { numRuns: 60, seed: 3 },
     );
-    expect(ends).toContain('total.tokens');
-    expect(ends).toContain('total.cost');
-    expect(ends).toContain('total.calls');
-  });
-
-  it('apply to each kind of token separately, and to single calls', async () => {
-    const names = ['promptTokens', 'cachedTokens', 'completionTokens', 'reasoningTokens'] as const;
-    for (const name of names) {
-      const ledger = new Ledger({ limits: { [name]: 9000 }, price, maxTokens: 500, usesTokens: true });
-      expect(await play(ledger, greedyModel(1, { calls: 0, tokens: 0, cost: 0 }, 500), 2, 0)).toBe(name);
-      const [cap] = ledger.caps(0);
-      expect(cap).toMatchObject({ limit: name, cap: 9000 });
-      expect(cap!.used).toBeLessThanOrEqual(9000);
-    }
-    const limits = { perCall: { promptTokens: 700, completionTokens: 100 } };
-    const ledger = new Ledger({ limits, price, maxTokens: 500, usesTokens: true });
-    const billed = { calls: 0, tokens: 0, cost: 0 };
-    expect(await play(ledger, greedyModel(2, billed, 500), 1, 0)).toBe('perCall.promptTokens');
-    for (const { used, cap } of ledger.caps(0)) expect(used).toBeLessThanOrEqual(cap);
+    expect(ends).toContain('sweep.limits.tokens');
+    expect(ends).toContain('sweep.limits.cost');
+    expect(ends).toContain('sweep.limits.calls');
   });
 
   it('are not exceeded if a group call is cut off and single calls follow', async () => {
@@ -174,7 +162,7 @@ describe('limits', () => {
       const ledger = new Ledger({ limits: { tokens }, price, maxTokens: 200, usesTokens: true });
       expect(await play(ledger, model, 4, 0)).toBe('tokens');
       expect(billed).toBeLessThanOrEqual(tokens);
-      const [cap] = ledger.caps(0);
+      const [cap] = ledger.caps({ evaluations: 0, ms: 0 });
       expect(cap!.used).toBe(billed);
     }
     expect(cut).toBeGreaterThan(10);
@@ -182,13 +170,13 @@ describe('limits', () => {
   });
 
   it('count unreported usage, and count the calls of an earlier process only once', () => {
-    const shared = createSharedBudget();
+    const budget = createBudget({});
     const ledger = new Ledger({
       limits: { tokens: 5000 },
       price,
       maxTokens: 100,
       usesTokens: true,
-      sharedBudget: shared,
+      sharedBudget: sharing(budget),
     });
     const unreported = { promptTokens: 300, completionTokens: mostTokensOf('params[0]: 1.0') };
     const call = {
@@ -204,9 +192,9 @@ describe('limits', () => {
       },
     } as const;
     ledger.record(call, true);
-    expect(shared.all.spent.calls).toBe(0);
+    expect(budget.spent.calls).toBe(0);
     ledger.record(call);
-    expect(shared.all.spent).toMatchObject({ calls: 1, promptTokens: 300 });
+    expect(budget.spent).toMatchObject({ calls: 1, tokens: 300 + unreported.completionTokens });
     expect(ledger.totals).toMatchObject({
       promptTokens: 0,
       unreported: 2 * (300 + unreported.completionTokens),
@@ -216,7 +204,7 @@ describe('limits', () => {
       (300 * 2 + unreported.completionTokens * 9) / 1e6,
       12,
     );
-    expect(ledger.caps(0)).toEqual([
+    expect(ledger.caps({ evaluations: 0, ms: 0 })).toEqual([
       { limit: 'tokens', used: 2 * (300 + unreported.completionTokens), cap: 5000 },
     ]);
   });

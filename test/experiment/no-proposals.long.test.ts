@@ -1,5 +1,5 @@
 /** A run of whose proposals none was ever accepted has failed, and says why. */
-import { readFileSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { execute as listCommand } from '../../src/commands/list.js';
@@ -7,8 +7,7 @@ import { execute as resumeCommand } from '../../src/commands/resume.js';
 import { execute as runCommand } from '../../src/commands/run.js';
 import { execute as showCommand } from '../../src/commands/show.js';
 import type { ConfigInput } from '../../src/config/config.js';
-import { loadConfig, parseConfig } from '../../src/config/load.js';
-import { assemble } from '../../src/experiment/assemble.js';
+import { parseConfig } from '../../src/config/load.js';
 import { createModel } from '../../src/experiment/proposer.js';
 import { readManifest, readRun } from '../../src/runs/reader.js';
 import { Items } from '../../src/view/items.js';
@@ -125,8 +124,8 @@ describe('a run without an accepted proposal', () => {
   });
 });
 
-describe('limits.rejections', () => {
-  it('defaults to 10 and ends the run before the next call', async () => {
+describe('the limit of rejected replies', () => {
+  it('is 10, and ends the run before the next call', async () => {
     const model = scripted();
     const { events, path } = await runExperimentFrom(base, { model });
     expect(model.calls).toHaveLength(10);
@@ -136,39 +135,31 @@ describe('limits.rejections', () => {
       reason: { kind: 'no-proposals', limit: 'rejections' },
     });
     expect(events.filter(({ kind }) => kind === 'iteration-finished')).toHaveLength(3);
-    expect(loadConfig({ file: join(path, 'config.yaml') }).config.limits.rejections).toBe(10);
   });
 
   it('counts nothing after the first accepted proposal', async () => {
     const model = scripted((call) => call === 5);
-    const { path } = await runExperimentFrom({ ...base, limits: { rejections: 6 } }, { model });
+    const { path } = await runExperimentFrom(base, { model });
     expect(model.calls.length).toBeGreaterThan(20);
     expect(readManifest(path).status).toBe('completed');
   });
 
   it('is checked after each round if several candidates are requested at once', async () => {
     const model = scripted();
-    const config = { ...base, candidates: 4, limits: { rejections: 6 } };
+    const config = { ...base, candidates: 4 };
     const { path } = await runExperimentFrom(config, { model });
-    expect(model.calls).toHaveLength(8);
+    expect(model.calls).toHaveLength(12);
     expect(readManifest(path)).toMatchObject({ iterations: { done: 1 }, status: 'failed' });
-    // The third of the second round is accepted: the round is judged as a whole.
+    // The last of the third round is accepted: the round is judged as a whole.
     const rescued = await runExperimentFrom(
       { ...config, iterations: 1 },
-      { model: scripted((call) => call === 6) },
+      { model: scripted((call) => call === 11) },
     );
     expect(readManifest(rescued.path)).toMatchObject({ status: 'completed', reason: { kind: 'iterations' } });
   });
 
-  it('is disabled by 0', async () => {
-    const model = scripted();
-    const { path } = await runExperimentFrom({ ...base, limits: { rejections: 0 } }, { model });
-    expect(model.calls).toHaveLength(24);
-    expect(readManifest(path).reason).toEqual({ kind: 'no-proposals', message: expect.any(String) });
-  });
-
   it('holds across the iterations of a pipeline, and in a replay', async () => {
-    const config = { ...base, pipeline: 3, corrections: 1, limits: { rejections: 5 } } as const;
+    const config = { ...base, pipeline: 3, corrections: 1 } as const;
     const server = await startFakeOpenAI({ reply: () => nonsense });
     const model = { provider: 'openai', name: 'fake', baseUrl: server.url } as const;
     try {
@@ -209,43 +200,11 @@ describe('limits.rejections', () => {
     expect(outcomes(killed.path)).toEqual(outcomes(whole.path));
   });
 
-  it('can be raised on resume', async () => {
-    const { path } = await runExperimentFrom(base, { model: scripted() });
-    const model = scripted((call) => call === 2);
-    await resumeExperiment(path, { overrides: ['limits.rejections=20'], model });
-    expect(readManifest(path)).toMatchObject({ status: 'completed', iterations: { done: 6 } });
-  });
-
   it('ends a replay the same way', async () => {
     const { path } = await runExperimentFrom(base, { model: scripted() });
     const replayed = await runExperimentFrom({ ...base, model: { provider: 'replayed', run: path } });
     expect(readManifest(replayed.path).reason).toEqual(readManifest(path).reason);
     expect(readManifest(replayed.path).usage.calls).toBe(10);
-  });
-
-  it('stays off in runs of earlier versions, on resume and in a replay', async () => {
-    const stop = new AbortController();
-    const config = { ...base, iterations: 4 } as const;
-    const { path } = await runExperimentFrom(
-      { ...config, limits: { rejections: 0 } },
-      {
-        model: scripted(),
-        finish: stop.signal,
-        onEvent: (event) => {
-          if (event.kind === 'iteration-finished' && event.iteration === 3) stop.abort();
-        },
-      },
-    );
-    const file = join(path, 'config.yaml');
-    writeFileSync(file, readFileSync(file, 'utf8').replace('limits:\n  rejections: 0\n', 'limits: {}\n'));
-    await resumeExperiment(path, { model: scripted(() => true) });
-    expect(readManifest(path)).toMatchObject({ status: 'completed', usage: { calls: 13 } });
-    expect(readFileSync(file, 'utf8')).toContain('limits: {}');
-    const replay = { ...config, model: { provider: 'replayed', run: path } } as const;
-    const replayed = await runExperimentFrom(replay);
-    expect(readManifest(replayed.path)).toMatchObject({ status: 'completed', usage: { calls: 13 } });
-    const { config: filled } = await assemble(parseConfig(replay), {});
-    expect(filled.limits.rejections).toBe(0);
   });
 });
 
@@ -305,7 +264,7 @@ describe('commands', () => {
       const args = { ...flags, config, overrides: [], dryRun: false, runDir: 'buffers/mine' };
       const run = await call((context) => runCommand(args as never, context));
       expect(run.code).toBe(1);
-      expect(run.text).toContain('0 proposals accepted (stopped at limits.rejections)');
+      expect(run.text).toContain('0 proposals accepted (stopped after 10 rejected replies)');
       expect(run.text).toMatch(/^because {5}The reply .* It begins: “I would lower/m);
       expect(server.requests).toHaveLength(10);
 
@@ -326,11 +285,9 @@ describe('commands', () => {
       const again = (overrides: readonly string[]) =>
         call((context) => resumeCommand({ ...flags, run: 'mine', overrides } as never, context));
       await expect(again([])).rejects.toThrow(
-        /this run has ended after \d+ iterations?: 0 proposals accepted.*limits\.rejections=…/s,
+        /this run has ended after \d+ iterations?: 0 proposals accepted.*start a new run with another model or prompt/s,
       );
       expect(server.requests).toHaveLength(10);
-      expect((await again(['limits.rejections=13'])).code).toBe(1);
-      expect(server.requests).toHaveLength(13);
     } finally {
       await server.close();
     }

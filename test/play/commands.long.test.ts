@@ -77,9 +77,6 @@ describe('policyloop play', () => {
     );
     await expect(refused(['policy.act=guess'])).rejects.toThrow(/text, json or constrained/);
     await expect(refused(['player=human'])).rejects.toThrow('a person can only play in a terminal');
-    await expect(refused(['limits.total.calls=3', 'player=random'])).rejects.toThrow(
-      "doesn't apply to a play, which is a single run",
-    );
     await expect(
       refused(['environment={id: "gymnasium:CartPole-v1", python: /nowhere/python}', 'player=random']),
     ).rejects.toThrow('/nowhere/python');

@@ -14,7 +14,6 @@ const warned = async (more: Pick<ConfigInput, 'model'> & Partial<ConfigInput>) =
 
 it.each([
   ['a price of 0', { model: priced(0, 0), limits: { cost: 1 } }, ['limits.cost']],
-  ['a limit of a call', { model: priced(0, 0), limits: { perCall: { cost: 1 } } }, ['limits.perCall.cost']],
   ['a price', { model: priced(1, 0), limits: { cost: 1 } }, []],
   ['no limit of cost', { model: priced(0, 0), limits: { calls: 100 } }, []],
   [

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { CommandContext } from '../../src/base/context.js';
 import { execute as resume } from '../../src/commands/resume.js';
 import { execute as run } from '../../src/commands/run.js';
-import { readManifest, readRun } from '../../src/runs/reader.js';
+import { readManifest } from '../../src/runs/reader.js';
 import { lockRun } from '../../src/storage/lock.js';
 import { readRunFile, recordingContext, temporaryDirectory } from '../support/experiments.js';
 import { startFakeOpenAI } from '../support/fake-openai.js';
@@ -114,29 +114,6 @@ describe('a plan played with --jobs', { timeout: 120_000 }, () => {
   it('refuses a number of jobs below 1', async () => {
     await expect(repeats('none', 0)).rejects.toThrow(/--jobs: must be a whole number/);
     expect(existsSync(at('none'))).toBe(false);
-  });
-});
-
-describe('limits.total', { timeout: 60_000 }, () => {
-  it.each([1, 3])('applies to all runs together with %i jobs, also after resuming', async (jobs) => {
-    const group = `limited-${jobs}`;
-    const { code, lines } = await repeats(group, jobs, [
-      `model={provider: openai, name: scripted, baseUrl: "${server.url}"}`,
-      'limits.total.calls=8',
-    ]);
-    expect(code).toBe(0);
-    expect(lines.at(-1)).toMatchObject({
-      status: 'completed',
-      reason: { kind: 'limit', limit: 'total.calls' },
-      usage: { calls: 8 },
-    });
-    const calls = () =>
-      names
-        .filter((name) => existsSync(at(group, name)))
-        .reduce((sum, name) => sum + readRun(at(group, name)).calls.length, 0);
-    expect(calls()).toBe(8);
-    expect((await goOn(group, jobs, ['limits.total.calls=11'])).code).toBe(0);
-    expect(calls()).toBe(11);
   });
 });
 

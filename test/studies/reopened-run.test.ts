@@ -30,7 +30,6 @@ it.each<[string, ConfigInput['model']]>([
   expect(readManifest(path).status).toBe('interrupted');
   const file = join(path, 'config.yaml');
   const began = loadConfig({ file, asWritten: true }).config;
-  expect(began.limits.rejections).toBe(10);
   const { context } = recordingContext(path);
   const opened = await reopenRun(path, parseConfig(input), context, {
     own: { model: { ...nonsense(), id: 'scripted/model' } },

@@ -125,9 +125,9 @@ export async function askRound(
   const open = () => pending.flatMap((item, i) => (replies[i] === undefined ? [{ item, i }] : []));
   const isStopped = () => signal.aborted || finish?.aborted === true;
   const isCut = () => isStopped() && replies.some((reply) => reply === undefined || isAborted(reply.call));
-  const reserve = async () => {
+  const reserve = () => {
     const prompts = open().map(({ item }) => item.messages);
-    const room = await ledger.exclusively(() => ledger.reserve(prompts, isFree, purpose));
+    const room = ledger.reserve(prompts, isFree, purpose);
     if (room.kind === 'granted') rooms.push(room);
     return room;
   };
@@ -146,7 +146,7 @@ export async function askRound(
     const groups = isBaseline ? [first] : ofOnePrompt(first);
     const together = groups.filter((group) => group.length > 1);
     if (attempt === 0 && together.length > 0 && model.givesSeveral && !isStopped()) {
-      const room = await reserve();
+      const room = reserve();
       if (room.kind === 'refused') return { replies, isCut: false, limit: room.limit, release };
       const limit = pLimit(request.concurrency);
       const asked = together.map((group) =>
@@ -159,7 +159,7 @@ export async function askRound(
     }
     const rest = open();
     if (rest.length > 0 && !isStopped()) {
-      const room = await reserve();
+      const room = reserve();
       if (room.kind === 'refused') return { replies, isCut: false, limit: room.limit, release };
       const limit = pLimit(request.concurrency);
       await Promise.all(
@@ -221,12 +221,9 @@ async function ask(
       ...(onFault && { onFault }),
       ...(maxTokens !== undefined && { maxTokens }),
       mayTryAgain(kind) {
-        const noted = (may: boolean) => {
-          if (may && mayBePaid(kind)) sent?.lost(kind);
-          return may;
-        };
         const may = tryAgain(kind, items.length);
-        return typeof may === 'boolean' ? noted(may) : may.then(noted);
+        if (may && mayBePaid(kind)) sent?.lost(kind);
+        return may;
       },
     }),
   );

@@ -1,12 +1,12 @@
 /** Counts the tokens, cost and failures of model calls. */
-import type { Config, LimitsConfig } from '../../config/config.js';
+import type { Config } from '../../config/config.js';
 import {
   isByBaseline,
   languageModelOf,
   type ModelConfig,
   type SingleModelConfig,
 } from '../../config/model.js';
-import { type ChatMessage, lowestLimit, type Usage } from '../../models/language-model.js';
+import type { ChatMessage, Usage } from '../../models/language-model.js';
 import { mostTokens } from '../../models/reply-faults.js';
 import type { PriceConfig } from '../../models/settings.js';
 import { type CallPurpose, type EndedCall, faultsOf, type UsageTotals } from '../../runs/calls.js';
@@ -87,19 +87,19 @@ function costOf(price: PriceConfig | undefined, prompt: number, cached: number, 
 export function amountsOf({ unreported, ...usage }: Usage, price: PriceConfig | undefined): Amounts {
   const prompt = (usage.promptTokens ?? 0) + (unreported?.promptTokens ?? 0);
   const completion = (usage.completionTokens ?? 0) + (unreported?.completionTokens ?? 0);
-  const cached = usage.cachedTokens ?? 0;
   return {
     calls: 0,
-    promptTokens: prompt,
-    cachedTokens: cached,
-    completionTokens: completion,
-    reasoningTokens: usage.reasoningTokens ?? 0,
-    cost: costOf(price, prompt, cached, completion),
+    tokens: prompt + completion,
+    cost: costOf(price, prompt, usage.cachedTokens ?? 0, completion),
   };
 }
 
+/** Prompt and completion tokens that the provider reported. */
+export const tokensOf = ({ completionTokens = 0, promptTokens = 0 }: Usage): number =>
+  promptTokens + completionTokens;
+
 /**
- * The most that a call of this size can use. Counts the whole prompt as cached and the whole answer as reasoning.
+ * The most that a call of this size can use.
  * @param thoughtsApart if true, the thoughts may be as long as the answer, and a second request's prompt contains them
  */
 function worstOf(
@@ -111,10 +111,7 @@ function worstOf(
   const [prompt, completion] = thoughtsApart ? [asked + length, 2 * length] : [asked, length];
   return {
     calls: 1,
-    promptTokens: prompt,
-    cachedTokens: prompt,
-    completionTokens: completion,
-    reasoningTokens: length,
+    tokens: prompt + completion,
     // Cached tokens may cost more than uncached ones.
     cost: Math.max(costOf(price, prompt, 0, completion), costOf(price, prompt, prompt, completion)),
   };
@@ -139,7 +136,8 @@ const assumedCompletion = 1024;
 export class CountedModel {
   readonly price: PriceConfig | undefined;
   readonly usesTokens: boolean;
-  readonly #maxTokens: number | undefined;
+  /** Maximum number of tokens in a completion, or in each part if thoughts are separate; undefined if unlimited. */
+  readonly maxTokens: number | undefined;
   #thoughtsApart: ThoughtsApart;
   /** In tokens; at least `assumedCompletion`. */
   longestCompletion = assumedCompletion;
@@ -149,16 +147,8 @@ export class CountedModel {
   constructor({ maxTokens, price, thoughtsApart = 'never', usesTokens }: CountedOptions) {
     this.price = price;
     this.usesTokens = usesTokens;
-    this.#maxTokens = maxTokens;
+    this.maxTokens = maxTokens;
     this.#thoughtsApart = thoughtsApart;
-  }
-
-  /** Maximum number of tokens in a completion, or in each part if thoughts are separate; undefined if unlimited. */
-  fixedLength({ perCall }: LimitsConfig): number | undefined {
-    const { completionTokens, reasoningTokens } = perCall ?? {};
-    const half = completionTokens && Math.floor(completionTokens / 2);
-    const mostOfEach = this.#thoughtsApart === 'never' ? completionTokens : half;
-    return lowestLimit(this.#maxTokens, mostOfEach, reasoningTokens);
   }
 
   readonly worst = (prompt: number, length: number): Amounts =>

@@ -17,8 +17,8 @@ import type { OllamaConfig } from '../settings.js';
 import { jsonFetch } from './json-fetch.js';
 import { contextRemedy, PromptFloor, readCompletion, readResponse } from './ollama-reply.js';
 import { loginOf } from './openai-access.js';
+import { openRate } from './rate.js';
 import { type Call, callWithRetries, TryFailure, type Wait } from './retry.js';
-import { createRate } from './shared-rate.js';
 
 /** The reply to `show`; in `model_info`, `<architecture>.context_length` is the context length. */
 const modelSchema = z.object({
@@ -40,7 +40,7 @@ export function createOllama(config: OllamaConfig, env: CommandContext['env'], w
   const id = `ollama/${config.name}`;
   const secrets = [env.OLLAMA_API_KEY ?? '', ...(loginOf(host)?.secrets ?? [])];
   const server = { isReached: false };
-  const rate = createRate(config.requestsPerMinute, [host.href, config.name]);
+  const rate = openRate(config);
   /** Context window to request; never shrinks (see contextStep). */
   let contextTokens = config.contextTokens ?? 0;
   /** The model's own context length, once the server has reported it. */
@@ -83,7 +83,6 @@ export function createOllama(config: OllamaConfig, env: CommandContext['env'], w
   return {
     id,
     rate,
-    close: async () => rate?.close(),
     expect,
     async context(signal) {
       if (ownTokens === undefined) {

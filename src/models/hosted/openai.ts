@@ -26,8 +26,8 @@ import {
 import { jsonFetch } from './json-fetch.js';
 import { openaiServer } from './openai-access.js';
 import { completionsOf, readChatCompletion } from './openai-reply.js';
+import { openRate } from './rate.js';
 import { callWithRetries, TryFailure, type Wait } from './retry.js';
-import { createRate } from './shared-rate.js';
 
 const seedWarning = 'the server doesn’t accept a seed, so its replies can’t be reproduced';
 
@@ -36,7 +36,7 @@ export function createOpenAI(config: OpenAIConfig, env: CommandContext['env'], w
   const { baseUrl, secrets, settings } = openaiServer(config, env);
   const id = `openai/${config.name}`;
   const server = { isReached: false };
-  const rate = createRate(config.requestsPerMinute, [baseUrl.href, config.apiKeyEnv, config.name]);
+  const rate = openRate(config);
   const dialect = newDialect(baseUrl, config);
   /** The context length that the server reports, requested only once. */
   let served: ReturnType<typeof servedContext> | undefined;
@@ -81,7 +81,6 @@ export function createOpenAI(config: OpenAIConfig, env: CommandContext['env'], w
     id,
     givesSeveral: true,
     rate,
-    close: async () => rate?.close(),
     async context(signal) {
       served ??= servedContext(settings, config.name, signal);
       const tokens = await served;

@@ -1,8 +1,8 @@
 /** Limits the request rate of one process: each request waits for its turn. */
 
 import { abortable } from '../../base/abortable.js';
-import type { Turn } from '../language-model.js';
-import type { Wait } from './retry.js';
+import type { RequestRate, Turn } from '../language-model.js';
+import { type Wait, waitOnClock } from './retry.js';
 
 /** A monotonic clock that can also wait. */
 export interface RateClock {
@@ -11,24 +11,37 @@ export interface RateClock {
   readonly wait: Wait;
 }
 
+const processClock: RateClock = { now: () => performance.now(), wait: waitOnClock };
+
 const minuteMs = 60_000;
 
 /** Shorter waits aren't reported. */
-export const reportedWaitMs = 1000;
+const reportedWaitMs = 1000;
 
 /** A signal that never aborts. */
-export const never: AbortSignal = new AbortController().signal;
+const never: AbortSignal = new AbortController().signal;
 
 /** Allows at most `perMinute` requests in any minute, in the order in which they asked for a turn. */
-export class MinuteWindow {
+export class MinuteWindow implements RequestRate {
   readonly #perMinute: number;
   readonly #clock: RateClock;
   readonly #times: number[] = [];
   #last: Promise<void> = Promise.resolve();
+  /** Maximum number of requests within `#windowMs`. */
+  #most: number;
+  #windowMs: number = minuteMs;
 
-  constructor(perMinute: number, clock: RateClock) {
+  constructor(perMinute: number, clock: RateClock = processClock) {
     this.#perMinute = perMinute;
+    this.#most = perMinute;
     this.#clock = clock;
+  }
+
+  /** With less than one request per minute for each sender, the window becomes longer. */
+  divide(senders: number): void {
+    const each = this.#perMinute / senders;
+    this.#most = Math.max(1, Math.floor(each));
+    this.#windowMs = (this.#most * minuteMs) / each;
   }
 
   turn(turn: Turn): Promise<void> {
@@ -41,14 +54,22 @@ export class MinuteWindow {
     for (let isReported = false; ; isReported = true) {
       signal?.throwIfAborted();
       const now = this.#clock.now();
-      while (this.#times.length > 0 && this.#times[0]! <= now - minuteMs) this.#times.shift();
-      if (this.#times.length < this.#perMinute) {
+      while (this.#times.length > 0 && this.#times[0]! <= now - this.#windowMs) this.#times.shift();
+      if (this.#times.length < this.#most) {
         this.#times.push(now);
         return;
       }
-      const leftMs = this.#times[0]! + minuteMs - now;
+      const leftMs = this.#times[0]! + this.#windowMs - now;
       if (!isReported && leftMs >= reportedWaitMs) onWait?.(leftMs);
       await this.#clock.wait(leftMs, signal ?? never);
     }
   }
 }
+
+/** Enforces `model.requestsPerMinute`; undefined without it. */
+export const openRate = ({
+  requestsPerMinute,
+}: {
+  readonly requestsPerMinute?: number | undefined;
+}): RequestRate | undefined =>
+  requestsPerMinute === undefined ? undefined : new MinuteWindow(requestsPerMinute);

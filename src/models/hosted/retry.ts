@@ -57,7 +57,7 @@ export interface Call<T> {
   readonly seed: number;
   readonly signal?: AbortSignal | undefined;
   /** Whether the caller can afford another attempt after this kind of failure; default: always. */
-  readonly mayTryAgain?: ((kind: ModelErrorKind) => boolean | Promise<boolean>) | undefined;
+  readonly mayTryAgain?: ((kind: ModelErrorKind) => boolean) | undefined;
   /** Limits when requests may be sent; default: at any time. */
   readonly rate?: RequestRate | undefined;
   readonly turns?: Pick<GenerateOptions, 'hasTurn' | 'finish' | 'onWait' | 'onFault'>;
@@ -205,7 +205,7 @@ class Tries<T> {
     const most = isNobody ? (this.#elapsedMs > longestFirstTryMs ? 0 : 1) : policy.maxRetries;
     if (retries >= Math.min(most, policy.maxRetries))
       return retries === 0 ? '' : ` (after ${retries} ${retries === 1 ? 'retry' : 'retries'})`;
-    if ((await mayTryAgain?.(kind)) === false) return ' (the limits of the run allow no further attempt)';
+    if (mayTryAgain?.(kind) === false) return ' (the limits of the run allow no further attempt)';
     if (this.#elapsedMs + waitMs < policy.timeoutSeconds * 1000) return undefined;
     return ` (the next attempt would start after the deadline of ${policy.timeoutSeconds} s)`;
   }

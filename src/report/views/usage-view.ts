@@ -10,7 +10,7 @@ import {
   plural,
 } from '../../format/numbers.js';
 import { bar as barColumn, htmlTable, number, text } from '../../format/table.js';
-import type { CallRecord, Cap, UsageTotals } from '../../runs/calls.js';
+import type { CallRecord, Cap, UsageTotals, LimitName } from '../../runs/calls.js';
 import { type Chart, chartFigure } from '../../web/chart.js';
 import type { RunData } from '../data/proposals.js';
 
@@ -49,12 +49,11 @@ function capsTable(caps: readonly Cap[] | undefined): Html | undefined {
 <p class="note">A run stops before a call that could exceed a limit, so usage usually stays below the limit.</p>`;
 }
 
-/** Spells out a limit: `perCall.promptTokens` becomes `prompt tokens per call`. */
-function spelled(limit: string): string {
-  const name = limit.replace(/^.*\./, '').replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
+/** Spells out a limit: `sweep.limits.calls` becomes `calls, all runs of the sweep`. */
+function spelled(limit: LimitName): string {
+  const name = limit.replace(/^.*\./, '');
   const words = name === 'minutes' ? 'time' : name;
-  if (limit.startsWith('perCall.')) return `${words} per call`;
-  return limit.startsWith('total.') ? `${words}, all repeats` : words;
+  return limit.startsWith('sweep.') ? `${words}, all runs of the sweep` : words;
 }
 
 /** Adds up the usage of each iteration, call by call. */

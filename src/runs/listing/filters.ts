@@ -24,7 +24,6 @@ export interface Listed {
   readonly environment: string | null;
   readonly model: string | null;
   readonly tag: readonly string[];
-  readonly note: string | null;
   readonly seed: number | null;
   readonly iterations: number;
   /** The highest observed mean return; for a training run, the held-out return of its result. */
@@ -43,7 +42,7 @@ function listedRun(run: ListedRun): Listed {
   const { activeMs, created, environment, iterations, model, seed, usage } = manifest;
   return {
     ...{ name, status, environment, model, seed, tokens },
-    ...{ tag: labels.tags, note: labels.note ?? null },
+    tag: labels.tags,
     ...{ iterations: iterations.done, best: observed, confirmed: resultOfLine(run) ?? null },
     ...{ calls: usage.calls, cost: usage.cost ?? null, minutes: activeMs / 60_000, started: created },
   };
@@ -53,7 +52,7 @@ function listedTraining(training: RecordedTraining, name: string, labels: Labels
   const { best, model, on, seconds, started, status, steps, tokens } = training;
   return {
     ...{ name, status, environment: on, model, started, tokens },
-    ...{ tag: labels.tags, note: labels.note ?? null },
+    tag: labels.tags,
     ...{ seed: null, confirmed: null, calls: null, cost: null },
     ...{ iterations: steps.done, minutes: seconds / 60 },
     best: best?.kind === 'return' ? best.value : null,
@@ -63,7 +62,7 @@ function listedTraining(training: RecordedTraining, name: string, labels: Labels
 type Key = keyof Listed;
 
 const keys = [
-  ...['name', 'status', 'environment', 'model', 'tag', 'note', 'started'],
+  ...['name', 'status', 'environment', 'model', 'tag', 'started'],
   ...['seed', 'iterations', 'best', 'confirmed', 'calls', 'tokens', 'cost', 'minutes'],
 ] as readonly Key[];
 

@@ -1,4 +1,5 @@
 /** Lists the runs and training runs below a directory, with their labels. */
+import { setTimeout as delay } from 'node:timers/promises';
 import { existsSync, rmSync, statSync } from 'node:fs';
 import { basename, join, relative, resolve } from 'node:path';
 import { z } from 'zod';
@@ -7,7 +8,7 @@ import { UserError, unlessRefused } from '../../base/errors.js';
 import { formatReturn } from '../../format/numbers.js';
 import { type Cell, number, terminalTable, text } from '../../format/table.js';
 import { checkedValue, readOwnJson, replaceFile } from '../../storage/files.js';
-import { underLease } from '../../storage/lease.js';
+import { lockRun } from '../../storage/lock.js';
 import { holderOf, runsBelow } from '../finder.js';
 import { type RunSummary, summaryOf } from '../summary.js';
 import { listTrainings, trainingsBelow } from '../training/trainings.js';
@@ -133,7 +134,6 @@ const started = ({ created }: RunSummary['manifest']) => created.slice(0, 16).re
 export interface Labels {
   /** Sorted, without duplicates. */
   readonly tags: readonly string[];
-  readonly note?: string | undefined;
 }
 
 export const labelsFile = 'labels.json';
@@ -142,10 +142,7 @@ const tag = z
   .string()
   .regex(/^[^\s,=]+$/u, 'a tag must not be empty or contain spaces, commas or equals signs');
 
-const labelsShape = z.strictObject({
-  tags: z.array(tag).default([]),
-  note: z.string().min(1).optional(),
-});
+const labelsShape = z.strictObject({ tags: z.array(tag).default([]) });
 
 const none: Labels = { tags: [] };
 
@@ -163,18 +160,29 @@ function soundLabels(path: string): Labels {
  * @returns the new labels
  * @throws UserError for an invalid tag or a damaged file
  */
-export function changeLabels(path: string, change: (labels: Labels) => Labels): Promise<Labels> {
+export async function changeLabels(path: string, change: (labels: Labels) => Labels): Promise<Labels> {
   const file = join(path, labelsFile);
-  return underLease(`${file}.lease`, () => {
-    const { note, tags } = change(soundLabels(path));
-    const labels = {
-      tags: [...new Set(tags.map(checkedTag))].toSorted(),
-      ...(note !== undefined && note !== '' && { note }),
-    };
-    if (labels.tags.length === 0 && labels.note === undefined) rmSync(file, { force: true });
+  const release = await lockSoon(`${file}.lock`);
+  try {
+    const labels = { tags: [...new Set(change(soundLabels(path)).tags.map(checkedTag))].toSorted() };
+    if (labels.tags.length === 0) rmSync(file, { force: true });
     else replaceFile(file, `${JSON.stringify(labels, null, 2)}\n`);
     return labels;
-  });
+  } finally {
+    release();
+  }
+}
+
+/** Waits for up to ten seconds while another process holds the lock. */
+async function lockSoon(file: string): Promise<() => void> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return lockRun(file);
+    } catch (error) {
+      if (tries === 500 || !(error instanceof UserError)) throw error;
+      await delay(10 + ((process.pid + tries) % 20));
+    }
+  }
 }
 
 function checkedTag(text: string): string {

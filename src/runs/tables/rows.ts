@@ -58,7 +58,6 @@ export const tables = {
     column('minutes', 'DOUBLE', 'total running time, without pauses'),
     column('started', 'TIMESTAMP', 'start time, in UTC'),
     column('tags', 'VARCHAR[]', 'tags set with `policyloop tag`'),
-    column('note', 'VARCHAR', 'note set with `policyloop note`'),
   ],
   evaluations: [
     ...place,
@@ -127,7 +126,7 @@ export function runRow(run: ListedRun): Row {
     ...{ calls: usage.calls, failed_calls: usage.errors ?? 0 },
     ...{ prompt_tokens: usage.promptTokens, cached_tokens: usage.cachedTokens ?? 0 },
     ...{ completion_tokens: usage.completionTokens, cost: usage.cost ?? null },
-    ...{ minutes: activeMs / 60_000, started: created, tags: labels.tags, note: labels.note ?? null },
+    ...{ minutes: activeMs / 60_000, started: created, tags: labels.tags },
   };
 }
 

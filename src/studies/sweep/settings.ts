@@ -78,8 +78,6 @@ const reserved: Readonly<Record<string, string>> = {
   name: 'remove it: settings are named after their values',
   sweep: 'set sweep.method, sweep.keys and similar keys once: they apply to all settings',
   slurm: 'set slurm.tasks, slurm.time and similar keys once: they apply to all runs',
-  'limits.total':
-    'vary limits that apply to each run, such as limits.calls; limits.total applies to all runs together',
 };
 
 function refuseKeys(keys: readonly string[]): void {

@@ -113,7 +113,7 @@ async function forecastSweep(
   const each = runs / settings.length;
   const total = (of: (forecast: Forecast) => Amount) => times(one.map(of).reduce(plus, none), each);
   const isPriced = one.some(({ cost }) => cost !== undefined);
-  const shared = settings[0]!.config.limits.total;
+  const shared = how.limits;
   const { directory } = sweepPlace(sweep, { cwd: context.cwd, out, runsDir });
   const all = runsOf(sweep, settings, 0, seeds.length);
   const complete = all.filter(({ path }) => isComplete(join(directory, path))).length;

@@ -55,7 +55,6 @@ export function loadPlannedSweep(file: string, overrides: readonly string[], cwd
     return { ...setting, config: loaded.config };
   });
   requireOneTask(settings);
-  requireOneTotal(settings);
   for (const note of sameSettings(settings)) notes.add(note);
   const { config } = settings[0]!;
   if (swept.seeds !== undefined && config.repeats > 1)
@@ -111,19 +110,6 @@ function requireOneTask(settings: readonly SweepSetting[]): void {
   });
 }
 
-/** @throws UserError if settings differ in `limits.total`, which applies to all runs together */
-function requireOneTotal(settings: readonly SweepSetting[]): void {
-  const totals = new Set(settings.map(({ config }) => JSON.stringify(config.limits.total ?? null)));
-  if (totals.size <= 1) return;
-  throw new UserError({
-    field: 'limits.total',
-    message: "can't be varied",
-    value: [...totals].join(', '),
-    remedy:
-      'vary limits that apply to each run, such as limits.calls; limits.total applies to all runs together',
-  });
-}
-
 /**
  * The runs of these settings for a range of seeds, ordered by seed so that an interrupted sweep still has
  * complete pairs.
@@ -146,7 +132,7 @@ export function runsOf(
 
 /** @param before runs of earlier rounds */
 export function sweepPlan(
-  { notes }: Pick<Sweep, 'notes'>,
+  { how: { limits }, notes }: Pick<Sweep, 'how' | 'notes'>,
   entries: readonly SweepRun[],
   shape: string,
   before: readonly SweepRun[] = [],
@@ -155,7 +141,7 @@ export function sweepPlan(
     kind: 'sweep',
     entries,
     before,
-    sharesLimits: [...before, ...entries].some(({ config }) => config.limits.total !== undefined),
+    limits,
     afterFailure: { label: 'arm', others: 'the other settings' },
     shape,
     notes,
@@ -176,7 +162,7 @@ type SettingHashes = Readonly<Record<string, string>>;
 
 /** The directory of a sweep. The same command finds it again, and later commands can add settings to it. */
 export function sweepPlace(
-  { name, settings }: Sweep,
+  { how: { limits }, name, settings }: Sweep,
   {
     cwd,
     out,
@@ -202,7 +188,7 @@ export function sweepPlace(
     });
   };
   const record = (written: unknown) => ({
-    ...{ version: 1, kind: 'sweep' },
+    ...{ version: 1, kind: 'sweep', limits },
     settings: { ...compatible(written), ...hashes },
   });
   return { directory, record };

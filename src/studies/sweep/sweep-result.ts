@@ -80,7 +80,7 @@ export function sweepReader(directory: string): ReadRuns {
     const { confirmed, manifest, observed, status } = summaryOf(path);
     const { activeMs, environment, reason, usage } = manifest;
     // A run cut short by a plan-wide limit had a smaller budget than earlier runs, so it isn't comparable.
-    const isCut = reason?.kind === 'limit' && reason.limit.startsWith('total.');
+    const isCut = reason?.kind === 'limit' && reason.limit.startsWith('sweep.');
     const isDone = status === 'completed' && !isCut;
     const own = isDone ? (confirmed?.mean ?? null) : null;
     const read = { isDone, environment, confirmed: own, observed, usage, activeMs };

@@ -1,4 +1,5 @@
 /** Executes a sweep: as one plan or, with halving, round by round. */
+import { limitField } from '../../runs/calls.js';
 import { join, resolve } from 'node:path';
 import { append } from '../../base/append.js';
 import { type CommandContext, exitCodeOf, shownPath } from '../../base/context.js';
@@ -223,7 +224,7 @@ function report(
     sweepOnTerminal(result, context.columns),
     '',
     ...failureLines(played),
-    ...(played.limit ? [`stopped: limits.${played.limit} was reached`] : []),
+    ...(played.limit ? [`stopped: ${limitField(played.limit)} was reached`] : []),
     `runs        ${plural(played.complete, 'run')} complete, total time ${formatDuration(result.activeMs)}: ${out}`,
     ...(result.usage.promptTokens > 0 ? [`usage       ${formatUsage(result.usage)}`] : []),
     `page        ${shownPath(resolve(directory, runFiles.report), context.cwd)}`,

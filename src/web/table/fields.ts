@@ -26,7 +26,6 @@ export const fields: readonly Field[] = [
   text('environment', ({ environment }) => environment),
   text('model', ({ model }) => model),
   text('tag', ({ tags }) => tags.join(' ') || null),
-  text('note', ({ note }) => note),
   number('seed', ({ seed }) => seed),
   number('iterations', ({ done }) => done),
   number('progress', ({ done, of }) => (of === 0 ? 0 : done / of)),

@@ -46,8 +46,8 @@ function testOf(part: string, configKeys: readonly string[] | undefined): Test |
 
 function wordTest(word: string): Test['accepts'] {
   const wanted = word.toLowerCase();
-  return ({ environment, kind, model, name, note, status, tags }) =>
-    [name, kind, status, environment ?? '', model ?? '', note ?? '', ...tags].some((text) =>
+  return ({ environment, kind, model, name, status, tags }) =>
+    [name, kind, status, environment ?? '', model ?? '', ...tags].some((text) =>
       text.toLowerCase().includes(wanted),
     );
 }

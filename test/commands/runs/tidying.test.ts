@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { execute as list } from '../../../src/commands/list.js';
 import { execute as report } from '../../../src/commands/report.js';
-import { execute as note } from '../../../src/commands/runs/note.js';
 import { execute as remove } from '../../../src/commands/runs/remove.js';
 import { execute as tag } from '../../../src/commands/runs/tag.js';
 import { execute as show } from '../../../src/commands/show.js';
@@ -68,7 +67,8 @@ describe('policyloop list', () => {
   it('keeps the numbers by which other commands refer to runs', async () => {
     const rows = await printedBy(cwd, (context) => list({ ...common, filters: ['status=failed'] }, context));
     expect(rows).toMatchObject([{ name: 'b', number: 2 }]);
-    expect(await printedBy(cwd, (context) => note({ ...common, run: '2' }, context))).toMatchObject([
+    const shown = { ...common, run: '2', tags: [], off: false };
+    expect(await printedBy(cwd, (context) => tag(shown, context))).toMatchObject([
       { run: join('buffers', 'b') },
     ]);
   });
@@ -89,28 +89,22 @@ describe('policyloop list', () => {
   });
 });
 
-describe('policyloop tag and note', () => {
-  it('label runs; list filters by tag, and show prints tags and notes', async () => {
+describe('policyloop tag', () => {
+  it('labels runs; list filters by tag, and show prints tags', async () => {
     const { cwd, at } = workplace();
     const tagged = await printedBy(cwd, (context) =>
       tag({ ...common, run: '*', tags: ['paper', 'good', 'good'], off: false }, context),
     );
     expect(tagged.map(({ tags }) => tags)).toEqual(Array.from({ length: 3 }, () => ['good', 'paper']));
     await printedBy(cwd, (context) => tag({ ...common, run: 'b', tags: ['good'], off: true }, context));
-    await printedBy(cwd, (context) => note({ ...common, run: '1', text: 'the first\nof all' }, context));
     const found = await printedBy(cwd, (context) => list({ ...common, filters: ['tag=good'] }, context));
     expect(found.map(({ name }) => name)).toEqual(['a', 'c']);
-    expect(found[0]).toMatchObject({ tags: ['good', 'paper'], note: 'the first\nof all' });
+    expect(found[0]).toMatchObject({ tags: ['good', 'paper'] });
     const { context, printed } = recordingContext(cwd);
     playedRun(at('d'));
     await printedBy(cwd, (own) => tag({ ...common, run: 'd', tags: ['good', 'old'], off: false }, own));
-    await printedBy(cwd, (own) => note({ ...common, run: 'd', text: 'comes with it' }, own));
     await show({ ...common, json: false, run: 'd', top: 1 }, context);
-    expect(printed[0]).toMatch(/tags +good old\nnote +comes with it/);
-    await printedBy(cwd, (own) => note({ ...common, run: 'a', text: '' }, own));
-    expect(await printedBy(cwd, (own) => note({ ...common, run: 'a' }, own))).toEqual([
-      { run: join('buffers', 'a'), tags: ['good', 'paper'] },
-    ]);
+    expect(printed[0]).toMatch(/tags +good old/);
   });
 
   it('can sort a list: runs without tags come last', async () => {
@@ -120,7 +114,7 @@ describe('policyloop tag and note', () => {
     expect(sorted.map(({ name }) => name)).toEqual(['c', 'a', 'b']);
   });
 
-  it('refuse an invalid tag and a damaged labels file, which list ignores', async () => {
+  it('refuses an invalid tag and a damaged labels file, which list ignores', async () => {
     const { cwd, at } = workplace();
     const { context } = recordingContext(cwd);
     const tagging = (tags: string[]) => tag({ ...common, run: 'a', tags, off: false }, context);
@@ -133,9 +127,9 @@ describe('policyloop tag and note', () => {
 });
 
 describe('policyloop remove', () => {
-  const asked = { ...common, yes: false, emptyTrash: false };
+  const asked = { ...common, yes: false };
 
-  it('moves runs to the trash after a confirmation, and empties the trash', async () => {
+  it('deletes runs after a confirmation', async () => {
     const { cwd, at } = workplace();
     const answering = (answer: string) => recordingContext(cwd, { readLine: async () => answer });
     const no = answering('n');
@@ -144,20 +138,23 @@ describe('policyloop remove', () => {
     expect(existsSync(at('a'))).toBe(true);
     const yes = answering('y');
     await remove({ ...asked, runs: ['1', 'b'] }, yes.context);
-    expect(JSON.parse(yes.printed[0]!)).toEqual(
-      ['a', 'b'].map((name) => ({
-        run: join('buffers', name),
-        trash: join('buffers', '.trash', name),
-      })),
-    );
-    expect((await printedBy(cwd, (context) => list(common, context))).map(({ name }) => name)).toEqual(['c']);
-    // Another of that name finds room beside it.
-    writeRun(at('a'), { seed: 1 });
-    await remove({ ...asked, yes: true, runs: ['a'] }, answering('').context);
-    expect(readdirSync(at('.trash')).toSorted()).toEqual(['a', 'a-2', 'b']);
-    await remove({ ...asked, yes: true, emptyTrash: true }, answering('').context);
-    expect(existsSync(at('.trash'))).toBe(false);
-    expect(existsSync(at('c'))).toBe(true);
+    expect(JSON.parse(yes.printed[0]!)).toEqual(['a', 'b'].map((name) => ({ run: join('buffers', name) })));
+    expect(readdirSync(at())).toEqual(['c']);
+  });
+
+  it('deletes only runs and what plans contain: other files and damaged runs stay', async () => {
+    const { cwd, at } = workplace();
+    const { context } = recordingContext(cwd);
+    writeRun(at('mine', 'd'), { seed: 1 });
+    writeFileSync(at('mine', 'notes.txt'), 'mine');
+    writeRun(at('sweep', 'x', 'seed-1'), { seed: 1 });
+    writeFileSync(at('sweep', 'plan.json'), '{"kind": "sweep"}');
+    await remove({ ...asked, yes: true, runs: ['mine', 'sweep'] }, context);
+    expect(readdirSync(at()).toSorted()).toEqual(['a', 'b', 'c', 'mine']);
+    expect(readdirSync(at('mine'))).toEqual(['notes.txt']);
+    writeFileSync(at('b', 'manifest.json'), '{');
+    await expect(remove({ ...asked, yes: true, runs: ['a', 'b'] }, context)).rejects.toThrow(/manifest.json/);
+    expect(existsSync(at('a'))).toBe(true);
   });
 
   it('refuses runs in use, unknown runs, no runs, and to continue without a confirmation', async () => {
@@ -173,7 +170,6 @@ describe('policyloop remove', () => {
     await expect(remove({ ...asked, runs: ['a'] }, context)).rejects.toThrow(
       /confirmation without a terminal/,
     );
-    await expect(remove({ ...asked, yes: true }, context)).rejects.toThrow(/no runs given/);
   });
 });
 

@@ -45,8 +45,7 @@ describe('a call with a rate', () => {
         turns++;
         await waitOnClock(turnMs, signal!);
       },
-      share: () => undefined,
-      close: () => undefined,
+      divide: () => undefined,
     };
     const outcome = callWithRetries({
       attempt: async () => {

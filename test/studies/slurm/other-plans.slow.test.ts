@@ -198,12 +198,12 @@ slurm: { tasks: 2 }
     const server = await startFakeOpenAI({ reply: () => values });
     const model = `model={provider: openai, name: scripted, baseUrl: "${server.url}"}`;
     const words = ['sweep', 'pole.yaml', model, 'corrections=0', 'memory.best=2,4', 'seed=1..2', '--json'];
-    const capped = [...words, '--slurm', '--out', 'capped', 'limits.total.calls=4'];
+    const capped = [...words, '--slurm', '--out', 'capped', 'sweep.limits.calls=4'];
     expect(await given(...capped)).toMatchObject(handedOver);
     const told = await given(...capped);
     expect(told).toMatchObject({ code: 0, last: { status: 'completed', result: 'incomplete' } });
     expect((told.last.usage as { calls: number }).calls).toBe(4);
-    const more = [...capped.slice(0, -1), 'limits.total.calls=100'];
+    const more = [...capped.slice(0, -1), 'sweep.limits.calls=100'];
     expect(await given(...more)).toMatchObject(handedOver);
     expect(await given(...more)).toMatchObject({
       code: 0,

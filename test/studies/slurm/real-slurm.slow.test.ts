@@ -86,10 +86,10 @@ slurm: { tasks: 4, time: "00:10:00" }
     timeout: 590_000,
   }, async () => {
     const cap = 20;
-    await handOver('capped', ['seed=1..4', `limits.total.calls=${cap}`]);
+    await handOver('capped', ['seed=1..4', `sweep.limits.calls=${cap}`]);
     expect(callsIn('capped')).toBe(cap);
 
-    const more = ['seed=1..12', 'limits.total.calls=1000'];
+    const more = ['seed=1..12', 'sweep.limits.calls=1000'];
     await handOver('cluster', more, async () => {
       // Until some task is at play on each node.
       const at = (node: string) =>

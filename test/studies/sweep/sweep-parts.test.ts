@@ -116,7 +116,6 @@ describe('settings', () => {
     expect(() => sweptBy(undefined, ['repeats=1,2'])).toThrow(/repeats: can't be varied/);
     expect(() => sweptBy(undefined, ['seed=1,x'])).toThrow(/must be a list of non-negative whole numbers/);
     expect(() => sweptBy(undefined, ['slurm.tasks=2,4'])).toThrow(/slurm\.tasks: can't be varied/);
-    expect(() => sweptBy(undefined, ['limits.total.calls=2,4'])).toThrow(/limits\.total\.calls: can't/);
     expect(sweptBy(undefined, ['limits.calls=2,4']).keys).toHaveLength(1);
   });
 });

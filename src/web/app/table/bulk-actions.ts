@@ -69,8 +69,8 @@ ${
 ${
   asked === 'remove' &&
   names.length > 0 &&
-  html`<div class="question" role="alertdialog" aria-label="Move to the trash"><p>Move ${what} to the trash? ${names.slice(0, mostListed).join(', ')}${names.length > mostListed && ` and ${names.length - mostListed} more`}</p>
-<button type="button" class="danger" onClick=${() => tell('/api/remove', {})}>Move to the trash</button> ${cancel}</div>`
+  html`<div class="question" role="alertdialog" aria-label="Delete"><p>Delete ${what}? This can't be undone. ${names.slice(0, mostListed).join(', ')}${names.length > mostListed && ` and ${names.length - mostListed} more`}</p>
+<button type="button" class="danger" onClick=${() => tell('/api/remove', {})}>Delete</button> ${cancel}</div>`
 }
 </div>`;
 }

@@ -1,0 +1,57 @@
+/** Deletes runs, training runs and the directories of plans. */
+import { lstatSync, readdirSync, rmdirSync, rmSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { UserError } from '../../base/errors.js';
+import { isLocked } from '../../storage/lock.js';
+import { planAt, runsBelow } from '../finder.js';
+import { readManifest, runFiles } from '../reader.js';
+import { readTraining, trainingsBelow } from '../training/trainings.js';
+import { isTraining } from '../training-files.js';
+
+/**
+ * The directories to delete for a run, a training run, or a directory of runs: policyloop created each of them. Other
+ * files in a directory of runs stay.
+ * @throws UserError if a process is writing there, or the record of a run is damaged
+ */
+export function removableAt(path: string): readonly string[] {
+  requireIdle(path);
+  if (planAt(path) !== undefined) return [path];
+  const runs = runsBelow(path);
+  const trainings = isTraining(path) ? [path] : trainingsBelow(path);
+  // A damaged record proves nothing about its directory.
+  for (const run of runs) readManifest(run);
+  for (const training of trainings) readTraining(training);
+  return [...runs, ...trainings];
+}
+
+/** Deletes a directory that `removableAt` returned. If that is interrupted, it can be repeated. */
+export function removeDirectory(path: string): void {
+  // The record is deleted last, because it makes the directory a run.
+  for (const name of readdirSync(path))
+    if (name !== runFiles.manifest) rmSync(join(path, name), { recursive: true, force: true });
+  rmSync(join(path, runFiles.manifest), { force: true });
+  rmdirSync(path);
+}
+
+/** @throws UserError while a process is writing to the directory or to a run in it */
+function requireIdle(path: string): void {
+  const locked = [path, ...runsBelow(path)]
+    .flatMap((folder) =>
+      readdirSync(folder)
+        .filter((name) => name.endsWith('.lock'))
+        .map((name) => join(folder, name)),
+    )
+    .find(isLocked);
+  if (locked === undefined) return;
+  throw new UserError({
+    ...{ field: 'run', value: dirname(locked), message: 'a process is still writing to this directory' },
+    remedy: `stop it with policyloop stop ${dirname(locked)}`,
+  });
+}
+
+/** Total size of the files in a directory, in bytes; doesn't follow links. */
+export function bytesIn(path: string): number {
+  const found = lstatSync(path);
+  if (!found.isDirectory()) return found.size;
+  return readdirSync(path).reduce((sum, name) => sum + bytesIn(join(path, name)), 0);
+}
