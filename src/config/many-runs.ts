@@ -12,9 +12,7 @@ const keys = z
     'Values per key: a list, or a string as on the command line (`1..10`, `choice(4,8)`, `uniform(0,1)`); null omits the key. `seed` sets the seeds of every setting (default: the seeds of the repeats)',
   );
 
-const limits = limitsSchema
-  .optional()
-  .describe('Limits of all runs together; Slurm tasks divide them');
+const limits = limitsSchema.optional().describe('Limits of all runs together; Slurm tasks divide them');
 
 const drawing = {
   samples: count(1),

@@ -121,10 +121,7 @@ export async function assemble(
   const hash = [prompts, ...(critic ? [critic.prompts] : [])].map((one) => one.hash).join(' ');
   const paths = modulesOf(config);
   // A resumed run keeps the settings it started with.
-  const settings =
-    taken === undefined
-      ? { memory: { ...model.defaults.memory, ...config.memory } }
-      : {};
+  const settings = taken === undefined ? { memory: { ...model.defaults.memory, ...config.memory } } : {};
   const modules = paths.length > 0 ? hashModules(paths) : undefined;
   const whole = { ...config, ...settings };
   return {

@@ -60,9 +60,7 @@ export async function openCriticOf(
         ? undefined
         : (own ??
           (await inMember<SingleProposer>('critic.model', async () =>
-            model.provider === 'module'
-              ? moduleModel(model)
-              : createProposer(model, env, waitOnClock),
+            model.provider === 'module' ? moduleModel(model) : createProposer(model, env, waitOnClock),
           ))),
   };
 }

@@ -1,5 +1,5 @@
 /** Plays the games of a config in a run directory, and resumes interrupted plays. */
-import { limitField, limitText } from '../runs/calls.js';
+
 import { basename, join, resolve } from 'node:path';
 import { type CommandContext, exitCodeOf } from '../base/context.js';
 import { messageOf, UserError } from '../base/errors.js';
@@ -8,6 +8,7 @@ import { plural } from '../format/numbers.js';
 import { fitted } from '../format/width.js';
 import { withListPrice } from '../models/hosted/prices.js';
 import { estimatePromptTokens } from '../prompting/token-estimate.js';
+import { limitField, limitText } from '../runs/calls.js';
 import { createRunDirectory } from '../runs/create.js';
 import { refuseDifferences, requireSame } from '../runs/fingerprint.js';
 import { findRun } from '../runs/listing/names.js';

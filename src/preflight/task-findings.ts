@@ -1,6 +1,5 @@
 /** Checks whether a config's policy, novelty distance, limits and demonstrations suit the task. */
 
-import { limitField } from '../runs/calls.js';
 import type { Config } from '../config/config.js';
 import type { EnvironmentSpec } from '../environments/environment.js';
 import type { Assembly } from '../experiment/assemble.js';
@@ -11,6 +10,7 @@ import type { BinEdges, ParameterSpec, PolicyFamily } from '../policies/policy.j
 import type { PolicyConfig, QTableConfig } from '../policies/settings.js';
 import { demonstratedContext } from '../prompting/context/demonstrations.js';
 import { estimateTokens } from '../prompting/token-estimate.js';
+import { limitField } from '../runs/calls.js';
 import { createValueGrid, isTable } from '../search/moves.js';
 import { evaluatedEach } from '../search/settings.js';
 import { valueAt } from '../settings/schema.js';

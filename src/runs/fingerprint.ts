@@ -1,10 +1,10 @@
-import type { LimitsConfig } from '../config/limits.js';
-import { limitField, type LimitKey } from './calls.js';
 import { createHash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { UserError } from '../base/errors.js';
 import type { Config } from '../config/config.js';
+import type { LimitsConfig } from '../config/limits.js';
 import { changedModules, type ModuleHashes } from '../modules/sources.js';
+import { type LimitKey, limitField } from './calls.js';
 import type { Manifest } from './manifest.js';
 
 /** Keys that may change when a run or play resumes, because they don't affect the results of an iteration or game. */

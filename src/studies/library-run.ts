@@ -1,10 +1,11 @@
 /** Starts or resumes a run from a program, which can pass in its own model and environment. */
-import type { LimitsConfig } from '../config/limits.js';
+
 import { existsSync } from 'node:fs';
 import { basename, extname, join, resolve } from 'node:path';
 import type { CommandContext } from '../base/context.js';
 import { UserError } from '../base/errors.js';
 import type { Config, ConfigInput } from '../config/config.js';
+import type { LimitsConfig } from '../config/limits.js';
 import { loadConfig, parseConfig } from '../config/load.js';
 import { checkedEnvironment, type UserEnvironment } from '../environments/catalogue/module-environment.js';
 import { customPrefix } from '../environments/catalogue/open.js';

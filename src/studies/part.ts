@@ -51,7 +51,9 @@ export function shareOf(limits: LimitsConfig, { of }: Pick<Part, 'of'>): LimitsC
 
 const endShape = z.object({
   failures: z.array(z.object({ run: z.string(), message: z.string() })),
-  limit: z.custom<LimitName>((value) => typeof value === 'string' && value.startsWith('sweep.limits.')).optional(),
+  limit: z
+    .custom<LimitName>((value) => typeof value === 'string' && value.startsWith('sweep.limits.'))
+    .optional(),
 });
 
 /** Outcome of a plan or of one of its parts, as reported by the processes that executed it. */

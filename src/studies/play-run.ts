@@ -97,7 +97,11 @@ export function limitsOf(
   if (limits === undefined) return undefined;
   const all = [...before.filter(isIn(part)), ...entries];
   const runs = all.map(({ path }) => join(directory, path));
-  return new SharedLimits(part === undefined ? limits : shareOf(limits, part), runs, (_, i) => all[i]!.config);
+  return new SharedLimits(
+    part === undefined ? limits : shareOf(limits, part),
+    runs,
+    (_, i) => all[i]!.config,
+  );
 }
 
 /** Filters the runs of a part by their index. */
@@ -105,10 +109,7 @@ export const isIn = (part: Part | undefined) => (_: unknown, number: number) =>
   part === undefined || number % part.of === part.index;
 
 /** Makes a run share its limits with other runs. */
-export const sharing = (
-  { assembly, directory }: ReadyRun,
-  shared: SharedLimits | undefined,
-): ReadyRun => ({
+export const sharing = ({ assembly, directory }: ReadyRun, shared: SharedLimits | undefined): ReadyRun => ({
   assembly: { ...assembly, ...(shared && { sharedBudget: shared.of(directory) }) },
   directory,
 });

@@ -1,9 +1,9 @@
-import type { LimitsConfig } from '../config/limits.js';
 import { existsSync, statSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { type CommandContext, exitCodeOf } from '../base/context.js';
 import { messageOf } from '../base/errors.js';
 import type { Config } from '../config/config.js';
+import type { LimitsConfig } from '../config/limits.js';
 import { loadConfig, resolvedYaml } from '../config/load.js';
 import { type Assembly, assemble, type OwnParts } from '../experiment/assemble.js';
 import { newManifest } from '../experiment/parts.js';

@@ -30,4 +30,3 @@ describe('a run that is killed', { timeout: 180_000 }, () => {
     expect(completionTokens).toBe(100 * paid);
   });
 });
-

@@ -10,7 +10,7 @@ import {
   plural,
 } from '../../format/numbers.js';
 import { bar as barColumn, htmlTable, number, text } from '../../format/table.js';
-import type { CallRecord, Cap, UsageTotals, LimitName } from '../../runs/calls.js';
+import type { CallRecord, Cap, LimitName, UsageTotals } from '../../runs/calls.js';
 import { type Chart, chartFigure } from '../../web/chart.js';
 import type { RunData } from '../data/proposals.js';
 

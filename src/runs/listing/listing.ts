@@ -1,7 +1,8 @@
 /** Lists the runs and training runs below a directory, with their labels. */
-import { setTimeout as delay } from 'node:timers/promises';
+
 import { existsSync, rmSync, statSync } from 'node:fs';
 import { basename, join, relative, resolve } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { z } from 'zod';
 import { common } from '../../base/command.js';
 import { UserError, unlessRefused } from '../../base/errors.js';

@@ -1,5 +1,5 @@
 /** Executes a sweep: as one plan or, with halving, round by round. */
-import { limitField } from '../../runs/calls.js';
+
 import { join, resolve } from 'node:path';
 import { append } from '../../base/append.js';
 import { type CommandContext, exitCodeOf, shownPath } from '../../base/context.js';
@@ -7,6 +7,7 @@ import { openPage } from '../../base/open-page.js';
 import { loadSlurm } from '../../config/load.js';
 import { formatDuration, plural } from '../../format/numbers.js';
 import { fitted } from '../../format/width.js';
+import { limitField } from '../../runs/calls.js';
 import { runFiles } from '../../runs/reader.js';
 import { formatUsage } from '../../runs/summary.js';
 import { replaceFile } from '../../storage/files.js';
