@@ -15,9 +15,9 @@ export const options = (y: Argv) =>
         'key=value, or several values: key=a,b,c, seed=1..10 or key=choice(a,b); sweep.method=random sweep.samples=20',
     })
     .options(manyRuns)
-    .option('dry-run', {
+    .option('baselines', {
       ...kinds.flag,
-      describe: 'Estimate runs, calls, cost and time without calling a model',
+      describe: 'Also run baselines with the same budget, and say which differences are significant',
     })
     .option('open', common.open)
     .example(
@@ -25,8 +25,12 @@ export const options = (y: Argv) =>
       'a grid of 6 settings with 10 seeds; run it again to continue',
     )
     .example(
-      "$0 sweep cartpole-numeric 'model.sigma=loguniform(0.1,3)' seed=1..8 sweep.method=halving sweep.samples=16",
-      '16 random settings on two seeds, the better half on four, …',
+      '$0 sweep cartpole-semantic --baselines environment=CartPole-v1,Acrobot-v1 seed=1..10',
+      'is the model better than random search, hill climbing, CMA-ES and a Gaussian process?',
+    )
+    .example(
+      "$0 sweep cartpole-numeric 'model.sigma=loguniform(0.1,3)' seed=1..8 sweep.method=random sweep.samples=16",
+      '16 random settings',
     );
 
 type Args = Arguments<typeof options>;

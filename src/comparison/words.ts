@@ -61,7 +61,9 @@ function conclusion(found: GroupDifference): string {
 }
 
 /** Summarises all differences in a few sentences; undefined if there are none. */
-export function conclusionOf(tasks: readonly TaskComparison[]): string | undefined {
+export function conclusionOf(
+  tasks: readonly Pick<TaskComparison, 'name' | 'differences'>[],
+): string | undefined {
   const all = tasks.flatMap(({ name, differences }) => differences.map((found) => ({ task: name, found })));
   if (all.length < 2) return all[0] && conclusion(all[0].found);
   const counted = (verdict: GroupDifference['verdict']) =>

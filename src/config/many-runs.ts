@@ -9,15 +9,10 @@ const keys = z
   .record(z.string().min(1), z.unknown())
   .default({})
   .describe(
-    'Values per key: a list, or a string as on the command line (`1..10`, `choice(4,8)`, `uniform(0,1)`); null omits the key. `seed` sets the seeds of every setting (default: the seeds of the repeats)',
+    'Values per key: a list, or a string as on the command line (`1..10`, `choice(4,8)`, `uniform(0,1)`); null omits the key. `seed` sets the seeds of every setting (default: the config’s `seed`)',
   );
 
 const limits = limitsSchema.optional().describe('Limits of all runs together; Slurm tasks divide them');
-
-const drawing = {
-  samples: count(1),
-  seed: count(0).default(0).describe('Seed of the random settings'),
-};
 
 export const sweepSchema = z.discriminatedUnion('method', [
   z.strictObject({
@@ -38,33 +33,8 @@ export const sweepSchema = z.discriminatedUnion('method', [
     method: z
       .literal('random')
       .describe('Random settings without duplicates; each value is drawn independently'),
-    samples: drawing.samples.describe('Number of settings; can be raised later'),
-    seed: drawing.seed,
-    keys,
-    limits,
-  }),
-  z.strictObject({
-    method: z
-      .literal('halving')
-      .describe('Successive halving: all settings on few seeds, the better ones on more'),
-    samples: drawing.samples
-      .optional()
-      .describe('Number of random settings (default: every combination of the values)'),
-    seed: drawing.seed,
-    first: count(1).default(2).describe('Seeds in the first round'),
-    factor: count(2)
-      .default(2)
-      .describe(
-        'Factor by which each round multiplies the number of seeds and divides the number of settings',
-      ),
-    confidence: z
-      .number()
-      .min(0.5)
-      .max(1)
-      .default(0.95)
-      .describe(
-        'Drop a setting early if the probability that it catches up is below 1 − confidence; 1: only if it can no longer catch up',
-      ),
+    samples: count(1).describe('Number of settings; can be raised later'),
+    seed: count(0).default(0).describe('Seed of the random settings'),
     keys,
     limits,
   }),

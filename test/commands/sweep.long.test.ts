@@ -32,6 +32,12 @@ writeFileSync(
 
 type Printed = SweepResult & { readonly out: string; readonly result: string };
 
+/** The last line, with the results of its first task. */
+function lastOf(printed: readonly string[]) {
+  const result = JSON.parse(printed.at(-1)!) as Printed;
+  return { ...result, ...result.tasks[0]! };
+}
+
 async function sweep(
   overrides: readonly string[],
   changes: Partial<SweepArguments> = {},
@@ -42,14 +48,14 @@ async function sweep(
     config: at('pole.yaml'),
     overrides,
     runsDir: 'buffers',
-    dryRun: false,
+    baselines: false,
     slurm: false,
     quiet: false,
     json: true,
     ...changes,
   };
   const code = await sweepCommand(args, context);
-  return { code, printed, noted, last: () => JSON.parse(printed.at(-1)!) as Printed };
+  return { code, printed, noted, last: () => lastOf(printed) };
 }
 
 const grid = ['model.sigma=0.3,2', 'seed=1..3'];
@@ -148,6 +154,26 @@ it('policyloop sweep resumes with more values and seeds, but refuses a changed c
   );
 });
 
+it('policyloop sweep varies the environment, and reports each one separately', async () => {
+  const given = ['environment=CartPole-v1,Acrobot-v1', 'model.provider=random,hill-climb', 'seed=1..3'];
+  const { code, last, printed } = await sweep(given, { out: 'tasks' });
+  expect(code).toBe(0);
+  expect(printed).toHaveLength(12 + 1);
+  expect(
+    last().tasks.map(({ environment, settings }) => [environment, settings.map(({ runs }) => runs)]),
+  ).toEqual([
+    ['CartPole-v1', [3, 3]],
+    ['Acrobot-v1', [3, 3]],
+  ]);
+  for (const { best, effects, settings } of last().tasks) {
+    expect(settings.map(({ name }) => name)).toContain(best);
+    expect(effects!.main).toMatchObject([{ key: 'model.provider', of: 'hill-climb', against: 'random' }]);
+  }
+  const text = await sweep(given, { out: 'tasks', json: false });
+  expect(text.printed.join('\n')).toMatch(/CartPole-v1[\s\S]*Effects[\s\S]*Acrobot-v1[\s\S]*Effects/);
+  expect(readFileSync(at('tasks', 'report.html'), 'utf8')).toContain('<h3>Acrobot-v1</h3>');
+});
+
 it('a sweep is one row in the list and in the view', async () => {
   await sweep(['model.sigma=1,2', 'iterations=1'], { out: 'buffers/row' });
   const lines = linesOf(listRuns(at('buffers')).runs, at('buffers'));
@@ -174,22 +200,7 @@ it('policyloop sweep reads the sweep section of a config, which policyloop run r
   );
 });
 
-it('halving keeps the settings with the best confirmed returns, and a rerun keeps the same ones', async () => {
-  const overrides = ['model.sigma=0.05,0.3,1,2', 'seed=1..4', 'sweep.method=halving', 'sweep.first=1'];
-  const { code, last } = await sweep(overrides, { out: 'halved' });
-  expect(code).toBe(0);
-  const { settings } = last();
-  expect(settings.map(({ runs }) => runs).toSorted()).toEqual([1, 1, 2, 4]);
-  const first = settings.map(({ returns }) => returns[0]!);
-  const kept = settings.filter(({ runs }) => runs > 1).map(({ returns }) => returns[0]!);
-  expect(Math.min(...kept)).toBeGreaterThanOrEqual(first.toSorted((a, b) => b - a)[1]!);
-  const dropped = settings.flatMap(({ dropped }) => dropped ?? []);
-  expect(dropped.map(({ after }) => after).toSorted()).toEqual([1, 1, 2]);
-  const again = await sweep(overrides, { out: 'halved' });
-  expect(again.last().settings).toEqual(settings);
-});
-
-it('policyloop sweep reports failures in early rounds of halving', async () => {
+it('policyloop sweep reports failures, and continues with the other settings', async () => {
   writeFileSync(
     at('bad.js'),
     `export default {
@@ -206,78 +217,29 @@ it('policyloop sweep reports failures in early rounds of halving', async () => {
 };
 `,
   );
-  const how = ['environment=./bad.js', 'seed=1..4', 'sweep.method=halving', 'sweep.first=1'];
+  const how = ['environment=./bad.js', 'seed=1..2'];
   const some = await sweep([...how, 'environment.options.bad=false,true,null'], { out: 'some-failed' });
   expect(some.code).toBe(1);
   expect(some.last()).toMatchObject({ status: 'failed', result: 'incomplete' });
   expect(some.last().failures).toMatchObject([{ run: 'bad-true/seed-1' }]);
-  expect(some.last().settings.map(({ runs }) => runs)).toEqual([4, 0, 2]);
+  expect(some.last().settings.map(({ runs }) => runs)).toEqual([2, 0, 2]);
   expect(readFileSync(at('some-failed', 'report.html'), 'utf8')).not.toContain('<b>out of order');
   const text = await sweep([...how, 'environment.options.bad=false,true,null'], {
     out: 'some-failed',
     json: false,
   });
   expect(text.printed.join('\n')).toMatch(
-    /failed {6}bad-true\/seed-1: [^\n]*out of order[^\n]*\nruns {8}6 runs complete/,
+    /failed {6}bad-true\/seed-1: [^\n]*out of order[^\n]*\nruns {8}4 runs complete/,
   );
   const all = await sweep([...how, 'environment.options.bad=true'], { out: 'all-failed' });
   expect({ code: all.code, runs: all.last().settings[0]!.runs }).toEqual({ code: 1, runs: 0 });
-});
-
-it('a dry run of a sweep estimates runs, calls, cost and time', async () => {
-  const model =
-    'model={provider: openai, name: fake, baseUrl: "http://127.0.0.1:9", price: {input: 1, output: 2}}';
-  const { code, last } = await sweep(
-    [model, 'corrections=1', 'memory.best=2,4', 'seed=1..3', 'iterations=5'],
-    { dryRun: true },
-  );
-  const told = last() as unknown as Record<string, { expected: number; most: number }> & { runs: number };
-  expect({ code, runs: told.runs, calls: told.calls }).toEqual({
-    code: 0,
-    runs: 6,
-    calls: { expected: 30, most: 60 },
-  });
-  expect(told.cost!.expected).toBeGreaterThan(0);
-  expect(told.playSeconds!.most).toBeGreaterThanOrEqual(told.playSeconds!.expected);
-  expect(told.modelSeconds).toBeNull();
-  const text = await sweep([model, 'memory.best=2,4'], { dryRun: true, json: false });
-  expect(text.printed.join('\n')).toMatch(/runs {8}2\ncalls[\s\S]*cost[\s\S]*play[\s\S]*model {7}unknown/);
-  // What all may use together ends them; more jobs than runs, or threads that nobody uses, make nothing faster.
-  const capped = [model, 'corrections=1', 'seed=1..3', 'iterations=5', 'sweep.limits.calls=6'];
-  const limited = await sweep(capped, { dryRun: true, jobs: 50 });
-  expect(limited.last()).toMatchObject({ calls: { expected: 6, most: 6 }, limit: 'sweep.limits.calls' });
-  const own = await sweep([...capped.slice(0, -1), 'limits.calls=4'], { dryRun: true });
-  expect(own.last()).toMatchObject({ calls: { expected: 12, most: 12 } });
-  expect(own.last()).not.toHaveProperty('limit');
-  const said = await sweep(capped, { dryRun: true, jobs: 50, json: false });
-  expect(said.printed.join('\n')).toMatch(
-    /, 3 runs at once, in one thread\n[\s\S]*limit {7}limits\.total\.calls is expected to end the sweep/,
-  );
-});
-
-it('a dry run of an unfinished sweep estimates what is left', async () => {
-  const model = 'model={provider: openai, name: fake, baseUrl: "http://127.0.0.1:9"}';
-  const more = [model, 'corrections=0', 'memory.best=2,4', 'seed=1..3'];
-  const values = Array.from({ length: 10 }, (_, i) => `params[${i}]: 0.5`).join(', ');
-  const server = await startFakeOpenAI({ reply: () => values });
-  const begun = [model.replace('http://127.0.0.1:9', server.url), ...more.slice(1, -1), 'seed=1..2'];
-  await sweep(begun, { out: 'begun' });
-  await server.close();
-  const told = async (out: string) => (await sweep(more, { dryRun: true, out })).last();
-  expect(await told('begun')).toMatchObject({ runs: 6, complete: 4, calls: { expected: 6, most: 6 } });
-  expect(await told('new')).toMatchObject({ runs: 6, complete: 0, calls: { expected: 18, most: 18 } });
-  const text = await sweep(more, { dryRun: true, out: 'begun', json: false });
-  expect(text.printed.join('\n')).toMatch(
-    /runs {8}6, 4 complete; the figures below exclude them\ncalls {7}6 \(/,
-  );
 });
 
 it('a sweep shares its total limits among all its runs', async () => {
   const values = Array.from({ length: 10 }, (_, i) => `params[${i}]: 0.5`).join(', ');
   const server = await startFakeOpenAI({ reply: () => values });
   const model = `model={provider: openai, name: scripted, baseUrl: "${server.url}"}`;
-  const halved = ['sweep.method=halving', 'sweep.first=1'];
-  const limited = [model, 'memory.best=2,4', 'seed=1..2', 'corrections=0', ...halved];
+  const limited = [model, 'memory.best=2,4', 'seed=1..2', 'corrections=0'];
   const { last } = await sweep([...limited, 'sweep.limits.calls=4'], { out: 'limited', jobs: 2 });
   expect(last().usage.calls).toBe(4);
   // Two calls each, of the three that a run makes: both were cut short, and say nothing.
@@ -288,28 +250,29 @@ it('a sweep shares its total limits among all its runs', async () => {
   ]);
   const more = await sweep([...limited, 'sweep.limits.calls=100'], { out: 'limited', jobs: 2 });
   expect(more.last()).toMatchObject({ status: 'completed', result: 'completed' });
-  expect(more.last().usage.calls).toBe(9);
+  expect(more.last().usage.calls).toBe(12);
   await server.close();
 });
 
 it('policyloop sweep notes equivalent settings, and explains how to draw whole numbers', async () => {
-  const { noted } = await sweep(['model.sigma=1,1.0'], { dryRun: true });
+  const { noted } = await sweep(['model.sigma=1,1.0'], { out: 'equivalent' });
   expect(noted).toContain('sigma-1.0 is the same experiment as sigma-1; both will run');
   const drawn = ['memory.best=uniform(1,9)', 'sweep.method=random', 'sweep.samples=3'];
-  await expect(sweep(drawn, { dryRun: true })).rejects.toThrow(
+  await expect(sweep(drawn)).rejects.toThrow(
     /memory\.best: must be a whole number[\s\S]*for whole numbers, write 1\.\.9/,
   );
 });
 
 it.each([
   ['model.sigma=uniform(0,1),5', /model\.sigma: uniform\(0,1\): can't be combined/],
-  ['environment=CartPole-v1,Acrobot-v1', /different environments/],
+  ['environment=CartPole-v1,Acrobat-v1', /environment: unknown environment[\s\S]*did you mean Acrobot-v1/],
+  ['environment=CartPole-v1,Pendulum-v1 policy.kind=q-table', /a Q-table needs bins for CartPole-v1/],
   ['model.sgma=1,2', /unknown key/],
   ['confirmation.candidates=0', /compared by their confirmed returns/],
   ['evaluation.episodes=0,5', /evaluation\.episodes/],
   ['limits={total: {calls: 4}},{total: {calls: 5}}', /limits\.total: can't be varied/],
   ['limits={calls: 4},{total: {calls: 5}}', /limits\.total: can't be varied/],
 ])('policyloop sweep refuses %s before any run starts', async (text, message) => {
-  await expect(sweep([text], { out: 'refused' })).rejects.toThrow(message);
+  await expect(sweep(text.split(/ (?=policy)/), { out: 'refused' })).rejects.toThrow(message);
   expect(existsSync(at('refused'))).toBe(false);
 });

@@ -23,7 +23,7 @@ confirmation: { candidates: 2, episodes: 5 }
 
 async function sweep(out: string, part: string | undefined, ...overrides: readonly string[]) {
   const { context, printed } = recordingContext(place);
-  const common = { runsDir: 'buffers', dryRun: false, slurm: false, quiet: true, json: true };
+  const common = { runsDir: 'buffers', baselines: false, slurm: false, quiet: true, json: true };
   const given = ['model.sigma=0.3,2', 'seed=1..2', ...overrides];
   const args = {
     ...common,

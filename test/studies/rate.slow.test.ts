@@ -29,7 +29,7 @@ confirmation: { candidates: 2, episodes: 5 }
 `,
   );
   const { context } = recordingContext(place);
-  const common = { runsDir: 'buffers', dryRun: false, slurm: false, quiet: true, json: true, jobs: 3 };
+  const common = { runsDir: 'buffers', baselines: false, slurm: false, quiet: true, json: true, jobs: 3 };
   const args = { ...common, config, overrides: ['memory.best=2,4', 'seed=1..3'], out: 'jobs' };
   expect(await sweepCommand(args, context)).toBe(0);
   expect(times.length).toBe(18);

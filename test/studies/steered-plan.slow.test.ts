@@ -34,7 +34,7 @@ const steering = { runsDir: 'buffers', json: true, wait: 20, now: false } as con
 
 async function sweep(out: string) {
   const { context, printed } = recordingContext(place);
-  const common = { runsDir: 'buffers', dryRun: false, slurm: false, quiet: true, json: true };
+  const common = { runsDir: 'buffers', baselines: false, slurm: false, quiet: true, json: true };
   const overrides = ['memory.best=2,4', 'seed=1..3'];
   await sweepCommand({ ...common, config: join(place, 'pole.yaml'), overrides, out }, context);
   return JSON.parse(printed.at(-1)!) as Record<string, unknown>;

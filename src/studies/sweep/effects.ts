@@ -1,4 +1,4 @@
-/** Estimates the effects of keys on the confirmed return, and the interactions between pairs of keys. */
+/** Estimates the effects of keys on the confirmed return. */
 import { cholesky, inverseOfProduct, invertTriangle } from '../../search/linear-algebra.js';
 import type { Interval } from '../../statistics/bootstrap.js';
 import { mean, sum } from '../../statistics/descriptive.js';
@@ -65,34 +65,17 @@ export interface LevelMean {
   readonly confirmed: Summary;
 }
 
-interface Difference extends Judged {
+/** The effect of a key's value compared with its first value or, for a range, of the high end with the low end. */
+export interface Effect extends Judged {
+  readonly key: string;
+  readonly of: string;
+  readonly against: string;
   /** In units of the return; `interval` is 95%. */
   readonly difference: number;
   readonly interval: Interval | null;
   readonly p: number | null;
   /** Number of seeds or, in a regression, of settings. */
   readonly count: number;
-}
-
-/** The effect of a key's value compared with its first value or, for a range, of the high end with the low end. */
-export interface Effect extends Difference {
-  readonly key: string;
-  readonly of: string;
-  readonly against: string;
-}
-
-/** How much the effect of the first key changes with the value of the second key. */
-export interface Interaction extends Difference {
-  readonly keys: readonly [string, string];
-  readonly of: readonly [string, string];
-  readonly against: readonly [string, string];
-}
-
-/** The mean over seeds and all other keys, given the values of two keys. */
-interface PairMean {
-  readonly keys: readonly [string, string];
-  readonly values: readonly [string, string];
-  readonly confirmed: Summary;
 }
 
 export interface Effects {
@@ -102,8 +85,6 @@ export interface Effects {
   readonly count: number;
   readonly levels: readonly LevelMean[];
   readonly main: readonly Effect[];
-  readonly pairs: readonly PairMean[];
-  readonly interactions: readonly Interaction[];
 }
 
 /**
@@ -126,7 +107,8 @@ export function gridEffects(
     return seeds.map((seed) => mean(fitting.map(({ confirmed }) => confirmed[seed]!)));
   };
   const varying = keys.flatMap(({ key, values }) => {
-    const items = values.kind === 'list' ? [...new Set(values.items)] : [];
+    const all = values.kind === 'list' ? [...new Set(values.items)] : [];
+    const items = all.filter((item) => measured.some((one) => one.values[key] === item));
     return items.length > 1 ? [{ key, items }] : [];
   });
   const main = varying.flatMap(({ key, items: [against, ...others] }) =>
@@ -135,23 +117,6 @@ export function gridEffects(
       return { key, of, against: against!, ...differenceOf(found) };
     }),
   );
-  const twos = varying.flatMap((second, i) => varying.slice(0, i).map((first) => [first, second] as const));
-  const interactions = twos.flatMap(([a, b]) =>
-    a.items.slice(1).flatMap((inA) =>
-      b.items.slice(1).map((inB) => {
-        const [baseA, baseB] = [a.items[0]!, b.items[0]!];
-        const at = (first: string, second: string) => bySeed({ [a.key]: first, [b.key]: second });
-        const changed = minus(at(inA, inB), at(baseA, inB));
-        const found = comparePairs(changed, minus(at(inA, baseB), at(baseA, baseB)))!;
-        return {
-          keys: [a.key, b.key] as const,
-          of: [inA, inB] as const,
-          against: [baseA, baseB] as const,
-          ...differenceOf(found),
-        };
-      }),
-    ),
-  );
   return {
     over: 'seeds',
     count: seeds.length,
@@ -159,16 +124,6 @@ export function gridEffects(
       items.map((value) => ({ key, value, confirmed: summarize(bySeed({ [key]: value }), range)! })),
     ),
     main: verdicts(main),
-    pairs: twos.flatMap(([a, b]) =>
-      a.items.flatMap((inA) =>
-        b.items.map((inB) => ({
-          keys: [a.key, b.key] as const,
-          values: [inA, inB] as const,
-          confirmed: summarize(bySeed({ [a.key]: inA, [b.key]: inB }), range)!,
-        })),
-      ),
-    ),
-    interactions: verdicts(interactions),
   };
 }
 
@@ -184,13 +139,12 @@ export function listEffects(measured: readonly Measured[], range: Interval): Eff
     against: first.name,
     ...differenceOf(comparePairs(of(other), of(first), range)!),
   }));
-  const empty = { levels: [], pairs: [], interactions: [] };
-  return { over: 'seeds', count: seeds.length, main: verdicts(main), ...empty };
+  return { over: 'seeds', count: seeds.length, levels: [], main: verdicts(main) };
 }
 
 /**
- * Estimates effects from drawn settings by least squares on each setting's mean, without interactions. Compares each
- * value in a list with the first one that was measured, and the high end of a range with its low end.
+ * Estimates effects from drawn settings by least squares on each setting's mean. Compares each value in a list with the
+ * first one that was measured, and the high end of a range with its low end.
  * @returns undefined if the complete settings are too few or too similar to determine the effects
  */
 export function drawnEffects(keys: readonly SweptKey[], measured: readonly Measured[]): Effects | undefined {
@@ -220,8 +174,7 @@ export function drawnEffects(keys: readonly SweptKey[], measured: readonly Measu
     const own = { key, of, against, difference, interval, count: whole.length };
     return { ...own, p: fit.degrees < fewestForVerdict - 1 ? null : p };
   });
-  const empty = { levels: [], pairs: [], interactions: [] };
-  return { over: 'settings', count: whole.length, main: verdicts(main), ...empty };
+  return { over: 'settings', count: whole.length, levels: [], main: verdicts(main) };
 }
 
 function scaleOf({
@@ -244,8 +197,6 @@ function wholeSeeds(measured: readonly Measured[]): readonly number[] {
     measured.every(({ confirmed }) => typeof confirmed[i] === 'number') ? [i] : [],
   );
 }
-
-const minus = (a: readonly number[], b: readonly number[]) => a.map((value, i) => value - b[i]!);
 
 const differenceOf = ({ difference, interval, p, pairs: count }: PairedDifference) => ({
   difference,

@@ -14,12 +14,12 @@ const rounded = (value: string): string =>
   /^-?\d*\.\d{4,}$/.test(value) ? formatNumber(Number(value), 3) : shownValue(value);
 
 /** Example: `model.temperature=0.2, candidates=4`. */
-export const settingName = ({ name, values }: Pick<SettingFigures, 'name' | 'values'>): string =>
+export const settingName = ({ values }: Pick<SettingFigures, 'values'>): string =>
   Object.entries(values)
     .map(([key, value]) => `${key}=${rounded(value)}`)
-    .join(', ') || name;
+    .join(', ') || 'the config’s model';
 
-/** Sorts settings, best first; those with more seeds come before those dropped earlier. */
+/** Sorts settings, best first; those with more complete seeds come first. */
 export function ranked(settings: readonly SettingFigures[]): readonly SettingFigures[] {
   const count = ({ confirmed }: SettingFigures) => confirmed?.count ?? 0;
   const height = ({ confirmed }: SettingFigures) => confirmed?.mean ?? Number.NEGATIVE_INFINITY;
@@ -60,6 +60,8 @@ export function bestSentence(
   if (lead === undefined) return undefined;
   const { best, difference, next } = lead;
   const { count, mean } = best.confirmed!;
+  if (settings.length === 1)
+    return { text: `The mean return is ${formatReturn(mean)} over ${plural(count, 'seed')}.`, mark: '' };
   const first = `${settingName(best)} has the highest mean return, ${formatReturn(mean)} over ${plural(count, 'seed')}`;
   if (next === undefined || difference === undefined)
     return { text: `${first}; no other setting is complete on as many seeds.`, mark: '' };

@@ -21,7 +21,7 @@ export interface SweptKey {
 /** A sweep before its configs are loaded. */
 export interface Swept {
   readonly keys: readonly SweptKey[];
-  /** Seeds of every setting; undefined if derived from the config's `seed` and `repeats`. */
+  /** Seeds of every setting; undefined if only the config's `seed` is used. */
   readonly seeds: readonly number[] | undefined;
   readonly fixed: readonly string[];
 }
@@ -74,7 +74,6 @@ const sourceOf = (value: unknown): string =>
     : JSON.stringify(value);
 
 const reserved: Readonly<Record<string, string>> = {
-  repeats: 'set, for example, seed=1..10 to give every setting these seeds',
   name: 'remove it: settings are named after their values',
   sweep: 'set sweep.method, sweep.keys and similar keys once: they apply to all settings',
   slurm: 'set slurm.tasks, slurm.time and similar keys once: they apply to all runs',
@@ -107,16 +106,17 @@ function seedsOf(values: Values): readonly number[] {
  * @throws UserError if the method doesn't support the values, or there are too many settings
  */
 export function settingsOf(sweep: SweepConfig, keys: readonly SweptKey[]): readonly Setting[] {
-  const samples = sweep.method === 'random' || sweep.method === 'halving' ? sweep.samples : undefined;
   const combinations =
-    samples !== undefined
-      ? drawnSettings(keys, samples, 'seed' in sweep ? sweep.seed : 0)
+    sweep.method === 'random'
+      ? drawnSettings(keys, sweep.samples, sweep.seed)
       : sweep.method === 'list'
         ? inParallel(listed(keys, sweep.method))
         : everyCombination(listed(keys, sweep.method));
-  const byName = new Map(combinations.map((values) => [nameOf(values), values]));
-  return [...byName].map(([name, values]) => ({ name, values }));
+  const byName = new Map(combinations.map(settingOf).map((setting) => [setting.name, setting]));
+  return [...byName.values()];
 }
+
+export const settingOf = (values: Setting['values']): Setting => ({ name: nameOf(values), values });
 
 type Listed = readonly (readonly [key: string, items: readonly string[]])[];
 
@@ -243,9 +243,3 @@ function nameOf(values: Setting['values']): string {
 }
 
 const longestName = 80;
-
-/** Formats a setting, e.g. as `model.temperature 0.2, memory.best 4`. */
-export const labelOf = ({ values }: Setting): string =>
-  Object.entries(values)
-    .map(([key, source]) => `${key} ${source}`)
-    .join(', ') || 'the only setting';

@@ -1,23 +1,21 @@
-/** Part of a sweep's page: the effects of its keys, and the interactions between pairs of keys. */
+/** Part of a sweep's page: the effects of its keys. */
 import { groupedBy } from '../../base/grouped.js';
 import { type Html, html } from '../../format/html.js';
-import { formatInterval, formatNumber, formatReturn, plural } from '../../format/numbers.js';
+import { formatNumber, formatReturn, plural } from '../../format/numbers.js';
 import { htmlTable } from '../../format/table.js';
 import { largest, mean, smallest } from '../../statistics/descriptive.js';
 import { summarize } from '../../statistics/paired.js';
 import { type Chart, chartFigure } from '../../web/chart.js';
 import { intervalRows } from '../../web/interval-rows.js';
-import { cellClass } from '../../web/palette.js';
 import { inOrder, type ParallelKey } from '../../web/parallel.js';
 import { logTicks } from '../../web/ticks.js';
 import type { Effects, LevelMean } from './effects.js';
 import { settingName, shownValue } from './ranking.js';
-import type { SettingFigures, SweepResult } from './sweep-result.js';
-import { effectColumns, interactionColumns, overText } from './sweep-tables.js';
+import type { SettingFigures, SweptTask } from './sweep-result.js';
+import { effectColumns, overText } from './sweep-tables.js';
 
-export function effectsView(result: SweepResult, keys: readonly ParallelKey[]): Html {
-  const { effects, settings } = result;
-  const measured = settings.filter(({ confirmed }) => confirmed !== null);
+export function effectsView({ effects, settings }: SweptTask, keys: readonly ParallelKey[]): Html {
+  const measured = settings.filter(({ baseline, confirmed }) => baseline === null && confirmed !== null);
   const varied = keys.filter(({ key }) => new Set(measured.map(({ values }) => values[key])).size > 1);
   const listed = varied.filter(({ kind }) => kind === 'list');
   const drawn = varied.filter(({ kind }) => kind !== 'list');
@@ -93,43 +91,4 @@ function drawnChart({ key, kind }: ParallelKey, measured: readonly SettingFigure
     ),
   };
   return chartFigure(chart);
-}
-
-/** A table of coloured means for each pair of keys; only one table is open at a time. */
-export function interactionsView({ interactions, pairs }: Effects): Html {
-  const byKeys = [...groupedBy(pairs, ({ keys }) => keys.join(' × '))];
-  const means = pairs.map(({ confirmed }) => confirmed.mean);
-  const [low, high] = [smallest(means), largest(means)];
-  const cell = ({ confirmed: { mean: own, meanInterval } }: Effects['pairs'][number]) =>
-    html`<td class="${cellClass(own - low, high - low)}"><b>${formatReturn(own)}</b>${meanInterval && html`<br><span class="muted">${formatInterval(meanInterval)}</span>`}</td>`;
-  const table = (own: Effects['pairs']) => {
-    const [rows, columns] = [0, 1].map((k) => [...new Set(own.map(({ values }) => values[k]!))]) as [
-      string[],
-      string[],
-    ];
-    const [first, second] = own[0]!.keys;
-    return html`<div class="scroll" tabindex="0"><table class="states">
-<thead><tr><th scope="col">${first} ↓ ${second} →</th>${columns.map((value) => html`<th scope="col">${shownValue(value)}</th>`)}</tr></thead>
-<tbody>${rows.map(
-      (
-        row,
-      ) => html`<tr><th scope="row">${shownValue(row)}</th>${columns.map((column) => cell(own.find(({ values }) => values[0] === row && values[1] === column)!))}</tr>
-`,
-    )}</tbody></table></div>`;
-  };
-  return html`${
-    byKeys.length === 1
-      ? table(pairs)
-      : byKeys.map(
-          ([name, own], i) =>
-            html`<details name="pair" class="pair"${i === 0 && html` open=""`}><summary>${name}</summary>${table(own)}</details>`,
-        )
-  }
-<p class="note">Mean confirmed return by the values of two keys, with 95 % intervals; stronger colours mean higher returns.</p>
-${
-  interactions.length > 0 &&
-  html`<h3>Interactions</h3>
-<p class="note">How much the effect of the first key changes with the value of the second key; 0 if the two effects are independent.</p>
-${htmlTable(interactions, interactionColumns, { tall: true })}`
-}`;
 }

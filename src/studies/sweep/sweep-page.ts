@@ -1,3 +1,4 @@
+import { differenceColumns } from '../../comparison/table.js';
 import { verdictRule } from '../../comparison/words.js';
 import { type Html, html } from '../../format/html.js';
 import {
@@ -10,9 +11,10 @@ import {
   plural,
 } from '../../format/numbers.js';
 import { htmlTable, number, text } from '../../format/table.js';
+import { largest } from '../../statistics/descriptive.js';
 import { intervalRows } from '../../web/interval-rows.js';
 import { type Page, sectionsOf } from '../../web/page.js';
-import { type ParallelKey, parallelFigure, parallelPlot } from '../../web/parallel.js';
+import { parallelFigure, parallelPlot } from '../../web/parallel.js';
 import {
   failureList,
   howToRead,
@@ -24,33 +26,34 @@ import {
   writtenBy,
 } from '../../web/study.js';
 import { bestSentence, ranked, settingName } from './ranking.js';
-import { effectsView, interactionsView } from './sweep-effects.js';
-import type { SettingFigures, SweepResult } from './sweep-result.js';
-import { droppedText, keyColumns, settingColumns, tested } from './sweep-tables.js';
+import { effectsView } from './sweep-effects.js';
+import type { SettingFigures, SweepResult, SweptTask } from './sweep-result.js';
+import { baselinesRule, baselinesText, keyColumns, settingColumns, testedEffects } from './sweep-tables.js';
 
 export function sweepPage(result: SweepResult, shown: Shown): Page {
-  const { effects, environment, failures, method, name, policyloop, seeds, settings, status } = result;
+  const { failures, keys, method, name, policyloop, seeds, status, tasks } = result;
+  const settings = tasks.flatMap((task) => task.settings);
   const runs = settings.reduce((sum, one) => sum + one.runs, 0);
-  const keys = keysOf(result);
+  const environments = tasks.map(({ environment }) => environment);
   return {
     title: `Sweep: ${name}`,
     header: pageHeader({
       kicker: html`sweep <b>${name}</b>`,
-      title: html`${keys.map(({ key }) => key).join(', ') || name} <span class="by">in</span> ${environment}`,
+      title: html`${keys.map(({ key }) => key).join(', ') || name} <span class="by">in</span> ${environments.length > 3 ? plural(environments.length, 'environment') : environments.join(', ')}`,
       status: shown.status ?? status,
       state: `${method}: ${plural(settings.length, 'setting')}, ${plural(seeds.length, 'seed')}, ${plural(runs, 'run')} complete`,
     }),
     sections: sectionsOf(
-      ['result', 'Result', resultSection(result)],
-      ['parallel', 'Runs by key and result', parallelView(result, keys, shown)],
-      ['effects', 'Effect of each key', effectsView(result, keys)],
+      ['result', 'Result', [perTask(result, (task) => taskResult(task, seeds)), headline(result)]],
+      ['baselines', 'Baselines', baselinesView(result)],
+      ['parallel', 'Runs by key and result', perTask(result, (task) => parallelView(task, result, shown))],
       [
-        'interactions',
-        'Interactions',
-        effects !== null && effects.pairs.length > 0 && interactionsView(effects),
+        'effects',
+        'Effect of each key',
+        keys.length > 0 && perTask(result, (task) => effectsView(task, keys)),
       ],
-      ['settings', 'Settings', settingsTable(settings)],
-      ['runs', 'Runs', runTable(result, shown)],
+      ['settings', 'Settings', perTask(result, (task) => settingsTable(task.settings))],
+      ['runs', 'Runs', perTask(result, (task) => runTable(task, seeds, shown))],
       ['failures', 'Failures', failureList(failures)],
       ['reading', howToRead, readingList(readingOf(result))],
     ),
@@ -59,29 +62,22 @@ export function sweepPage(result: SweepResult, shown: Shown): Page {
   };
 }
 
-/** In results of earlier versions, which lack `keys`, a key with more distinct numbers than this counts as drawn. */
-const mostListed = 12;
-
-function keysOf({ keys, settings }: SweepResult): readonly ParallelKey[] {
-  return (
-    keys ??
-    Object.keys(settings[0]?.values ?? {}).map((key) => {
-      const values = new Set(settings.map((setting) => setting.values[key]));
-      const isDrawn =
-        values.size > mostListed && [...values].every((value) => Number.isFinite(Number(value)));
-      return { key, kind: isDrawn ? 'uniform' : 'list' };
-    })
-  );
+/** The views of all tasks, each under its name if there are several; undefined if all are. */
+function perTask({ tasks }: SweepResult, view: (task: SweptTask) => Html | undefined): Html | undefined {
+  if (tasks.length === 1) return view(tasks[0]!);
+  const views = tasks.flatMap((task) => {
+    const own = view(task);
+    return own === undefined ? [] : [html`<h3>${task.environment}</h3>${own}`];
+  });
+  return views.length === 0 ? undefined : html`${views}`;
 }
 
 /** Maximum number of settings in the ranking; the table below has all. */
 const mostRanked = 12;
 
-function resultSection({ activeMs, method, seeds, settings, usage }: SweepResult): Html {
+function taskResult({ settings }: SweptTask, seeds: readonly number[]): Html {
   const best = bestSentence(settings);
   const rows = ranked(settings).filter(({ confirmed }) => confirmed !== null);
-  const tokens = usage.promptTokens + usage.completionTokens;
-  const runs = settings.reduce((sum, one) => sum + one.runs, 0);
   return html`${best ? verdictBox(best.text, best.mark) : html`<p class="empty">No run is complete yet.</p>`}
 ${
   rows.length > 0 &&
@@ -91,24 +87,35 @@ ${
       value: setting.confirmed!.mean,
       interval: setting.confirmed!.meanInterval,
       isMuted: i > 0,
-      ...(setting.confirmed!.count < seeds.length && {
-        detail: droppedText(setting) || plural(setting.confirmed!.count, 'seed'),
-      }),
+      ...(setting.confirmed!.count < seeds.length && { detail: plural(setting.confirmed!.count, 'seed') }),
     })),
     {
       title: 'Mean confirmed return',
       caption: `Mean confirmed return of each setting, with its 95 % interval over seeds.${rows.length > mostRanked ? ` The table of settings has ${rows.length - mostRanked} more.` : ''}${settings.length > 1 ? ` The best of ${settings.length} settings was chosen by the results of these runs, so its mean is optimistic: evaluate it on other seeds.` : ''}`,
     },
   )
+}`;
 }
-<dl class="headline">
-${tile('Settings', formatCount(settings.length), `${method === 'halving' ? 'up to ' : ''}${plural(seeds.length, 'seed')} each`)}
+
+function headline({ activeMs, seeds, tasks, usage }: SweepResult): Html {
+  const settings = tasks.flatMap((task) => task.settings);
+  const tokens = usage.promptTokens + usage.completionTokens;
+  const runs = settings.reduce((sum, one) => sum + one.runs, 0);
+  return html`<dl class="headline">
+${tile('Settings', formatCount(settings.length), `${plural(seeds.length, 'seed')} each`)}
 ${tile('Runs', formatCount(runs), 'complete')}
 ${tokens > 0 && tile('Calls', formatCount(usage.calls), 'in all runs')}
 ${tokens > 0 && tile('Tokens', formatCompact(tokens), 'in all runs')}
 ${usage.cost !== undefined && tile('Cost', formatCost(usage.cost), costNote(usage))}
 ${tile('Time', formatDuration(activeMs), 'total of all runs')}
 </dl>`;
+}
+
+function baselinesView(result: SweepResult): Html | undefined {
+  const conclusion = baselinesText(result);
+  if (conclusion === undefined) return undefined;
+  return html`<p>${conclusion}</p>
+${perTask(result, ({ baselines }) => htmlTable(baselines, differenceColumns, { tall: true }))}`;
 }
 
 interface CompleteRun extends Pick<SettingFigures, 'name' | 'values'> {
@@ -118,7 +125,10 @@ interface CompleteRun extends Pick<SettingFigures, 'name' | 'values'> {
   readonly path: string;
 }
 
-const runsOf = ({ seeds, settings }: SweepResult): readonly CompleteRun[] =>
+const runsOf = (
+  { settings }: Pick<SweptTask, 'settings'>,
+  seeds: readonly number[],
+): readonly CompleteRun[] =>
   settings.flatMap(({ name, returns, values }, group) =>
     seeds.flatMap((seed, i) => {
       const result = returns[i];
@@ -129,15 +139,16 @@ const runsOf = ({ seeds, settings }: SweepResult): readonly CompleteRun[] =>
   );
 
 function parallelView(
-  result: SweepResult,
-  keys: readonly ParallelKey[],
+  { settings }: SweptTask,
+  { keys, seeds }: SweepResult,
   { linkOf }: Shown,
 ): Html | undefined {
-  const runs = runsOf(result);
+  const swept = settings.filter(({ baseline }) => baseline === null);
+  const runs = runsOf({ settings: swept }, seeds);
   if (runs.length < 2 || keys.length === 0) return undefined;
-  const lines = runs.map(({ group, name, path, result: own, seed, values }) => ({
+  const lines = runs.map(({ group, path, result: own, seed, values }) => ({
     ...{ group, values, result: own, href: linkOf(path), link: 'Open this run' },
-    note: `${settingName({ name, values })}, seed ${seed}: ${formatReturn(own)}.`,
+    note: `${settingName({ values })}, seed ${seed}: ${formatReturn(own)}.`,
   }));
   return parallelFigure(parallelPlot(keys, lines, 'confirmed'));
 }
@@ -147,13 +158,13 @@ const settingsTable = (settings: readonly SettingFigures[]): Html =>
     tall: true,
   });
 
-function runTable(result: SweepResult, { linkOf }: Shown): Html {
-  const runs = runsOf(result).toSorted((a, b) => b.result - a.result);
+function runTable(task: SweptTask, seeds: readonly number[], { linkOf }: Shown): Html {
+  const runs = runsOf(task, seeds).toSorted((a, b) => b.result - a.result);
   if (runs.length === 0) return html`<p class="empty">No run is complete yet.</p>`;
   return htmlTable(
     runs,
     [
-      ...keyColumns<CompleteRun>(result.settings),
+      ...keyColumns<CompleteRun>(task.settings),
       number('seed', ({ path, seed }) => ({ text: String(seed), href: linkOf(path) })),
       number('confirmed', ({ result: own }) => own, { strong: true, format: formatReturn }),
       text('run', ({ path }) => ({ text: 'open', href: linkOf(path) })),
@@ -162,26 +173,24 @@ function runTable(result: SweepResult, { linkOf }: Shown): Html {
   );
 }
 
-function readingOf({ effects, method, settings }: SweepResult): readonly string[] {
+function readingOf(result: SweepResult): readonly string[] {
+  const { tasks } = result;
+  const over = tasks.find(({ effects }) => effects !== null)?.effects?.over;
+  const tested = largest([0, ...tasks.map(testedEffects)]);
   return [
     'confirmed: mean return of a run’s chosen policy on episodes that were used neither to propose nor to choose it',
-    ...(effects?.over === 'seeds'
+    ...(over === 'seeds'
       ? [
           'effects: for each seed, the difference between the mean returns with two values of a key, averaged over the other keys; intervals are over seeds, because settings with the same seed share warm-up and episodes',
         ]
-      : effects?.over === 'settings'
+      : over === 'settings'
         ? [
-            'effects: estimated by least squares on each setting’s mean, without interactions; for a range, from its low to its high end',
+            'effects: estimated by least squares on each setting’s mean; for a range, from its low to its high end',
           ]
         : []),
-    ...(method === 'halving'
-      ? [
-          'halving: a setting with few seeds was dropped early; its mean covers only the seeds by which it was judged',
-        ]
-      : []),
-    ...(settings.length > 1
+    ...(tasks.some(({ settings }) => settings.length > 1)
       ? ['the best of many settings is partly luck: its mean is too high on average']
       : []),
-    ...verdictRule(tested(effects)),
+    ...new Set([...verdictRule(tested), ...baselinesRule(result)]),
   ];
 }

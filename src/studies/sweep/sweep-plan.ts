@@ -1,16 +1,15 @@
 /** Plans a sweep: a run for every setting and seed, each in its own directory. */
-import { existsSync, rmSync } from 'node:fs';
 import { basename, extname, join, resolve } from 'node:path';
-import { z } from 'zod';
 import { UserError } from '../../base/errors.js';
 import type { Config } from '../../config/config.js';
 import { loadConfig, loadSweep } from '../../config/load.js';
 import type { SweepConfig } from '../../config/many-runs.js';
-import { repeatSeeds } from '../../random/seeds.js';
+import { plural } from '../../format/numbers.js';
 import { planKinds } from '../../runs/finder.js';
-import { plainName, readOwnJson, replaceFile } from '../../storage/files.js';
-import type { PlanEnd } from '../part.js';
+import type { BaselineName } from '../../search/baselines.js';
+import { plainName } from '../../storage/files.js';
 import { hashOf, type Plan, type PlanEntry, type PlanPlace, requireConfirmation } from '../plan.js';
+import { type BaselineSetting, baselineOverrides, baselinesBeside } from './baselines.js';
 import { overridesOf, type Setting, type SweptKey, settingsOf, sweptBy } from './settings.js';
 
 export interface SweepRun extends PlanEntry {
@@ -23,6 +22,10 @@ export interface SweepRun extends PlanEntry {
 export interface SweepSetting extends Setting {
   /** Resolved config; each run has its own seed. */
   readonly config: Config;
+  /** The search that replaces the config's model, if any. */
+  readonly baseline: BaselineName | null;
+  /** Names of the baselines to compare this setting with. */
+  readonly beside: readonly string[];
 }
 
 export interface Sweep {
@@ -36,8 +39,16 @@ export interface Sweep {
   readonly notes: readonly string[];
 }
 
-/** @throws UserError if a config can't be used, or the runs wouldn't be comparable */
-export function loadPlannedSweep(file: string, overrides: readonly string[], cwd: string): Sweep {
+/**
+ * @param withBaselines adds baselines with the budget of each setting
+ * @throws UserError if a config can't be used, or the runs wouldn't be comparable
+ */
+export function loadPlannedSweep(
+  file: string,
+  overrides: readonly string[],
+  withBaselines: boolean,
+  cwd: string,
+): Sweep {
   const isOfSection = (text: string) => /^sweep[.=]/.test(text);
   const how = loadSweep({ file, overrides, cwd }) ?? { method: 'grid', keys: {} };
   const swept = sweptBy(
@@ -46,25 +57,31 @@ export function loadPlannedSweep(file: string, overrides: readonly string[], cwd
   );
   const notes = new Set<string>();
   let read = file;
-  const settings = settingsOf(how, swept.keys).map((setting): SweepSetting => {
-    const texts = overridesOf(setting, swept.fixed);
+  const baselines = new Map<string, BaselineSetting>();
+  const load = (texts: readonly string[]): Config => {
     const loaded = drawnFor(swept.keys, () => loadConfig({ file, overrides: texts, cwd, forSweep: true }));
     for (const note of loaded.notes) notes.add(note);
     requireConfirmation(loaded.config, loaded.file);
     read = loaded.file;
-    return { ...setting, config: loaded.config };
+    return loaded.config;
+  };
+  const ofModel = settingsOf(how, swept.keys).map((setting): SweepSetting => {
+    const config = load(overridesOf(setting, swept.fixed));
+    const beside = withBaselines ? baselinesBeside(setting, config) : [];
+    for (const baseline of beside) baselines.set(baseline.name, baseline);
+    return { ...setting, config, baseline: null, beside: beside.map(({ name }) => name) };
   });
-  requireOneTask(settings);
+  const settings = [
+    ...ofModel,
+    ...[...baselines.values()].map((setting): SweepSetting => {
+      const { baseline, name, values } = setting;
+      const { baseline: _, ...shared } = values;
+      const texts = overridesOf({ name, values: shared }, baselineOverrides(setting, swept.fixed));
+      return { name, values, config: load(texts), baseline, beside: [] };
+    }),
+  ];
   for (const note of sameSettings(settings)) notes.add(note);
-  const { config } = settings[0]!;
-  if (swept.seeds !== undefined && config.repeats > 1)
-    throw new UserError({
-      field: 'repeats',
-      message: "can't be combined with a list of seeds",
-      value: config.repeats,
-      remedy: 'set repeats=1, or remove the list',
-    });
-  const seeds = swept.seeds ?? repeatSeeds(config.seed, config.repeats);
+  const seeds = swept.seeds ?? [settings[0]!.config.seed];
   const name = plainName(basename(read, extname(read)), 'config');
   return { name, how, keys: swept.keys, settings, seeds, notes: [...notes] };
 }
@@ -97,53 +114,22 @@ function sameSettings(settings: readonly SweepSetting[]): readonly string[] {
   });
 }
 
-/** @throws UserError if settings have different environments */
-function requireOneTask(settings: readonly SweepSetting[]): void {
-  const ids = [...new Set(settings.map(({ config }) => config.environment.id))];
-  if (ids.length <= 1) return;
-  throw new UserError({
-    field: 'environment',
-    message: "returns of different environments can't be compared",
-    value: ids.join(', '),
-    remedy:
-      'run a sweep per environment; for several tasks, use policyloop controls or policyloop finetune evaluate',
-  });
-}
-
-/**
- * The runs of these settings for a range of seeds, ordered by seed so that an interrupted sweep still has
- * complete pairs.
- */
-export function runsOf(
-  { seeds }: Pick<Sweep, 'seeds'>,
-  settings: readonly SweepSetting[],
-  from: number,
-  to: number,
-): readonly SweepRun[] {
-  return seeds.slice(from, to).flatMap((seed, i) =>
+/** Orders runs by seed, so that an interrupted sweep still has complete pairs. */
+export function sweepPlan({ how: { limits }, notes, seeds, settings }: Sweep): Plan<SweepRun> {
+  const entries = seeds.flatMap((seed, i) =>
     settings.map(({ name, config }) => ({
       arm: name,
-      repeat: from + i,
+      repeat: i,
       path: join(name, `seed-${seed}`),
       config: { ...config, seed, repeats: 1 },
     })),
   );
-}
-
-/** @param before runs of earlier rounds */
-export function sweepPlan(
-  { how: { limits }, notes }: Pick<Sweep, 'how' | 'notes'>,
-  entries: readonly SweepRun[],
-  shape: string,
-  before: readonly SweepRun[] = [],
-): Plan<SweepRun> {
   return {
     kind: 'sweep',
     entries,
-    before,
     limits,
     afterFailure: { label: 'arm', others: 'the other settings' },
-    shape,
+    shape: `${plural(settings.length, 'setting')} × ${plural(seeds.length, 'seed')}`,
     notes,
   };
 }
@@ -192,35 +178,4 @@ export function sweepPlace(
     settings: { ...compatible(written), ...hashes },
   });
   return { directory, record };
-}
-
-const judgedShape = z.object({
-  of: z.string(),
-  rounds: z.int(),
-  failures: z.array(z.object({ run: z.string(), message: z.string() })),
-});
-
-interface Judged {
-  readonly rounds: number;
-  /** Failed runs of these rounds. */
-  readonly failures: PlanEnd['failures'];
-}
-
-const fileOf = (directory: string) => join(directory, 'rounds.json');
-
-/** Identifies the sweep: an earlier sweep in the same directory may have other rounds. */
-const idOf = ({ how, seeds, settings }: Sweep): string =>
-  hashOf([how, seeds, settings.map(({ name }) => name)]);
-
-export function readJudged(directory: string, sweep: Sweep): Judged {
-  const { data } = judgedShape.safeParse(readOwnJson(fileOf(directory)));
-  return data?.of === idOf(sweep) ? data : { rounds: 0, failures: [] };
-}
-
-export const writeJudged = (directory: string, sweep: Sweep, judged: Judged): void =>
-  replaceFile(fileOf(directory), `${JSON.stringify({ of: idOf(sweep), ...judged })}\n`);
-
-/** Deletes the record of rounds, so that the next command retries their failures. */
-export function removeJudged(directory: string): void {
-  if (existsSync(fileOf(directory))) rmSync(fileOf(directory));
 }

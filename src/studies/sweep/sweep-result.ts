@@ -1,17 +1,21 @@
-/** The result of a sweep: the confirmed returns of its settings, and the effects of its keys. */
+/** The result of a sweep: the confirmed returns of its settings, the effects of its keys, and the baselines. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { groupedBy } from '../../base/grouped.js';
 import { version } from '../../base/package.js';
+import type { GroupDifference } from '../../comparison/comparability.js';
 import { returnRange } from '../../environments/catalogue/known-bounds.js';
 import { addUsage } from '../../experiment/budget/usage.js';
 import type { UsageTotals } from '../../runs/calls.js';
 import { runFiles } from '../../runs/reader.js';
 import { summaryOf } from '../../runs/summary.js';
+import type { BaselineName } from '../../search/baselines.js';
 import type { Interval } from '../../statistics/bootstrap.js';
 import { firstLargest, largest, mean, smallest } from '../../statistics/descriptive.js';
 import { type Summary, summarize } from '../../statistics/paired.js';
-import { drawnEffects, type Effects, gridEffects, listEffects, type Measured } from './effects.js';
-import type { Dropped } from './halving.js';
+import { baselineDifferences } from './baselines.js';
+import { drawnEffects, type Effects, gridEffects, listEffects } from './effects.js';
+import { settingName } from './ranking.js';
 import type { SweptKey } from './settings.js';
 import type { Sweep, SweepSetting } from './sweep-plan.js';
 
@@ -31,6 +35,8 @@ interface ReadRun {
 export interface SettingFigures {
   readonly name: string;
   readonly values: Readonly<Record<string, string>>;
+  /** The search that replaced the model, if any. */
+  readonly baseline: BaselineName | null;
   /** Number of complete runs. */
   readonly runs: number;
   /** Confirmed returns in the order of the seeds; null if a seed has none. */
@@ -39,8 +45,17 @@ export interface SettingFigures {
   /** Mean of the runs' highest observed returns; biased upwards, because each is the maximum of noisy means. */
   readonly observed: number | null;
   readonly usage: UsageTotals;
-  /** Set if halving dropped the setting: after how many seeds, and why. */
-  readonly dropped: { readonly after: number; readonly because: Dropped } | null;
+}
+
+/** The results in one environment. Returns of different environments can't be compared. */
+export interface SweptTask {
+  readonly environment: string;
+  readonly settings: readonly SettingFigures[];
+  /** Name of the setting with the highest mean among the settings with the most seeds; null if no run is complete. */
+  readonly best: string | null;
+  readonly effects: Effects | null;
+  /** The difference between each setting and each of its baselines; empty without baselines. */
+  readonly baselines: readonly GroupDifference[];
 }
 
 /** Content of `sweep.json`. */
@@ -50,24 +65,20 @@ export interface SweepResult {
   readonly policyloop: string;
   /** Time of writing, ISO 8601. */
   readonly date: string;
-  /** `incomplete` if a run that the method requires is missing or failed. */
+  /** `incomplete` if a run is missing or failed. */
   readonly status: 'completed' | 'incomplete';
   readonly name: string;
-  readonly environment: string;
   readonly method: string;
-  /** How the values of each key were chosen; absent in results of earlier versions. */
-  readonly keys?: readonly { readonly key: string; readonly kind: SweptKey['values']['kind'] }[];
+  /** How the values of each key were chosen. */
+  readonly keys: readonly { readonly key: string; readonly kind: SweptKey['values']['kind'] }[];
   readonly seeds: readonly number[];
-  readonly settings: readonly SettingFigures[];
-  /** Name of the setting with the highest mean among the settings with the most seeds; null if no run is complete. */
-  readonly best: string | null;
-  readonly effects: Effects | null;
+  readonly tasks: readonly SweptTask[];
   readonly usage: UsageTotals;
   readonly activeMs: number;
   readonly failures: readonly { readonly run: string; readonly message: string }[];
 }
 
-export type ReadRuns = (setting: SweepSetting, seed: number) => ReadRun | undefined;
+type ReadRuns = (setting: SweepSetting, seed: number) => ReadRun | undefined;
 
 /** Returns a function that reads the runs of the sweep in `directory` and caches complete ones. */
 export function sweepReader(directory: string): ReadRuns {
@@ -89,73 +100,83 @@ export function sweepReader(directory: string): ReadRuns {
   };
 }
 
-/** Range of an episode's return over all settings, whose environments may have different options. */
-export function rangeOf(settings: readonly SweepSetting[]): Interval {
+/** Range of an episode's return over settings, whose environments may have different options. */
+function rangeOf(settings: readonly SweepSetting[]): Interval {
   const ranges = settings.map(({ config }) => returnRange(config.environment, config.evaluation));
   return [smallest(ranges.map(([low]) => low)), largest(ranges.map(([, high]) => high))];
 }
 
-/** The settings that halving dropped. */
-export type Drops = ReadonlyMap<string, { readonly after: number; readonly because: Dropped }>;
-
 export function sweepResult(
   sweep: Sweep,
   {
-    drops,
     failures,
-    isWhole,
     now,
     read,
-  }: {
-    readonly drops: Drops;
-    readonly failures: SweepResult['failures'];
-    /** True if all runs that the method requires are complete. */
-    readonly isWhole: boolean;
-    readonly now: Date;
-    readonly read: ReadRuns;
-  },
+  }: { readonly failures: SweepResult['failures']; readonly now: Date; readonly read: ReadRuns },
 ): SweepResult {
   const { how, keys, name, seeds } = sweep;
-  const range = rangeOf(sweep.settings);
   const all = sweep.settings.map((setting) => ({ setting, runs: seeds.map((seed) => read(setting, seed)) }));
-  const settings = all.map(({ setting, runs }): SettingFigures => {
-    const returns = runs.map((run) => run?.confirmed ?? null);
-    const observed = runs.flatMap((run) => run?.observed ?? []);
-    return {
-      name: setting.name,
-      values: setting.values,
-      runs: runs.filter((run) => run?.isDone === true).length,
-      returns,
-      confirmed:
-        summarize(
-          returns.flatMap((value) => value ?? []),
-          range,
-        ) ?? null,
-      observed: observed.length === 0 ? null : mean(observed),
-      usage: addUsage(runs.flatMap((run) => run?.usage ?? [])),
-      dropped: drops.get(setting.name) ?? null,
-    };
-  });
-  const measured = settings.map(({ name, returns, values }) => ({ name, values, confirmed: returns }));
   const runs = all.flatMap((one) => one.runs);
+  const tasks = [...groupedBy(all, ({ setting }) => setting.config.environment.id)].map(([id, own]) => {
+    const range = rangeOf(own.map(({ setting }) => setting));
+    const known = own.flatMap((one) => one.runs).find((run) => run !== undefined);
+    return { environment: known?.environment ?? id, range, own };
+  });
+  const figures = tasks.map(({ own, range }) =>
+    own.map(({ setting, runs }) => figuresOf(setting, runs, range)),
+  );
+  const differences = baselineDifferences(
+    tasks.map(({ own, range }, task) => ({
+      range,
+      settings: figures[task]!.map((one, i) => ({
+        ...one,
+        label: settingName(one),
+        beside: own[i]!.setting.beside,
+      })),
+    })),
+  );
   return {
     version: 1,
     kind: 'sweep',
     policyloop: version(),
     date: now.toISOString(),
-    status: isWhole && failures.length === 0 ? 'completed' : 'incomplete',
+    status: runs.every((run) => run?.isDone === true) && failures.length === 0 ? 'completed' : 'incomplete',
     name,
-    environment:
-      runs.find((run) => run !== undefined)?.environment ?? sweep.settings[0]!.config.environment.id,
     method: how.method,
     keys: keys.map(({ key, values }) => ({ key, kind: values.kind })),
     seeds,
-    settings,
-    best: bestOf(settings),
-    effects: effectsOf(sweep, keys, measured, range) ?? null,
+    tasks: tasks.map(({ environment, range }, i): SweptTask => {
+      const settings = figures[i]!;
+      return {
+        ...{ environment, settings },
+        best: bestOf(settings),
+        effects: effectsOf(how.method, keys, settings, range) ?? null,
+        baselines: differences[i]!,
+      };
+    }),
     usage: addUsage(runs.flatMap((run) => run?.usage ?? [])),
     activeMs: runs.reduce((total, run) => total + (run?.activeMs ?? 0), 0),
     failures,
+  };
+}
+
+function figuresOf(
+  { baseline, name, values }: SweepSetting,
+  runs: readonly (ReadRun | undefined)[],
+  range: Interval,
+): SettingFigures {
+  const returns = runs.map((run) => run?.confirmed ?? null);
+  const observed = runs.flatMap((run) => run?.observed ?? []);
+  return {
+    ...{ name, values, baseline, returns },
+    runs: runs.filter((run) => run?.isDone === true).length,
+    confirmed:
+      summarize(
+        returns.flatMap((value) => value ?? []),
+        range,
+      ) ?? null,
+    observed: observed.length === 0 ? null : mean(observed),
+    usage: addUsage(runs.flatMap((run) => run?.usage ?? [])),
   };
 }
 
@@ -167,17 +188,15 @@ function bestOf(settings: readonly SettingFigures[]): string | null {
   return contenders[firstLargest(contenders.map(({ confirmed }) => confirmed!.mean))]!.name;
 }
 
-/** With halving, only the first round runs all settings, so effects are estimated from it. */
 function effectsOf(
-  { how }: Sweep,
+  method: Sweep['how']['method'],
   keys: Sweep['keys'],
-  measured: readonly Measured[],
+  settings: readonly SettingFigures[],
   range: Interval,
 ): Effects | undefined {
-  if (how.method === 'list') return listEffects(measured, range);
-  const isDrawn = how.method === 'random' || (how.method === 'halving' && how.samples !== undefined);
-  if (!isDrawn) return gridEffects(keys, measured, range);
-  if (how.method !== 'halving') return drawnEffects(keys, measured);
-  const first = measured.map((one) => ({ ...one, confirmed: one.confirmed.slice(0, how.first) }));
-  return drawnEffects(keys, first);
+  const measured = settings.flatMap(({ baseline, name, returns, values }) =>
+    baseline === null ? [{ name, values, confirmed: returns }] : [],
+  );
+  if (method === 'list') return listEffects(measured, range);
+  return method === 'random' ? drawnEffects(keys, measured) : gridEffects(keys, measured, range);
 }

@@ -1,14 +1,18 @@
 /** Tables of a sweep, and its result on a terminal. */
 import { styleText } from 'node:util';
-import { pText, verdictCell, verdictRule } from '../../comparison/words.js';
+import { differenceColumns } from '../../comparison/table.js';
+import { conclusionOf, pText, verdictCell, verdictRule } from '../../comparison/words.js';
 import { formatCost, formatReturn, formatSigned, plural } from '../../format/numbers.js';
 import { type Column, estimate, number, terminalTable, text } from '../../format/table.js';
-import { largest } from '../../statistics/descriptive.js';
-import type { Effect, Effects, Interaction } from './effects.js';
+import { fewestForVerdict } from '../../statistics/tests.js';
+import type { Effect, Effects } from './effects.js';
 import { bestSentence, ranked, shownValue } from './ranking.js';
-import type { SettingFigures, SweepResult } from './sweep-result.js';
+import type { SettingFigures, SweepResult, SweptTask } from './sweep-result.js';
 
-const verdictColumns: readonly Column<Pick<Effect, 'adjusted' | 'verdict' | 'difference' | 'interval'>>[] = [
+export const effectColumns: readonly Column<Effect>[] = [
+  text('key', ({ key }) => ({ text: key, code: true }), { grouped: true }),
+  text('value', ({ of }) => shownValue(of)),
+  text('against', ({ against }) => shownValue(against)),
   estimate('difference', ({ difference, interval }) => ({ value: difference, interval }), {
     format: formatSigned,
   }),
@@ -16,40 +20,19 @@ const verdictColumns: readonly Column<Pick<Effect, 'adjusted' | 'verdict' | 'dif
   text('verdict', ({ verdict }) => verdictCell({ verdict })),
 ];
 
-export const effectColumns: readonly Column<Effect>[] = [
-  text('key', ({ key }) => ({ text: key, code: true }), { grouped: true }),
-  text('value', ({ of }) => shownValue(of)),
-  text('against', ({ against }) => shownValue(against)),
-  ...verdictColumns,
-];
-
-export const interactionColumns: readonly Column<Interaction>[] = [
-  text('keys', ({ keys }) => keys.join(' × '), { grouped: true }),
-  text('values', ({ of }) => of.map(shownValue).join(', ')),
-  text('against', ({ against }) => against.map(shownValue).join(', ')),
-  ...verdictColumns,
-];
-
-/** A column for each varying key, or for the setting's name if no key varies. */
-export function keyColumns<Row extends Pick<SettingFigures, 'name' | 'values'>>([
-  first,
-]: readonly SettingFigures[]): readonly Column<Row>[] {
-  const keys = Object.keys(first?.values ?? {});
+/** A column for each key that varies or names a baseline, or for the setting's name if there is none. */
+export function keyColumns<Row extends Pick<SettingFigures, 'name' | 'values'>>(
+  settings: readonly SettingFigures[],
+): readonly Column<Row>[] {
+  const keys = [...new Set(settings.flatMap(({ values }) => Object.keys(values)))];
   return keys.length === 0
     ? [text('setting', ({ name }) => name)]
-    : keys.map((key) => text(key, ({ values }) => shownValue(values[key])));
+    : keys.map((key) => text(key, ({ values }) => shownValue(values[key] ?? 'null')));
 }
-
-const reasons = { failed: 'failed', halved: 'ranked too low', lost: "couldn't catch up" } as const;
-
-/** Example: `ranked too low after 2 seeds`; empty if the setting wasn't dropped. */
-export const droppedText = ({ dropped }: SettingFigures): string =>
-  dropped === null ? '' : `${reasons[dropped.because]} after ${plural(dropped.after, 'seed')}`;
 
 export function settingColumns(settings: readonly SettingFigures[]): readonly Column<SettingFigures>[] {
   const isPaid = settings.some(({ usage }) => usage.promptTokens > 0);
   const isPriced = settings.some(({ usage }) => usage.cost !== undefined);
-  const isHalved = settings.some(({ dropped }) => dropped !== null);
   return [
     number('runs', ({ runs }) => runs),
     estimate(
@@ -59,26 +42,56 @@ export function settingColumns(settings: readonly SettingFigures[]): readonly Co
     number('observed', ({ observed }) => observed, { format: formatReturn }),
     number(isPaid && 'calls', ({ usage }) => usage.calls),
     number(isPriced && 'cost', ({ usage }) => usage.cost, { format: formatCost }),
-    text(isHalved && 'dropped', droppedText),
   ];
 }
 
-/** Number of tested effects or of tested interactions, whichever is larger: Holm's method corrects them separately. */
-export const tested = (effects: Effects | null): number =>
-  largest(
-    [effects?.main ?? [], effects?.interactions ?? []].map((all) => all.filter(({ p }) => p !== null).length),
-  );
+export const testedEffects = ({ effects }: SweptTask): number =>
+  (effects?.main ?? []).filter(({ p }) => p !== null).length;
 
 export const overText = ({ count, over }: Effects): string =>
   over === 'seeds'
     ? `Over ${plural(count, 'seed')} for which all settings are complete.`
     : `By least squares over ${plural(count, 'setting')}.`;
 
+/** What the comparison with the baselines shows, in words; undefined if there are no differences yet. */
+export function baselinesText({ tasks }: SweepResult): string | undefined {
+  const conclusion = conclusionOf(
+    tasks.map(({ baselines, environment }) => ({ name: environment, differences: baselines })),
+  );
+  const isTooFew = tasks.some(({ baselines }) => baselines.some(({ verdict }) => verdict === 'too-few'));
+  const more = ` A verdict needs at least ${fewestForVerdict} seeds: run the same command with seed=1..10.`;
+  return conclusion && `${conclusion}${isTooFew ? more : ''}`;
+}
+
+/** The rule of the verdicts on baselines; empty if none was tested. */
+export const baselinesRule = ({ tasks }: SweepResult): readonly string[] =>
+  verdictRule(tasks.flatMap(({ baselines }) => baselines.filter(({ p }) => p !== null)).length);
+
 /** Maximum number of settings shown on a terminal; the page shows all. */
 const mostShown = 24;
 
 /** @param width see `CommandContext.columns` */
-export function sweepOnTerminal({ effects, settings }: SweepResult, width?: number): string {
+export function sweepOnTerminal(result: SweepResult, width?: number): string {
+  const { tasks } = result;
+  const blocks = tasks.flatMap((task) => [
+    ...(tasks.length > 1 ? [styleText('bold', task.environment)] : []),
+    ...taskOnTerminal(task, width),
+  ]);
+  const compared = baselinesText(result);
+  if (compared !== undefined)
+    blocks.push(
+      styleText('bold', 'Baselines'),
+      ...tasks.flatMap(({ baselines }) =>
+        baselines.length > 0 ? [terminalTable(baselines, differenceColumns, width)] : [],
+      ),
+      ...baselinesRule(result).map((rule) => styleText('dim', rule)),
+      compared,
+    );
+  return blocks.join('\n\n');
+}
+
+function taskOnTerminal(task: SweptTask, width: number | undefined): readonly string[] {
+  const { effects, settings } = task;
   const rows = ranked(settings);
   const left = rows.length - mostShown;
   const blocks = [
@@ -91,10 +104,7 @@ export function sweepOnTerminal({ effects, settings }: SweepResult, width?: numb
       overText(effects),
       terminalTable(effects.main, effectColumns, width),
     );
-    const told = effects.interactions.filter(({ verdict }) => verdict === 'higher' || verdict === 'lower');
-    if (told.length > 0)
-      blocks.push(styleText('bold', 'Interactions'), terminalTable(told, interactionColumns, width));
-    const rule = verdictRule(tested(effects));
+    const rule = verdictRule(testedEffects(task));
     if (rule.length > 0) blocks.push(styleText('dim', rule.join('\n')));
   }
   const best = bestSentence(settings);
@@ -102,5 +112,5 @@ export function sweepOnTerminal({ effects, settings }: SweepResult, width?: numb
     blocks.push(
       `best        ${best.text} The best setting was chosen from ${settings.length} settings by the results of these runs, so its mean is optimistic.`,
     );
-  return blocks.join('\n\n');
+  return blocks;
 }

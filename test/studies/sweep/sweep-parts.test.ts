@@ -1,4 +1,4 @@
-/** The parts of a sweep that play nothing: its settings, halving, and what the keys do. */
+/** The parts of a sweep that play nothing: its settings, and what the keys do. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { sweepSchema } from '../../../src/config/many-runs.js';
@@ -12,7 +12,6 @@ import {
   type Measured,
   regression,
 } from '../../../src/studies/sweep/effects.js';
-import { dropsAfter, mostRuns, roundsOf } from '../../../src/studies/sweep/halving.js';
 import { ranked } from '../../../src/studies/sweep/ranking.js';
 import { overridesOf, settingsOf, sweptBy } from '../../../src/studies/sweep/settings.js';
 import type { SettingFigures } from '../../../src/studies/sweep/sweep-result.js';
@@ -113,78 +112,15 @@ describe('settings', () => {
   });
 
   it('refuse keys and seeds that a sweep cannot vary', () => {
-    expect(() => sweptBy(undefined, ['repeats=1,2'])).toThrow(/repeats: can't be varied/);
     expect(() => sweptBy(undefined, ['seed=1,x'])).toThrow(/must be a list of non-negative whole numbers/);
     expect(() => sweptBy(undefined, ['slurm.tasks=2,4'])).toThrow(/slurm\.tasks: can't be varied/);
     expect(sweptBy(undefined, ['limits.calls=2,4']).keys).toHaveLength(1);
   });
 });
 
-describe('halving', () => {
-  it('plays more seeds of fewer settings in each round', () => {
-    expect(roundsOf({ first: 2, factor: 2 }, 10)).toEqual([2, 4, 8, 10]);
-    expect(roundsOf({ first: 8, factor: 2 }, 3)).toEqual([3]);
-    expect(mostRuns({ first: 2, factor: 2 }, 8, 8)).toBe(8 * 2 + 4 * 2 + 2 * 4);
-  });
-
-  const how = { factor: 2, confidence: 0.95 };
-
-  it('keeps the better half, and drops failed settings', () => {
-    const contender = (name: string, ...confirmed: (number | null)[]) => ({ name, confirmed });
-    const found = dropsAfter(
-      [
-        contender('a', 1, 1),
-        contender('b', 3, 3),
-        contender('c', 2, 2),
-        contender('d', null, 9),
-        contender('e', 2, 2),
-      ],
-      how,
-      8,
-      [0, 1000],
-    );
-    expect(Object.fromEntries(found)).toEqual({ a: 'halved', d: 'failed' });
-  });
-
-  it('drops a clearly worse setting early, but only if returns are bounded', () => {
-    const [good, bad] = [Array.from({ length: 12 }, () => 95), Array.from({ length: 12 }, () => 5)];
-    const pair = [
-      { name: 'good', confirmed: good },
-      { name: 'bad', confirmed: bad },
-      { name: 'worse', confirmed: bad },
-      { name: 'worst', confirmed: bad },
-    ];
-    expect(dropsAfter(pair, how, 16, [0, 100]).get('bad')).toBe('lost');
-    expect(dropsAfter(pair, how, 16, [0, Number.POSITIVE_INFINITY]).has('bad')).toBe(false);
-  });
-
-  it('rarely drops a setting early that is as good as the best', () => {
-    let lost = 0;
-    for (let i = 0; i < 400; i++) {
-      const random = createGenerator(i);
-      const returns = () => Array.from({ length: 8 }, () => 100 * random.random());
-      // Two of the same kind, and two that are there to be halved.
-      const low = Array.from({ length: 8 }, () => 0);
-      const drops = dropsAfter(
-        [
-          { name: 'a', confirmed: returns() },
-          { name: 'b', confirmed: returns() },
-          { name: 'c', confirmed: low },
-          { name: 'd', confirmed: low },
-        ],
-        how,
-        16,
-        [0, 100],
-      );
-      lost += [...drops.values()].filter((why) => why === 'lost').length;
-    }
-    expect(lost / 400).toBeLessThan(0.05);
-  });
-});
-
 it('settings with more seeds rank before a lucky one with fewer', () => {
   const figures = (name: string, ...returns: readonly number[]): SettingFigures => ({
-    ...{ name, values: {}, returns, runs: returns.length, observed: null, dropped: null },
+    ...{ name, values: {}, returns, runs: returns.length, observed: null, baseline: null },
     confirmed: summarize(returns) ?? null,
     usage: addUsage([]),
   });
@@ -210,7 +146,7 @@ describe('effects', () => {
     );
   };
 
-  it('are found in a grid despite noise shared by its settings, without spurious interactions', () => {
+  it('are found in a grid despite noise shared by its settings', () => {
     const found = gridEffects(
       [a, b],
       grid((first, second) => (first === '2' ? 7 : 0) + (second === 'z' ? -3 : 0)),
@@ -222,21 +158,7 @@ describe('effects', () => {
     expect(first!.difference).toBeCloseTo(7, 0);
     expect(y).toMatchObject({ of: 'y', verdict: 'no-evidence' });
     expect(z).toMatchObject({ of: 'z', verdict: 'lower' });
-    expect(found.interactions).toHaveLength(2);
-    for (const one of found.interactions) {
-      expect(one.interval![0]).toBeLessThan(0.5);
-      expect(one.interval![1]).toBeGreaterThan(-0.5);
-    }
-    expect(found.pairs).toHaveLength(6);
     expect(found.levels).toHaveLength(5);
-  });
-
-  it('include an interaction of two keys', () => {
-    const crossed = grid((first, second) => ((first === '2') === (second === 'z') ? 5 : -5));
-    const found = gridEffects([a, b], crossed, [-1e3, 1e3])!;
-    const own = found.interactions.find(({ of }) => of[1] === 'z')!;
-    expect(own).toMatchObject({ keys: ['a', 'b'], of: ['2', 'z'], against: ['1', 'x'], verdict: 'higher' });
-    expect(own.difference).toBeCloseTo(20, 0);
   });
 
   it('use only seeds for which every setting is complete, and have no interval for a single seed', () => {

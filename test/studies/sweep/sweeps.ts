@@ -11,7 +11,7 @@ export const figures = (
 ): SettingFigures => {
   const known = returns.flatMap((value) => value ?? []);
   return {
-    ...{ name, values, returns, runs: known.length, observed: null, dropped: null, usage: addUsage([]) },
+    ...{ name, values, returns, runs: known.length, observed: null, baseline: null, usage: addUsage([]) },
     confirmed: summarize(known) ?? null,
   };
 };
@@ -40,12 +40,17 @@ export function gridResult(
   return {
     ...{ version: 1, kind: 'sweep', policyloop: '0.1.0', date: '2026-01-01T00:00:00.000Z' },
     status: settings.every(({ runs }) => runs === seeds.length) ? 'completed' : 'incomplete',
-    ...{ name: 'study', environment: 'CartPole-v1', method: 'grid', seeds, settings, best: null },
+    ...{ name: 'study', method: 'grid', seeds },
     keys: [
       { key: 'rate', kind: 'list' },
       { key: 'size', kind: 'list' },
     ],
-    effects: gridEffects([list('rate', rates), list('size', sizes)], measured, [-1000, 1000]) ?? null,
+    tasks: [
+      {
+        ...{ environment: 'CartPole-v1', settings, best: null, baselines: [] },
+        effects: gridEffects([list('rate', rates), list('size', sizes)], measured, [-1000, 1000]) ?? null,
+      },
+    ],
     ...{ usage: addUsage([]), activeMs: 1, failures: [] },
   };
 }
@@ -69,7 +74,13 @@ export function drawnResult(): SweepResult {
   }));
   return {
     ...gridResult(() => null, [1]),
-    ...{ status: 'completed', method: 'random', settings, effects: drawnEffects(keys, measured) ?? null },
+    ...{ status: 'completed', method: 'random' },
+    tasks: [
+      {
+        ...{ environment: 'CartPole-v1', settings, best: null, baselines: [] },
+        effects: drawnEffects(keys, measured) ?? null,
+      },
+    ],
     keys: keys.map(({ key, values: { kind } }) => ({ key, kind })),
   };
 }
