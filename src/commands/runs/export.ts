@@ -48,10 +48,6 @@ async function exportCurves({ json, out, runs, runsDir }: Args, { cwd, print }: 
   const written = exportEventFiles(selectRuns(runs, { cwd, runsDir }), resolve(cwd, out));
   const shown = written.map((one) => ({ ...one, file: shownPath(one.file, cwd) }));
   const lines = shown.map(({ file, values }) => `${file}  ${plural(values, 'value')}`);
-  print(
-    json
-      ? JSON.stringify(shown)
-      : [...lines, `tensorboard --logdir ${shellWord(out)}`].join('\n'),
-  );
+  print(json ? JSON.stringify(shown) : [...lines, `tensorboard --logdir ${shellWord(out)}`].join('\n'));
   return 0;
 }

@@ -19,7 +19,7 @@ const ofPrograms = ['random', 'genetic'] as const;
 
 /** Sections that only a language model reads; some of them are errors without one. */
 const modelSections = [
-  ...(['adapt', 'corrections', 'critic', 'demonstrations', 'feedback', 'memory', 'model'] as const),
+  ...(['corrections', 'critic', 'demonstrations', 'feedback', 'memory', 'model'] as const),
   ...(['novelty', 'pipeline', 'prompts', 'proposal', 'screening'] as const),
 ] satisfies readonly (keyof ConfigInput)[];
 
