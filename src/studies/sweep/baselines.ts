@@ -11,42 +11,44 @@ import { type Setting, settingOf } from './settings.js';
 /** A baseline with the keys of the setting that it is compared with, apart from those it doesn't read. */
 export interface BaselineSetting extends Setting {
   readonly baseline: BaselineName;
+  /** The sections of the config that the baseline doesn't read. */
+  readonly dropped: readonly string[];
   readonly iterations: number;
 }
 
 const ofNumbers = ['random', 'hill-climb', 'cma-es', 'gp'] as const;
 const ofPrograms = ['random', 'genetic'] as const;
 
-/** Sections that only a language model reads; some of them are errors without one. */
-const modelSections = [
-  ...(['corrections', 'critic', 'demonstrations', 'feedback', 'memory', 'model'] as const),
-  ...(['novelty', 'pipeline', 'prompts', 'proposal', 'screening'] as const),
+/** Sections that mean the same without a language model. Some others are errors without one. */
+const shared: readonly string[] = [
+  ...(['environment', 'policy', 'seed', 'iterations', 'candidates', 'target', 'limits', 'warmup'] as const),
+  ...(['evaluation', 'confirmation', 'record', 'render', 'name', 'sweep', 'slurm'] as const),
 ] satisfies readonly (keyof ConfigInput)[];
 
-const isOfModel = (key: string) =>
-  modelSections.some((section) => key === section || key.startsWith(`${section}.`));
+const isShared = (key: string) => shared.includes(key.split('.', 1)[0]!);
 
 /** The baselines to compare a setting with. @param config the setting's config, which determines the budget */
 export function baselinesBeside({ values }: Setting, config: Config): readonly BaselineSetting[] {
   const names = config.policy?.kind === 'program' ? ofPrograms : ofNumbers;
-  const shared = Object.entries(values).filter(([key]) => !isOfModel(key));
+  const own = Object.entries(values).filter(([key]) => isShared(key));
+  const dropped = Object.keys(config).filter((key) => key !== 'model' && !isShared(key));
   // A critic's revisions are evaluations, too.
   const iterations = Math.round(evaluationsOf(config) / config.candidates);
   const more = iterations === config.iterations ? [] : [['iterations', String(iterations)] as const];
   return names.map((baseline) => {
-    const setting = settingOf(Object.fromEntries([['baseline', baseline], ...shared, ...more]));
-    return { ...setting, baseline, iterations };
+    const setting = settingOf(Object.fromEntries([['baseline', baseline], ...own, ...more]));
+    return { ...setting, baseline, dropped, iterations };
   });
 }
 
 /** @param fixed `key=value` overrides for all settings */
 export function baselineOverrides(
-  { baseline, iterations }: BaselineSetting,
+  { baseline, dropped, iterations }: BaselineSetting,
   fixed: readonly string[],
 ): readonly string[] {
   return [
-    ...fixed.filter((text) => !isOfModel(text.split('=', 1)[0]!.trim())),
-    ...modelSections.flatMap((section) => (section === 'model' ? [] : [`${section}=`])),
+    ...fixed.filter((text) => isShared(text.split('=', 1)[0]!.trim())),
+    ...dropped.map((section) => `${section}=`),
     `model={provider: ${baseline}}`,
     `iterations=${iterations}`,
   ];
