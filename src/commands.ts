@@ -85,11 +85,6 @@ const sections: readonly (readonly [heading: string, commands: readonly (ListedC
         "Evaluate a run's best policy, or a program, on fresh seeds",
         () => import('./commands/evaluate.js'),
       ],
-      [
-        'render <run>',
-        'Draw an episode of a policy as an animated GIF or SVG',
-        () => import('./commands/render.js'),
-      ],
       ['report <run>', "Regenerate a run's report.html", () => import('./commands/report.js')],
       [
         'export <runs..>',

@@ -16,7 +16,6 @@ const rooms = [
   'format',
   'modules',
   'environments',
-  'render',
   'programs',
   'policies',
   'rollout',

@@ -1,4 +1,6 @@
 /** Renders a dataset's `index.html`: alarms, sizes, sources and sample examples. */
+
+import { spread } from '../../src/base/spread.js';
 import { type Content, type Html, html, preformatted } from '../../src/format/html.js';
 import {
   formatCompact,
@@ -10,7 +12,6 @@ import {
 } from '../../src/format/numbers.js';
 import { type Cell, type Column, htmlTable, number, text } from '../../src/format/table.js';
 import type { ChatMessage } from '../../src/models/language-model.js';
-import { spread } from '../../src/render/terminal-picture.js';
 import { page, sectionsOf } from '../../src/web/page.js';
 import { factList, pageHeader, warningList, writtenBy } from '../../src/web/study.js';
 import type { Dataset, DatasetManifest, Source, Split } from './dataset.js';

@@ -7,8 +7,8 @@ import type { ConfigInput } from '../../src/config/config.js';
 import { drawEpisode, openDrawable } from '../../src/experiment/animations.js';
 import { run } from '../../src/index.js';
 import { linearWeights } from '../../src/policies/policy.js';
-import { svgAnimation } from '../../src/render/svg-animation.js';
 import { taskLabels } from '../../src/report/data/task-labels.js';
+import { svgAnimation } from '../../src/rollout/pictures/svg-animation.js';
 import type { BufferEntry } from '../../src/rollout/replay-buffer.js';
 import { type OpenedRun, readWholeRun } from '../../src/runs/open-run.js';
 
@@ -58,7 +58,7 @@ CartPole-v1, seed ${opened.manifest.seed}. These commands produce the same outpu
 \`\`\`sh
 npx policyloop run quickstart iterations=${shownIteration + 1} --run-dir buffers/one
 npx policyloop show one --iteration ${shownIteration}
-npx policyloop render one --iteration ${shownIteration} --format svg --out one.svg
+npx policyloop evaluate one --iteration ${shownIteration} --picture one.svg
 \`\`\`
 
 ## 1. The prompt
@@ -169,6 +169,6 @@ function stepTable({ recorded, family, config }: OpenedRun): string {
 export async function drawn({ config, manifest, family }: OpenedRun, entry: BufferEntry): Promise<string> {
   const environment = await openDrawable(config);
   const setting = { config, seed: manifest.seed, environment, family };
-  const { animation } = drawEpisode(setting, entry, { kind: 'evaluated', episode: 0 }, { maxFrames: 120 });
+  const { animation } = drawEpisode(setting, entry, { kind: 'evaluated', episode: 0 }, 120);
   return svgAnimation(animation, 480);
 }

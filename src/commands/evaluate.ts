@@ -1,6 +1,9 @@
+import { existsSync, statSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
 import type { Argv } from 'yargs';
 import { type Arguments, common, kinds } from '../base/command.js';
 import { type CommandContext, requireCount } from '../base/context.js';
+import { UserError } from '../base/errors.js';
 import { apart, formatInterval, formatReturn, plural } from '../format/numbers.js';
 
 export const options = (y: Argv) =>
@@ -18,12 +21,17 @@ export const options = (y: Argv) =>
       describe: "Evaluate this iteration's best candidate (default: the best of the run)",
     })
     .option('workers', common.workers)
+    .option('picture', {
+      ...kinds.text,
+      describe: 'File (.svg or .gif) for an animation of the first episode',
+    })
     .option('json', common.json)
     .example('$0 evaluate cartpole', 'mean return of the best policy, with its interval')
     .example(
       '$0 evaluate cartpole --iteration 7 --episodes 1000',
       'the best candidate of iteration 7, on more episodes',
     )
+    .example('$0 evaluate cartpole --episodes 1 --picture cartpole.svg', 'one episode as an animation')
     .example('$0 evaluate policy.js --environment CartPole-v1', 'a program in a file');
 
 type Args = Arguments<typeof options>;
@@ -33,8 +41,10 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
   requireCount('--workers', args.workers, 1);
   requireCount('--seed', args.seed, 0);
 
+  const picture = args.picture === undefined ? undefined : readPicture(args.picture, context.cwd);
+
   const { evaluateRun } = await import('../experiment/afterwards/evaluate-run.js');
-  const { environment, figures } = await evaluateRun(args, context);
+  const { environment, figures } = await evaluateRun({ ...args, picture }, context);
   if (args.json) {
     context.print(JSON.stringify(figures));
     return 0;
@@ -47,7 +57,19 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
       `mean return  ${asText(mean)}  95 % interval ${formatInterval(ci95)}`,
       `spread       ${asText(min)} … ${asText(max)}, standard deviation ${formatReturn(standardDeviation)}, interquartile mean ${asText(iqm)}`,
       `mean length  ${formatReturn(meanLength)} steps`,
+      ...(picture === undefined ? [] : [`picture      ${args.picture}`]),
     ].join('\n'),
   );
   return 0;
+}
+
+function readPicture(picture: string, cwd: string): string {
+  const file = resolve(cwd, picture);
+  const problem = (message: string, remedy?: string) =>
+    new UserError({ field: '--picture', message, value: picture, ...(remedy && { remedy }) });
+  if (!/\.(svg|gif)$/i.test(file)) throw problem('must end in .svg or .gif');
+  if (!existsSync(dirname(file))) throw problem('the directory does not exist', 'create it first');
+  if (existsSync(file) && !statSync(file).isFile())
+    throw problem("exists and isn't a file", 'choose another path');
+  return file;
 }

@@ -33,7 +33,7 @@ export type Settings = ReadonlyMap<string, string>;
 
 /** Keys that don't affect results or only identify the run, and its seed; the environment is compared separately. */
 const immaterial =
-  /^(name|seed|repeats|record|render|environment)($|\.)|^evaluation\.workers$|^limits\.rejections$|^model\.(concurrency|timeoutSeconds|maxRetries|maxRetryAfterSeconds|price(\..*)?|apiKeyEnv|keepAlive|device|threads)$/;
+  /^(name|seed|repeats|record|environment)($|\.)|^evaluation\.workers$|^limits\.rejections$|^model\.(concurrency|timeoutSeconds|maxRetries|maxRetryAfterSeconds|price(\..*)?|apiKeyEnv|keepAlive|device|threads)$/;
 
 /** Priority of keys in group names. */
 const order = [

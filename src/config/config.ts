@@ -50,14 +50,6 @@ const targetSchema = z.strictObject({
     .describe('Number of consecutive iterations in which the best candidate must reach the target'),
 });
 
-const renderSchema = z.strictObject({
-  every: count(1)
-    .optional()
-    .describe(
-      'Draw the best candidate of every Nth iteration to `animations/` in the run directory (default: never)',
-    ),
-});
-
 /** A name that is also the name of a directory. */
 export const nameSchema = z
   .string()
@@ -143,7 +135,6 @@ export const configSchema = z.strictObject({
     .enum(['none', 'first', 'all'])
     .default('first')
     .describe('Which episodes of an evaluation to record with their trajectories'),
-  render: renderSchema.prefault({}).describe('Animations of episodes, in addition to the ones in the report'),
   sweep: sweepSchema.optional().describe('Variants of this config to run with `policyloop sweep`'),
   slurm: slurmSchema.optional().describe('Resources to request from a cluster with `--slurm`'),
 });

@@ -20,7 +20,6 @@ import { loadPromptSet, type PromptSet } from '../prompting/templates/prompt-set
 import { loadHelpers } from '../prompting/templates/rendering.js';
 import { createWorkers, type EvaluationWorkers } from '../rollout/evaluation-workers.js';
 import { type Racing, racingOf } from '../rollout/racing.js';
-import { notDrawn } from '../rollout/replay.js';
 import { vectorKey } from '../rollout/replay-buffer.js';
 import { openTask, rewarded } from '../rollout/task.js';
 import { fingerprint } from '../runs/fingerprint.js';
@@ -151,13 +150,10 @@ async function loadPrompts(
 }
 
 async function openEnvironmentOf(
-  { environment, evaluation, render }: Config,
+  { environment, evaluation }: Config,
   env: Readonly<Record<string, string | undefined>>,
   own: OwnParts,
 ): Promise<Environment | RemoteEnvironment> {
-  if (render.every !== undefined && isRemoteId(environment.id)) {
-    throw notDrawn(environment.id, 'render.every');
-  }
   const { workers } = evaluation;
   const reward = own.withoutReward ? undefined : evaluation.reward;
   if (own.environment !== undefined) return rewarded(own.environment, reward);

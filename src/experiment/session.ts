@@ -4,7 +4,6 @@ import type { BufferEntry } from '../rollout/replay-buffer.js';
 import { stageOf } from '../runs/calls.js';
 import type { RunEvent } from '../runs/events.js';
 import type { RunDirectory } from '../runs/writer.js';
-import { type IterationAnimations, openIterationAnimations } from './animations.js';
 import { type Assembly, closeEnvironment } from './assemble.js';
 import { runExperiment } from './experiment.js';
 import { type Experiment, experimentIn } from './parts.js';
@@ -29,26 +28,17 @@ export async function runInDirectory(
   const earlierMs = directory.manifest.activeMs;
   const control = new RunCommands(directory.path, context.stop, context.milliseconds);
   const activeMs = () => earlierMs + context.milliseconds() - started - control.pausedMs;
-  let animations: IterationAnimations | undefined;
-  let experiment: Experiment;
   const emit = (event: RunEvent) => {
     directory.record(event);
     keepManifest(directory, event, activeMs());
     display.show(event);
-    if (event.kind === 'iteration-finished') drawUpTo(event.iteration);
   };
-  const drawUpTo = (iteration: number) =>
-    animations?.drawUpTo(iteration, experiment.buffer.entries, (message) =>
-      emit({ kind: 'warning', message }),
-    );
   try {
-    animations = await openIterationAnimations(assembly, directory);
-    experiment = experimentIn(assembly, directory, {
+    const experiment = experimentIn(assembly, directory, {
       ...{ emit, activeMs, now: context.now },
     });
     control.begin(steerable(experiment));
     catchUp(directory, experiment);
-    drawUpTo(experiment.completed);
     await runExperiment(experiment, control.stop);
   } catch (error) {
     directory.update({ status: 'failed', activeMs: activeMs() });
@@ -56,7 +46,6 @@ export async function runInDirectory(
   } finally {
     control.close();
     display.close();
-    animations?.close();
     // Save first, because a user's environment or model may hang on close.
     await directory.close();
     await closeEnvironment(assembly);

@@ -28,13 +28,7 @@ export function environmentLeftOut({ environment: { id } }: Config): readonly Le
 }
 
 /** Lists the modules named in the config, except the environment. */
-export function modulesLeftOut({
-  critic,
-  policy,
-  evaluation,
-  model,
-  prompts,
-}: Config): readonly LeftOut[] {
+export function modulesLeftOut({ critic, policy, evaluation, model, prompts }: Config): readonly LeftOut[] {
   const reader = languageModelOf(model);
   const modules = [
     {

@@ -9,13 +9,7 @@ import { parameterHeatMap } from './charts/heat-map.js';
 import { learningCurve } from './charts/learning-curve.js';
 import { memberFigures, revisionFigures } from './data/contributions.js';
 import { lineage } from './data/lineage.js';
-import {
-  type Animations,
-  loggedProposals,
-  onlyProposals,
-  type RunData,
-  type ShownEpisode,
-} from './data/proposals.js';
+import { loggedProposals, onlyProposals, type RunData, type ShownEpisode } from './data/proposals.js';
 import { shownCalls } from './data/shown-calls.js';
 import { type TaskLabels, taskLabels } from './data/task-labels.js';
 import { callLog } from './views/call-log.js';
@@ -96,16 +90,12 @@ ${vector}`;
 
 /** Shows the animations side by side; undefined if there are none. */
 function animationView(
-  { episodes, files }: Animations,
-  config: Pick<Config, 'candidates' | 'render'>,
+  episodes: readonly ShownEpisode[],
+  config: Pick<Config, 'candidates'>,
 ): Html | undefined {
-  if (episodes.length === 0 && files.length === 0) return undefined;
-  return html`${
-    episodes.length > 0 &&
-    html`<div class="animations">${episodes.map((episode) => animation(episode, config))}</div>
-<p class="note">Each animation shows the first episode of its evaluation.</p>`
-  }
-${files.length > 0 && html`<p class="note">Best candidates recorded during the run, by iteration: ${files.map(({ iteration, file }, i) => html`${i > 0 && ', '}<a href="${file}">${iteration}</a>`)}.</p>`}`;
+  if (episodes.length === 0) return undefined;
+  return html`<div class="animations">${episodes.map((episode) => animation(episode, config))}</div>
+<p class="note">Each animation shows the first episode of its evaluation.</p>`;
 }
 
 function animation(episode: ShownEpisode, config: Pick<Config, 'candidates'>): Html {

@@ -2,13 +2,7 @@ import { existsSync, lstatSync } from 'node:fs';
 import { join } from 'node:path';
 import { append } from '../base/append.js';
 import { UserError } from '../base/errors.js';
-import {
-  drawBounded,
-  drawEpisode,
-  drawnIterations,
-  isDrawnFromConfig,
-  openDrawable,
-} from '../experiment/animations.js';
+import { drawBounded, drawEpisode, isDrawnFromConfig, openDrawable } from '../experiment/animations.js';
 import type { PolicyFamily } from '../policies/policy.js';
 import { ProgramFault } from '../programs/program.js';
 import type { BufferEntry } from '../rollout/replay-buffer.js';
@@ -18,7 +12,7 @@ import { summaryOf } from '../runs/summary.js';
 import { replaceFile } from '../storage/files.js';
 import { readOwnText } from '../storage/regular-file.js';
 import { type Page, page } from '../web/page.js';
-import type { Animations, RunData, ShownEpisode } from './data/proposals.js';
+import type { RunData, ShownEpisode } from './data/proposals.js';
 import { groupPage } from './group-report.js';
 import { renderReport } from './run-report.js';
 
@@ -97,21 +91,22 @@ export function namedPolicies(
   return names;
 }
 
-async function animationsOf(run: OpenedRun, played: PolicyFamily | undefined): Promise<Animations> {
-  const { path, manifest, config, recorded } = run;
-  const files = drawnIterations(path);
+async function animationsOf(
+  run: OpenedRun,
+  played: PolicyFamily | undefined,
+): Promise<readonly ShownEpisode[]> {
+  const { manifest, config, recorded } = run;
   const names = namedPolicies(recorded.entries, manifest);
-  if (names.size === 0 || !(played !== undefined || isDrawnFromConfig(config)))
-    return { episodes: [], files };
+  if (names.size === 0 || !(played !== undefined || isDrawnFromConfig(config))) return [];
   const environment = await openDrawable(config).catch(undrawn);
-  if (environment === undefined) return { episodes: [], files };
+  if (environment === undefined) return [];
   await played?.prepare?.();
   const setting = { config, seed: manifest.seed, environment, family: played ?? run.family };
   const choice = { kind: 'evaluated', episode: 0 } as const;
   try {
     const episodes = [...names].flatMap(([entry, name]): ShownEpisode | readonly [] => {
       try {
-        const draw = (maxFrames: number) => drawEpisode(setting, entry, choice, { maxFrames });
+        const draw = (maxFrames: number) => drawEpisode(setting, entry, choice, maxFrames);
         const { replay, recorded = replay.return, svg } = drawBounded(draw, animationWidth);
         const { iteration, candidate, score } = entry;
         const { length, return: replayed } = replay;
@@ -120,7 +115,7 @@ async function animationsOf(run: OpenedRun, played: PolicyFamily | undefined): P
         return undrawn(error) ?? [];
       }
     });
-    return { episodes, files };
+    return episodes;
   } finally {
     environment.close?.();
     played?.close?.();

@@ -1,9 +1,9 @@
 import { UserError } from '../base/errors.js';
 import type { Environment } from '../environments/environment.js';
 import type { ParameterVector } from '../policies/policy.js';
-import { type Animation, isShown, type Moment, paceOf } from '../render/animation.js';
 import { type Episode, rollout } from './episode.js';
 import type { EvaluationSetting } from './evaluation.js';
+import { type Animation, isShown, type Moment, paceOf } from './pictures/animation.js';
 
 /** A replayed episode with its drawn frames. */
 export interface Replay extends Episode, Pick<Animation, 'moments' | 'pace'> {}
@@ -22,7 +22,7 @@ export function replay(
   },
   parameters: ParameterVector,
   seed: number,
-  options: { readonly maxFrames: number; readonly fps?: number | undefined },
+  maxFrames: number,
 ): Replay {
   if (!canDraw(environment)) throw notDrawn(environment.id);
   const { count } = family.parameters;
@@ -35,7 +35,7 @@ export function replay(
   }
   const policy = family.build(parameters);
   const { length } = rollout(environment, policy, { seed, maxSteps });
-  const pace = paceOf(length, environment.stepSeconds, options);
+  const pace = paceOf(length, environment.stepSeconds, maxFrames);
   const moments: Moment[] = [];
   const onState = ({ length: step, return: total }: Episode) => {
     if (isShown(step, length, pace)) moments.push({ frame: environment.frame(), step, return: total });

@@ -15,7 +15,6 @@ const mayChange: ReadonlySet<string> = new Set([
   'target',
   'limits',
   'confirmation',
-  'render',
   'environment.python',
   'environment.modules',
   'environment.timeoutSeconds',

@@ -26,8 +26,6 @@ export const runFiles = {
   calls: 'calls.jsonl',
   events: 'events.jsonl',
   report: 'report.html',
-  /** Folder of the animations drawn during the run. */
-  animations: 'animations',
   lock: 'run.lock',
 } as const;
 

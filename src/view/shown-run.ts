@@ -36,7 +36,7 @@ const episodeAddress = (name: string, { iteration, candidate }: BufferEntry): st
 export async function shownRunPage(name: string, path: string): Promise<Page> {
   const run = await readShownRun(path);
   const { config, manifest, recorded } = run;
-  const page = runPage({ ...runData(run), animations: { episodes: [], files: [] } });
+  const page = runPage({ ...runData(run), animations: [] });
   const figures = [...namedPolicies(recorded.entries, manifest)].map(([entry, title]) => {
     const place = html`<a href="${pageAddress(name, `?iteration=${entry.iteration}`)}">${placeName(entry, config)}</a>`;
     return { entry, alt: `the ${title.toLowerCase()} policy, `, title: html`<b>${title}</b>, ${place}` };
@@ -191,7 +191,7 @@ export async function episodeSvg(
   if (!isDrawnFromConfig(config))
     throw new UserError({
       message:
-        'drawing this run would execute code that it names, such as a module or a program, which the view never does; use policyloop render',
+        'drawing this run would execute code that it names, such as a module or a program, which the view never does; use policyloop evaluate --picture',
     });
   const { entries } = readIteration(path, iteration);
   const entry = entries.find((one) => one.iteration === iteration && one.candidate === candidate - 1);
@@ -211,7 +211,7 @@ export async function episodeSvg(
   try {
     const setting = { config, seed: manifest.seed, environment, family: frame.family };
     const choice = { kind: 'evaluated', episode: episode - 1 } as const;
-    return drawBounded((maxFrames) => drawEpisode(setting, entry, choice, { maxFrames }), width).svg;
+    return drawBounded((maxFrames) => drawEpisode(setting, entry, choice, maxFrames), width).svg;
   } finally {
     environment.close?.();
   }

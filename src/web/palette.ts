@@ -1,4 +1,4 @@
-import { png } from '../render/png.js';
+import { png } from './png.js';
 
 export type Rgba = readonly [number, number, number, number];
 

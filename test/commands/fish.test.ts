@@ -23,7 +23,7 @@ it.skipIf(!hasFish)('fish completes commands, runs and files', () => {
       .stdout.split('\n')
       .map((text) => text.split('\t')[0]);
   };
-  expect(completed('policyloop re')).toEqual(expect.arrayContaining(['render', 'report', 'resume']));
+  expect(completed('policyloop re')).toEqual(expect.arrayContaining(['report', 'resume']));
   expect(completed('policyloop show cart')).toContain('cartpole-first');
   expect(completed('policyloop run mi')).toContain('mine.yaml');
 });

@@ -46,7 +46,6 @@ describe('a two-line config', () => {
       memory: { order: 'chronological', trajectories: 'none', rows: 10 },
       prompts: { set: 'semantic', conversation: 'fresh' },
       record: 'first',
-      render: {},
     });
   });
 

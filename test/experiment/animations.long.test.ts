@@ -1,53 +1,25 @@
-import {
-  cpSync,
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
-import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { UserError } from '../../src/base/errors.js';
 import type { ConfigInput } from '../../src/config/config.js';
 import { parseConfig } from '../../src/config/load.js';
 import { environmentIds, makeEnvironment } from '../../src/environments/catalogue/open.js';
-import {
-  type DrawnEpisode,
-  drawBounded,
-  drawEpisode,
-  makeAnimationsFolder,
-} from '../../src/experiment/animations.js';
-import { assemble } from '../../src/experiment/assemble.js';
+import { type DrawnEpisode, drawBounded, drawEpisode } from '../../src/experiment/animations.js';
 import { createPolicyFamily } from '../../src/policies/families.js';
 import { createGenerator } from '../../src/random/generator.js';
-import { svgAnimation } from '../../src/render/svg-animation.js';
 import { writeReport } from '../../src/report/write-report.js';
+import { svgAnimation } from '../../src/rollout/pictures/svg-animation.js';
 import { replay } from '../../src/rollout/replay.js';
 import type { BufferEntry } from '../../src/rollout/replay-buffer.js';
 import { notablePolicies, readWholeRun } from '../../src/runs/open-run.js';
-import { elementTree } from '../render/xml-reader.js';
 import { visibleText } from '../report/markup.js';
-import {
-  quick,
-  readRunFile,
-  resumeExperiment,
-  runExperimentFrom,
-  temporaryDirectory,
-} from '../support/experiments.js';
+import { elementTree } from '../rollout/pictures/xml-reader.js';
+import { quick, readRunFile, runExperimentFrom } from '../support/experiments.js';
 
 const config = {
   ...quick,
   model: { provider: 'cma-es' },
   candidates: 2,
   seed: 11,
-  render: { every: 2 },
 } as const satisfies ConfigInput;
-
-const pictures = (path: string) => readdirSync(join(path, 'animations')).toSorted();
-const picture = (path: string, name: string) => readFileSync(join(path, 'animations', name), 'utf8');
 
 let path: string;
 beforeAll(async () => {
@@ -66,7 +38,7 @@ describe('drawEpisode', () => {
       expect(recorded.entries.length).toBe(7);
       for (const entry of recorded.entries) {
         for (const [episode, value] of entry.returns.entries()) {
-          const drawn = drawEpisode(stage, entry, { kind: 'evaluated', episode }, { maxFrames: 50 });
+          const drawn = drawEpisode(stage, entry, { kind: 'evaluated', episode }, 50);
           expect(drawn).toMatchObject({
             recorded: value,
             replay: { return: value, length: entry.lengths[episode] },
@@ -75,7 +47,7 @@ describe('drawEpisode', () => {
             return: value,
             step: entry.lengths[episode],
           });
-          const bySeed = drawEpisode(stage, entry, { kind: 'seed', seed: drawn.seed }, { maxFrames: 50 });
+          const bySeed = drawEpisode(stage, entry, { kind: 'seed', seed: drawn.seed }, 50);
           expect(bySeed).toMatchObject({ episode, recorded: value, replay: { return: value } });
         }
       }
@@ -89,18 +61,15 @@ describe('drawEpisode', () => {
       environment,
     );
     const parameters = family.initial(createGenerator(1));
-    const { moments, pace, length } = replay({ environment, family, maxSteps: 60 }, parameters, 4, {
-      maxFrames: 60,
-      fps: 25,
-    });
-    expect(pace.stride).toBe(1);
-    expect(moments.length).toBe(length + 1);
+    const { moments, pace, length } = replay({ environment, family, maxSteps: 60 }, parameters, 4, 300);
+    expect(moments.length).toBe(Math.ceil(length / pace.stride) + 1);
     const again = await makeEnvironment('CartPole-v1');
     const policy = family.build(parameters);
     let observation = again.reset(4);
+    let played = 0;
     for (const { frame, step } of moments) {
+      for (; played < step; played++) ({ observation } = again.step(policy(observation)));
       expect(frame).toEqual(again.frame!());
-      if (step < length) ({ observation } = again.step(policy(observation)));
     }
   });
 
@@ -110,7 +79,7 @@ describe('drawEpisode', () => {
       parseConfig({ ...config, policy: { kind: 'linear' } }).policy!,
       environment,
     );
-    const play = () => replay({ environment, family, maxSteps: 5 }, [1, 2], 0, { maxFrames: 5 });
+    const play = () => replay({ environment, family, maxSteps: 5 }, [1, 2], 0, 5);
     expect(play).toThrow(/has 2 parameters, but the config's policies have 10/);
   });
 });
@@ -129,7 +98,7 @@ describe('every environment that can be drawn', () => {
     const family = createPolicyFamily(written!, environment);
     const setting = { environment, family, maxSteps: 150 };
     const draw = (maxFrames: number) => {
-      const played = replay(setting, family.initial(createGenerator(2)), 3, { maxFrames });
+      const played = replay(setting, family.initial(createGenerator(2)), 3, maxFrames);
       return { seed: 3, replay: played, animation: { title: id, ...played } } satisfies DrawnEpisode;
     };
     const { svg, animation } = drawBounded(draw, 360);
@@ -174,56 +143,6 @@ describe('notablePolicies', () => {
   });
 });
 
-describe('render.every', () => {
-  it('draws the best candidate of every Nth iteration', async () => {
-    expect(pictures(path)).toEqual(['iteration-0002.svg', 'iteration-0004.svg', 'iteration-0006.svg']);
-    const { recorded } = await readWholeRun(path);
-    const [one, two] = recorded.entries.filter(({ iteration }) => iteration === 4);
-    const best = two!.score > one!.score ? two! : one!;
-    const titles = elementTree(picture(path, 'iteration-0004.svg')).children[0]!.text;
-    expect(titles).toBe(`CartPole-v1 · iteration 4.${best.candidate + 1}`);
-  });
-
-  it('leaves evaluations and episodes unchanged', async () => {
-    const { render: _render, ...plain } = config;
-    const run = await runExperimentFrom(plain);
-    expect(existsSync(join(run.path, 'animations'))).toBe(false);
-    for (const file of ['evaluations', 'episodes'] as const)
-      expect(readRunFile(run.path, file)).toBe(readRunFile(path, file));
-  });
-
-  it('can change on resume, which draws missing pictures and keeps existing ones', async () => {
-    const copy = join(temporaryDirectory(), 'run');
-    cpSync(path, copy, { recursive: true });
-    rmSync(join(copy, 'animations/iteration-0004.svg'));
-    writeFileSync(join(copy, 'animations/iteration-0002.svg'), 'kept');
-    writeFileSync(join(copy, 'animations/iteration-0008.svg'), 'of an iteration that was not recorded whole');
-    await resumeExperiment(copy, { overrides: ['iterations=8', 'render.every=4'] });
-    expect(pictures(copy)).toEqual([2, 4, 6, 8].map((iteration) => `iteration-000${iteration}.svg`));
-    expect(picture(copy, 'iteration-0004.svg')).toBe(picture(path, 'iteration-0004.svg'));
-    expect(picture(copy, 'iteration-0002.svg')).toBe('kept');
-    expect(elementTree(picture(copy, 'iteration-0008.svg')).name).toBe('svg');
-  });
-
-  it('warns if a picture cannot be drawn, and the run continues', async () => {
-    const run = join(temporaryDirectory(), 'run');
-    const { events } = await runExperimentFrom(config, {
-      path: run,
-      onEvent: ({ kind }) => kind === 'run-started' && writeFileSync(join(run, 'animations'), 'in the way'),
-    });
-    const warnings = events.flatMap((event) => (event.kind === 'warning' ? event.message : []));
-    expect(warnings.length).toBe(3);
-    expect(warnings[0]).toContain('iteration 2 could not be drawn');
-    expect(events.at(-1)).toMatchObject({ kind: 'run-finished', reason: { kind: 'iterations' } });
-  });
-
-  it('is rejected for an environment that cannot be drawn', async () => {
-    const remote = parseConfig({ ...config, environment: 'gymnasium:Ant-v5' });
-    await expect(assemble(remote, {})).rejects.toThrow(UserError);
-    await expect(assemble(remote, {})).rejects.toThrow(/render\.every: gymnasium:Ant-v5 can't be drawn/);
-  });
-});
-
 describe('the report', () => {
   it('shows the best, the worst and the first policy', async () => {
     const page = readRunFile(path, 'report');
@@ -242,25 +161,9 @@ describe('the report', () => {
     expect(page).toContain('img-src data:');
   });
 
-  it('links to the pictures drawn during the run', () => {
-    const page = readRunFile(path, 'report');
-    for (const name of pictures(path)) expect(page).toContain(`<a href="animations/${name}">`);
-  });
-
   it('is identical when written again', async () => {
     const before = readRunFile(path, 'report');
     await writeReport(path);
     expect(readRunFile(path, 'report')).toBe(before);
-  });
-});
-
-describe('the animations folder of a run', () => {
-  it('must be a real folder, not a link', () => {
-    const [run, elsewhere] = [temporaryDirectory(), temporaryDirectory()];
-    symlinkSync(elsewhere, join(run, 'animations'));
-    expect(() => makeAnimationsFolder(run)).toThrow(/a link, not a folder/);
-    const plain = temporaryDirectory();
-    mkdirSync(join(plain, 'animations'));
-    expect(makeAnimationsFolder(plain)).toBe(join(plain, 'animations'));
   });
 });

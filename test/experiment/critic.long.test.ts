@@ -357,7 +357,7 @@ it('revisions appear in show, the report and iteration details, and in the estim
     const entry = entries.find((one) => one.iteration === iteration && one.candidate === candidate)!;
     expect(by).toBe(entry.revises === undefined ? undefined : 'critic');
   }
-  const page = renderReport({ ...runData(run), animations: { episodes: [], files: [] } });
+  const page = renderReport({ ...runData(run), animations: [] });
   expect(page).toContain('id="critic"');
   expect(page).toContain('<span class="chip">critic</span>');
   expect(iterationText(iterationFigures(run, 2, undefined))).toMatch(

@@ -6,7 +6,6 @@ import { packageRoot } from '../../src/base/package.js';
 import { execute as compareCommand } from '../../src/commands/compare.js';
 import { execute as evaluateCommand } from '../../src/commands/evaluate.js';
 import { execute as listCommand } from '../../src/commands/list.js';
-import { execute as renderCommand } from '../../src/commands/render.js';
 import { execute as reportCommand } from '../../src/commands/report.js';
 import { execute as resumeCommand } from '../../src/commands/resume.js';
 import { execute as runCommand } from '../../src/commands/run.js';
@@ -74,7 +73,7 @@ describe('a run in an environment module', () => {
     expect(logs('threads')).toEqual(logs('rail'));
   });
 
-  it('works with list, show, report, compare, evaluate and render, under the name of the module', async () => {
+  it('works with list, show, report, compare and evaluate, under the name of the module', async () => {
     const { context, printed } = recordingContext(cwd);
     expect(await listCommand({ runsDir: 'buffers', json: false }, context)).toBe(0);
     expect(printed.join('\n')).toContain('module:cart-on-rail');
@@ -92,8 +91,8 @@ describe('a run in an environment module', () => {
     const here = printed.at(-1);
     expect(await evaluateCommand({ ...evaluation, workers: 2 }, context)).toBe(0);
     expect(printed.at(-1)).toBe(here);
-    const drawing = { ...args, iteration: 'best', size: 80, maxFrames: 5, quiet: true };
-    expect(await renderCommand(drawing, context)).toBe(0);
+    expect(await evaluateCommand({ ...evaluation, picture: 'rail.svg' }, context)).toBe(0);
+    expect(readFileSync(join(cwd, 'rail.svg'), 'utf8')).toContain('cart-on-rail');
   });
 
   it('can be resumed from any directory', async () => {

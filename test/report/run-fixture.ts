@@ -202,7 +202,7 @@ export function runFixture(
     calls,
     events,
     faults: [],
-    animations: { episodes: [], files: [] },
+    animations: [],
   };
 }
 

@@ -95,7 +95,6 @@ const reserved: Reserved = {
   target: 'a run ends after its iterations',
   limits: 'set limits at the top level',
   confirmation: 'nothing is confirmed, because evaluations use held-out runs',
-  render: 'training renders nothing',
   record: 'training records nothing',
 };
 

@@ -82,7 +82,7 @@ export function importOptions(draft: Draft, key: string, value: unknown): void {
 }
 
 export const noWindow =
-  'policyloop opens no window; use policyloop render to draw an episode of a run, or render.every to draw one every N iterations';
+  'policyloop opens no window; use policyloop evaluate --picture to draw an episode of a run';
 
 /** The environment's own time limit in steps; undefined if it has none or isn't built in. */
 export function stepLimit(id: string): number | undefined {

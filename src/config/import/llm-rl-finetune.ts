@@ -198,9 +198,7 @@ const keys: Readonly<Record<string, KeyImport>> = {
   warmup_episodes: warmUp,
   optimum: carried('prompts.optimum'),
   step_size: carried('prompts.stepSize'),
-  record_video: droppedIfOn(
-    'use policyloop render to draw an episode of a run, or render.every: N to draw one every N iterations',
-  ),
+  record_video: droppedIfOn('use policyloop evaluate --picture to draw an episode of a run'),
   print_episode: dropped('every iteration is saved'),
   max_limit: dropped('the report scales its plots to the data'),
   title: dropped('the report takes its title from the run'),

@@ -1,4 +1,5 @@
 /** Evaluates a run's policy, or a program file, on seeds that the run's evaluations don't use. */
+import { basename } from 'node:path';
 import type { CommandContext } from '../../base/context.js';
 import { modulesPlayed } from '../../config/config.js';
 import { returnRange } from '../../environments/catalogue/known-bounds.js';
@@ -7,8 +8,9 @@ import { changedSince } from '../../modules/sources.js';
 import type { ParameterVector } from '../../policies/policy.js';
 import { confirmationSeeds } from '../../random/seeds.js';
 import { type Evaluation, evaluate } from '../../rollout/evaluation.js';
+import { gifAnimation } from '../../rollout/pictures/gif.js';
+import { svgAnimation } from '../../rollout/pictures/svg-animation.js';
 import { openTask } from '../../rollout/task.js';
-import { choosePolicy } from '../../runs/open-run.js';
 import { clipped } from '../../statistics/bootstrap.js';
 import {
   interquartileMean,
@@ -18,6 +20,8 @@ import {
   standardDeviation,
 } from '../../statistics/descriptive.js';
 import { meanInterval95 } from '../../statistics/distributions.js';
+import { replaceFile } from '../../storage/files.js';
+import { drawEpisode, openDrawable } from '../animations.js';
 import { closeEnvironment, workersFor } from '../assemble.js';
 import { faultsInFile, openPlayedPolicy, type PlayedPolicy } from '../programs/program-file.js';
 
@@ -33,6 +37,8 @@ interface EvaluationRequest {
   /** Defaults to the iteration of the run's best policy. */
   readonly iteration?: number | undefined;
   readonly workers?: number | undefined;
+  /** File for an animation of the first episode; its extension, .svg or .gif, is the format. */
+  readonly picture?: string | undefined;
 }
 
 /** Output of `evaluate --json`. */
@@ -62,15 +68,16 @@ export async function evaluateRun(
   request: EvaluationRequest,
   context: CommandContext,
 ): Promise<{ readonly environment: string; readonly figures: EvaluationFigures }> {
-  const { entry, file, run } = await openPlayedPolicy(request, context, (opened) =>
-    choosePolicy(opened, request.iteration ?? 'best'),
-  );
+  const played = await openPlayedPolicy(request, context);
+  const { entry, file, run } = played;
   const { parameters, program } = entry;
   const { manifest } = run;
   const seeds = confirmationSeeds(request.seed ?? manifest.seed, 'inspection', request.episodes);
   const { returns, lengths } = await faultsInFile(file ?? '', () =>
     play(run, parameters, seeds, request.workers, context),
   );
+  const { picture } = request;
+  if (picture !== undefined) await faultsInFile(file ?? '', () => drawPicture(played, seeds[0]!, picture));
   for (const module of changedSince(manifest.modules, modulesPlayed(run.config))) {
     context.note(warningText(`${module} has changed since the run, so the policy may score differently`));
   }
@@ -92,6 +99,26 @@ export async function evaluateRun(
     returns,
   };
   return { environment: manifest.environment, figures };
+}
+
+const pictureWidth = 480; // pixels
+
+async function drawPicture(
+  { entry, file, run: { config, family, manifest } }: PlayedPolicy,
+  seed: number,
+  picture: string,
+): Promise<void> {
+  const environment = await openDrawable(config, '--picture');
+  await family.prepare?.();
+  try {
+    const policyName = file && basename(file);
+    const setting = { config, family, environment, seed: manifest.seed, policyName };
+    const { animation } = drawEpisode(setting, entry, { kind: 'seed', seed });
+    const draw = /\.gif$/i.test(picture) ? gifAnimation : svgAnimation;
+    replaceFile(picture, draw(animation, pictureWidth));
+  } finally {
+    environment.close?.();
+  }
 }
 
 async function play(

@@ -12,7 +12,7 @@ import { ProgramFault } from '../../programs/program.js';
 import type { BufferEntry } from '../../rollout/replay-buffer.js';
 import { programFailureText } from '../../runs/failure-text.js';
 import { findRun } from '../../runs/listing/names.js';
-import { choosePolicy, type NotablePolicy, type OpenedRun, readWholeRun } from '../../runs/open-run.js';
+import { choosePolicy, type OpenedRun, readWholeRun } from '../../runs/open-run.js';
 import { readRegularFile } from '../../storage/regular-file.js';
 
 /** In bytes. */
@@ -96,8 +96,6 @@ export interface PlayedPolicy {
     readonly manifest: Pick<OpenedRun['manifest'], 'environment' | 'modules' | 'seed'>;
   };
   readonly entry: BufferEntry;
-  /** Directory of the run; absent for a program file. */
-  readonly path?: string;
   /** The program file; absent for a run. */
   readonly file?: string;
 }
@@ -108,37 +106,29 @@ interface PolicyRequest {
   readonly runsDir: string;
   /** Required for a program file; invalid for a run. */
   readonly environment?: string | undefined;
-  readonly iteration?: NotablePolicy | number | undefined;
-  readonly candidate?: number | undefined;
+  readonly iteration?: number | undefined;
 }
 
 export async function openPlayedPolicy(
-  { candidate, environment: id, iteration = 'best', run: name, runsDir }: PolicyRequest,
+  { environment: id, iteration, run: name, runsDir }: PolicyRequest,
   { cwd, env }: Pick<CommandContext, 'cwd' | 'env'>,
-  choose: (run: OpenedRun) => BufferEntry,
 ): Promise<PlayedPolicy> {
   if (!isProgramFile(name)) {
     if (id !== undefined)
       throw new UserError({ field: '--environment', value: id, message: 'can only be used with a .js file' });
     const run = await readWholeRun(findRun(name, { cwd, runsDir }));
-    return { run, entry: choose(run), path: run.path };
+    return { run, entry: choosePolicy(run, iteration ?? 'best') };
   }
   if (id === undefined)
     throw new UserError({
       ...{ field: '--environment', message: 'a program file needs an environment to act in' },
       remedy: 'add one, such as --environment CartPole-v1; list them with policyloop environments',
     });
-  if (iteration !== 'best' || candidate !== undefined) {
-    const given =
-      iteration === 'best'
-        ? { field: '--candidate', value: candidate }
-        : { field: '--iteration', value: iteration };
+  if (iteration !== undefined)
     throw new UserError({
-      ...given,
-      message: 'a program file has only one program',
-      remedy: `omit ${given.field}`,
+      ...{ field: '--iteration', value: iteration, message: 'a program file has only one program' },
+      remedy: 'omit --iteration',
     });
-  }
   const policy = { kind: 'program' } as const;
   const config = { ...parseConfig({ environment: id, policy, model: { provider: 'random' } }, cwd), policy };
   const environment = await openEnvironment(config.environment, env, 1);

@@ -122,8 +122,8 @@ export interface RunData extends RunSummary {
   readonly events: Iterable<LoggedEvent>;
   /** Descriptions of unreadable parts; complete only after calls and events have been read. */
   readonly faults: readonly string[];
-  /** Animations of the best, worst and first policies, and files drawn during the run; empty if nothing was drawn. */
-  readonly animations: Animations;
+  /** Animations of the best, worst and first policies; empty if nothing was drawn. */
+  readonly animations: readonly ShownEpisode[];
 }
 
 export interface ShownEpisode {
@@ -138,10 +138,4 @@ export interface ShownEpisode {
   /** The return that the evaluation recorded; if `return` differs, the environment or policyloop has changed. */
   readonly recorded: number;
   readonly svg: string;
-}
-
-export interface Animations {
-  readonly episodes: readonly ShownEpisode[];
-  /** Pictures drawn during the run; paths are relative to the report. */
-  readonly files: readonly { readonly iteration: number; readonly file: string }[];
 }

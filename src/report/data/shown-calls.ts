@@ -1,7 +1,7 @@
 /**
  * Selects the proposals that a page shows with prompts and replies, so that even pages of long runs open quickly.
  */
-import { spread } from '../../render/terminal-picture.js';
+import { spread } from '../../base/spread.js';
 import type { CallRecord } from '../../runs/calls.js';
 import { failureKind } from '../../runs/failure-text.js';
 import { hasFailure, type LoggedProposal, proposalId, type RunData } from './proposals.js';

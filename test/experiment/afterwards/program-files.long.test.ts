@@ -78,13 +78,10 @@ describe('a program in a file', () => {
     await expect(evaluated('none.js')).rejects.toThrow('no function act');
   });
 
-  it('can be rendered as an SVG', async () => {
+  it('can be drawn as an SVG', async () => {
     writeFileSync(at('left.js'), 'const act = () => 0;');
-    const words = ['render', 'left.js', '--environment', 'CartPole-v1', '--format', 'svg', '--json'];
-    const { printed } = await commandLine(place, words);
-    const { iteration, out } = JSON.parse(printed[0]!) as { iteration: null; out: string };
-    expect([iteration, out]).toEqual([null, 'left-episode-1.svg']);
-    expect(text(out)).toContain('CartPole-v1 · left.js');
+    await evaluated('left.js', '--picture', 'left.svg');
+    expect(text('left.svg')).toContain('CartPole-v1 · left.js');
   });
 
   it('can provide demonstrations, each episode on a different seed', async () => {
@@ -111,10 +108,6 @@ describe('a program in a file', () => {
   it('requires --environment and rejects options that only apply to runs', async () => {
     await expect(commandLine(place, ['evaluate', 'plain.js'])).rejects.toThrow('--environment');
     await expect(evaluated('plain.js', '--iteration', '1')).rejects.toThrow('only one program');
-    const words = ['render', 'plain.js', '--environment', 'CartPole-v1', '--candidate', '2'];
-    await expect(commandLine(place, words)).rejects.toThrow(
-      '--candidate: a program file has only one program',
-    );
     await expect(evaluated(at('programs'))).rejects.toThrow('can only be used with a .js file');
   });
 });

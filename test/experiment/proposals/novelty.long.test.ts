@@ -62,7 +62,7 @@ it.each(['ask', 'jitter'] as const)(
     expect(readRunFile(replayed.path, 'calls')).toBe(readRunFile(path, 'calls'));
 
     const run = await readWholeRun(path);
-    const page = renderReport({ ...runData(run), animations: { episodes: [], files: [] } });
+    const page = renderReport({ ...runData(run), animations: [] });
     expect(page).toContain(action === 'ask' ? 'too-close' : 'too close to earlier ones');
     expect(runText(run, { top: 1, cwd: '/' })).toMatch(
       action === 'ask'

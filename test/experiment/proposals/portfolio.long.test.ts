@@ -169,7 +169,7 @@ it('check validates the language model in a portfolio', async () => {
 it('the report, show and iteration details name the members that proposed', async () => {
   const { path } = await runExperimentFrom(portfolio({ members: [...controls], switch: 'turns' }));
   const run = await readWholeRun(path);
-  const page = renderReport({ ...runData(run), animations: { episodes: [], files: [] } });
+  const page = renderReport({ ...runData(run), animations: [] });
   expect(page).toContain('Members');
   for (const name of ['hill-climb', 'gp', 'cma-es'])
     expect(page).toMatch(new RegExp(`<th scope="row"[^>]*>${name}</th>`));

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { Frame } from '../../src/environments/frame.js';
-import { layoutOf } from '../../src/render/animation.js';
-import { svgAnimation } from '../../src/render/svg-animation.js';
-import { svgShapes, tracksOf } from '../../src/render/svg-tracks.js';
+import type { Frame } from '../../../src/environments/frame.js';
+import { layoutOf } from '../../../src/rollout/pictures/animation.js';
+import { svgAnimation } from '../../../src/rollout/pictures/svg-animation.js';
+import { svgShapes, tracksOf } from '../../../src/rollout/pictures/svg-tracks.js';
 import { animationOf, anyFrames, followed, rolling } from './frames.js';
 import { seenAt, shifted } from './svg-reader.js';
 import { elementTree, type TreeElement } from './xml-reader.js';

@@ -1,10 +1,9 @@
 /** Converts frames to SVG shapes, and animates them with SVG's own animation (SMIL), which needs no script. */
-import { append } from '../base/append.js';
-import type { Frame, Point, Shape } from '../environments/frame.js';
-import { largest, smallest } from '../statistics/descriptive.js';
+import { append } from '../../base/append.js';
+import type { Frame, Point, Shape } from '../../environments/frame.js';
+import { largest, smallest } from '../../statistics/descriptive.js';
 import type { Layout } from './animation.js';
-import { colours, type Paint, paintOf } from './raster.js';
-import { baselineBelowMiddle } from './stroke-font.js';
+import { colours, type Paint, paintOf } from './colours.js';
 
 export interface Clock {
   readonly moments: number;
@@ -192,6 +191,9 @@ export function svgShapes({ shapes, view }: Frame, origin: Point, { scale }: Lay
   });
 }
 
+/** Height of capitals, relative to the font size. */
+const capitalHeight = 0.72;
+
 /** Maps a point of a frame to the picture. */
 type Place = (point: Point) => Point;
 
@@ -227,7 +229,7 @@ function partsOf(
       const size = shape.height * scale;
       const data = (to: Place) => {
         const [x, y] = to(shape.centre);
-        return `${x} ${y + Math.round(baselineBelowMiddle(size))}`;
+        return `${x} ${y + Math.round((size * capitalHeight) / 2)}`;
       };
       const look = `${filled} text-anchor="middle" font-size="${rounded(size)}"`;
       return { points: [shape.centre], look, data };

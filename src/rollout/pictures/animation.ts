@@ -1,7 +1,4 @@
-import type { Frame, Point } from '../environments/frame.js';
-
-export const pictureFormats = ['gif', 'svg'] as const;
-export type PictureFormat = (typeof pictureFormats)[number];
+import type { Frame } from '../../environments/frame.js';
 
 export interface Moment {
   readonly frame: Frame;
@@ -35,20 +32,14 @@ const turnSeconds = 0.7;
 /**
  * Selects which moments of an episode to show and how fast: at the task's own speed if that takes at most 20 s.
  * @param stepSeconds simulated seconds per step; without it, each step is a turn of at most 0.7 s
- * @param options `maxFrames`: maximum number of moments, at least 2; `fps`: a fixed rate, showing every step if all
- * fit
+ * @param maxFrames maximum number of moments, at least 2
  */
-export function paceOf(
-  steps: number,
-  stepSeconds: number | undefined,
-  options: { readonly maxFrames: number; readonly fps?: number | undefined },
-): Pace {
-  const { maxFrames, fps } = options;
+export function paceOf(steps: number, stepSeconds: number | undefined, maxFrames: number): Pace {
   const longest = stepSeconds === undefined ? longestTurns : longestSeconds;
   const step = Math.min(stepSeconds ?? turnSeconds, longest / Math.max(1, steps));
   const fewest = Math.max(1, Math.ceil(steps / (maxFrames - 1)));
-  const stride = fps === undefined ? Math.max(fewest, Math.round(1 / (highestRate * step))) : fewest;
-  const seconds = fps === undefined ? stride * step : 1 / fps;
+  const stride = Math.max(fewest, Math.round(1 / (highestRate * step)));
+  const seconds = stride * step;
   const speed = stepSeconds === undefined ? 1 : (stride * stepSeconds) / seconds;
   return { stride, seconds, ...(Math.abs(speed - 1) > 0.05 && { speed }) };
 }
@@ -76,10 +67,6 @@ export function captionsOf({ moments }: Pick<Animation, 'moments'>): readonly Ca
     return: total.toFixed(decimals).replace('-', '−'),
     step: `${step} of ${last}`,
   }));
-}
-
-export function durationOf({ moments, pace }: Pick<Animation, 'moments' | 'pace'>): number {
-  return (moments.length - 1) * pace.seconds + Math.max(pace.seconds, holdSeconds);
 }
 
 /** Example: `2.5× speed`; undefined at the task's own speed, or if the task has none. */
@@ -134,9 +121,4 @@ export function layoutOf({ view }: Pick<Frame, 'view'>, width: number): Layout {
       columns: [margin, width * 0.16, width * 0.46, width * 0.55],
     },
   };
-}
-
-/** Converts a point of a frame to scene coordinates, relative to the top left corner. */
-export function placeIn(view: Frame['view'], { scale }: Layout, [x, y]: Point): Point {
-  return [(x - view.min[0]) * scale, (view.max[1] - y) * scale];
 }

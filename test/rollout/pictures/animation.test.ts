@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { captionsOf, durationOf, isShown, paceOf, speedText } from '../../src/render/animation.js';
+import { captionsOf, isShown, paceOf, speedText } from '../../../src/rollout/pictures/animation.js';
 import { stillView } from './frames.js';
 
 const stepsShown = (steps: number, pace: ReturnType<typeof paceOf>) =>
@@ -8,26 +8,20 @@ const stepsShown = (steps: number, pace: ReturnType<typeof paceOf>) =>
 
 describe('the pace of an animation', () => {
   it('is the task’s own if the animation is short enough', () => {
-    const pace = paceOf(250, 0.02, { maxFrames: 300 });
+    const pace = paceOf(250, 0.02, 300);
     expect(pace).toEqual({ stride: 2, seconds: 0.04 });
     expect(speedText(pace)).toBeUndefined();
   });
 
   it('is increased for an animation longer than 20 s, and the speed is reported', () => {
-    const pace = paceOf(1000, 0.05, { maxFrames: 300 });
+    const pace = paceOf(1000, 0.05, 300);
     expect(pace.seconds * (stepsShown(1000, pace).length - 1)).toBeCloseTo(20, 6);
     expect(speedText(pace)).toBe('2.5× speed');
   });
 
   it('shows every turn if steps have no duration', () => {
-    expect(paceOf(3, undefined, { maxFrames: 300 })).toEqual({ stride: 1, seconds: 0.7 });
-    expect(paceOf(200, undefined, { maxFrames: 300 })).toEqual({ stride: 1, seconds: 0.05 });
-  });
-
-  it('follows the requested frame rate', () => {
-    const pace = paceOf(100, 0.02, { maxFrames: 300, fps: 25 });
-    expect(pace).toEqual({ stride: 1, seconds: 0.04, speed: 0.5 });
-    expect(speedText(pace)).toBe('0.5× speed');
+    expect(paceOf(3, undefined, 300)).toEqual({ stride: 1, seconds: 0.7 });
+    expect(paceOf(200, undefined, 300)).toEqual({ stride: 1, seconds: 0.05 });
   });
 
   it('never shows more frames than allowed, and always the first and the last', () => {
@@ -36,9 +30,8 @@ describe('the pace of an animation', () => {
         fc.integer({ min: 1, max: 3000 }),
         fc.option(fc.double({ min: 0.001, max: 1, noNaN: true }), { nil: undefined }),
         fc.integer({ min: 2, max: 500 }),
-        fc.option(fc.integer({ min: 1, max: 50 }), { nil: undefined }),
-        (steps, stepSeconds, maxFrames, fps) => {
-          const pace = paceOf(steps, stepSeconds, { maxFrames, fps });
+        (steps, stepSeconds, maxFrames) => {
+          const pace = paceOf(steps, stepSeconds, maxFrames);
           const shown = stepsShown(steps, pace);
           expect(shown.length).toBeLessThanOrEqual(maxFrames);
           expect(shown[0]).toBe(0);
@@ -68,12 +61,5 @@ describe('captions', () => {
       { return: '0.0', step: '0 of 1' },
       { return: '−123.5', step: '1 of 1' },
     ]);
-  });
-
-  it('of the last frame stay for 1.2 s before the animation repeats', () => {
-    expect(durationOf({ moments: moments([0, 1, 2]), pace: { stride: 1, seconds: 0.1 } })).toBeCloseTo(
-      1.4,
-      9,
-    );
   });
 });

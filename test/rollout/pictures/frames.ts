@@ -1,7 +1,7 @@
 /** Animations to draw, made without an environment. */
 import fc from 'fast-check';
-import type { Frame, Role, Shape } from '../../src/environments/frame.js';
-import type { Animation } from '../../src/render/animation.js';
+import type { Frame, Role, Shape } from '../../../src/environments/frame.js';
+import type { Animation } from '../../../src/rollout/pictures/animation.js';
 
 export const stillView: Frame['view'] = { min: [0, 0], max: [10, 5] };
 

@@ -1,27 +1,4 @@
 import { crc32, deflateSync } from 'node:zlib';
-import { type Animation, captionsOf, layoutOf } from './animation.js';
-import { Painter } from './gif-animation.js';
-
-const mostColours = 256;
-
-/**
- * Renders moments of an animation, each as a PNG with its caption, in the colours of a light page.
- * @param moments indices of the moments
- * @param width in pixels
- */
-export function pngFrames(
-  animation: Animation,
-  moments: readonly number[],
-  width: number,
-): readonly Uint8Array[] {
-  const layout = layoutOf(animation.moments[0]!.frame, width);
-  const painter = new Painter(animation, layout, mostColours);
-  const captions = captionsOf(animation);
-  return moments.map((at) => {
-    painter.paint(animation.moments[at]!.frame, captions[at]!);
-    return png(painter.pixels, painter.palette, layout);
-  });
-}
 
 const signature = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
 

@@ -1,5 +1,5 @@
-import { append } from '../base/append.js';
-import type { Point } from '../environments/frame.js';
+import { append } from '../../base/append.js';
+import type { Point } from '../../environments/frame.js';
 import {
   type Animation,
   type Caption,
@@ -9,7 +9,7 @@ import {
   layoutOf,
   speedText,
 } from './animation.js';
-import { colours, type Paint } from './raster.js';
+import { colours, type Paint } from './colours.js';
 import {
   type Clock,
   escapeXml,
@@ -34,6 +34,18 @@ const captionSeconds = 0.12;
  * @param width in pixels, unless the page overrides it
  */
 export function svgAnimation(animation: Animation, width: number): string {
+  return svgOf(animation, captionsOf(animation), width);
+}
+
+/** Renders each moment as an SVG without animation. @param width in pixels */
+export function svgFrames(animation: Animation, width: number): readonly string[] {
+  const captions = captionsOf(animation);
+  return animation.moments.map((moment, i) =>
+    svgOf({ ...animation, moments: [moment] }, [captions[i]!], width),
+  );
+}
+
+function svgOf(animation: Animation, captions: readonly Caption[], width: number): string {
   const { moments, pace, title } = animation;
   const layout = layoutOf(moments[0]!.frame, across);
   const held = Math.max(1, Math.round(holdSeconds / pace.seconds)) - 1;
@@ -44,7 +56,7 @@ export function svgAnimation(animation: Animation, width: number): string {
     `<title>${escapeXml(title)}</title>`,
     `<style>${style}</style>`,
     `<rect ${painted('page')} fill="currentColor" width="${across}" height="${height}"/>`,
-    caption(animation, layout, clock),
+    caption(animation, captions, layout, clock),
     `<svg x="${scene.left}" y="${scene.top}" width="${scene.width}" height="${scene.height}" fill="none" stroke="currentColor" stroke-linecap="round" stroke-linejoin="round" fill-rule="evenodd">`,
     ...sceneElements(animation, layout, clock),
     '</svg>',
@@ -57,7 +69,7 @@ const style = [
   '@media(prefers-reduced-motion:reduce){.moving{display:none}.still{display:inline}}',
 ].join('');
 
-function caption(animation: Animation, layout: Layout, clock: Clock): string {
+function caption(animation: Animation, captions: readonly Caption[], layout: Layout, clock: Clock): string {
   const { title, figures, columns, margin } = layout.caption;
   const speed = speedText(animation.pace);
   // An average letter is about 0.58 times as wide as the font size.
@@ -69,16 +81,20 @@ function caption(animation: Animation, layout: Layout, clock: Clock): string {
     speed &&
       `<text ${painted('note')} fill="currentColor" text-anchor="end" x="${layout.width - margin}" y="${title.baseline}" font-size="${figures.size}">${speed}</text>`,
     `<text ${note} x="${columns[0]}">return</text><text ${note} x="${columns[2]}">step</text>`,
-    captionFigures(animation, layout, clock),
+    captionFigures(animation, captions, layout, clock),
   ]
     .filter((line) => line !== undefined)
     .join('\n');
 }
 
 /** Stacks the figures of the captions vertically, and moves them past a window one line high. */
-function captionFigures(animation: Animation, layout: Layout, clock: Clock): string {
+function captionFigures(
+  animation: Animation,
+  captions: readonly Caption[],
+  layout: Layout,
+  clock: Clock,
+): string {
   const { figures, columns, title } = layout.caption;
-  const captions = captionsOf(animation);
   const every = Math.max(1, Math.ceil(captionSeconds / animation.pace.seconds));
   const shown = captions.filter((_, i) => i % every === 0 && i < captions.length - 1);
   const lines = [...shown, captions.at(-1)!];
