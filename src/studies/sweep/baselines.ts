@@ -22,7 +22,7 @@ const ofPrograms = ['random', 'genetic'] as const;
 /** Sections that mean the same without a language model. Some others are errors without one. */
 const shared: readonly string[] = [
   ...(['environment', 'policy', 'seed', 'iterations', 'candidates', 'target', 'limits', 'warmup'] as const),
-  ...(['evaluation', 'confirmation', 'record', 'render', 'name', 'sweep', 'slurm'] as const),
+  ...(['evaluation', 'confirmation', 'record', 'name', 'sweep', 'slurm'] as const),
 ] satisfies readonly (keyof ConfigInput)[];
 
 const isShared = (key: string) => shared.includes(key.split('.', 1)[0]!);
