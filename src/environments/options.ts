@@ -11,7 +11,7 @@ const limitSchema = z.strictObject({
 });
 
 /** Names of an environment's options, spelled as in Gymnasium, including `max_episode_steps`. */
-export function optionNames(schema: z.ZodObject): readonly string[] {
+function optionNames(schema: z.ZodObject): readonly string[] {
   return [...Object.keys(schema.shape), ...Object.keys(limitSchema.shape)];
 }
 

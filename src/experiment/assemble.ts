@@ -217,7 +217,7 @@ function importedParameters(
   }
   if (meaningOf(loadConfig({ file: join(path, runFiles.config) }).config.policy) !== meaningOf(policy)) {
     throw problem(
-      "that run's parameters have a different meaning, because its policy differs in kind, projection, order, hidden or activation",
+      "that run's parameters have a different meaning, because its policy differs in kind, projection, hidden or activation",
     );
   }
   const { count, low, high } = family.parameters;
@@ -273,5 +273,5 @@ function checkRandomPrograms({ critic, model, policy, warmup }: Config, environm
 /** A string that is equal for policies of the same kind whose parameters have the same meaning. */
 function meaningOf(policy: PolicyConfig | undefined): string {
   if (policy?.kind === 'mlp') return JSON.stringify([policy.projection, policy.hidden, policy.activation]);
-  return JSON.stringify(policy?.kind === 'linear' ? [policy.projection, policy.order] : []);
+  return JSON.stringify(policy?.kind === 'linear' ? [policy.projection] : []);
 }

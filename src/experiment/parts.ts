@@ -208,7 +208,7 @@ export function experimentIn(
 }
 
 /** True if calls cost money or compute time, so none should be repeated. */
-export const isPaid = ({ critic, model }: Config) =>
+const isPaid = ({ critic, model }: Config) =>
   model.provider !== 'replayed' &&
   [model, critic?.model].some((one) => one !== undefined && languageModelOf(one) !== undefined);
 

@@ -1,6 +1,5 @@
-import { UserError } from '../base/errors.js';
 import type { EnvironmentSpec } from '../environments/environment.js';
-import { createGenerator, type RandomGenerator, shuffled } from '../random/generator.js';
+import type { RandomGenerator } from '../random/generator.js';
 import { firstLargest } from '../statistics/descriptive.js';
 import {
   createProjection,
@@ -14,31 +13,18 @@ import {
   vectorShape,
   weightParameters,
 } from './policy.js';
-import type { LinearConfig, LinearOrder } from './settings.js';
+import type { LinearConfig } from './settings.js';
 
 /** Shape of the weight matrix: a row per observation dimension, plus one for the bias, if any; a column per output. */
 interface LinearShape extends VectorShape {
   readonly bias: boolean;
 }
 
-/** For each weight (row by row, biases last), the index of its parameter; undefined if the order is the same. */
-function placesOf(
-  { observations, outputs, bias }: LinearShape,
-  order: LinearOrder | undefined,
-): readonly number[] | undefined {
-  const rows = observations + (bias ? 1 : 0);
-  const weights = Array.from({ length: rows * outputs }, (_, weight) => weight);
-  if (order === undefined || order === 'rows') return undefined;
-  if (order === 'columns') return weights.map((w) => (w % outputs) * rows + Math.floor(w / outputs));
-  if (order === 'bias-first') return bias ? weights.map((w) => (w + outputs) % weights.length) : undefined;
-  return shuffled(weights, createGenerator(order.shuffled));
-}
-
 /**
  * Linear policies: outputs = s·W + b. Weight W[i][a] is at `i * outputs + a`, where i is an observation dimension;
  * the bias b[a], if any, is at `observations * outputs + a`. A discrete action is the argmax (the first if
  * tied). A continuous action is the output vector itself, not clipped, as in Prompted Policy Search
- * (arXiv:2511.21928). The parameters are the weights in `config.order`, or their coordinates in a random
+ * (arXiv:2511.21928). The parameters are the weights, row by row, or their coordinates in a random
  * subspace.
  */
 export function linearPolicies(config: LinearConfig, environment: EnvironmentSpec): PolicyFamily {
@@ -46,14 +32,11 @@ export function linearPolicies(config: LinearConfig, environment: EnvironmentSpe
   const shape: LinearShape = { ...vectorShape(environment, config.kind), bias };
   const weights = (shape.observations + (bias ? 1 : 0)) * shape.outputs;
   const projection = config.projection && createProjection(config.projection, weights);
-  const places = placesOf(shape, config.order);
-  if (projection !== undefined && places !== undefined) throw orderInSubspace();
-  const parameters = weightParameters(config, ordered(weightNames(shape), places), projection?.rank);
-  const made = { ...(projection && { projection }), ...(places && { places }) };
+  const parameters = weightParameters(config, weightNames(shape), projection?.rank);
   return {
     parameters,
-    description: { kind: 'linear', ...shape, ...made },
-    build: (vector) => buildLinear(linearWeights(made, vector), shape),
+    description: { kind: 'linear', ...shape, ...(projection && { projection }) },
+    build: (vector) => buildLinear(linearWeights({ projection }, vector), shape),
     initial: (random) => initialLinear(parameters, bias, random),
   };
 }
@@ -100,18 +83,3 @@ function weightNames(shape: LinearShape): readonly string[] {
   );
   return [...weights.flat(), ...(bias ? targets.map((target) => `bias of ${target}`) : [])];
 }
-
-/** Reorders one item per weight from row-by-row order into parameter order. */
-function ordered<T>(items: readonly T[], places: readonly number[] | undefined): readonly T[] {
-  if (places === undefined) return items;
-  const moved = [...items];
-  for (const [weight, place] of places.entries()) moved[place] = items[weight]!;
-  return moved;
-}
-
-const orderInSubspace = () =>
-  new UserError({
-    field: 'policy.order',
-    message: 'has no effect with policy.projection, because the parameters are then not weights',
-    remedy: 'omit policy.order or policy.projection',
-  });

@@ -59,8 +59,6 @@ export type PolicyDescription =
       readonly bias: boolean;
       /** Present if the parameters are not the weights themselves. */
       readonly projection?: Projection;
-      /** The parameter index of each weight, row by row; if absent, the parameters are in this order. */
-      readonly places?: readonly number[];
     } & VectorShape)
   | ({
       readonly kind: 'mlp';
@@ -180,14 +178,11 @@ export function tupleActions(id: string): UserError {
   });
 }
 
-/** The weights of a linear policy, row by row: the reordered parameters, or their projection. */
-export function linearWeights(
-  { places, projection }: Pick<Extract<PolicyDescription, { kind: 'linear' }>, 'places' | 'projection'>,
+/** The weights of a linear policy, row by row: the parameters, or their projection. */
+export const linearWeights = (
+  { projection }: { readonly projection?: Projection | undefined },
   parameters: ParameterVector,
-): ParameterVector {
-  if (projection !== undefined) return project(projection, parameters);
-  return places === undefined ? parameters : places.map((place) => parameters[place]!);
-}
+): ParameterVector => (projection === undefined ? parameters : project(projection, parameters));
 
 /** @throws UserError if the observation is discrete or text, or if the action is a tuple or text */
 export function vectorShape(

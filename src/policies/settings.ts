@@ -27,13 +27,6 @@ const projectionSchema = z.strictObject({
   seed: count(0).default(0).describe('Seed that determines the subspace'),
 });
 
-const orderSchema = z.union([
-  z.enum(['rows', 'columns', 'bias-first']),
-  z.strictObject({
-    shuffled: count(0).describe('Shuffle the weights with this seed'),
-  }),
-]);
-
 export const linearSchema = z.strictObject({
   kind: z
     .literal('linear')
@@ -45,11 +38,6 @@ export const linearSchema = z.strictObject({
     .optional()
     .describe(
       'Propose coordinates in a random subspace instead of all weights, e.g. if there are too many of them',
-    ),
-  order: orderSchema
-    .optional()
-    .describe(
-      'Order of the weights. `rows` (default): by component of the observation, biases last. `columns`: by output, each bias after its weights. `bias-first`: as `rows`, but biases first',
     ),
   ...range(6, ''),
 });
@@ -138,6 +126,5 @@ export type ProgramConfig = z.output<typeof programSchema>;
 export type ModulePolicyConfig = z.output<typeof modulePolicySchema>;
 export type LinearConfig = z.output<typeof linearSchema>;
 export type MlpConfig = z.output<typeof mlpSchema>;
-export type LinearOrder = z.output<typeof orderSchema>;
 export type ProjectionConfig = z.output<typeof projectionSchema>;
 export type QTableConfig = z.output<typeof qTableSchema>;

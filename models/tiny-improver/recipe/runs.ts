@@ -28,7 +28,7 @@ export interface RunPlan {
 }
 
 /** What a proposer is given: the prompt, and the same history as data. */
-export interface Request {
+interface Request {
   readonly prompt: readonly ChatMessage[];
   readonly encoding: Encoding;
   readonly task: Task;
@@ -42,7 +42,7 @@ export interface Proposer {
 }
 
 /** An iteration. */
-export interface Step {
+interface Step {
   /** Number of evaluations in memory before it. */
   readonly known: number;
   /** The best of them. */

@@ -14,12 +14,12 @@ import { readTensorBytes } from '../../../src/models/local/weights/safetensors.j
 import { readJson, replaceFile } from '../../../src/storage/files.js';
 
 /** Maximum size of a model in the package, in bytes. */
-export const mostBytes = 12_000_000;
+const mostBytes = 12_000_000;
 
 const weights = 'model.safetensors';
 const metadata = { format: 'pt' };
 
-export type StoredDtype = 'float32' | 'float16';
+type StoredDtype = 'float32' | 'float16';
 const spelled = { float32: 'F32', float16: 'F16' } as const;
 
 export interface StoredModel {

@@ -70,8 +70,7 @@ const linearSchema = z.strictObject({
   observations: count('Length of the observation'),
   outputs: count('Number of outputs: actions, or components of the action'),
   bias: flag('True if each output has a bias'),
-  listed: flag('True if the weights are in the default order: row by row, then the biases'),
-  biasStart: count('Index of the first bias in the default order'),
+  biasStart: count('Index of the first bias'),
   discrete: flag(
     'True if the action is the index of the largest output; false if the outputs are the action',
   ),

@@ -5,11 +5,11 @@ import { outputNames, type PolicyDescription, type Projection } from '../../poli
 import type { LinearContext, NetworkContext } from './prompt-context.js';
 
 export function linearContext(policy: PolicyDescription & { kind: 'linear' }): LinearContext {
-  const { observations, outputs, bias, discrete, places, projection } = policy;
+  const { observations, outputs, bias, discrete, projection } = policy;
   const columns = outputNames(policy);
   const row = (label: string, i: number) => ({
     label,
-    parameters: columns.map((_, a) => `params[${places?.[i * outputs + a] ?? i * outputs + a}]`).join(', '),
+    parameters: columns.map((_, a) => `params[${i * outputs + a}]`).join(', '),
   });
   const rows = Array.from({ length: observations }, (_, i) => row(`observation[${i}]`, i));
   if (bias) rows.push(row('bias', observations));
@@ -21,7 +21,6 @@ export function linearContext(policy: PolicyDescription & { kind: 'linear' }): L
     discrete,
     single: outputs === 1,
     columns: columns.join(', '),
-    listed: places === undefined,
     rows: projection === undefined ? rows : [],
     projection: projection === undefined ? null : projectionContext(projection),
   };

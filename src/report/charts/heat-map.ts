@@ -157,8 +157,7 @@ function scoreStrip(entries: readonly BufferEntry[]): string {
 
 /** Names by input and output, or by state, where possible; otherwise the names of the parameters. */
 function rowNames(spec: ParameterSpec, policy: PolicyDescription, labels: TaskLabels): readonly string[] {
-  const isLinear = policy.kind === 'linear' && policy.places === undefined;
-  if ((isLinear || policy.kind === 'mlp') && policy.projection === undefined) {
+  if ((policy.kind === 'linear' || policy.kind === 'mlp') && policy.projection === undefined) {
     const unitName = (layer: number, unit: number) => `${layer}.${unit}`;
     const names = matricesOf(policy, [], labels, unitName).flatMap(({ columns, rows }) =>
       rows.flatMap(({ name }) => columns.map((column) => `${name} → ${column}`)),
