@@ -12,7 +12,6 @@ const shared = [
   'preflight',
   'prompting',
   'random',
-  'render',
   'report',
   'search',
   'statistics',

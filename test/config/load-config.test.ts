@@ -215,22 +215,12 @@ describe('the config file', () => {
   });
 
   it('if a folder, is refused with a list of the configs in it', () => {
-    expect(messageOf(at(''))).toMatchInlineSnapshot(`
-      "<folder>: is a folder, not a config
-        one of: <folder>/broken.yml, <folder>/huge.yaml, <folder>/pendulum.yaml
-        remedy: pass the path of a YAML file"
-    `);
-    expect(messageOf(at('experiments'))).toMatchInlineSnapshot(`
-      "<folder>/experiments: is a folder, not a config
-        remedy: pass the path of a YAML file"
-    `);
+    expect(messageOf(at(''))).toMatchSnapshot();
+    expect(messageOf(at('experiments'))).toMatchSnapshot();
   });
 
   it('is refused if it is too large', () => {
-    expect(messageOf(at('huge.yaml'))).toMatchInlineSnapshot(`
-      "<folder>/huge.yaml: is too large for a config: 1.5 MB
-        remedy: pass the path of a YAML file of at most 1 MB"
-    `);
+    expect(messageOf(at('huge.yaml'))).toMatchSnapshot();
   });
 
   it('is refused if it is unreadable', () => {
