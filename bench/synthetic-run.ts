@@ -124,6 +124,7 @@ function callOf(entry: BufferEntry, messages: readonly ChatMessage[], answer: st
     iteration: entry.iteration,
     candidate: entry.candidate,
     attempt: 0,
+    purpose: 'proposal',
     messages,
     seed: 1,
     outcome: { kind: 'accepted', parameters: entry.parameters },

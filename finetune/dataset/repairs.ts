@@ -1,4 +1,4 @@
-import { type CallRecord, callId, currentFailure, stageOf } from '../../src/runs/calls.js';
+import { type CallRecord, callId, stageOf } from '../../src/runs/calls.js';
 import { programFailureText } from '../../src/runs/failure-text.js';
 import { type Imitation, promptHash } from './example.js';
 import { imitate } from './recipes.js';
@@ -30,6 +30,6 @@ export function repair(run: SourceRun): readonly Imitation[] {
 
 function failureOf({ outcome }: CallRecord): string | undefined {
   if (outcome.kind !== 'rejected') return undefined;
-  const failure = currentFailure(outcome.failure);
+  const failure = outcome.failure;
   return failure.kind === 'program' ? programFailureText(failure) : undefined;
 }

@@ -183,8 +183,7 @@ function identityParts(config: LearningConfig, prompts: string | undefined): unk
   const modules = isProposer(config) ? modulePaths(config) : [config.environment.id].filter(isModulePath);
   return [
     ...[rest, isGguf(model) ? fileHash(model) : contentHash(model)],
-    // Agents without modules add no hash, so checkpoints of earlier versions stay valid.
-    ...(isProposer(config) || modules.length > 0 ? [hashModules(modules)] : []),
+    hashModules(modules),
     ...(prompts === undefined ? [] : [prompts]),
   ];
 }

@@ -65,8 +65,6 @@ export function trainingIdentity(run: TrainingRun): string {
   const method = trainable.kind === 'all' ? 'all' : [trainable.lora, trainable.quantized?.rounded ?? null];
   if (trainable.kind === 'adapter' && trainable.int8 !== undefined) add('products in int8');
   add([config, method, { ...settings, batchTokens: undefined, checkpointEvery: undefined }]);
-  // Earlier versions also decayed norms and biases; this line prevents resuming from their checkpoints.
-  if (trainable.kind === 'all') add('decays matrices');
   if (trainable.kind === 'adapter')
     for (const { name } of decoderTensors(config)) {
       const tensor = requireTensor(trainable.base, name);

@@ -15,14 +15,7 @@ import type { ParameterVector } from '../policies/policy.js';
 import type { ParseFailure } from '../prompting/answer/parse.js';
 import { callSeed } from '../random/seeds.js';
 import { vectorKey } from '../rollout/replay-buffer.js';
-import {
-  type CallRecord,
-  currentFailure,
-  type EndedCall,
-  faultsOf,
-  type LimitName,
-  stageOf,
-} from '../runs/calls.js';
+import { type CallRecord, type EndedCall, faultsOf, type LimitName, stageOf } from '../runs/calls.js';
 import { callKey } from '../runs/underway.js';
 import { type AskingRequest, askRound, finalError, type Round } from './budget/ask-round.js';
 import type { Experiment, StopRequests } from './parts.js';
@@ -228,7 +221,7 @@ export async function askUntilUsable(request: AskRequest): Promise<ProposalGroup
           ...item.messages,
           // Some servers reject a message without content.
           { role: 'assistant', content: call.completion?.text.trim() ? call.completion.text : '(no text)' },
-          { role: 'user', content: item.prompt.formatCorrection(currentFailure(outcome.failure)) },
+          { role: 'user', content: item.prompt.formatCorrection(outcome.failure) },
         ];
       }
       // The provider would refuse the same prompt again.

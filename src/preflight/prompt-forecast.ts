@@ -203,6 +203,7 @@ function accepted(messages: readonly ChatMessage[], text: string, iteration: num
     attempt: 0,
     messages,
     seed: 0,
+    purpose: 'proposal',
     outcome: { kind: 'accepted', parameters: [] },
     completion: { text, finishReason: 'stop', usage: {}, latencyMs: 0, retries: 0 },
     time: '',

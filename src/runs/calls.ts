@@ -22,34 +22,17 @@ export const callId = ({ iteration, candidate, attempt }: CallPosition): string 
  */
 export type CallPurpose = 'proposal' | 'correction' | 'critic';
 
-type Purposeful = Pick<CallPosition, 'attempt'> & { readonly purpose?: CallPurpose | undefined };
-
-/** Earlier versions recorded the purpose only for the critic. */
-export const purposeOf = ({ attempt, purpose }: Purposeful): CallPurpose =>
-  purpose ?? (attempt > 0 ? 'correction' : 'proposal');
-
 /** The purpose of a call; corrections of proposals count as proposals. */
-export function stageOf(call: Purposeful): Stage {
-  const purpose = purposeOf(call);
-  return purpose === 'correction' ? 'proposal' : purpose;
-}
+export const stageOf = ({ purpose }: Pick<CallRecord, 'purpose'>): Stage =>
+  purpose === 'correction' ? 'proposal' : purpose;
 
 export type Stage = Exclude<CallPurpose, 'correction'>;
-
-/** Why a reply was rejected; `ambiguous` occurs only in older runs. */
-export type LoggedFailure =
-  | ParseFailure
-  | { readonly kind: 'ambiguous'; readonly readings: readonly [string, string] };
-
-export const currentFailure = (failure: LoggedFailure): ParseFailure =>
-  failure.kind === 'ambiguous' ? { kind: 'missing' } : failure;
 
 /** One model call, as recorded in `calls.jsonl`. */
 export interface CallRecord extends CallPosition {
   readonly messages: readonly ChatMessage[];
   readonly seed: number;
-  /** Absent for proposals and corrections in older runs: use `purposeOf`. */
-  readonly purpose?: CallPurpose;
+  readonly purpose: CallPurpose;
   /** With a portfolio: name of the member that was called. */
   readonly member?: string;
   /** With `pipeline`: number of earlier iterations whose results weren't known when the prompt was written. */
@@ -66,7 +49,7 @@ export interface CallRecord extends CallPosition {
         readonly program?: string;
         readonly action?: Action;
       }
-    | { readonly kind: 'rejected'; readonly failure: LoggedFailure }
+    | { readonly kind: 'rejected'; readonly failure: ParseFailure }
     | FailedCall;
   /** Number of completions requested at once, if more than one; recorded only in the first of their calls. */
   readonly choices?: number;

@@ -2,9 +2,10 @@ import type { Action } from '../environments/environment.js';
 import type { EnvironmentFailure } from '../environments/remote/remote-environment.js';
 import type { GenerateOptions, ModelErrorKind, ReplyFault } from '../models/language-model.js';
 import type { ParameterVector } from '../policies/policy.js';
+import type { ParseFailure } from '../prompting/answer/parse.js';
 import type { EpisodeRecord } from '../rollout/episode.js';
 import type { BufferEntry, RacingTotals } from '../rollout/replay-buffer.js';
-import type { CallRecord, Cap, LimitName, LoggedFailure, UsageTotals } from './calls.js';
+import type { CallRecord, Cap, LimitName, UsageTotals } from './calls.js';
 
 export interface GameTurn {
   readonly message: string;
@@ -162,7 +163,7 @@ export type RunEvent =
       readonly kind: 'proposal-rejected';
       readonly iteration: number;
       readonly candidate: number;
-      readonly failures: readonly (LoggedFailure['kind'] | 'model-error')[];
+      readonly failures: readonly (ParseFailure['kind'] | 'model-error')[];
     }
   | {
       readonly kind: 'candidate-evaluated';

@@ -3,8 +3,8 @@ import type { Observation } from '../environments/environment.js';
 import { formatNumber, formatParameter, plural } from '../format/numbers.js';
 import type { ModelErrorKind, ReplyFault } from '../models/language-model.js';
 import type { ProgramFailure } from '../programs/program.js';
-import type { IndexedText } from '../prompting/answer/parse.js';
-import type { CallRecord, LoggedFailure } from './calls.js';
+import type { IndexedText, ParseFailure } from '../prompting/answer/parse.js';
+import type { CallRecord } from './calls.js';
 
 export const faultMeaning: Readonly<Record<ModelErrorKind | ReplyFault, string>> = {
   'rate-limit': 'the provider is limiting the request rate',
@@ -32,7 +32,7 @@ export const faultMeaning: Readonly<Record<ModelErrorKind | ReplyFault, string>>
 };
 
 /** Why a reply was rejected, or why a call failed. */
-export type FailureKind = LoggedFailure['kind'] | `error: ${ModelErrorKind}`;
+export type FailureKind = ParseFailure['kind'] | `error: ${ModelErrorKind}`;
 
 export function failureKind(
   outcome: { readonly kind: 'accepted' } | CallRecord['outcome'],
@@ -50,10 +50,10 @@ export function failureKind(
 export function failureMeaning(kind: FailureKind): string {
   return kind.startsWith('error: ')
     ? faultMeaning[kind.slice('error: '.length) as ModelErrorKind]
-    : rejectionMeaning[kind as LoggedFailure['kind']];
+    : rejectionMeaning[kind as ParseFailure['kind']];
 }
 
-const rejectionMeaning: Readonly<Record<LoggedFailure['kind'], string>> = {
+const rejectionMeaning: Readonly<Record<ParseFailure['kind'], string>> = {
   missing: 'no answer in the requested format',
   count: 'missing or extra indices',
   range: 'a value outside the range or not among the choices',
@@ -66,7 +66,6 @@ const rejectionMeaning: Readonly<Record<LoggedFailure['kind'], string>> = {
   program: "a program that fails or can't be read",
   truncated: 'the reply was cut at its token limit',
   echo: 'only parameters copied from the prompt, or the format example',
-  ambiguous: 'a reply that earlier versions found ambiguous',
 };
 
 /** Explains why a reply was rejected, and quotes the beginning of the reply. */
@@ -84,7 +83,7 @@ export function outcomeText(outcome: { readonly kind: 'accepted' } | CallRecord[
   return outcome.kind === 'rejected' ? explainFailure(outcome.failure) : '';
 }
 
-export function explainFailure(failure: LoggedFailure): string {
+export function explainFailure(failure: ParseFailure): string {
   switch (failure.kind) {
     case 'missing':
       return 'The reply contains no answer in the requested format.';
@@ -124,8 +123,6 @@ export function explainFailure(failure: LoggedFailure): string {
       return 'The reply was cut at its token limit before the answer was complete.';
     case 'echo':
       return 'The reply contains only parameters copied from the prompt, or the format example.';
-    case 'ambiguous':
-      return `The reply can be read in two ways: ${failure.readings.join('; or ')}.`;
     default:
       return unreachable(failure);
   }

@@ -44,10 +44,9 @@ export function fingerprint(config: object, promptHash: string, modules?: Module
 
 export const differences = (a: object, b: object) => changedSettings(fixedSettings(a), fixedSettings(b));
 
-export const fixedSettings = (config: object): NonNullable<Manifest['settings']> =>
-  Object.fromEntries(fixedParts(config));
+export const fixedSettings = (config: object): Manifest['settings'] => Object.fromEntries(fixedParts(config));
 
-function changedSettings(was: NonNullable<Manifest['settings']>, now: NonNullable<Manifest['settings']>) {
+function changedSettings(was: Manifest['settings'], now: Manifest['settings']) {
   return [...new Set([...Object.keys(was), ...Object.keys(now)])]
     .filter((key) => !mayChange.has(key))
     .filter((key) => JSON.stringify(was[key]) !== JSON.stringify(now[key]))
@@ -130,8 +129,8 @@ export function requireSame(
       })),
     );
   }
-  const settings = manifest.settings && changedSettings(manifest.settings, fixedSettings(assembly.config));
-  if (settings !== undefined && settings.length > 0) {
+  const settings = changedSettings(manifest.settings, fixedSettings(assembly.config));
+  if (settings.length > 0) {
     throw new UserError(
       settings.map(({ key, was, now }) => ({
         file,
@@ -143,8 +142,6 @@ export function requireSame(
       })),
     );
   }
-  // A fingerprint of an earlier version also covers settings that may change now.
-  if (settings !== undefined && assembly.prompts.hash === manifest.prompts) return;
   throw new UserError({
     file,
     message:

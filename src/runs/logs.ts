@@ -150,14 +150,14 @@ function keptPlaces(complete: readonly BufferEntry[], last: number) {
   return ({ iteration, candidate }: Place) => iteration <= last && (iteration > 0 || warmup.has(candidate));
 }
 
-/** Removes evaluations with returns that overflowed, which earlier versions recorded as null. */
+/** Removes evaluations with non-numeric returns, which a damaged log may contain. */
 function usable(complete: readonly BufferEntry[], files: LogFiles) {
   const entries = complete.filter(
     ({ score, returns }) => Number.isFinite(score) && returns.every((value) => Number.isFinite(value)),
   );
   const count = complete.length - entries.length;
   if (count === 0) return { entries: complete, lost: [] };
-  const fault = `${files.evaluations}: ${count} of ${complete.length} evaluations have non-numeric returns (overflow)`;
+  const fault = `${files.evaluations}: ${count} of ${complete.length} evaluations have non-numeric returns`;
   return { entries, lost: [fault] };
 }
 

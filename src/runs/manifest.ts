@@ -39,8 +39,8 @@ export interface Manifest {
   readonly format?: AnswerFormat;
   /** SHA-256 of everything that must not change when the run is resumed. */
   readonly fingerprint: string;
-  /** Settings that must not change, by dotted key; absent in older runs. */
-  readonly settings?: Readonly<Record<string, unknown>>;
+  /** Settings that must not change, by dotted key. */
+  readonly settings: Readonly<Record<string, unknown>>;
   /** SHA-256 of the prompt templates. */
   readonly prompts: string;
   /** SHA-256 of each file of the user's modules, by path. */
@@ -75,9 +75,6 @@ interface PlaySummary {
   readonly scoreCi95?: readonly [number, number] | null;
 }
 
-/** Earlier versions recorded returns that overflowed as null; these count as missing. */
-const overflowing = z.number().nullable();
-
 /** The fields to check; all others are kept as they are. */
 export const manifestShape = z.looseObject({
   version: z.literal(1),
@@ -97,16 +94,14 @@ export const manifestShape = z.looseObject({
   policy: recordedPolicy.optional(),
   model: z.string(),
   fingerprint: z.string(),
+  settings: z.record(z.string(), z.unknown()),
   modules: z.record(z.string(), z.string()).optional(),
   seed: z.number(),
   iterations: z.looseObject({ done: z.number(), of: z.number() }),
-  best: z
-    .looseObject({ iteration: z.number(), candidate: z.number(), return: overflowing })
-    .optional()
-    .transform((best) => (best?.return === null ? undefined : best)),
-  confirmations: z
-    .array(z.looseObject({ stage: z.string(), mean: overflowing, ci95: z.tuple([overflowing, overflowing]) }))
-    .transform((all) => all.filter(({ mean, ci95 }) => mean !== null && !ci95.includes(null))),
+  best: z.looseObject({ iteration: z.number(), candidate: z.number(), return: z.number() }).optional(),
+  confirmations: z.array(
+    z.looseObject({ stage: z.string(), mean: z.number(), ci95: z.tuple([z.number(), z.number()]) }),
+  ),
   usage: z.looseObject({ calls: z.number(), promptTokens: z.number(), completionTokens: z.number() }),
 });
 

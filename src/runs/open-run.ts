@@ -4,7 +4,6 @@ import { append } from '../base/append.js';
 import { UserError } from '../base/errors.js';
 import type { Config } from '../config/config.js';
 import { loadConfig } from '../config/load.js';
-import { returnRange } from '../environments/catalogue/known-bounds.js';
 import { isSelfContained, makeEnvironment } from '../environments/catalogue/open.js';
 import type { EnvironmentSpec } from '../environments/environment.js';
 import { createPolicyFamily, openPolicyFamily } from '../policies/families.js';
@@ -14,7 +13,6 @@ import { programsOf } from '../policies/policy.js';
 import type { PolicyConfig } from '../policies/settings.js';
 import { ProgramFault } from '../programs/program.js';
 import { type BufferEntry, bestEntries } from '../rollout/replay-buffer.js';
-import { clipped } from '../statistics/bootstrap.js';
 import { openRegularFile } from '../storage/regular-file.js';
 import { finalConfirmation } from './events.js';
 import type { RecordedRun } from './logs.js';
@@ -122,23 +120,12 @@ async function frameOf(
       message: "a run's config must specify its policy",
     });
   }
-  const within = withinReturns(manifest, config);
   return {
     path,
-    manifest: within,
+    manifest,
     config: { ...config, policy },
     ...(await open({ manifest, config, policy })),
   };
-}
-
-/** Clips confidence intervals to the range of possible returns, because earlier versions didn't. */
-function withinReturns(manifest: Manifest, { environment, evaluation }: Config): Manifest {
-  const range = returnRange(environment, evaluation);
-  const confirmations = manifest.confirmations.map((confirmation) => ({
-    ...confirmation,
-    ci95: clipped(confirmation.ci95, range, confirmation.mean),
-  }));
-  return { ...manifest, confirmations };
 }
 
 const nothing = { kind: 'box', low: [], high: [] } as const;

@@ -15,7 +15,7 @@ export interface AskedRequest {
   readonly attempt: number;
   readonly candidates: readonly { readonly candidate: number; readonly seed: number }[];
   readonly messages: readonly ChatMessage[];
-  readonly purpose?: CallPurpose;
+  readonly purpose: CallPurpose;
 }
 
 export interface SentRequest {
@@ -87,8 +87,7 @@ function withoutAnswer(
 ): CallRecord {
   const { candidate, seed } = candidates[0]!;
   return {
-    ...{ iteration, candidate, attempt, messages, seed, time },
-    ...(purpose !== undefined && { purpose }),
+    ...{ iteration, candidate, attempt, messages, seed, purpose, time },
     ...(candidates.length > 1 && { choices: candidates.length }),
     outcome: {
       kind: 'error',

@@ -64,9 +64,7 @@ export function resumeRunDirectory(path: string, now: () => Date): RunDirectory 
 
 /** Removes temporary files that a killed process left behind. */
 export function removeDrafts(path: string): void {
-  // Earlier versions wrote the hidden `.tmp` files.
-  for (const file of Object.values(runFiles))
-    for (const draft of [`${file}.new`, `.${file}.tmp`]) rmSync(join(path, draft), { force: true });
+  for (const file of Object.values(runFiles)) rmSync(join(path, `${file}.new`), { force: true });
 }
 
 export class RunWriter implements RunDirectory {

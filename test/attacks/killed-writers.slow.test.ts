@@ -5,19 +5,27 @@ import { cpSync, existsSync, readdirSync, readFileSync, statSync } from 'node:fs
 import { join } from 'node:path';
 import process from 'node:process';
 import { setTimeout } from 'node:timers/promises';
-import { expect, it } from 'vitest';
-import { packageRoot } from '../../src/base/package.js';
+import { beforeAll, expect, it } from 'vitest';
+import { writeSyntheticRun } from '../../bench/synthetic-run.js';
+import { referenceDirectory } from '../models/local/fixture.js';
 import { built } from '../support/built.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
 
-const project = join(packageRoot(), 'test', 'fixtures', 'version-0.1.0', 'project');
+const project = temporaryDirectory();
+beforeAll(async () => {
+  for (const name of ['quick', 'climb'])
+    await writeSyntheticRun(join(project, 'buffers', name), { iterations: 30, candidates: 2, history: 5 });
+  const reference = referenceDirectory('llama3-rope-bf16');
+  cpSync(reference, join(project, 'base'), { recursive: true });
+  cpSync(join(reference, 'adapter-after-12-steps'), join(project, 'tuned'), { recursive: true });
+});
 
 const writers = {
-  'merged model': ['finetune export tuned/adapter --to merged --out out', 'out'],
+  'merged model': ['finetune export tuned --model base --to merged --out out', 'out'],
   'GGUF file': ['finetune export package:models/tiny-improver --to gguf --out out.gguf', 'out.gguf'],
-  dataset: ['finetune dataset collected --recipe best-of-group --out out', 'out'],
-  'tables as Parquet': ['export quick climb repeated --format parquet --out out', 'out'],
-  'page of a comparison': ['compare repeated racing --html out.html', 'out.html'],
+  dataset: ['finetune dataset quick climb --recipe best-of-group --out out', 'out'],
+  'tables as Parquet': ['export quick climb --format parquet --out out', 'out'],
+  'page of a comparison': ['compare quick climb --html out.html', 'out.html'],
   'report of a run': ['report climb', 'buffers/climb/report.html'],
   'drawn episode': ['render quick --out out.svg', 'out.svg'],
 } as const;

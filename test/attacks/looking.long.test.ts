@@ -162,7 +162,7 @@ describe('inspecting untrusted runs', { timeout: 300_000 }, () => {
     expect(await look(/^show .*"json":true/)).toMatch(/"parameters":\[-?[\d.]+,-?[\d.]+,-?[\d.]+\]/);
     expect(await look(/^MCP show_run/)).toContain('"status":"completed"');
     expect(await look(/api\/page\?of=own$/)).toContain('Three numbers, as planted');
-    // A run of an earlier version records neither.
+    // A damaged manifest records neither.
     const old = join(cwd, 'buffers', 'own', 'manifest.json');
     const text = readFileSync(old, 'utf8');
     const { policy: _, spec: __, ...manifest } = JSON.parse(text) as Record<string, unknown>;

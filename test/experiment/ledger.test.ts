@@ -15,6 +15,7 @@ function call(usage: Usage, cost?: number): CallRecord {
     iteration: 1,
     candidate: 0,
     attempt: 0,
+    purpose: 'proposal',
     messages: [message],
     seed: 1,
     time: '2026-01-01T00:00:00.000Z',

@@ -181,6 +181,7 @@ describe('limits', () => {
     const unreported = { promptTokens: 300, completionTokens: mostTokensOf('params[0]: 1.0') };
     const call = {
       ...{ iteration: 1, candidate: 0, attempt: 0, messages: [], seed: 1, time: '' },
+      purpose: 'proposal',
       outcome: { kind: 'accepted', parameters: [1] },
       completion: {
         text: '',

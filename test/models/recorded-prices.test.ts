@@ -31,7 +31,7 @@ test('a resumed run keeps the price it started with', () => {
   const price = { input: 7, output: 9, listed: '2025-01' };
   const was = written({ model: { provider: 'openai', name: 'gpt-5-mini', price } });
   expect(withDefaultsOf(was, written()).model).toHaveProperty('price', price);
-  // An earlier version recorded no price, so its costs stay unknown.
+  // Without a recorded price, its costs stay unknown.
   expect(withDefaultsOf(written(), written()).model).not.toHaveProperty('price');
 });
 

@@ -252,11 +252,6 @@ describe('plays among the runs', () => {
     const args = { ...common, json: true, config: 'agents/cooking', human: false, runDir: 'short' };
     // The last batch is smaller, and the extension starts a new one.
     expect(await play.execute({ ...args, overrides: ['player=expert', 'episodes=5'] }, context)).toBe(0);
-    const manifest = join(cwd, 'short', 'manifest.json');
-    // As an earlier version wrote it, which counted the number of games among the fixed settings.
-    const { settings, ...rest } = JSON.parse(readFileSync(manifest, 'utf8')) as { settings: object };
-    const earlier = { ...rest, fingerprint: 'of an earlier version', settings: { ...settings, episodes: 5 } };
-    writeFileSync(manifest, JSON.stringify(earlier));
     const more = { ...common, run: 'short', overrides: ['episodes=12'] };
     expect(await resume.execute(more, context)).toBe(0);
     const straight = await playing(cwd, ['player=expert', 'episodes=12', 'name=straight'], {}, true);

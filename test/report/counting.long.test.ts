@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { readFigures } from '../../finetune/evaluate/evaluation.js';
 import { isRejected, loggedProposals, onlyProposals } from '../../src/report/data/proposals.js';
 import { renderReport } from '../../src/report/run-report.js';
-import { type CallRecord, purposeOf, stageOf } from '../../src/runs/calls.js';
+import type { CallRecord } from '../../src/runs/calls.js';
 import { readRun } from '../../src/runs/reader.js';
 import { quick, runExperimentFrom, seededModel } from '../support/experiments.js';
 import { visibleText } from './markup.js';
@@ -50,14 +50,6 @@ it('a lost proposal counts once, whatever other calls were made', () => {
       .filter(isRejected)
       .map(({ iteration }) => iteration),
   ).toEqual([2]);
-});
-
-it('calls of earlier versions get their purpose from the attempt number', () => {
-  expect(purposeOf({ attempt: 0 })).toBe('proposal');
-  expect(purposeOf({ attempt: 2 })).toBe('correction');
-  expect(purposeOf({ attempt: 2, purpose: 'critic' })).toBe('critic');
-  expect(stageOf({ attempt: 2 })).toBe('proposal');
-  expect(stageOf({ attempt: 1, purpose: 'critic' })).toBe('critic');
 });
 
 it('a run records the purpose of every call, and its figures count only proposals', async () => {

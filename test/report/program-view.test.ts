@@ -66,7 +66,14 @@ it('the lineage lists new bests with their parents, and none for programs found 
     entryOf(3, 9, 14),
   ];
   const call = (iteration: number, content: string | undefined): CallRecord => ({
-    ...{ iteration, candidate: 0, attempt: 0, seed: 0, time: '2026-01-01T00:00:00.000Z' },
+    ...{
+      iteration,
+      candidate: 0,
+      attempt: 0,
+      purpose: 'proposal',
+      seed: 0,
+      time: '2026-01-01T00:00:00.000Z',
+    },
     messages: content === undefined ? [] : [{ role: 'user', content }],
     outcome: { kind: 'accepted', parameters: [], program: '' },
   });
@@ -99,7 +106,15 @@ it('withoutProgram keeps only the text around a program', () => {
 
 it('a program found by a search is shown as source, not as the numbers of the reply', () => {
   const call: CallRecord = {
-    ...{ iteration: 1, candidate: 0, attempt: 0, seed: 0, time: '2026-01-01T00:00:00.000Z', messages: [] },
+    ...{
+      iteration: 1,
+      candidate: 0,
+      attempt: 0,
+      purpose: 'proposal',
+      seed: 0,
+      time: '2026-01-01T00:00:00.000Z',
+      messages: [],
+    },
     outcome: { kind: 'accepted', parameters: [12, 5], program: 'program 12' },
     completion: { text: 'params[0]: 12', finishReason: 'stop', usage: {}, latencyMs: 0, retries: 0 },
   };

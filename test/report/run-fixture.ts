@@ -8,6 +8,7 @@ import type { RunData } from '../../src/report/data/proposals.js';
 import type { BufferEntry } from '../../src/rollout/replay-buffer.js';
 import type { CallRecord, UsageTotals } from '../../src/runs/calls.js';
 import type { Confirmation, LoggedEvent } from '../../src/runs/events.js';
+import { fixedSettings } from '../../src/runs/fingerprint.js';
 import { summaryOf } from '../../src/runs/summary.js';
 import { mean } from '../../src/statistics/descriptive.js';
 import { meanInterval95 } from '../../src/statistics/distributions.js';
@@ -182,6 +183,7 @@ export function runFixture(
       environment: config.environment.id,
       model: modelId(task),
       fingerprint: 'a3f1'.repeat(16),
+      settings: fixedSettings(config),
       prompts: '77b0'.repeat(16),
       seed,
       iterations: { done: iterations, of: iterations },
@@ -317,6 +319,7 @@ function makeCall(options: {
     iteration,
     candidate: 0,
     attempt,
+    purpose: attempt > 0 ? ('correction' as const) : ('proposal' as const),
     messages: [...options.conversation],
     seed: Math.floor(random() * 2 ** 31),
     time: options.time,

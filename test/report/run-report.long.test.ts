@@ -108,14 +108,6 @@ describe('renderReport', () => {
     );
   });
 
-  it('explains a kind of failure that only earlier versions recorded', () => {
-    const failure = { kind: 'ambiguous', readings: ['params[0]: 1', 'params[0]: 2'] } as const;
-    const calls = [...data.calls].map((call, i) =>
-      i > 0 ? call : { ...call, outcome: { kind: 'rejected' as const, failure } },
-    );
-    expect(visibleText(renderReport({ ...data, calls }))).toContain('params[0]: 1; or params[0]: 2');
-  });
-
   it('shows the total usage', () => {
     const { usage } = data.manifest;
     const digits = text.replaceAll('\u202f', '');

@@ -68,17 +68,17 @@ describe('the logs of a long run', () => {
   });
 });
 
-describe('a run of an earlier version, whose calls contain whole prompts', () => {
+describe('a run whose calls contain whole prompts', () => {
   const scripted = { ...quick, model: { provider: 'ollama', name: 'scripted' }, candidates: 2 } as const;
 
-  /** Rewrites the calls as versions before wrote them. */
+  /** Rewrites the calls with every message in full. */
   function asBefore(path: string) {
     const { calls } = readRun(path);
     writeFileSync(join(path, 'calls.jsonl'), calls.map((call) => `${JSON.stringify(call)}\n`).join(''));
     return calls;
   }
 
-  it('is resumed and read like one of this version', async () => {
+  it('is resumed and read like any other', async () => {
     const model = () => seededModel(0.2);
     const whole = await runExperimentFrom({ ...scripted, iterations: 9 }, { model: model() });
     const finish = new AbortController();

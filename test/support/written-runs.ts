@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import type { ConfigInput } from '../../src/config/config.js';
 import { parseConfig, resolvedYaml } from '../../src/config/load.js';
 import type { BufferEntry } from '../../src/rollout/replay-buffer.js';
+import { fixedSettings } from '../../src/runs/fingerprint.js';
 import type { Manifest } from '../../src/runs/manifest.js';
 import { runFiles } from '../../src/runs/reader.js';
 
@@ -52,6 +53,7 @@ export function writeRun(path: string, run: WrittenRun): string {
     environment: config.environment.id,
     model: run.model ?? `control/${config.model.provider}`,
     fingerprint: '',
+    settings: fixedSettings(config),
     prompts: run.prompts ?? 'p',
     seed,
     iterations: { done, of: config.iterations },

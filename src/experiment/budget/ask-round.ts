@@ -18,7 +18,6 @@ import {
   callId,
   type EndedCall,
   type LimitName,
-  purposeOf,
 } from '../../runs/calls.js';
 import { faultMeaning } from '../../runs/failure-text.js';
 import type { AskedRequest, SentRequest } from '../../runs/underway.js';
@@ -201,10 +200,11 @@ async function ask(
   if (!(await hasTurn(request))) return [];
   const { choices, messages, sampling, score } = items[0]!;
   const candidates = items.map(({ candidate }) => ({ candidate, seed: request.seed(candidate, attempt) }));
+  const recordedPurpose = purpose ?? (attempt > 0 ? 'correction' : 'proposal');
   const sent = isFree
     ? undefined
     : await request.ask?.({
-        ...{ iteration, attempt, candidates, messages, purpose: purposeOf({ attempt, purpose }) },
+        ...{ iteration, attempt, candidates, messages, purpose: recordedPurpose },
       });
   const settled = await settle(() =>
     model.generate(messages, {
@@ -231,7 +231,7 @@ async function ask(
   const calls = endedCalls(settled, costOf, (k) => ({
     ...{ iteration, candidate: candidates[k]!.candidate, attempt, messages: items[k]!.messages },
     ...{ seed: candidates[k]!.seed, time: now().toISOString() },
-    purpose: purposeOf({ attempt, purpose }),
+    purpose: recordedPurpose,
     ...(member !== undefined && { member }),
     ...(behind !== undefined && { behind }),
     ...(k === 0 && items.length > 1 && { choices: items.length }),

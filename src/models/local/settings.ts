@@ -55,7 +55,6 @@ export type Device = (typeof devices)[number];
 
 export const deviceSchema = z.enum(['auto', ...devices]);
 
-/** Optional rather than empty by default, so that runs from earlier versions can be resumed. */
 export const ignoreKeysSchema = about(
   'Unknown keys in config.json, adapter_config.json or GGUF metadata that change nothing and can be ignored; dots address nested keys of JSON files',
   z.array(z.string().min(1)).optional(),

@@ -18,7 +18,6 @@ const nothing: FailureContext = {
   repeated: null,
   tooClose: null,
   tooFar: null,
-  ambiguous: null,
 };
 
 /** Variables of the format-correction prompt for a failure. `name`: what the prompt calls the values, e.g. `params`. */

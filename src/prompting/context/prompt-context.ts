@@ -170,10 +170,6 @@ export const failureSchema = z.strictObject({
     distance: text('The size of the change, in percent of the range (for a table, of its entries)'),
     most: text('The maximum change, in percent'),
   }),
-  ambiguous: maybe('Always null; kept for older prompt sets', {
-    first: text('First reading'),
-    second: text('Second reading'),
-  }),
 });
 
 /** Variables that stay the same from prompt to prompt. */

@@ -1,7 +1,7 @@
 /** Columns and rows of the tables for `export`. */
 
 import { largest, smallest } from '../../statistics/descriptive.js';
-import { type CallRecord, purposeOf } from '../calls.js';
+import type { CallRecord } from '../calls.js';
 import type { GameRecord } from '../events.js';
 import { type ListedRun, resultOfLine } from '../listing/listing.js';
 import { structureText } from '../program-text.js';
@@ -172,7 +172,7 @@ function callRow(call: CallRecord): Row {
   const failed = outcome.kind === 'error' ? outcome : undefined;
   const accepted = outcome.kind === 'accepted' ? outcome : undefined;
   return {
-    ...{ iteration, candidate, attempt, time, purpose: purposeOf(call), member: call.member ?? null },
+    ...{ iteration, candidate, attempt, time, purpose: call.purpose, member: call.member ?? null },
     ...{ behind: call.behind ?? 0, outcome: outcome.kind },
     fault: outcome.kind === 'rejected' ? outcome.failure.kind : (failed?.error ?? null),
     ...{ moved: accepted?.moved?.distance ?? null, predicted: accepted?.predicted ?? null },

@@ -51,7 +51,7 @@ export interface RecordedTraining {
   readonly started: string | null;
   /** Directory of the adapter, model or policy; null until complete. */
   readonly result: string | null;
-  /** Command that starts and resumes it; null in records of earlier versions. */
+  /** Command that starts and resumes it; null if it isn't recorded. */
   readonly command: string | null;
   /** Working directory of that command. */
   readonly folder: string | null;

@@ -39,7 +39,7 @@ export const fields: readonly Field[] = [
   { key: 'started', title: 'started (UTC)', kind: 'time', of: ({ started }) => started },
 ];
 
-/** Other names of fields, in `policyloop list` and in the URLs of earlier versions. */
+/** Other names of fields, in `policyloop list`. */
 const aliases: Readonly<Record<string, string>> = { best: 'observed', done: 'progress', tags: 'tag' };
 
 const byKey = new Map(fields.map((field) => [field.key, field]));
