@@ -12,7 +12,7 @@ if [ -z "$MODEL" ] && [ ! -e "$model" ]; then
   echo "put SmolLM2-135M-Instruct there first, or name it by MODEL, as docs/real-model.md says: $model" >&2
   exit 2
 fi
-$policyloop sweep "$here/collect.yaml" --out "$work/runs"
+$policyloop sweep "$here/collect.yaml" environment.options.seed=1..100 --out "$work/runs"
 [ -e "$work/dataset" ] ||
   $policyloop finetune dataset "$work/runs" --recipe best-of-group --winners 4 --validation 0.02 --out "$work/dataset"
 [ -e "$work/tuned/adapter" ] || $policyloop finetune train "$here/train.yaml" "model=$model"

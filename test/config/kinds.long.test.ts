@@ -97,8 +97,8 @@ describe('a config of the wrong kind', () => {
   });
 
   it('is not guessed: a config of an ambiguous or unknown kind gets the usual errors', () => {
-    const several = written(`${samples.training}runs: 3\ntasks: []\nproposers: []\n`).file;
-    expect(refusal(() => loaders.experiment(several)).message).toContain('environment: missing');
+    const several = written(`${samples.rl}episodes: 3\n`).file;
+    expect(refusal(() => loaders.training(several)).message).toContain('dataset: missing');
     const none = written('dataset: data\n').file;
     expect(refusal(() => loaders.training(none)).message).toContain('model: missing');
     expect(refusal(() => loaders.experiment(none)).message).toContain('dataset: unknown key');
