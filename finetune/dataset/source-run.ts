@@ -7,7 +7,6 @@ import { languageModelOf } from '../../src/config/model.js';
 import type { ChatMessage } from '../../src/models/language-model.js';
 import type { ParameterVector } from '../../src/policies/policy.js';
 import { statedReason } from '../../src/prompting/answer/sets.js';
-import type { Demonstration } from '../../src/prompting/context/demonstrations.js';
 import { remembered } from '../../src/prompting/context/history.js';
 import { type Encoding, encodingFor } from '../../src/prompting/notation/encoding.js';
 import { type AnswerForm, answerFormOf } from '../../src/prompting/notation/grammar.js';
@@ -18,7 +17,7 @@ import { type BufferEntry, createReplayBuffer, vectorKey } from '../../src/rollo
 import { type CallRecord, stageOf } from '../../src/runs/calls.js';
 import type { RecordedRun } from '../../src/runs/logs.js';
 import { type OpenedRun, readWholeRun } from '../../src/runs/open-run.js';
-import { readDemonstrations, runFiles } from '../../src/runs/reader.js';
+import { runFiles } from '../../src/runs/reader.js';
 import { type Lineage, promptHash, type Recipe, sha256 } from './example.js';
 import { fileHash } from './lineage.js';
 
@@ -72,22 +71,21 @@ export interface SourceRun extends OpenedRun {
   readonly answerForm: AnswerForm;
   /** The run's prompt set as it is now; undefined if it can't be loaded. */
   readonly prompts: PromptSet | undefined;
-  readonly demonstrations: readonly Demonstration[];
   readonly steps: readonly Step[];
 }
 
 export const placeKey = ({ iteration, candidate }: Pick<BufferEntry, 'iteration' | 'candidate'>) =>
   `${iteration}/${candidate}`;
 
-/** @throws UserError if there is no run at `path`, it is damaged, or its proposals have parents */
+/** @throws UserError if there is no run at `path`, it is damaged, or its replies edit programs */
 export async function readSourceRun(path: string, name: string): Promise<SourceRun> {
   const opened = await readWholeRun(path);
-  const { memory, proposal } = opened.config;
-  if (proposal?.form === 'delta' || proposal?.beam !== undefined) {
+  const { memory, policy } = opened.config;
+  if (policy.kind === 'program' && policy.edits) {
     throw new UserError({
       file: join(path, runFiles.config),
-      field: 'proposal',
-      message: 'no recipe supports proposals with parents',
+      field: 'policy.edits',
+      message: 'no recipe supports replies that edit a program',
       remedy: 'exclude this run',
     });
   }
@@ -100,7 +98,6 @@ export async function readSourceRun(path: string, name: string): Promise<SourceR
     hash: contentHash(path),
     answerForm: answerFormOf(languageModelOf(opened.config.model), opened.config.prompts),
     prompts: await currentPrompts(opened),
-    demonstrations: readDemonstrations(path, opened.config),
     steps: stepsOf(opened.recorded, memory),
   };
 }
@@ -132,8 +129,6 @@ function contentHash(path: string): string {
   const hashes = files
     .map((file) => join(path, file))
     .map((full) => (existsSync(full) ? fileHash(full) : ''));
-  const demonstrations = join(path, runFiles.demonstrations);
-  if (existsSync(demonstrations)) hashes.push(fileHash(demonstrations));
   return sha256(hashes.join('\n'));
 }
 

@@ -22,7 +22,6 @@ export function checkConfig(config: Config): readonly Problem[] {
     ...candidateProblems(config),
     ...criticProblems(config),
     ...pipelineProblems(config),
-    ...proposalProblems(config),
     ...racingProblems(config),
     ...modelProblems(config),
   ];
@@ -53,15 +52,7 @@ function policyProblems(policy: PolicyConfig | undefined): readonly Found[] {
 const programSearches: readonly string[] = ['random', 'genetic'];
 
 /** Finds baselines and prompts that don't fit the kind of policy, and settings that programs don't support. */
-function programProblems({
-  critic,
-  model,
-  novelty,
-  policy,
-  prompts,
-  screening,
-  warmup,
-}: Config): readonly Found[] {
+function programProblems({ critic, model, policy, prompts, screening, warmup }: Config): readonly Found[] {
   const isProgram = policy?.kind === 'program';
   const reviser = critic?.model && { config: critic.model, field: 'critic.model' };
   const proposers = [...membersOf(model), ...(reviser ? [reviser] : [])];
@@ -81,7 +72,7 @@ function programProblems({
       ? 'choose another baseline, or a language model'
       : 'set policy.kind to program, or choose another baseline',
   }));
-  if (!isProgram) {
+  if (policy?.kind !== 'program') {
     const sets = [
       ['prompts.set', prompts.set, 'programs'],
       ['critic.prompts', critic?.prompts, 'programs-critic'],
@@ -123,12 +114,6 @@ function programProblems({
           remedy: 'choose a model that writes code, e.g. qwen2.5-coder:7b with the provider ollama',
         },
     ),
-    novelty !== undefined &&
-      conflict(
-        'novelty',
-        'policy.kind: program',
-        'because programs that act like earlier ones are always rejected',
-      ),
     critic !== undefined &&
       critic.distance < 1 &&
       conflict(
@@ -139,6 +124,13 @@ function programProblems({
       ),
     screening !== undefined &&
       conflict('screening', 'policy.kind: program', 'because a Gaussian process needs numeric parameters'),
+    policy.edits === true &&
+      warmup.policies === 0 && {
+        field: 'policy.edits',
+        value: true,
+        message: 'needs a first program to change, but there is no warm-up',
+        remedy: 'set warmup to 1 or more',
+      },
     warmup.from !== undefined &&
       conflict('warmup.from', 'policy.kind: program', 'because this is not supported yet'),
   ];
@@ -206,21 +198,17 @@ function emptyRange(path: string, low: number, high: number): Problem {
   };
 }
 
-function memoryProblems({ critic, memory, record }: Config): readonly Found[] {
+function memoryProblems({ memory, record }: Config): readonly Found[] {
   const isEmpty = memory.best === 0 && memory.recent === 0;
-  const idle = { order: 'chronological', trajectories: 'none' } as const;
   return [
-    ...(['order', 'trajectories'] as const).map(
-      (key) =>
-        isEmpty &&
-        memory[key] !== idle[key] &&
-        unused(
-          `memory.${key}`,
-          'prompts show no evaluations if best and recent are 0',
-          memory[key],
-          'set memory.best or memory.recent',
-        ),
-    ),
+    isEmpty &&
+      memory.trajectories !== 'none' &&
+      unused(
+        'memory.trajectories',
+        'prompts show no evaluations if best and recent are 0',
+        memory.trajectories,
+        'set memory.best or memory.recent',
+      ),
     !isEmpty &&
       memory.trajectories !== 'none' &&
       record === 'none' && {
@@ -229,31 +217,14 @@ function memoryProblems({ critic, memory, record }: Config): readonly Found[] {
         value: memory.trajectories,
         remedy: 'set record to first or all, or memory.trajectories to none',
       },
-    critic === undefined &&
-      memory.revisions !== undefined &&
-      unused('memory.revisions', 'there is no critic', memory.revisions, 'add a critic section'),
-    memory.ofGroup !== undefined &&
-      memory.revisions === 'all' &&
-      conflict('memory.revisions', 'memory.ofGroup', 'which keeps one evaluation per iteration', 'all'),
   ];
 }
 
-/** Conflicts of prompt settings. `compact` allows only prompts like those that its models were trained on. */
-function promptProblems({ demonstrations, prompts, proposal }: Config): readonly Found[] {
-  const { conversation, layout, set } = prompts;
-  const absent = {
-    demonstrations,
-    proposal: proposal?.form === 'delta' || proposal?.beam !== undefined,
-  };
-  const isConversation = layout === 'conversation';
-  if (set !== 'compact')
-    return [
-      isConversation &&
-        conversation !== 'fresh' &&
-        conflict('prompts.layout', 'prompts.conversation', undefined, layout),
-    ];
+/** The models of `compact` were trained on prompts that list the evaluations. */
+function promptProblems({ prompts: { layout, set } }: Config): readonly Found[] {
   return [
-    isConversation &&
+    set === 'compact' &&
+      layout === 'conversation' &&
       conflict(
         'prompts.layout',
         'prompts.set: compact',
@@ -261,33 +232,14 @@ function promptProblems({ demonstrations, prompts, proposal }: Config): readonly
         layout,
         'change prompts.set',
       ),
-    ...Object.entries(absent).map(
-      ([field, value]) =>
-        value !== undefined &&
-        value !== false &&
-        conflict(
-          field,
-          'the prompt set compact',
-          'whose models were trained on prompts without this section',
-          undefined,
-          'set prompts.set to numeric or semantic',
-        ),
-    ),
   ];
 }
 
 /** Conflicts of `pipeline` with settings that make a prompt depend on the preceding iteration. */
-function pipelineProblems({ model, pipeline = 1, prompts }: Config): readonly Found[] {
+function pipelineProblems({ model, pipeline = 1 }: Config): readonly Found[] {
   if (pipeline === 1) return [];
   const learns = model.provider === 'portfolio' && (model.switch === 'plateau' || model.switch === 'bandit');
   return [
-    prompts.conversation !== 'fresh' &&
-      conflict(
-        'pipeline',
-        'prompts.conversation',
-        'in which each turn continues the previous answer',
-        pipeline,
-      ),
     learns &&
       conflict(
         'pipeline',
@@ -299,57 +251,8 @@ function pipelineProblems({ model, pipeline = 1, prompts }: Config): readonly Fo
   ];
 }
 
-/** Requirements of proposals that start from parents. */
-function proposalProblems({ candidates, policy, prompts, proposal, warmup }: Config): readonly Found[] {
-  const { beam, form } = proposal ?? { form: 'absolute' };
-  const isDelta = form === 'delta';
-  if (!isDelta && beam === undefined) return [];
+function candidateProblems({ candidates, evaluation, screening }: Config): readonly Found[] {
   return [
-    beam !== undefined &&
-      candidates < beam && {
-        field: 'proposal.beam',
-        value: beam,
-        message: `keeps more parents than an iteration has candidates (${candidates}): some would never be used`,
-        remedy: `set candidates to ${beam} or a multiple of it, or lower proposal.beam`,
-      },
-    warmup.policies === 0 &&
-      warmup.from === undefined && {
-        field: `proposal.${isDelta ? 'form' : 'beam'}`,
-        value: isDelta ? form : beam,
-        message: 'needs a first parent, but there is no warm-up',
-        remedy: 'set warmup to 1 or more',
-      },
-    isDelta &&
-      policy?.kind === 'q-table' &&
-      policy.form === 'actions' && {
-        field: 'proposal.form',
-        value: form,
-        message: 'changes numbers, but an action table contains discrete choices',
-        alternatives: ['absolute'],
-        remedy: 'set proposal.form to absolute, or policy.form to values',
-      },
-    beam !== undefined &&
-      prompts.conversation !== 'fresh' &&
-      conflict('proposal.beam', 'prompts.conversation', 'which continues from a single answer', beam),
-  ];
-}
-
-function candidateProblems({
-  candidates,
-  corrections,
-  evaluation,
-  novelty,
-  screening,
-}: Config): readonly Found[] {
-  return [
-    novelty?.action === 'ask' &&
-      corrections === 0 && {
-        field: 'novelty.action',
-        value: 'ask',
-        message: 'can’t ask again: corrections is 0, so a proposal that is too close would be lost',
-        alternatives: ['jitter'],
-        remedy: 'raise corrections, or set novelty.action to jitter',
-      },
     screening !== undefined &&
       screening.evaluate >= candidates && {
         field: 'screening.evaluate',

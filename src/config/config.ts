@@ -6,15 +6,9 @@ import { z } from 'zod';
 import { type EnvironmentConfig, environmentSchema } from '../environments/settings.js';
 import { isModulePath } from '../modules/user-module.js';
 import { policySchema } from '../policies/families.js';
-import {
-  demonstrationsSchema,
-  type MemoryConfig,
-  memorySchema,
-  promptsSchema,
-  proposalSchema,
-} from '../prompting/settings.js';
+import { type MemoryConfig, memorySchema, promptsSchema } from '../prompting/settings.js';
 import { evaluationSchema } from '../rollout/settings.js';
-import { noveltySchema, screeningSchema } from '../search/settings.js';
+import { screeningSchema } from '../search/settings.js';
 import { isMapping, jsonSchemaOf, type SettingsKind } from '../settings/schema.js';
 import { longestPart } from '../storage/regular-file.js';
 import { criticSchema, defaultDistance } from './critic.js';
@@ -35,7 +29,6 @@ const warmupSchema = z.strictObject({
     .optional()
     .describe("Run directory; its policies are evaluated first, on this run's episodes")
     .meta({ format: 'path' }),
-  until: count(0).optional().describe('Last iteration of the run in `from` to include (default: its last)'),
 });
 
 const confirmationSchema = z.strictObject({
@@ -84,7 +77,7 @@ export const configSchema = z.strictObject({
   candidates: count(1)
     .default(1)
     .describe(
-      'Proposals per iteration, all from the same prompt (except with `proposal.beam`), and all evaluated unless `screening` is set',
+      'Proposals per iteration, all from the same prompt, and all evaluated unless `screening` is set',
     ),
   screening: screeningSchema
     .optional()
@@ -96,17 +89,11 @@ export const configSchema = z.strictObject({
     .describe(
       'Iterations in flight at once; a prompt doesn’t include evaluations still in flight (default: 1)',
     ),
-  proposal: proposalSchema
-    .optional()
-    .describe("Form of proposals: parameters, or changes to a parent's parameters (default: parameters)"),
   corrections: count(0)
     .default(3)
     .describe(
       'Maximum number of retries per candidate, after replies that are invalid or repeat an earlier policy',
     ),
-  novelty: noveltySchema
-    .optional()
-    .describe('How much proposals must differ from earlier ones (default: no exact repeats)'),
   critic: criticSchema
     .optional()
     .describe('A second call revises the best proposal of an iteration after its evaluation (default: off)'),
@@ -118,7 +105,7 @@ export const configSchema = z.strictObject({
   warmup: z
     .union([count(0), warmupSchema])
     .prefault({})
-    .describe('Initial policies: a number of random ones, or `{policies, from, until}`'),
+    .describe('Initial policies: a number of random ones, or `{policies, from}`'),
   evaluation: evaluationSchema.prefault({}).describe('How a candidate is scored'),
   confirmation: confirmationSchema
     .prefault({})
@@ -128,9 +115,6 @@ export const configSchema = z.strictObject({
     .default('all')
     .describe('Which evaluations a prompt shows: `all`, `none`, or `{best, recent, …}`'),
   prompts: promptsSchema.prefault({}).describe('Content of the prompts'),
-  demonstrations: demonstrationsSchema
-    .optional()
-    .describe('Good episodes to show in prompts as examples (default: none)'),
   record: z
     .enum(['none', 'first', 'all'])
     .default('first')

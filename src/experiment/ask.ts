@@ -61,7 +61,7 @@ export interface Question
   readonly enough?: number | undefined;
   /** If nothing is accepted, stops once this many of the model's answers are rejected; unlimited if omitted. */
   readonly mostRejected?: number | undefined;
-  /** Sampling settings for correcting a proposal that repeats or nearly repeats another; unchanged if omitted. */
+  /** Sampling settings for correcting a proposal that repeats another; unchanged if omitted. */
   readonly afterRepeat?: ((attempt: number) => SamplingChoice) | undefined;
 }
 
@@ -215,7 +215,7 @@ export async function askUntilUsable(request: AskRequest): Promise<ProposalGroup
       if (outcome.kind === 'rejected') {
         if (!request.by(item.candidate).isBaseline) rejected++;
         const { kind } = outcome.failure;
-        const isRepeat = kind === 'repeated' || kind === 'echo' || kind === 'too-close';
+        const isRepeat = kind === 'repeated' || kind === 'echo';
         item.sampling = isRepeat ? request.afterRepeat?.(attempt + 1) : undefined;
         item.messages = [
           ...item.messages,

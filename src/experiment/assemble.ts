@@ -15,7 +15,6 @@ import { defaultPolicy, openPolicyFamily } from '../policies/families.js';
 import type { ParameterVector, PolicyFamily } from '../policies/policy.js';
 import type { PolicyConfig } from '../policies/settings.js';
 import { spacesOf } from '../programs/tree.js';
-import type { Demonstration } from '../prompting/context/demonstrations.js';
 import { loadPromptSet, type PromptSet } from '../prompting/templates/prompt-set.js';
 import { loadHelpers } from '../prompting/templates/rendering.js';
 import { createWorkers, type EvaluationWorkers } from '../rollout/evaluation-workers.js';
@@ -24,17 +23,15 @@ import { vectorKey } from '../rollout/replay-buffer.js';
 import { openTask, rewarded } from '../rollout/task.js';
 import { fingerprint } from '../runs/fingerprint.js';
 import type { Manifest } from '../runs/manifest.js';
-import { openLogs, readManifest, runFiles, type TakenOver } from '../runs/reader.js';
+import { openLogs, readManifest, runFiles } from '../runs/reader.js';
 import { findBaseline } from '../search/baselines.js';
 import type { SharedBudget } from './budget/limits.js';
 import type { CriticAssembly } from './critic-parts.js';
-import { openDemonstrations, playDemonstrations } from './demonstrations.js';
 import { type OpenedModel, openCriticOf, openModel } from './open-models.js';
-import { isProgramFile } from './programs/program-file.js';
 import { withModelDefaults } from './proposer.js';
 
 /** Everything that a config names, created and validated. Nothing has been written yet. */
-export interface Assembly extends OpenedModel, TakenOver {
+export interface Assembly extends OpenedModel {
   /** The config, including the defaults that depend on the environment and the model. */
   readonly config: Config & { readonly policy: PolicyConfig };
   readonly environment: Environment | RemoteEnvironment;
@@ -42,6 +39,8 @@ export interface Assembly extends OpenedModel, TakenOver {
   readonly workers: EvaluationWorkers | undefined;
   readonly family: PolicyFamily;
   readonly racing: Racing | undefined;
+  /** Policies of an earlier run (`warmup.from`). */
+  readonly imported: readonly ParameterVector[];
   readonly critic?: CriticAssembly | undefined;
   readonly prompts: PromptSet;
   /** SHA-256 of the settings, prompts and modules that must not change within a run. */
@@ -66,15 +65,14 @@ export interface OwnParts {
 
 /**
  * @param env environment variables, for keys and server addresses
- * @param taken policies and demonstrations that a resumed run recorded at its start; a new run reads them from
- * `warmup.from` and `demonstrations.from`
+ * @param taken policies that a resumed run recorded at its start; a new run reads them from `warmup.from`
  * @throws UserError that lists the problems: an unknown environment, an impossible policy, a missing key, a broken
  * template, …
  */
 export async function assemble(
   given: Config,
   env: Readonly<Record<string, string | undefined>>,
-  taken?: TakenOver,
+  taken?: readonly ParameterVector[],
   own: OwnParts = {},
 ): Promise<Assembly> {
   const problems: Problem[] = [];
@@ -101,18 +99,9 @@ export async function assemble(
   const racing = await part(() => racingOf(config, environment));
   const prompts = await part(() => loadPrompts(config, environment));
   const critic = await part(() => openCriticOf(config, env, own.critic));
-  const imported =
-    family && (await part(() => taken?.imported ?? importedParameters(config, family, environment.id)));
-  if (family !== undefined && imported !== undefined)
-    await part(() => checkProposal(config, family, imported));
-  const demonstrations =
-    family && (await part(() => taken?.demonstrations ?? namedDemonstrations(config, environment)));
+  const imported = family && (await part(() => taken ?? importedParameters(config, family, environment.id)));
   const incomplete =
-    model === undefined ||
-    family === undefined ||
-    prompts === undefined ||
-    imported === undefined ||
-    demonstrations === undefined;
+    model === undefined || family === undefined || prompts === undefined || imported === undefined;
   if (incomplete || problems.length > 0) {
     await environment.close?.();
     throw new UserError(problems);
@@ -135,7 +124,6 @@ export async function assemble(
     fingerprint: fingerprint(whole, hash, modules),
     ...(modules && { modules }),
     imported,
-    demonstrations,
   };
 }
 
@@ -183,18 +171,8 @@ export async function closeEnvironment({
   await environment.close?.();
 }
 
-async function namedDemonstrations(
-  { demonstrations, evaluation, seed }: Config,
-  environment: Environment | RemoteEnvironment,
-): Promise<readonly Demonstration[]> {
-  if (demonstrations === undefined) return [];
-  return isProgramFile(demonstrations.from)
-    ? playDemonstrations(demonstrations, environment, { maxSteps: evaluation.maxSteps, seed })
-    : openDemonstrations(demonstrations, environment);
-}
-
 function importedParameters(
-  { policy, warmup: { from: path, until = Number.POSITIVE_INFINITY } }: Assembly['config'],
+  { policy, warmup: { from: path } }: Assembly['config'],
   family: PolicyFamily,
   environment: string,
 ): readonly ParameterVector[] {
@@ -221,8 +199,9 @@ function importedParameters(
     );
   }
   const { count, low, high } = family.parameters;
-  const entries = openLogs(path).entries.filter(({ iteration }) => iteration <= until);
-  const distinct = new Map(entries.map(({ parameters }) => [vectorKey(parameters), parameters]));
+  const distinct = new Map(
+    openLogs(path).entries.map(({ parameters }) => [vectorKey(parameters), parameters]),
+  );
   for (const parameters of distinct.values()) {
     if (parameters.length !== count) {
       throw problem(`that run's policies have ${parameters.length} parameters; this one's have ${count}`);
@@ -232,31 +211,6 @@ function importedParameters(
     }
   }
   return [...distinct.values()];
-}
-
-/** Checks that the policy and the initial policies are compatible with the `proposal` section. */
-function checkProposal(
-  { proposal, warmup }: Config,
-  { parameters }: PolicyFamily,
-  imported: readonly ParameterVector[],
-): void {
-  if (proposal?.form === 'delta' && parameters.choices !== undefined) {
-    throw new UserError({
-      field: 'proposal.form',
-      value: 'delta',
-      message: "requires numeric parameters, but this policy's are choices",
-      alternatives: ['absolute'],
-      remedy: 'set proposal.form to absolute',
-    });
-  }
-  const isAlone = proposal?.form !== 'delta' && proposal?.beam === undefined;
-  if (isAlone || warmup.policies + imported.length > 0) return;
-  throw new UserError({
-    field: 'warmup.from',
-    value: warmup.from,
-    message: 'there are no initial policies, but the first proposal needs a parent',
-    remedy: 'set warmup.policies to 1 or more',
-  });
 }
 
 /** If the warm-up or a baseline draws random programs, checks that their grammar supports the environment. */

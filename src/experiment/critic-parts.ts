@@ -4,11 +4,10 @@ import type { CriticConfig } from '../config/critic.js';
 import { languageModelOf } from '../config/model.js';
 import type { EnvironmentSpec } from '../environments/environment.js';
 import type { ChatMessage } from '../models/language-model.js';
-import { type ParameterSpec, type PolicyFamily, programsOf } from '../policies/policy.js';
+import type { ParameterSpec, PolicyFamily } from '../policies/policy.js';
 import type { ParseFailure } from '../prompting/answer/parse.js';
 import type { CriticContext } from '../prompting/context/critic-context.js';
 import { statisticsContext } from '../prompting/context/critic-context.js';
-import type { Demonstration } from '../prompting/context/demonstrations.js';
 import { percent } from '../prompting/context/failure-context.js';
 import type { TaskContext } from '../prompting/context/prompt-context.js';
 import { type ScoreText, scoreTexts } from '../prompting/context/scores.js';
@@ -44,7 +43,6 @@ export function openCritic(assembly: {
   readonly counted?: Config['model'];
   readonly countedBeside?: Pick<Config, 'critic'>;
   readonly critic?: CriticAssembly | undefined;
-  readonly demonstrations: readonly Demonstration[];
   readonly environment: EnvironmentSpec;
   readonly family: PolicyFamily;
   readonly model: Proposer;
@@ -71,12 +69,9 @@ export function criticPrompter(
   // In a replay, the recorded run's models determine the answer form.
   const answering = { ...config, ...assembly.countedBeside, model: assembly.counted ?? config.model };
   return createCriticPrompter({
-    ...{ config: config.critic!, digits: config.memory.digits, environment },
+    ...{ config: config.critic!, environment },
     ...{ prompts: critic.prompts, encoding: encodingFor(family, 'numeric') },
-    task: taskContext(
-      { ...assembly, config: programsOf(family) === undefined ? { ...config, proposal: undefined } : config },
-      answerFormOf(criticModelOf(answering), config.prompts),
-    ),
+    task: taskContext(assembly, answerFormOf(criticModelOf(answering), config.prompts)),
     most: mostChange(distance, family.parameters),
   });
 }
@@ -102,18 +97,17 @@ export type CriticPrompter = ReturnType<typeof createCriticPrompter>;
 
 function createCriticPrompter(parts: {
   readonly config: Pick<CriticConfig, 'rows' | 'show'>;
-  readonly digits: number | undefined;
   readonly environment: EnvironmentSpec;
   readonly encoding: Encoding;
   readonly prompts: CriticPrompts;
   readonly task: TaskContext;
   readonly most: number;
 }) {
-  const { digits, encoding, most, prompts, task } = parts;
+  const { encoding, most, prompts, task } = parts;
   return {
     prompt({ best, episodes, iteration, iterations, revised }: RevisionRequest) {
       const scores = [revised.score, ...(best === undefined ? [] : [best.score])];
-      const asText = scoreTexts(digits, scores);
+      const asText = scoreTexts(scores);
       const context: CriticContext = {
         ...{ ...task, iterations, iteration, remaining: Math.max(0, iterations - iteration) },
         revised: {
@@ -123,7 +117,7 @@ function createCriticPrompter(parts: {
         best: best === undefined ? null : textOf(best, encoding, asText),
         table: isTable(encoding.spec),
         most: most >= 1 ? null : percent(most),
-        ...shown(parts, revised, episodes, digits === undefined ? undefined : asText),
+        ...shown(parts, revised, episodes, asText),
       };
       const messages: readonly ChatMessage[] = [
         { role: 'system', content: prompts.system(context) },
@@ -146,7 +140,7 @@ function shown(
   { config: { rows, show }, environment }: Parameters<typeof createCriticPrompter>[0],
   { returns }: BufferEntry,
   episodes: readonly EpisodeRecord[],
-  returnText: ScoreText | undefined,
+  returnText: ScoreText,
 ): Pick<CriticContext, 'episode' | 'statistics'> {
   const median = medianEpisode(returns);
   return {

@@ -6,7 +6,7 @@
 import type { CriticConfig } from '../config/critic.js';
 import type { LanguageModel } from '../models/language-model.js';
 import type { ParameterVector } from '../policies/policy.js';
-import { programsOf } from '../policies/policy.js';
+import type { ParseFailure } from '../prompting/answer/parse.js';
 import { remembered } from '../prompting/context/history.js';
 import { encodingFor } from '../prompting/notation/encoding.js';
 import { answerFormOf } from '../prompting/notation/grammar.js';
@@ -18,7 +18,7 @@ import { type Critic, criticModelOf, mostChange } from './critic-parts.js';
 import { type Iteration, measureCandidates, searchedPrograms } from './evaluate.js';
 import { type Experiment, isDue, type StopRequests } from './parts.js';
 import { type Trial, triedIn } from './programs.js';
-import { proposalQuestion, type WrongPlace } from './propose.js';
+import { proposalQuestion } from './propose.js';
 import { answering } from './proposer.js';
 import { evaluationsLeft } from './stopping.js';
 
@@ -44,7 +44,7 @@ export async function revise(
   const model = answererOf(experiment, critic, measured);
   const asked = { iteration: number, iterations, revised: best, episodes, best: buffer.best };
   const prompt = critic.prompter.prompt(asked);
-  const areEdits = programsOf(setting.family) !== undefined && config.proposal?.form === 'delta';
+  const areEdits = config.policy?.kind === 'program' && config.policy.edits;
   const proposals = proposalQuestion({
     ...prompt,
     ...refusals(experiment, critic.config, best, measured),
@@ -53,7 +53,7 @@ export async function revise(
     family: setting.family,
     encoding: encodingFor(setting.family, 'numeric'),
     tried: triedBeside(experiment, best, measured),
-    ...(areEdits && { branch: () => ({ ...prompt, changes: best.parameters }) }),
+    ...(areEdits && { edited: best.parameters }),
   });
   // The number after those of the proposals.
   const candidate = config.candidates;
@@ -124,10 +124,10 @@ function refusals(
       const beside = measured.find(({ entry }) => vectorKey(entry.parameters) === key);
       return buffer.find(parameters) ?? beside?.entry;
     },
-    placed(parameters: ParameterVector): WrongPlace | undefined {
+    placed(parameters: ParameterVector): ParseFailure | undefined {
       const distance = distanceOf(parameters, best.parameters, spec);
       if (distance <= most) return undefined;
-      return { kind: 'refused', failure: { kind: 'too-far', distance, most } };
+      return { kind: 'too-far', distance, most };
     },
   };
 }

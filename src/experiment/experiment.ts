@@ -114,11 +114,10 @@ function lastModelError(proposals: readonly Proposal[]): StopReason {
  */
 async function commit(
   experiment: Experiment,
-  { limit, number, proposals }: Iteration,
+  { limit, number }: Iteration,
   entries: readonly BufferEntry[],
 ): Promise<void> {
-  const { buffer, emit, ledger, prompter } = experiment;
-  prompter.finish(proposals, entries);
+  const { buffer, emit, ledger } = experiment;
   emit({
     kind: 'iteration-finished',
     iteration: number,

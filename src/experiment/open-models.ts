@@ -157,10 +157,10 @@ export function openRecording(
     const path = (runs.find((run) => run.seed === seed) ?? runs[0]!).path;
     const recorded = loadConfig({ file: requireConfig(join(path, runFiles.config)), asWritten: true }).config;
     const cassette = { path, model: readManifest(path).model, calls: callsIn(path) };
-    const { best, digits, recent, tokens } = recorded.memory;
+    const { best, recent, tokens } = recorded.memory;
     const selection = recorded.policy?.kind === 'program' && { best, recent };
     const defaults = {
-      memory: { ...(digits && { digits }), ...(tokens && { tokens }), ...selection },
+      memory: { ...(tokens && { tokens }), ...selection },
     };
     if (recorded.model.provider === 'replayed')
       return { ...openRecording(recorded.model, recorded), cassette, defaults };

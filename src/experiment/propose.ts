@@ -5,15 +5,13 @@ import { isByBaseline, languageModelOf } from '../config/model.js';
 import type { ParameterVector, PolicyFamily } from '../policies/policy.js';
 import { programsOf } from '../policies/policy.js';
 import type { ParseContext, ParseFailure, SeenParameters } from '../prompting/answer/parse.js';
-import { changesGrammar } from '../prompting/notation/changes.js';
+import { readEdits } from '../prompting/answer/program.js';
 import { type Encoding, encodingFor } from '../prompting/notation/encoding.js';
 import { type AnswerForm, answerFormOf, answerGrammar } from '../prompting/notation/grammar.js';
-import { createGenerator } from '../random/generator.js';
 import { callSeed } from '../random/seeds.js';
 import { vectorKey } from '../rollout/replay-buffer.js';
-import type { CallRecord, EndedCall } from '../runs/calls.js';
+import type { CallRecord } from '../runs/calls.js';
 import type { Task } from '../search/baseline.js';
-import { movedAway, nearestTried } from '../search/moves.js';
 import { evaluatedEach } from '../search/settings.js';
 import {
   type Answerer,
@@ -37,32 +35,13 @@ export interface Proposals extends Prompt, Pick<Question, 'by'> {
   /** How policies are written for the model. */
   readonly encoding: Encoding;
   readonly form?: AnswerForm;
-  /** Finds an earlier use of the same parameters; omitted if repeats are allowed or moved. */
+  /** Finds an earlier use of the same parameters; omitted if repeats are allowed. */
   readonly seen?: (parameters: ParameterVector) => SeenParameters | undefined;
-  /**
-   * Checks how far a proposal is from earlier ones, or a revision from the proposal it revises: refuses it, moves it,
-   * or returns undefined if the distance is acceptable.
-   * @param accepted the proposals accepted so far
-   */
-  readonly placed?: (
-    parameters: ParameterVector,
-    accepted: readonly ParameterVector[],
-    call: EndedCall,
-  ) => WrongPlace | undefined;
+  /** Refuses a revision that is too far from the proposal that it revises. */
+  readonly placed?: (parameters: ParameterVector) => ParseFailure | undefined;
   readonly tried?: Trial | undefined;
-  /** Returns the prompt and the parent of a candidate; if omitted, all candidates answer the same prompt. */
-  readonly branch?: ((candidate: number) => Branch) | undefined;
-}
-
-/** A proposal that is too close to an earlier one, or a revision that is too far from the original. */
-export type WrongPlace =
-  | { readonly kind: 'refused'; readonly failure: ParseFailure }
-  | { readonly kind: 'moved'; readonly parameters: ParameterVector; readonly distance: number };
-
-/** The prompt of the candidates that share one parent. */
-interface Branch extends Prompt {
-  /** The parameters to which the proposed changes apply; absent if full parameters are proposed. */
-  readonly changes?: ParameterVector;
+  /** The program to which the proposed edits apply; absent if whole policies are proposed. */
+  readonly edited?: ParameterVector | undefined;
 }
 
 function proposeCandidates(
@@ -80,8 +59,8 @@ function proposeCandidates(
   const { family } = setting;
   const proposals = proposalQuestion({
     ...prompter.prompt(iteration, known),
-    ...noveltyOf(experiment, iteration),
-    ...{ by, family, branch: branches(experiment, iteration), tried: triedIn(experiment, iteration) },
+    ...{ by, family, seen: seenBefore(experiment, iteration), tried: triedIn(experiment, iteration) },
+    edited: prompter.parent(known)?.parameters,
     form: answerFormOf(reader, prompts),
     encoding: encodingFor(family, prompts.set),
   });
@@ -109,23 +88,21 @@ export const propose = (
 export function proposalQuestion(
   proposals: Proposals,
 ): Pick<Question, 'by' | 'grammar' | 'outcomeOf' | 'promptOf'> {
-  const { branch, by, encoding, family, form } = proposals;
-  const isChange = branch?.(0).changes !== undefined;
+  const { by, edited, encoding, family, form } = proposals;
   const programs = programsOf(family);
   // A baseline has no parent and no prompt: it always proposes plain parameters, whatever the form.
   const plain = encodingFor(family, 'numeric');
   const read = (candidate: number, text: string, context: ParseContext) => {
-    const parent = branch?.(candidate).changes;
     if (by(candidate).isBaseline) return plain.read(text, context);
-    return parent === undefined ? encoding.read(text, context) : encoding.readChanges(text, parent, context);
+    return programs === undefined || edited === undefined
+      ? encoding.read(text, context)
+      : readEdits(text, edited, programs, context);
   };
   return {
     by,
-    promptOf: (candidate) => branch?.(candidate) ?? proposals,
+    promptOf: () => proposals,
     // An answer grammar describes parameters, not programs.
-    ...(programs === undefined && {
-      grammar: isChange ? changesGrammar(family.parameters, form) : answerGrammar(encoding.spec, form),
-    }),
+    ...(programs === undefined && { grammar: answerGrammar(encoding.spec, form) }),
     async outcomeOf(call, accepted) {
       const { completion, iteration } = call;
       const { placed, seen, tried } = proposals;
@@ -138,15 +115,11 @@ export function proposalQuestion(
       });
       if (!result.ok) return { kind: 'rejected', failure: result.failure };
       const { predicted, value } = result;
-      const wrong = placed?.(value, [...accepted.values()], call);
-      const failure =
-        wrong?.kind === 'refused' ? wrong.failure : await tried?.(value, [...accepted.values()], call);
+      const failure = placed?.(value) ?? (await tried?.(value, [...accepted.values()], call));
       if (failure !== undefined) return { kind: 'rejected', failure };
       return {
         kind: 'accepted',
-        ...(wrong?.kind !== 'moved'
-          ? { parameters: value }
-          : { parameters: wrong.parameters, moved: { from: value, distance: wrong.distance } }),
+        parameters: value,
         ...(predicted !== undefined && { predicted }),
         ...(programs && { program: programs.program(value).source }),
       };
@@ -163,19 +136,6 @@ function afterRepeat({ model }: Config): Question['afterRepeat'] {
   if (reader?.provider !== 'local' || !reader.heatAfterRepeat) return undefined;
   const { heatAfterRepeat, temperature = 1 } = reader;
   return (attempt) => ({ temperature: temperature * (1 + heatAfterRepeat * attempt) });
-}
-
-/** The prompt of each candidate, if candidates have parents. */
-export function branches(
-  { config, prompter }: Pick<Experiment, 'config' | 'prompter'>,
-  iteration: number,
-): ((candidate: number) => Branch) | undefined {
-  const known = lastKnown(config, iteration);
-  const made = prompter.parents(known).map(({ parameters }, rank): Branch => {
-    const prompt = prompter.prompt(iteration, known, rank);
-    return config.proposal?.form === 'delta' ? { ...prompt, changes: parameters } : prompt;
-  });
-  return made.length === 0 ? undefined : (candidate) => made[candidate % made.length]!;
 }
 
 /** Selects who answers for each candidate: the search over constants if tuning is due, otherwise a proposer. */
@@ -234,41 +194,13 @@ function proposers(experiment: Experiment, iteration: number): (candidate: numbe
   return (candidate) => members[chosen[candidate]!]!;
 }
 
-/** How proposals that equal or nearly equal earlier ones are handled. */
-export function noveltyOf(
-  experiment: Pick<Experiment, 'buffer' | 'config'> & {
-    readonly setting: Pick<Experiment['setting'], 'family'>;
-  },
-  iteration: number,
-): Pick<Proposals, 'placed' | 'seen'> {
-  const { config, setting } = experiment;
-  const { novelty } = config;
-  const seen: Proposals['seen'] = (parameters) => {
-    const entry = experiment.buffer.find(parameters);
+/** Finds the earlier evaluation of the same parameters among those that an iteration knows. */
+export const seenBefore =
+  ({ buffer, config }: Pick<Experiment, 'buffer' | 'config'>, iteration: number) =>
+  (parameters: ParameterVector): SeenParameters | undefined => {
+    const entry = buffer.find(parameters);
     return entry === undefined || entry.iteration > lastKnown(config, iteration) ? undefined : entry;
   };
-  if (novelty === undefined) return { seen };
-  const { action, distance: least } = novelty;
-  const spec = setting.family.parameters;
-  return {
-    // If repeats are moved, move exact repeats too instead of refusing them.
-    ...(action === 'ask' && { seen }),
-    placed(parameters, accepted, { seed }) {
-      const proposed = accepted.map((one) => ({ parameters: one, iteration, score: undefined }));
-      const tried = [...knownTo(experiment, iteration), ...proposed];
-      const nearest = nearestTried(parameters, tried, spec);
-      if (nearest === undefined || nearest.distance >= least) return undefined;
-      const { distance } = nearest;
-      if (action === 'jitter') {
-        const random = createGenerator(seed, [1]);
-        return { kind: 'moved', parameters: movedAway(parameters, tried, spec, least, random), distance };
-      }
-      const { iteration: at, score } = nearest.tried;
-      const failure = { iteration: at, ...(score !== undefined && { score }), distance, least };
-      return { kind: 'refused', failure: { kind: 'too-close', ...failure } };
-    },
-  };
-}
 
 /**
  * Keeps requests for up to `pipeline` iterations in flight. A prompt can show the evaluations up to `pipeline`

@@ -221,7 +221,7 @@ function atPath({ file, field, value, message, ...rest }: Problem, directory: st
 
 /** Defaults for a new run; a replay takes them from the recorded run. */
 export interface RunDefaults {
-  readonly memory: Pick<Config['memory'], 'best' | 'digits' | 'recent' | 'tokens'>;
+  readonly memory: Pick<Config['memory'], 'best' | 'recent' | 'tokens'>;
 }
 
 /** @param contextOf returns the model's context length; called only if the size of the history depends on it */
@@ -236,7 +236,6 @@ export async function defaultsOf(
   const context = own ?? (isOpen ? (await contextOf())?.tokens : undefined);
   return {
     memory: {
-      digits: 3,
       tokens: context === undefined ? historyTokens : historyWithin(context),
       ...(isOpen && policy?.kind === 'program' && shownPrograms),
     },
@@ -272,7 +271,7 @@ export function withDefaultsOf(was: Config, wanted: Config): Config {
   const { critic, memory, model } = wanted;
   return {
     ...wanted,
-    memory: { ...stated(was.memory, ['digits', 'tokens', 'best', 'recent']), ...memory },
+    memory: { ...stated(was.memory, ['tokens', 'best', 'recent']), ...memory },
     model:
       model.provider === 'portfolio' && was.model.provider === 'portfolio'
         ? { ...model, members: membersAs(was.model.members, model.members) }

@@ -102,6 +102,10 @@ export const programSchema = z.strictObject({
     .describe(
       'JavaScript functions `act(observation, memory, constants)`, which run in a sandbox (docs/programs.md)',
     ),
+  edits: z
+    .boolean()
+    .optional()
+    .describe('Proposals change the best program so far, in search-and-replace blocks (default: off)'),
   tune: z
     .strictObject({
       by: z.enum(['gp', 'cma-es', 'hill-climb']).default('gp').describe('Search method for the constants'),

@@ -11,7 +11,7 @@ import { randomPolicies } from '../experiment/evaluate.js';
 import { contextOf } from '../experiment/open-models.js';
 import { ledgerOf } from '../experiment/parts.js';
 import { Prompter } from '../experiment/prompter.js';
-import { branches, noveltyOf, propose } from '../experiment/propose.js';
+import { propose, seenBefore } from '../experiment/propose.js';
 import { createModel, languageModelIn, type Proposer, type SingleProposer } from '../experiment/proposer.js';
 import { formatCount, formatDuration, plural } from '../format/numbers.js';
 import { type Completion, type LanguageModel, ModelError } from '../models/language-model.js';
@@ -213,12 +213,11 @@ async function firstProposal(
   const episodes = entries.map(({ candidate }) => ({ ...episode, candidate }));
   const buffer = createReplayBuffer(entries);
   const prompter = new Prompter({ ...assembly, buffer, recorded: { ...nothingRecorded, episodes } });
-  const branch = branches({ config, prompter }, 1);
   let asked: CallRecord | undefined;
   await propose({
     ...prompter.prompt(1),
-    ...(branch && { branch }),
-    ...noveltyOf({ buffer, config, setting: { family } }, 1),
+    seen: seenBefore({ buffer, config }, 1),
+    edited: prompter.parent(0)?.parameters,
     ...{ iteration: 1, candidates: 1, corrections: 0, concurrency: 1 },
     by: () => ({ model }),
     family,

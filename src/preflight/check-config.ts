@@ -1,4 +1,3 @@
-import { existsSync } from 'node:fs';
 import type { CommandContext } from '../base/context.js';
 import { formatProblem, UserError } from '../base/errors.js';
 import { type LoadedConfig, loadConfig } from '../config/load.js';
@@ -99,7 +98,7 @@ export async function deviceFindings(config: ModelConfig): Promise<readonly Find
 
 /**
  * Builds the environment, the policy and the first prompt of an imported config, before it is written. Doesn't need the
- * model; demonstrations may be added later.
+ * model.
  * @returns notes on the parts that were built, and warnings
  * @throws UserError with the keys of the original config
  */
@@ -107,9 +106,7 @@ export async function buildImport(
   loaded: LoadedConfig,
   env: Readonly<Record<string, string | undefined>>,
 ): Promise<readonly string[]> {
-  const { demonstrations, ...rest } = loaded.config;
-  const isThere = demonstrations === undefined || existsSync(demonstrations.from);
-  const config = isThere ? loaded.config : rest;
+  const { config } = loaded;
   const { id } = config.environment;
   if (!isBuiltInId(id)) return [`not built: ${id} runs in another program; check it with policyloop check`];
   try {
@@ -125,7 +122,6 @@ export async function buildImport(
       const { longest } = forecastPrompts(assembly);
       return [
         `built: ${made.environment.id}, ${policiesText(made.family)}, episodes of at most ${steps} steps, prompts of up to about ${longest.tokens.most} tokens`,
-        ...(isThere ? [] : [`not built: the demonstrations; ${demonstrations.from} does not exist yet`]),
         ...warningsIn(findings).map((warning) => `warning ${formatProblem(warning)}`),
       ];
     } finally {

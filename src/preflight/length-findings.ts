@@ -44,12 +44,11 @@ function readsOf(
   forecast: PromptForecast,
   contexts: Contexts,
 ): readonly Read[] {
-  const { critic, demonstrations } = config;
+  const { critic } = config;
   const proposes = languageModelOf(config.model);
   const revises = critic && criticModelOf(config);
   const reads: Read[] = [];
   if (proposes !== undefined) {
-    const steps = demonstrations === undefined ? '' : ', demonstrations.steps';
     const tokens = contexts.model && historyWithin(contexts.model.tokens);
     const less = tokens !== undefined && tokens < (config.memory.tokens ?? 0) ? `=${tokens}` : '';
     reads.push({
@@ -60,7 +59,7 @@ function readsOf(
       prompt: { ...forecast.longest, answer: forecast.answer },
       field: 'memory.tokens',
       what: 'the longest prompt',
-      remedy: `show less (memory.tokens${less}, memory.best, memory.recent${steps}), allow fewer corrections or turns, or use a model with a longer context`,
+      remedy: `show less (memory.tokens${less}, memory.best, memory.recent), allow fewer corrections, or use a model with a longer context`,
     });
   }
   if (revises !== undefined && forecast.critic !== undefined) {

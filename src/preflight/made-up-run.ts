@@ -9,10 +9,7 @@ import { historyTokens } from '../prompting/settings.js';
 import type { EpisodeRecord } from '../rollout/episode.js';
 import type { BufferEntry } from '../rollout/replay-buffer.js';
 
-export type Parts = Pick<
-  Assembly,
-  'config' | 'critic' | 'demonstrations' | 'environment' | 'family' | 'prompts' | 'imported'
->;
+export type Parts = Pick<Assembly, 'config' | 'critic' | 'environment' | 'family' | 'prompts' | 'imported'>;
 
 export type Width = 'wide' | 'narrow';
 

@@ -18,7 +18,7 @@ import { type Finding, found, warning } from './findings.js';
 import { lengthFindings } from './length-findings.js';
 import { type Contexts, forecastPrompts, type PromptForecast } from './prompt-forecast.js';
 import { estimateRun } from './run-estimate.js';
-import { demonstrationFindings, limitFindings, noveltyFindings, policyFindings } from './task-findings.js';
+import { limitFindings, policyFindings } from './task-findings.js';
 
 export function preflight(assembly: Assembly, contexts: Contexts = {}): readonly Finding[] {
   const forecast = forecastPrompts(assembly, contexts);
@@ -27,11 +27,9 @@ export function preflight(assembly: Assembly, contexts: Contexts = {}): readonly
     ...specFindings(assembly),
     ...policyFindings(assembly.config.policy, assembly.environment, assembly.family),
     ...boundFindings(assembly),
-    ...noveltyFindings(assembly.config, assembly.family.parameters),
     ...racingFindings(assembly),
     ...promptFindings(assembly, forecast),
     ...notationFindings(assembly.config),
-    ...demonstrationFindings(assembly, forecast.first),
     ...(reader !== undefined ? memoryFindings(assembly, forecast, contexts.model?.tokens) : []),
     ...lengthFindings(assembly, forecast, contexts),
     ...thoughtFindings(reader, contexts.model?.thinks),

@@ -6,7 +6,6 @@ import type { ChatMessage, ModelContext } from '../models/language-model.js';
 import { fewestTokens, mostTokens } from '../models/reply-faults.js';
 import { estimatePromptTokens, estimateTokens } from '../prompting/token-estimate.js';
 import { createReplayBuffer } from '../rollout/replay-buffer.js';
-import type { CallRecord } from '../runs/calls.js';
 import { nothingRecorded } from '../runs/reader.js';
 import { evaluatedEach } from '../search/settings.js';
 import { largest } from '../statistics/descriptive.js';
@@ -60,7 +59,7 @@ export interface Contexts {
 type Count = ModelContext['count'];
 type Runs = readonly [wide: MadeUpRun, narrow: MadeUpRun];
 
-/** Maximum number of iterations, or beginnings of conversations, at which prompts are measured. */
+/** Maximum number of iterations at which prompts are measured. */
 const samples = 6;
 
 /** @param contexts contexts of the models, whose tokenizers are used if available */
@@ -69,30 +68,30 @@ export function forecastPrompts(parts: Parts, contexts: Contexts = {}): PromptFo
   const { corrections: maximumCorrections, iterations } = parts.config;
   const most = (messages: readonly ChatMessage[]) => count?.(messages) ?? estimatePromptTokens(messages);
   const fewest = (messages: readonly ChatMessage[]) => count?.(messages) ?? fewestTokens(messages);
-  const last = Math.max(1, iterations - turnsOf(parts) + 1);
-  const begins = [
-    ...new Set(Array.from({ length: samples }, (_, i) => 1 + Math.round((i * (last - 1)) / (samples - 1)))),
+  const measured = [
+    ...new Set(
+      Array.from({ length: samples }, (_, i) => 1 + Math.round((i * (iterations - 1)) / (samples - 1))),
+    ),
   ];
   const runs: Runs = [madeUpRun(parts, 'wide'), madeUpRun(parts, 'narrow')];
   const [wide, narrow] = runs;
-  const conversations = begins.map((begin) => conversationAt(parts, begin, wide));
-  const means = conversations.map(({ asked }) => mean(asked.map(most)));
-  const prompts = conversations.flatMap(({ asked }) => asked);
+  const asked = measured.map((iteration) => promptAt(parts, iteration, wide));
+  const prompts = asked.map(({ messages }) => messages);
   const lengths = prompts.map(estimatePromptTokens);
   const longest = prompts[lengths.indexOf(largest(lengths))]!;
-  const { correction } = conversations[0]!;
+  const { correction } = asked[0]!;
   const corrected = [...longest, ...corrections(wide.reply, correction, maximumCorrections)];
   const critic = criticForecast(parts, runs, contexts.critic?.count);
-  const terse = conversationAt(parts, last, narrow).asked;
+  const terse = promptAt(parts, iterations, narrow).messages;
   return {
-    first: conversations[0]!.asked[0]!,
+    first: prompts[0]!,
     longest: {
       messages: longest,
-      tokens: { most: most(longest), fewest: largest(terse.map(fewest)) },
+      tokens: { most: most(longest), fewest: fewest(terse) },
       corrected: most(corrected),
       bound: mostTokens(corrected),
     },
-    total: Math.round(between(begins, means) * iterations),
+    total: Math.round(between(measured, prompts.map(most)) * iterations),
     answer: answerOf(parts, runs, count),
     room: wide.room,
     entryTokens: wide.entryTokens,
@@ -144,38 +143,18 @@ function longestOf(
   };
 }
 
-/** Maximum number of iterations per conversation. */
-function turnsOf({ config }: Parts): number {
-  const { conversation } = config.prompts;
-  return conversation === 'fresh' ? 1 : conversation.turns;
-}
-
-/** Prompts of a conversation that starts at iteration `begin`; without conversations, only that iteration's prompt. */
-function conversationAt(parts: Parts, begin: number, { entry, episode, reply, room }: MadeUpRun) {
+function promptAt(parts: Parts, iteration: number, { entry, episode, room }: MadeUpRun) {
   const { config, imported } = parts;
-  const turns = turnsOf(parts);
   const perIteration = config.memory.ofGroup === undefined ? evaluatedEach(config) : 1;
-  const before = config.warmup.policies + imported.length + (begin - 1) * perIteration;
+  const before = config.warmup.policies + imported.length + (iteration - 1) * perIteration;
   const held = Math.min(before, Math.max(1, room));
   // Each made-up entry is the best of its own iteration.
-  const entries = Array.from({ length: held }, (_, i) => entry(begin + i - held));
+  const entries = Array.from({ length: held }, (_, i) => entry(iteration + i - held));
   const buffer = createReplayBuffer(entries);
-  const episodes = entries.map(({ iteration }) => ({ ...episode, iteration }));
+  const episodes = entries.map((one) => ({ ...episode, iteration: one.iteration }));
   const prompter = new Prompter({ ...parts, buffer, recorded: { ...nothingRecorded, episodes } });
-  const asked: (readonly ChatMessage[])[] = [];
-  for (let iteration = begin; iteration < begin + Math.min(turns, config.iterations); iteration++) {
-    const messages = prompter.messages(iteration);
-    asked.push(messages);
-    if (turns === 1) break;
-    const added = Array.from({ length: perIteration }, (_, candidate) => ({
-      ...entry(iteration),
-      candidate,
-    }));
-    buffer.append(added);
-    for (const one of added) prompter.remember([{ ...episode, iteration, candidate: one.candidate }]);
-    prompter.finish([{ candidate: 0, calls: [accepted(messages, reply, iteration)] }], added);
-  }
-  return { asked, correction: prompter.formatCorrection({ kind: 'missing' }) };
+  const messages = prompter.messages(iteration);
+  return { messages, correction: prompter.formatCorrection({ kind: 'missing' }) };
 }
 
 function corrections(reply: string, correction: string, count: number): readonly ChatMessage[] {
@@ -185,8 +164,6 @@ function corrections(reply: string, correction: string, count: number): readonly
   ]).flat();
 }
 
-const mean = (values: readonly number[]) => values.reduce((sum, value) => sum + value, 0) / values.length;
-
 /** Mean of a piecewise linear curve over the range of its points. */
 function between(points: readonly number[], values: readonly number[]): number {
   if (points.length === 1) return values[0]!;
@@ -194,18 +171,4 @@ function between(points: readonly number[], values: readonly number[]): number {
     .slice(1)
     .reduce((sum, point, i) => sum + ((values[i]! + values[i + 1]!) / 2) * (point - points[i]!), 0);
   return area / (points.at(-1)! - points[0]!);
-}
-
-function accepted(messages: readonly ChatMessage[], text: string, iteration: number): CallRecord {
-  return {
-    iteration,
-    candidate: 0,
-    attempt: 0,
-    messages,
-    seed: 0,
-    purpose: 'proposal',
-    outcome: { kind: 'accepted', parameters: [] },
-    completion: { text, finishReason: 'stop', usage: {}, latencyMs: 0, retries: 0 },
-    time: '',
-  };
 }

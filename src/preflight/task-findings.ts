@@ -1,21 +1,16 @@
-/** Checks whether a config's policy, novelty distance, limits and demonstrations suit the task. */
+/** Checks whether a config's policy and limits suit the task. */
 
-import type { Config } from '../config/config.js';
 import type { EnvironmentSpec } from '../environments/environment.js';
 import type { Assembly } from '../experiment/assemble.js';
 import { ledgerOf } from '../experiment/parts.js';
-import { formatNumber, plural } from '../format/numbers.js';
-import type { ChatMessage } from '../models/language-model.js';
-import type { BinEdges, ParameterSpec, PolicyFamily } from '../policies/policy.js';
+import { plural } from '../format/numbers.js';
+import type { BinEdges, PolicyFamily } from '../policies/policy.js';
 import type { PolicyConfig, QTableConfig } from '../policies/settings.js';
-import { demonstratedContext } from '../prompting/context/demonstrations.js';
-import { estimateTokens } from '../prompting/token-estimate.js';
 import { limitField } from '../runs/calls.js';
-import { createValueGrid, isTable } from '../search/moves.js';
 import { evaluatedEach } from '../search/settings.js';
 import { valueAt } from '../settings/schema.js';
 import { largest, smallest } from '../statistics/descriptive.js';
-import { type Finding, found, warning } from './findings.js';
+import { type Finding, warning } from './findings.js';
 import type { PromptForecast } from './prompt-forecast.js';
 
 export function policyFindings(
@@ -116,27 +111,6 @@ function binFindings(
   });
 }
 
-/** Typical distance between two random policies, as measured by `distanceOf`. */
-const apart = (spec: ParameterSpec): number =>
-  isTable(spec) ? 1 - 1 / createValueGrid(spec).size : Math.sqrt(1 / 6);
-
-export function noveltyFindings(
-  { novelty }: Pick<Config, 'novelty'>,
-  spec: ParameterSpec,
-): readonly Finding[] {
-  const usual = apart(spec);
-  if (novelty === undefined || novelty.distance < usual) return [];
-  const then = novelty.action === 'ask' ? 'are rejected repeatedly' : 'are moved';
-  return [
-    warning({
-      field: 'novelty.distance',
-      value: novelty.distance,
-      message: `is at least the typical distance between two random policies (${formatNumber(usual, 2)}): after a few evaluations, nearly all proposals ${then}`,
-      remedy: 'lower novelty.distance, for example to 0.05',
-    }),
-  ];
-}
-
 export function limitFindings(assembly: Assembly, forecast: PromptForecast): readonly Finding[] {
   return [...evaluationFindings(assembly), ...costFindings(assembly), ...callFindings(assembly, forecast)];
 }
@@ -188,34 +162,5 @@ function costFindings({ config }: Assembly): readonly Finding[] {
       remedy:
         'set the price per million tokens (model.price.input, model.price.output), or use limits.tokens',
     }),
-  ];
-}
-
-export function demonstrationFindings(
-  { config, demonstrations }: Pick<Assembly, 'config' | 'demonstrations'>,
-  first: readonly ChatMessage[],
-): readonly Finding[] {
-  const shown = demonstratedContext(demonstrations, config.demonstrations?.digits)?.episodes;
-  if (shown === undefined) return [];
-  const isShown = first.some(({ content }) => content.includes(shown[0]!.text));
-  if (!isShown) {
-    return [
-      warning({
-        field: 'demonstrations',
-        message: `the prompt set ${config.prompts.set} doesn't include them`,
-        remedy: 'include the partial {{> demonstrations}} in its system.hbs, or remove demonstrations',
-      }),
-    ];
-  }
-  const steps = (episodes: typeof shown, key: 'shown' | 'length') =>
-    episodes.reduce((sum, episode) => sum + episode[key], 0);
-  const tokens = shown.reduce((sum, { text }) => sum + estimateTokens(text), 0);
-  const [included, all] = [steps(shown, 'shown'), steps(shown, 'length')];
-  const of = included < all ? `${included} of ${all} steps` : plural(all, 'step');
-  return [
-    found(
-      'demonstrations',
-      `${plural(shown.length, 'episode')}, ${of}: about ${tokens} tokens in every prompt`,
-    ),
   ];
 }

@@ -94,6 +94,6 @@ function callTitle(call: CallRecord): string {
     .filter((name) => name !== undefined)
     .map((name) => `${harmlessLine(name)}, `);
   const ask = `${who.join('')}${which}${late}`;
-  if (outcome.kind === 'accepted') return `${ask}: accepted${outcome.moved ? ' and moved' : ''}`;
+  if (outcome.kind === 'accepted') return `${ask}: accepted`;
   return `${ask}: ${harmlessLine(outcomeText(outcome))}`;
 }

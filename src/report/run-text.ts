@@ -57,8 +57,6 @@ export interface RunFigures extends RunResult, Labels {
   }[];
   /** Contribution of the critic; absent if it was never called. */
   readonly revisions?: RevisionFigures;
-  /** Answers too close to evaluated policies, rejected (`asked`) or moved; absent without `novelty`. */
-  readonly tooClose?: { readonly asked: number; readonly moved: number };
   /** Number of usable proposals, and how many were evaluated; absent without `screening`. */
   readonly screened?: { readonly proposed: number; readonly evaluated: number };
   /** Number of rejected and failed calls, by kind. */
@@ -93,7 +91,6 @@ export function runFigures(run: OpenedRun, { top, cwd }: Shown): RunFigures {
     }),
     ...(members.length > 0 && { members }),
     ...(revisions && { revisions }),
-    ...(config.novelty && { tooClose: countTooClose(calls) }),
     ...(config.screening && { screened: countScreened(recorded) }),
     failures: countFailures(calls),
     controlled: [...events].filter((event) => event.kind === 'controlled'),
@@ -105,7 +102,7 @@ export function runText(run: OpenedRun, shown: Shown): string {
   const { path, config, manifest, family, recorded } = run;
   const { columns, top } = shown;
   const figures = runFigures(run, shown);
-  const { caps, confirmed, racing, revisions, screened, tooClose, usage } = figures;
+  const { caps, confirmed, racing, revisions, screened, usage } = figures;
   const { entries } = recorded;
   const scores = entries.map(({ score }) => score);
   const range = formatInterval([smallest(scores), largest(scores)]);
@@ -133,8 +130,6 @@ export function runText(run: OpenedRun, shown: Shown): string {
     `usage     ${formatUsage(usage)}`,
     caps && `limits    ${formatCaps(caps)}`,
     usage.faults && `faults    ${formatFaults(usage.faults)}`,
-    tooClose &&
-      `novelty   ${plural(tooClose.asked + tooClose.moved, 'answer')} too close to earlier ones: ${tooClose.asked} rejected, ${tooClose.moved} moved`,
     screened &&
       `screening ${screened.evaluated} of ${plural(screened.proposed, 'proposal')} selected for evaluation`,
     `failures  ${describeFailures(figures.failures)}`,
@@ -177,15 +172,6 @@ function countFailures(calls: Iterable<CallRecord>): Readonly<Record<string, num
     if (outcome.kind === 'accepted') continue;
     const kind = outcome.kind === 'rejected' ? outcome.failure.kind : outcome.error;
     counts[kind] = (counts[kind] ?? 0) + 1;
-  }
-  return counts;
-}
-
-function countTooClose(calls: Iterable<CallRecord>) {
-  const counts = { asked: 0, moved: 0 };
-  for (const { outcome } of calls) {
-    if (outcome.kind === 'rejected' && outcome.failure.kind === 'too-close') counts.asked++;
-    if (outcome.kind === 'accepted' && outcome.moved !== undefined) counts.moved++;
   }
   return counts;
 }

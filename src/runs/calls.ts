@@ -44,8 +44,6 @@ export interface CallRecord extends CallPosition {
         readonly parameters: ParameterVector;
         /** The return that the reply predicts. */
         readonly predicted?: number;
-        /** Original parameters and distance of a proposal that was moved because it was too close to an earlier one. */
-        readonly moved?: { readonly from: ParameterVector; readonly distance: number };
         readonly program?: string;
         readonly action?: Action;
       }

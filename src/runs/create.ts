@@ -1,16 +1,18 @@
 import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { UserError } from '../base/errors.js';
+import type { ParameterVector } from '../policies/policy.js';
 import { makeDirectory, replaceFile } from '../storage/files.js';
 import { isLocked, lockRun } from '../storage/lock.js';
 import type { Manifest } from './manifest.js';
-import { groupFile, nothingRecorded, runFiles, type TakenOver } from './reader.js';
+import { groupFile, nothingRecorded, runFiles } from './reader.js';
 import { type RunDirectory, RunWriter } from './writer.js';
 
 /** @throws UserError if the directory is locked or not empty; files left by an interrupted start don't count */
 export function createRunDirectory(
   path: string,
-  content: Partial<TakenOver> & {
+  content: {
+    readonly imported?: readonly ParameterVector[];
     readonly configYaml: string;
     readonly manifest: Manifest;
     readonly now: () => Date;
@@ -19,12 +21,11 @@ export function createRunDirectory(
   requireEmpty(path);
   makeDirectory(path);
   const release = lockRun(join(path, runFiles.lock));
-  const { demonstrations = [], imported = [] } = content;
+  const { imported = [] } = content;
   try {
     begin(path, {
       [runFiles.config]: content.configYaml,
       ...(imported.length > 0 && { [runFiles.imported]: JSON.stringify(imported) }),
-      ...(demonstrations.length > 0 && { [runFiles.demonstrations]: JSON.stringify(demonstrations) }),
       // Write the manifest last, because it makes the directory a run.
       [runFiles.manifest]: JSON.stringify(content.manifest, null, 2),
     });
@@ -88,11 +89,8 @@ export function requireEmpty(path: string): void {
  * wrote them.
  */
 function isCutOffStart(path: string, names: readonly string[]): boolean {
-  const { config, demonstrations, imported, manifest } = runFiles;
-  const begun = [config, demonstrations, imported, manifest, groupFile].flatMap((name) => [
-    name,
-    `${name}.new`,
-  ]);
+  const { config, imported, manifest } = runFiles;
+  const begun = [config, imported, manifest, groupFile].flatMap((name) => [name, `${name}.new`]);
   const isOurs = (name: string) =>
     name.startsWith(runFiles.lock) ||
     (begun.includes(name) && name !== runFiles.manifest && name !== groupFile);

@@ -61,7 +61,6 @@ const rejectionMeaning: Readonly<Record<ParseFailure['kind'], string>> = {
   'duplicate-index': 'an index given twice with different values',
   'not-finite': "a value that isn't a finite number",
   repeated: 'a policy that was already evaluated',
-  'too-close': 'parameters too close to evaluated ones (`novelty`)',
   'too-far': 'a revision that changes too much (`critic.distance`)',
   program: "a program that fails or can't be read",
   truncated: 'the reply was cut at its token limit',
@@ -105,10 +104,6 @@ export function explainFailure(failure: ParseFailure): string {
       return `Given twice with different values: ${listIndices(failure.indices)}.`;
     case 'not-finite':
       return `Not a finite number: ${listValues(failure.values)}.`;
-    case 'too-close': {
-      const where = failure.iteration === undefined ? '' : ` of iteration ${failure.iteration}`;
-      return `The distance to parameters${where} is ${formatNumber(failure.distance, 3)}; novelty.distance requires ${formatNumber(failure.least, 3)}.`;
-    }
     case 'too-far':
       return `The size of the change is ${formatNumber(failure.distance, 3)}; critic.distance allows ${formatNumber(failure.most, 3)}.`;
     case 'repeated': {

@@ -3,9 +3,7 @@ import { join } from 'node:path';
 import type { z } from 'zod';
 import { UserError } from '../base/errors.js';
 import { harmlessLines } from '../base/terminal-text.js';
-import type { Config } from '../config/config.js';
 import type { ParameterVector } from '../policies/policy.js';
-import { type Demonstration, recordedDemonstrations } from '../prompting/context/demonstrations.js';
 import type { BufferEntry } from '../rollout/replay-buffer.js';
 import { parseJson } from '../storage/json-depth.js';
 import { isLocked } from '../storage/lock.js';
@@ -18,8 +16,6 @@ import { isTraining } from './training-files.js';
 export const runFiles = {
   config: 'config.yaml',
   imported: 'imported.json',
-  /** Absent if the run's prompts show no demonstrations. */
-  demonstrations: 'demonstrations.json',
   manifest: 'manifest.json',
   evaluations: 'evaluations.jsonl',
   episodes: 'episodes.jsonl',
@@ -73,34 +69,10 @@ export const logBytes = (path: string): number =>
     0,
   );
 
-/** Data that a run copied when it started, for later processes that resume it. */
-export interface TakenOver {
-  /** Policies of an earlier run (`warmup.from`). */
-  readonly imported: readonly ParameterVector[];
-  readonly demonstrations: readonly Demonstration[];
-}
-
-/** @throws UserError if the demonstrations are missing or damaged */
-export function readTakenOver(path: string, config: Pick<Config, 'demonstrations'>): TakenOver {
+/** Policies of an earlier run (`warmup.from`) that a run copied when it started, for later processes that resume it. */
+export function readImported(path: string): readonly ParameterVector[] {
   const file = join(path, runFiles.imported);
-  return {
-    imported: existsSync(file) ? (parseJson(readOwnText(file)) as ParameterVector[]) : [],
-    demonstrations: readDemonstrations(path, config),
-  };
-}
-
-export function readDemonstrations(
-  path: string,
-  { demonstrations }: Pick<Config, 'demonstrations'>,
-): readonly Demonstration[] {
-  if (demonstrations === undefined) return [];
-  const file = join(path, runFiles.demonstrations);
-  if (existsSync(file)) return readShaped(file, recordedDemonstrations);
-  throw new UserError({
-    file,
-    message: "the demonstrations that this run's prompts show are missing",
-    remedy: 'restore this file from a copy, or start a new run',
-  });
+  return existsSync(file) ? (parseJson(readOwnText(file)) as ParameterVector[]) : [];
 }
 
 /** @throws UserError if `path` holds no run, or its manifest is damaged */

@@ -84,10 +84,6 @@ export function positions(count: number, wanted: number, random: RandomGenerator
   return chosen;
 }
 
-interface Tried {
-  readonly parameters: ParameterVector;
-}
-
 /** Distance in [0, 1]: RMS difference as a share of the range; for tables, the share of differing entries. */
 export function distanceOf(a: ParameterVector, b: ParameterVector, spec: ParameterSpec): number {
   const range = spec.high - spec.low;
@@ -99,64 +95,4 @@ export function distanceOf(a: ParameterVector, b: ParameterVector, spec: Paramet
     else sum += ((value - b[i]!) / range) ** 2;
   }
   return isTable(spec) ? sum / a.length : Math.sqrt(sum / a.length);
-}
-
-/** The tried parameters that are nearest to these, the earliest if tied; undefined if none have been tried. */
-export function nearestTried<T extends Tried>(
-  parameters: ParameterVector,
-  tried: readonly T[],
-  spec: ParameterSpec,
-): { readonly tried: T; readonly distance: number } | undefined {
-  let nearest: { readonly tried: T; readonly distance: number } | undefined;
-  for (const one of tried) {
-    const distance = distanceOf(parameters, one.parameters, spec);
-    if (nearest === undefined || distance < nearest.distance) nearest = { tried: one, distance };
-  }
-  return nearest;
-}
-
-/** Number of steps to try, each slightly longer than the last, and of random points to try after them. */
-const mostSteps = 50;
-
-/**
- * Tries steps of growing length, then random points, and returns the first that is at least `least` away from all tried
- * parameters; the farthest if none is.
- */
-export function movedAway(
-  parameters: ParameterVector,
-  tried: readonly Tried[],
-  spec: ParameterSpec,
-  least: number,
-  random: RandomGenerator,
-): ParameterVector {
-  let farthest = { parameters, distance: -1 };
-  const grid = createValueGrid(spec);
-  for (let tries = 0; tries < 2 * mostSteps && farthest.distance < least; tries++) {
-    const moved =
-      tries < mostSteps
-        ? stepFrom(parameters, spec, least * (1.1 + tries / 20), random)
-        : drawPoint(grid, spec.count, random);
-    const distance = nearestTried(moved, tried, spec)?.distance ?? 1;
-    if (distance > farthest.distance) farthest = { parameters: moved, distance };
-  }
-  return farthest.parameters;
-}
-
-function stepFrom(
-  parameters: ParameterVector,
-  spec: ParameterSpec,
-  length: number,
-  random: RandomGenerator,
-): ParameterVector {
-  const grid = createValueGrid(spec);
-  if (isTable(spec)) {
-    const share = Math.min(1, length);
-    return parameters.map((value) =>
-      random.random() < share ? grid.value(random.integers(0, grid.size)) : value,
-    );
-  }
-  const normal = parameters.map(() => random.normal());
-  const root = Math.sqrt(normal.reduce((sum, value) => sum + value ** 2, 0) / normal.length);
-  const scale = (length * (spec.high - spec.low)) / root;
-  return parameters.map((value, i) => grid.value(grid.index(value + scale * normal[i]!)));
 }

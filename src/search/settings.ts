@@ -1,4 +1,4 @@
-/** Config sections for baselines, screening and novelty. */
+/** Config sections for baselines and screening. */
 import { z } from 'zod';
 
 const count = (minimum: number) => z.int().min(minimum);
@@ -78,21 +78,6 @@ export const evaluatedEach = ({
   readonly candidates: number;
   readonly screening?: z.output<typeof screeningSchema> | undefined;
 }): number => screening?.evaluate ?? candidates;
-
-/** The `novelty` section of a config. */
-export const noveltySchema = z.strictObject({
-  distance: z
-    .number()
-    .gt(0)
-    .lt(1)
-    .describe(
-      'Minimum distance to every evaluation and to other proposals of the iteration: root mean square difference as a share of the range; for choices and integers, the share of differing entries',
-    ),
-  action: z
-    .enum(['ask', 'jitter'])
-    .default('ask')
-    .describe('If a proposal is too close: `ask` again, or `jitter` it by a random step'),
-});
 
 export type GeneticConfig = z.output<typeof geneticSchema>;
 export type HillClimbConfig = z.output<typeof hillClimbSchema>;

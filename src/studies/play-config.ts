@@ -19,7 +19,7 @@ import { refuseDifferences, requireSame, whatCompletes } from '../runs/fingerpri
 import { findRun } from '../runs/listing/names.js';
 import { goOn, requirePaused, secondsToAnswer, steer } from '../runs/listing/steer.js';
 import { requireConfig } from '../runs/open-run.js';
-import { groupFile, readGroup, readManifest, readTakenOver, runFiles } from '../runs/reader.js';
+import { groupFile, readGroup, readImported, readManifest, runFiles } from '../runs/reader.js';
 import { describeReason } from '../runs/summary.js';
 import { claimDirectory, replaceFile } from '../storage/files.js';
 import { isLocked } from '../storage/lock.js';
@@ -194,11 +194,7 @@ async function refuseEdited(path: string, config: Config, { env }: CommandContex
   const begun = runs.findIndex((name) => isReadable(join(path, name)));
   if (begun < 0) return;
   const run = join(path, runs[begun]!);
-  const assembly = await assemble(
-    { ...config, seed: seeds[begun]!, repeats: 1 },
-    env,
-    readTakenOver(run, config),
-  );
+  const assembly = await assemble({ ...config, seed: seeds[begun]!, repeats: 1 }, env, readImported(run));
   await closeEnvironment(assembly);
   requireSame(assembly, readManifest(run), join(path, runFiles.config));
 }

@@ -17,7 +17,7 @@ import { createRunDirectory } from '../runs/create.js';
 import { requireSame, whatCompletes } from '../runs/fingerprint.js';
 import type { Manifest } from '../runs/manifest.js';
 import { readShownFrame, requireConfig } from '../runs/open-run.js';
-import { logBytes, readManifest, readTakenOver, runFiles } from '../runs/reader.js';
+import { logBytes, readImported, readManifest, runFiles } from '../runs/reader.js';
 import { describeResult, type RunResult, resultOf, summaryOf } from '../runs/summary.js';
 import { type RunDirectory, removeDrafts, resumeRunDirectory } from '../runs/writer.js';
 import { replaceFile } from '../storage/files.js';
@@ -141,7 +141,6 @@ export function startRun(
     configYaml: resolvedYaml(assembly.config),
     manifest: newManifest(assembly, basename(path), now()),
     imported: assembly.imported,
-    demonstrations: assembly.demonstrations,
     now,
   });
   for (const note of notes) directory.record({ kind: 'warning', message: note.trim() });
@@ -160,7 +159,7 @@ export async function reopenRun(
   const config = withDefaultsOf(was, wanted);
   const manifest = readManifest(path);
   if (whatCompletes(manifest, was, config, path, limits) !== undefined) return undefined;
-  const assembly = await assemble(config, context.env, readTakenOver(path, config), own);
+  const assembly = await assemble(config, context.env, readImported(path), own);
   requireSame(assembly, manifest, file);
   await openModel(assembly, context);
   const directory = resumeRunDirectory(path, context.now);

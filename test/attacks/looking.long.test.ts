@@ -128,7 +128,6 @@ function plantedRuns(paths: Readonly<Record<string, string>>): void {
     });
   planted((config) => {
     config.prompts = { ...config.prompts, set: join(outside, 'modules') };
-    config.demonstrations = { from: join(outside, 'secret.txt') };
   });
   planted((config, manifest) => {
     config.policy = { kind: 'module', path: paths.policy };

@@ -17,7 +17,7 @@ const valid: ConfigInput = {
   target: { return: 475 },
   limits: { cost: 3 },
   memory: { best: 5 },
-  prompts: { conversation: { turns: 3 } },
+  prompts: { stepSize: 3 },
 };
 
 /** Fails on anything but a config or an error that is fit to be read. */

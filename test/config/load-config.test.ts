@@ -93,8 +93,8 @@ model: {provider: openai, name: "null", baseUrl: "http://127.0.0.1:8080/v1", tem
 target: {return: -0.5, hold: 3}
 limits: {calls: 5, tokens: 6, cost: 7.5, minutes: 0.5}
 warmup: {policies: 0, from: "runs/a b"}
-memory: {best: 3, recent: 4, order: best-last, trajectories: rows, rows: 2}
-prompts: {set: ./mine, description: "~", optimum: -13, stepSize: 0.1, conversation: {turns: 2}}
+memory: {best: 3, recent: 4, trajectories: rows, rows: 2}
+prompts: {set: ./mine, description: "~", optimum: -13, stepSize: 0.1}
 record: all
 `,
     ],

@@ -28,7 +28,7 @@ describe('an override', () => {
 
   it('adds a field and its section if the file lacks them', () => {
     expect(config('limits.calls=9').limits).toEqual({ calls: 9 });
-    expect(config('prompts.conversation.turns=3').prompts.conversation).toEqual({ turns: 3 });
+    expect(config('prompts.stepSize=3').prompts.stepSize).toBe(3);
   });
 
   it('stays text in a text field, even if it looks like a number', () => {

@@ -288,24 +288,12 @@ const configs: readonly (readonly [
     },
     undefined,
   ],
-  [
-    'scripted model, conversation, one of each group remembered',
-    {
-      ...scripted,
-      iterations: 12,
-      candidates: 3,
-      prompts: { conversation: { turns: 4 } },
-      memory: { best: 3, recent: 2, ofGroup: 1 },
-    },
-    () => seededModel(0.4),
-  ],
   ['scripted model, groups', { ...scripted, iterations: 12, candidates: 3 }, () => seededModel(0.4)],
   [
-    'scripted model, conversation and trajectories',
+    'scripted model, trajectories',
     {
       ...scripted,
       iterations: 12,
-      prompts: { conversation: { turns: 5 } },
       memory: { best: 3, recent: 2, trajectories: 'rows' },
     },
     () => seededModel(0.4),
@@ -551,21 +539,5 @@ describe('memory.ofGroup', () => {
     // One that the memory does not hold.
     expect(top.candidate).toBeGreaterThan(0);
     expect(new Set(entries.map(({ parameters }) => parameters.join())).size).toBe(entries.length);
-  });
-});
-
-describe('a continued conversation', () => {
-  it('shows only what is new, and restarts after the maximum number of turns', async () => {
-    const model = seededModel();
-    const config = { ...scripted, iterations: 5, prompts: { conversation: { turns: 3 } } };
-    const { path } = await runExperimentFrom(config, { model });
-    const lengths = model.calls.map(({ messages }) => messages.map(({ role }) => role[0]).join(''));
-    expect(lengths).toEqual(['su', 'suau', 'suauau', 'su', 'suau']);
-    const second = model.calls[1]!.messages;
-    expect(second.slice(0, 2)).toEqual(model.calls[0]!.messages);
-    const { entries } = readRun(path);
-    const newest = entries.find(({ iteration }) => iteration === 1)!;
-    expect(second[3]!.content.match(/f\(params\): /g)?.length).toBeLessThan(4);
-    expect(second[3]!.content).toContain(`f(params): ${newest.score.toFixed(2)}`);
   });
 });

@@ -129,8 +129,8 @@ describe('a run with programs', () => {
       body(line),
       `<<<<<<< SEARCH\n${line}\n=======\n${edited}\n>>>>>>> REPLACE`,
     );
-    const proposal = { form: 'delta', beam: 1 } as const;
-    const { path } = await runExperimentFrom({ ...config, proposal, iterations: 2 }, { model });
+    const policy = { kind: 'program', edits: true } as const;
+    const { path } = await runExperimentFrom({ ...config, policy, iterations: 2 }, { model });
     expect(failures(path)[0]).toMatchObject({
       kind: 'program',
       reason: expect.stringContaining('no such line'),

@@ -66,7 +66,6 @@ describe('a replayed run', () => {
   it.each<readonly [string, Partial<ConfigInput>]>([
     ['with corrections', {}],
     ['with candidates', { candidates: 3 }],
-    ['in conversations', { prompts: { conversation: { turns: 3 } } }],
     ['stopped by a cap', { limits: { tokens: 30_000 } }],
     ['showing trajectories', { memory: { best: 2, recent: 2, trajectories: 'rows' } }],
   ])('%s equals the recorded one, including errors, usage and cost', async (_, more) => {

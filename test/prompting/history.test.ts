@@ -27,7 +27,7 @@ describe('history lines', () => {
     [-0.00004, '-0.00004'],
     [0, '0.00'],
   ])('show a score of %d as %s', (score, text) => {
-    expect(scoreText(score, 3)).toBe(text);
+    expect(scoreText(score)).toBe(text);
   });
 
   it('are formatted only once per entry', async () => {

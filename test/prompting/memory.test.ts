@@ -103,14 +103,6 @@ describe('selectHistory', () => {
     expect(selectHistory(equal, { ...unlimited, best: 1 }, one)).toEqual([equal[0]]);
   });
 
-  it('orders by score, equal scores by age', () => {
-    const equal = [entry(4, 0), entry(9, 1), entry(4, 2), entry(1, 3)];
-    const at = (order: 'best-first' | 'best-last') =>
-      selectHistory(equal, { ...unlimited, order }, one).map(({ iteration }) => iteration);
-    expect(at('best-first')).toEqual([1, 0, 2, 3]);
-    expect(at('best-last')).toEqual([3, 0, 2, 1]);
-  });
-
   it('drops the oldest entries down to three quarters of the budget, so the next ones fit', () => {
     const shown = (n: number) =>
       scoresOf(

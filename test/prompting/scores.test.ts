@@ -26,7 +26,7 @@ describe('scores in prompts', () => {
   it.each(scales)('that differ get different texts: %s', (_, scale) => {
     const random = createGenerator(5);
     const scores = Array.from({ length: 300 }, () => scale(random.uniform(0, 1)));
-    const texts = new ScoreTexts(3);
+    const texts = new ScoreTexts();
     texts.know(entriesOf(scores));
     const told = scores.map(texts.of);
     expect(new Set(told).size).toBe(300);
@@ -40,12 +40,12 @@ describe('scores in prompts', () => {
   it.each(scales)('keep their text as the history grows: %s', (_, scale) => {
     const random = createGenerator(6);
     const entries = entriesOf(Array.from({ length: 100 }, () => scale(random.uniform(0, 1))));
-    const growing = new ScoreTexts(3);
+    const growing = new ScoreTexts();
     const before: string[] = [];
     for (let count = 4; count <= entries.length; count++) {
       const isChanged = growing.know(entries.slice(0, count));
       const told = entries.slice(0, count).map(({ score }) => growing.of(score));
-      const atOnce = new ScoreTexts(3);
+      const atOnce = new ScoreTexts();
       atOnce.know(entries.slice(0, count));
       expect(told).toEqual(entries.slice(0, count).map(({ score }) => atOnce.of(score)));
       expect(told.slice(0, before.length)).toEqual(before);
@@ -55,23 +55,23 @@ describe('scores in prompts', () => {
   });
 
   it('have two decimals if those distinguish them', () => {
-    expect(
-      [131.349, -1234.5678, 9.35, 500, 0].map(scoreTexts(3, [131.349, -1234.5678, 9.35, 500, 0])),
-    ).toEqual(['131.35', '-1234.57', '9.35', '500.00', '0.00']);
+    expect([131.349, -1234.5678, 9.35, 500, 0].map(scoreTexts([131.349, -1234.5678, 9.35, 500, 0]))).toEqual([
+      '131.35',
+      '-1234.57',
+      '9.35',
+      '500.00',
+      '0.00',
+    ]);
   });
 
   it('that are equal up to rounding errors get the same text', () => {
-    expect([0.3, 0.1 + 0.2].map(scoreTexts(3, [0.3, 0.1 + 0.2]))).toEqual(['0.30', '0.30']);
-    expect([5, 5].map(scoreTexts(3, [5, 5]))).toEqual(['5.00', '5.00']);
-  });
-
-  it('have two decimals in runs from earlier versions', () => {
-    expect([0.00012, 1.0001].map(scoreTexts(undefined, [0.00012, 1.0001]))).toEqual(['0.00', '1.00']);
+    expect([0.3, 0.1 + 0.2].map(scoreTexts([0.3, 0.1 + 0.2]))).toEqual(['0.30', '0.30']);
+    expect([5, 5].map(scoreTexts([5, 5]))).toEqual(['5.00', '5.00']);
   });
 
   it('stay distinct if the first scores of a run differ little', () => {
     const scores = [1.0003, 1.0001, 1.0002];
-    const texts = new ScoreTexts(3);
+    const texts = new ScoreTexts();
     texts.know(entriesOf(scores, 1));
     expect(scores.map(texts.of)).toEqual(['1.0003', '1.0001', '1.0002']);
   });
@@ -79,7 +79,7 @@ describe('scores in prompts', () => {
   it('have the same text in the lines, the best and the ranks of a history', async () => {
     const { family } = await situation({ environment: 'MountainCarContinuous-v0' });
     const encoding = encodingOf(family.parameters, 'numeric');
-    const memory = (await situation({ environment: 'CartPole-v1', memory: { digits: 3 } })).config.memory;
+    const memory = (await situation({ environment: 'CartPole-v1' })).config.memory;
     const history = createHistory({ encoding, memory });
     const held = [1.00031, 1.00012, 1.000125].map(
       (score, i): BufferEntry => ({

@@ -2,8 +2,7 @@ import { type ConfigInput, configSchema, resolveConfig } from '../../src/config/
 import { makeEnvironment } from '../../src/environments/catalogue/open.js';
 import { createPolicyFamily } from '../../src/policies/families.js';
 import type { ParameterVector } from '../../src/policies/policy.js';
-import type { Demonstration } from '../../src/prompting/context/demonstrations.js';
-import { createHistory, parentsOf, selectHistory } from '../../src/prompting/context/history.js';
+import { createHistory, selectHistory } from '../../src/prompting/context/history.js';
 import type { PromptContext } from '../../src/prompting/context/prompt-context.js';
 import { taskContext } from '../../src/prompting/context/task-context.js';
 import { encodingFor } from '../../src/prompting/notation/encoding.js';
@@ -11,15 +10,11 @@ import { answerFormOf } from '../../src/prompting/notation/grammar.js';
 import { loadPromptSet } from '../../src/prompting/templates/prompt-set.js';
 import { createGenerator } from '../../src/random/generator.js';
 import { type EpisodeRecord, rollout, type Trajectory } from '../../src/rollout/episode.js';
-import type { BufferEntry } from '../../src/rollout/replay-buffer.js';
+import { type BufferEntry, bestEntry } from '../../src/rollout/replay-buffer.js';
 
-/**
- * All that prompts are made of, for a config.
- * @param demonstrations as if `config.demonstrations` had named them
- */
+/** All that prompts are made of, for a config. */
 export async function situation(
   input: Omit<ConfigInput, 'model'> & { readonly model?: ConfigInput['model'] },
-  demonstrations: readonly Demonstration[] = [],
 ) {
   const config = resolveConfig(
     configSchema.parse({ model: { provider: 'openai', name: 'test', format: 'text' }, ...input }),
@@ -39,7 +34,7 @@ export async function situation(
   const encoding = encodingFor(family, config.prompts.set);
   const told = { ...family, parameters: encoding.spec };
   const form = answerFormOf(config.model, config.prompts);
-  const task = taskContext({ config, environment, family: told, prompts, demonstrations }, form);
+  const task = taskContext({ config, environment, family: told, prompts }, form);
   const episodes = new Map<BufferEntry, EpisodeRecord>();
 
   /** Random policies, each played for one episode. */
@@ -75,25 +70,17 @@ export async function situation(
     trajectory: (entry) => episodes.get(entry),
   });
 
-  /** The context of the prompt for an iteration; `added` are the entries since the last prompt, in a conversation. */
-  function context(
-    iteration: number,
-    entries: readonly BufferEntry[],
-    added?: readonly BufferEntry[],
-  ): PromptContext {
-    const parents = parentsOf(config.proposal, entries);
-    const entry = parents.at(-1);
-    const parent = entry && { entry, rank: parents.length, of: parents.length };
-    const shown = added ?? selectHistory(entries, config.memory, history.tokens);
+  /** The context of the prompt for an iteration. */
+  function context(iteration: number, entries: readonly BufferEntry[]): PromptContext {
+    const { policy: chosen } = config;
     return {
       ...task,
       ...history.context({
         iteration,
         iterations: config.iterations,
         held: entries,
-        shown,
-        continued: added !== undefined,
-        parent,
+        shown: selectHistory(entries, config.memory, history.tokens),
+        parent: chosen?.kind === 'program' && chosen.edits ? bestEntry(entries) : undefined,
       }),
     };
   }

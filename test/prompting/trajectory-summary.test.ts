@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { scoreText } from '../../src/prompting/context/scores.js';
 import { trajectoryRows, trajectorySummary } from '../../src/prompting/context/trajectory.js';
 
 /** Ten steps: x goes from 0 to 1 in tenths. */
@@ -20,7 +21,7 @@ const discrete = {
 
 describe('trajectoryRows', () => {
   it('samples steps evenly, including the first and the last', () => {
-    expect(trajectoryRows(continuous, 4)).toEqual([
+    expect(trajectoryRows(continuous, 4, scoreText)).toEqual([
       '0 | [0, 0] | [-1.235] | -0.1',
       '3 | [0.3, -3] | [1] | -0.1',
       '6 | [0.6, -6] | [-1.235] | -0.1',
@@ -30,7 +31,7 @@ describe('trajectoryRows', () => {
   });
 
   it('shows every step once when there are few', () => {
-    expect(trajectoryRows(discrete, 10)).toEqual([
+    expect(trajectoryRows(discrete, 10, scoreText)).toEqual([
       '0 | 0 | 1 | 0',
       '1 | 4 | 0 | 0',
       '2 | 4 | 1 | 0',
@@ -40,7 +41,7 @@ describe('trajectoryRows', () => {
   });
 
   it('shows the first step if limited to one', () => {
-    expect(trajectoryRows(discrete, 1)).toEqual([
+    expect(trajectoryRows(discrete, 1, scoreText)).toEqual([
       '0 | 0 | 1 | 0',
       'end | 9 | terminated after 4 steps, return 1.00',
     ]);
@@ -49,7 +50,7 @@ describe('trajectoryRows', () => {
 
 describe('trajectorySummary', () => {
   it('gives the ranges and means of vectors', () => {
-    expect(trajectorySummary(continuous)).toEqual([
+    expect(trajectorySummary(continuous, scoreText)).toEqual([
       'cut off after 10 steps, return -1.00',
       'first observation: [0, 0]; last: [1, -10]',
       'observation[0]: min 0, mean 0.5, max 1',
@@ -59,7 +60,7 @@ describe('trajectorySummary', () => {
   });
 
   it('counts integers, the most frequent first', () => {
-    expect(trajectorySummary(discrete)).toEqual([
+    expect(trajectorySummary(discrete, scoreText)).toEqual([
       'terminated after 4 steps, return 1.00',
       'first observation: 0; last: 9',
       'observation (visits): 4: 2, 0: 1, 8: 1, 9: 1',
@@ -70,7 +71,7 @@ describe('trajectorySummary', () => {
   it('lists at most a dozen counts', () => {
     const observations = Array.from({ length: 31 }, (_, t) => t);
     const actions = observations.slice(1).map(() => 0);
-    const lines = trajectorySummary({ ...discrete, observations, actions, rewards: actions });
+    const lines = trajectorySummary({ ...discrete, observations, actions, rewards: actions }, scoreText);
     expect(lines[2]).toMatch(/: 1, and 19 more$/);
   });
 });

@@ -53,8 +53,8 @@ it('parentOf finds the tuned, the revised or the configured program, or the best
   expect(parentOf(entries[4]!, data)).toBe(entries[3]);
   const recent = configOf({ memory: { best: 0, recent: 1 } });
   expect(parentOf(entryOf(4, 0, 14), { config: recent, entries: entries.slice(0, 4) })).toBe(entries[3]);
-  const beam = configOf({ proposal: { form: 'absolute', beam: 2 }, candidates: 2 });
-  expect(parentOf(entryOf(4, 0, 14, { candidate: 1 }), { config: beam, entries })).toBe(entries[1]);
+  const edits = configOf({ policy: { kind: 'program', edits: true } });
+  expect(parentOf(entryOf(4, 0, 14), { config: edits, entries })).toBe(entries[2]);
 });
 
 it('the lineage lists new bests with their parents, and none for programs found by a search', () => {

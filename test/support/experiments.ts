@@ -8,7 +8,7 @@ import type { Proposer } from '../../src/experiment/proposer.js';
 import { formatValue } from '../../src/prompting/notation/grammar.js';
 import { createGenerator } from '../../src/random/generator.js';
 import type { RunEvent } from '../../src/runs/events.js';
-import { readTakenOver, runFiles } from '../../src/runs/reader.js';
+import { readImported, runFiles } from '../../src/runs/reader.js';
 import { resumeRunDirectory } from '../../src/runs/writer.js';
 import { runAndReport, startRun } from '../../src/studies/single-run.js';
 import { createScriptedModel, type ScriptedModel } from './scripted-model.js';
@@ -96,7 +96,7 @@ export async function resumeExperiment(
   options: PlayOptions & { readonly overrides?: readonly string[] } = {},
 ) {
   const { config } = loadConfig({ file: join(path, runFiles.config), overrides: options.overrides ?? [] });
-  const assembly = await assemble(config, options.env ?? {}, readTakenOver(path, config));
+  const assembly = await assemble(config, options.env ?? {}, readImported(path));
   const chosen = {
     ...assembly,
     model: options.model ?? assembly.model,

@@ -90,7 +90,6 @@ const reserved: Reserved = {
   model: 'set model at the top level',
   candidates: 'set groupSize',
   screening: 'every candidate is evaluated',
-  proposal: 'the model always proposes parameters',
   corrections: 'a reply that can’t be parsed earns reward.invalid',
   target: 'a run ends after its iterations',
   limits: 'set limits at the top level',
@@ -152,12 +151,8 @@ function refuseUnplayable(config: ProposerConfig, { content, where }: Settings):
     }
 }
 
-function unplayable({ demonstrations, evaluation, prompts, warmup }: Config): readonly Problem[] {
+function unplayable({ evaluation, warmup }: Config): readonly Problem[] {
   const problems: (Problem | false)[] = [
-    prompts.conversation !== 'fresh' && {
-      field: 'prompts.conversation',
-      message: 'must be fresh: every prompt has to be self-contained',
-    },
     evaluation.seeds !== 'common' && {
       field: 'evaluation.seeds',
       message: 'must be common: candidates and the best policy so far need the same episodes',
@@ -165,10 +160,6 @@ function unplayable({ demonstrations, evaluation, prompts, warmup }: Config): re
     evaluation.racing !== undefined && {
       field: 'evaluation.racing',
       message: 'must be omitted: returns of evaluations that were cut short can’t be compared',
-    },
-    demonstrations !== undefined && {
-      field: 'demonstrations',
-      message: 'must be omitted: training doesn’t store them, so it couldn’t resume',
     },
     warmup.from !== undefined && {
       field: 'warmup.from',

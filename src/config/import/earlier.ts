@@ -15,25 +15,7 @@ import {
   type TheirConfig,
 } from './draft.js';
 import { chooseEnvironment, observesStates } from './environment.js';
-import {
-  beam,
-  beamWidth,
-  delta,
-  demonstrationsDirectory,
-  firstPolicies,
-  isBeam,
-  isImitation,
-  isNetwork,
-  networkFields,
-  onlyWithBeam,
-  rank,
-  requireImitation,
-  showsReturns,
-  stepInTemplate,
-  taskOf,
-  temperature,
-  template,
-} from './forms.js';
+import { isNetwork, networkFields, rank, taskOf } from './forms.js';
 import {
   carried,
   type Dialect,
@@ -64,16 +46,19 @@ function refusal(draft: Draft): { readonly field: string; readonly message: stri
   if (taskOf(draft).includes('_grid_search'))
     return { field: 'task', message: 'searches a grid, which no policyloop baseline does' };
   const asked = (key: string) => isOn(given(draft.theirs, key));
-  if (!asked('beam')) return undefined;
-  if (asked('random'))
-    return { field: 'random', message: 'draws beam steps at random, which no policyloop baseline does' };
-  const reward = ['forward_reward_only', 'llm_reward'].find(asked);
-  if (reward === undefined) return undefined;
-  return {
-    field: reward,
-    message:
-      'scores candidates with its own reward, which policyloop supports only as a module (evaluation.reward)',
-  };
+  if (asked('beam'))
+    return {
+      field: 'beam',
+      message: 'proposes changes to several parents, but here proposals have no parent',
+    };
+  if (asked('delta'))
+    return { field: 'delta', message: 'asks for changes to parameters, but here proposals are parameters' };
+  if (/_imitation/.test(taskOf(draft)))
+    return {
+      field: 'task',
+      message: 'shows the steps of a good episode, but our prompts show no such steps',
+    };
+  return undefined;
 }
 
 function refuse(draft: Draft): void {
@@ -133,9 +118,6 @@ const task: KeyImport = (draft, key) => {
       draft,
       key,
       'the original continues one conversation; here every iteration starts from a fresh prompt with the history',
-      {
-        'prompts.conversation': 'fresh',
-      },
     );
   } else
     drop(
@@ -146,7 +128,6 @@ const task: KeyImport = (draft, key) => {
 };
 
 const history: KeyImport = (draft, key, value) => {
-  if (!showsReturns(draft)) return drop(draft, key, 'the template shows no evaluations');
   const steps = showsTrajectories(draft)
     ? ', each with memory.rows sampled steps of its first episode'
     : ', as in the original';
@@ -157,7 +138,6 @@ const history: KeyImport = (draft, key, value) => {
 
 /** The step size of a random search or, for a model, the step size that its prompt states, if above 0. */
 const searchStep: KeyImport = (draft, key, value) => {
-  const stated = stepInTemplate(draft, value);
   if (isRandomSearch(draft)) {
     const reason = 'takes steps of this size from the best policy so far; 4 decimals are enough for them';
     change(draft, key, reason, {
@@ -165,11 +145,7 @@ const searchStep: KeyImport = (draft, key, value) => {
       'model.sigma': value,
       'policy.decimals': 4,
     });
-  } else if (stated !== value && stated !== undefined)
-    change(draft, key, 'the template states this step size, regardless of this key', {
-      'prompts.stepSize': stated,
-    });
-  else if (typeof stated === 'number' && stated > 0) carry(draft, key, { 'prompts.stepSize': stated });
+  } else if (typeof value === 'number' && value > 0) carry(draft, key, { 'prompts.stepSize': value });
   else drop(draft, key, 'the prompt states no step size');
 };
 
@@ -179,8 +155,7 @@ const evaluationEpisodes: KeyImport = (draft, key, value) => {
   } else carry(draft, key, { 'evaluation.episodes': value });
 };
 
-const ofBeams: KeyImport = (draft, key, value, reading) =>
-  droppedIfOn(isBeam(draft) ? 'has no equivalent in policyloop' : onlyWithBeam)(draft, key, value, reading);
+const onlyWithBeam = 'only applies with beam: true';
 const ofCosts = droppedIfOn('the model sees returns to maximise, not costs');
 
 const keys: Readonly<Record<string, KeyImport>> = {
@@ -206,23 +181,24 @@ const keys: Readonly<Record<string, KeyImport>> = {
   max_traj_length: carried('evaluation.maxSteps'),
   num_evaluation_episodes: evaluationEpisodes,
   num_training_rollouts: carried('evaluation.episodes'),
-  warmup_episodes: firstPolicies,
   warmup_dir: dropped('policyloop can’t read the files in this folder, so new random policies are drawn'),
   norm: droppedIfOn('policyloop neither normalises observations nor squashes actions with a sigmoid'),
   best_5_q_tables: droppedIfOn('to show the best evaluations, set memory.best'),
   llm_1st_round_template_name: dropped('every iteration starts from a fresh prompt of the prompt set'),
   llm_round_template_name: dropped('every iteration starts from a fresh prompt of the prompt set'),
-  llm_si_template_name: template,
-  demonstrations_dir: demonstrationsDirectory,
-  delta,
+  demonstrations_dir: dropped('this task shows no demonstrations'),
+  delta: droppedIfOn('asks for changes'),
   grad_descent: ofCosts,
   reverse: ofCosts,
-  beam,
-  beam_width: beamWidth,
-  num_new_candidate: (draft, key) => (isBeam(draft) ? carry(draft, key) : drop(draft, key, onlyWithBeam)),
-  temperature,
+  beam: droppedIfOn('keeps several parents'),
   ...Object.fromEntries(
-    ['random', 'using_llm', 'forward_reward_only', 'llm_reward', 'obs_6d'].map((key) => [key, ofBeams]),
+    ['beam_width', 'num_new_candidate', 'temperature'].map((key) => [key, dropped(onlyWithBeam)]),
+  ),
+  ...Object.fromEntries(
+    ['random', 'using_llm', 'forward_reward_only', 'llm_reward', 'obs_6d'].map((key) => [
+      key,
+      droppedIfOn(onlyWithBeam),
+    ]),
   ),
 };
 
@@ -235,7 +211,6 @@ export const earlier: Dialect = {
   keys,
   read(draft) {
     refuse(draft);
-    if (isImitation(draft)) requireImitation(draft);
     const { theirs } = draft;
     const environment = chooseEnvironment(theirs);
     const fields = policyFields(draft, environment.id);
@@ -245,7 +220,7 @@ export const earlier: Dialect = {
     assign(draft, {
       ...fields,
       'prompts.set': prompts,
-      ...(showsReturns(draft) ? wholeHistory : { memory: 'none' }),
+      ...wholeHistory,
       ...(showsTrajectories(draft) && {
         'memory.trajectories': 'rows',
         'memory.rows': isTable && typeof length === 'number' ? length : undefined,

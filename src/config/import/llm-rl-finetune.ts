@@ -153,11 +153,8 @@ const useReplayBuffer: KeyImport = (draft, key) => {
 };
 
 const conversation: KeyImport = (draft, key, value) => {
-  const fields = { 'prompts.conversation': 'fresh' };
-  if (isOn(value) || !isOlder(draft)) return carry(draft, key, fields);
-  const reason =
-    'every iteration starts from a fresh prompt, as in the latest code; older code continued one conversation, as prompts.conversation={turns: N} does';
-  change(draft, key, reason, fields);
+  if (isOn(value) || !isOlder(draft)) return carry(draft, key);
+  drop(draft, key, 'every iteration starts from a fresh prompt, as in the latest code');
 };
 
 const warmUp: KeyImport = (draft, key, value) => {
@@ -214,7 +211,7 @@ export const llmRlFinetune: Dialect = {
     assign(draft, policyFields(policy));
     if (!isGiven(draft, 'warmup_episodes')) assign(draft, { 'warmup.policies': 1 });
     const prompts = promptsOf(given(theirs, 'llm_si_template_name')) ?? 'semantic';
-    assign(draft, { 'prompts.set': prompts, 'prompts.conversation': 'fresh' });
+    assign(draft, { 'prompts.set': prompts });
     return { environment, model: chooseModel(theirs), policy, prompts };
   },
 };

@@ -256,7 +256,7 @@ const keys: Readonly<Record<string, KeyImport>> = {
   feedback_interval: dropped(noRemarks),
   buffer_top_k: carried('memory.best'),
   buffer_recent_j: carried('memory.recent'),
-  memory_strategy: dropped('replaced by memory.best, memory.recent and memory.order'),
+  memory_strategy: dropped('replaced by memory.best and memory.recent'),
   summary_template: dropped('the summary is computed, without a template'),
   summary_desc_file: dropped('the summary is computed, without a template'),
   use_gemini_feedback: droppedIfOn(noRemarks),

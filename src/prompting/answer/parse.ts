@@ -15,8 +15,6 @@ export type ParseFailure =
   | { kind: 'duplicate-index'; indices: readonly number[] }
   | { kind: 'not-finite'; values: readonly IndexedText[] }
   | ({ kind: 'repeated' } & SeenParameters)
-  /** The parameters are closer than `novelty.distance` to known ones or to others from the same iteration. */
-  | ({ kind: 'too-close'; distance: number; least: number } & SeenParameters)
   /** The revision is further than `critic.distance` from the original parameters. */
   | { kind: 'too-far'; distance: number; most: number }
   /** The program has a syntax error, fails or exceeds a limit when it runs, or an edit to it doesn't apply. */

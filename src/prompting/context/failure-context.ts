@@ -1,6 +1,6 @@
 import type { IndexedText, ParseFailure, SeenParameters } from '../answer/parse.js';
 import type { FailureContext } from './prompt-context.js';
-import { type ScoreText, twoDecimals } from './scores.js';
+import { type ScoreText, scoreText as textOfScore } from './scores.js';
 
 /** Maximum number of indices or values to list in a correction; the rest are only counted. */
 const namedLimit = 20;
@@ -16,21 +16,19 @@ const nothing: FailureContext = {
   notFinite: null,
   program: null,
   repeated: null,
-  tooClose: null,
   tooFar: null,
 };
 
-/** Variables of the format-correction prompt for a failure. `name`: what the prompt calls the values, e.g. `params`. */
+/** Variables of the format-correction prompt for a failure. */
 export const failureContext = (
   failure: ParseFailure,
-  name: string,
-  scoreText: ScoreText = twoDecimals,
-): FailureContext => ({ ...nothing, ...stated(failure, name, scoreText) });
+  scoreText: ScoreText = textOfScore,
+): FailureContext => ({ ...nothing, ...stated(failure, scoreText) });
 
-function stated(failure: ParseFailure, name: string, scoreText: ScoreText): Partial<FailureContext> {
-  const indices = (all: readonly number[]) => listed(all.map((index) => `${name}[${index}]`));
+function stated(failure: ParseFailure, scoreText: ScoreText): Partial<FailureContext> {
+  const indices = (all: readonly number[]) => listed(all.map((index) => `params[${index}]`));
   const values = (all: readonly IndexedText[]) => ({
-    text: listed(all.map(({ index, text }) => `${name}[${index}]: ${text}`)),
+    text: listed(all.map(({ index, text }) => `params[${index}]: ${text}`)),
   });
   switch (failure.kind) {
     case 'missing':
@@ -78,10 +76,6 @@ function stated(failure: ParseFailure, name: string, scoreText: ScoreText): Part
       };
     case 'too-far':
       return { tooFar: { distance: percent(failure.distance), most: percent(failure.most) } };
-    case 'too-close': {
-      const [distance, least] = [percent(failure.distance), percent(failure.least)];
-      return { tooClose: { ...seenText(failure, scoreText), distance, least } };
-    }
   }
 }
 

@@ -1,12 +1,12 @@
 /** Renders the replay buffer for a prompt: selects, orders and formats evaluations. */
 import type { EpisodeRecord } from '../../rollout/episode.js';
-import { type BufferEntry, bestEntries, bestEntry } from '../../rollout/replay-buffer.js';
+import { type BufferEntry, bestEntry } from '../../rollout/replay-buffer.js';
 import type { Encoding } from '../notation/encoding.js';
 import type { AnswerForm } from '../notation/grammar.js';
-import { historyTokens, type MemoryConfig, type ProposalConfig } from '../settings.js';
+import { historyTokens, type MemoryConfig } from '../settings.js';
 import { estimateTokens } from '../token-estimate.js';
 import type { ProgressContext } from './prompt-context.js';
-import { type ScoreText, ScoreTexts, twoDecimals } from './scores.js';
+import { type ScoreText, ScoreTexts, scoreText as textOfScore } from './scores.js';
 import { trajectoryLines } from './trajectory.js';
 
 /** Share of the token budget kept when the window moves. It moves rarely, so prompts share their beginning. */
@@ -19,14 +19,14 @@ type Remembered = Pick<BufferEntry, 'iteration' | 'score'> &
 /**
  * The evaluations in memory: the warm-up and, from each iteration, the best of the first `ofGroup` evaluated candidates
  * and their revisions (the earliest if tied). Without `ofGroup`, all candidates are kept, but only the better one of a
- * proposal and its revision (the proposal if tied) unless `revisions` is `all`. Prompts, baselines and fine-tuning see only these; repeats, the target and the best policy depend on all.
+ * proposal and its revision (the proposal if tied). Prompts, baselines and fine-tuning see only these; repeats, the target and the best policy depend on all.
  * `entries`: oldest first, candidates in order.
  */
 export function remembered<Entry extends Remembered>(
   entries: readonly Entry[],
-  { ofGroup, revisions }: Partial<Pick<MemoryConfig, 'ofGroup' | 'revisions'>>,
+  { ofGroup }: Partial<Pick<MemoryConfig, 'ofGroup'>>,
 ): readonly Entry[] {
-  if (ofGroup === undefined) return revisions === 'all' ? entries : withoutWorse(entries);
+  if (ofGroup === undefined) return withoutWorse(entries);
   const held: Entry[] = [];
   let positions = new Map<number | undefined, number>();
   for (const entry of entries) {
@@ -72,22 +72,13 @@ export function withoutVariants(entries: readonly BufferEntry[]): readonly Buffe
  */
 export function selectHistory(
   entries: readonly BufferEntry[],
-  memory: Pick<MemoryConfig, 'best' | 'recent' | 'order' | 'tokens'>,
+  memory: Pick<MemoryConfig, 'best' | 'recent' | 'tokens'>,
   tokens: (entry: BufferEntry) => number,
 ): readonly BufferEntry[] {
   const { best, recent, tokens: budget = historyTokens } = memory;
-  const chosen =
-    best === undefined && recent === undefined
-      ? window(entries, budget, tokens)
-      : bestAndRecent(entries, best ?? 0, recent ?? 0, budget, tokens);
-  switch (memory.order) {
-    case 'chronological':
-      return chosen;
-    case 'best-last':
-      return chosen.toSorted((a, b) => a.score - b.score);
-    case 'best-first':
-      return chosen.toSorted((a, b) => b.score - a.score);
-  }
+  return best === undefined && recent === undefined
+    ? window(entries, budget, tokens)
+    : bestAndRecent(entries, best ?? 0, recent ?? 0, budget, tokens);
 }
 
 /** Replays how the window moved as entries were added, so the result is the same after resuming. */
@@ -149,11 +140,10 @@ export interface History {
     readonly iteration: number;
     readonly iterations: number;
     readonly held: readonly BufferEntry[];
-    /** The evaluations shown in the prompt, in that order. */
+    /** The evaluations shown in the prompt. */
     readonly shown: readonly BufferEntry[];
-    /** True if the prompt continues a conversation and shows only evaluations that it doesn't contain yet. */
-    readonly continued?: boolean;
-    readonly parent?: { readonly entry: BufferEntry; readonly rank: number; readonly of: number } | undefined;
+    /** The program to change. */
+    readonly parent?: BufferEntry | undefined;
   }): ProgressContext;
 }
 
@@ -167,12 +157,9 @@ export function createHistory({
   /** The first recorded episode of an evaluation, if there is one. */
   readonly trajectory?: (entry: BufferEntry) => EpisodeRecord | undefined;
 }): History {
-  const scores = new ScoreTexts(memory.digits);
+  const scores = new ScoreTexts();
   const below = (line: string, entry: BufferEntry) =>
-    [
-      line,
-      ...trajectoryLines(trajectory?.(entry), memory, memory.digits === undefined ? undefined : scores.of),
-    ].join('\n  ');
+    [line, ...trajectoryLines(trajectory?.(entry), memory, scores.of)].join('\n  ');
   const format = (entry: BufferEntry) => below(historyLine(entry, encoding, scores.of), entry);
   // Prompts of a long run show only a few of its evaluations, so cache only the texts of those shown.
   let shownTexts = new WeakMap<BufferEntry, string>();
@@ -201,15 +188,15 @@ export function createHistory({
         answer: encoding.answer(entry.parameters, form),
         result: below(encoding.result(scoreWithCut(entry, scores.of)), entry),
       })),
-    context({ iteration, iterations, held, shown, parent, continued = false }) {
+    context({ iteration, iterations, held, shown, parent }) {
       know(held);
-      const total = continued ? shown.length : held.length;
+      const total = held.length;
       const text = shown.map(textOf).join('\n');
       const partial = shown.length < total;
       return {
         iteration,
         remaining: Math.max(0, iterations - iteration),
-        continued,
+        continued: false,
         history: {
           text,
           shown: shown.length,
@@ -218,15 +205,7 @@ export function createHistory({
           ...rankHistory(shown, encoding, memory, scores.of),
         },
         best: bestContext(held, encoding, scores.of),
-        parent:
-          parent === undefined
-            ? null
-            : {
-                line: historyLine(parent.entry, encoding, scores.of),
-                rank: parent.rank,
-                of: parent.of,
-                several: parent.of > 1,
-              },
+        parent: parent === undefined ? null : { line: historyLine(parent, encoding, scores.of) },
       };
     },
   };
@@ -236,7 +215,7 @@ export function createHistory({
 export function historyLine(
   entry: Pick<BufferEntry, 'parameters' | 'score' | 'returns' | 'planned'>,
   encoding: Encoding,
-  scoreText: ScoreText = twoDecimals,
+  scoreText: ScoreText = textOfScore,
 ): string {
   return encoding.line(entry.parameters, scoreWithCut(entry, scoreText));
 }
@@ -267,17 +246,16 @@ function bestContext(
 }
 
 /**
- * Splits the shown evaluations into the `memory.best` highest, best last, and the rest, oldest first. Without `best` and
+ * Splits the evaluations shown, oldest first, into the `memory.best` highest, best last, and the rest, oldest first. Without `best` and
  * `recent`, the first part has all of them.
  */
 export function rankHistory(
   shown: readonly BufferEntry[],
   encoding: Encoding,
   { best, recent }: Pick<MemoryConfig, 'best' | 'recent'>,
-  scoreText: ScoreText = twoDecimals,
+  scoreText: ScoreText = textOfScore,
 ): Pick<ProgressContext['history'], 'best' | 'others'> {
-  const byTime = shown.toSorted((a, b) => a.iteration - b.iteration || a.candidate - b.candidate);
-  const ascending = byTime.toReversed().sort((a, b) => a.score - b.score);
+  const ascending = shown.toReversed().sort((a, b) => a.score - b.score);
   const low = ascending[0]?.score ?? 0;
   const span = (ascending.at(-1)?.score ?? 0) - low;
   const ranked = (entry: BufferEntry) => ({
@@ -287,24 +265,6 @@ export function rankHistory(
   });
   const count = best ?? (recent === undefined ? shown.length : 0);
   const highest = new Set(ascending.slice(Math.max(0, ascending.length - count)));
-  const others = byTime.filter((entry) => !highest.has(entry));
+  const others = shown.filter((entry) => !highest.has(entry));
   return { best: [...highest].map(ranked), others: others.map(ranked) };
-}
-
-/**
- * The parents, best first: the `beam` best evaluations or, with `form: delta`, the best one of the latest iteration
- * that has any (of the warm-up: the last one).
- */
-export function parentsOf(
-  proposal: ProposalConfig | undefined,
-  held: readonly BufferEntry[],
-): readonly BufferEntry[] {
-  if (proposal === undefined) return [];
-  const { beam, form } = proposal;
-  if (beam !== undefined) return bestEntries(held, beam);
-  const last = held.at(-1);
-  if (form === 'absolute' || last === undefined) return [];
-  if (last.iteration === 0) return [last];
-  const group = held.filter(({ iteration }) => iteration === last.iteration);
-  return [group.reduce((best, entry) => (entry.score > best.score ? entry : best))];
 }

@@ -4,7 +4,6 @@
  */
 
 import { z } from 'zod';
-import { demonstratedSchema } from './demonstrations.js';
 import { count, flag, list, maybe, maybeText, object, text } from './fields.js';
 
 const spaceSchema = z.strictObject({
@@ -159,13 +158,6 @@ export const failureSchema = z.strictObject({
     observation: maybeText('Observation for which it failed, as JSON; null if unknown'),
   }),
   repeated: repeatedSchema.nullable().describe('The parameters were proposed or evaluated before'),
-  tooClose: seenSchema
-    .extend({
-      distance: text('Distance, in percent of the range (for a table, of its entries)'),
-      least: text('The minimum distance, in percent'),
-    })
-    .nullable()
-    .describe('The parameters are too close to earlier ones (`novelty`)'),
   tooFar: maybe('The revision changes too much (`critic` only)', {
     distance: text('The size of the change, in percent of the range (for a table, of its entries)'),
     most: text('The maximum change, in percent'),
@@ -207,8 +199,7 @@ export const taskContextSchema = z.strictObject({
   }),
   answer: object('How the model answers', {
     json: flag('True if the answer is JSON'),
-    changes: flag('True if the answer gives changes to the parameters of a parent'),
-    name: text('Name of the values: `params`, or `delta` for changes'),
+    edits: flag('True if the answer changes a program in search-and-replace blocks (`policy.edits`)'),
     example: text('The answer format, with placeholders; for programs, a valid action'),
   }),
   evaluation: object('How parameters are evaluated', {
@@ -221,8 +212,6 @@ export const taskContextSchema = z.strictObject({
     everything: flag('True if all evaluations are shown, within the token budget'),
     best: count('Maximum number of best evaluations shown (`memory.best`); 0 if not set'),
     recent: count('Maximum number of recent evaluations shown (`memory.recent`); 0 if not set'),
-    chronological: flag('True if the oldest come first'),
-    bestLast: flag('True if the best come last'),
     rows: flag('True if sampled steps of an episode are shown'),
     summary: flag('True if a summary of an episode is shown'),
   }),
@@ -231,9 +220,6 @@ export const taskContextSchema = z.strictObject({
   group: flag('True if several proposals per iteration are evaluated and can enter the memory'),
   optimum: maybeText('The best possible return; null if not set in the config'),
   stepSize: maybeText('Suggested step size for exploration; null if not set in the config'),
-  demonstrations: demonstratedSchema
-    .nullable()
-    .describe('Good episodes to imitate; null if the config has no `demonstrations`'),
 });
 
 const rankedSchema = z.array(
@@ -248,11 +234,13 @@ const rankedSchema = z.array(
 const progressSchema = z.strictObject({
   iteration: count('The current iteration, from 1'),
   remaining: count('Iterations after this one'),
-  continued: flag('True in a continued conversation, where the prompt shows only what is new'),
+  continued: flag(
+    'True if earlier evaluations are turns of the conversation (`prompts.layout: conversation`)',
+  ),
   history: object('The evaluations shown', {
     text: text('The evaluations, one per line, each followed by its trajectory, if any'),
     shown: count('Number of evaluations shown'),
-    total: count('Number of evaluations in memory; in a continued conversation, only of the new ones shown'),
+    total: count('Number of evaluations in memory'),
     partial: flag('True if some evaluations are omitted'),
     best: rankedSchema.describe(
       'The best of the evaluations shown (as many as `memory.best`), the best last; all evaluations shown if `memory.best` and `memory.recent` are not set',
@@ -266,11 +254,8 @@ const progressSchema = z.strictObject({
     warmup: flag('True if it comes from the warm-up'),
     since: count('Number of evaluations since this one'),
   }),
-  parent: maybe('The parent evaluation; null unless proposals start from one', {
-    line: text('The parent, as a line of the history'),
-    rank: count('Rank of the parent, from 1 (the best)'),
-    of: count('Number of parents'),
-    several: flag('True if there is more than one parent'),
+  parent: maybe('The program to change; null without `policy.edits`', {
+    line: text('The program, as a line of the history'),
   }),
 });
 

@@ -14,15 +14,15 @@ const mostDigits = 15;
 /** With more decimals than this, numbers are written with an exponent. */
 const mostDecimals = 20;
 
-/** The format used by earlier versions. */
-export const twoDecimals: ScoreText = (score) => formatValue(score, 2);
+/** Minimum number of significant digits. */
+const leastDigits = 3;
 
-/** Two decimals, as in `131.35`, or more if `digits` significant digits need them, as in `0.000123`. */
-export const scoreText = (score: number, digits: number): string => written(score, decimalsOf(score, digits));
+/** Two decimals, as in `131.35`, or more if three significant digits need them, as in `0.000123`. */
+export const scoreText: ScoreText = (score) => written(score, decimalsOf(score, leastDigits));
 
-/** Formats scores that are all known in advance; `digits` is `memory.digits`, undefined in runs of earlier versions. */
-export function scoreTexts(digits: number | undefined, scores: readonly number[]): ScoreText {
-  const texts = new ScoreTexts(digits);
+/** Formats scores that are all known in advance. */
+export function scoreTexts(scores: readonly number[]): ScoreText {
+  const texts = new ScoreTexts();
   texts.know(scores.map((score) => ({ iteration: 0, score })));
   return texts.of;
 }
@@ -32,23 +32,17 @@ export function scoreTexts(digits: number | undefined, scores: readonly number[]
  * The spread of the warm-up determines the decimals; a score that would look like a different one gets more.
  */
 export class ScoreTexts {
-  readonly #digits: number | undefined;
   readonly #texts = new Map<number, string>();
   readonly #scores = new Map<string, number>();
   #least = 0;
   #known = 0;
   #last: Scored | undefined;
 
-  constructor(digits: number | undefined) {
-    this.#digits = digits;
-  }
-
   /** Formats a score, even one that isn't in the history. */
   readonly of: ScoreText = (score) => this.#texts.get(score) ?? this.#own(score);
 
   /** Registers the whole history, oldest first. @returns true if scores formatted earlier may look different now */
   know(entries: readonly Scored[]): boolean {
-    if (this.#digits === undefined) return false;
     const least = decimalsFor(firstScores(entries));
     const isMore = least === this.#least && entries[this.#known - 1] === this.#last;
     if (!isMore) {
@@ -71,8 +65,7 @@ export class ScoreTexts {
   }
 
   #own(score: number, more = 0): string {
-    if (this.#digits === undefined) return twoDecimals(score);
-    const decimals = Math.max(this.#least, decimalsOf(score, this.#digits)) + more;
+    const decimals = Math.max(this.#least, decimalsOf(score, leastDigits)) + more;
     return written(score, Math.max(2, Math.min(decimals, decimalsOf(score, mostDigits))));
   }
 }

@@ -7,10 +7,8 @@ import type { BinEdges, ParameterSpec, PolicyDescription, PolicyFamily } from '.
 import type { PolicyConfig } from '../../policies/settings.js';
 import type { EvaluationConfig } from '../../rollout/settings.js';
 import { evaluatedEach } from '../../search/settings.js';
-import { changeName, exampleChanges } from '../notation/changes.js';
 import { type AnswerForm, exampleAnswer, formatValue } from '../notation/grammar.js';
-import type { DemonstrationsConfig, MemoryConfig, PromptsConfig, ProposalConfig } from '../settings.js';
-import { type Demonstration, demonstratedContext } from './demonstrations.js';
+import type { MemoryConfig, PromptsConfig } from '../settings.js';
 import type { DescriptionContext, SpaceContext, TableContext, TaskContext } from './prompt-context.js';
 import { linearContext, networkContext } from './weights-context.js';
 
@@ -51,8 +49,6 @@ interface Task {
     readonly screening?: { readonly evaluate: number } | undefined;
     readonly prompts: PromptsConfig;
     readonly memory: MemoryConfig;
-    readonly demonstrations?: DemonstrationsConfig | undefined;
-    readonly proposal?: ProposalConfig | undefined;
     readonly evaluation: EvaluationConfig;
     readonly policy?: PolicyConfig | undefined;
   };
@@ -62,8 +58,6 @@ interface Task {
     /** Description of the environment, as rendered by the prompt set. */
     readonly description: string;
   };
-  /** Episodes from `config.demonstrations`. */
-  readonly demonstrations: readonly Demonstration[];
 }
 
 export function taskContext(task: Task, form: AnswerForm): TaskContext {
@@ -85,8 +79,9 @@ export function taskContext(task: Task, form: AnswerForm): TaskContext {
     },
     parameters: parametersContext(parameters),
     answer: {
-      ...answerContext(parameters, form, config.proposal?.form === 'delta'),
+      ...answerContext(parameters, form),
       ...(policy.kind === 'program' && { example: exampleAction(environment.actionSpace) }),
+      edits: config.policy?.kind === 'program' && config.policy.edits === true,
     },
     evaluation: {
       episodes: evaluation.episodes,
@@ -98,8 +93,6 @@ export function taskContext(task: Task, form: AnswerForm): TaskContext {
       everything: memory.best === undefined && memory.recent === undefined,
       best: memory.best ?? 0,
       recent: memory.recent ?? 0,
-      chronological: memory.order === 'chronological',
-      bestLast: memory.order === 'best-last',
       rows: memory.trajectories === 'rows',
       summary: memory.trajectories === 'summary',
     },
@@ -108,7 +101,6 @@ export function taskContext(task: Task, form: AnswerForm): TaskContext {
     group: evaluatedEach(config) > 1 && memory.ofGroup !== 1,
     optimum: prompts.optimum === undefined ? null : String(prompts.optimum),
     stepSize: prompts.stepSize === undefined ? null : String(prompts.stepSize),
-    demonstrations: demonstratedContext(task.demonstrations, config.demonstrations?.digits, memory.digits),
   };
 }
 
@@ -143,11 +135,9 @@ function parametersContext(spec: ParameterSpec): TaskContext['parameters'] {
   };
 }
 
-function answerContext(spec: ParameterSpec, form: AnswerForm, changes: boolean): TaskContext['answer'] {
-  const name = changes ? changeName : 'params';
+function answerContext(spec: ParameterSpec, form: AnswerForm) {
   const json = form.notation === 'json';
-  const text = changes ? exampleChanges(spec) : exampleAnswer(spec);
-  return { json, changes, name, example: json ? jsonExample(spec, name, form) : text };
+  return { json, example: json ? jsonExample(spec, form) : exampleAnswer(spec) };
 }
 
 /** A valid action, as JavaScript. */
@@ -165,10 +155,10 @@ function exampleAction(space: Space): string {
 }
 
 /** Lists keys in the same order as the JSON schema sent to providers. */
-function jsonExample({ count, kind }: ParameterSpec, name: string, { reason }: AnswerForm): string {
+function jsonExample({ count, kind }: ParameterSpec, { reason }: AnswerForm): string {
   const item = kind === 'integer' ? '<integer>' : '<number>';
   const items = count <= 4 ? Array.from({ length: count }, () => item) : [item, item, '...', item];
-  const keys = [`"${name}": [${items.join(', ')}]`];
+  const keys = [`"params": [${items.join(', ')}]`];
   const why = '"reason": "<why, in one to three sentences>"';
   if (reason === 'first') keys.unshift(why);
   if (reason === 'last') keys.push(why);

@@ -5,11 +5,11 @@ import type { EpisodeRecord } from '../../rollout/episode.js';
 import type { MemoryConfig } from '../settings.js';
 import type { ScoreText } from './scores.js';
 
-/** The lines shown for an evaluation's first episode. Without `returnText`, returns have two decimals. */
+/** The lines shown for an evaluation's first episode. */
 export function trajectoryLines(
   episode: Episode | undefined,
   memory: MemoryConfig,
-  returnText?: ScoreText,
+  returnText: ScoreText,
 ): readonly string[] {
   if (episode === undefined) return [];
   switch (memory.trajectories) {
@@ -26,7 +26,7 @@ type Episode = Pick<EpisodeRecord, 'observations' | 'actions' | 'rewards' | 'ter
 type Value = Observation | Action;
 
 /** Up to `count` evenly spaced steps as `step | observation | action | reward`, then how the episode ended. */
-export function trajectoryRows(episode: Episode, count: number, returnText?: ScoreText): readonly string[] {
+export function trajectoryRows(episode: Episode, count: number, returnText: ScoreText): readonly string[] {
   const rows = evenSteps(episode.actions.length, count).map((t) => {
     const { observations, actions, rewards } = episode;
     return `${t} | ${show(observations[t]!)} | ${show(actions[t]!)} | ${short(rewards[t]!)}`;
@@ -35,14 +35,14 @@ export function trajectoryRows(episode: Episode, count: number, returnText?: Sco
 }
 
 /** Up to `count` evenly spaced indices below `length`, from the first to the last. */
-export function evenSteps(length: number, count: number): readonly number[] {
+function evenSteps(length: number, count: number): readonly number[] {
   const shown = Math.min(length, count);
   if (shown <= 1) return shown === 1 ? [0] : [];
   return Array.from({ length: shown }, (_, i) => Math.round((i * (length - 1)) / (shown - 1)));
 }
 
 /** Summarises an episode: its outcome, first and last observation, and statistics of observations and actions. */
-export function trajectorySummary(episode: Episode, returnText?: ScoreText): readonly string[] {
+export function trajectorySummary(episode: Episode, returnText: ScoreText): readonly string[] {
   const { observations, actions } = episode;
   return [
     outcome(episode, returnText),
@@ -52,10 +52,10 @@ export function trajectorySummary(episode: Episode, returnText?: ScoreText): rea
   ];
 }
 
-function outcome({ actions, rewards, terminated }: Episode, returnText?: ScoreText): string {
+function outcome({ actions, rewards, terminated }: Episode, returnText: ScoreText): string {
   const total = rewards.reduce((sum, reward) => sum + reward, 0);
   const steps = `${actions.length} ${actions.length === 1 ? 'step' : 'steps'}`;
-  return `${terminated ? 'terminated' : 'cut off'} after ${steps}, return ${returnText?.(total) ?? total.toFixed(2)}`;
+  return `${terminated ? 'terminated' : 'cut off'} after ${steps}, return ${returnText(total)}`;
 }
 
 /** Maximum number of distinct values listed with their counts. */
@@ -86,9 +86,9 @@ function describe(name: string, values: readonly Value[], counted: string): read
   });
 }
 
-/** @param digits significant digits per number */
-export function show(value: Value, digits = 4): string {
+/** Four significant digits per number. */
+function show(value: Value): string {
   if (typeof value === 'string') return value;
-  const asText = (number: number) => significant(number, digits);
+  const asText = (number: number) => significant(number, 4);
   return typeof value === 'number' ? asText(value) : `[${value.map(asText).join(', ')}]`;
 }

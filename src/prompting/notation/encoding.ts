@@ -3,8 +3,7 @@ import type { ParameterSpec, ParameterVector, PolicyFamily } from '../../policie
 import { programsOf } from '../../policies/policy.js';
 import type { ProgramLibrary } from '../../programs/library.js';
 import { type ParseContext, type ParseResult, parseParameters } from '../answer/parse.js';
-import { readEdits, readProgram } from '../answer/program.js';
-import { parseChanges } from './changes.js';
+import { readProgram } from '../answer/program.js';
 import { type AnswerForm, formatParameters, writtenAnswer } from './grammar.js';
 
 export interface Encoding {
@@ -23,8 +22,6 @@ export interface Encoding {
   answer(parameters: ParameterVector, form: AnswerForm, reason?: string): string;
   /** Reads an answer; the inverse of `answer`. `seen` receives the decoded parameters. */
   read(reply: string, context?: ParseContext): ParseResult;
-  /** Reads an answer that changes a parent. */
-  readChanges(reply: string, parent: ParameterVector, context?: ParseContext): ParseResult;
 }
 
 /** The values that models trained on the `compact` set can read: −6.0 to 6.0, each a single token. */
@@ -44,12 +41,11 @@ export function encodingOf(spec: ParameterSpec, set: string): Encoding {
   const isOwn = spec.low === low && spec.high === high && spec.decimals === compactRange.decimals;
   if (set !== 'compact' || spec.kind === 'integer' || isOwn) {
     const same = (parameters: ParameterVector) => parameters;
-    return numericEncoding(spec, spec, same, same);
+    return numericEncoding(spec, same, same);
   }
   const factor = (high - low) / (spec.high - spec.low);
   const rounded = (value: number, decimals: number) => Number(value.toFixed(decimals)) + 0;
   return numericEncoding(
-    spec,
     { ...spec, ...compactRange },
     (parameters) =>
       parameters.map((value) => rounded(low + (value - spec.low) * factor, compactRange.decimals)),
@@ -67,13 +63,11 @@ export function programEncoding(spec: ParameterSpec, programs: ProgramLibrary): 
     result: (score) => `Mean return: ${score}`,
     answer: (parameters, _form, reason = '') => `${text(parameters)}${reason === '' ? '' : `\n${reason}`}`,
     read: (reply, context) => readProgram(reply, programs, context),
-    readChanges: (reply, parent, context) => readEdits(reply, parent, programs, context),
   };
 }
 
 /** @param decode returns parameters within the range, with the required number of decimals */
 function numericEncoding(
-  own: ParameterSpec,
   spec: ParameterSpec,
   encode: Encoding['encode'],
   decode: Encoding['encode'],
@@ -93,7 +87,6 @@ function numericEncoding(
       });
       return read.ok ? { ...read, value: decode(read.value) } : read;
     },
-    readChanges: (reply, parent, context) => parseChanges(reply, parent, own, context),
   };
 }
 

@@ -114,8 +114,7 @@ function loadPrompts<Context extends TaskContext>(
     system: system!,
     user: user!,
     formatCorrection(context, failure, scoreText) {
-      const name = isProposal ? context.answer.name : 'params';
-      return correction!({ ...context, failure: failureContext(failure, name, scoreText) });
+      return correction!({ ...context, failure: failureContext(failure, scoreText) });
     },
     hash,
   };

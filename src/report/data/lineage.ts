@@ -1,7 +1,7 @@
 /** Traces a run's programs back to the programs that they were made from. */
 import type { Config } from '../../config/config.js';
 import { knownEntries, lastKnown } from '../../experiment/prompter.js';
-import { parentsOf, remembered, withoutVariants } from '../../prompting/context/history.js';
+import { remembered, withoutVariants } from '../../prompting/context/history.js';
 import { type BufferEntry, bestEntry } from '../../rollout/replay-buffer.js';
 import { findBaseline } from '../../search/baselines.js';
 import type { LoggedProposal, RunData } from './proposals.js';
@@ -15,15 +15,15 @@ export interface Descent {
   readonly isWritten: boolean;
 }
 
-type Proposed = Pick<BufferEntry, 'iteration' | 'candidate'> &
+type Proposed = Pick<BufferEntry, 'iteration'> &
   Partial<Pick<BufferEntry, 'parameters' | 'revises' | 'tuned'>>;
 
 /**
- * The evaluation that a program was made from: the one that it revises or tunes, the parent that the prompt names
- * (config section `proposal`), or else the best evaluation in the prompt. Prompts don't show programs of the warm-up.
+ * The evaluation that a program was made from: the one that it revises or tunes, the best so far if
+ * replies edit it (`policy.edits`), or else the best evaluation in the prompt. Prompts don't show programs of the warm-up.
  */
 export function parentOf(
-  { candidate, iteration, parameters, revises, tuned }: Proposed,
+  { iteration, parameters, revises, tuned }: Proposed,
   { config, entries }: { readonly config: Config; readonly entries: readonly BufferEntry[] },
 ): BufferEntry | undefined {
   if (revises !== undefined)
@@ -31,9 +31,9 @@ export function parentOf(
   const known = knownEntries(entries, lastKnown(config, iteration));
   if (tuned) return bestEntry(known.filter((one) => one.parameters[0] === parameters?.[0]));
   const held = withoutVariants(remembered(known, config.memory));
-  const parents = parentsOf(config.proposal, held);
-  if (parents.length > 0) return parents[candidate % parents.length];
-  const { best, recent } = config.memory;
+  const { memory, policy } = config;
+  if (policy?.kind === 'program' && policy.edits) return bestEntry(held);
+  const { best, recent } = memory;
   const proposed = held.filter((one) => one.iteration > 0);
   return bestEntry(best === 0 ? (recent ? proposed.slice(-recent) : []) : proposed);
 }

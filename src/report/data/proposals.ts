@@ -9,7 +9,6 @@ import type { RunSummary } from '../../runs/summary.js';
 interface LoggedAttempt {
   readonly index: number;
   readonly outcome: { readonly kind: 'accepted' } | Exclude<CallRecord['outcome'], { kind: 'accepted' }>;
-  readonly moved: boolean;
   readonly faults: readonly string[];
 }
 
@@ -67,8 +66,7 @@ export function loggedProposals(
   for (const call of data.calls) {
     const outcome = call.outcome.kind === 'accepted' ? accepted : call.outcome;
     const faults = faultsOf(call);
-    const moved = call.outcome.kind === 'accepted' && call.outcome.moved !== undefined;
-    const attempt = { index, outcome, moved, faults: faults.length === 0 ? none : faults };
+    const attempt = { index, outcome, faults: faults.length === 0 ? none : faults };
     const proposal = proposals.get(keyOf(call)) ?? add(call, stageOf(call));
     proposal.attempts.push(attempt);
     if (call.outcome.kind === 'accepted') proposal.predicted = call.outcome.predicted;

@@ -4,7 +4,6 @@ import {
   formatCost,
   formatCount,
   formatDuration,
-  formatNumber,
   formatParameter,
   formatTime,
   plural,
@@ -155,13 +154,13 @@ function promptOf({ iteration, messages }: CallRecord, position: number | undefi
   return html`<details class="prompt" data-call="${position}"><summary>Prompt ${length}</summary></details>`;
 }
 
-function outcomeText({ completion, outcome }: CallRecord): Html {
+function outcomeText({ completion, outcome }: CallRecord): Html | undefined {
   switch (outcome.kind) {
     case 'accepted':
       if (outcome.program !== undefined) return programOf(outcome.program, completion?.text);
       // Longer vectors would fill the page, and the reply shows them anyway.
-      if (outcome.parameters.length === 0 || outcome.parameters.length > 60) return movedText(outcome.moved);
-      return html`${movedText(outcome.moved)}<p class="parameters"><span class="muted">Parameters</span> ${outcome.parameters.map(formatParameter).join('  ')}</p>`;
+      if (outcome.parameters.length === 0 || outcome.parameters.length > 60) return undefined;
+      return html`<p class="parameters"><span class="muted">Parameters</span> ${outcome.parameters.map(formatParameter).join('  ')}</p>`;
     case 'rejected':
       return html`<p class="failure">${explainFailure(outcome.failure)}</p>`;
     case 'error':
@@ -172,9 +171,6 @@ function outcomeText({ completion, outcome }: CallRecord): Html {
 /** The program, unless the reply shows it anyway. */
 const programOf = (source: string, reply = '') =>
   html`${!reply.includes(source.trim()) && html`<details><summary>Program</summary>${sourceView(source)}</details>`}`;
-
-const movedText = (moved: { readonly distance: number } | undefined) =>
-  html`${moved && html`<p class="muted">Moved: the proposed parameters were too close to earlier ones (distance ${formatNumber(moved.distance, 3)}).</p>`}`;
 
 function callFacts(call: CallRecord): Html {
   const { completion, outcome, cost } = call;

@@ -16,11 +16,7 @@ export function failureView(
   config: Pick<Config, 'candidates'>,
   link: ShownCalls['link'],
 ): Html {
-  const moved = proposals.filter(({ attempts }) => attempts.some((attempt) => attempt.moved)).length;
-  return html`${failedCalls(proposals, config, link)}${
-    moved > 0 &&
-    html`<p>${moved} of ${plural(onlyProposals(proposals).length, 'proposal')} ${moved === 1 ? 'was' : 'were'} too close to earlier ones and ${moved === 1 ? 'was' : 'were'} moved (<code>novelty</code>).</p>`
-  }${faultTable(proposals)}`;
+  return html`${failedCalls(proposals, config, link)}${faultTable(proposals)}`;
 }
 
 /** Counts the faults of all attempts, including those that a retry resolved. */

@@ -103,7 +103,8 @@ export function failedPrograms(
   const lineOf = ({ failure, index, proposal }: (typeof failed)[number]) => {
     const reply = calls.get(index)?.completion?.text;
     if (failure.line === undefined || reply === undefined) return undefined;
-    const parent = data.config.proposal?.form === 'delta' ? parentOf(proposal, data) : undefined;
+    const { policy } = data.config;
+    const parent = policy?.kind === 'program' && policy.edits ? parentOf(proposal, data) : undefined;
     const line = proposedSource(reply, parent?.program)?.split('\n')[failure.line - 1];
     return line === undefined ? undefined : { text: line.trim().slice(0, 200), code: true };
   };

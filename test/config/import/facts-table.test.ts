@@ -31,17 +31,8 @@ const load = ({ base, given }: Case): LoadedConfig => {
   return loadConfig({ file: 'theirs.yaml', readFile: () => JSON.stringify(config) });
 };
 
-/** Their folders of demonstrations are not among their files. */
-function withDemonstrations(config: LoadedConfig['config']): LoadedConfig['config'] {
-  const { demonstrations } = config;
-  if (demonstrations === undefined || existsSync(demonstrations.from)) return config;
-  const from = join(packageRoot(), 'test', 'fixtures', 'demonstrations');
-  return { ...config, demonstrations: { ...demonstrations, from } };
-}
-
 /** What a config comes to, in the words of the table. */
-async function built({ imported, notes, ...loaded }: LoadedConfig): Promise<Record<string, unknown>> {
-  const config = withDemonstrations(loaded.config);
+async function built({ config, imported, notes }: LoadedConfig): Promise<Record<string, unknown>> {
   const assembly = await assemble({ ...config, model: { provider: 'random' } }, {});
   const { environment, family } = assembly;
   const { evaluation, iterations, memory, model, prompts, warmup } = config;
@@ -81,7 +72,6 @@ async function built({ imported, notes, ...loaded }: LoadedConfig): Promise<Reco
     optimum: prompts.optimum,
     told: prompts.optimum === undefined || text.includes(`about ${prompts.optimum}.`),
     step: prompts.stepSize,
-    conversation: prompts.conversation,
     warmup: warmup.policies,
     repeats: config.repeats,
     iterations,
@@ -98,8 +88,6 @@ async function built({ imported, notes, ...loaded }: LoadedConfig): Promise<Reco
     gravity: config.environment.options.g,
     low: 'low' in policy ? policy.low : undefined,
     high: 'high' in policy ? policy.high : undefined,
-    pairs: text.match(/^\[.*\] -> \[.*\]$/gm)?.length,
-    digits: config.demonstrations?.digits,
     candidates: config.candidates,
     note: notes.join('\n'),
   };
@@ -114,7 +102,7 @@ describe('an imported config', () => {
         if (key === 'note') expect(facts.note).toContain(value);
         else expect(facts[key] ?? null, key).toEqual(value);
       }
-      expect(facts).toMatchObject({ conversation: 'fresh', told: true, candidates: 1 });
+      expect(facts).toMatchObject({ told: true, candidates: 1 });
     },
   );
 
@@ -160,6 +148,5 @@ describe.runIf(configs.length > 0)('every config of the reference systems', () =
         : (memory.best ?? 0) + (memory.recent ?? 0);
     // Only the context of a server that cuts what is beyond it may hide evaluations.
     if (memory.tokens === 10_000_000) expect(facts.history).toBe(Math.min(all, wanted));
-    expect(facts.conversation).toBe('fresh');
   });
 });

@@ -1,4 +1,4 @@
-/** What LLM-RL-finetune's other forms of proposals and its networks become. */
+/** What LLM-RL-finetune's networks become, and which of its tasks are refused. */
 import { describe, expect, it } from 'vitest';
 import { importConfig } from '../../../src/config/import/import-config.js';
 import { parseConfig } from '../../../src/config/load.js';
@@ -21,50 +21,18 @@ async function built(given: Record<string, unknown>) {
 }
 
 describe('configs of LLM-RL-finetune', () => {
-  it('with delta become delta proposals with one candidate', async () => {
-    const { config } = await built({ norm: false, delta: true });
-    expect(config.proposal).toEqual({ form: 'delta' });
-    expect(config.candidates).toBe(1);
-  });
-
-  it('with beam keep the beam width, the number of candidates and the temperature', async () => {
-    const { config, notes } = await built({
-      ...{ beam: true, beam_width: 10, num_new_candidate: 5, temperature: 1.2 },
-    });
-    expect(config).toMatchObject({
-      ...{ candidates: 50, proposal: { form: 'absolute', beam: 10 }, model: { temperature: 1.2 } },
-    });
-    expect(notes.filter(({ kind }) => kind === 'dropped').map(({ key }) => key)).not.toContain('beam_width');
-  });
-
-  it('with beam alone default to 5 parents with 5 proposals each', async () => {
-    expect((await built({ beam: true, delta: true })).config).toMatchObject({
-      ...{ candidates: 25, proposal: { form: 'absolute', beam: 5 } },
-    });
-  });
-
-  it.each([{ beam: true }, { delta: true }])(
-    'with %j and no warm-up get one warm-up policy',
-    async (form) => {
-      const { config, notes } = await built({ ...form, warmup_episodes: 0 });
-      expect(config.warmup.policies).toBe(1);
-      expect(notes.find(({ key }) => key === 'warmup_episodes')).toMatchObject({ kind: 'changed' });
-    },
-  );
-
   it.each([
-    ['random', /at random/],
-    ['llm_reward', /its own reward/],
-  ])('with beam and %s are refused', (key, message) => {
-    expect(() => importConfig(theirs({ beam: true, [key]: true }))).toThrow(message);
+    ['delta', /changes to parameters/],
+    ['beam', /several parents/],
+  ])('with %s are refused', (key, message) => {
+    expect(() => importConfig(theirs({ [key]: true }))).toThrow(message);
   });
 
-  it.each([
-    [true, 'has no equivalent in policyloop'],
-    [false, 'only applies with beam: true'],
-  ])('with beam: %s drop obs_6d and say why', (beam, reason) => {
-    const { notes } = importConfig(theirs({ beam, obs_6d: true }));
+  it('without beam drop its other settings and say why', () => {
+    const { notes } = importConfig(theirs({ beam: false, beam_width: 10, obs_6d: true }));
+    const reason = 'only applies with beam: true';
     expect(notes).toContainEqual({ kind: 'dropped', key: 'obs_6d', reason });
+    expect(notes).toContainEqual({ kind: 'dropped', key: 'beam_width', reason });
   });
 
   it('for a grid search are refused', () => {

@@ -84,27 +84,6 @@ describe('a program in a file', () => {
     expect(text('left.svg')).toContain('CartPole-v1 · left.js');
   });
 
-  it('can provide demonstrations, each episode on a different seed', async () => {
-    writeFileSync(
-      at('expert.js'),
-      'function act(o) { return o.poleAngle + 0.5 * o.poleAngularVelocity > 0 ? 1 : 0; }',
-    );
-    const demonstrations = { from: at('expert.js'), episodes: 2, steps: 'all' } as const;
-    const config = { ...quick, iterations: 1, model: { provider: 'random' }, demonstrations } as const;
-    await runExperimentFrom(config, { path: at('shown') });
-    const shown = JSON.parse(text('shown/demonstrations.json')) as readonly {
-      return: number;
-      steps: readonly unknown[];
-    }[];
-    expect(shown.map((one) => [one.return, one.steps.length])).toEqual([
-      [60, 60],
-      [60, 60],
-    ]);
-    expect(shown[0]!.steps[0]).not.toEqual(shown[1]!.steps[0]);
-    const bad = { ...config, demonstrations: { ...demonstrations, from: at('bad.js') } };
-    await expect(runExperimentFrom(bad)).rejects.toThrow("'process' is not defined");
-  });
-
   it('requires --environment and rejects options that only apply to runs', async () => {
     await expect(commandLine(place, ['evaluate', 'plain.js'])).rejects.toThrow('--environment');
     await expect(evaluated('plain.js', '--iteration', '1')).rejects.toThrow('only one program');

@@ -3,7 +3,6 @@ import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import process from 'node:process';
 import { describe, expect, it } from 'vitest';
-import { packageRoot } from '../../../src/base/package.js';
 import type { ConfigInput } from '../../../src/config/config.js';
 import { parseConfig } from '../../../src/config/load.js';
 import { assemble } from '../../../src/experiment/assemble.js';
@@ -100,15 +99,13 @@ const fakePython = () => {
   return inFolder('python', `#!/bin/sh\nexec '${process.execPath}' '${script}'\n`);
 };
 
-const demonstrations = join(packageRoot(), 'test', 'fixtures', 'demonstrations');
-
 const together: readonly (readonly [string, Settings])[] = [
   ['candidates, a pipeline and a critic', { candidates: 2, pipeline: 2, critic: { every: 2 } }],
   [
     'turns as history, and steps',
     { prompts: { layout: 'conversation', optimum: 60 }, memory: { trajectories: 'rows' } },
   ],
-  ['summaries, best last', { memory: { best: 1, recent: 1, order: 'best-last', trajectories: 'summary' } }],
+  ['summaries', { memory: { best: 1, recent: 1, trajectories: 'summary' } }],
   [
     'racing, and one of a group',
     {
@@ -117,10 +114,10 @@ const together: readonly (readonly [string, Settings])[] = [
     },
   ],
   [
-    'fresh episodes and a beam',
+    'fresh episodes and a critic',
     {
       evaluation: { episodes: 2, maxSteps: 60, seeds: 'fresh' },
-      ...{ candidates: 2, critic: {}, proposal: { beam: 2 } },
+      ...{ candidates: 2, critic: {} },
     },
   ],
 ];
@@ -150,17 +147,6 @@ describe('programs', () => {
     expect(shown.match(/^Mean return/gm)).toHaveLength(before.length);
   });
 
-  it('appear in the next turn of a conversation, even if only a constant is new', async () => {
-    const { calls, proposed } = await played({
-      ...{ prompts: { conversation: { turns: 9 } }, iterations: 5, memory: 'all' },
-    });
-    expect(proposed.length).toBeGreaterThan(2);
-    for (const { iteration, messages } of calls.filter(({ attempt }) => attempt === 0)) {
-      const last = proposed.find((entry) => entry.iteration === iteration - 1);
-      if (last !== undefined) expect(messages.at(-1)!.content).toContain(last.program ?? 'Mean return ');
-    }
-  });
-
   it('come from all members of a portfolio', async () => {
     const members = [
       { provider: 'ollama', name: 'scripted' },
@@ -178,13 +164,6 @@ describe('programs', () => {
     const { calls, entries } = readRun(path);
     expect(new Set(calls.map(({ member }) => member))).toEqual(new Set(['ollama', 'genetic', 'random']));
     expect(entries.at(-1)!.iteration).toBe(6);
-  });
-
-  it('work with demonstrations of actions', async () => {
-    const environment = 'MountainCarContinuous-v0';
-    const model = writer((gain) => `return [observation.velocity < 0 ? ${-gain / 2} : ${gain / 2}];`);
-    const { calls } = await played({ environment, demonstrations: { from: demonstrations } }, model);
-    expect(calls[0]!.messages[0]!.content).toMatch(/^\[.*\] -> \[.*\]$/m);
   });
 
   it.each<readonly [string, Settings, (gain: number) => string]>([
@@ -209,17 +188,17 @@ describe('a critic of programs', () => {
   const critic = { rows: 3 };
   const first = balance(-0.5);
 
-  it.each(['absolute', 'delta'] as const)('revises the source that it is shown: %s', async (form) => {
-    const proposal = form === 'delta' ? { proposal: { form, beam: 1 } } : {};
+  it.each(['whole', 'edits'] as const)('revises the source that it is shown: %s', async (form) => {
+    const policy = { kind: 'program', edits: form === 'edits' } as const;
     const model = createScriptedModel((call) => {
       if (!isRevision(call)) return written(first);
-      return form === 'delta' ? edited(first, balance(1)) : written(balance(1));
+      return form === 'edits' ? edited(first, balance(1)) : written(balance(1));
     });
-    const { calls, entries, events } = await played({ critic, iterations: 1, ...proposal }, model);
+    const { calls, entries, events } = await played({ critic, iterations: 1, policy }, model);
     const [asked] = calls.filter(({ purpose }) => purpose === 'critic');
     expect(asked!.messages[1]!.content).toContain(written(first));
     expect(asked!.messages[1]!.content).toMatch(/all 3 episodes show[\s\S]*median return\nstep \|/);
-    expect(asked!.messages[1]!.content.includes('SEARCH')).toBe(form === 'delta');
+    expect(asked!.messages[1]!.content.includes('SEARCH')).toBe(form === 'edits');
     expect(entries.at(-1)).toMatchObject({ revises: 0, program: expect.stringContaining('+ 1 *') });
     expect(events).toContainEqual(
       expect.objectContaining({ kind: 'revised', result: 'better', distance: 1 }),
@@ -271,7 +250,6 @@ it.each<readonly [string, Settings, RegExp]>([
     { policy: { kind: 'linear' }, critic: { prompts: 'programs-critic' } },
     /^critic\.prompts: asks for programs/,
   ],
-  ['novelty', { novelty: { distance: 0.1 } }, /^novelty: can't be combined/],
   ['screening', { screening: {}, candidates: 4 }, /^screening: can't be combined/],
   ['a step size', { prompts: { stepSize: 1 } }, /^prompts\.stepSize: has no effect/],
   ['the embedded model', { model: { provider: 'local' } }, /^model\.path: is the embedded model/],

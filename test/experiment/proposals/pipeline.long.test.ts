@@ -136,7 +136,6 @@ it('a replay omits requests whose replies the run did not use', async () => {
 
 it('pipeline is rejected with settings that need the previous answer', () => {
   const wrong = (more: Partial<ConfigInput>) => () => parseConfig({ ...config, ...more } as ConfigInput);
-  expect(wrong({ prompts: { conversation: { turns: 3 } } })).toThrow(/pipeline.*conversation/s);
   const members = [{ provider: 'random' }, { provider: 'hill-climb' }] as const;
   expect(wrong({ model: { provider: 'portfolio', members: [...members], switch: 'plateau' } })).toThrow(
     /pipeline.*plateau/s,

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { parse, stringify } from 'yaml';
 import { parseConfig } from '../../../src/config/load.js';
 import { assemble, type OwnParts } from '../../../src/experiment/assemble.js';
-import { nothingRecorded } from '../../../src/runs/reader.js';
+import type { ParameterVector } from '../../../src/policies/policy.js';
 import { referenceDirectory } from '../../models/local/fixture.js';
 import { tokenizerMetadata, writeTestGguf } from '../../models/local/gguf/gguf-writer.js';
 import { architectureMetadata, decoderTensors } from '../../models/local/gguf/random-gguf.js';
@@ -11,8 +11,8 @@ import { quick, temporaryDirectory } from '../../support/experiments.js';
 import { startFakeOllama } from '../../support/fake-ollama.js';
 import { startFakeOpenAI } from '../../support/fake-openai.js';
 
-const taken = { ...nothingRecorded, imported: [], demonstrations: [] };
-const of = async (model: object, more: object = {}, recorded?: typeof taken, own?: OwnParts) =>
+const taken: readonly ParameterVector[] = [];
+const of = async (model: object, more: object = {}, recorded?: readonly ParameterVector[], own?: OwnParts) =>
   (await assemble(parseConfig({ ...quick, ...more, model } as never), {}, recorded, own)).config;
 
 it('a new run has the same fingerprint as its stored config on resume', async () => {

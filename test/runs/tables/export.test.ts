@@ -66,23 +66,17 @@ describe('the rows of a table', () => {
     },
   );
 
-  it('report how far each prompt was behind, and how far its proposal was moved', async () => {
+  it('report how far each prompt was behind', async () => {
     const place = temporaryDirectory();
     const config = {
       ...quick,
       iterations: 5,
       pipeline: 3,
-      novelty: { distance: 0.3, action: 'jitter' },
       model: { provider: 'hill-climb', sigma: 0.2 },
     } as const;
-    const { path } = await runExperimentFrom(config, { path: join(place, 'buffers', 'run') });
+    await runExperimentFrom(config, { path: join(place, 'buffers', 'run') });
     const calls = await rows('calls', ['run'], place);
     expect(calls.map(({ behind }) => behind)).toEqual([0, 1, 2, 2, 2]);
-    for (const { moved } of calls) expect(moved).toBeLessThan(0.3);
-    const logged = readFileSync(join(path, 'calls.jsonl'), 'utf8').trim().split('\n');
-    expect(calls.map(({ moved }) => moved)).toEqual(
-      logged.map((line) => JSON.parse(line).outcome.moved.distance),
-    );
   });
 
   it('report the returns that replies predict', async () => {

@@ -192,16 +192,6 @@ describe('the config of a proposer', () => {
       withRun({ evaluation: { racing: { highest: 1 } } }),
       /evaluation\.racing/,
     ],
-    [
-      'conversations that go on',
-      withRun({ prompts: { conversation: { turns: 2 } } }),
-      /prompts\.conversation/,
-    ],
-    [
-      'demonstrations are kept by runs alone',
-      withRun({ demonstrations: { from: 'good' }, prompts: { set: 'numeric' } }),
-      /demonstrations must be omitted/,
-    ],
     ['an unknown environment key', { tasks: [{ environmnt: 'x' }] }, /tasks/],
     ['one candidate has nobody to be compared with', { groupSize: 1 }, /groupSize/],
     ['bounds the wrong way round', { reward: { kind: 'return', low: 2, high: 1 } }, /reward\.low/],
