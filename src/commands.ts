@@ -42,7 +42,7 @@ const sections: readonly (readonly [heading: string, commands: readonly (ListedC
       ],
       [
         'resume <run> [overrides..]',
-        'Resume a run after a crash, Ctrl-C or a pause, or extend it',
+        'Resume a run after a crash or a stop, or extend it',
         () => import('./commands/resume.js'),
       ],
       [
@@ -96,13 +96,7 @@ const sections: readonly (readonly [heading: string, commands: readonly (ListedC
   [
     'Manage runs',
     [
-      ['pause <runs..>', 'Pause runs', () => import('./commands/runs/pause.js')],
       ['stop <runs..>', 'Stop runs; they can be resumed', () => import('./commands/runs/stop.js')],
-      [
-        'set <run> [overrides..]',
-        'Change limits, iterations or target of a running run',
-        () => import('./commands/runs/set.js'),
-      ],
       ['tag <run> [tags..]', 'Tag a run, or remove its tags', () => import('./commands/runs/tag.js')],
       ['remove <runs..>', 'Delete runs', () => import('./commands/runs/remove.js')],
     ],

@@ -68,7 +68,8 @@ export {
 } from './environments/remote/remote-environment.js';
 export { type Assembly, assemble } from './experiment/assemble.js';
 export { type Outcome, runExperiment } from './experiment/experiment.js';
-export { type Experiment, experimentIn, newManifest, type StopRequests } from './experiment/parts.js';
+export { type Experiment, experimentIn, newManifest } from './experiment/parts.js';
+export type { StopRequests } from './runs/stop-request.js';
 export type { AnswerGrammar, NumberKind } from './models/language-model.js';
 export {
   type ChatMessage,

@@ -1,6 +1,6 @@
 /** Events of reinforcement learning for the console, the log and the page. */
 import { mean } from '../../src/statistics/descriptive.js';
-import type { ControlledTraining, Timed } from '../train/record.js';
+import type { Timed } from '../train/record.js';
 import type { Improvement } from './improvement.js';
 import type { Baseline } from './learning/episode.js';
 
@@ -63,8 +63,7 @@ export type RlEvent =
   | ({ readonly kind: 'evaluation'; readonly episodes: number; readonly best: boolean } & Evaluated)
   | ({ readonly kind: 'baseline'; readonly step: number } & Baseline)
   | { readonly kind: 'checkpoint'; readonly step: number }
-  | ({ readonly kind: 'alarm'; readonly step: number } & RlAlarm)
-  | ControlledTraining;
+  | ({ readonly kind: 'alarm'; readonly step: number } & RlAlarm);
 
 export type RlEventOf<Kind extends RlEvent['kind']> = Extract<RlEvent, { readonly kind: Kind }>;
 

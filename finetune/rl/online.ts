@@ -64,8 +64,6 @@ export interface OnlineHooks {
   earlier?(): readonly RlEventOf<'step'>[];
   /** Checked after every update; if true, the run writes a checkpoint and ends. */
   stop?(): boolean;
-  /** Awaited after every update, before `stop` is checked. */
-  rest?(): Promise<void>;
   /** Checked when a run resumes and after every update; if true, the run ends early with a result. */
   isSpent?(): boolean;
 }
@@ -114,7 +112,6 @@ export async function learnOnline(run: OnlineLearning, hooks: OnlineHooks = {}):
     const step = await playAndLearn(run, state, done(), hooks);
     hooks.onEvent?.(step);
     for (const alarm of watch.step(step)) hooks.onEvent?.({ kind: 'alarm', step: step.step, ...alarm });
-    await hooks.rest?.();
     const interrupted = hooks.stop?.() === true;
     const spent = hooks.isSpent?.() === true;
     const isLast = spent || done() === settings.updates;

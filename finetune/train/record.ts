@@ -34,14 +34,6 @@ export interface LoggedEvent {
   readonly totalSteps?: number;
 }
 
-/** A request from another process, with the step after which it took effect. */
-export interface ControlledTraining {
-  readonly kind: 'controlled';
-  readonly step: number;
-  readonly request: number;
-  readonly action: 'pause' | 'resume' | 'stop' | 'set';
-}
-
 /** Returns a function that adds the time, its duration and the memory in use to an event. */
 export function createMeter(meters: {
   now(): Date;

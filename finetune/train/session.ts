@@ -7,19 +7,18 @@ import { styleText } from 'node:util';
 import { type CommandContext, exitCodeOf, shownPath } from '../../src/base/context.js';
 import { messageOf, UserError } from '../../src/base/errors.js';
 import { openPage } from '../../src/base/open-page.js';
-import { RunCommands } from '../../src/experiment/run-commands.js';
 import { formatDuration, plural } from '../../src/format/numbers.js';
 import { shellWord } from '../../src/format/one-line.js';
 import { createProgress, type Progress } from '../../src/format/progress.js';
 import type { Figure } from '../../src/format/progress-line.js';
 import type { Sample } from '../../src/runs/training/samples.js';
 import { finalText, type TrainingAbout, trainingOf } from '../../src/runs/training/trainings.js';
+import { watchStopRequests } from '../../src/runs/stop-request.js';
 import { trainingFiles } from '../../src/runs/training-files.js';
 import { lockRun } from '../../src/storage/lock.js';
 import { type DatasetLineage, type Training, trainingState, writeLineage } from '../dataset/lineage.js';
 import type { StepLoss } from '../engine/checkpoint.js';
 import {
-  type ControlledTraining,
   createMeter,
   type LoggedEvent,
   type Recording,
@@ -57,8 +56,6 @@ export interface SessionHooks<E> {
   onSamples(step: number, samples: readonly Sample[]): void;
   /** Checked after every step; if true, the run writes a checkpoint and ends. */
   stop(): boolean;
-  /** Waits while the run is paused. Called between steps. */
-  rest(): Promise<void>;
 }
 
 export interface TrainingJob<E extends LoggedEvent, T extends Trained>
@@ -91,7 +88,7 @@ export interface SessionSummary {
 }
 
 /**
- * Starts or resumes training. Returns the exit code. E must include `ControlledTraining`.
+ * Starts or resumes training. Returns the exit code.
  * @throws UserError if there is no checkpoint to finish from
  */
 export async function runTraining<E extends LoggedEvent, T extends Trained>(
@@ -201,7 +198,7 @@ async function recorded<E extends LoggedEvent, T extends Trained>(
   const pagePath = join(job.output, trainingFiles.page);
   const progress = createProgress(args, context);
   const measured = createMeter({ now, milliseconds, memory: () => process.memoryUsage.rss() });
-  const control = new RunCommands(job.output, context.stop, milliseconds);
+  const requests = watchStopRequests(job.output, context.stop);
   const add = (metric: Timed<E>) => {
     record.add(metric);
     if (metric.kind === 'start' && args.open) void openPage(pagePath, context);
@@ -210,22 +207,6 @@ async function recorded<E extends LoggedEvent, T extends Trained>(
     if (args.json) progress.emit(metric);
     else job.show(progress, metric, record.metrics);
   };
-  const begin = () =>
-    control.begin({
-      get completed() {
-        return record.metrics.at(-1)?.step ?? 0;
-      },
-      commit: async () => undefined,
-      emit(event) {
-        if (event.kind === 'warning') note(`warning: ${event.message}`);
-        if (event.kind !== 'controlled') return;
-        const { action, iteration: step, request } = event;
-        const controlled: ControlledTraining = { kind: 'controlled', step, request, action };
-        const metric = measured(controlled as LoggedEvent as E);
-        // Time spent paused doesn't count as training time.
-        add({ ...metric, ...(action === 'resume' && { seconds: 0 }) });
-      },
-    });
   try {
     return await job.train(
       {
@@ -233,18 +214,16 @@ async function recorded<E extends LoggedEvent, T extends Trained>(
           const metric = measured(event);
           if (metric.kind === 'start') {
             onStart();
-            begin();
           }
           add(metric);
         },
         onSamples: (step, samples) => record.addSamples(step, samples),
-        stop: () => control.stop.finish.aborted,
-        rest: () => control.poll(),
+        stop: () => requests.stop.finish.aborted,
       },
       () => record.metrics,
     );
   } finally {
-    control.close();
+    requests.close();
     progress.close();
   }
 }

@@ -26,7 +26,7 @@ import {
   usableExamples,
   validationParts,
 } from './packing.js';
-import type { ControlledTraining, Timed } from './record.js';
+import type { Timed } from './record.js';
 import {
   type Learned,
   learned,
@@ -69,8 +69,7 @@ export type TrainingEvent =
     }
   | { readonly kind: 'validation'; readonly step: number; readonly loss: number; readonly best: boolean }
   | { readonly kind: 'checkpoint'; readonly step: number }
-  | ({ readonly kind: 'alarm'; readonly step: number } & TrainingAlarm)
-  | ControlledTraining;
+  | ({ readonly kind: 'alarm'; readonly step: number } & TrainingAlarm);
 
 export type Metric = Timed<TrainingEvent>;
 export type MetricOf<Kind extends Metric['kind']> = Extract<Metric, { readonly kind: Kind }>;
@@ -81,8 +80,6 @@ export interface TrainingHooks {
   onValidation?(step: number, number: number, parameters: readonly Parameter[]): Promise<void>;
   /** Checked after every step; if true, the run writes a checkpoint and ends. */
   stop?(): boolean;
-  /** Awaited after every step, before `stop` is checked. */
-  rest?(): Promise<void>;
   /** If true, takes no further steps; the result comes from the checkpoint. */
   readonly finish?: boolean | undefined;
 }
@@ -195,7 +192,6 @@ async function makeSteps(
       const alarm = divergence.validation(loss);
       if (alarm !== undefined) hooks.onEvent?.({ kind: 'alarm', step, ...alarm });
     }
-    await hooks.rest?.();
     const interrupted = hooks.stop?.() === true;
     if (interrupted || step % settings.checkpointEvery === 0 || step === totalSteps) keep();
     if (interrupted && step < totalSteps) return 'interrupted';

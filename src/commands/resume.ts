@@ -1,3 +1,4 @@
+import { UserError } from '../base/errors.js';
 import type { Argv } from 'yargs';
 import { type Arguments, common } from '../base/command.js';
 import type { CommandContext } from '../base/context.js';
@@ -28,10 +29,14 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
     return resumePlay(args, context);
   }
   const { findTraining } = await import('../runs/listing/names.js');
+  const { readTraining } = await import('../runs/training/trainings.js');
   const training = findTraining(args.run, { cwd: context.cwd, runsDir: args.runsDir });
   if (training !== undefined) {
-    const { goOnTraining } = await import('../runs/listing/steer.js');
-    return goOnTraining(training, args, context);
+    const { command } = readTraining(training);
+    throw new UserError({
+      ...{ field: 'run', value: args.run, message: 'this is a training run' },
+      remedy: `resume it with ${command ?? 'the command that started it'}`,
+    });
   }
   const { resumeRun } = await import('../studies/play-config.js');
   const { partOf } = await import('../studies/part.js');

@@ -18,7 +18,8 @@ import { vectorKey } from '../rollout/replay-buffer.js';
 import { type CallRecord, type EndedCall, faultsOf, type LimitName, stageOf } from '../runs/calls.js';
 import { callKey } from '../runs/underway.js';
 import { type AskingRequest, askRound, finalError, type Round } from './budget/ask-round.js';
-import type { Experiment, StopRequests } from './parts.js';
+import type { Experiment } from './parts.js';
+import type { StopRequests } from '../runs/stop-request.js';
 import { callsUnderway, deadlineOf, RunStopped } from './stopping.js';
 
 /** One candidate's calls, in order; the last call determines the outcome. */

@@ -25,7 +25,8 @@ import { clipped, type Interval } from '../statistics/bootstrap.js';
 import { mean } from '../statistics/descriptive.js';
 import { meanInterval95 } from '../statistics/distributions.js';
 import type { Proposal, ProposalGroup } from './ask.js';
-import { type Experiment, isDue, type StopRequests } from './parts.js';
+import { type Experiment, isDue } from './parts.js';
+import type { StopRequests } from '../runs/stop-request.js';
 import { knownEntries, lastKnown } from './prompter.js';
 import { claimEvaluations } from './stopping.js';
 

@@ -10,7 +10,8 @@ import { largest } from '../statistics/descriptive.js';
 import type { Proposal } from './ask.js';
 import { revise } from './critic.js';
 import { confirmBest, evaluateProposals, type Iteration, recordEvaluations, warmUp } from './evaluate.js';
-import type { Experiment, StopRequests } from './parts.js';
+import type { Experiment } from './parts.js';
+import type { StopRequests } from '../runs/stop-request.js';
 import { openPipeline } from './propose.js';
 import {
   capsIn,

@@ -87,14 +87,6 @@ interface AskedSoFar {
   lastError: string | undefined;
 }
 
-/** The two ways in which a user can end a run early. */
-export interface StopRequests {
-  /** Let the calls and evaluations in flight finish, then stop. */
-  readonly finish: AbortSignal;
-  /** Abort the calls and evaluations in flight. */
-  readonly abort: AbortSignal;
-}
-
 /** Whether a periodic stage runs in this iteration. */
 export const isDue = (
   stage: { readonly config: { readonly every: number } } | undefined,

@@ -23,7 +23,8 @@ import {
   type Question,
 } from './ask.js';
 import { type Iteration, knownTo, searched } from './evaluate.js';
-import type { Experiment, StopRequests } from './parts.js';
+import type { Experiment } from './parts.js';
+import type { StopRequests } from '../runs/stop-request.js';
 import { type Trial, triedIn, tuningFor } from './programs.js';
 import { lastKnown } from './prompter.js';
 import { answering, writing } from './proposer.js';

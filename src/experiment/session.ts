@@ -1,14 +1,13 @@
 import type { CommandContext } from '../base/context.js';
-
 import type { BufferEntry } from '../rollout/replay-buffer.js';
 import { stageOf } from '../runs/calls.js';
 import type { RunEvent } from '../runs/events.js';
+import { watchStopRequests } from '../runs/stop-request.js';
 import type { RunDirectory } from '../runs/writer.js';
 import { type Assembly, closeEnvironment } from './assemble.js';
 import { runExperiment } from './experiment.js';
 import { type Experiment, experimentIn } from './parts.js';
 import { languageModelIn } from './proposer.js';
-import { RunCommands } from './run-commands.js';
 import { capsIn, statusAfter } from './stopping.js';
 
 /** Shows the progress of a run. */
@@ -26,25 +25,22 @@ export async function runInDirectory(
 ): Promise<void> {
   const started = context.milliseconds();
   const earlierMs = directory.manifest.activeMs;
-  const control = new RunCommands(directory.path, context.stop, context.milliseconds);
-  const activeMs = () => earlierMs + context.milliseconds() - started - control.pausedMs;
+  const requests = watchStopRequests(directory.path, context.stop);
+  const activeMs = () => earlierMs + context.milliseconds() - started;
   const emit = (event: RunEvent) => {
     directory.record(event);
     keepManifest(directory, event, activeMs());
     display.show(event);
   };
   try {
-    const experiment = experimentIn(assembly, directory, {
-      ...{ emit, activeMs, now: context.now },
-    });
-    control.begin(steerable(experiment));
+    const experiment = experimentIn(assembly, directory, { emit, activeMs, now: context.now });
     catchUp(directory, experiment);
-    await runExperiment(experiment, control.stop);
+    await runExperiment(experiment, requests.stop);
   } catch (error) {
     directory.update({ status: 'failed', activeMs: activeMs() });
     throw error;
   } finally {
-    control.close();
+    requests.close();
     display.close();
     // Save first, because a user's environment or model may hang on close.
     await directory.close();
@@ -55,15 +51,6 @@ export async function runInDirectory(
   }
 }
 
-/** Lets commands act on an experiment; `adopt` applies the settings in `changeable`. */
-const steerable = (experiment: Experiment) => ({
-  get completed() {
-    return experiment.completed;
-  },
-  emit: experiment.emit,
-  commit: experiment.commit,
-});
-
 /** Clears a resumed run's earlier outcome from the manifest, and updates the rest from the logs, which may be newer. */
 function catchUp(directory: RunDirectory, experiment: Experiment): void {
   const { buffer, completed, config, ledger } = experiment;
@@ -71,7 +58,6 @@ function catchUp(directory: RunDirectory, experiment: Experiment): void {
   const { best } = buffer;
   directory.update({
     status: 'running',
-    paused: undefined,
     reason: undefined,
     confirmations: [],
     racing: undefined,
@@ -115,14 +101,6 @@ function keepManifest(directory: RunDirectory, event: RunEvent, activeMs: number
         activeMs,
       });
       break;
-    case 'controlled': {
-      const of = event.changes?.find(({ key }) => key === 'iterations')?.now;
-      directory.update({
-        ...(event.action !== 'set' && { paused: event.action === 'pause' ? true : undefined }),
-        ...(typeof of === 'number' && { iterations: { ...manifest.iterations, of } }),
-      });
-      break;
-    }
     case 'confirmed':
       directory.update({ confirmations: [...manifest.confirmations, event.confirmation] });
       break;

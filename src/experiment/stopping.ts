@@ -14,7 +14,8 @@ import type { AskedRequest, SentRequest } from '../runs/underway.js';
 import { evaluatedEach } from '../search/settings.js';
 import { largest } from '../statistics/descriptive.js';
 import { sweepLimit } from './budget/limits.js';
-import type { Experiment, StopRequests } from './parts.js';
+import type { Experiment } from './parts.js';
+import type { StopRequests } from '../runs/stop-request.js';
 
 export class RunStopped extends Error {
   override readonly name = 'RunStopped';

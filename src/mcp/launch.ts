@@ -49,7 +49,7 @@ export async function launchRun(
   }
 }
 
-/** Resumes a run in a new process; a paused run continues in the process that it already has. */
+/** Resumes a run in a new process. */
 export async function launchResumption(
   { overrides, run }: { readonly run: string; readonly overrides: readonly string[] },
   runsDir: string,
@@ -58,10 +58,10 @@ export async function launchResumption(
   const path = findRun(run, { cwd: outside.cwd, runsDir });
   const status = () =>
     existsSync(join(path, runFiles.manifest)) ? statusOf(path, readManifest(path)) : undefined;
-  const [before, from] = [status(), outside.now().getTime()];
+  const from = outside.now().getTime();
   // If this returned earlier, a stop could overtake the resumption, which would then restart the stopped run.
   const isBegun =
-    before === undefined || before === 'running'
+    status() === undefined
       ? () => outside.now().getTime() > from + 1000
       : () => status() === 'running';
   return launch(['resume', path, ...overrides], path, isBegun, outside);

@@ -110,13 +110,8 @@ export const tools: readonly Tool[] = [
   },
   {
     ...{ name: 'resume_run', command: 'resume', reads: false, launches: true },
-    description: 'Resumes a paused, stopped or crashed run, or extends it (iterations=200)',
+    description: 'Resumes a stopped or crashed run, or extends it (iterations=200)',
     input: z.strictObject({ run, overrides }),
-  },
-  {
-    ...{ name: 'pause_run', command: 'pause', reads: false },
-    description: 'Pauses runs after their current iteration; resume_run continues them',
-    input: z.strictObject({ runs }),
   },
   {
     ...{ name: 'stop_run', command: 'stop', reads: false },

@@ -5,7 +5,6 @@ import { createProgress, type ProgressMode } from '../format/progress.js';
 import type { Completion } from '../models/language-model.js';
 import type { CallRecord } from '../runs/calls.js';
 import type { GameRecord, RunEvent } from '../runs/events.js';
-import { controlledText } from '../runs/requests.js';
 import { alertText, rateText } from '../studies/run-progress.js';
 import type { PlayDisplay } from './play-games.js';
 import { playMeans } from './play-result.js';
@@ -37,9 +36,6 @@ export function createPlayDisplay(
           progress.update(games.length, [figure, `${event.game.length} steps`]);
           break;
         }
-        case 'controlled':
-          progress.alert(controlledText(event));
-          break;
         case 'rate-limited':
           progress.pause(rateText(event), 1000 * event.seconds);
           break;

@@ -1,11 +1,11 @@
 /** Plays the remaining games of a run directory. */
+import { watchStopRequests } from '../runs/stop-request.js';
 import { type Game, type GameSetting, playGames } from '../agents/player.js';
 import type { Reply } from '../agents/speaker.js';
 import type { CommandContext } from '../base/context.js';
 import type { Action } from '../environments/environment.js';
 import { EnvironmentError } from '../environments/remote/remote-environment.js';
 import { faultsInFile } from '../experiment/programs/program-file.js';
-import { RunCommands } from '../experiment/run-commands.js';
 import { RunStopped, statusAfter } from '../experiment/stopping.js';
 import { ModelError } from '../models/language-model.js';
 import { deriveSeeds } from '../random/generator.js';
@@ -40,15 +40,15 @@ export async function playInDirectory(
   display: PlayDisplay,
   outside: Outside,
 ): Promise<void> {
-  const control = new RunCommands(directory.path, outside.stop, outside.milliseconds);
-  const play = new Play(setup, directory, display, { ...outside, stop: control.stop }, control);
+  const requests = watchStopRequests(directory.path, outside.stop);
+  const play = new Play(setup, directory, display, { ...outside, stop: requests.stop });
   try {
     await play.run();
   } catch (error) {
     directory.update({ status: 'failed', activeMs: play.activeMs() });
     throw error;
   } finally {
-    control.close();
+    requests.close();
     display.close();
     // Save first: closing a user's environment or model may hang.
     await directory.close();
@@ -63,7 +63,6 @@ class Play {
   readonly #directory: RunDirectory;
   readonly #display: PlayDisplay;
   readonly #outside: Outside;
-  readonly #control: RunCommands;
   readonly #started: number;
   readonly #earlierMs: number;
   readonly #games: GameRecord[];
@@ -81,14 +80,12 @@ class Play {
     directory: RunDirectory,
     display: PlayDisplay,
     outside: Outside,
-    control: RunCommands,
   ) {
     const { recorded } = directory;
     this.#setup = setup;
     this.#directory = directory;
     this.#display = display;
     this.#outside = outside;
-    this.#control = control;
     this.#started = outside.milliseconds();
     this.#earlierMs = directory.manifest.activeMs;
     this.#games = [...gamesOf(recorded)];
@@ -103,12 +100,11 @@ class Play {
     for (const call of this.#arrived) setup.ledger.record(call);
   }
 
-  activeMs = (): number =>
-    this.#earlierMs + this.#outside.milliseconds() - this.#started - this.#control.pausedMs;
+  activeMs = (): number => this.#earlierMs + this.#outside.milliseconds() - this.#started;
 
   async run(): Promise<void> {
     const { arena, config, ledger, model } = this.#setup;
-    this.#keep({ status: 'running', paused: undefined, reason: undefined });
+    this.#keep({ status: 'running', reason: undefined });
     this.#emit({
       kind: 'run-started',
       run: this.#directory.manifest.run,
@@ -118,11 +114,9 @@ class Play {
       iterations: config.episodes,
       ...(this.#games.length > 0 && { resumedAt: this.#games.length }),
     });
-    this.#control.begin(this.#steerable());
     let reason: StopReason = { kind: 'iterations' };
     try {
       while (this.#games.length < config.episodes) {
-        await this.#control.poll();
         this.#requireTime();
         await this.#playWave(Math.min(config.parallel, arena.batch.slots));
       }
@@ -132,21 +126,6 @@ class Play {
     const caps = ledger.caps({ evaluations: 0, ms: this.activeMs() });
     this.#keep({ status: statusAfter(reason), reason });
     this.#emit({ kind: 'run-finished', reason, usage: ledger.totals, ...(caps.length > 0 && { caps }) });
-  }
-
-  #steerable() {
-    const games = this.#games;
-    return {
-      get completed() {
-        return games.length;
-      },
-      emit: (event: RunEvent) => {
-        this.#emit(event.kind === 'controlled' ? { ...event, unit: 'game' } : event);
-        if (event.kind !== 'controlled' || event.action === 'set') return;
-        this.#directory.update({ paused: event.action === 'pause' ? true : undefined });
-      },
-      commit: () => this.#directory.commit(),
-    };
   }
 
   /** @throws RunStopped after a stop request, or if time is up */

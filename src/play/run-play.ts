@@ -12,7 +12,7 @@ import { limitField, limitText } from '../runs/calls.js';
 import { createRunDirectory } from '../runs/create.js';
 import { refuseDifferences, requireSame } from '../runs/fingerprint.js';
 import { findRun } from '../runs/listing/names.js';
-import { goOn, refuseChanges } from '../runs/listing/steer.js';
+import { alreadyRunning } from '../runs/listing/stop.js';
 import { requireConfig } from '../runs/open-run.js';
 import { readManifest, runFiles } from '../runs/reader.js';
 import { type RunDirectory, resumeRunDirectory } from '../runs/writer.js';
@@ -74,10 +74,7 @@ export async function resumePlay(
   context: CommandContext,
 ): Promise<number> {
   const path = findRun(args.run, { cwd: context.cwd, runsDir: args.runsDir });
-  if (isLocked(join(path, runFiles.lock))) {
-    refuseChanges(args.overrides);
-    return goOn(path, args.json, context);
-  }
+  if (isLocked(join(path, runFiles.lock))) throw alreadyRunning(path);
   const file = requireConfig(join(path, runFiles.config));
   const was = loadPlayConfig(file, [], context.cwd, true).config;
   const loaded = loadPlayConfig(file, args.overrides, context.cwd, true);

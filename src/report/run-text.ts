@@ -7,7 +7,6 @@ import { type CallRecord, stageOf } from '../runs/calls.js';
 import { type Labels, readLabels } from '../runs/listing/listing.js';
 import type { OpenedRun } from '../runs/open-run.js';
 import { programTitle, sourceLines } from '../runs/program-text.js';
-import { controlledText, type LoggedControl } from '../runs/requests.js';
 import {
   formatCaps,
   formatFaults,
@@ -61,8 +60,6 @@ export interface RunFigures extends RunResult, Labels {
   readonly screened?: { readonly proposed: number; readonly evaluated: number };
   /** Number of rejected and failed calls, by kind. */
   readonly failures: Readonly<Record<string, number>>;
-  /** Commands from other processes that the run executed. */
-  readonly controlled: readonly LoggedControl[];
 }
 
 export function runFigures(run: OpenedRun, { top, cwd }: Shown): RunFigures {
@@ -93,7 +90,6 @@ export function runFigures(run: OpenedRun, { top, cwd }: Shown): RunFigures {
     ...(revisions && { revisions }),
     ...(config.screening && { screened: countScreened(recorded) }),
     failures: countFailures(calls),
-    controlled: [...events].filter((event) => event.kind === 'controlled'),
   };
 }
 
@@ -124,7 +120,6 @@ export function runText(run: OpenedRun, shown: Shown): string {
     ...describePolicy({ family, manifest }, confirmed ?? figures.best, figures.run, columns),
     '',
     racing && `raced     ${racingText(racing)}`,
-    ...figures.controlled.map((event) => `command   ${controlledText(event)}`),
     revisions && `critic    ${revisionText(revisions)}`,
     ...membersIn(run).map((member) => `member    ${memberText(member)}`),
     `usage     ${formatUsage(usage)}`,

@@ -13,7 +13,6 @@ import {
   formatTime,
   plural,
 } from '../format/numbers.js';
-import { type Controlled, controlledText } from '../runs/requests.js';
 import { type RecordedSample, readSamples } from '../runs/training/samples.js';
 import { notEvaluated, usedAs } from '../runs/training/text.js';
 import {
@@ -47,7 +46,7 @@ export function trainingPageOf(path: string): Page {
 export function trainingPage(training: ShownTraining): Page {
   const { about, facts, metrics, samples } = training;
   const { $schema: _, ...config } = { $schema: '', ...about?.config };
-  const isRunning = facts.status === 'running' || facts.status === 'paused';
+  const isRunning = facts.status === 'running';
   const last = metrics.at(-1)?.time;
   return {
     // Without an update for a minute plus three times the longest event, the page warns that the run may have died.
@@ -77,19 +76,11 @@ function titleOf({ facts: { model, on, path, unit } }: TrainingFiles): readonly 
 }
 
 function header(training: ShownTraining): Html {
-  const { about, facts, metrics } = training;
+  const { about, facts } = training;
   const [subject, relation, object] = titleOf(training);
   const { config } = about ?? {};
   const { seed, device } = config ?? {};
   const isControl = (config?.reward as { readonly shuffle?: unknown } | undefined)?.shuffle === true;
-  const commands = metrics.flatMap(({ action, step }) =>
-    action === undefined
-      ? []
-      : controlledText({
-          ...{ kind: 'controlled', request: 0, iteration: step, unit: facts.unit },
-          action: action as Controlled['action'],
-        }),
-  );
   return pageHeader({
     kicker: html`${facts.unit === 'update' ? 'reinforcement learning' : 'training'} <b>${basename(facts.path)}</b>`,
     title: html`${subject}${relation !== '' && html` <span class="by">${relation}</span> ${object}`}`,
@@ -102,7 +93,6 @@ function header(training: ShownTraining): Html {
       ['device', typeof device === 'string' && device],
       ['control', isControl && 'returns are shuffled within groups, so nothing should be learned'],
       ['started', facts.started && formatTime(facts.started)],
-      ['commands', commands.length > 0 && commands.slice(-4).join('; ')],
     ],
   });
 }
@@ -111,8 +101,7 @@ function stateText(training: ShownTraining): string {
   const { facts, secondsLeft } = training;
   const { note, status, steps, unit } = facts;
   switch (status) {
-    case 'running':
-    case 'paused': {
+    case 'running': {
       const left = secondsLeft === undefined ? '' : `, about ${formatDuration(1000 * secondsLeft)} left`;
       return `${unit} ${formatCount(steps.done)} of ${formatCount(steps.of)}, ${doneText(training)}${left}`;
     }
@@ -213,7 +202,7 @@ function useOf({ about, facts }: ShownTraining): Html {
   const cwd = folder ?? path;
   if (status !== 'completed') {
     const when = {
-      ...{ running: 'If training is killed, this', paused: 'If training is killed, this' },
+      running: 'If training is killed, this',
       ...{ crashed: 'This', interrupted: 'This' },
       failed: 'After you fix the cause, this',
     }[status];

@@ -88,14 +88,6 @@ export type StopReason =
       readonly message: string;
     };
 
-/** A setting changed during the run; `was` is absent if it was newly set, and `now` if it was removed. */
-export interface SettingChange {
-  /** Dotted path. */
-  readonly key: string;
-  readonly was?: unknown;
-  readonly now?: unknown;
-}
-
 /** The outcome of asking the critic for a revision. `candidate`: the revision's number among the candidates. */
 export interface Revision {
   readonly kind: 'revised';
@@ -186,17 +178,6 @@ export type RunEvent =
   | { readonly kind: 'warning'; readonly message: string }
   /** The first fault of its kind in this process; later ones are only counted. */
   | { readonly kind: 'fault'; readonly fault: ModelErrorKind | ReplyFault; readonly message: string }
-  /** A command from another process was executed after `iteration`; `request` is its number. */
-  | {
-      readonly kind: 'controlled';
-      readonly request: number;
-      readonly action: 'pause' | 'resume' | 'stop' | 'set';
-      readonly iteration: number;
-      /** The unit that `iteration` counts; absent for iterations. */
-      readonly unit?: 'game' | 'step' | 'update' | 'run';
-      /** For `set`; empty if nothing changed. */
-      readonly changes?: readonly SettingChange[];
-    }
   /** The user asked the run to stop, but calls are in flight. The run waits for them, for at most `seconds` if set. */
   | { readonly kind: 'waiting'; readonly seconds?: number }
   /** A request is waiting because of `model.requestsPerMinute` or a Retry-After header. */

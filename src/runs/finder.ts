@@ -38,8 +38,6 @@ export interface PlanDirectory {
   readonly directory: string;
   /** Path of the lock held by the process that executes the plan. */
   readonly lock: string;
-  /** Path of the log of commands that the process has executed. */
-  readonly changes: string;
 }
 
 export function planAt(directory: string): PlanDirectory | undefined {
@@ -48,7 +46,7 @@ export function planAt(directory: string): PlanDirectory | undefined {
     if (!existsSync(file)) continue;
     const written = readOwnJson(file) as { readonly kind?: unknown } | undefined;
     if (record === planFile && written?.kind !== kind) continue;
-    return { directory, lock: join(directory, lock), changes: join(directory, 'changes.jsonl') };
+    return { directory, lock: join(directory, lock) };
   }
   return undefined;
 }
@@ -58,15 +56,4 @@ export function planAround(path: string): PlanDirectory | undefined {
   const around = dirname(resolve(path));
   // A study has one folder per experiment, which contains its runs.
   return planAt(around) ?? planAt(dirname(around));
-}
-
-/**
- * The number of concurrent runs set by the override `jobs=…`; undefined without it, `'wrong'` if it is invalid or not
- * the only override.
- */
-export function jobsAsked(overrides: readonly string[]): number | 'wrong' | undefined {
-  const [first, ...others] = overrides.filter((text) => text.startsWith('jobs='));
-  if (first === undefined) return undefined;
-  const isCount = /^jobs=[1-9]\d{0,3}$/.test(first) && others.length === 0 && overrides.length === 1;
-  return isCount ? Number(first.slice('jobs='.length)) : 'wrong';
 }

@@ -19,8 +19,6 @@ export interface Manifest {
   readonly run: string;
   /** If this is `running` but no process holds the run's lock, the run has crashed. */
   readonly status: 'running' | 'completed' | 'interrupted' | 'failed';
-  /** Present while the run is paused. */
-  readonly paused?: true;
   /** Why the run ended; absent while it is running. */
   readonly reason?: StopReason;
   /** ISO 8601. */

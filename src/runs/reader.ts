@@ -133,13 +133,12 @@ export function noRun(path: string): UserError {
   });
 }
 
-export type RunStatus = Manifest['status'] | 'crashed' | 'paused';
+export type RunStatus = Manifest['status'] | 'crashed';
 
 /** The current status: a run recorded as `running` has crashed if no process holds its lock. */
-export function statusOf(path: string, { paused, status }: Pick<Manifest, 'paused' | 'status'>): RunStatus {
+export function statusOf(path: string, { status }: Pick<Manifest, 'status'>): RunStatus {
   if (status !== 'running') return status;
-  if (!isLocked(join(path, runFiles.lock))) return 'crashed';
-  return paused ? 'paused' : 'running';
+  return isLocked(join(path, runFiles.lock)) ? 'running' : 'crashed';
 }
 
 /** Marks the parent directory of repeats. */

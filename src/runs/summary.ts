@@ -28,7 +28,7 @@ import { type RunStatus, readManifest, runFiles, statusOf } from './reader.js';
 export interface RunSummary {
   readonly path: string;
   readonly manifest: Manifest;
-  /** The current status; unlike the manifest's, it can be `crashed` or `paused`. */
+  /** The current status; unlike the manifest's, it can be `crashed`. */
   readonly status: RunStatus;
   /** Why the run ended, in words, or its status. */
   readonly ended: string;
@@ -200,7 +200,7 @@ export function endText(
 
 /** Why a run failed; undefined if it didn't fail. */
 function causeOf({ reason, status }: Pick<RunResult, 'reason' | 'status'>): string | undefined {
-  if (status === 'running' || status === 'paused' || status === 'crashed') return undefined;
+  if (status === 'running' || status === 'crashed') return undefined;
   switch (reason?.kind) {
     case 'no-proposals':
       return reason.message;
@@ -214,7 +214,7 @@ function causeOf({ reason, status }: Pick<RunResult, 'reason' | 'status'>): stri
 }
 
 export function headlineOf({ reason, status }: Pick<RunResult, 'reason' | 'status'>): string {
-  if (status === 'running' || status === 'paused' || status === 'crashed') return status;
+  if (status === 'running' || status === 'crashed') return status;
   switch (reason?.kind) {
     case undefined:
       return status;

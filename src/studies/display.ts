@@ -32,7 +32,7 @@ export interface StudyRunLine extends RunResult {
 
 interface Shown<Entry extends PlanEntry> extends Pick<PlayArguments, 'json' | 'quiet'> {
   readonly plan: Plan<Entry>;
-  readonly jobs: () => number;
+  readonly jobs: number;
   readonly directory: string;
   readonly context: Pick<CommandContext, 'print' | 'note' | 'terminal' | 'milliseconds' | 'cwd'>;
 }
@@ -42,7 +42,7 @@ export function createPlanDisplay<Entry extends PlanEntry>(shown: Shown<Entry>):
   const isBar = !json && !quiet && context.terminal !== undefined;
   // Repeats of an experiment are shown in as much detail as a single run, but a progress bar can show only one of
   // them.
-  return plan.kind === 'repeats' && !(isBar && jobs() > 1)
+  return plan.kind === 'repeats' && !(isBar && jobs > 1)
     ? new RepeatsDisplay(shown)
     : new RunsDisplay(shown);
 }
@@ -67,7 +67,7 @@ class RepeatsDisplay<Entry extends PlanEntry> implements PlanDisplay<Entry> {
     }
     const note = (text: string) => this.note(`${entry.path}  ${text}`);
     const display =
-      jobs() > 1
+      jobs > 1
         ? createDisplay({ json, quiet }, { ...context, terminal: undefined, note }, entry.path)
         : createDisplay({ json, quiet }, context);
     this.#displays.set(entry, display);

@@ -8,7 +8,6 @@ import type { Config } from '../config/config.js';
 import { type LoadedConfig, loadConfig, loadSlurm, resolvedYaml } from '../config/load.js';
 import type { SlurmConfig } from '../config/many-runs.js';
 import { type Assembly, assemble, closeEnvironment } from '../experiment/assemble.js';
-import { readChanges } from '../experiment/run-commands.js';
 import { plural } from '../format/numbers.js';
 import { warningText } from '../format/progress.js';
 import { contextsOf } from '../preflight/ask-model.js';
@@ -17,7 +16,7 @@ import { type LeftOut, modulesLeftOut, openParts, standIns } from '../preflight/
 import { preflight } from '../preflight/preflight.js';
 import { refuseDifferences, requireSame, whatCompletes } from '../runs/fingerprint.js';
 import { findRun } from '../runs/listing/names.js';
-import { goOn, requirePaused, secondsToAnswer, steer } from '../runs/listing/steer.js';
+import { alreadyRunning } from '../runs/listing/stop.js';
 import { requireConfig } from '../runs/open-run.js';
 import { groupFile, readGroup, readImported, readManifest, runFiles } from '../runs/reader.js';
 import { describeReason } from '../runs/summary.js';
@@ -107,7 +106,7 @@ export async function resumeRun(
 ): Promise<number> {
   requireJobs(args);
   const path = findRun(args.run, { cwd: context.cwd, runsDir: args.runsDir });
-  if (isPlayed(path)) return goOnWith(path, args, context);
+  if (isPlayed(path)) throw alreadyRunning(path);
   const file = join(path, runFiles.config);
   const was = loadConfig({ file: requireConfig(file), asWritten: true }).config;
   const { config } = loadConfig({
@@ -168,22 +167,8 @@ function slurmOfGroup(path: string, { overrides }: ConfigArguments, { cwd }: Com
   return before ?? loadSlurm({ file: join(path, runFiles.config), overrides, cwd });
 }
 
-/** True if another process is executing the run at `path`, even if it is paused. */
+/** True if another process is executing the run at `path`. */
 const isPlayed = (path: string) => isLocked(join(path, runFiles.lock)) && isReadable(path);
-
-/** Tells another process to apply the overrides and resume its run. @throws UserError if the run isn't paused */
-async function goOnWith(
-  path: string,
-  { json, overrides }: ConfigArguments,
-  context: CommandContext,
-): Promise<number> {
-  requirePaused(path);
-  if (overrides.length > 0) {
-    readChanges(path, overrides);
-    await steer(path, { action: 'set', overrides: [...overrides] }, secondsToAnswer);
-  }
-  return goOn(path, json, context);
-}
 
 const isReadable = (run: string) => unlessRefused(() => readManifest(run)) !== undefined;
 

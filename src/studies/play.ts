@@ -1,17 +1,14 @@
 /** Executes the remaining runs of a plan, several at once. */
 
-import { appendFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { append } from '../base/append.js';
 import { type CommandContext, exitCodeOf, shownPath } from '../base/context.js';
 import { languageModelOf } from '../config/model.js';
 import { plural } from '../format/numbers.js';
 import { sharesProcess } from '../models/local/settings.js';
 import { type LimitName, limitField } from '../runs/calls.js';
 import type { RunEvent } from '../runs/events.js';
-import { jobsAsked, type PlanDirectory, planAt } from '../runs/finder.js';
 import { runFiles } from '../runs/reader.js';
-import { Requests, watchRequests } from '../runs/requests.js';
+import { watchStopRequests } from '../runs/stop-request.js';
 import { removeForeignLock } from '../storage/lock.js';
 import { createPlanDisplay, type PlanDisplay } from './display.js';
 import { type Part, type PlanEnd, writePartEnd } from './part.js';
@@ -161,13 +158,10 @@ const writeShare = 0.05;
 class Player<Entry extends PlanEntry> {
   readonly #plan: Plan<Entry>;
   readonly #directory: string;
-  #jobs: number;
-  /** Number of concurrent runs, capped by the number of runs. */
-  readonly #atOnce: () => number;
-  /** Workers in the order in which they were started. Each executes one run after another. */
-  readonly #players: Promise<void>[] = [];
-  #busy = 0;
-  readonly #control: PlanControl | undefined;
+  readonly #jobs: number;
+  /** Number of concurrent runs. */
+  readonly #atOnce: number;
+  readonly #requests: ReturnType<typeof watchStopRequests>;
   readonly #display: PlanDisplay<Entry>;
   readonly #context: CommandContext;
   readonly #write: (failures: readonly PlanFailure<Entry>[]) => unknown;
@@ -207,21 +201,14 @@ class Player<Entry extends PlanEntry> {
     }
     this.#jobs = args.jobs ?? 1;
     const { json, quiet } = args;
-    this.#atOnce = () => Math.max(1, Math.min(this.#jobs, plan.entries.length));
+    this.#atOnce = Math.max(1, Math.min(this.#jobs, plan.entries.length));
     this.#display = createPlanDisplay({ plan, directory, context, json, quiet, jobs: this.#atOnce });
-    const around = planAt(directory);
-    // With --part, any of several processes could receive a command, so none accepts commands.
-    if (args.part === undefined && around !== undefined)
-      this.#control = new PlanControl(around, {
-        complete: () => this.#complete,
-        now: context.now,
-        setJobs: (jobs) => this.#setJobs(jobs),
-      });
+    this.#requests = watchStopRequests(directory, context.stop, args.part !== undefined);
     this.#context = this.#contextOfRuns(context);
     if (!json && !quiet && plan.kind !== 'repeats') {
       const complete = plan.entries.filter(({ path }) => isComplete(join(directory, path)));
       const before = complete.length > 0 ? `; ${complete.length} already complete` : '';
-      const beside = this.#atOnce() > 1 ? `; ${this.#atOnce()} at once` : '';
+      const beside = this.#atOnce > 1 ? `; ${this.#atOnce} at once` : '';
       const shape = plan.shape === undefined ? '' : ` (${plan.shape})`;
       const place = shownPath(directory, context.cwd);
       context.note(`${plural(plan.entries.length, 'run')}${shape} in ${place}${before}${beside}`);
@@ -231,9 +218,8 @@ class Player<Entry extends PlanEntry> {
   /** Adds the plan's stop requests, and shows a note that several runs repeat only once. */
   #contextOfRuns(context: CommandContext): CommandContext {
     const said = new Set<string>();
-    const { finish, abort } = context.stop;
+    const { finish, abort } = this.#requests.stop;
     const broken = this.#broken.signal;
-    const asked = this.#control?.stop;
     return {
       ...context,
       note: (text) => {
@@ -241,8 +227,8 @@ class Player<Entry extends PlanEntry> {
         said.add(text);
       },
       stop: {
-        finish: AbortSignal.any([finish, broken, ...(asked ? [asked.finish] : [])]),
-        abort: AbortSignal.any([abort, broken, ...(asked ? [asked.abort] : [])]),
+        finish: AbortSignal.any([finish, broken]),
+        abort: AbortSignal.any([abort, broken]),
       },
     };
   }
@@ -251,18 +237,16 @@ class Player<Entry extends PlanEntry> {
     const started = this.#context.milliseconds();
     try {
       if (this.#open.size > 0) this.#writeSoFar();
-      this.#fill();
-      const ended: PromiseSettledResult<void>[] = [];
-      // More workers may be started while waiting.
-      for (let i = 0; i < this.#players.length; i++)
-        append(ended, await Promise.allSettled([this.#players[i]]));
+      // Each worker executes one run after another.
+      const workers = Array.from({ length: this.#atOnce }, () => this.#playNext());
+      const ended = await Promise.allSettled(workers);
       for (const end of ended) if (end.status === 'rejected') throw end.reason;
       const left = [...this.#upcoming].length;
       if (this.#limit !== undefined && left > 0) {
         this.#display.note(`${limitField(this.#limit)} is reached: ${plural(left, 'run')} skipped`);
       }
     } finally {
-      this.#control?.close();
+      this.#requests.close();
       this.#display.close();
     }
     const isOver = this.#complete === this.#plan.entries.length || this.#limit !== undefined;
@@ -278,34 +262,15 @@ class Player<Entry extends PlanEntry> {
     };
   }
 
-  /** @returns the previous number of concurrent runs */
-  #setJobs(jobs: number): number {
-    const was = this.#jobs;
-    this.#jobs = jobs;
-    this.#display.note(`now running up to ${plural(jobs, 'run')} at once (previously ${was})`);
-    this.#fill();
-    return was;
-  }
-
-  #fill(): void {
-    for (let more = this.#atOnce() - this.#busy; more > 0; more--) {
-      this.#busy++;
-      const player = this.#playNext();
-      // `play` handles rejections; this prevents an unhandled rejection until then.
-      player.catch(() => undefined);
-      this.#players.push(player);
-    }
-  }
-
   /** A worker: executes one run after another, in this thread or a new one. */
   async #playNext(): Promise<void> {
     let thread: PlayerThread | undefined;
     try {
-      while (!this.#context.stop.finish.aborted && this.#limit === undefined && this.#busy <= this.#jobs) {
+      while (!this.#context.stop.finish.aborted && this.#limit === undefined) {
         const { done, value: entry } = this.#upcoming.next();
         if (done === true) return;
         if (!this.#isLeftOut(entry)) {
-          const apart = this.#atOnce() > 1 && this.#shared === undefined && !staysHere(entry);
+          const apart = this.#atOnce > 1 && this.#shared === undefined && !staysHere(entry);
           if (apart) thread ??= new PlayerThread(this.#context);
           await this.#playOne(entry, apart ? thread : undefined);
         }
@@ -315,7 +280,6 @@ class Player<Entry extends PlanEntry> {
       this.#broken.abort();
       throw error;
     } finally {
-      this.#busy--;
       await thread?.close();
     }
   }
@@ -329,8 +293,8 @@ class Player<Entry extends PlanEntry> {
     const job: Job = {
       path: join(this.#directory, entry.path),
       config: entry.config,
-      beside: this.#atOnce() > 1,
-      atOnce: this.#parts * this.#atOnce(),
+      beside: this.#atOnce > 1,
+      atOnce: this.#parts * this.#atOnce,
       notes: this.#plan.notes ?? [],
     };
     const show = (event: RunEvent) => {
@@ -394,59 +358,4 @@ export function reportProgress(
   const progress: PlanProgress = { status, complete, played, out: shownPath(directory, context.cwd) };
   if (json) context.print(JSON.stringify(progress));
   return exitCodeOf(status);
-}
-
-interface Steerable {
-  /** Number of complete runs. */
-  readonly complete: () => number;
-  readonly now: () => Date;
-  /** Sets the number of concurrent runs. @returns the previous number */
-  readonly setJobs: (jobs: number) => number;
-}
-
-class PlanControl {
-  readonly #changes: string;
-  readonly #requests: Requests;
-  readonly #finish = new AbortController();
-  readonly #abort = new AbortController();
-  readonly #plan: Steerable;
-  readonly #endWatch: () => void;
-  /** Stop requests from other processes. */
-  readonly stop: CommandContext['stop'] = { finish: this.#finish.signal, abort: this.#abort.signal };
-
-  /** @throws file system errors */
-  constructor({ changes, directory }: Omit<PlanDirectory, 'lock'>, plan: Steerable) {
-    this.#changes = changes;
-    this.#requests = new Requests(directory);
-    // Drop commands to an earlier process that ended before executing them.
-    this.#requests.clear();
-    this.#plan = plan;
-    this.#endWatch = watchRequests(() => this.#look());
-  }
-
-  close(): void {
-    this.#endWatch();
-    this.#requests.clear();
-  }
-
-  #look(): void {
-    for (const { number, request } of this.#requests.next()) {
-      if (request?.action === 'stop') {
-        this.#finish.abort();
-        if (request.now) this.#abort.abort();
-        this.#log(number, { action: 'stop' });
-      } else if (request?.action === 'set') {
-        const now = jobsAsked(request.overrides);
-        const changes = typeof now === 'number' ? [{ key: 'jobs', was: this.#plan.setJobs(now), now }] : [];
-        this.#log(number, { action: 'set', changes });
-      }
-    }
-  }
-
-  #log(request: number, done: Pick<Extract<RunEvent, { kind: 'controlled' }>, 'action' | 'changes'>): void {
-    const iteration = this.#plan.complete();
-    const time = this.#plan.now().toISOString();
-    const event: RunEvent = { kind: 'controlled', request, iteration, unit: 'run', ...done };
-    appendFileSync(this.#changes, `${JSON.stringify({ ...event, time })}\n`);
-  }
 }

@@ -14,7 +14,6 @@ import type { Figure } from '../format/progress-line.js';
 import type { Completion } from '../models/language-model.js';
 import type { CallRecord } from '../runs/calls.js';
 import { type Confirmation, type RunEvent, tallyOf } from '../runs/events.js';
-import { type Controlled, controlledText } from '../runs/requests.js';
 import { formatCaps } from '../runs/summary.js';
 
 /**
@@ -119,9 +118,6 @@ class RunDisplay {
       case 'fault':
         this.#progress.alert(alertText(event));
         break;
-      case 'controlled':
-        this.#controlled(event);
-        break;
       case 'waiting':
         this.#progress.alert(waitingText(event));
         break;
@@ -192,15 +188,6 @@ class RunDisplay {
       placeOf(confirmation),
     ];
     this.#progress.update(++this.#confirmations, figures);
-  }
-
-  #controlled(event: Controlled): void {
-    this.#progress.alert(controlledText(event));
-    const iterations = event.changes?.find(({ key }) => key === 'iterations')?.now;
-    if (typeof iterations !== 'number') return;
-    this.#iterations = iterations;
-    this.#completed = event.iteration;
-    this.#iterate();
   }
 
   #count({ score, iteration, lengths, planned = lengths.length }: Of<'warmup-evaluated'>['entry']): void {

@@ -1,4 +1,5 @@
 /** Submits a Slurm job for the runs of a directory, and reports its progress. */
+import { dropStopRequest } from '../runs/stop-request.js';
 import { execFile } from 'node:child_process';
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -169,6 +170,7 @@ export function onSlurm(
       entries.filter(isIn({ index, of })).some((entry) => isLeft.has(entry)),
     );
     const what = `${left.length} of ${plural(entries.length, 'run')}`;
+    dropStopRequest(directory);
     const part = `--part "$SLURM_ARRAY_TASK_ID/${of}" --quiet --json`;
     await submit({ directory, words: words(directory), part, tasks, what, again }, slurm, context);
     return undefined;

@@ -136,7 +136,7 @@ function knownOf(sight: Sight, before: Known | undefined): Known | undefined {
   const version = versionOf([...files, labelsFile].map((file) => join(path, file)));
   // Only the lock shows whether the process is still running.
   const lock = { run: runFiles.lock, training: trainingFiles.lock }[kind];
-  const isLive = before?.item.status === 'running' || before?.item.status === 'paused';
+  const isLive = before?.item.status === 'running';
   if (before?.version === version && (!isLive || isLocked(join(path, lock)))) return before;
   if (kind === 'training') return { path, version, item: trainingItem(sight) };
   const summary = unlessDamaged(() => summaryOf(path));

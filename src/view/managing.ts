@@ -29,7 +29,7 @@ export const action =
     if (request.headers.origin === undefined)
       throw new HttpError(
         403,
-        'only pages of this server can do this; use policyloop pause, stop, set, tag or remove instead',
+        'only pages of this server can do this; use policyloop stop, tag or remove instead',
       );
     const { data, error } = shape.safeParse(await readJsonBody(request, longest));
     if (error !== undefined) throw badRequest(error.issues[0]!.message, error.issues[0]!.path.join('.'));

@@ -15,7 +15,7 @@ import { type GivenPages, pageOf } from './pages.js';
 import { configKeys, readAhead } from './run-data.js';
 import { search } from './search.js';
 import { episodeSvg, iterationPage } from './shown-run.js';
-import { steerRun } from './steering.js';
+import { stopItem } from './stopping.js';
 import { subjectOf } from './subject.js';
 
 export interface ViewOptions {
@@ -86,7 +86,7 @@ const common = {
 } as const;
 
 const actions: Readonly<Record<string, Action>> = {
-  '/api/steer': steerRun,
+  '/api/stop': stopItem,
   '/api/tag': tagItems,
   '/api/remove': removeItems,
 };

@@ -10,7 +10,7 @@ export type ItemKind = (typeof itemKinds)[number];
 export const isHolder = ({ kind }: Pick<Item, 'kind'>): boolean =>
   (holderKinds as readonly ItemKind[]).includes(kind);
 
-export const itemStatuses = ['running', 'paused', 'crashed', 'interrupted', 'failed', 'completed'] as const;
+export const itemStatuses = ['running', 'crashed', 'interrupted', 'failed', 'completed'] as const;
 
 /** A run, a training run, or a directory of several runs. */
 export interface Item {

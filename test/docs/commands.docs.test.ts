@@ -25,7 +25,7 @@ beforeAll(async () => {
   for (const name of ['xdg-open', 'open']) writeFileSync(join(bin, name), '#!/bin/sh\n');
   for (const name of ['policyloop', 'npx', 'xdg-open', 'open']) chmodSync(join(bin, name), 0o755);
   ollama = await startFakeOllama({
-    // As slow as a model, so that a run can be steered meanwhile.
+    // As slow as a model, so that a run can be stopped meanwhile.
     faults: { rate: 1, seed: 0, kinds: [{ kind: 'slow', milliseconds: 50 }] },
     // A program if the prompt asks for one; otherwise, as many parameters as the prompt names.
     reply: ({ messages }) => {

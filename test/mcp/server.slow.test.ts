@@ -149,24 +149,25 @@ describe('policyloop mcp', { timeout: 400_000 }, () => {
 
   it('offers no tool that starts or controls runs without --allow-runs', async () => {
     const { call } = await connected();
-    for (const name of ['run', 'resume_run', 'pause_run', 'stop_run', 'evaluate_run'])
+    for (const name of ['run', 'resume_run', 'stop_run', 'evaluate_run'])
       await expect(call(name, { config: 'c.yaml', run: 'a', runs: ['a'] })).rejects.toThrow(
         /not found|unknown/i,
       );
   });
 
-  it('starts, pauses, resumes, stops and evaluates runs, in processes that outlive the server', async () => {
+  it('starts, stops, resumes and evaluates runs, in processes that outlive the server', async () => {
     const { call, client } = await connected('--allow-runs');
     expect(JSON.stringify(await client.listTools()).length).toBeLessThan(25_000);
     const begun = await call('run', { config: 'c.yaml', overrides: ['iterations=100000'] });
     expect(begun).toMatchObject({ isError: false, result: { ended: null } });
     const { run } = begun.result as { run: string };
-    expect(await call('pause_run', { runs: [run] })).toMatchObject({ result: [{ status: 'paused' }] });
     await client.close();
     const later = await connected('--allow-runs');
-    expect(await later.call('show_run', { run })).toMatchObject({ result: { status: 'paused' } });
+    expect(await later.call('show_run', { run })).toMatchObject({ result: { status: 'running' } });
+    expect(await later.call('stop_run', { runs: [run] })).toMatchObject({ result: [{ run }] });
+    await expect.poll(() => existsSync(join(cwd, run, 'run.lock')), { timeout: 60_000 }).toBe(false);
     expect(await later.call('resume_run', { run })).toMatchObject({ isError: false });
-    expect(await later.call('stop_run', { runs: [run] })).toMatchObject({ result: [{ action: 'stop' }] });
+    expect(await later.call('stop_run', { runs: [run] })).toMatchObject({ result: [{ run }] });
     await expect.poll(() => readManifest(join(cwd, run)).status, { timeout: 60_000 }).toBe('interrupted');
     // The process finishes its report before it ends.
     await expect.poll(() => existsSync(join(cwd, run, 'run.lock')), { timeout: 60_000 }).toBe(false);

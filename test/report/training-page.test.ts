@@ -48,7 +48,6 @@ it('hostile text in a training is not executed, and 20,000 samples render within
       { kind: 'start', step: 0, measured: evil, totalSteps: 9 },
       { kind: 'step', step: 1, reward: 1, [evil]: 3, loss: null },
       { kind: 'evaluation', step: 1, meanReward: 2, best: true },
-      { kind: 'controlled', step: 1, action: evil },
       { kind: 'baseline', step: 1, label: evil, returns: [] },
       { kind: 'alarm', step: 1, message: evil, remedy: evil },
     ],

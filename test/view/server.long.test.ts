@@ -193,35 +193,33 @@ describe('a browser without the token', () => {
 
   it('cannot send a command to a run, even with the right Origin', async () => {
     const headers = { origin: new URL(view.url).origin, 'content-type': 'application/json' };
-    const request = JSON.stringify({ of: 'a run', action: 'stop' });
-    expect((await askAsStranger('/api/steer', headers, 'POST', request)).status).toBe(401);
+    const request = JSON.stringify({ of: 'a run' });
+    expect((await askAsStranger('/api/stop', headers, 'POST', request)).status).toBe(401);
   });
 });
 
 describe('a command to a run', () => {
-  const steer = (request: object, headers: Readonly<Record<string, string>>) =>
-    ask('/api/steer', { 'content-type': 'application/json', ...headers }, 'POST', JSON.stringify(request));
+  const stop = (request: object, headers: Readonly<Record<string, string>>) =>
+    ask('/api/stop', { 'content-type': 'application/json', ...headers }, 'POST', JSON.stringify(request));
   const own = () => ({ origin: new URL(view.url).origin });
 
   it('is refused unless a page of the server sends it as a POST of JSON', async () => {
-    const request = { of: 'a run', action: 'stop' };
-    expect((await steer(request, {})).status).toBe(403);
-    expect((await steer(request, { origin: 'http://evil.example' })).status).toBe(403);
-    expect((await steer(request, { ...own(), 'sec-fetch-site': 'cross-site' })).status).toBe(403);
-    expect((await steer(request, { ...own(), 'content-type': 'text/plain' })).status).toBe(415);
-    expect((await ask('/api/steer', own())).status).toBe(405);
+    const request = { of: 'a run' };
+    expect((await stop(request, {})).status).toBe(403);
+    expect((await stop(request, { origin: 'http://evil.example' })).status).toBe(403);
+    expect((await stop(request, { ...own(), 'sec-fetch-site': 'cross-site' })).status).toBe(403);
+    expect((await stop(request, { ...own(), 'content-type': 'text/plain' })).status).toBe(415);
+    expect((await ask('/api/stop', own())).status).toBe(405);
   });
 
   it('is refused if it is unknown or impossible for the run', async () => {
-    expect((await steer({ of: 'a run', action: 'remove' }, own())).status).toBe(400);
-    expect((await steer({ of: 'study', action: 'stop' }, own())).status).toBe(400);
-    expect((await steer({ of: 'tuned', action: 'stop' }, own())).status).toBe(422);
-    expect((await steer({ of: '../a run', action: 'stop' }, own())).status).toBe(404);
-    const { body, status } = await steer({ of: 'a run', action: 'pause' }, own());
+    expect((await stop({ of: 'a run', action: 'remove' }, own())).status).toBe(400);
+    expect((await stop({ of: 'study' }, own())).status).toBe(400);
+    expect((await stop({ of: 'tuned' }, own())).status).toBe(422);
+    expect((await stop({ of: '../a run' }, own())).status).toBe(404);
+    const { body, status } = await stop({ of: 'a run' }, own());
     expect([status, body]).toEqual([422, expect.stringContaining("this run isn't running")]);
-    const fixed = await steer({ of: 'a run', action: 'set', overrides: ['seed=3'] }, own());
-    expect(fixed.status).toBe(422);
-    expect(existsSync(join(place, 'a run', 'control.jsonl'))).toBe(false);
+    expect(existsSync(join(place, 'a run', 'stop.json'))).toBe(false);
   });
 });
 

@@ -7,7 +7,7 @@ import { replacementFor } from '../../../src/environments/catalogue/versions.js'
 import type { Environment } from '../../../src/environments/environment.js';
 import { createGenerator } from '../../../src/random/generator.js';
 import { mean } from '../../../src/statistics/descriptive.js';
-import type { ControlledTraining, Timed } from '../../train/record.js';
+import type { Timed } from '../../train/record.js';
 import { type NumericEpisode, playEpisodes, returnOf, type Start } from './algorithms/episodes.js';
 import { type NumericBaseline, playBaseline } from './baselines.js';
 import { type Learner, type LearnerState, openLearner, type UpdateFigures } from './learner.js';
@@ -45,8 +45,7 @@ export type NumericEvent =
       readonly episodes: number;
       readonly returns: readonly number[];
     }
-  | ({ readonly kind: 'baseline'; readonly step: number } & NumericBaseline)
-  | ControlledTraining;
+  | ({ readonly kind: 'baseline'; readonly step: number } & NumericBaseline);
 
 export type NumericMetric = Timed<NumericEvent>;
 
@@ -58,7 +57,6 @@ export interface NumericHooks {
   /** If true, takes no further updates; the result comes from the checkpoint. */
   readonly finish?: boolean | undefined;
   /** Awaited before each update. */
-  rest?(): Promise<void>;
 }
 
 export interface NumericOutcome {
@@ -138,7 +136,6 @@ async function trainOn(training: OpenedTraining): Promise<NumericOutcome> {
     if (hooks.finish) break;
     if (isOver(config, state) || (state.updates > 0 && state.updates % config.checkpointEvery === 0)) save();
     if (isOver(config, state)) break;
-    await hooks.rest?.();
     const event = await update(training, state);
     if (event === undefined) return interrupted();
     hooks.onEvent?.(event);

@@ -1,19 +1,36 @@
 import type { Argv } from 'yargs';
 import { type Arguments, common, kinds } from '../../base/command.js';
-import type { CommandContext } from '../../base/context.js';
+import { type CommandContext, shownPath } from '../../base/context.js';
+import { UserError } from '../../base/errors.js';
+import type { Stopped } from '../../runs/listing/stop.js';
 
 export const options = (y: Argv) =>
   y
     .positional('runs', common.runs)
     .option('now', { ...kinds.flag, describe: 'Abort pending calls, like a second Ctrl-C' })
-    .option('wait', common.wait)
+    .option('wait', { ...kinds.number, default: 10, describe: 'Seconds to wait until the runs have ended' })
     .option('runs-dir', common.runsDir)
     .option('json', common.json)
-    .example('$0 stop latest', 'like Ctrl-C in its terminal; continue with policyloop resume latest');
+    .example('$0 stop latest', 'like Ctrl-C in its terminal; continue with policyloop resume latest')
+    .example('$0 stop buffers/temperatures', 'stops the runs of a sweep, and starts no more');
 
 type Args = Arguments<typeof options>;
 
-export async function execute(args: Args, context: CommandContext): Promise<number> {
-  const { steerRuns } = await import('../../runs/listing/steer.js');
-  return steerRuns(args, { action: 'stop', now: args.now }, context);
+type Output = readonly Stopped[];
+
+export async function execute(args: Args, { cwd, print }: CommandContext): Promise<number> {
+  const { stopRuns, stoppedText } = await import('../../runs/listing/stop.js');
+  const { now, runs, runsDir, wait: seconds } = args;
+  if (!(seconds >= 0))
+    throw new UserError({
+      ...{ field: '--wait', value: seconds, message: 'must be a number of seconds, 0 or more' },
+    });
+  const stopped = await stopRuns(runs, { cwd, runsDir }, { now, seconds });
+  const shown: Output = stopped.map((one) => ({ ...one, run: shownPath(one.run, cwd) }));
+  print(
+    args.json
+      ? JSON.stringify(shown)
+      : shown.map(({ run, outcome }) => `${run}  ${stoppedText({ outcome })}`).join('\n'),
+  );
+  return 0;
 }

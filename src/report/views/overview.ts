@@ -19,7 +19,6 @@ import { type BufferEntry, bestEntry, racingTotals } from '../../rollout/replay-
 import { type Confirmation, finalConfirmation } from '../../runs/events.js';
 import type { Manifest } from '../../runs/manifest.js';
 import { programTitle } from '../../runs/program-text.js';
-import { controlledText } from '../../runs/requests.js';
 import { endText, placeName, racingText } from '../../runs/summary.js';
 import { pageHeader, resultTile, tile, warningList } from '../../web/study.js';
 import {
@@ -142,7 +141,6 @@ export function warnings({ events, faults }: Pick<RunData, 'events' | 'faults'>)
   const counts = new Map<string, number>();
   for (const event of events)
     if (event.kind === 'warning') counts.set(event.message, (counts.get(event.message) ?? 0) + 1);
-  for (const event of events) if (event.kind === 'controlled') counts.set(controlledText(event), 1);
   for (const fault of faults) counts.set(fault, 1);
   return warningList(
     [...counts].map(([message, count]) => [

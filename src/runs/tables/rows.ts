@@ -38,7 +38,7 @@ export const tables = {
       'id of the model; `control/…` for a baseline, `player/…` for a play without one',
     ),
     column('seed', 'BIGINT', 'root seed of the run'),
-    column('status', 'VARCHAR', 'completed, running, paused, interrupted, failed or crashed'),
+    column('status', 'VARCHAR', 'completed, running, interrupted, failed or crashed'),
     column('iterations', 'INTEGER', 'complete iterations or, for `policyloop play`, games'),
     column('planned', 'INTEGER', 'planned iterations or games'),
     column('best', 'DOUBLE', 'highest observed mean return (biased upwards)'),

@@ -107,7 +107,6 @@ function bestText(training: RecordedTraining): string {
 function useOf(training: RecordedTraining, cwd: string): readonly (readonly [string, string])[] {
   const { command, folder, path, result, status } = training;
   if (status === 'running') return [];
-  if (status === 'paused') return [['resume', `policyloop resume ${shellWord(shownPath(path, cwd))}`]];
   if (status !== 'completed') {
     const there = folder === null || folder === cwd ? '' : `cd ${shellWord(folder)} && `;
     return [['resume', command === null ? goOnAsBefore : `${there}${command}`]];

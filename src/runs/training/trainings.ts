@@ -16,7 +16,7 @@ export interface RecordedTraining {
   readonly kind: 'training';
   readonly path: string;
   /** `crashed`: the training run didn't end, but no process holds its lock. */
-  readonly status: 'running' | 'paused' | 'crashed' | 'interrupted' | 'failed' | 'completed';
+  readonly status: 'running' | 'crashed' | 'interrupted' | 'failed' | 'completed';
   /** Why the run failed or ended before its last step; null otherwise. */
   readonly note: string | null;
   /** Path of the trained model, or kind of numeric policy; null if unknown. */
@@ -141,7 +141,6 @@ const metricShape = z.looseObject({
   },
   best: z.unknown().optional(),
   returns: z.array(z.number()).optional(),
-  action: z.string().optional(),
   /** Name of the figure that evaluations measure. */
   measured: z
     .string()
@@ -227,7 +226,7 @@ export function trainingOf(
   const result = ['adapter', 'model', 'policy']
     .map((name) => join(path, name))
     .find((one) => existsSync(one));
-  const status = statusOf(isHeld, about?.outcome.ended, metrics);
+  const status = statusOf(isHeld, about?.outcome.ended);
   const facts: RecordedTraining = {
     kind: 'training',
     ...{ path, status },
@@ -282,12 +281,8 @@ const quantizationOf = (method: { readonly quantization?: string | undefined } |
 function statusOf(
   isHeld: boolean,
   ended: string | undefined,
-  metrics: readonly TrainingMetric[],
 ): RecordedTraining['status'] {
-  if (isHeld) {
-    const last = metrics.findLast(({ kind }) => kind === 'controlled' || kind === 'start');
-    return last?.action === 'pause' ? 'paused' : 'running';
-  }
+  if (isHeld) return 'running';
   if (ended === 'interrupted' || ended === 'failed') return ended;
   return ended === undefined || ended === 'running' ? 'crashed' : 'completed';
 }

@@ -9,7 +9,7 @@ import { LiveCurve, newCourse } from '../chart/live-curve.js';
 import { TrainingCharts } from '../chart/training.js';
 import { jsonIn } from '../markup/markup.js';
 import { LiveTable } from './index-page.js';
-import { Steering } from './steering.js';
+import { Stopping } from './stopping.js';
 import { type Page, ShownPage, usePage } from './use-page.js';
 
 interface Props {
@@ -79,7 +79,7 @@ function WholePage({ name, query }: Props) {
   };
   return html`<${ShownPage} page=${shown} problem=${problem} loading=${`Loading ${name} …`} live=${live}>
 ${page && item && html`<${LiveLine} item=${item} />`}
-${page && item && !isStudy && html`<${Steering} item=${item} />`}
+${page && item && !isStudy && html`<${Stopping} item=${item} />`}
 <//>`;
 }
 

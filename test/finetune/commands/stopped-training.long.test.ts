@@ -6,13 +6,13 @@ import { execute } from '../../../finetune/commands/rl.js';
 import { execute as resume } from '../../../src/commands/resume.js';
 import { render } from '../../../src/format/html.js';
 import { trainingPageOf } from '../../../src/report/training-page.js';
-import { steer } from '../../../src/runs/listing/steer.js';
+import { stopRun } from '../../../src/runs/listing/stop.js';
 import { readTraining } from '../../../src/runs/training/trainings.js';
 import { visibleText } from '../../report/markup.js';
 import { recordingContext, temporaryDirectory } from '../../support/experiments.js';
 import { tinyConfig } from '../rl/tiny-learning.js';
 
-it('a training run can be paused, resumed and stopped from outside, and its result stays the same', async () => {
+it('a training run can be stopped from outside, and its result stays the same', async () => {
   const [folder, undisturbed] = [temporaryDirectory(), temporaryDirectory()];
   for (const each of [folder, undisturbed])
     tinyConfig({ environment: 'bandit', updates: 60, groups: 2, groupSize: 8, checkpointEvery: 50 }, each);
@@ -25,30 +25,13 @@ it('a training run can be paused, resumed and stopped from outside, and its resu
   const log = () => readFileSync(join(out, 'metrics.jsonl'), 'utf8');
   const learning = learn(folder);
   while (!existsSync(join(out, 'metrics.jsonl')) || !log().includes('"kind":"step"')) await delay(2);
-  const paused = await steer(out, { action: 'pause' }, 30);
-  expect(paused).toMatchObject({
-    ...{ outcome: 'done', status: 'paused' },
-    event: { action: 'pause', unit: 'update' },
-  });
-  const before = log();
-  const { step } = JSON.parse(before.trimEnd().split('\n').at(-1)!) as { step: number };
-  expect(step).toBeLessThan(60);
-  expect(render(trainingPageOf(out).header)).toContain('paused');
-  await expect(steer(out, { action: 'set', overrides: ['updates=3'] }, 1)).rejects.toThrow(
-    /settings of a training run can.t change/,
-  );
-  await delay(400);
-  expect(log()).toBe(before);
-  const { context, printed } = recordingContext(folder);
-  const on = { run: out, overrides: [], runsDir: 'buffers', json: true, quiet: true };
-  expect(await resume(on, context)).toBe(0);
-  expect(JSON.parse(printed.join(''))).toMatchObject({ action: 'resume', outcome: 'done' });
-  const stopped = await steer(out, { action: 'stop', now: false }, 30);
-  expect(stopped.outcome).toBe('done');
+  expect(await stopRun(out, false, 30)).toMatchObject({ outcome: 'stopped' });
   expect((await learning).said).toContain('interrupted after');
   expect(readTraining(out)).toMatchObject({ status: 'interrupted', steps: { of: 60 } });
-  expect(existsSync(join(out, 'control.jsonl'))).toBe(false);
-  // The command goes on with it, and learns what it would have learnt.
+  const { context } = recordingContext(folder);
+  const on = { run: out, overrides: [], runsDir: 'buffers', json: true, quiet: true };
+  await expect(resume(on, context)).rejects.toThrow(/resume it with policyloop finetune rl rl.yaml/);
+  // The same command resumes it, and learns the same.
   expect((await learn(folder)).code).toBe(0);
   await learn(undisturbed);
   const model = (where: string) => readFileSync(join(where, 'out', 'model', 'model.safetensors'));

@@ -1,0 +1,60 @@
+/** `stop.json` in the directory of a run or plan asks the processes that execute it to stop. */
+import { existsSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { z } from 'zod';
+import { unlessRefused } from '../base/errors.js';
+import { readOwnJson, replaceFile } from '../storage/files.js';
+
+const requestShape = z.object({
+  /** If true, the calls and evaluations in flight are aborted. */
+  now: z.boolean(),
+});
+
+const fileOf = (directory: string) => join(directory, 'stop.json');
+
+export const requestStop = (directory: string, now: boolean): void =>
+  replaceFile(fileOf(directory), JSON.stringify({ now }));
+
+/** Deletes a request to processes that have ended. */
+export const dropStopRequest = (directory: string): void => rmSync(fileOf(directory), { force: true });
+
+/** The two ways in which a user can end a run early. */
+export interface StopRequests {
+  /** Let the calls and evaluations in flight finish, then stop. */
+  readonly finish: AbortSignal;
+  /** Abort the calls and evaluations in flight. */
+  readonly abort: AbortSignal;
+}
+
+const pollMs = 250;
+
+/**
+ * Adds the stop requests of other processes to those of this one.
+ * @param isShared true if several processes obey the request: then it stays, and one from before counts
+ */
+export function watchStopRequests(
+  directory: string,
+  { abort, finish }: StopRequests,
+  isShared = false,
+): { readonly stop: StopRequests; close(): void } {
+  const own = { finish: new AbortController(), abort: new AbortController() };
+  const look = () => {
+    if (!existsSync(fileOf(directory))) return;
+    const request = unlessRefused(() => requestShape.safeParse(readOwnJson(fileOf(directory))).data);
+    own.finish.abort();
+    if (request?.now === true) own.abort.abort();
+  };
+  if (isShared) look();
+  else dropStopRequest(directory);
+  const timer = setInterval(look, pollMs).unref();
+  return {
+    stop: {
+      finish: AbortSignal.any([finish, own.finish.signal]),
+      abort: AbortSignal.any([abort, own.abort.signal]),
+    },
+    close() {
+      clearInterval(timer);
+      if (!isShared) dropStopRequest(directory);
+    },
+  };
+}
