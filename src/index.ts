@@ -69,7 +69,6 @@ export {
 export { type Assembly, assemble } from './experiment/assemble.js';
 export { type Outcome, runExperiment } from './experiment/experiment.js';
 export { type Experiment, experimentIn, newManifest } from './experiment/parts.js';
-export type { StopRequests } from './runs/stop-request.js';
 export type { AnswerGrammar, NumberKind } from './models/language-model.js';
 export {
   type ChatMessage,
@@ -103,5 +102,6 @@ export { createRunDirectory } from './runs/create.js';
 export type { Confirmation, RunEvent } from './runs/events.js';
 export type { Manifest } from './runs/manifest.js';
 export { readRun } from './runs/reader.js';
+export type { StopRequests } from './runs/stop-request.js';
 export { type RunDirectory, resumeRunDirectory } from './runs/writer.js';
 export type { RunConfig, RunOptions, RunOutcome };

@@ -11,20 +11,14 @@ import { formatDuration, plural } from '../../src/format/numbers.js';
 import { shellWord } from '../../src/format/one-line.js';
 import { createProgress, type Progress } from '../../src/format/progress.js';
 import type { Figure } from '../../src/format/progress-line.js';
+import { watchStopRequests } from '../../src/runs/stop-request.js';
 import type { Sample } from '../../src/runs/training/samples.js';
 import { finalText, type TrainingAbout, trainingOf } from '../../src/runs/training/trainings.js';
-import { watchStopRequests } from '../../src/runs/stop-request.js';
 import { trainingFiles } from '../../src/runs/training-files.js';
 import { lockRun } from '../../src/storage/lock.js';
 import { type DatasetLineage, type Training, trainingState, writeLineage } from '../dataset/lineage.js';
 import type { StepLoss } from '../engine/checkpoint.js';
-import {
-  createMeter,
-  type LoggedEvent,
-  type Recording,
-  type Timed,
-  TrainingRecord,
-} from './record.js';
+import { createMeter, type LoggedEvent, type Recording, type Timed, TrainingRecord } from './record.js';
 
 export interface TrainingArguments {
   readonly config: string;

@@ -1,7 +1,7 @@
-import { UserError } from '../base/errors.js';
 import type { Argv } from 'yargs';
 import { type Arguments, common } from '../base/command.js';
 import type { CommandContext } from '../base/context.js';
+import { UserError } from '../base/errors.js';
 
 export const options = (y: Argv) =>
   y

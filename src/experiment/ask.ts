@@ -16,10 +16,10 @@ import type { ParseFailure } from '../prompting/answer/parse.js';
 import { callSeed } from '../random/seeds.js';
 import { vectorKey } from '../rollout/replay-buffer.js';
 import { type CallRecord, type EndedCall, faultsOf, type LimitName, stageOf } from '../runs/calls.js';
+import type { StopRequests } from '../runs/stop-request.js';
 import { callKey } from '../runs/underway.js';
 import { type AskingRequest, askRound, finalError, type Round } from './budget/ask-round.js';
 import type { Experiment } from './parts.js';
-import type { StopRequests } from '../runs/stop-request.js';
 import { callsUnderway, deadlineOf, RunStopped } from './stopping.js';
 
 /** One candidate's calls, in order; the last call determines the outcome. */

@@ -19,6 +19,7 @@ import { raceAgainst } from '../rollout/racing.js';
 import { type BufferEntry, bestEntries, vectorKey } from '../rollout/replay-buffer.js';
 import type { Confirmation, Revision } from '../runs/events.js';
 import { programFailureText } from '../runs/failure-text.js';
+import type { StopRequests } from '../runs/stop-request.js';
 import { placeName } from '../runs/summary.js';
 import type { Task } from '../search/baseline.js';
 import { clipped, type Interval } from '../statistics/bootstrap.js';
@@ -26,7 +27,6 @@ import { mean } from '../statistics/descriptive.js';
 import { meanInterval95 } from '../statistics/distributions.js';
 import type { Proposal, ProposalGroup } from './ask.js';
 import { type Experiment, isDue } from './parts.js';
-import type { StopRequests } from '../runs/stop-request.js';
 import { knownEntries, lastKnown } from './prompter.js';
 import { claimEvaluations } from './stopping.js';
 

@@ -6,12 +6,12 @@
 import { type BufferEntry, racingTotals } from '../rollout/replay-buffer.js';
 import type { UsageTotals } from '../runs/calls.js';
 import type { Confirmation, StopReason } from '../runs/events.js';
+import type { StopRequests } from '../runs/stop-request.js';
 import { largest } from '../statistics/descriptive.js';
 import type { Proposal } from './ask.js';
 import { revise } from './critic.js';
 import { confirmBest, evaluateProposals, type Iteration, recordEvaluations, warmUp } from './evaluate.js';
 import type { Experiment } from './parts.js';
-import type { StopRequests } from '../runs/stop-request.js';
 import { openPipeline } from './propose.js';
 import {
   capsIn,

@@ -11,6 +11,7 @@ import { type AnswerForm, answerFormOf, answerGrammar } from '../prompting/notat
 import { callSeed } from '../random/seeds.js';
 import { vectorKey } from '../rollout/replay-buffer.js';
 import type { CallRecord } from '../runs/calls.js';
+import type { StopRequests } from '../runs/stop-request.js';
 import type { Task } from '../search/baseline.js';
 import { evaluatedEach } from '../search/settings.js';
 import {
@@ -24,7 +25,6 @@ import {
 } from './ask.js';
 import { type Iteration, knownTo, searched } from './evaluate.js';
 import type { Experiment } from './parts.js';
-import type { StopRequests } from '../runs/stop-request.js';
 import { type Trial, triedIn, tuningFor } from './programs.js';
 import { lastKnown } from './prompter.js';
 import { answering, writing } from './proposer.js';

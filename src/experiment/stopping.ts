@@ -10,12 +10,12 @@ import type { BufferEntry } from '../rollout/replay-buffer.js';
 import { type Cap, type LimitName, limitField } from '../runs/calls.js';
 import type { StopReason } from '../runs/events.js';
 import { rejectionText } from '../runs/failure-text.js';
+import type { StopRequests } from '../runs/stop-request.js';
 import type { AskedRequest, SentRequest } from '../runs/underway.js';
 import { evaluatedEach } from '../search/settings.js';
 import { largest } from '../statistics/descriptive.js';
 import { sweepLimit } from './budget/limits.js';
 import type { Experiment } from './parts.js';
-import type { StopRequests } from '../runs/stop-request.js';
 
 export class RunStopped extends Error {
   override readonly name = 'RunStopped';

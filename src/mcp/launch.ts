@@ -61,9 +61,7 @@ export async function launchResumption(
   const from = outside.now().getTime();
   // If this returned earlier, a stop could overtake the resumption, which would then restart the stopped run.
   const isBegun =
-    status() === undefined
-      ? () => outside.now().getTime() > from + 1000
-      : () => status() === 'running';
+    status() === undefined ? () => outside.now().getTime() > from + 1000 : () => status() === 'running';
   return launch(['resume', path, ...overrides], path, isBegun, outside);
 }
 

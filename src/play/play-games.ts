@@ -1,5 +1,5 @@
 /** Plays the remaining games of a run directory. */
-import { watchStopRequests } from '../runs/stop-request.js';
+
 import { type Game, type GameSetting, playGames } from '../agents/player.js';
 import type { Reply } from '../agents/speaker.js';
 import type { CommandContext } from '../base/context.js';
@@ -11,6 +11,7 @@ import { ModelError } from '../models/language-model.js';
 import { deriveSeeds } from '../random/generator.js';
 import { type CallRecord, type EndedCall, faultsOf } from '../runs/calls.js';
 import { firstFaults, type GameRecord, type RunEvent, type StopReason } from '../runs/events.js';
+import { watchStopRequests } from '../runs/stop-request.js';
 import { callKey } from '../runs/underway.js';
 import type { RunDirectory } from '../runs/writer.js';
 import { mean } from '../statistics/descriptive.js';
@@ -75,12 +76,7 @@ class Play {
   #wave: number;
   #isReached = false;
 
-  constructor(
-    setup: PlaySetup,
-    directory: RunDirectory,
-    display: PlayDisplay,
-    outside: Outside,
-  ) {
+  constructor(setup: PlaySetup, directory: RunDirectory, display: PlayDisplay, outside: Outside) {
     const { recorded } = directory;
     this.#setup = setup;
     this.#directory = directory;

@@ -42,9 +42,7 @@ export function createPlanDisplay<Entry extends PlanEntry>(shown: Shown<Entry>):
   const isBar = !json && !quiet && context.terminal !== undefined;
   // Repeats of an experiment are shown in as much detail as a single run, but a progress bar can show only one of
   // them.
-  return plan.kind === 'repeats' && !(isBar && jobs > 1)
-    ? new RepeatsDisplay(shown)
-    : new RunsDisplay(shown);
+  return plan.kind === 'repeats' && !(isBar && jobs > 1) ? new RepeatsDisplay(shown) : new RunsDisplay(shown);
 }
 
 const failureText = ({ afterFailure }: Plan, { path }: PlanEntry, message: string) =>

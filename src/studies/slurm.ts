@@ -1,5 +1,5 @@
 /** Submits a Slurm job for the runs of a directory, and reports its progress. */
-import { dropStopRequest } from '../runs/stop-request.js';
+
 import { execFile } from 'node:child_process';
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -12,6 +12,7 @@ import { type SlurmConfig, slurmSchema } from '../config/many-runs.js';
 import { plural } from '../format/numbers.js';
 import { requireOneLine, shellWord } from '../format/one-line.js';
 import type { LimitKey } from '../runs/calls.js';
+import { dropStopRequest } from '../runs/stop-request.js';
 import { makeDirectory, plainName, readOwnJson, replaceFile } from '../storage/files.js';
 import { type PlanEnd, shareOf, takePartEnds } from './part.js';
 import { type Elsewhere, isComplete, type Plan, type PlanEntry } from './plan.js';

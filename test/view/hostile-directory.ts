@@ -106,10 +106,7 @@ export async function writeHostileDirectory(place: string): Promise<void> {
   const warnings = hostileTexts.map((message) => JSON.stringify({ kind: 'warning', message, time: '' }));
   edit('events.jsonl', (text) => `${warnings.join('\n')}\n${text}`);
   edit('config.yaml', (text) => `${text}\n# ${hostileTexts.slice(0, 3).join(' ')}\n`);
-  writeFileSync(
-    join(run, 'labels.json'),
-    JSON.stringify({ tags: [`<svg/onload=1>`], note: hostileTexts[5] }),
-  );
+  writeFileSync(join(run, 'labels.json'), JSON.stringify({ tags: [`<svg/onload=1>`] }));
   const training = join(place, 'training');
   mkdirSync(training);
   const metrics = [

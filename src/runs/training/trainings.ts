@@ -278,10 +278,7 @@ const quantizationOf = (method: { readonly quantization?: string | undefined } |
   method?.quantization === undefined || method.quantization === 'none' ? null : method.quantization;
 
 /** The current status: a training run recorded as `running` has crashed if no process holds its lock. */
-function statusOf(
-  isHeld: boolean,
-  ended: string | undefined,
-): RecordedTraining['status'] {
+function statusOf(isHeld: boolean, ended: string | undefined): RecordedTraining['status'] {
   if (isHeld) return 'running';
   if (ended === 'interrupted' || ended === 'failed') return ended;
   return ended === undefined || ended === 'running' ? 'crashed' : 'completed';

@@ -67,13 +67,13 @@ interface ItemRowProps extends RowProps {
 }
 
 export function ItemRow({ columns, isChosen, isGrouped, isInside, item, toggle, within }: ItemRowProps) {
-  const { fault, kind, name, note, tags } = item;
+  const { fault, kind, name, tags } = item;
   // On a study's own page, repeating its name in every row would only waste space.
   const shortName =
     within !== undefined && name.startsWith(`${within}/`) ? name.slice(within.length + 1) : name;
   return html`<tr class=${`${isChosen ? 'chosen' : ''}${isInside ? ' inside' : ''}`}>
 <td class="choose"><input type="checkbox" aria-label=${`select ${name}`} checked=${isChosen} onChange=${toggle} /></td>
-<th scope="row"><a class="row-link" href=${itemAddress(name)}>${shortName}${isHolder(item) && '/'}</a>${kind !== 'run' && html` <span class="kind">${kind}</span>`}${!columns.includes('tag') && tags.map((tag) => html` <span class="tag">${tag}</span>`)}${note && html`<br /><span class="muted">${note}</span>`}${fault && html`<br /><span class="warn-text">${fault}</span>`}</th>
+<th scope="row"><a class="row-link" href=${itemAddress(name)}>${shortName}${isHolder(item) && '/'}</a>${kind !== 'run' && html` <span class="kind">${kind}</span>`}${!columns.includes('tag') && tags.map((tag) => html` <span class="tag">${tag}</span>`)}${fault && html`<br /><span class="warn-text">${fault}</span>`}</th>
 ${isGrouped && html`<td></td>`}
 ${columns.map((key) => html`<td key=${key} class=${classOf(key)} data-label=${fieldOf(key).title}>${cellOf(item, key)}</td>`)}
 </tr>`;
