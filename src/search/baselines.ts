@@ -4,7 +4,7 @@ import { UserError } from '../base/errors.js';
 import type { Baseline } from './baseline.js';
 import { createCmaEs } from './cma-es.js';
 import { createGp } from './gp.js';
-import { createHillClimb, createMix, createOnePlusOneEs, createRandomSearch } from './local-search.js';
+import { createHillClimb, createMix, createRandomSearch } from './local-search.js';
 import { createGenetic } from './programs.js';
 import {
   cmaEsSchema,
@@ -12,7 +12,6 @@ import {
   gpSchema,
   hillClimbSchema,
   mixSchema,
-  onePlusOneEsSchema,
   randomSchema,
 } from './settings.js';
 
@@ -25,13 +24,12 @@ interface BaselineRecord {
   create(config: { readonly provider: string }): Baseline;
 }
 
-export type BaselineName = 'random' | 'hill-climb' | 'cma-es' | 'one-plus-one-es' | 'mix' | 'gp' | 'genetic';
+export type BaselineName = 'random' | 'hill-climb' | 'cma-es' | 'mix' | 'gp' | 'genetic';
 
 export const controls = [
   { name: 'random', label: 'random search', schema: randomSchema, create: createRandomSearch },
   { name: 'hill-climb', label: 'hill climbing', schema: hillClimbSchema, create: createHillClimb },
   { name: 'cma-es', label: 'CMA-ES', schema: cmaEsSchema, create: createCmaEs },
-  { name: 'one-plus-one-es', label: '(1+1)-ES', schema: onePlusOneEsSchema, create: createOnePlusOneEs },
   { name: 'mix', label: 'corners and steps', schema: mixSchema, create: createMix },
   { name: 'gp', label: 'Gaussian process', schema: gpSchema, create: createGp },
   { name: 'genetic', label: 'genetic programming', schema: geneticSchema, create: createGenetic },

@@ -1,10 +1,10 @@
-import type { ParameterSpec, ParameterVector } from '../policies/policy.js';
+import type { ParameterVector } from '../policies/policy.js';
 import type { RandomGenerator } from '../random/generator.js';
 import { type Evaluated, vectorKey } from '../rollout/replay-buffer.js';
 import { type Baseline, evaluatedKeys, foldHistory, sampleUnseen, type Task } from './baseline.js';
 import { createValueGrid, drawPoint, isTable, mutate } from './moves.js';
 import { programBaseline, randomPrograms } from './programs.js';
-import type { HillClimbConfig, OnePlusOneEsConfig } from './settings.js';
+import type { HillClimbConfig } from './settings.js';
 
 /** Standard deviation of a hill-climbing step as a share of the range, tuned as described in docs/tasks.md. */
 const hillStep = 1 / 6;
@@ -100,58 +100,4 @@ function proposeFrom(
     return from.parameters.map((value) => grid.value(grid.index(value + deviation * random.normal())));
   };
   return sampleUnseen(seen, near, anywhere);
-}
-
-/**
- * Growth factor of the step after a success. A failure divides the step by the fourth root of this factor, so
- * the step is stable if one in five succeeds (Rechenberg 1973). 1.5 is the factor of A. Auger, “Benchmarking
- * the (1+1) Evolution Strategy with One-Fifth Success Rule on the BBOB-2009 Function Testbed” (GECCO 2009).
- */
-const growth = 1.5;
-
-interface Search {
-  readonly task: { readonly parameters: ParameterSpec; readonly warmup: number };
-  readonly seen: Set<string>;
-  parent: Evaluated | undefined;
-  /** Standard deviation of a coordinate; for tables, the mean number of entries to change. */
-  step: number;
-}
-
-/**
- * (1+1) evolution strategy with the one-fifth success rule. The parent is the best point so far. A tie counts as a
- * success, so the newest of tied points becomes the parent and the step grows on plateaus. After the warm-up, every
- * evaluation counts as a child. For tables, the number of redrawn entries (at least one) adapts by the same rule: the
- * self-adjusting (1+1) evolutionary algorithm of B. Doerr, C. Doerr and J. Lengler, “Self-Adjusting Mutation Rates with
- * Provably Optimal Success Rules” (arXiv:1902.02588), with success ratio s = 4 and update strength F = 1.5^¼.
- */
-export function createOnePlusOneEs(config: OnePlusOneEsConfig): Baseline {
-  const fold = foldHistory<Search>(
-    (task) => ({ task, seen: new Set(), parent: undefined, step: config.sigma }),
-    (search, evaluated, index) => {
-      const { task, parent, seen } = search;
-      seen.add(vectorKey(evaluated.parameters));
-      const success = parent === undefined || evaluated.score >= parent.score;
-      if (success) search.parent = evaluated;
-      if (index < task.warmup || parent === undefined) return;
-      const { shortest, longest } = stepBounds(task.parameters);
-      const factor = success ? growth : growth ** -0.25;
-      search.step = Math.min(Math.max(search.step * factor, shortest), longest);
-    },
-  );
-  return {
-    propose(task, random) {
-      const { seen, parent, step } = fold(task);
-      return proposeFrom(parent, task, seen, random, (widening) => ({
-        deviation: widening * step,
-        further: widening * step - 1,
-      }));
-    },
-  };
-}
-
-/** The shortest and longest useful step: shorter ones find nothing new, and longer ones are random guesses. */
-function stepBounds(spec: ParameterSpec): { readonly shortest: number; readonly longest: number } {
-  if (isTable(spec)) return { shortest: 1, longest: Math.max(1, spec.count / 2) };
-  const { step } = createValueGrid(spec);
-  return { shortest: step, longest: Math.max(step, (spec.high - spec.low) / 2) };
 }

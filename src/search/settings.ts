@@ -31,16 +31,6 @@ export const cmaEsSchema = z.strictObject({
     ),
 });
 
-export const onePlusOneEsSchema = z.strictObject({
-  provider: z
-    .literal('one-plus-one-es')
-    .describe('Baseline: (1+1) evolution strategy with the one-fifth success rule'),
-  sigma: positive
-    .default(2)
-    .describe(
-      'Initial standard deviation, in parameter units; for choices and integers, mean number of changed entries',
-    ),
-});
 export const mixSchema = z.strictObject({
   provider: z
     .literal('mix')
@@ -82,4 +72,3 @@ export const evaluatedEach = ({
 export type GeneticConfig = z.output<typeof geneticSchema>;
 export type HillClimbConfig = z.output<typeof hillClimbSchema>;
 export type CmaEsConfig = z.output<typeof cmaEsSchema>;
-export type OnePlusOneEsConfig = z.output<typeof onePlusOneEsSchema>;

@@ -50,7 +50,6 @@ testModelContract('ollama/test-model', async () =>
 testModelContract('control/random', control({ provider: 'random' }));
 testModelContract('control/hill-climb', control({ provider: 'hill-climb', sigma: 1 }));
 testModelContract('control/cma-es', control({ provider: 'cma-es', sigma: 2 }));
-testModelContract('control/one-plus-one-es', control({ provider: 'one-plus-one-es', sigma: 2 }));
 testModelContract('scripted/model', async () => ({
   model: createScriptedModel(({ options }) => answerFor(options.seeds[0]!)),
   close: async () => {},

@@ -16,7 +16,6 @@ const configs: readonly ModelConfig[] = [
   { provider: 'hill-climb', sigma: 1 },
   { provider: 'cma-es', sigma: 2 },
   { provider: 'cma-es', sigma: 0.5, population: 4 },
-  { provider: 'one-plus-one-es', sigma: 2 },
   { provider: 'mix' },
   { provider: 'gp' },
 ];
