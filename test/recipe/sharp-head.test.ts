@@ -117,7 +117,7 @@ describe('a sharp head', () => {
 
   it('is stored separately from the embedding', () => {
     const to = join(temporaryDirectory(), 'model');
-    storeModel(model, to, { head: sharp });
+    storeModel(model, to, sharp);
     checkModel(to);
     expect(readDecoderConfig(to).tied).toBe(false);
     expect(tensor(to, 'lm_head.weight')).toEqual(sharp);

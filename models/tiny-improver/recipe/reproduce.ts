@@ -118,11 +118,11 @@ async function reproduce(): Promise<void> {
   const best = await bestRound();
   const model = join(folder, 'model');
   const head = await sharpHead(modelOf(best), datasetOf(best), recipe.head);
-  const { bytes, dtype, parameters } = storeModel(modelOf(best), model, { head });
+  const { bytes, parameters } = storeModel(modelOf(best), model, head);
   const sampled = await validityOf(model, 'text', recipe);
   const constrained = await validityOf(model, 'constrained', recipe);
   process.stdout.write(
-    `${model}: ${parameters} parameters as ${dtype}, ${(bytes / 1e6).toFixed(1)} MB\nsha256 ${fileHash(join(model, 'model.safetensors'))}\nvalid answers: ${sampled.valid} of ${sampled.asked} as sampled, ${constrained.valid} of ${constrained.asked} constrained\n`,
+    `${model}: ${parameters} parameters, ${(bytes / 1e6).toFixed(1)} MB\nsha256 ${fileHash(join(model, 'model.safetensors'))}\nvalid answers: ${sampled.valid} of ${sampled.asked} as sampled, ${constrained.valid} of ${constrained.asked} constrained\n`,
   );
   if (values.smoke) requireLearnt(constrained);
   if (values.install) storeModel(model, shippedModel);
