@@ -2,12 +2,15 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import type { CommandContext } from '../../src/base/context.js';
+import { packageRoot } from '../../src/base/package.js';
 import { execute as importCommand } from '../../src/commands/import.js';
 import { execute as runCommand } from '../../src/commands/run.js';
 import { loadConfig } from '../../src/config/load.js';
 import { readGroup, readRun } from '../../src/runs/reader.js';
-import { finetuneLinear, propsLinear } from '../config/import/fixtures.js';
 import { temporaryDirectory } from '../support/experiments.js';
+
+const finetuneLinear = readFileSync(join(packageRoot(), 'test/fixtures/imported-configs/finetuneLinear.yaml'), 'utf8');
+const propsLinear = readFileSync(join(packageRoot(), 'test/fixtures/imported-configs/propsLinear.yaml'), 'utf8');
 
 type ImportArguments = Parameters<typeof importCommand>[0];
 

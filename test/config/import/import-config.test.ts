@@ -1,14 +1,31 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { UserError } from '../../../src/base/errors.js';
+import { packageRoot } from '../../../src/base/package.js';
 import { importConfig, importedYaml, isForeignConfig } from '../../../src/config/import/import-config.js';
 import { loadConfig } from '../../../src/config/load.js';
 import { assemble } from '../../../src/experiment/assemble.js';
 import { readRun } from '../../../src/runs/reader.js';
 import { runAndReport, startRun } from '../../../src/studies/single-run.js';
 import { temporaryDirectory } from '../../support/experiments.js';
-import { finetuneLinear, finetuneTables, propsLinear, propsTable } from './fixtures.js';
+
+/** Configs in the two dialects. Between them, they have every key that either program documents. */
+const read = (name: string) =>
+  readFileSync(join(packageRoot(), `test/fixtures/imported-configs/${name}.yaml`), 'utf8');
+const [propsLinear, propsTable, finetuneLinear] = [
+  read('propsLinear'),
+  read('propsTable'),
+  read('finetuneLinear'),
+];
+const finetuneTables = {
+  pendulum: read('pendulum'),
+  cartPole: read('cartPole'),
+  mountainCar: read('mountainCar'),
+  gridWorld: read('gridWorld'),
+};
 
 const fixtures = {
   'ProPS, linear': propsLinear,

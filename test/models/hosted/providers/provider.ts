@@ -1,4 +1,4 @@
-/** Builds fake servers that behave as providers document, in data: one file per provider. */
+/** Builds fake servers that behave as providers document, in data. */
 import type { ConfigInput } from '../../../../src/config/config.js';
 import type { AnswerFormat, ModelErrorKind, ReplyFault } from '../../../../src/models/language-model.js';
 import { createGenerator } from '../../../../src/random/generator.js';
@@ -7,7 +7,7 @@ import { type Answer, countTokens, type ReceivedRequest } from '../../../support
 export type Json = Readonly<Record<string, unknown>>;
 
 /** Something that goes wrong at a provider, and what the user is told. */
-interface Failure {
+export interface Failure {
   readonly status: number;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body: unknown;
@@ -38,11 +38,10 @@ export interface FakeProvider {
   /** Requests that it refuses before it is known what it takes. */
   readonly refusals: number;
   readonly answer: (request: ReceivedRequest) => Answer;
-  readonly failures: Readonly<Record<string, Failure>>;
 }
 
 /** A provider that is compatible with OpenAI's chat completions. */
-interface Behaviour extends Pick<FakeProvider, 'name' | 'env' | 'format' | 'failures'> {
+interface Behaviour extends Pick<FakeProvider, 'name' | 'env' | 'format'> {
   readonly refusals?: number;
   /** Follows the address in `model.baseUrl`; the default is `/v1`. */
   readonly base?: string;
@@ -73,10 +72,10 @@ export const refused = (status: number, body: unknown): Answer => ({ status, bod
 export const formatType = (body: Json) => (body.response_format as { type?: string } | undefined)?.type;
 
 export function provider(given: Behaviour): FakeProvider {
-  const { base = '/v1', env, failures, format, name, refusals = 0 } = given;
+  const { base = '/v1', env, format, name, refusals = 0 } = given;
   let requests = 0;
   return {
-    ...{ name, format, refusals, failures, ...(env && { env }) },
+    ...{ name, format, refusals, ...(env && { env }) },
     model: (url) => ({ provider: 'openai', name: 'a-model', baseUrl: url + base, ...given.model }),
     answer: (request) => answerOf(given, request, ++requests),
   };

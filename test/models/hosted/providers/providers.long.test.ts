@@ -1,5 +1,8 @@
 /** One contract for every provider: play, caps, usage, resume, replay, and failures in words that name key and remedy. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
+import { packageRoot } from '../../../../src/base/package.js';
 import type { ConfigInput } from '../../../../src/config/config.js';
 import { parseConfig } from '../../../../src/config/load.js';
 import { createModel } from '../../../../src/experiment/proposer.js';
@@ -10,40 +13,13 @@ import { ask } from '../../../support/ask.js';
 import { readRunFile, resumeExperiment, runExperimentFrom } from '../../../support/experiments.js';
 import { type Answer, type FakeServer, startFakeServer } from '../../../support/fake-server.js';
 import { messages, recordWaits } from '../../model-configs.js';
-import { anthropic } from './anthropic.js';
-import { azure } from './azure.js';
-import { deepseek } from './deepseek.js';
-import { gemini } from './gemini.js';
-import { groq } from './groq.js';
-import { litellm } from './litellm.js';
-import { llamaCpp } from './llama-cpp.js';
-import { lmStudio } from './lm-studio.js';
-import { mistral } from './mistral.js';
-import { ollama } from './ollama.js';
-import { ollamaV1 } from './ollama-v1.js';
-import { openai } from './openai.js';
-import { openrouter } from './openrouter.js';
-import type { FakeProvider, Json } from './provider.js';
-import { sglang } from './sglang.js';
-import { together } from './together.js';
-import { transformersServe } from './transformers-serve.js';
-import { vllm } from './vllm.js';
-import { xai } from './xai.js';
+import type { Failure, FakeProvider, Json } from './provider.js';
+import * as providers from './providers.js';
 
-const hosted = [
-  openai,
-  azure,
-  anthropic,
-  gemini,
-  openrouter,
-  groq,
-  together,
-  deepseek,
-  mistral,
-  xai,
-  litellm,
-];
-const own = [vllm, sglang, llamaCpp, lmStudio, ollamaV1, ollama, transformersServe];
+/** By the provider's name. */
+const failures = JSON.parse(
+  readFileSync(join(packageRoot(), 'test/fixtures/provider-failures.json'), 'utf8'),
+) as Readonly<Record<string, Readonly<Record<string, Failure>>>>;
 
 const servers: FakeServer[] = [];
 afterEach(() => Promise.all(servers.splice(0).map((server) => server.close())));
@@ -71,7 +47,7 @@ const results = (path: string) =>
 
 const spec = { count: 8, kind: 'float', low: -6, high: 6, decimals: 1 } as const;
 
-describe.each([...hosted, ...own])('$name', (fake) => {
+describe.each(Object.values(providers))('$name', (fake) => {
   const env = fake.env ?? {};
 
   it('completes a run: all proposals accepted, all tokens counted, no refusal repeated', async () => {
@@ -115,7 +91,7 @@ describe.each([...hosted, ...own])('$name', (fake) => {
     expect(server.requests).toHaveLength(requests);
   });
 
-  it.each(Object.entries(fake.failures))('reports %s', async (_, failure) => {
+  it.each(Object.entries(failures[fake.name]!))('reports %s', async (_, failure) => {
     const { status, body, headers, kind, says } = failure;
     const answer: Answer = { status, body, ...(headers && { headers }) };
     const server = await start(({ path }) =>
