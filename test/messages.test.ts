@@ -78,7 +78,7 @@ const unions: readonly Case[] = [
   ['name both forms if the value fits neither', `environment: 3\nmodel: {provider: random}`],
   ['name both forms if a plain value is out of range', `${valid}warmup: -1`],
   ['report the problems inside a mapping', `${valid}warmup: {policies: -1, form: x}`],
-  ['suggest the nearest word where a mapping is also allowed', `${valid}prompts: {conversation: freshh}`],
+  ['suggest the nearest word where a mapping is also allowed', `${valid}memory: alll`],
   ['suggest the nearest provider', `environment: CartPole-v1\nmodel: {provider: olama, name: 'qwen3:8b'}`],
   ['list the providers if none is given', `environment: CartPole-v1\nmodel: {name: 'qwen3:8b'}`],
   [
@@ -108,7 +108,7 @@ const contradictorySettings: readonly Case[] = [
   ['report a target.hold longer than the run', `${valid}iterations: 5\ntarget: {return: 475, hold: 10}`],
   [
     'report memory settings that have no effect if no evaluations are shown',
-    `${valid}memory: {best: 0, recent: 0, order: best-last, trajectories: rows}`,
+    `${valid}memory: {best: 0, recent: 0, trajectories: rows}`,
   ],
   [
     'report memory.trajectories if none are recorded',

@@ -9,8 +9,14 @@ import { loadConfig } from '../../src/config/load.js';
 import { readGroup, readRun } from '../../src/runs/reader.js';
 import { temporaryDirectory } from '../support/experiments.js';
 
-const finetuneLinear = readFileSync(join(packageRoot(), 'test/fixtures/imported-configs/finetuneLinear.yaml'), 'utf8');
-const propsLinear = readFileSync(join(packageRoot(), 'test/fixtures/imported-configs/propsLinear.yaml'), 'utf8');
+const finetuneLinear = readFileSync(
+  join(packageRoot(), 'test/fixtures/imported-configs/finetuneLinear.yaml'),
+  'utf8',
+);
+const propsLinear = readFileSync(
+  join(packageRoot(), 'test/fixtures/imported-configs/propsLinear.yaml'),
+  'utf8',
+);
 
 type ImportArguments = Parameters<typeof importCommand>[0];
 

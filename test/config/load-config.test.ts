@@ -43,8 +43,8 @@ describe('a two-line config', () => {
       warmup: { policies: 20 },
       evaluation: { episodes: 20, seeds: 'common', maxSteps: 1000, workers: 'auto' },
       confirmation: { candidates: 3, episodes: 100 },
-      memory: { order: 'chronological', trajectories: 'none', rows: 10 },
-      prompts: { set: 'semantic', conversation: 'fresh' },
+      memory: { trajectories: 'none', rows: 10 },
+      prompts: { set: 'semantic' },
       record: 'first',
     });
   });
@@ -68,7 +68,7 @@ describe('shorthands', () => {
     const { config } = load(`${two}target: 475\nwarmup: 5\nmemory: none`);
     expect(config.target).toEqual({ return: 475, hold: 1 });
     expect(config.warmup).toEqual({ policies: 5 });
-    expect(config.memory).toMatchObject({ best: 0, recent: 0, order: 'chronological' });
+    expect(config.memory).toMatchObject({ best: 0, recent: 0 });
   });
 
   it('load like their long forms', () => {

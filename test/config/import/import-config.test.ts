@@ -171,7 +171,7 @@ describe('importing a config', () => {
       warmup: { policies: 5 },
       evaluation: { episodes: 3 },
       memory: { recent: 50, trajectories: 'rows', tokens: 10_000_000 },
-      prompts: { set: 'semantic', conversation: 'fresh', optimum: 500, stepSize: 0.3 },
+      prompts: { set: 'semantic', optimum: 500, stepSize: 0.3 },
     });
   });
 
@@ -188,7 +188,7 @@ describe('importing a config', () => {
         actions: [[-2], [-1], [0], [1], [2]],
       },
       memory: { best: 0, recent: 0 },
-      prompts: { conversation: 'fresh' },
+      prompts: {},
       warmup: { policies: 1 },
     });
     expect(imported(finetuneTables.cartPole).config).toMatchObject({
