@@ -95,7 +95,7 @@ function figuresOf(path: string, read: Map<string, RunFigures>): RunFigures | nu
 }
 
 /** Last line of `--json` output. */
-export interface EvaluationSummary extends Omit<Evaluation, 'runs'> {
+interface EvaluationSummary extends Omit<Evaluation, 'runs'> {
   readonly conclusions: readonly Conclusion[];
   readonly cautions: readonly string[];
   /** Directory of the runs. */

@@ -34,7 +34,7 @@ export interface ExportJob {
   readonly cwd: string;
 }
 
-export interface Written {
+interface Written {
   readonly lines: readonly string[];
   readonly notes: readonly string[];
   readonly output: { readonly out: string } & (

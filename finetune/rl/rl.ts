@@ -34,7 +34,7 @@ import {
 } from './rl-config.js';
 
 /** Last line of `--json` output. */
-export interface RlSummary extends SessionSummary {
+interface RlSummary extends SessionSummary {
   /** Mean of this session's last evaluation (with sampled replies); null if there was none. */
   readonly meanReward: number | null;
   /** Mean return of the policies proposed in that evaluation; proposers only. */

@@ -10,7 +10,7 @@ import type { ConfigSource } from './train-config.js';
 const isOfSlurm = (text: string) => /^slurm[.=]/.test(text);
 
 /** Last line of `--json` output for a run submitted to Slurm. */
-export interface HandedTraining {
+interface HandedTraining {
   readonly status: 'elsewhere';
   /** Completed and planned steps or updates; both are 0 before the start. */
   readonly steps: { readonly done: number; readonly of: number };

@@ -27,7 +27,7 @@ import { loadTrainConfig, type TrainConfig } from './train-config.js';
 import type { Metric, MetricOf, TrainingEvent } from './trainer.js';
 
 /** Last line of `--json` output. */
-export interface TrainingSummary extends SessionSummary {
+interface TrainingSummary extends SessionSummary {
   readonly best: StepLoss | null;
 }
 

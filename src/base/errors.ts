@@ -94,8 +94,8 @@ export class UserError extends Error {
 export class FailedWork extends UserError {}
 
 /** Applies a change to every string value in plain data. */
-export function mapText<T>(value: T, change: (text: string) => string): T;
-export function mapText(value: unknown, change: (text: string) => string): unknown {
+function mapText<T>(value: T, change: (text: string) => string): T;
+function mapText(value: unknown, change: (text: string) => string): unknown {
   if (typeof value === 'string') return change(value);
   if (Array.isArray(value)) return value.map((item) => mapText(item, change));
   if (typeof value !== 'object' || value === null || Object.getPrototypeOf(value) !== Object.prototype) {

@@ -32,7 +32,7 @@ type PlayDifference = PairedDifference &
   };
 
 /** Output of `compare --json` for plays. */
-export interface PlayComparison {
+interface PlayComparison {
   readonly plays: readonly ComparedPlay[];
   readonly differences: readonly PlayDifference[];
   readonly leftOut: readonly LeftOut[];

@@ -53,7 +53,7 @@ export function createPlayDisplay(
 const callsBetween = 20;
 
 /** An event as `--json` prints it; conversations stay in the run directory. */
-export type ShownPlayEvent =
+type ShownPlayEvent =
   | Exclude<RunEvent, { readonly kind: 'call-finished' | 'game-finished' }>
   | { readonly kind: 'game-finished'; readonly game: Omit<GameRecord, 'last' | 'turns'> }
   | {

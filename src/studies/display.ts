@@ -21,7 +21,7 @@ export interface PlanDisplay<Entry extends PlanEntry> {
 }
 
 /** A completed or interrupted run of a study, as `--json` prints it. */
-export interface StudyRunLine extends RunResult {
+interface StudyRunLine extends RunResult {
   readonly kind: 'run';
   readonly experiment?: string | undefined;
   readonly arm?: string | undefined;

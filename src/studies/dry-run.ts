@@ -27,7 +27,7 @@ export interface DryRunHistory {
 type Arguments = DryRunHistory & { readonly json: boolean; readonly runsDir: string };
 
 /** Output of `--dry-run --json`. */
-export interface FirstPrompt {
+interface FirstPrompt {
   /** The resolved config, in the format of `configs/schema.json`. */
   readonly config: Readonly<Record<string, unknown>>;
   readonly model: string;

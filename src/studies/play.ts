@@ -334,7 +334,7 @@ class Player<Entry extends PlanEntry> {
 }
 
 /** The last line of `--json` if a later command will report the combined results. */
-export interface PlanProgress {
+interface PlanProgress {
   readonly status: PlayedStatus;
   /** Number of complete runs. */
   readonly complete: number;

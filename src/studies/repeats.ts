@@ -87,7 +87,7 @@ export async function finishGroup(
 }
 
 /** The last line of `--json` for repeats: totals and the best result. */
-export interface RepeatsResult extends Pick<RunResult, 'best' | 'confirmed' | 'usage' | 'report'> {
+interface RepeatsResult extends Pick<RunResult, 'best' | 'confirmed' | 'usage' | 'report'> {
   /** Directory that contains the repeats. */
   readonly run: string;
   /** The plan-wide limit that was reached. */

@@ -37,7 +37,7 @@ export function createDisplay(
 type Of<Kind extends RunEvent['kind']> = Extract<RunEvent, { readonly kind: Kind }>;
 
 /** An event as `--json` prints it; trajectories, messages and replies stay in the run directory. */
-export type ShownEvent =
+type ShownEvent =
   | Exclude<RunEvent, { readonly kind: 'call-finished' | 'warmup-evaluated' | 'candidate-evaluated' }>
   | {
       readonly kind: 'call-finished';

@@ -189,7 +189,7 @@ export async function finishRun(
 }
 
 /** The last line of `--json` if an error aborts a run. */
-export interface FailedRun extends Omit<RunResult, 'status'> {
+interface FailedRun extends Omit<RunResult, 'status'> {
   readonly status: 'failed';
   readonly error: string;
 }

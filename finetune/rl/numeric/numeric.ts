@@ -37,7 +37,7 @@ import {
 } from './train-numeric.js';
 
 /** Last line of `--json` output. */
-export interface NumericSummary extends SessionSummary {
+interface NumericSummary extends SessionSummary {
   /** Number of training episodes; `steps` is the number of steps in them. */
   readonly episodes: number;
   readonly steps: number;
@@ -138,7 +138,7 @@ function show(progress: Progress, metric: NumericMetric, metrics: readonly Numer
   }
 }
 
-export interface NumericForecast {
+interface NumericForecast {
   /** Number of parameters of the policy and the value function. */
   readonly parameters: number;
   /** Environment steps in all updates, if episodes are as long as in the trial. */

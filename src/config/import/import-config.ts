@@ -5,7 +5,6 @@ import { nearest, UserError } from '../../base/errors.js';
 import { parseOverride } from '../../settings/overrides.js';
 import { isMapping } from '../../settings/schema.js';
 import { carry, drop, given, type ImportNote, newDraft, type TheirConfig } from './draft.js';
-import { earlier, isEarlier } from './earlier.js';
 import type { Dialect } from './keys.js';
 import { llmRlFinetune, runnerOf } from './llm-rl-finetune.js';
 import { props } from './props.js';
@@ -53,7 +52,7 @@ export function importConfig(theirs: TheirConfig): ImportedConfig {
 }
 
 function isForeignKey(key: string): boolean {
-  return [props, llmRlFinetune, earlier].some(({ keys }) => Object.hasOwn(keys, key));
+  return [props, llmRlFinetune].some(({ keys }) => Object.hasOwn(keys, key));
 }
 
 /**
@@ -86,11 +85,25 @@ export function applyTheirOverrides(
   return { theirs: changed, others };
 }
 
+/** Tasks that exist only in branches of LLM-RL-finetune, where other keys have other meanings. */
+const branchTasks =
+  /^(mountaincar_continuous|swimmer_continuous|halfcheetah_continuous|pendulum_(continuous|grid|llm)|mujoco_|nav_track_|pong_llm|panda_reach_|cliff_walking$|maze_\dx\d$|nim$|llm_num_optim_q_table$)/;
+
+function refuseBranches(task: unknown): void {
+  if (!branchTasks.test(String(task))) return;
+  throw new UserError({
+    field: 'task',
+    value: task,
+    message: "exists only in a branch of LLM-RL-finetune, whose configs can't be imported",
+    remedy: 'write a similar policyloop config yourself, starting from a bundled one',
+  });
+}
+
 /** The program that a config is for, recognised by its task, or by the keys that only one program has. */
 function dialectOf(theirs: TheirConfig): Dialect {
   const task = given(theirs, 'task');
-  if (isEarlier(theirs)) return earlier;
   if (runnerOf(task) !== undefined) return llmRlFinetune;
+  refuseBranches(task);
   const own = (dialect: Dialect, other: Dialect) =>
     Object.keys(theirs).filter((key) => Object.hasOwn(dialect.keys, key) && !Object.hasOwn(other.keys, key))
       .length;

@@ -59,7 +59,7 @@ const continuous: KeyImport = (draft, key, value, { policy, environment: { id } 
   return change(draft, key, reason, policyFields(policy));
 };
 
-export const tableActions: KeyImport = (draft, key, _value, { policy, environment: { id } }) => {
+const tableActions: KeyImport = (draft, key, _value, { policy, environment: { id } }) => {
   if (policy === 'q-table' && hasContinuousActions(id) && !isGiven(draft, 'num_action_bins')) {
     carry(draft, key, { 'policy.actions': actionVectors(draft.theirs, id) });
   } else drop(draft, key, `follows from ${id}`);
@@ -75,7 +75,7 @@ const actionBins: KeyImport = (draft, key, value, { policy, environment: { id } 
   }
 };
 
-export const tableStates: KeyImport = (draft, key, _value, { policy, environment: { id } }) => {
+const tableStates: KeyImport = (draft, key, _value, { policy, environment: { id } }) => {
   const dimensions = dimensionsOf(id);
   if (policy === 'linear' || dimensions === undefined) drop(draft, key, `follows from ${id}`);
   else if (dimensions.some((dimension) => dimension.key !== undefined && isGiven(draft, dimension.key))) {
@@ -100,12 +100,12 @@ const bins: KeyImport = (draft, key, value, { policy, environment: { id } }) => 
   } else drop(draft, key, `no component of ${id}'s observation uses this`);
 };
 
-export const binImports: Readonly<Record<string, KeyImport>> = {
+const binImports: Readonly<Record<string, KeyImport>> = {
   num_action_bins: actionBins,
   ...Object.fromEntries(binKeys.map((key) => [key, bins])),
 };
 
-export const projection: KeyImport = (draft, key, value, { policy }) => {
+const projection: KeyImport = (draft, key, value, { policy }) => {
   if (policy === 'linear') return carry(draft, key, { 'policy.projection.rank': value });
   throw new UserError({
     field: key,

@@ -71,7 +71,7 @@ function write(result: SweepResult, directory: string): SweepResult {
 }
 
 /** The last line that `--json` prints. */
-export interface SweepSummary extends Omit<SweepResult, 'status'> {
+interface SweepSummary extends Omit<SweepResult, 'status'> {
   /** Status of this command. */
   readonly status: PlayedStatus;
   /** Status of the whole sweep. */

@@ -83,9 +83,7 @@ async function built({ config, imported, notes }: LoadedConfig): Promise<Record<
         : 'name' in model
           ? model.name
           : undefined,
-    sigma: 'sigma' in model ? model.sigma : undefined,
     slippery: config.environment.options.is_slippery,
-    gravity: config.environment.options.g,
     low: 'low' in policy ? policy.low : undefined,
     high: 'high' in policy ? policy.high : undefined,
     candidates: config.candidates,

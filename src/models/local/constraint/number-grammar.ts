@@ -33,7 +33,7 @@ export function numberGrammar(kind: NumberKind): NumberGrammar {
 }
 
 /** The smallest and the largest integer n with low ≤ n / 10^decimals ≤ high; `lowest > highest` if there is none. */
-export function multiplesBetween(
+function multiplesBetween(
   low: number,
   high: number,
   decimals: number,
