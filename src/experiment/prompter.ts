@@ -27,10 +27,10 @@ import type { RecordedRun } from '../runs/logs.js';
 const firstTurn = { parameters: 'Propose parameters.', program: 'Write the function.' } as const;
 
 export class Prompter {
-  #config: Config;
+  readonly #config: Config;
   readonly #prompts: PromptSet;
   readonly #buffer: ReplayBuffer;
-  #task: TaskContext;
+  readonly #task: TaskContext;
   readonly #form: AnswerForm;
   readonly #history: History;
   /** The first episode of each evaluation, kept if prompts show trajectories. */
@@ -142,11 +142,6 @@ export class Prompter {
     for (const episode of episodes) {
       if (episode.episode === 0) this.#trajectories.set(place(episode), episode);
     }
-  }
-
-  expect(iterations: number): void {
-    this.#config = { ...this.#config, iterations };
-    this.#task = { ...this.#task, iterations };
   }
 
   #contextOf(iteration: number, known = iteration): PromptContext {

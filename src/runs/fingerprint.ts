@@ -153,6 +153,20 @@ export function requireSame(
 }
 
 /**
+ * True if a limit of its sweep ended the run, and has been raised since.
+ * @param limits the limits that the run shares with the other runs of its sweep
+ */
+export function isSweepLimitRaised(
+  { caps, reason }: Pick<Manifest, 'caps' | 'reason'>,
+  limits: LimitsConfig | undefined,
+): boolean {
+  const limit = reason?.kind === 'limit' ? reason.limit : undefined;
+  if (limit === undefined || !limit.startsWith('sweep.')) return false;
+  const before = caps?.find((one) => one.limit === limit)?.cap ?? 0;
+  return (limits?.[limit.replace('sweep.limits.', '') as LimitKey] ?? Number.POSITIVE_INFINITY) > before;
+}
+
+/**
  * Explains how to continue a finished run; undefined if it isn't finished, or if it can continue with the config `now`.
  * @param was the config of the finished run
  * @param sweep the limits that the run shares with the other runs of its sweep
@@ -172,11 +186,10 @@ export function whatCompletes(
   const limit = 'limit' in reason ? reason.limit : undefined;
   if (limit === 'rejections')
     return `start a new run with another model or prompt; policyloop show ${path} --iteration 1 shows the replies${report}`;
-  if (limit?.startsWith('sweep.')) {
-    const before = manifest.caps?.find((one) => one.limit === limit)?.cap ?? 0;
-    const cap = sweep?.[limit.replace('sweep.limits.', '') as LimitKey] ?? Number.POSITIVE_INFINITY;
-    return cap > before ? undefined : `repeat the sweep's command with a higher ${limit}${report}`;
-  }
+  if (limit?.startsWith('sweep.'))
+    return isSweepLimitRaised(manifest, sweep)
+      ? undefined
+      : `repeat the sweep's command with a higher ${limit}${report}`;
   if (limit !== undefined) {
     return same('limits')
       ? `to continue, run policyloop resume ${path} ${limitField(limit)}=… with a higher limit${report}`

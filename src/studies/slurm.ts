@@ -12,6 +12,8 @@ import { type SlurmConfig, slurmSchema } from '../config/many-runs.js';
 import { plural } from '../format/numbers.js';
 import { requireOneLine, shellWord } from '../format/one-line.js';
 import type { LimitKey } from '../runs/calls.js';
+import { isSweepLimitRaised } from '../runs/fingerprint.js';
+import { readManifest } from '../runs/reader.js';
 import { dropStopRequest } from '../runs/stop-request.js';
 import { makeDirectory, plainName, readOwnJson, replaceFile } from '../storage/files.js';
 import { type PlanEnd, shareOf, takePartEnds } from './part.js';
@@ -157,14 +159,18 @@ export function onSlurm(
   let ended: PlanEnd | undefined;
   return async (plan, directory) => {
     const { entries } = plan;
-    const left = entries.filter(({ path }) => !isComplete(join(directory, path)));
+    const of = Math.min(slurm.tasks, entries.length);
+    const limits = plan.limits && shareOf(plan.limits, { of });
+    const left = entries.filter(({ path }) => {
+      const run = join(directory, path);
+      return !isComplete(run) || isSweepLimitRaised(readManifest(run), limits);
+    });
     const complete = entries.length - left.length;
     if (await isAtWork(directory, `${complete} of ${plural(entries.length, 'run')} complete`, context))
       return undefined;
     ended ??= takePartEnds(directory);
     const end = endOf(plan, left, ended);
     if (end !== undefined) return end;
-    const of = Math.min(slurm.tasks, entries.length);
     requireShares(plan, directory, of);
     const isLeft = new Set(left);
     const tasks = Array.from({ length: of }, (_, index) => index).filter((index) =>

@@ -1,4 +1,4 @@
-/** Many runs in the view: config keys, groups, comparisons, tags and the trash. */
+/** Many runs in the view: config keys, groups, comparisons, tags and removal. */
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -257,21 +257,21 @@ describe('actions', () => {
     expect((await post('/api/tag', { of: ['../lake'], add: ['x'] })).status).toBe(404);
   });
 
-  it('move runs and whole directories to the trash, but not a run in progress', async () => {
+  it('delete runs and whole directories, but not a run in progress', async () => {
     const release = lockRun(join(place, nameOf(4, 1), runFiles.lock));
     const refused = await post('/api/remove', { of: ['lake', nameOf(4, 1)] });
     release();
     expect(refused.body.error!.message).toContain('a process is still writing to this directory');
     expect(existsSync(join(place, 'lake'))).toBe(true);
     expect((await post('/api/remove', { of: ['lake', 'best-1', nameOf(1, 1)] })).body.text).toBe(
-      'moved 2 items to the trash',
+      'deleted 2 items',
     );
-    expect(existsSync(join(place, '.trash', 'best-1', 'seed-1', 'manifest.json'))).toBe(true);
+    expect(existsSync(join(place, 'best-1', 'seed-1'))).toBe(false);
     expect(existsSync(join(place, 'lake'))).toBe(false);
     const names = (await items('')).map(({ name }) => name);
     expect(names).not.toContain('lake');
     expect(names).toContain(nameOf(2, 1));
-    expect((await post('/api/remove', { of: ['.trash/lake'] })).status).toBe(404);
+    expect((await post('/api/remove', { of: ['lake'] })).status).toBe(404);
     expect((await post('/api/remove', { of: [] })).status).toBe(400);
   });
 });

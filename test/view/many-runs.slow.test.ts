@@ -135,10 +135,12 @@ describe.skipIf(chromium === undefined)('the view of many runs in a browser', ()
     expect(readLabels(join(place, 'lake-2')).tags).toEqual(['slippery']);
     await click('.bulk button', 'Remove');
     await until(`document.querySelector('[role="alertdialog"]') !== null`);
-    expect((await texts('[role="alertdialog"] p'))[0]).toBe('Move 2 runs to the trash? lake-1, lake-2');
+    expect((await texts('[role="alertdialog"] p'))[0]).toBe(
+      "Delete 2 runs? This can't be undone. lake-1, lake-2",
+    );
     expect(existsSync(join(place, 'lake-1'))).toBe(true);
-    await click('[role="alertdialog"] button', 'Move to the trash');
+    await click('[role="alertdialog"] button', 'Delete');
     await until(`document.querySelectorAll('.items tbody tr').length === 0`);
-    expect(existsSync(join(place, '.trash', 'lake-1', 'manifest.json'))).toBe(true);
+    expect(existsSync(join(place, 'lake-1'))).toBe(false);
   });
 });

@@ -55,7 +55,7 @@ export const tables = {
     column('cached_tokens', 'BIGINT', "prompt tokens read from the provider's cache"),
     column('completion_tokens', 'BIGINT', 'tokens of all replies'),
     column('cost', 'DOUBLE', 'in US dollars, or in the currency of `model.price`'),
-    column('minutes', 'DOUBLE', 'total running time, without pauses'),
+    column('minutes', 'DOUBLE', 'total running time'),
     column('started', 'TIMESTAMP', 'start time, in UTC'),
     column('tags', 'VARCHAR[]', 'tags set with `policyloop tag`'),
   ],

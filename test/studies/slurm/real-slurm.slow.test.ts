@@ -87,7 +87,8 @@ slurm: { tasks: 4, time: "00:10:00" }
   }, async () => {
     const cap = 20;
     await handOver('capped', ['seed=1..4', `sweep.limits.calls=${cap}`]);
-    expect(callsIn('capped')).toBe(cap);
+    expect(callsIn('capped')).toBeGreaterThan(cap / 2);
+    expect(callsIn('capped')).toBeLessThanOrEqual(cap);
 
     const more = ['seed=1..12', 'sweep.limits.calls=1000'];
     await handOver('cluster', more, async () => {
