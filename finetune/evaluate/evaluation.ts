@@ -1,6 +1,7 @@
 /** The result of an evaluation (`evaluation.json`), and the figures of its runs. */
 import { loggedProposals, onlyProposals } from '../../src/report/data/proposals.js';
-import { bestByIteration } from '../../src/report/group-report.js';
+import type { BufferEntry } from '../../src/rollout/replay-buffer.js';
+import type { Manifest } from '../../src/runs/manifest.js';
 import { openLogs } from '../../src/runs/reader.js';
 import { type RunSummary, summaryOf } from '../../src/runs/summary.js';
 import type { PairedComparison, Summary } from '../../src/statistics/paired.js';
@@ -164,4 +165,33 @@ export function readFigures(path: string): RunFigures {
     activeMs: manifest.activeMs,
     curve: bestByIteration({ manifest, entries }, manifest.iterations.of),
   };
+}
+
+/**
+ * The highest score up to each iteration, from iteration 0 on. The curve ends where the run ends; if the run stopped at
+ * its target, the curve continues unchanged to `last`.
+ */
+export function bestByIteration(
+  {
+    manifest,
+    entries,
+  }: {
+    readonly manifest: Pick<Manifest, 'iterations' | 'reason'>;
+    readonly entries: readonly Pick<BufferEntry, 'iteration' | 'score'>[];
+  },
+  last: number,
+): readonly number[] {
+  const until = manifest.reason?.kind === 'target' ? last : manifest.iterations.done;
+  const best: number[] = [];
+  let highest = Number.NEGATIVE_INFINITY;
+  let next = 0;
+  for (let iteration = 0; iteration <= until; iteration++) {
+    for (; next < entries.length && entries[next]!.iteration <= iteration; next++) {
+      highest = Math.max(highest, entries[next]!.score);
+    }
+    if (Number.isFinite(highest)) best.push(highest);
+    // Without a warm-up, there is no score before the first evaluation, so the curve starts with that one's score.
+    else if (next < entries.length) best.push(entries[next]!.score);
+  }
+  return best;
 }

@@ -41,7 +41,7 @@ function planOf({
         experiment: name,
         arm,
         repeat,
-        config: { ...configs[arm]!, seed, repeats: 1 },
+        config: { ...configs[arm]!, seed },
         path: join(name, `${arm}-${String(repeat + 1).padStart(2, '0')}`),
       })),
     ),
@@ -50,7 +50,7 @@ function planOf({
   return {
     kind: 'evaluation',
     ...{ arms, experiments, seeds, entries },
-    afterFailure: { label: 'arm', others: 'the other models' },
+    others: 'the other models',
     shape: [...counted, plural(seeds.length, 'seed')].join(' × '),
   };
 }
@@ -118,7 +118,6 @@ const reserved: Readonly<Record<string, string>> = {
   'model.name': namedArms,
   environment: 'choose other configs with --configs',
   seed: 'use --seed',
-  repeats: 'use --repeats',
 };
 
 /** @throws UserError for an override of a key that the evaluation sets itself */

@@ -12,7 +12,7 @@ import { runFiles } from '../../src/runs/reader.js';
 import { replaceFile } from '../../src/storage/files.js';
 import { type PlanPlace, type PlayArguments, resultFiles } from '../../src/studies/plan.js';
 import { isHandedOver, playPlan, reportProgress } from '../../src/studies/play.js';
-import { studyOnSlurm } from '../../src/studies/slurm.js';
+import { onSlurm } from '../../src/studies/slurm.js';
 import { page } from '../../src/web/page.js';
 import { inFile } from '../../src/web/study.js';
 import { openArms, trainedOn } from './arms.js';
@@ -64,7 +64,9 @@ export async function playEvaluation(args: EvaluationRequest, context: CommandCo
   const directory = resolve(context.cwd, args.out ?? join(args.runsDir, defaultName(plan)));
   const read = new Map<string, RunFigures>();
   const place = evaluationPlace(directory, plan);
-  const elsewhere = args.slurm ? studyOnSlurm([...args.configs, ...args.overrides], context) : undefined;
+  const elsewhere = args.slurm
+    ? onSlurm(given.files[0]!, [...given.overrides, ...args.overrides], context)
+    : undefined;
   const played = await playPlan(plan, place, { ...args, elsewhere }, context, (failed) => {
     const runs = plan.entries.map(({ experiment, arm, repeat, path }): EvaluatedRun => {
       return { experiment, arm, repeat, path, figures: figuresOf(join(directory, path), read) };

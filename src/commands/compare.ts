@@ -28,7 +28,7 @@ export const options = (y: Argv) =>
     })
     .option('open', { ...common.open, describe: 'Open the page in a browser' })
     .option('json', common.json)
-    .example('$0 compare buffers/cartpole-llm buffers/cartpole-cma-es', 'two directories of repeats')
+    .example('$0 compare buffers/cartpole-llm buffers/cartpole-cma-es', 'two directories of runs')
     .example(
       "$0 compare 'cartpole-*' --by model,prompts.set --html cartpole.html",
       'group by two keys and write a page',

@@ -9,9 +9,6 @@ export const options = (y: Argv) =>
     .positional('overrides', common.overrides)
     .option('runs-dir', common.runsDir)
     .option('workers', common.workers)
-    .option('jobs', common.jobs)
-    .option('slurm', common.slurm)
-    .option('part', common.part)
     .option('quiet', common.quiet)
     .option('json', common.jsonLines)
     .example('$0 resume buffers/cartpole iterations=200', 'extend it to 200 iterations in total')
@@ -39,6 +36,5 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
     });
   }
   const { resumeRun } = await import('../studies/play-config.js');
-  const { partOf } = await import('../studies/part.js');
-  return resumeRun({ ...args, part: partOf(args.part) }, context);
+  return resumeRun(args, context);
 }

@@ -23,8 +23,6 @@ export const options = (y: Argv) =>
       describe: "With --dry-run: show the prompt that would follow this run's history",
     })
     .option('workers', common.workers)
-    .option('jobs', common.jobs)
-    .option('slurm', common.slurm)
     .option('quiet', common.quiet)
     .option('json', common.jsonLines)
     .example('$0 run quickstart', 'solve CartPole-v1 offline with the embedded model')

@@ -68,7 +68,7 @@ export function readComparedRuns(paths: readonly string[]): {
   return { runs, unreadable };
 }
 
-/** Caches configs by their text without the seed, because repeats of an experiment differ only in the seed. */
+/** Caches configs by their text without the seed, because the runs of a setting differ only in the seed. */
 const configs = new Map<string, Config>();
 const mostConfigs = 2000;
 

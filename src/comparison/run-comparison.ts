@@ -1,4 +1,4 @@
-/** Computes the figures of each group of repeats and tests the differences between them. */
+/** Computes the figures of each group of runs and tests the differences between them. */
 import { version } from '../base/package.js';
 import type { TargetConfig } from '../config/config.js';
 import { evaluationsOf } from '../config/critic.js';

@@ -33,7 +33,7 @@ export type Settings = ReadonlyMap<string, string>;
 
 /** Keys that don't affect results or only identify the run, and its seed; the environment is compared separately. */
 const immaterial =
-  /^(name|seed|repeats|record|environment)($|\.)|^evaluation\.workers$|^limits\.rejections$|^model\.(concurrency|timeoutSeconds|maxRetries|maxRetryAfterSeconds|price(\..*)?|apiKeyEnv|keepAlive|device|threads)$/;
+  /^(name|seed|record|environment)($|\.)|^evaluation\.workers$|^limits\.rejections$|^model\.(concurrency|timeoutSeconds|maxRetries|maxRetryAfterSeconds|price(\..*)?|apiKeyEnv|keepAlive|device|threads)$/;
 
 /** Priority of keys in group names. */
 const order = [
@@ -108,7 +108,7 @@ export function settingOf(settings: Settings, key: string): string {
  * Groups runs of the same experiment, separately for each environment, in the order of their first runs.
  * @param by config keys whose values define the groups; if undefined, all settings that affect results, except the seed
  * @param moreOf values of keys that aren't in the config, such as tags
- * @throws UserError for a key that no run has, and for `seed` and `repeats`
+ * @throws UserError for a key that no run has, and for `seed`
  */
 export function groupRuns(
   runs: readonly ComparedRun[],
@@ -173,17 +173,15 @@ function requireKeys(by: readonly string[], settings: readonly Settings[]): void
   const sections = [...known].flatMap((key) =>
     key.split('.').map((_, i, parts) => parts.slice(0, i).join('.')),
   );
-  const all = new Set(
-    [...known, ...sections].filter((key) => key !== '' && key !== 'seed' && key !== 'repeats'),
-  );
+  const all = new Set([...known, ...sections].filter((key) => key !== '' && key !== 'seed'));
   for (const key of by) {
     if (all.has(key)) continue;
     const near = nearest(key, [...all]);
     throw new UserError({
       field: '--by',
       message:
-        key === 'seed' || key === 'repeats'
-          ? "runs can't be grouped by this key, because figures are averages over repeats"
+        key === 'seed'
+          ? "runs can't be grouped by this key, because figures are averages over seeds"
           : "none of these runs' configs has this key",
       value: key,
       alternatives: near === undefined ? [...all].toSorted() : [near],

@@ -112,7 +112,7 @@ export function verdictSentence(
     verdict === 'no-evidence' && half > 0
       ? ` A difference below about ${formatReturn(half)} can't be distinguished from noise here.`
       : '';
-  const few = smallest(counts) < manyRuns ? ` ${count} are few: more repeats would narrow the interval.` : '';
+  const few = smallest(counts) < manyRuns ? ` ${count} are few: more seeds would narrow the interval.` : '';
   return `${verdictStarts[verdict]}: ${measured} (95 % interval ${formatInterval(interval, formatSigned)}, p ${adjusted === null ? missing : pText(adjusted)}, ${count}).${noise}${few}`;
 }
 

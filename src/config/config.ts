@@ -72,7 +72,6 @@ export const configSchema = z.strictObject({
     .describe(
       'Seed for everything: environment, warm-up, baselines, and sampling if the provider supports it',
     ),
-  repeats: count(1).default(1).describe('Independent repeats with derived seeds'),
   iterations: count(1).default(100).describe('Improvement iterations'),
   candidates: count(1)
     .default(1)

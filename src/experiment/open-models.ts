@@ -1,5 +1,4 @@
 /** Opens the models named in a config: the proposer and the critic. */
-import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { changingProblems, UserError } from '../base/errors.js';
 import type { Config } from '../config/config.js';
@@ -14,10 +13,10 @@ import { moduleModel } from '../models/user-model.js';
 import type { PolicyConfig } from '../policies/settings.js';
 import { loadCriticPrompts } from '../prompting/templates/prompt-set.js';
 import { loadHelpers } from '../prompting/templates/rendering.js';
-import { repeatSeeds } from '../random/seeds.js';
 import { callId } from '../runs/calls.js';
+import { runsBelow } from '../runs/finder.js';
 import { requireConfig } from '../runs/open-run.js';
-import { groupFile, openLogs, readGroup, readManifest, runFiles } from '../runs/reader.js';
+import { openLogs, readManifest, runFiles } from '../runs/reader.js';
 import type { CriticAssembly } from './critic-parts.js';
 import {
   createPortfolio,
@@ -140,21 +139,23 @@ export interface Recording {
 }
 
 /**
- * Opens the recorded run whose seed matches the config: each repeat replays the run with its own seed.
- * @throws UserError naming `model.run` if there is no such run, or one of the config's seeds wasn't recorded
+ * Opens the recorded run. In a directory of runs, such as a setting of a sweep, it is the one with the config's seed.
+ * @throws UserError naming `model.run` if there is no such run
  */
-export function openRecording(
-  model: ReplayedConfig,
-  { seed, repeats }: Pick<Config, 'seed' | 'repeats'>,
-): Recording {
+export function openRecording(model: ReplayedConfig, { seed }: Pick<Config, 'seed'>): Recording {
   try {
     const runs = runsOf(model.run);
-    const wanted = repeatSeeds(seed, repeats);
-    const strange = wanted.find((one) => !runs.some((run) => run.seed === one));
     // With `onChange: warn`, a single recorded run can be replayed under any seed.
-    const anySeed = model.onChange === 'warn' && runs.length === 1;
-    if (strange !== undefined && !anySeed) throw otherSeed(runs, strange, repeats);
-    const path = (runs.find((run) => run.seed === seed) ?? runs[0]!).path;
+    const isAnySeed = model.onChange === 'warn' && runs.length === 1;
+    const [own, another] = isAnySeed ? runs : runs.filter((run) => run.seed === seed);
+    if (own === undefined) throw otherSeed(runs, seed);
+    if (another !== undefined)
+      throw new UserError({
+        message: `several runs in this directory have the seed ${seed}`,
+        alternatives: [own.path, another.path],
+        remedy: 'choose one of them, or the directory of a single setting',
+      });
+    const { path } = own;
     const recorded = loadConfig({ file: requireConfig(join(path, runFiles.config)), asWritten: true }).config;
     const cassette = { path, model: readManifest(path).model, calls: callsIn(path) };
     const { best, recent, tokens } = recorded.memory;
@@ -193,28 +194,15 @@ interface SeededRun {
   readonly seed: number;
 }
 
-/** The run itself or, for a group, its runs that have started. */
+/** The run itself or, for a directory of runs, the runs in it. */
 function runsOf(path: string): readonly SeededRun[] {
-  if (!existsSync(join(path, groupFile))) return [{ path, seed: readManifest(path).seed }];
-  const { runs, seeds } = readGroup(path);
-  return runs
-    .map((name, i) => ({ path: join(path, name), seed: seeds[i]! }))
-    .filter((run) => existsSync(join(run.path, runFiles.manifest)));
+  const runs = runsBelow(path).map((run) => ({ path: run, seed: readManifest(run).seed }));
+  return runs.length > 0 ? runs : [{ path, seed: readManifest(path).seed }];
 }
 
-function otherSeed(runs: readonly SeededRun[], seed: number, repeats: number): UserError {
-  const seeds = runs.map((run) => String(run.seed));
-  return new UserError({
-    message:
-      runs.length === 0
-        ? 'none of the runs in this group has started'
-        : `${repeats === 1 ? 'this config has' : 'a repeat of this config has'} the seed ${seed}, but no recorded run has it`,
-    alternatives: seeds,
-    remedy:
-      runs.length === 0
-        ? 'choose a run that has started; list your runs with policyloop list'
-        : runs.length > 1
-          ? 'set seed and repeats as in the recorded runs'
-          : `set seed=${seeds[0]} and repeats=1`,
+const otherSeed = (runs: readonly SeededRun[], seed: number): UserError =>
+  new UserError({
+    message: `this config has the seed ${seed}, but no recorded run has it`,
+    alternatives: runs.map((run) => String(run.seed)),
+    remedy: `set seed=${runs[0]!.seed}`,
   });
-}

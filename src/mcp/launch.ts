@@ -17,7 +17,7 @@ import { fileURLToPath } from 'node:url';
 import { type CommandContext, shownPath } from '../base/context.js';
 import { UserError } from '../base/errors.js';
 import { findRun } from '../runs/listing/names.js';
-import { groupFile, readManifest, runFiles, statusOf } from '../runs/reader.js';
+import { readManifest, runFiles, statusOf } from '../runs/reader.js';
 import { claimDirectory, plainName } from '../storage/files.js';
 
 export interface Launched {
@@ -40,8 +40,8 @@ export async function launchRun(
   const [day, time] = outside.now().toISOString().replaceAll(/[-:]/g, '').split(/[T.]/);
   const stem = plainName(basename(config, extname(config)), 'run');
   const path = claimDirectory(resolve(outside.cwd, runsDir), `${stem}-${day}-${time}`);
-  // Other tools accept the run as soon as one of these files exists.
-  const isBegun = () => [runFiles.manifest, groupFile].some((name) => existsSync(join(path, name)));
+  // Other tools accept the run as soon as this file exists.
+  const isBegun = () => existsSync(join(path, runFiles.manifest));
   try {
     return await launch(['run', config, ...overrides, '--run-dir', path], path, isBegun, outside);
   } finally {

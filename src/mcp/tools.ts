@@ -73,7 +73,7 @@ export const tools: readonly Tool[] = [
   },
   {
     ...{ name: 'compare_runs', command: 'compare', reads: true },
-    description: 'Compares groups of repeats: confirmed returns with intervals, differences with verdicts',
+    description: 'Compares groups of runs: confirmed returns with intervals, differences with verdicts',
     input: z.strictObject({
       runs,
       by: z.string().max(200).optional().describe('Config keys that define the groups, e.g. model'),

@@ -113,11 +113,11 @@ function boundFindings({ config, environment: { id, maxSteps } }: Assembly): rea
   return findings;
 }
 
-/** Reports the maximum number of episodes with racing, over all repeats; the actual number depends on the policies. */
+/** Reports the maximum number of episodes with racing. The actual number depends on the policies. */
 function racingFindings({ config, imported, racing }: Assembly): readonly Finding[] {
   if (racing === undefined) return [];
-  const { evaluation, repeats, warmup } = config;
-  const evaluations = budgetOf(config, warmup.policies + imported.length) * repeats;
+  const { evaluation, warmup } = config;
+  const evaluations = budgetOf(config, warmup.policies + imported.length);
   const { block, confidence, highest } = racing;
   const lost =
     confidence === 1
@@ -126,7 +126,7 @@ function racingFindings({ config, imported, racing }: Assembly): readonly Findin
   return [
     found(
       'evaluation.racing',
-      `up to ${evaluations * evaluation.episodes} episodes${repeats > 1 ? ` in all ${repeats} repeats` : ''} (${plural(evaluations, 'evaluation')} with ${block} to ${evaluation.episodes} episodes each); no episode returns more than ${Number(highest.toPrecision(6))}, and ${lost}`,
+      `up to ${evaluations * evaluation.episodes} episodes (${plural(evaluations, 'evaluation')} with ${block} to ${evaluation.episodes} episodes each); no episode returns more than ${Number(highest.toPrecision(6))}, and ${lost}`,
     ),
   ];
 }

@@ -18,7 +18,6 @@ interface Amount {
   readonly most: number;
 }
 
-/** Totals over all repeats. */
 export interface RunEstimate {
   readonly calls: Amount;
   readonly promptTokens: Amount;
@@ -64,29 +63,28 @@ function revisionEstimate(config: Config, { critic: forecast }: PromptForecast):
 
 /** Estimates calls other than proposals. */
 function estimateBeside(
-  { corrections, repeats }: Pick<Config, 'corrections' | 'repeats'>,
+  { corrections }: Pick<Config, 'corrections'>,
   {
     forecast,
     questions,
     reader,
   }: {
     readonly forecast: LongestPrompt;
-    /** Number of questions per run, without corrections. */
+    /** Number of questions, without corrections. */
     readonly questions: number;
     readonly reader: SingleModelConfig;
   },
 ): RunEstimate {
-  const expected = questions * repeats;
-  const most = expected * (1 + corrections);
+  const most = questions * (1 + corrections);
   const answer = forecast.answer.most;
   const maxTokens = ('maxTokens' in reader ? reader.maxTokens : undefined) ?? answer;
   return priced(reader, {
-    calls: { expected, most },
+    calls: { expected: questions, most },
     promptTokens: {
-      expected: expected * forecast.tokens.most,
-      most: expected * (forecast.tokens.most + corrections * forecast.corrected),
+      expected: questions * forecast.tokens.most,
+      most: questions * (forecast.tokens.most + corrections * forecast.corrected),
     },
-    completionTokens: { expected: expected * answer, most: most * Math.max(answer, maxTokens) },
+    completionTokens: { expected: questions * answer, most: most * Math.max(answer, maxTokens) },
   });
 }
 
@@ -123,18 +121,18 @@ function proposalEstimate(
 ): RunEstimate | undefined {
   const reader = languageModelOf(config.model);
   if (reader === undefined) return undefined;
-  const { candidates, corrections, iterations, repeats } = config;
+  const { candidates, corrections, iterations } = config;
   const share = shareOf(config.model);
-  const mostCalls = iterations * candidates * repeats;
+  const mostCalls = iterations * candidates;
   const calls = Math.round(mostCalls * share);
   // If one call gives several candidates, their prompt is processed only once.
-  const prompts = share * total * repeats * (languageModelIn(model)?.givesSeveral ? 1 : candidates);
+  const prompts = share * total * (languageModelIn(model)?.givesSeveral ? 1 : candidates);
   const maxTokens = 'maxTokens' in reader ? reader.maxTokens : undefined;
   const longestAnswer = Math.max(answer, maxTokens ?? answer);
   const asked = { expected: calls, most: mostCalls * (1 + corrections) };
   const promptTokens = {
     expected: prompts,
-    most: total * repeats * candidates + mostCalls * corrections * longest.corrected,
+    most: total * candidates + mostCalls * corrections * longest.corrected,
   };
   const completionTokens = { expected: calls * answer, most: asked.most * longestAnswer };
   return priced(reader, { calls: asked, promptTokens, completionTokens });
@@ -154,9 +152,8 @@ export function estimateRun(
   forecast: PromptForecast,
 ): Finding & { readonly estimate?: RunEstimate } {
   const estimate = runEstimate(assembly, forecast);
-  const { iterations, repeats } = assembly.config;
   if (estimate === undefined)
-    return found('estimate', `${plural(iterations * repeats, 'iteration')}; no tokens, no cost`);
+    return found('estimate', `${plural(assembly.config.iterations, 'iteration')}; no tokens, no cost`);
   const { calls, completionTokens, cost, listed, promptTokens } = estimate;
   const parts = [
     `${plural(calls.expected, 'call')} (${calls.most} with all corrections)`,
@@ -168,6 +165,5 @@ export function estimateRun(
         ]
       : []),
   ];
-  const about = repeats > 1 ? `all ${repeats} repeats: ` : '';
-  return { ...found('estimate', `${about}about ${parts.join(', ')}`), estimate };
+  return { ...found('estimate', `about ${parts.join(', ')}`), estimate };
 }

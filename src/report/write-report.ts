@@ -1,61 +1,27 @@
-import { existsSync, lstatSync } from 'node:fs';
 import { join } from 'node:path';
-import { append } from '../base/append.js';
 import { UserError } from '../base/errors.js';
 import { drawBounded, drawEpisode, isDrawnFromConfig, openDrawable } from '../experiment/animations.js';
 import type { PolicyFamily } from '../policies/policy.js';
 import { ProgramFault } from '../programs/program.js';
 import type { BufferEntry } from '../rollout/replay-buffer.js';
 import { notablePolicies, type OpenedRun, readShownRun } from '../runs/open-run.js';
-import { groupFile, readGroup, runFiles } from '../runs/reader.js';
+import { runFiles } from '../runs/reader.js';
 import { summaryOf } from '../runs/summary.js';
 import { replaceFile } from '../storage/files.js';
 import { readOwnText } from '../storage/regular-file.js';
-import { type Page, page } from '../web/page.js';
 import type { RunData, ShownEpisode } from './data/proposals.js';
-import { groupPage } from './group-report.js';
 import { renderReport } from './run-report.js';
 
 /**
- * Writes `report.html` for the run at `path`, or for the repeats below it; returns its path.
+ * Writes `report.html` for the run at `path`; returns its path.
  * @param played the run's policies, if this process ran it. Without them, no episodes of modules or programs are
  * drawn, because a report never imports code that a run refers to.
  */
 export async function writeReport(path: string, played?: PolicyFamily): Promise<string> {
   const report = join(path, runFiles.report);
-  const text = existsSync(join(path, groupFile))
-    ? page(await repeatsPage(path, (name) => `${name}/${runFiles.report}`))
-    : await runPage(path, played);
-  replaceFile(report, text);
-  return report;
-}
-
-async function runPage(path: string, played: PolicyFamily | undefined): Promise<string> {
   const run = await readShownRun(path);
-  return renderReport({ ...runData(run), animations: await animationsOf(run, played) });
-}
-
-/**
- * Content of the page for the repeats below `path`.
- * @param hrefOf returns the link to a repeat's page, relative to this one
- */
-export async function repeatsPage(path: string, hrefOf: (name: string) => string): Promise<Page> {
-  const repeats = [];
-  const faults: string[] = [];
-  for (const name of readGroup(path).runs) {
-    if (!existsSync(join(path, name, runFiles.manifest))) continue;
-    try {
-      if (lstatSync(join(path, name)).isSymbolicLink())
-        throw new UserError({ file: join(path, name), message: 'is a symbolic link, not a directory' });
-      const run = await readShownRun(join(path, name));
-      append(faults, run.recorded.faults);
-      repeats.push({ data: runData(run), href: hrefOf(name) });
-    } catch (error) {
-      if (!(error instanceof UserError)) throw error;
-      faults.push(`${name} is omitted: ${error.message.split('\n', 1)[0]}`);
-    }
-  }
-  return groupPage(repeats, faults);
+  replaceFile(report, renderReport({ ...runData(run), animations: await animationsOf(run, played) }));
+  return report;
 }
 
 export function runData(run: OpenedRun): Omit<RunData, 'animations'> {

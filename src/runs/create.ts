@@ -5,7 +5,7 @@ import type { ParameterVector } from '../policies/policy.js';
 import { makeDirectory, replaceFile } from '../storage/files.js';
 import { isLocked, lockRun } from '../storage/lock.js';
 import type { Manifest } from './manifest.js';
-import { groupFile, nothingRecorded, runFiles } from './reader.js';
+import { nothingRecorded, runFiles } from './reader.js';
 import { type RunDirectory, RunWriter } from './writer.js';
 
 /** @throws UserError if the directory is locked or not empty; files left by an interrupted start don't count */
@@ -38,8 +38,8 @@ export function createRunDirectory(
 }
 
 /**
- * Writes the files that turn an empty directory into a run or a group of repeats. Removes them all if writing fails,
- * so the command can be repeated.
+ * Writes the files that turn an empty directory into a run. Removes them all if writing fails, so the command can be
+ * repeated.
  */
 function begin(path: string, files: Readonly<Record<string, string>>): void {
   try {
@@ -50,30 +50,11 @@ function begin(path: string, files: Readonly<Record<string, string>>): void {
   }
 }
 
-/**
- * Creates the parent directory of repeats.
- * @param group content of `group.json`
- * @throws UserError under the same conditions as `createRunDirectory`
- */
-export function createGroupDirectory(path: string, configYaml: string, group: object): void {
-  requireEmpty(path);
-  makeDirectory(path);
-  const release = lockRun(join(path, runFiles.lock));
-  try {
-    begin(path, {
-      [runFiles.config]: configYaml,
-      [groupFile]: `${JSON.stringify(group, null, 2)}\n`,
-    });
-  } finally {
-    release();
-  }
-}
-
 export function requireEmpty(path: string): void {
   if (!existsSync(path)) return;
   const names = readdirSync(path);
   if (names.length === 0 || isCutOffStart(path, names)) return;
-  const isRun = existsSync(join(path, runFiles.manifest)) || existsSync(join(path, groupFile));
+  const isRun = existsSync(join(path, runFiles.manifest));
   throw new UserError({
     field: '--run-dir',
     message: isRun ? 'this directory already contains a run' : 'this directory is not empty',
@@ -90,10 +71,9 @@ export function requireEmpty(path: string): void {
  */
 function isCutOffStart(path: string, names: readonly string[]): boolean {
   const { config, imported, manifest } = runFiles;
-  const begun = [config, imported, manifest, groupFile].flatMap((name) => [name, `${name}.new`]);
+  const begun = [config, imported, manifest].flatMap((name) => [name, `${name}.new`]);
   const isOurs = (name: string) =>
-    name.startsWith(runFiles.lock) ||
-    (begun.includes(name) && name !== runFiles.manifest && name !== groupFile);
+    name.startsWith(runFiles.lock) || (begun.includes(name) && name !== runFiles.manifest);
   const hasLock = names.some((name) => name.startsWith(runFiles.lock));
   return names.every(isOurs) && hasLock && !isLocked(join(path, runFiles.lock));
 }

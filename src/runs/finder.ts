@@ -1,8 +1,7 @@
-/** Finds runs and plans (studies and groups of repeats) in folders. */
+/** Finds runs and plans (sweeps and evaluations) in folders. */
 import { existsSync, readdirSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
-import { readOwnJson } from '../storage/files.js';
-import { groupFile, planFile, runFiles } from './reader.js';
+import { planFile, runFiles } from './reader.js';
 
 const isRun = (path: string) => existsSync(join(path, runFiles.manifest));
 
@@ -27,12 +26,8 @@ export function holderOf(name: string, root: string): string | undefined {
   return holderOf(around, root) ?? (existsSync(join(root, around, planFile)) ? around : undefined);
 }
 
-/** The kinds of plans (directories of runs that belong together): the file that marks one, its lock, and its name. */
-export const planKinds = {
-  repeats: { record: groupFile, lock: runFiles.lock, name: 'repeats' },
-  evaluation: { record: planFile, lock: 'evaluation.lock', name: 'an evaluation' },
-  sweep: { record: planFile, lock: 'sweep.lock', name: 'a sweep' },
-} as const;
+/** Name of the lock of a plan (a directory of runs that belong together), held by the process that executes it. */
+export const planLock = 'plan.lock';
 
 export interface PlanDirectory {
   readonly directory: string;
@@ -41,14 +36,8 @@ export interface PlanDirectory {
 }
 
 export function planAt(directory: string): PlanDirectory | undefined {
-  for (const [kind, { record, lock }] of Object.entries(planKinds)) {
-    const file = join(directory, record);
-    if (!existsSync(file)) continue;
-    const written = readOwnJson(file) as { readonly kind?: unknown } | undefined;
-    if (record === planFile && written?.kind !== kind) continue;
-    return { directory, lock: join(directory, lock) };
-  }
-  return undefined;
+  if (!existsSync(join(directory, planFile))) return undefined;
+  return { directory, lock: join(directory, planLock) };
 }
 
 /** The plan that contains the run at `path`, if any. */

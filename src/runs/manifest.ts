@@ -43,7 +43,7 @@ export interface Manifest {
   readonly prompts: string;
   /** SHA-256 of each file of the user's modules, by path. */
   readonly modules?: ModuleHashes;
-  /** Root seed of this run or repeat. */
+  /** Root seed of this run. */
   readonly seed: number;
   readonly iterations: { readonly done: number; readonly of: number };
   readonly best?: {
@@ -101,13 +101,4 @@ export const manifestShape = z.looseObject({
     z.looseObject({ stage: z.string(), mean: z.number(), ci95: z.tuple([z.number(), z.number()]) }),
   ),
   usage: z.looseObject({ calls: z.number(), promptTokens: z.number(), completionTokens: z.number() }),
-});
-
-/** The content of `group.json`, which marks a directory whose subdirectories are repeats of one experiment. */
-export const groupShape = z.looseObject({
-  version: z.literal(1),
-  seeds: z.array(z.number()),
-  runs: z.array(z.string().regex(/^repeat-\d+$/)),
-  /** Notes from importing the config. */
-  notes: z.array(z.string()).optional(),
 });

@@ -10,7 +10,7 @@ import { isLocked } from '../storage/lock.js';
 import { readOwnText } from '../storage/regular-file.js';
 import type { LogFiles } from './log-lines.js';
 import { evaluationsUntil, type RecordedRun, scanLogs, type WholeRun } from './logs.js';
-import { groupShape, type Manifest, manifestShape } from './manifest.js';
+import { type Manifest, manifestShape } from './manifest.js';
 import { isTraining } from './training-files.js';
 
 export const runFiles = {
@@ -82,10 +82,6 @@ export function readManifest(path: string): Manifest {
   return readShaped(file, manifestShape) as unknown as Manifest;
 }
 
-export function readGroup(path: string): z.output<typeof groupShape> {
-  return readShaped(join(path, groupFile), groupShape);
-}
-
 function readShaped<T extends z.ZodType>(file: string, shape: T): z.output<T> {
   const damaged = (message: string) =>
     new UserError({
@@ -112,13 +108,6 @@ function readShaped<T extends z.ZodType>(file: string, shape: T): z.output<T> {
 
 /** Returns the error for a path that isn't a run; explains what the path contains instead. */
 export function noRun(path: string): UserError {
-  if (existsSync(join(path, groupFile))) {
-    return new UserError({
-      message: 'this directory contains repeats; choose one of them',
-      value: path,
-      alternatives: readGroup(path).runs.map((name) => join(path, name)),
-    });
-  }
   if (isTraining(path)) {
     return new UserError({
       message: 'this directory contains a training run, not an experiment',
@@ -140,9 +129,6 @@ export function statusOf(path: string, { status }: Pick<Manifest, 'status'>): Ru
   if (status !== 'running') return status;
   return isLocked(join(path, runFiles.lock)) ? 'running' : 'crashed';
 }
-
-/** Marks the parent directory of repeats. */
-export const groupFile = 'group.json';
 
 /** Marks the directory of a study, whose runs are two levels down. */
 export const planFile = 'plan.json';

@@ -9,15 +9,11 @@ import {
   formatCount,
   formatDuration,
   formatInterval,
-  formatReturn,
   plural,
 } from '../format/numbers.js';
-import { estimate, number, terminalTable } from '../format/table.js';
 import type { ParameterSpec } from '../policies/policy.js';
 import { formatParameters } from '../prompting/notation/grammar.js';
 import type { RacingTotals } from '../rollout/replay-buffer.js';
-import { type Interval, unbounded } from '../statistics/bootstrap.js';
-import { summarize } from '../statistics/paired.js';
 import { type Cap, limitText, type Stage, type UsageTotals } from './calls.js';
 import { type Confirmation, finalConfirmation, type StopReason } from './events.js';
 import type { Manifest } from './manifest.js';
@@ -128,57 +124,6 @@ export function describeResult(result: RunResult, spec: ParameterSpec): string {
     `report      ${result.report}`,
   ]);
   return lines.join('\n');
-}
-
-/** A table of the repeats and a summary of their confirmed means. @param range possible returns of an episode */
-export function describeRepeats(results: readonly RunResult[], range: Interval, width?: number): string {
-  const summary = summarizeRepeats(results, range);
-  const lines = [
-    terminalTable(
-      results,
-      [
-        number('repeat', (result) => results.indexOf(result) + 1),
-        number('iterations', ({ iterations }) => iterations),
-        number('observed', ({ best }) => best?.return, { format: formatReturn }),
-        estimate(
-          'confirmed',
-          ({ confirmed }) => confirmed && { value: confirmed.mean, interval: confirmed.ci95 },
-        ),
-      ],
-      width,
-    ),
-  ];
-  if (summary !== undefined) {
-    const spread = summary.ci95 && `, 95 % interval ${formatInterval(summary.ci95)}`;
-    lines.push(
-      `confirmed over ${plural(summary.repeats, 'repeat')}: mean ${formatReturn(summary.mean)}${spread ?? ''}, interquartile mean ${formatReturn(summary.iqm)}`,
-    );
-  }
-  return lines.join('\n');
-}
-
-/** Statistics of the confirmed means over repeats. */
-export interface RepeatsSummary {
-  readonly repeats: number;
-  readonly mean: number;
-  /** 95% interval of the mean; absent for a single repeat. */
-  readonly ci95?: Interval;
-  /** Interquartile mean. */
-  readonly iqm: number;
-}
-
-/** Undefined if no run was confirmed. The interval is clipped to `range`. */
-export function summarizeRepeats(
-  results: readonly Pick<RunResult, 'confirmed'>[],
-  range: Interval = unbounded,
-): RepeatsSummary | undefined {
-  const summary = summarize(
-    results.flatMap(({ confirmed }) => confirmed?.mean ?? []),
-    range,
-  );
-  if (summary === undefined) return undefined;
-  const { count, mean, meanInterval, iqm } = summary;
-  return { repeats: count, mean, ...(meanInterval && { ci95: meanInterval }), iqm };
 }
 
 export function describeReason(end: Pick<RunResult, 'reason' | 'status'>): string {

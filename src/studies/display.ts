@@ -1,120 +1,50 @@
 /** Shows the progress of a plan's runs: a bar on a terminal, plain lines elsewhere, or JSON with `--json`. */
 import { basename, join } from 'node:path';
 import type { CommandContext } from '../base/context.js';
-import type { Display } from '../experiment/session.js';
 import { apart, formatReturn, plural } from '../format/numbers.js';
 import { createProgress, type Progress } from '../format/progress.js';
 import type { Figure } from '../format/progress-line.js';
 import type { RunEvent } from '../runs/events.js';
-import { type RunResult, resultOf, summaryOf } from '../runs/summary.js';
+import { resultOf, summaryOf } from '../runs/summary.js';
 import type { Plan, PlanEntry, PlayArguments } from './plan.js';
 import type { RunEnd } from './play-run.js';
-import { alertText, createDisplay, rateText, waitingText } from './run-progress.js';
-
-export interface PlanDisplay<Entry extends PlanEntry> {
-  /** Called before each run that isn't skipped. */
-  begin(entry: Entry): void;
-  event(entry: Entry, event: RunEvent): void;
-  end(entry: Entry, end: RunEnd): void;
-  note(text: string): void;
-  close(): void;
-}
-
-/** A completed or interrupted run of a study, as `--json` prints it. */
-interface StudyRunLine extends RunResult {
-  readonly kind: 'run';
-  readonly experiment?: string | undefined;
-  readonly arm?: string | undefined;
-  /** Index of the repeat, from 0. */
-  readonly repeat?: number | undefined;
-  readonly seed: number;
-}
-
-interface Shown<Entry extends PlanEntry> extends Pick<PlayArguments, 'json' | 'quiet'> {
-  readonly plan: Plan<Entry>;
-  readonly jobs: number;
-  readonly directory: string;
-  readonly context: Pick<CommandContext, 'print' | 'note' | 'terminal' | 'milliseconds' | 'cwd'>;
-}
-
-export function createPlanDisplay<Entry extends PlanEntry>(shown: Shown<Entry>): PlanDisplay<Entry> {
-  const { context, jobs, json, plan, quiet } = shown;
-  const isBar = !json && !quiet && context.terminal !== undefined;
-  // Repeats of an experiment are shown in as much detail as a single run, but a progress bar can show only one of
-  // them.
-  return plan.kind === 'repeats' && !(isBar && jobs > 1) ? new RepeatsDisplay(shown) : new RunsDisplay(shown);
-}
-
-const failureText = ({ afterFailure }: Plan, { path }: PlanEntry, message: string) =>
-  `${path}: ${message}${afterFailure === undefined ? '' : `; ${afterFailure.others} continue`}`;
-
-/** Shows each run in the same way as a single run, with a label if several run at once. */
-class RepeatsDisplay<Entry extends PlanEntry> implements PlanDisplay<Entry> {
-  readonly #shown: Shown<Entry>;
-  readonly #displays = new Map<Entry, Display>();
-
-  constructor(shown: Shown<Entry>) {
-    this.#shown = shown;
-  }
-
-  begin(entry: Entry) {
-    const { context, jobs, json, plan, quiet } = this.#shown;
-    if (!json && !quiet) {
-      const number = plan.entries.indexOf(entry) + 1;
-      this.note(`repeat ${number} of ${plan.entries.length}, seed ${entry.config.seed}`);
-    }
-    const note = (text: string) => this.note(`${entry.path}  ${text}`);
-    const display =
-      jobs > 1
-        ? createDisplay({ json, quiet }, { ...context, terminal: undefined, note }, entry.path)
-        : createDisplay({ json, quiet }, context);
-    this.#displays.set(entry, display);
-  }
-
-  event(entry: Entry, event: RunEvent) {
-    this.#displays.get(entry)?.show(event);
-  }
-
-  end(entry: Entry, end: RunEnd) {
-    this.#displays.get(entry)?.close();
-    this.#displays.delete(entry);
-    if (end.kind === 'failed') this.note(failureText(this.#shown.plan, entry, end.message));
-  }
-
-  note(text: string) {
-    this.#shown.context.note(text);
-  }
-
-  close() {
-    for (const display of this.#displays.values()) display.close();
-  }
-}
+import { alertText, rateText, waitingText } from './run-progress.js';
 
 /** Shows the overall progress of all runs, plus a line per run. */
-class RunsDisplay<Entry extends PlanEntry> implements PlanDisplay<Entry> {
-  readonly #shown: Shown<Entry>;
+export class PlanDisplay {
+  readonly #plan: Plan;
+  readonly #directory: string;
+  readonly #context: CommandContext;
   readonly #progress: Progress;
   /** Completed and planned iterations of each run in progress. */
-  readonly #playing = new Map<Entry, { of: number; done: number }>();
+  readonly #playing = new Map<PlanEntry, { of: number; done: number }>();
   #ended = 0;
   readonly #warned = new Set<string>();
 
-  constructor(shown: Shown<Entry>) {
-    this.#shown = shown;
-    this.#progress = createProgress(shown, shown.context);
+  constructor(
+    plan: Plan,
+    directory: string,
+    mode: Pick<PlayArguments, 'json' | 'quiet'>,
+    context: CommandContext,
+  ) {
+    this.#plan = plan;
+    this.#directory = directory;
+    this.#context = context;
+    this.#progress = createProgress(mode, context);
     this.#progress.begin({
       label: 'runs',
-      total: shown.plan.entries.length,
+      total: plan.entries.length,
       value: 0,
       amount: (value) => `${Math.floor(value)}`,
     });
   }
 
-  begin(entry: Entry) {
+  /** Called before each run that isn't skipped. */
+  begin(entry: PlanEntry) {
     this.#playing.set(entry, { of: 1, done: 0 });
   }
 
-  event(entry: Entry, event: RunEvent) {
+  event(entry: PlanEntry, event: RunEvent) {
     if (event.kind === 'waiting') this.note(`${entry.path}: ${waitingText(event)}`);
     if (event.kind === 'rate-limited')
       this.#progress.pause(`${entry.path}  ${rateText(event)}`, 1000 * event.seconds);
@@ -132,32 +62,23 @@ class RunsDisplay<Entry extends PlanEntry> implements PlanDisplay<Entry> {
     ]);
   }
 
-  end(entry: Entry, end: RunEnd) {
-    const { plan } = this.#shown;
+  end(entry: PlanEntry, end: RunEnd) {
+    const { entries, others } = this.#plan;
     this.#playing.delete(entry);
     this.#ended++;
-    if (end.kind === 'failed') this.note(failureText(plan, entry, end.message));
+    if (end.kind === 'failed') this.note(`${entry.path}: ${end.message}; ${others} continue`);
     else this.#showRun(entry);
     // The output of the last run already shows that all runs have ended.
-    if (this.#ended < plan.entries.length) this.#update([entry.path]);
+    if (this.#ended < entries.length) this.#update([entry.path]);
   }
 
-  #showRun(entry: Entry) {
-    const { context, directory, plan } = this.#shown;
-    const result = resultOf(summaryOf(join(directory, entry.path)), context.cwd);
-    const { arm, config, experiment, repeat } = entry;
-    const line: StudyRunLine = { kind: 'run', experiment, arm, repeat, seed: config.seed, ...result };
-    this.#progress.emit(line);
-    const { best, confirmed, iterations } = result;
-    const isObserved = config.confirmation.candidates === 0 && best !== null;
-    const score =
-      confirmed !== null
-        ? `confirmed ${formatReturn(confirmed.mean)}`
-        : isObserved
-          ? `best ${formatReturn(best.return)}`
-          : 'not confirmed';
-    const place = `run ${this.#ended}/${plan.entries.length}`;
-    this.#progress.say(`${place}  ${entry.path}  ${plural(iterations, 'iteration')}, ${score}`);
+  #showRun({ arm, config, path }: PlanEntry) {
+    const result = resultOf(summaryOf(join(this.#directory, path)), this.#context.cwd);
+    this.#progress.emit({ kind: 'run', arm, seed: config.seed, ...result });
+    const { confirmed, iterations } = result;
+    const score = confirmed === null ? 'not confirmed' : `confirmed ${formatReturn(confirmed.mean)}`;
+    const place = `run ${this.#ended}/${this.#plan.entries.length}`;
+    this.#progress.say(`${place}  ${path}  ${plural(iterations, 'iteration')}, ${score}`);
   }
 
   /** Counts unfinished runs as fractions (confirmation is one more iteration), to keep the time estimate steady. */
@@ -168,7 +89,7 @@ class RunsDisplay<Entry extends PlanEntry> implements PlanDisplay<Entry> {
   }
 
   /** Shows a warning or fault only once, even if many runs raise it with different numbers. */
-  #warn({ path }: Entry, event: Parameters<typeof alertText>[0]) {
+  #warn({ path }: PlanEntry, event: Parameters<typeof alertText>[0]) {
     const key = event.kind === 'fault' ? event.fault : event.message.replaceAll(/\d+/g, '#');
     if (this.#warned.has(key)) return;
     this.#warned.add(key);

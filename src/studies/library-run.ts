@@ -54,14 +54,6 @@ export async function runLibrary(
 ): Promise<RunOutcome> {
   const own = ownParts(options);
   const config = configOf(given, own, outside.cwd);
-  if (config.repeats > 1) {
-    throw new UserError({
-      field: 'repeats',
-      message: 'run() supports only one repeat',
-      value: config.repeats,
-      remedy: 'remove repeats, and call run() once per seed',
-    });
-  }
   const claim = () =>
     claimDirectory(
       resolve(outside.cwd, options.runsDir ?? 'buffers'),

@@ -1,4 +1,4 @@
-/** A set of runs that belong together, such as repeats or a sweep. */
+/** A set of runs that belong together: a sweep or an evaluation. */
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -7,8 +7,8 @@ import { changingProblems, UserError, unlessRefused } from '../base/errors.js';
 import type { Config } from '../config/config.js';
 import type { LimitsConfig } from '../config/limits.js';
 import { assemble, closeEnvironment } from '../experiment/assemble.js';
-import { planKinds } from '../runs/finder.js';
-import { readManifest, runFiles } from '../runs/reader.js';
+import { planLock } from '../runs/finder.js';
+import { planFile, readManifest, runFiles } from '../runs/reader.js';
 import { makeDirectory, readOwnJson, replaceFile } from '../storage/files.js';
 import { isLocked, lockRun } from '../storage/lock.js';
 import type { Part, PlanEnd } from './part.js';
@@ -17,27 +17,22 @@ import type { Part, PlanEnd } from './part.js';
 export interface PlanEntry {
   /** Path of the run, relative to the plan's directory. */
   readonly path: string;
-  /** Resolved config, with the run's own seed and `repeats: 1`. */
+  /** Resolved config, with the run's own seed. */
   readonly config: Config;
-  /** Labels that identify a run within a study. */
-  readonly experiment?: string;
-  readonly arm?: string;
-  /** 0-based index of the repeat, seed or history. Once all its runs have ended, the results so far are written. */
-  readonly repeat?: number;
+  /** The setting or model that runs. After a failure, the remaining runs of the same arm are skipped. */
+  readonly arm: string;
 }
 
 export interface Plan<Entry extends PlanEntry = PlanEntry> {
-  readonly kind: 'repeats' | 'evaluation' | 'sweep';
+  readonly kind: 'evaluation' | 'sweep';
   /** The runs, in the order in which they start. */
   readonly entries: readonly Entry[];
-  /** Other runs in the same directory; they aren't executed, but their usage counts towards `limits`. */
-  readonly before?: readonly Entry[];
   /** Limits that all runs of the plan share; parts of a plan divide them. */
   readonly limits?: LimitsConfig | undefined;
-  /** After a failure, runs with the same value of this label are skipped; `others` names the runs that continue. */
-  readonly afterFailure?: { readonly label: 'experiment' | 'arm'; readonly others: string };
+  /** The runs that continue after a failure, e.g. `the other settings`. */
+  readonly others: string;
   /** The number of runs as a product for display, e.g. `3 settings × 5 seeds`. */
-  readonly shape?: string;
+  readonly shape: string;
   /** Notes about the configs, copied to the log of each run. */
   readonly notes?: readonly string[] | undefined;
 }
@@ -67,7 +62,6 @@ export function requireJobs({ jobs }: PlayArguments): void {
   requireCount('--jobs', jobs, 1);
 }
 
-
 /** @throws UserError if runs of the config would have no confirmed returns to compare */
 export function requireConfirmation({ confirmation }: Config, file: string): void {
   if (confirmation.candidates > 0) return;
@@ -85,8 +79,18 @@ export interface PlanPlace {
   readonly directory: string;
   /** Returns the plan's new record, given the existing one. @throws UserError if that belongs to another plan */
   readonly record: (written: unknown) => object;
-  /** The option or field that names the directory, for errors (default: `--out`). */
-  readonly field?: string;
+}
+
+const kindNames = { evaluation: 'an evaluation', sweep: 'a sweep' } as const;
+
+/** @throws UserError always: the directory contains something else */
+export function refuseDirectory(kind: Plan['kind'], directory: string, message?: string): never {
+  throw new UserError({
+    field: '--out',
+    message: message ?? `contains something other than ${kindNames[kind]}`,
+    value: directory,
+    remedy: 'choose another directory, or omit --out',
+  });
 }
 
 /**
@@ -94,22 +98,14 @@ export interface PlanPlace {
  * @returns a function that releases the lock
  * @throws UserError if the directory contains something else, or another process is writing there
  */
-export function openPlan(kind: Plan['kind'], { directory, record, field = '--out' }: PlanPlace): () => void {
-  const { lock, name, record: recordName } = planKinds[kind];
-  const file = join(directory, recordName);
-  const isNew = !existsSync(file);
+export function openPlan(kind: Plan['kind'], { directory, record }: PlanPlace): () => void {
+  const file = join(directory, planFile);
   // A process that is killed before it writes the record leaves only these files.
-  const isOurs = (item: string) => item.startsWith(lock) || item === `${recordName}.new`;
-  if (isNew && existsSync(directory) && !readdirSync(directory).every(isOurs)) {
-    throw new UserError({
-      field,
-      message: `contains something other than ${name}`,
-      value: directory,
-      remedy: 'choose a new or empty directory',
-    });
-  }
+  const isOurs = (item: string) => item.startsWith(planLock) || item === `${planFile}.new`;
+  if (!existsSync(file) && existsSync(directory) && !readdirSync(directory).every(isOurs))
+    refuseDirectory(kind, directory);
   makeDirectory(directory);
-  const release = lockRun(join(directory, lock));
+  const release = lockRun(join(directory, planLock));
   try {
     replaceFile(file, `${JSON.stringify(record(readOwnJson(file)), null, 2)}\n`);
     return release;
@@ -123,17 +119,16 @@ export function openPlan(kind: Plan['kind'], { directory, record, field = '--out
  * Like `openPlan`, but for one of several processes that run parts of the plan at the same time.
  * @throws UserError while a process executes the whole plan
  */
-export function openPart(kind: Plan['kind'], { directory, record }: PlanPlace): void {
-  const { lock, record: recordName } = planKinds[kind];
+export function openPart({ directory, record }: PlanPlace): void {
   makeDirectory(directory);
-  if (isLocked(join(directory, lock)))
+  if (isLocked(join(directory, planLock)))
     throw new UserError({
       field: '--part',
       value: directory,
       message: 'another process is executing all of these runs',
       remedy: 'stop it, or wait for it to finish',
     });
-  const file = join(directory, recordName);
+  const file = join(directory, planFile);
   const written = readOwnJson(file);
   const text = `${JSON.stringify(record(written), null, 2)}\n`;
   // All parts write the same record.

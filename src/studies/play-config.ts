@@ -1,12 +1,10 @@
-/** Runs a config: once or, with `repeats`, several times. */
-import { existsSync } from 'node:fs';
+/** Runs a config, and resumes a run. */
 import { join, resolve } from 'node:path';
 import { withWorkers } from '../base/command.js';
-import { type CommandContext, shownPath } from '../base/context.js';
+import type { CommandContext } from '../base/context.js';
 import { formatProblem, UserError, unlessRefused } from '../base/errors.js';
 import type { Config } from '../config/config.js';
-import { type LoadedConfig, loadConfig, loadSlurm, resolvedYaml } from '../config/load.js';
-import type { SlurmConfig } from '../config/many-runs.js';
+import { type LoadedConfig, loadConfig, resolvedYaml } from '../config/load.js';
 import { type Assembly, assemble, closeEnvironment } from '../experiment/assemble.js';
 import { plural } from '../format/numbers.js';
 import { warningText } from '../format/progress.js';
@@ -14,25 +12,22 @@ import { contextsOf } from '../preflight/ask-model.js';
 import { errorsIn, warningsIn } from '../preflight/findings.js';
 import { type LeftOut, modulesLeftOut, openParts, standIns } from '../preflight/left-out.js';
 import { preflight } from '../preflight/preflight.js';
-import { refuseDifferences, requireSame, whatCompletes } from '../runs/fingerprint.js';
+import { refuseDifferences, whatCompletes } from '../runs/fingerprint.js';
 import { findRun } from '../runs/listing/names.js';
 import { alreadyRunning } from '../runs/listing/stop.js';
 import { requireConfig } from '../runs/open-run.js';
-import { groupFile, readGroup, readImported, readManifest, runFiles } from '../runs/reader.js';
+import { readManifest, runFiles } from '../runs/reader.js';
 import { describeReason } from '../runs/summary.js';
-import { claimDirectory, replaceFile } from '../storage/files.js';
+import { claimDirectory } from '../storage/files.js';
 import { isLocked } from '../storage/lock.js';
 import { type DryRunHistory, dryRun, type NoPrompt } from './dry-run.js';
 import { runName } from './library-run.js';
-import { type PlayArguments, requireJobs } from './plan.js';
+import type { PlayArguments } from './plan.js';
 import { limitsAround, sharing } from './play-run.js';
-import { createGroup, finishGroup } from './repeats.js';
 import { beginRun, closeLeft, finishReport, finishRun, isReported, reopenRun } from './single-run.js';
-import { askedBefore, onSlurm } from './slurm.js';
 
-interface ConfigArguments extends PlayArguments {
+interface ConfigArguments extends Pick<PlayArguments, 'json' | 'quiet'> {
   readonly overrides: readonly string[];
-  readonly slurm?: boolean | undefined;
   readonly runsDir: string;
   readonly workers?: number | undefined;
 }
@@ -47,8 +42,6 @@ export async function playConfig(
     },
   context: CommandContext,
 ): Promise<number> {
-  requireJobs(args);
-  const slurm = args.slurm === true ? loadSlurm({ ...args, file: args.config, cwd: context.cwd }) : undefined;
   const loaded = loadConfig({
     file: args.config,
     overrides: withWorkers(args.overrides, args.workers),
@@ -74,37 +67,22 @@ export async function playConfig(
       await closeEnvironment(assembly);
     }
   }
-  if (config.repeats > 1) await closeEnvironment(assembly);
-
   const place = () =>
     args.runDir === undefined
       ? claimDirectory(resolve(context.cwd, args.runsDir), runName(config, args.config, context.now()))
       : resolve(context.cwd, args.runDir);
   // Notes from importing the config, to be stored in the run.
   const notes = loaded.imported === undefined ? [] : loaded.notes;
-  return placed(loaded, async () => {
-    if (config.repeats === 1) {
-      if (slurm !== undefined)
-        throw oneRun('--slurm', 'set repeats=8, or use policyloop sweep for several settings');
-      return finishRun(await beginRun(assembly, place, context, { notes }), args, context);
-    }
-    const path = place();
-    createGroup(path, config, notes);
-    return finishGroup(
-      path,
-      config,
-      { ...args, elsewhere: slurm && repeatsOnSlurm(path, slurm, context) },
-      context,
-    );
-  });
+  return placed(loaded, async () =>
+    finishRun(await beginRun(assembly, place, context, { notes }), args, context),
+  );
 }
 
-/** Resumes a single run or repeats. Returns the exit code. */
+/** Resumes a run. Returns the exit code. */
 export async function resumeRun(
   args: ConfigArguments & { readonly run: string },
   context: CommandContext,
 ): Promise<number> {
-  requireJobs(args);
   const path = findRun(args.run, { cwd: context.cwd, runsDir: args.runsDir });
   if (isPlayed(path)) throw alreadyRunning(path);
   const file = join(path, runFiles.config);
@@ -116,22 +94,6 @@ export async function resumeRun(
     asWritten: true,
   });
   refuseDifferences(was, config);
-  if (existsSync(join(path, groupFile))) {
-    await refuseEdited(path, config, context);
-    if (args.part === undefined) replaceFile(file, resolvedYaml(config));
-    const slurm = args.slurm === true ? slurmOfGroup(path, args, context) : undefined;
-    return finishGroup(
-      path,
-      config,
-      { ...args, elsewhere: slurm && repeatsOnSlurm(path, slurm, context) },
-      context,
-    );
-  }
-  if (args.slurm === true || args.part !== undefined)
-    throw oneRun(
-      args.slurm === true ? '--slurm' : '--part',
-      'give the directory that contains all repeats, or omit this option',
-    );
   const around = limitsAround(path);
   try {
     const limits = around?.shared.limits;
@@ -150,39 +112,10 @@ export async function resumeRun(
   }
 }
 
-const oneRun = (field: string, remedy: string) =>
-  new UserError({ field, message: 'applies only to several runs, but this is a single run', remedy });
-
-const repeatsOnSlurm = (path: string, slurm: SlurmConfig, context: CommandContext) =>
-  onSlurm(
-    slurm,
-    () => ['resume', path],
-    context,
-    `policyloop resume ${shownPath(path, context.cwd)} --slurm`,
-  );
-
-/** The Slurm settings with which the repeats were last submitted, unless overridden. */
-function slurmOfGroup(path: string, { overrides }: ConfigArguments, { cwd }: CommandContext): SlurmConfig {
-  const before = overrides.some((text) => /^slurm[.=]/.test(text)) ? undefined : askedBefore(path);
-  return before ?? loadSlurm({ file: join(path, runFiles.config), overrides, cwd });
-}
-
 /** True if another process is executing the run at `path`. */
 const isPlayed = (path: string) => isLocked(join(path, runFiles.lock)) && isReadable(path);
 
 const isReadable = (run: string) => unlessRefused(() => readManifest(run)) !== undefined;
-
-/** @throws UserError if the existing repeats belong to a different experiment */
-async function refuseEdited(path: string, config: Config, { env }: CommandContext): Promise<void> {
-  const { runs, seeds } = readGroup(path);
-  // Compare with the first readable repeat; others may be damaged.
-  const begun = runs.findIndex((name) => isReadable(join(path, name)));
-  if (begun < 0) return;
-  const run = join(path, runs[begun]!);
-  const assembly = await assemble({ ...config, seed: seeds[begun]!, repeats: 1 }, env, readImported(run));
-  await closeEnvironment(assembly);
-  requireSame(assembly, readManifest(run), join(path, runFiles.config));
-}
 
 /**
  * Reports possible problems before anything is spent, without calling the model.

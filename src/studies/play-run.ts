@@ -90,18 +90,14 @@ export class SharedLimits {
 
 /** The limits that all runs of a plan share, or a part's share of them; undefined if there are none. */
 export function limitsOf(
-  { before = [], entries, limits }: Plan,
+  { entries, limits }: Plan,
   directory: string,
   part?: Part,
 ): SharedLimits | undefined {
   if (limits === undefined) return undefined;
-  const all = [...before.filter(isIn(part)), ...entries];
-  const runs = all.map(({ path }) => join(directory, path));
-  return new SharedLimits(
-    part === undefined ? limits : shareOf(limits, part),
-    runs,
-    (_, i) => all[i]!.config,
-  );
+  const runs = entries.map(({ path }) => join(directory, path));
+  const own = part === undefined ? limits : shareOf(limits, part);
+  return new SharedLimits(own, runs, (_, i) => entries[i]!.config);
 }
 
 /** Filters the runs of a part by their index. */

@@ -10,7 +10,7 @@ import { newManifest } from '../experiment/parts.js';
 import { languageModelIn, withDefaultsOf } from '../experiment/proposer.js';
 import { type Display, runInDirectory } from '../experiment/session.js';
 import { fitted } from '../format/width.js';
-import type { ParameterSpec, PolicyFamily } from '../policies/policy.js';
+import type { ParameterSpec } from '../policies/policy.js';
 import { makeRoom } from '../preflight/ask-model.js';
 import { writeReport } from '../report/write-report.js';
 import { createRunDirectory } from '../runs/create.js';
@@ -33,25 +33,13 @@ export async function runAndReport(
   context: Parameters<typeof runInDirectory>[3],
 ): Promise<void> {
   await runInDirectory(assembly, directory, display, context);
-  await reportInTime([directory.path], directory.path, context, assembly.family);
+  // With a large log, writing the report takes longer than is acceptable after a second stop request. In that case,
+  // `policyloop report` or the next resume writes it.
+  const { path } = directory;
+  if (!context.stop.abort.aborted || logBytes(path) < quickBytes) await writeReport(path, assembly.family);
 }
 
-/** With more bytes of logs, writing the report takes longer than is acceptable after a second stop request. */
 const quickBytes = 8 * 2 ** 20;
-
-/**
- * Writes the report of a run or of repeats, unless that would take long and the program must stop at once. In
- * that case, `policyloop report` or the next resume writes it.
- */
-export async function reportInTime(
-  runs: readonly string[],
-  path: string,
-  { stop }: Pick<CommandContext, 'stop'>,
-  played?: PolicyFamily,
-): Promise<void> {
-  const bytes = runs.reduce((sum, run) => sum + logBytes(run), 0);
-  if (!stop.abort.aborted || bytes < quickBytes) await writeReport(path, played);
-}
 
 /** True if the report shows the run's final state; a process may have ended before writing it. */
 export function isReported(path: string, { updated }: Pick<Manifest, 'updated'>): boolean {

@@ -6,9 +6,8 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { type CommandContext, shownPath } from '../base/context.js';
 import { UserError } from '../base/errors.js';
-import { withoutOverrides } from '../base/overrides-apart.js';
 import { loadSlurm } from '../config/load.js';
-import { type SlurmConfig, slurmSchema } from '../config/many-runs.js';
+import type { SlurmConfig } from '../config/many-runs.js';
 import { plural } from '../format/numbers.js';
 import { requireOneLine, shellWord } from '../format/one-line.js';
 import type { LimitKey } from '../runs/calls.js';
@@ -44,12 +43,6 @@ export const taskWords =
     return option === undefined || isNamed ? given : [...given, option, directory];
   };
 
-/** The Slurm settings of a directory's last job; undefined if there was none. */
-export function askedBefore(directory: string): SlurmConfig | undefined {
-  const { slurm } = (readOwnJson(recordOf(directory)) ?? {}) as { readonly slurm?: unknown };
-  return slurmSchema.safeParse(slurm).data;
-}
-
 const recordOf = (directory: string) => join(directory, 'slurm', 'job.json');
 
 /** True if tasks of a directory's job are queued or running; also prints their states. */
@@ -81,12 +74,11 @@ interface Submission {
   readonly tasks: readonly number[];
   /** The remaining work for display, e.g. `3 of 8 runs`. */
   readonly what: string;
-  readonly again?: string | undefined;
 }
 
 /** @throws UserError if Slurm isn't available or refuses */
 export async function submit(
-  { again = 'the same command', directory, part, tasks, what, words }: Submission,
+  { directory, part, tasks, what, words }: Submission,
   slurm: SlurmConfig,
   context: Pick<CommandContext, 'cwd' | 'note'>,
 ): Promise<void> {
@@ -97,9 +89,9 @@ export async function submit(
   const name = plainName(`policyloop-${directory.split('/').at(-1)!}`, 'policyloop');
   replaceFile(script, jobScript({ command, part, cwd: context.cwd, log: folder, name, tasks }, slurm));
   const id = (await asked('sbatch', ['--parsable', script])).split(';')[0]!.trim();
-  replaceFile(recordOf(directory), `${JSON.stringify({ job: id, slurm })}\n`);
+  replaceFile(recordOf(directory), `${JSON.stringify({ job: id })}\n`);
   context.note(
-    `job ${id}: ${what} submitted in ${plural(tasks.length, 'task')}; output in ${shownPath(folder, context.cwd)}; ${again} shows their progress and, at the end, the result`,
+    `job ${id}: ${what} submitted in ${plural(tasks.length, 'task')}; output in ${shownPath(folder, context.cwd)}; the same command shows their progress and, at the end, the result`,
   );
 }
 
@@ -146,17 +138,11 @@ async function asked(program: string, args: readonly string[]): Promise<string> 
  * Returns a function that executes a plan on a cluster. If tasks of the plan are queued or running, it prints their
  * progress; otherwise it submits the remaining runs. If the last job reported that all of them failed or were skipped,
  * or that a shared limit was reached, it returns that report instead; the next command then submits the runs again.
- * @param words arguments of each task's command, including the directory but not the program
- * @param again the command that reports progress (default: the same command)
+ * @param file the config whose `slurm` section applies
  */
-export function onSlurm(
-  slurm: SlurmConfig,
-  words: (directory: string) => readonly string[],
-  context: Pick<CommandContext, 'cwd' | 'note'>,
-  again?: string,
-): Elsewhere {
-  // Read the reports of the ended job only once; all rounds of a plan use them.
-  let ended: PlanEnd | undefined;
+export function onSlurm(file: string, overrides: readonly string[], context: CommandContext): Elsewhere {
+  const slurm = loadSlurm({ file, overrides, cwd: context.cwd });
+  const words = taskWords(context, '--out');
   return async (plan, directory) => {
     const { entries } = plan;
     const of = Math.min(slurm.tasks, entries.length);
@@ -168,8 +154,7 @@ export function onSlurm(
     const complete = entries.length - left.length;
     if (await isAtWork(directory, `${complete} of ${plural(entries.length, 'run')} complete`, context))
       return undefined;
-    ended ??= takePartEnds(directory);
-    const end = endOf(plan, left, ended);
+    const end = endOf(left, takePartEnds(directory));
     if (end !== undefined) return end;
     requireShares(plan, directory, of);
     const isLeft = new Set(left);
@@ -179,7 +164,7 @@ export function onSlurm(
     const what = `${left.length} of ${plural(entries.length, 'run')}`;
     dropStopRequest(directory);
     const part = `--part "$SLURM_ARRAY_TASK_ID/${of}" --quiet --json`;
-    await submit({ directory, words: words(directory), part, tasks, what, again }, slurm, context);
+    await submit({ directory, words: words(directory), part, tasks, what }, slurm, context);
     return undefined;
   };
 }
@@ -210,26 +195,13 @@ function requireShares(plan: Plan, directory: string, of: number): void {
 }
 
 /** The report to return instead of submitting the remaining runs; undefined to submit them. */
-function endOf({ afterFailure }: Plan, left: readonly PlanEntry[], told: PlanEnd): PlanEnd | undefined {
+function endOf(left: readonly PlanEntry[], told: PlanEnd): PlanEnd | undefined {
   const messages = new Map(told.failures.map(({ run, message }) => [run, message]));
   const failed = left.filter(({ path }) => messages.has(path));
-  const label = afterFailure?.label;
-  const labels = new Set(label === undefined ? [] : failed.map((entry) => entry[label]));
-  const isReported = (entry: PlanEntry) =>
-    messages.has(entry.path) || (label !== undefined && labels.has(entry[label]));
+  const arms = new Set(failed.map(({ arm }) => arm));
   const limit = left.length > 0 ? told.limit : undefined;
-  if (limit === undefined && !left.every(isReported)) return undefined;
+  if (limit === undefined && !left.every(({ arm }) => arms.has(arm))) return undefined;
   return { failures: failed.map(({ path }) => ({ run: path, message: messages.get(path)! })), limit };
-}
-
-/**
- * Calls `onSlurm` for a study, with the `slurm` section of its first config.
- * @param given at least one config, plus key=value overrides for all configs
- */
-export function studyOnSlurm(given: readonly string[], context: CommandContext): Elsewhere {
-  const { files, overrides } = withoutOverrides(given);
-  const slurm = loadSlurm({ file: files[0]!, overrides, cwd: context.cwd });
-  return onSlurm(slurm, taskWords(context, '--out'), context);
 }
 
 /**

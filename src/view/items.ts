@@ -3,9 +3,9 @@ import { type Dirent, lstatSync, readdirSync, type Stats } from 'node:fs';
 import { basename, join } from 'node:path';
 import { UserError } from '../base/errors.js';
 import { groupedBy } from '../base/grouped.js';
-import { planKinds } from '../runs/finder.js';
+import { planLock } from '../runs/finder.js';
 import { labelsFile, readLabels } from '../runs/listing/listing.js';
-import { groupFile, planFile, runFiles } from '../runs/reader.js';
+import { planFile, runFiles } from '../runs/reader.js';
 import { type RunSummary, summaryOf } from '../runs/summary.js';
 import { measuredText, readTraining } from '../runs/training/trainings.js';
 import { isTraining, trainingFiles } from '../runs/training-files.js';
@@ -104,7 +104,7 @@ function walk(
 ): void {
   const entries = entriesOf(path);
   const names = new Set(entries.map((entry) => entry.name));
-  const isHolder = holderFiles.some((file) => names.has(file));
+  const isHolder = names.has(planFile);
   const isLeaf = leafKind(names) !== undefined;
   if (isHolder || isLeaf) onSight({ name, path, within, names });
   if (isLeaf || depth > deepest) return;
@@ -115,8 +115,6 @@ function walk(
     walk(join(path, entry.name), { name: below, within: inner, depth: depth + 1 }, onSight);
   }
 }
-
-const holderFiles = [groupFile, planFile];
 
 function entriesOf(path: string): readonly Dirent[] {
   try {
@@ -201,20 +199,19 @@ function trainingItem(sight: Sight): Item {
   };
 }
 
-function holderItem({ name, names, path, within }: Sight): Item {
-  const record = [groupFile, planFile].find((file) => names.has(file))!;
-  const plan = unlessDamaged(() => readOwnJson(join(path, record)) as PlanRecord | null);
+function holderItem({ name, path, within }: Sight): Item {
+  const plan = unlessDamaged(() => readOwnJson(join(path, planFile)) as PlanRecord | null);
   const { kind: own, runs } = typeof plan === 'object' && plan !== null ? plan : {};
-  const kind = record === groupFile ? 'repeats' : own === 'evaluation' ? own : 'sweep';
-  const planned = Array.isArray(runs) ? runs.length : Number.isSafeInteger(runs) ? (runs as number) : 0;
-  const isRunning = isLocked(join(path, planKinds[kind].lock));
+  const kind = own === 'evaluation' ? own : 'sweep';
+  const planned = Number.isSafeInteger(runs) ? (runs as number) : 0;
+  const isRunning = isLocked(join(path, planLock));
   return { ...unknown, name, within, kind, of: planned, status: isRunning ? 'running' : 'completed' };
 }
 
-/** Fields of the record of a study or of repeats; the file may contain anything. */
+/** Fields of the record of a plan; the file may contain anything. */
 interface PlanRecord {
   readonly kind?: unknown;
-  /** The planned runs, or how many there are. */
+  /** Number of planned runs. */
   readonly runs?: unknown;
 }
 
@@ -235,7 +232,7 @@ function addUp(found: Map<string, Known>): void {
 /** Names of all directories that contain an item. */
 const foldersOf = ({ name }: Item) => [...name.matchAll(/\//g)].map(({ index }) => name.slice(0, index));
 
-const holderKinds: readonly ItemKind[] = ['repeats', 'evaluation', 'sweep'];
+const holderKinds: readonly ItemKind[] = ['evaluation', 'sweep'];
 
 export const isHolder = ({ kind }: Item): boolean => holderKinds.includes(kind);
 

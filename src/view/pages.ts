@@ -1,11 +1,10 @@
 /** Chooses the page of an item by its kind. */
-import { basename, join } from 'node:path';
+import { join } from 'node:path';
 import { messageOf } from '../base/errors.js';
 import { html, preformatted } from '../format/html.js';
 import { formatCount, plural } from '../format/numbers.js';
 import { playPage } from '../play/play-page.js';
 import { trainingPageOf } from '../report/training-page.js';
-import { repeatsPage } from '../report/write-report.js';
 import { planFile } from '../runs/reader.js';
 import { readOwnJson } from '../storage/files.js';
 import { readOwnText } from '../storage/regular-file.js';
@@ -34,8 +33,6 @@ export async function pageOf(place: Place, given: GivenPages): Promise<Page> {
       return playPage(path);
     case 'training':
       return trainingPageOf(path);
-    case 'repeats':
-      return repeatsPage(path, (run) => `${basename(path)}/${run}`);
     default:
       return studyPage(place, () => {
         if (kind === 'evaluation') return given.evaluation(path, shown);

@@ -1,7 +1,7 @@
 /** Messages between server and browser. */
 
 const singleKinds = ['run', 'play', 'training'] as const;
-const holderKinds = ['repeats', 'evaluation', 'sweep'] as const;
+const holderKinds = ['evaluation', 'sweep'] as const;
 
 export const itemKinds = [...singleKinds, ...holderKinds];
 

@@ -178,7 +178,7 @@ const baseModel: KeyImport = (draft, key, _value, { model }) => {
 const keys: Readonly<Record<string, KeyImport>> = {
   ...sharedKeys,
   task,
-  experiments: carried('repeats'),
+  experiments: dropped('several runs are a sweep: policyloop sweep CONFIG seed=1..10'),
   continuous,
   actions: tableActions,
   states: tableStates,

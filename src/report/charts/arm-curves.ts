@@ -9,13 +9,13 @@ import { type Chart, chartFigure, type Series } from '../../web/chart.js';
 export interface CurveArm {
   readonly name: string;
   /**
-   * Best return so far of each repeat: a value per iteration, from 0, or per `step` evaluations if `step` is set.
-   * Unfinished repeats have fewer values.
+   * Best return so far of each run: a value per iteration, from 0, or per `step` evaluations if `step` is set.
+   * Unfinished runs have fewer values.
    */
   readonly curves: readonly (readonly number[])[];
   /** Smallest and largest possible return. */
   readonly range: Interval;
-  /** Confirmed return of the arm; absent if no repeat was confirmed. */
+  /** Confirmed return of the arm; absent if no run was confirmed. */
   readonly confirmed?: { readonly mean: number; readonly interval: readonly [number, number] } | undefined;
 }
 

@@ -7,7 +7,7 @@ import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'nod
 import { nearest, UserError } from '../../base/errors.js';
 import { foldersMatching, isPattern } from '../../storage/files.js';
 import { holderOf, runsBelow } from '../finder.js';
-import { groupFile, noRun, runFiles } from '../reader.js';
+import { noRun, runFiles } from '../reader.js';
 import { isTraining, trainingFiles } from '../training-files.js';
 import {
   isRun,
@@ -20,7 +20,7 @@ import {
 } from './listing.js';
 
 /** `folder`: a study, or any other directory of runs. */
-type Kind = 'run' | 'repeats' | 'folder' | 'training';
+type Kind = 'run' | 'folder' | 'training';
 
 export interface Named {
   readonly kind: Kind;
@@ -28,15 +28,14 @@ export interface Named {
 }
 
 /**
- * Path of the only run or group of repeats with this name.
+ * Path of the only run with this name.
  * @throws UserError if none or several match; the error suggests names if there are any
  */
-export const findRun = (name: string, places: RunPlaces): string =>
-  findNamed(name, places, ['run', 'repeats']).path;
+export const findRun = (name: string, places: RunPlaces): string => findNamed(name, places, ['run']).path;
 
 /** Path of the only item with this name, if it is a training run; otherwise undefined. */
 export function findTraining(name: string, places: RunPlaces): string | undefined {
-  const found = matches(name, places, isOneOf(['run', 'repeats', 'training']));
+  const found = matches(name, places, isOneOf(['run', 'training']));
   return found.length === 1 && found[0]!.kind === 'training' ? found[0]!.path : undefined;
 }
 
@@ -48,10 +47,10 @@ export function findNamed(name: string, places: RunPlaces, kinds: readonly Kind[
   const found = matches(name, places, isOneOf(kinds));
   if (found.length === 1) return found[0]!;
   if (found.length > 1) throw ambiguous(name, found, places);
-  const [holder] = matches(name, places, isOneOf(['folder', 'repeats']));
+  const [holder] = matches(name, places, isOneOf(['folder']));
   if (holder !== undefined) {
     const inside = runsBelow(holder.path).map((path): Named => ({ kind: 'run', path }));
-    throw holder.kind === 'folder' ? ambiguous(name, inside, places) : noRun(holder.path);
+    throw ambiguous(name, inside, places);
   }
   const there = pathsOf(name, places).find((path) => existsSync(path));
   throw there === undefined ? unknown(name, places) : noRun(there);
@@ -67,7 +66,7 @@ const isOneOf =
  * @throws UserError if a name matches no run, or is the beginning of several names
  */
 export const findRuns = (names: readonly string[], places: RunPlaces): readonly string[] =>
-  findEach(names, places, ['run', 'repeats', 'folder']);
+  findEach(names, places, ['run', 'folder']);
 
 /**
  * Like `findRuns`, including training runs.
@@ -77,7 +76,7 @@ export const findPlayed = (
   names: readonly string[],
   places: RunPlaces,
   isWhole: (path: string) => boolean,
-): readonly string[] => findEach(names, places, ['run', 'repeats', 'folder', 'training'], isWhole);
+): readonly string[] => findEach(names, places, ['run', 'folder', 'training'], isWhole);
 
 function findEach(
   names: readonly string[],
@@ -194,7 +193,6 @@ function pathsOf(name: string, places: RunPlaces): readonly string[] {
 
 function namedAt(path: string): Named | undefined {
   if (existsSync(join(path, runFiles.manifest))) return { kind: 'run', path };
-  if (existsSync(join(path, groupFile))) return { kind: 'repeats', path };
   if (isTraining(path)) return { kind: 'training', path };
   const around = dirname(path);
   const isResult = existsSync(join(path, trainingFiles.about)) && isTraining(around);
@@ -223,11 +221,9 @@ function numbered(line: number, places: RunPlaces): readonly Named[] {
 function allNamed(places: RunPlaces): readonly Named[] {
   const root = resolve(places.cwd, places.runsDir);
   const runs = runsBelow(root);
-  const around = new Set(runs.map(dirname).filter((folder) => existsSync(join(folder, groupFile))));
   const holders = new Set(runs.flatMap((path) => holderOf(relative(root, path), root) ?? []));
   return [
     ...[...holders].map((name): Named => ({ kind: 'folder', path: join(root, name) })),
-    ...[...around].map((path): Named => ({ kind: 'repeats', path })),
     ...runs.map((path): Named => ({ kind: 'run', path })),
     ...trainingPaths(places).map((path): Named => ({ kind: 'training', path })),
   ];

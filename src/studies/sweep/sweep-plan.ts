@@ -5,19 +5,11 @@ import type { Config } from '../../config/config.js';
 import { loadConfig, loadSweep } from '../../config/load.js';
 import type { SweepConfig } from '../../config/many-runs.js';
 import { plural } from '../../format/numbers.js';
-import { planKinds } from '../../runs/finder.js';
 import type { BaselineName } from '../../search/baselines.js';
 import { plainName } from '../../storage/files.js';
-import { hashOf, type Plan, type PlanEntry, type PlanPlace, requireConfirmation } from '../plan.js';
+import { hashOf, type Plan, type PlanPlace, refuseDirectory, requireConfirmation } from '../plan.js';
 import { type BaselineSetting, baselineOverrides, baselinesBeside } from './baselines.js';
 import { overridesOf, type Setting, type SweptKey, settingsOf, sweptBy } from './settings.js';
-
-export interface SweepRun extends PlanEntry {
-  /** Name of the run's setting. */
-  readonly arm: string;
-  /** Index of the run's seed. */
-  readonly repeat: number;
-}
 
 export interface SweepSetting extends Setting {
   /** Resolved config; each run has its own seed. */
@@ -115,20 +107,19 @@ function sameSettings(settings: readonly SweepSetting[]): readonly string[] {
 }
 
 /** Orders runs by seed, so that an interrupted sweep still has complete pairs. */
-export function sweepPlan({ how: { limits }, notes, seeds, settings }: Sweep): Plan<SweepRun> {
-  const entries = seeds.flatMap((seed, i) =>
+export function sweepPlan({ how: { limits }, notes, seeds, settings }: Sweep): Plan {
+  const entries = seeds.flatMap((seed) =>
     settings.map(({ name, config }) => ({
       arm: name,
-      repeat: i,
       path: join(name, `seed-${seed}`),
-      config: { ...config, seed, repeats: 1 },
+      config: { ...config, seed },
     })),
   );
   return {
     kind: 'sweep',
     entries,
     limits,
-    afterFailure: { label: 'arm', others: 'the other settings' },
+    others: 'the other settings',
     shape: `${plural(settings.length, 'setting')} × ${plural(seeds.length, 'seed')}`,
     notes,
   };
@@ -138,7 +129,7 @@ export function sweepPlan({ how: { limits }, notes, seeds, settings }: Sweep): P
 const hashesOf = (settings: readonly SweepSetting[]): SettingHashes =>
   Object.fromEntries(
     settings.map(({ name, config }) => {
-      const { evaluation, limits: _limits, repeats: _repeats, seed: _seed, ...rest } = config;
+      const { evaluation, limits: _limits, seed: _seed, ...rest } = config;
       const { workers: _workers, ...played } = evaluation;
       return [name, hashOf({ ...rest, evaluation: played })];
     }),
@@ -163,15 +154,11 @@ export function sweepPlace(
     const before = there.settings ?? {};
     const other = Object.entries(hashes).find(([one, hash]) => (before[one] ?? hash) !== hash);
     if (there.kind === 'sweep' && other === undefined) return before;
-    throw new UserError({
-      field: '--out',
-      message:
-        other === undefined
-          ? `contains something other than ${planKinds.sweep.name}`
-          : `contains runs of ${other[0]} with a different config`,
-      value: directory,
-      remedy: 'choose another directory, or omit --out',
-    });
+    return refuseDirectory(
+      'sweep',
+      directory,
+      other && `contains runs of ${other[0]} with a different config`,
+    );
   };
   const record = (written: unknown) => ({
     ...{ version: 1, kind: 'sweep', limits },

@@ -2,7 +2,6 @@
 import { join, resolve } from 'node:path';
 import { type CommandContext, exitCodeOf, shownPath } from '../../base/context.js';
 import { openPage } from '../../base/open-page.js';
-import { loadSlurm } from '../../config/load.js';
 import { formatDuration, plural } from '../../format/numbers.js';
 import { fitted } from '../../format/width.js';
 import { limitField } from '../../runs/calls.js';
@@ -20,7 +19,7 @@ import {
   playPlan,
   reportProgress,
 } from '../play.js';
-import { onSlurm, taskWords } from '../slurm.js';
+import { onSlurm } from '../slurm.js';
 import { sweepPage } from './sweep-page.js';
 import { loadPlannedSweep, sweepPlace, sweepPlan } from './sweep-plan.js';
 import { type SweepResult, sweepReader, sweepResult } from './sweep-result.js';
@@ -47,10 +46,7 @@ export async function playSweep(args: SweepArguments, context: CommandContext): 
   const sweep = loadPlannedSweep(config, overrides, baselines, cwd);
   for (const note of sweep.notes) context.note(note);
   for (const { name, config } of sweep.settings) await checkConfig(config, context.env, `setting ${name}`);
-  const elsewhere =
-    args.slurm === true
-      ? onSlurm(loadSlurm({ overrides, file: config, cwd }), taskWords(context, '--out'), context)
-      : undefined;
+  const elsewhere = args.slurm === true ? onSlurm(config, overrides, context) : undefined;
   const place = sweepPlace(sweep, { cwd, out, runsDir });
   const { directory } = place;
   const read = sweepReader(directory);

@@ -1,4 +1,4 @@
-/** Groups of items with the same values of some keys, such as the repeats of an experiment. */
+/** Groups of items with the same values of some keys, such as the runs of an experiment. */
 import { type GroupFigures, type Item, isHolder } from '../messages.js';
 import { compareValues, type Field, fieldOf, type Value } from './fields.js';
 

@@ -91,7 +91,7 @@ const columnsOf = (keys: readonly string[] = []): readonly string[] => [
 /** Replaces the section that lists a study's runs with an empty one for the live table; adds it if there is none. */
 function withItems(sections: Page['sections']): Page['sections'] {
   const items = { id: 'items', title: 'Runs', html: '' };
-  const at = sections.findIndex(({ id }) => id === 'runs' || id === 'repeats');
+  const at = sections.findIndex(({ id }) => id === 'runs');
   return at < 0 ? [...sections, items] : sections.toSpliced(at, 1, items);
 }
 
