@@ -5,7 +5,6 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
-  renameSync,
   rmSync,
   statSync,
   symlinkSync,
@@ -215,10 +214,7 @@ describe('inspecting untrusted runs', { timeout: 300_000 }, () => {
     cpSync(join(cwd, 'buffers', 'plain'), join(hidden, 'inner'), { recursive: true });
     const group = join(cwd, 'buffers', 'group');
     cpSync(join(cwd, 'buffers', 'plain'), join(group, 'repeat-1'), { recursive: true });
-    const manifest = { version: 1, seeds: [0, 1], runs: ['repeat-1', 'repeat-2'] };
-    writeFileSync(join(group, 'group.json'), JSON.stringify(manifest));
-    renameSync(join(group, 'repeat-1', 'config.yaml'), join(group, 'config.yaml'));
-    cpSync(join(group, 'config.yaml'), join(group, 'repeat-1', 'config.yaml'));
+    writeFileSync(join(group, 'plan.json'), '{"version":1,"kind":"sweep"}');
     const away = join(hidden, 'inner', 'manifest.json');
     const changed = { ...JSON.parse(readFileSync(away, 'utf8')), model: secret };
     writeFileSync(away, JSON.stringify(changed));

@@ -352,9 +352,9 @@ describe('the length of prompts', () => {
     expect(await length(['iterations=50', 'memory.trajectories=rows'])).toBeGreaterThan(more);
   });
 
-  it('goes into an estimate of calls, tokens and cost over all repeats', async () => {
+  it('goes into an estimate of calls, tokens and cost', async () => {
     const { findings } = await check(
-      `environment: CartPole-v1\nmodel: { provider: ollama, name: tiny, maxTokens: 500, price: { input: 1, output: 10 } }\niterations: 20\nrepeats: 3\ncorrections: 1\n`,
+      `environment: CartPole-v1\nmodel: { provider: ollama, name: tiny, maxTokens: 500, price: { input: 1, output: 10 } }\niterations: 20\ncorrections: 1\n`,
     );
     const { estimate, message } = findings.find(({ field }) => field === 'estimate') as Finding & {
       estimate: Record<
@@ -362,10 +362,10 @@ describe('the length of prompts', () => {
         { expected: number; most: number }
       >;
     };
-    expect(message).toMatch(/^all 3 repeats: about 60 calls \(120 with all corrections\)/);
+    expect(message).toMatch(/^about 20 calls \(40 with all corrections\)/);
     const { calls, completionTokens, cost, promptTokens } = estimate;
-    expect(calls).toEqual({ expected: 60, most: 120 });
-    expect(completionTokens.most).toBe(120 * 500);
+    expect(calls).toEqual({ expected: 20, most: 40 });
+    expect(completionTokens.most).toBe(40 * 500);
     expect(promptTokens.most).toBeGreaterThan(2 * promptTokens.expected);
     expect(cost.expected).toBeCloseTo((promptTokens.expected + 10 * completionTokens.expected) / 1e6, 10);
   });
@@ -569,7 +569,7 @@ describe('a run', () => {
     );
     writeFileSync(
       file,
-      'environment: CartPole-v1\nmodel: { provider: random }\nprompts: { optimum: 900 }\niterations: 1\nwarmup: 1\nevaluation: { episodes: 1 }\nconfirmation: { candidates: 0 }\nrepeats: 2\n',
+      'environment: CartPole-v1\nmodel: { provider: random }\nprompts: { optimum: 900 }\niterations: 1\nwarmup: 1\nevaluation: { episodes: 1 }\nconfirmation: { candidates: 0 }\n',
     );
     expect(
       await runCommand({ ...args, config: file, dryRun: false, runDir: join(cwd, 'out') }, context),

@@ -107,40 +107,6 @@ describe('policyloop', () => {
     expect(report.stdout.trim()).toBe(join('buffers', 'a', 'report.html'));
   });
 
-  it('derives a seed for each repeat, and resumes a group', async () => {
-    const cwd = workplace();
-    const run = await cli(cwd, [
-      'run',
-      'config.yaml',
-      'repeats=3',
-      'iterations=3',
-      '--run-dir',
-      'group',
-      '--quiet',
-    ]);
-    expect(run.code).toBe(0);
-    expect(run.stdout).toMatch(/^repeat +iterations +observed +confirmed/m);
-    expect(run.stdout).toMatch(/confirmed over 3 repeats: mean /);
-    const seeds = [1, 2, 3].map(
-      (n) =>
-        (JSON.parse(readFileSync(join(cwd, `group/repeat-${n}/manifest.json`), 'utf8')) as { seed: number })
-          .seed,
-    );
-    expect(new Set(seeds).size).toBe(3);
-    const more = await cli(cwd, ['resume', 'group', 'iterations=4', '--json']);
-    expect(lastJson(more.stdout)).toMatchObject({
-      run: 'group',
-      status: 'completed',
-      iterations: 12,
-      usage: { calls: 12 },
-      summary: { repeats: 3 },
-    });
-    expect(
-      (lastJson(more.stdout).repeats as { iterations: number }[]).map(({ iterations }) => iterations),
-    ).toEqual([4, 4, 4]);
-    expect((await cli(cwd, ['list', '--runs-dir', '.'])).stdout).toMatch(/^\d +group\/repeat-2 +completed/m);
-  });
-
   it('stops cleanly at Ctrl-C, and resumes', async () => {
     const cwd = workplace(config.replace('iterations: 8', 'iterations: 100000'));
     let killed = false;
@@ -168,20 +134,6 @@ describe('policyloop', () => {
     const complete = await cli(cwd, ['resume', 'r']);
     expect(complete.code).toBe(2);
     expect(complete.stderr).toContain('this run is complete after 8 iterations: finished');
-  });
-
-  it('refuses to resume a group with changes that are not allowed', async () => {
-    const cwd = workplace();
-    await cli(cwd, ['run', 'config.yaml', 'repeats=2', 'iterations=2', '--run-dir', 'g', '--quiet']);
-    const before = readFileSync(join(cwd, 'g/config.yaml'), 'utf8');
-    const refused = await cli(cwd, ['resume', 'g', 'candidates=5', 'repeats=3']);
-    expect(refused.code).toBe(2);
-    expect(refused.stderr).toContain("candidates: can't change within a run: it was 1");
-    expect(refused.stderr).toContain("repeats: can't change within a run: it was 2");
-    expect(readFileSync(join(cwd, 'g/config.yaml'), 'utf8')).toBe(before);
-    const shown = await cli(cwd, ['show', 'g']);
-    expect(shown.code).toBe(2);
-    expect(shown.stderr).toMatch(/contains repeats; choose one of them[\s\S]*repeat-2/);
   });
 
   it('ends a run cleanly when the reader of its output goes away', async () => {

@@ -51,7 +51,7 @@ const low = [10, 14, 9, 12, 11, 13, 8, 12];
 const high = low.map((value, i) => value + 5 + (i % 3));
 
 describe('compare', () => {
-  it('groups repeats by config, pairs them by seed, and identifies the better group', async () => {
+  it('groups runs by config, pairs them by seed, and identifies the better group', async () => {
     const { at, group } = folder();
     group('b', high, climbing);
     group('a', low);
@@ -234,7 +234,7 @@ describe('compare', () => {
     await expect(names('prompt.set')).rejects.toThrow(
       /--by: none of these runs' configs has this key[\s\S]*prompts\.set/,
     );
-    await expect(names('seed')).rejects.toThrow(/figures are averages over repeats/);
+    await expect(names('seed')).rejects.toThrow(/figures are averages over seeds/);
   });
 
   it('averages areas over the budgeted evaluations, and censors runs that miss the target', async () => {

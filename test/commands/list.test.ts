@@ -45,7 +45,6 @@ describe('policyloop list', () => {
     const at = (...path: readonly string[]) => join(cwd, 'buffers', ...path);
     writeRun(at('mine', 'a'), { seed: 1 });
     writeRun(at('group', 'repeat-1'), { seed: 1 });
-    writeFileSync(at('group', 'group.json'), '{"version":1,"seeds":[1],"runs":["repeat-1"]}');
     writeRun(at('sweep-1', 'cartpole', 'random-01'), { seed: 1 });
     writeRun(at('sweep-1', 'acrobot', 'random-01'), {
       seed: 1,

@@ -35,7 +35,6 @@ describe('a two-line config', () => {
         maxRetryAfterSeconds: 300,
       },
       seed: 0,
-      repeats: 1,
       iterations: 100,
       candidates: 1,
       corrections: 3,

@@ -3,6 +3,7 @@ import { cpSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test, vi } from 'vitest';
 import { execute as runCommand } from '../../src/commands/run.js';
+import { execute as sweepCommand } from '../../src/commands/sweep.js';
 import type { ConfigInput } from '../../src/config/config.js';
 import { parseConfig } from '../../src/config/load.js';
 import { differences } from '../../src/runs/fingerprint.js';
@@ -97,7 +98,7 @@ test('an interrupted and resumed run gives the same evaluations as an uninterrup
   expect(readRunFile(half.path, 'evaluations')).toBe(readRunFile(whole.path, 'evaluations'));
 });
 
-test('parallel repeats share one process and give the same results as sequential ones', async () => {
+test('parallel runs share one process and give the same results as sequential ones', async () => {
   const cwd = temporaryDirectory();
   const children: ChildProcess[] = [];
   onFork.listener = (child) => children.push(child);
@@ -105,16 +106,23 @@ test('parallel repeats share one process and give the same results as sequential
     ...experiment,
     model: { ...experiment.model, batch: 4, temperature: 1 },
     iterations: 2,
-    repeats: 3,
+    confirmation: { candidates: 1, episodes: 2 },
   };
   writeFileSync(join(cwd, 'config.json'), JSON.stringify(written));
   const play = async (jobs: number) => {
     children.length = 0;
     const { context } = recordingContext(cwd);
-    const runDir = `jobs-${jobs}`;
-    const args = { config: join(cwd, 'config.json'), overrides: [], runsDir: 'buffers', runDir, jobs };
-    expect(await runCommand({ ...args, dryRun: false, quiet: true, json: false }, context)).toBe(0);
-    const runs = [1, 2, 3].map((repeat) => join(cwd, runDir, `repeat-${repeat}`));
+    const out = `jobs-${jobs}`;
+    const args = {
+      config: join(cwd, 'config.json'),
+      overrides: ['seed=1..3'],
+      runsDir: 'buffers',
+      out,
+      jobs,
+    };
+    const flags = { baselines: false, slurm: false, quiet: true, json: false };
+    expect(await sweepCommand({ ...args, ...flags }, context)).toBe(0);
+    const runs = [1, 2, 3].map((seed) => join(cwd, out, 'only', `seed-${seed}`));
     return {
       evaluations: runs.map((run) => readRunFile(run, 'evaluations')),
       usage: runs.map((run) => callsOf(run).map(({ completion }) => completion?.usage)),

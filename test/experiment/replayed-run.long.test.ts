@@ -5,6 +5,7 @@ import { UserError } from '../../src/base/errors.js';
 import { packageRoot } from '../../src/base/package.js';
 import { execute as resumeCommand } from '../../src/commands/resume.js';
 import { execute as runCommand } from '../../src/commands/run.js';
+import { execute as sweepCommand } from '../../src/commands/sweep.js';
 import type { ConfigInput } from '../../src/config/config.js';
 import { type LanguageModel, ModelError, type ModelErrorKind } from '../../src/models/language-model.js';
 import { readManifest, readRun } from '../../src/runs/reader.js';
@@ -201,35 +202,35 @@ describe('the run to replay', () => {
   const file = `environment: CartPole-v1
 model: { provider: hill-climb }
 seed: 3
-repeats: 3
 candidates: 2
 iterations: 4
 warmup: 2
 evaluation: { episodes: 2, maxSteps: 50 }
 confirmation: { candidates: 1, episodes: 2 }
 `;
-  const args = { runsDir: 'buffers', dryRun: false, quiet: true, json: false } as const;
-  const replayed = ['model.provider=replayed', 'model.run=recorded'];
+  const args = { runsDir: 'buffers', quiet: true, json: false } as const;
+  const replayed = ['model.provider=replayed', 'model.run=recorded/only'];
 
-  async function group(text = file) {
+  async function recorded() {
     const cwd = temporaryDirectory();
-    writeFileSync(join(cwd, 'config.yaml'), text);
+    const config = join(cwd, 'config.yaml');
+    writeFileSync(config, file);
     const { context } = recordingContext(cwd);
+    const sweep = (overrides: readonly string[], out: string) =>
+      sweepCommand({ ...args, config, overrides, out, baselines: false, slurm: false }, context);
     const run = (overrides: readonly string[], runDir: string) =>
-      runCommand({ ...args, config: join(cwd, 'config.yaml'), overrides, runDir }, context);
-    expect(await run([], 'recorded')).toBe(0);
-    return { cwd, run, context };
+      runCommand({ ...args, config, overrides, runDir, dryRun: false }, context);
+    expect(await sweep(['seed=3..5'], 'recorded')).toBe(0);
+    return { cwd, sweep, run, context };
   }
 
-  it('may consist of repeats, which replay together or alone', async () => {
-    const { cwd, run, context } = await group();
-    expect(await run(replayed, 'again')).toBe(0);
-    for (const repeat of ['repeat-1', 'repeat-2', 'repeat-3']) {
-      expectSame(join(cwd, 'again', repeat), join(cwd, 'recorded', repeat));
-    }
-    const { seed } = readManifest(join(cwd, 'recorded', 'repeat-2'));
-    expect(await run([...replayed, 'repeats=1', `seed=${seed}`], 'second')).toBe(0);
-    expectSame(join(cwd, 'second'), join(cwd, 'recorded', 'repeat-2'));
+  it('may be one of several seeds, which replay together or alone', async () => {
+    const { cwd, sweep, run, context } = await recorded();
+    expect(await sweep([...replayed, 'seed=3..5'], 'again')).toBe(0);
+    for (const seed of [3, 4, 5])
+      expectSame(join(cwd, 'again', 'only', `seed-${seed}`), join(cwd, 'recorded', 'only', `seed-${seed}`));
+    expect(await run([...replayed, 'seed=4'], 'second')).toBe(0);
+    expectSame(join(cwd, 'second'), join(cwd, 'recorded', 'only', 'seed-4'));
     await expect(
       resumeCommand(
         { run: join(cwd, 'second'), overrides: [], runsDir: 'buffers', quiet: true, json: false },
@@ -238,12 +239,11 @@ confirmation: { candidates: 1, episodes: 2 }
     ).rejects.toThrow('complete');
   });
 
-  it('must have the seeds of the config', async () => {
-    const { run } = await group(file.replace('repeats: 3', 'repeats: 2'));
-    await expect(run([...replayed, 'seed=4'], 'a')).rejects.toThrow(/model\.run: .*seed 4/);
-    await expect(run([...replayed, 'repeats=3'], 'b')).rejects.toThrow(/a repeat of this config/);
-    const alone = ['model.provider=replayed', 'model.run=recorded/repeat-1'];
-    await expect(run([...alone, 'repeats=1', 'seed=9'], 'c')).rejects.toThrow(/seed=3/);
+  it('must have the seed of the config', async () => {
+    const { run } = await recorded();
+    await expect(run([...replayed, 'seed=6'], 'a')).rejects.toThrow(/model\.run: .*seed 6/);
+    const alone = ['model.provider=replayed', 'model.run=recorded/only/seed-3'];
+    await expect(run([...alone, 'seed=9'], 'c')).rejects.toThrow(/seed=3/);
   });
 
   it('must exist', async () => {

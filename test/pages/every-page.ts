@@ -15,7 +15,6 @@ import { renderComparisonPage } from '../../src/comparison/page.js';
 import { compareGroups } from '../../src/comparison/run-comparison.js';
 import { groupRuns } from '../../src/comparison/run-groups.js';
 import { parseConfig } from '../../src/config/load.js';
-import { groupPage } from '../../src/report/group-report.js';
 import { renderReport } from '../../src/report/run-report.js';
 import { sampleOf } from '../../src/runs/training/samples.js';
 import { baselineArm } from '../../src/search/baselines.js';
@@ -23,12 +22,10 @@ import { sweepPage } from '../../src/studies/sweep/sweep-page.js';
 import { page } from '../../src/web/page.js';
 import { inFile } from '../../src/web/study.js';
 import { played } from '../finetune/dataset/runs.js';
-import { cartPole, frozenLake, runFixture } from '../report/run-fixture.js';
+import { frozenLake, runFixture } from '../report/run-fixture.js';
 import { drawnResult, gridResult } from '../studies/sweep/sweeps.js';
 import { tickingClock } from '../support/experiments.js';
 import { writeRun } from '../support/written-runs.js';
-
-const renderGroupReport = (...given: Parameters<typeof groupPage>) => page(groupPage(...given));
 
 const long = 'a-very-long-model-name:32b-instruct-q4_K_M-日本語';
 const seeds = [1, 2, 3, 4, 5, 6];
@@ -39,12 +36,6 @@ export async function everyPage(place: string): Promise<Readonly<Record<string, 
     'a run of a linear policy': renderReport(runFixture({ iterations: 120, failureRate: 0.4 })),
     'a run of a Q-table': renderReport(
       runFixture({ task: frozenLake, iterations: 40, reason: long.repeat(9) }),
-    ),
-    repeats: renderGroupReport(
-      seeds.map((seed) => ({
-        data: runFixture({ task: cartPole, seed, iterations: 30 }),
-        href: `repeat-${seed}/report.html`,
-      })),
     ),
     'a comparison': comparison(join(place, 'compared')),
     'an evaluation': evaluation(join(place, 'evaluated')),

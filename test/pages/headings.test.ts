@@ -1,13 +1,9 @@
 import { expect, it } from 'vitest';
 import { render } from '../../src/format/html.js';
 import { bar, htmlTable, text } from '../../src/format/table.js';
-import { groupPage } from '../../src/report/group-report.js';
 import { renderReport } from '../../src/report/run-report.js';
-import { page } from '../../src/web/page.js';
-import { cartPole, frozenLake, runFixture } from '../report/run-fixture.js';
+import { frozenLake, runFixture } from '../report/run-fixture.js';
 import { outlineProblems } from './headings.js';
-
-const renderGroupReport = (...given: Parameters<typeof groupPage>) => page(groupPage(...given));
 
 it('outlineProblems finds skipped levels and empty headers', () => {
   expect(outlineProblems('<h1>a</h1><h2>b</h2><h3>c</h3><h2>d</h2>')).toEqual([]);
@@ -29,11 +25,9 @@ it('a table names its untitled columns for screen readers', () => {
 });
 
 it('pages skip no heading level and have no empty header', () => {
-  const data = runFixture({ task: cartPole, iterations: 12 });
   const pages = {
     run: renderReport(runFixture({ iterations: 40, failureRate: 0.4 })),
     table: renderReport(runFixture({ task: frozenLake, iterations: 12 })),
-    repeats: renderGroupReport([1, 2].map((seed) => ({ data, href: `repeat-${seed}/report.html` }))),
   };
   for (const [name, html] of Object.entries(pages)) expect(outlineProblems(html), name).toEqual([]);
 });

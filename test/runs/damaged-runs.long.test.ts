@@ -169,15 +169,3 @@ describe('a manifest that', () => {
     expect(printed.at(-1)).toContain('manifest.json');
   });
 });
-
-it('the report of repeats names a damaged repeat', async () => {
-  const cwd = temporaryDirectory();
-  const group = join(cwd, 'group');
-  for (const name of ['repeat-1', 'repeat-2']) cpSync(whole, join(group, name), { recursive: true });
-  writeFileSync(join(group, 'group.json'), '{"version":1,"seeds":[0,1],"runs":["repeat-1","repeat-2"]}');
-  writeFileSync(join(group, 'repeat-2', 'manifest.json'), '{');
-  const { context } = recordingContext(cwd);
-  expect(await reportCommand({ run: 'group', runsDir: '.', open: false, json: false }, context)).toBe(0);
-  const page = readFileSync(join(group, 'report.html'), 'utf8');
-  expect(page).toContain('repeat-2');
-});

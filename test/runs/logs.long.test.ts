@@ -112,10 +112,7 @@ describe('a run whose calls contain whole prompts', () => {
 describe('reading a run', () => {
   it('iterates over the calls of a recording again each time, and keeps no array of them', async () => {
     const path = await syntheticRun({ iterations: 30, candidates: 2, history: 20 });
-    const { cassette } = openRecording(
-      { provider: 'replayed', run: path, onChange: 'fail' },
-      { seed: 0, repeats: 1 },
-    );
+    const { cassette } = openRecording({ provider: 'replayed', run: path, onChange: 'fail' }, { seed: 0 });
     expect(Array.isArray(cassette.calls)).toBe(false);
     expect([...cassette.calls].map(({ id }) => id)).toEqual([...cassette.calls].map(({ id }) => id));
   });

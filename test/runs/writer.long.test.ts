@@ -2,7 +2,7 @@ import { appendFileSync, cpSync, existsSync, mkdirSync, readdirSync, rmSync, wri
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { UserError } from '../../src/base/errors.js';
-import { createGroupDirectory, createRunDirectory, requireEmpty } from '../../src/runs/create.js';
+import { createRunDirectory, requireEmpty } from '../../src/runs/create.js';
 import { readManifest } from '../../src/runs/reader.js';
 import {
   quick,
@@ -64,13 +64,6 @@ describe('a directory for a new run', () => {
     writeFileSync(join(path, 'run.lock'), '');
     expect(() => createRunDirectory(path, content)).toThrow('manifest.json.new');
     expect(filesOf(path)).toEqual(['manifest.json.new']);
-  });
-
-  it('of repeats contains its config and its group file, and cannot be created twice', () => {
-    const path = join(temporaryDirectory(), 'repeats');
-    createGroupDirectory(path, 'environment: CartPole-v1\n', { version: 1 });
-    expect(filesOf(path)).toEqual(['config.yaml', 'group.json']);
-    expect(() => createGroupDirectory(path, '', {})).toThrow('this directory already contains a run');
   });
 });
 

@@ -1,6 +1,5 @@
 /** What `run` and `resume` make of an edited config, of a missing report, and of a model that never answers. */
-import { existsSync, readFileSync, renameSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
-import { hostname } from 'node:os';
+import { existsSync, readFileSync, renameSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';
 import { checkConfig } from '../../src/preflight/check-config.js';
@@ -62,16 +61,6 @@ describe('an edited config.yaml', () => {
     expect(await resume('r')).toMatchObject({ code: 0 });
     expect(readRun(at('r')).entries).toHaveLength(6);
   });
-
-  it('is refused for repeats before a missing repeat starts', async () => {
-    await run('g', ['repeats=2']);
-    rmSync(at('g', 'repeat-2'), { recursive: true });
-    edit('g/config.yaml', 'maxSteps: 30', 'maxSteps: 40');
-    await expect(resume('g')).rejects.toThrow(/evaluation\.maxSteps: this file has been edited/);
-    expect(existsSync(at('g', 'repeat-2'))).toBe(false);
-    edit('g/config.yaml', 'maxSteps: 40', 'maxSteps: 30');
-    expect(await resume('g')).toMatchObject({ code: 0 });
-  });
 });
 
 describe('a run that was killed while its report was written', () => {
@@ -93,16 +82,6 @@ describe('a run that was killed while its report was written', () => {
     utimesSync(at('r/report.html'), 0, 0);
     await finished('r', 'r/report.html');
     await expect(resume('r')).rejects.toThrow('this run is complete');
-  });
-
-  it('is also finished as one of several repeats that have a stale lock', async () => {
-    await run('g', ['repeats=2']);
-    rmSync(at('g/repeat-1/report.html'));
-    rmSync(at('g/report.html'));
-    writeFileSync(at('g/run.lock'), `4194399 ${hostname()} 1\n`);
-    await finished('g', 'g/report.html');
-    expect(existsSync(at('g/repeat-1/report.html'))).toBe(true);
-    expect(existsSync(at('g/run.lock'))).toBe(false);
   });
 
   it('deletes the drafts of its other files when it resumes', async () => {

@@ -36,7 +36,7 @@ beforeAll(async () => {
     ...{ seed: 1, confirmed: 0.5, scores: [0.1, 0.2, 0.3] },
     config: { environment: 'FrozenLake-v1', policy: { kind: 'q-table' }, memory: { best: 1 } } as never,
   });
-  writeFileSync(join(place, 'best-1', 'group.json'), '{"version":1,"runs":[]}');
+  writeFileSync(join(place, 'best-1', 'plan.json'), '{"version":1,"kind":"sweep"}');
   mkdirSync(join(place, 'tuned'));
   writeFileSync(join(place, 'tuned', 'metrics.jsonl'), '{"kind":"start","step":0,"totalSteps":9}\n');
   const outcome = { ended: 'interrupted', step: 0 };

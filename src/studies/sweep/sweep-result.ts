@@ -1,6 +1,7 @@
 /** The result of a sweep: the confirmed returns of its settings, the effects of its keys, and the baselines. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { unlessRefused } from '../../base/errors.js';
 import { groupedBy } from '../../base/grouped.js';
 import { version } from '../../base/package.js';
 import type { GroupDifference } from '../../comparison/comparability.js';
@@ -88,7 +89,10 @@ export function sweepReader(directory: string): ReadRuns {
     const known = complete.get(path);
     if (known !== undefined) return known;
     if (!existsSync(join(path, runFiles.manifest))) return undefined;
-    const { confirmed, manifest, observed, status } = summaryOf(path);
+    // A run with a damaged manifest has no result; running it fails and says why.
+    const summary = unlessRefused(() => summaryOf(path));
+    if (summary === undefined) return undefined;
+    const { confirmed, manifest, observed, status } = summary;
     const { activeMs, environment, reason, usage } = manifest;
     // A run cut short by a plan-wide limit had a smaller budget than earlier runs, so it isn't comparable.
     const isCut = reason?.kind === 'limit' && reason.limit.startsWith('sweep.');

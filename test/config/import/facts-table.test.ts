@@ -73,7 +73,6 @@ async function built({ config, imported, notes }: LoadedConfig): Promise<Record<
     told: prompts.optimum === undefined || text.includes(`about ${prompts.optimum}.`),
     step: prompts.stepSize,
     warmup: warmup.policies,
-    repeats: config.repeats,
     iterations,
     episodes: evaluation.episodes,
     provider: model.provider,

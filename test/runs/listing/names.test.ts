@@ -11,10 +11,6 @@ const at = (...path: readonly string[]) => join(cwd, 'buffers', ...path);
 const cart = ['cart-1', 'cart-2'].map((name) => writeRun(at(name), { seed: 1 }));
 const other = writeRun(at('other'), { seed: 1 });
 const repeat = writeRun(at('repeated', 'repeat-1'), { seed: 1 });
-writeFileSync(
-  at('repeated', 'group.json'),
-  JSON.stringify({ version: 1, seeds: [0, 1], runs: ['repeat-1', 'repeat-2'] }),
-);
 const played = writeRun(at('study', 'pole', 'random-01'), { seed: 1 });
 writeFileSync(at('study', 'plan.json'), '{}');
 mkdirSync(at('no-run'));
@@ -49,10 +45,9 @@ it('findRuns explains why a name matches no run', () => {
   expect(() => find(at('no-run'))).toThrow(/contains no run/);
 });
 
-it('findRun finds a single run or a group of repeats', () => {
+it('findRun finds a single run', () => {
   expect(findRun('other', places)).toBe(other);
   expect(findRun('buffers/other', places)).toBe(other);
-  expect(findRun('repeated', places)).toBe(at('repeated'));
   expect(() => findRun('none', places)).toThrow(/there is no such run/);
   expect(() => findRun('study', places)).toThrow(UserError);
 });
@@ -86,10 +81,6 @@ describe('names that are not paths', () => {
   writeFileSync(join(study, 'plan.json'), '{}');
   const repeats = inside('repeated');
   const repeated = [1, 2].map((n) => write(join(repeats, `repeat-${n}`), 6 + n));
-  writeFileSync(
-    join(repeats, 'group.json'),
-    JSON.stringify({ version: 1, seeds: [0, 1], runs: ['repeat-1', 'repeat-2'] }),
-  );
   const training = join(home, 'tuned', 'small');
   mkdirSync(join(training, 'adapter'), { recursive: true });
   const about = {
@@ -103,7 +94,6 @@ describe('names that are not paths', () => {
     expect(findRun('1', here)).toBe(zebra);
     expect(findRun('3', here)).toBe(carts[1]);
     expect(findRun('ze', here)).toBe(zebra);
-    expect(findRun('rep', here)).toBe(repeats);
     expect(findRun('study-1/pole/c', here)).toBe(inStudy[1]);
     expect(findRun('cma', here)).toBe(inStudy[1]);
     expect(findRun('cart-2*', here)).toBe(carts[0]);

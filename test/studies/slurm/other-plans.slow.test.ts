@@ -1,5 +1,5 @@
 /**
- * What else than a sweep is handed to Slurm: repeats, an evaluation, a training. Slurm is played by
+ * What is handed to Slurm: a sweep, an evaluation, a training. Slurm is played by
  * scripts that run all tasks of an array at once, and have ended before `sbatch` ends.
  */
 import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -63,7 +63,7 @@ const evaluationsIn = (folder: string) =>
 const tasksIn = () => readdirSync(place).filter((name) => /^task-\d\.log$/.test(name));
 
 /** Hands over, lets the same command tell the result, and plays the same alone. */
-async function handsOver(folder: string, words: readonly string[], again: readonly string[] = words) {
+async function handsOver(folder: string, words: readonly string[]) {
   for (const name of tasksIn()) rmSync(at(name));
   const first = await given(...words, '--slurm', '--json');
   expect(first).toMatchObject({ code: 0, stderr: expect.stringContaining('job 7') });
@@ -73,25 +73,25 @@ async function handsOver(folder: string, words: readonly string[], again: readon
       .map((name) => readFileSync(at(name), 'utf8'))
       .join('\n'),
   ).not.toMatch(/^error/m);
-  const second = await given(...again, '--slurm', '--json');
+  const second = await given(...words, '--slurm', '--json');
   expect({ folder, ...second }).toMatchObject({ code: 0 });
   expect(second.last).not.toMatchObject({ status: 'elsewhere' });
   return second.last;
 }
 
 describe('--slurm', () => {
-  it('plays repeats as tasks with the same evaluations, and resume reports them together', async () => {
-    const words = ['run', 'pole.yaml', 'repeats=3', 'slurm.tasks=3', '--run-dir'];
-    const told = await handsOver('repeats', [...words, 'repeats'], ['resume', 'repeats']);
-    expect(told).toMatchObject({ status: 'completed', iterations: 9 });
+  it('plays a sweep as tasks with the same evaluations, and submits missing runs again', async () => {
+    const words = ['sweep', 'pole.yaml', 'seed=1..3', 'slurm.tasks=3', '--out'];
+    const told = await handsOver('seeds', [...words, 'seeds']);
+    expect(told).toMatchObject({ status: 'completed' });
     expect((await given(...words, 'alone', '--json')).code).toBe(0);
-    expect(evaluationsIn('repeats')).toEqual(evaluationsIn('alone'));
-    const asked = () => /--array=(\S*)/.exec(readFileSync(at('repeats', 'slurm', 'job.sh'), 'utf8'))![1];
+    expect(evaluationsIn('seeds')).toEqual(evaluationsIn('alone'));
+    const asked = () => /--array=(\S*)/.exec(readFileSync(at('seeds', 'slurm', 'job.sh'), 'utf8'))![1];
     expect(asked()).toBe('0-2');
-    rmSync(at('repeats', 'repeat-2'), { recursive: true });
-    expect(await handsOver('repeats', ['resume', 'repeats'])).toMatchObject({ status: 'completed' });
+    rmSync(at('seeds', 'only', 'seed-2'), { recursive: true });
+    expect(await handsOver('seeds', [...words, 'seeds'])).toMatchObject({ status: 'completed' });
     expect(asked()).toBe('1');
-    expect(evaluationsIn('repeats')).toEqual(evaluationsIn('alone'));
+    expect(evaluationsIn('seeds')).toEqual(evaluationsIn('alone'));
   });
 
   it('plays an evaluation as tasks with a common output directory', async () => {
@@ -115,14 +115,6 @@ describe('--slurm', () => {
     expect(waiting.last).toMatchObject({ status: 'elsewhere', output: 'tuned' });
     expect(waiting.stderr).toMatch(/job 7: update \d+ of \d+; 1 running/);
     writeFileSync(at('queue'), '');
-  });
-
-  it('refuses a single run', async () => {
-    const { code, stderr } = await given('run', 'pole.yaml', '--run-dir', 'one', '--slurm');
-    expect({ code, stderr }).toMatchObject({
-      code: 2,
-      stderr: expect.stringMatching(/this is a single run.*repeats=8/s),
-    });
   });
 });
 
