@@ -27,7 +27,7 @@ const writers = {
   'tables as Parquet': ['export quick climb --format parquet --out out', 'out'],
   'page of a comparison': ['compare quick climb --html out.html', 'out.html'],
   'report of a run': ['report climb', 'buffers/climb/report.html'],
-  'drawn episode': ['render quick --out out.svg', 'out.svg'],
+  'drawn episode': ['evaluate quick --episodes 1 --picture out.svg', 'out.svg'],
 } as const;
 
 /** The size of every file of an output. */

@@ -113,7 +113,7 @@ function openTemplates(set: string, given: AgentOptions, view: EnvironmentView |
   ];
   const wanted = shapes.map((shape, i) => {
     const file = fileOfSet(folder, fileNames[i]!, fileNames, given.field, join('agents', 'generic'));
-    return { file, folder, shape };
+    return { file, shape };
   });
   const { hash, render } = loadTemplates(wanted, [join(packageRoot(), 'prompts'), agents, folder]);
   const [system, observation, askAgain] = render;

@@ -17,11 +17,11 @@ export function environmentDescription(
   maxSteps: number,
 ): string | undefined {
   const own = join(packageRoot(), 'prompts');
-  const { file, folder } = findDescription(own, environment, undefined);
+  const file = findDescription(own, environment, undefined);
   if (file === join(own, 'environments', 'any.hbs')) return undefined;
   const facts = environmentFacts(environment.id, options);
   const shape = withField(shapeOfSchema(descriptionSchema), 'facts', shapeOfData(facts));
-  const { render } = loadTemplates([{ file, folder, shape }], [own]);
+  const { render } = loadTemplates([{ file, shape }], [own]);
   return render[0]!({ ...descriptionContext(environment, options, maxSteps), facts });
 }
 
@@ -30,22 +30,19 @@ export function findDescription(
   set: string,
   { id, words }: Pick<EnvironmentSpec, 'id' | 'words'>,
   chosen: string | undefined,
-): { readonly file: string; readonly folder: string | undefined } {
+): string {
   if (chosen !== undefined) {
-    if (isFile(chosen)) return { file: chosen, folder: undefined };
+    if (isFile(chosen)) return chosen;
     throw new UserError({ field: 'prompts.description', message: 'there is no such file', value: chosen });
   }
   const own = join(packageRoot(), 'prompts');
   const candidates = [set, own].flatMap((folder) =>
-    [id, environmentName(id), environmentFamily(id)].map((name) => {
-      return { file: join(folder, 'environments', `${fileName(name)}.hbs`), folder };
-    }),
+    [id, environmentName(id), environmentFamily(id)].map((name) =>
+      join(folder, 'environments', `${fileName(name)}.hbs`),
+    ),
   );
   return (
-    candidates.find(({ file }) => isFile(file)) ?? {
-      file: join(own, 'environments', words === undefined ? 'any.hbs' : 'described.hbs'),
-      folder: own,
-    }
+    candidates.find(isFile) ?? join(own, 'environments', words === undefined ? 'any.hbs' : 'described.hbs')
   );
 }
 

@@ -67,7 +67,7 @@ export function loadPromptSet(options: PromptSetOptions): PromptSet {
   const folder = findSet(options.set, builtInSets, 'prompts.set');
   const facts = environmentFacts(environment.id, options.options);
   const description = {
-    ...findDescription(folder, environment, options.description),
+    file: findDescription(folder, environment, options.description),
     shape: withField(shapeOfSchema(descriptionSchema), 'facts', shapeOfData(facts)),
   };
   const schemas = [promptContextSchema, correctionContextSchema] as const;
@@ -104,7 +104,6 @@ function loadPrompts<Context extends TaskContext>(
   const example = isProposal ? 'semantic' : field.split('.')[0]!;
   const own = [taskContextSchema, ...schemas].map((schema, i) => ({
     file: fileOfSet(folder, fileNames[i]!, fileNames, field, example),
-    folder,
     shape: shapeOfSchema(schema),
   }));
   const sets = [join(packageRoot(), 'prompts'), folder];

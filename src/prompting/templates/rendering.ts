@@ -1,8 +1,7 @@
-/** Loads, checks and renders templates. Prompt sets are untrusted and loops can be nested, so rendering has limits. */
+/** Loads, checks and renders templates. */
 import { createHash } from 'node:crypto';
 import Handlebars from 'handlebars';
 import { messageOf, UserError } from '../../base/errors.js';
-import { withinTime } from '../../base/time-limit.js';
 import { isRecord, loadModule } from '../../modules/user-module.js';
 import {
   blockHelpers,
@@ -16,8 +15,6 @@ import type { Shape } from './template-scope.js';
 
 export interface WantedTemplate {
   readonly file: string;
-  /** Folder that links must not leave; undefined if the config names the file itself. */
-  readonly folder: string | undefined;
   readonly shape: Shape;
 }
 
@@ -35,7 +32,7 @@ export function loadTemplates(
   const handlebars = createHandlebars(helpers);
   const partials = new Map(sets.flatMap((set) => [...readPartials(handlebars, set)]));
   if (ownPolicy) partials.set('policy', partials.get('policy-own')!);
-  const templates = wanted.map(({ file, folder }) => readTemplate(handlebars, file, folder));
+  const templates = wanted.map(({ file }) => readTemplate(handlebars, file));
   const checks = templates.map((template, i) => checkTemplate(template, wanted[i]!.shape, partials, helpers));
   const problems = checks.flatMap((check) => check.problems);
   if (problems.length > 0) throw new UserError(problems);
@@ -56,7 +53,7 @@ export function loadTemplates(
 function renderer({ file }: ParsedTemplate, render: HandlebarsTemplateDelegate): (context: object) => string {
   return (context) => {
     try {
-      return bounded(() => render(context).trim());
+      return render(context).trim();
     } catch (error) {
       throw new UserError({ file, message: `the template can't be rendered: ${messageOf(error)}` });
     }
@@ -66,7 +63,6 @@ function renderer({ file }: ParsedTemplate, render: HandlebarsTemplateDelegate):
 /** Creates an instance with only `blockHelpers` and the user's helpers, without Handlebars' `log` and `lookup`. */
 function createHandlebars(helpers: TemplateHelpers): typeof Handlebars {
   const handlebars = Handlebars.create();
-  boundLoops(handlebars);
   for (const helper of Object.keys(handlebars.helpers))
     if (!blockHelpers.includes(helper)) handlebars.unregisterHelper(helper);
   for (const [name, value] of helpers) {
@@ -76,42 +72,6 @@ function createHandlebars(helpers: TemplateHelpers): typeof Handlebars {
     handlebars.registerHelper(name, call);
   }
   return handlebars;
-}
-
-/** Maximum number of loop iterations in one prompt. */
-const mostTurns = 1_000_000;
-/** Maximum number of characters written by loops in one prompt, counted once per enclosing loop. */
-const mostCharacters = 20_000_000;
-/** Time limit in seconds, because the counters above don't cover the user's helpers. */
-const mostSeconds = 20;
-
-/** Remaining budget of the current prompt. */
-const left = { turns: 0, characters: 0 };
-
-type Block = (this: unknown, list: unknown, options: Handlebars.HelperOptions) => string;
-
-/** Makes `each` count its iterations and their output. */
-export function boundLoops(handlebars: typeof Handlebars): void {
-  const each = handlebars.helpers.each as Block;
-  handlebars.registerHelper(
-    'each',
-    function (this: unknown, list: unknown, options: Handlebars.HelperOptions) {
-      const fn: typeof options.fn = (...given) => {
-        if (--left.turns < 0) throw new Error(`its loops run more than ${mostTurns} iterations`);
-        const text = options.fn(...given);
-        left.characters -= text.length;
-        if (left.characters < 0) throw new Error(`its loops write more than ${mostCharacters} characters`);
-        return text;
-      };
-      return each.call(this, list, { ...options, fn: Object.assign(fn, options.fn) });
-    },
-  );
-}
-
-/** @throws Error if rendering exceeds the limits on iterations, characters or time */
-export function bounded(render: () => string): string {
-  Object.assign(left, { turns: mostTurns, characters: mostCharacters });
-  return withinTime(mostSeconds, render);
 }
 
 /** Loads the user's helpers. @throws UserError naming the file and the problem */

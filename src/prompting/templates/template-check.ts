@@ -1,5 +1,5 @@
 /** Checks a template against its context. Handlebars' strict mode only checks the branches that it renders. */
-import { nearest, type Problem, UserError } from '../../base/errors.js';
+import { nearest, type Problem } from '../../base/errors.js';
 import {
   assured,
   fieldNames,
@@ -41,8 +41,6 @@ export function checkTemplate(
     helpers,
     including: [],
     included,
-    depth: 0,
-    checked: { statements: 0 },
   };
   // A partial is checked once per inclusion, but its problems are reported only once.
   const found = new Map<string, Problem>();
@@ -64,38 +62,15 @@ interface Place {
   readonly including: readonly string[];
   /** Collects the names of all partials encountered. */
   readonly included: Set<string>;
-  /** Number of enclosing blocks and partials. */
-  readonly depth: number;
-  /** Number of statements checked, counting a partial each time it is included. */
-  readonly checked: { statements: number };
 }
-
-/** Maximum nesting of blocks and partials; the built-in sets reach 9. */
-export const deepest = 50;
-/** Maximum number of statements per template, counting partials once per inclusion; built-in ones have up to 400. */
-const mostStatements = 50_000;
 
 function at({ file }: Place, node: Node, problem: Problem): Problem {
   const { line, column } = node.loc.start;
   return { file, line, column: column + 1, ...problem };
 }
 
-function* checkProgram(program: hbs.AST.Program | undefined, outer: Place): Problems {
-  const place = { ...outer, depth: outer.depth + 1 };
-  for (const statement of program?.body ?? []) {
-    // Exceeding these limits stops the check at once; other problems are collected.
-    if (place.depth > deepest)
-      throw new UserError(
-        at(place, statement, { message: `blocks and partials are nested more than ${deepest} levels deep` }),
-      );
-    if (++place.checked.statements > mostStatements)
-      throw new UserError(
-        at(place, statement, {
-          message: `a template may have at most ${mostStatements} statements, counting its partials each time they are included`,
-        }),
-      );
-    yield* checkStatement(statement, place);
-  }
+function* checkProgram(program: hbs.AST.Program | undefined, place: Place): Problems {
+  for (const statement of program?.body ?? []) yield* checkStatement(statement, place);
 }
 
 function* checkStatement(node: Node, place: Place): Problems {

@@ -1,15 +1,10 @@
-/** Reads the files of a prompt set, which are untrusted: only regular files inside its folder, within size limits. */
-import { readdirSync, realpathSync, statSync } from 'node:fs';
-import { basename, join, sep } from 'node:path';
+/** Reads the files of a prompt set. */
+import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { basename, join } from 'node:path';
 import type Handlebars from 'handlebars';
 import { messageOf, type Problem, UserError } from '../../base/errors.js';
 import { packageRoot } from '../../base/package.js';
-import { readRegularFile } from '../../storage/regular-file.js';
-import { deepest, type ParsedTemplate } from './template-check.js';
-
-/** In bytes; the longest built-in template has about 3,100. */
-const largestTemplate = 2 ** 18;
-const mostPartials = 500;
+import type { ParsedTemplate } from './template-check.js';
 
 /** True for regular files; false for folders and devices. */
 export const isFile = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isFile() === true;
@@ -37,38 +32,20 @@ export function fileOfSet(
   });
 }
 
-/** Reads a template; links must not point outside `folder`. @throws UserError if it can't be read or parsed */
-export function readTemplate(
-  handlebars: typeof Handlebars,
-  file: string,
-  folder: string | undefined,
-): ParsedTemplate {
-  if (folder !== undefined) requireInside(file, folder);
+/** Reads a template. @throws UserError if it can't be read or parsed */
+export function readTemplate(handlebars: typeof Handlebars, file: string): ParsedTemplate {
   let source: string;
   try {
-    source = readRegularFile(file, largestTemplate)
-      .toString('utf8')
+    source = readFileSync(file, 'utf8')
       .replace(/^\uFEFF/, '')
       .replaceAll('\r\n', '\n');
   } catch (error) {
-    if (error instanceof UserError) throw error;
     throw new UserError({ file, message: `can't be read: ${messageOf(error)}` });
   }
-  refuseDeep(file, source);
   try {
     return { file, source, program: handlebars.parse(source) };
   } catch (error) {
     throw new UserError(syntaxProblem(file, source, error));
-  }
-}
-
-/** Refuses deeply nested blocks: the parser takes minutes for thousands of levels. */
-function refuseDeep(file: string, source: string): void {
-  let depth = 0;
-  for (const [tag, kind, inside] of source.matchAll(/\{\{~?(?:([#/]|\^(?!~?\}))|(?=[^#/^]))([^{}]*)/g)) {
-    if (kind !== undefined) depth = Math.max(0, depth + (kind === '/' ? -1 : 1));
-    if (depth <= deepest && (inside ?? '').split('(').length <= deepest) continue;
-    throw new UserError({ file, message: `blocks are nested more than ${deepest} levels deep`, value: tag });
   }
 }
 
@@ -80,35 +57,9 @@ export function readPartials(
   const folder = join(set, 'partials');
   if (!isFolder(folder)) return new Map();
   const names = readdirSync(folder).filter((name) => name.endsWith('.hbs'));
-  if (names.length > mostPartials)
-    throw new UserError({
-      file: folder,
-      message: `has ${names.length} partials; the maximum is ${mostPartials}`,
-    });
   return new Map(
-    names.sort().map((name) => [basename(name, '.hbs'), readTemplate(handlebars, join(folder, name), set)]),
+    names.sort().map((name) => [basename(name, '.hbs'), readTemplate(handlebars, join(folder, name))]),
   );
-}
-
-/** Refuses links out of the folder: they could leak any file on this machine into a prompt, and so to a provider. */
-function requireInside(file: string, folder: string): void {
-  const target = realpathOf(file);
-  if (target === undefined || target.startsWith(realpathSync(folder) + sep)) return;
-  throw new UserError({
-    file,
-    message: 'is a link to a file outside the prompt set',
-    value: target,
-    remedy: 'copy the file into the set',
-  });
-}
-
-function realpathOf(file: string): string | undefined {
-  try {
-    return realpathSync(file);
-  } catch {
-    // The link is broken.
-    return undefined;
-  }
 }
 
 /** A one-line message with the location of a syntax error; Handlebars' own messages list grammar symbols. */
