@@ -95,25 +95,8 @@ export type SamplingChoice = { readonly [K in keyof Sampling]?: Sampling[K] | un
 export const chosenSampling = (own: SamplingChoice, asked: SamplingChoice = {}): SamplingChoice =>
   Object.fromEntries(samplingKeys.map((key) => [key, asked[key] ?? own[key]]));
 
-export interface GenerateOptions {
-  /**
-   * One seed per completion, at least one; in a run, whole numbers below 2^31. If the provider is deterministic, equal
-   * seeds give equal answers.
-   */
-  readonly seeds: readonly number[];
-  /** Overrides the model's sampling settings. */
-  readonly sampling?: SamplingChoice;
-  /** Maximum length of a completion in tokens; the model's own limit also applies. */
-  readonly maxTokens?: number;
-  /** Strings that end a completion and aren't part of it; they replace the model's own. */
-  readonly stop?: readonly string[];
-  /** The form of the answer. Whether it is enforced depends on the model's `format`. */
-  readonly grammar?: AnswerGrammar;
-  /** The answer must be one of these texts; only for models with `choosesTexts`. */
-  readonly choices?: readonly string[];
-  /** Id of this call (or its first completion) within the run; a replay uses it to find the recorded reply. */
-  readonly callId?: string;
-  readonly signal?: AbortSignal;
+/** How a caller follows the attempts of a call. */
+export interface Attempts {
   /** Called before a retry after a failure of `kind`; if it returns false, the call ends with that failure. */
   readonly mayTryAgain?: (kind: ModelErrorKind) => boolean;
   /** Whether the caller has already waited for the model's `rate`; otherwise the call waits. */
@@ -124,6 +107,26 @@ export interface GenerateOptions {
   readonly onWait?: Turn['onWait'];
   /** Called for each failed attempt. */
   readonly onFault?: ((fault: ModelErrorKind | ReplyFault, reason: string) => void) | undefined;
+}
+
+export interface GenerateOptions {
+  /**
+   * One seed per completion, at least one; in a run, whole numbers below 2^31. If the provider is deterministic, equal
+   * seeds give equal answers.
+   */
+  readonly seeds: readonly number[];
+  /** Overrides the model's sampling settings. */
+  readonly sampling?: SamplingChoice;
+  /** Maximum length of a completion in tokens; the model's own limit also applies. */
+  readonly maxTokens?: number;
+  /** The form of the answer. Whether it is enforced depends on the model's `format`. */
+  readonly grammar?: AnswerGrammar;
+  /** The answer must be one of these texts; only for models with `choosesTexts`. */
+  readonly choices?: readonly string[];
+  /** Id of this call (or its first completion) within the run; a replay uses it to find the recorded reply. */
+  readonly callId?: string;
+  readonly signal?: AbortSignal;
+  readonly attempts?: Attempts;
 }
 
 export function lowestLimit(...limits: readonly (number | undefined)[]): number | undefined {
@@ -165,7 +168,7 @@ export interface LanguageModel {
   readonly id: string;
   /** Whether one call can return several completions while reading the prompt only once. */
   readonly givesSeveral?: boolean;
-  /** Absent if requests can be sent at any time. A caller that has waited for a turn sets `hasTurn` in the call. */
+  /** Absent if requests can be sent at any time. A caller that has waited for a turn sets `attempts.hasTurn`. */
   readonly rate?: RequestRate | undefined;
   /** Whether calls may have `choices`. */
   readonly choosesTexts?: boolean;

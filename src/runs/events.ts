@@ -1,6 +1,6 @@
 import type { Action } from '../environments/environment.js';
 import type { EnvironmentFailure } from '../environments/remote/remote-environment.js';
-import type { GenerateOptions, ModelErrorKind, ReplyFault } from '../models/language-model.js';
+import type { Attempts, ModelErrorKind, ReplyFault } from '../models/language-model.js';
 import type { ParameterVector } from '../policies/policy.js';
 import type { ParseFailure } from '../prompting/answer/parse.js';
 import type { EpisodeRecord } from '../rollout/episode.js';
@@ -202,7 +202,7 @@ export type RunEvent =
     };
 
 /** Returns a function that emits the first fault of each kind, except `aborted`. */
-export function firstFaults(emit: (event: RunEvent) => void): NonNullable<GenerateOptions['onFault']> {
+export function firstFaults(emit: (event: RunEvent) => void): NonNullable<Attempts['onFault']> {
   const told = new Set<string>(['aborted']);
   return (fault, message) => {
     if (told.has(fault)) return;

@@ -28,7 +28,7 @@ function greedyModel(seed: number, billed: Billed, ownLimit: number | undefined)
   let calls = 0;
   return {
     id: 'greedy/model',
-    async generate(messages, { maxTokens, mayTryAgain }: GenerateOptions) {
+    async generate(messages, { attempts, maxTokens }: GenerateOptions) {
       const random = createGenerator(seed, [calls++]);
       const failedTries: ModelError['kind'][] = [];
       for (;;) {
@@ -40,7 +40,8 @@ function greedyModel(seed: number, billed: Billed, ownLimit: number | undefined)
         await new Promise((resolve) => setImmediate(resolve));
         if (random.random() < 0.2) {
           const kind = random.choice(['cut', 'malformed', 'timeout'] as const);
-          const isOver = kind === 'timeout' || failedTries.length === 3 || mayTryAgain?.(kind) === false;
+          const isOver =
+            kind === 'timeout' || failedTries.length === 3 || attempts?.mayTryAgain?.(kind) === false;
           if (isOver) {
             billed.calls++;
             throw new ModelError(kind, kind, { retries: failedTries.length, failedTries, latencyMs: 0 });

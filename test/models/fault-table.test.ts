@@ -238,7 +238,7 @@ describe.each(providers)('$name', ({ good, model }) => {
     const asked: string[] = [];
     const mayTryAgain = (kind: string) => asked.push(kind) < 0;
     const error = await model(server.url, {}, recordWaits().wait)
-      .generate(messages, { ...options, mayTryAgain })
+      .generate(messages, { ...options, attempts: { mayTryAgain } })
       .catch((thrown: unknown) => thrown);
     expect(error).toMatchObject({ kind: 'malformed', retries: 0 });
     expect(asked).toEqual(['malformed']);

@@ -154,7 +154,7 @@ describe.each(providers)('$name', ({ name, open }) => {
       wait,
     });
     const onWait = (milliseconds: number) => void told.push(milliseconds);
-    expect(await ask(model, messages, { ...options, onWait })).toMatchObject({ retries: 3 });
+    expect(await ask(model, messages, { ...options, attempts: { onWait } })).toMatchObject({ retries: 3 });
     expect(waits).toEqual([3000, 500, 20_000]);
     expect(told).toEqual([3000, 20_000]);
   });

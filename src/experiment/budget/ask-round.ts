@@ -2,9 +2,9 @@
 import pLimit from 'p-limit';
 import {
   type AnswerGrammar,
+  type Attempts,
   type ChatMessage,
   type Completion,
-  type GenerateOptions,
   isFatal,
   type LanguageModel,
   ModelError,
@@ -58,7 +58,7 @@ export interface AskingRequest {
   /** Called with the approximate waiting time if the rate limit delays a request. */
   readonly onWait?: (milliseconds: number) => void;
   /** Called for each failed attempt, failed call, and fault in an answer. */
-  readonly onFault?: GenerateOptions['onFault'];
+  readonly onFault?: Attempts['onFault'];
   readonly ask?: (request: AskedRequest) => Promise<SentRequest>;
 }
 
@@ -69,8 +69,6 @@ export interface Asked {
   /** Replaces the model's own sampling settings. */
   readonly sampling?: SamplingChoice | undefined;
   readonly choices?: readonly string[] | undefined;
-  /** Texts to score instead of generating an answer. */
-  readonly score?: readonly string[] | undefined;
 }
 
 /** `recorded`: a call that an earlier process interpreted; `ended`: a call whose answer hasn't been interpreted yet. */
@@ -198,7 +196,7 @@ async function ask(
   const { behind, finish, grammar, isFree, iteration, ledger, member, model, now, purpose, signal } = request;
   const { onFault, onWait } = request;
   if (!(await hasTurn(request))) return [];
-  const { choices, messages, sampling, score } = items[0]!;
+  const { choices, messages, sampling } = items[0]!;
   const candidates = items.map(({ candidate }) => ({ candidate, seed: request.seed(candidate, attempt) }));
   const recordedPurpose = purpose ?? (attempt > 0 ? 'correction' : 'proposal');
   const sent = isFree
@@ -213,17 +211,18 @@ async function ask(
       ...(grammar && { grammar }),
       ...(sampling && { sampling }),
       ...(choices && { choices }),
-      ...(score && { score }),
       signal,
-      hasTurn: true,
-      ...(finish && { finish }),
-      ...(onWait && { onWait }),
-      ...(onFault && { onFault }),
       ...(maxTokens !== undefined && { maxTokens }),
-      mayTryAgain(kind) {
-        const may = tryAgain(kind, items.length);
-        if (may && mayBePaid(kind)) sent?.lost(kind);
-        return may;
+      attempts: {
+        hasTurn: true,
+        ...(finish && { finish }),
+        ...(onWait && { onWait }),
+        ...(onFault && { onFault }),
+        mayTryAgain(kind) {
+          const may = tryAgain(kind, items.length);
+          if (may && mayBePaid(kind)) sent?.lost(kind);
+          return may;
+        },
       },
     }),
   );

@@ -64,7 +64,7 @@ export function createOllama(config: OllamaConfig, env: CommandContext['env'], w
   };
 
   const call = <T>(
-    options: Pick<Call<T>, 'seed' | 'signal' | 'mayTryAgain' | 'rate' | 'turns'>,
+    options: Pick<Call<T>, 'seed' | 'signal' | 'attempts' | 'rate'>,
     ask: (client: Ollama) => Promise<T>,
   ) =>
     callWithRetries({
@@ -97,14 +97,14 @@ export function createOllama(config: OllamaConfig, env: CommandContext['env'], w
       return { tokens, ...(thinks && { thinks }), ...(warning !== undefined && { warning }) };
     },
     async generate(messages, options) {
-      const { seeds, signal, mayTryAgain } = options;
+      const { attempts, seeds, signal } = options;
       expect(mostTokens(messages));
       const window = lowestLimit(contextTokens, ownTokens)!;
       const maxTokens = lowestLimit(config.maxTokens, options.maxTokens)!;
       const requestNow = () => chatRequest({ ...config, maxTokens }, messages, options, window, isEnforced());
       let request = requestNow();
       const { latencyMs, retries, failedTries, value } = await call(
-        { seed: seeds[0]!, signal, mayTryAgain, rate, turns: options },
+        { seed: seeds[0]!, signal, attempts, rate },
         async (client) => {
           request = requestNow();
           try {
@@ -164,7 +164,7 @@ function ownContext(modelInfo: Readonly<Record<string, unknown>> = {}): number |
 function chatRequest(
   config: OllamaConfig,
   messages: readonly ChatMessage[],
-  { grammar, sampling, seeds, stop }: GenerateOptions,
+  { grammar, sampling, seeds }: GenerateOptions,
   contextTokens: number,
   isEnforced: boolean,
 ): ChatRequest & { stream: false } {
@@ -193,7 +193,6 @@ function chatRequest(
       min_p: minP,
       // Ollama's default would penalise repeated numbers.
       repeat_penalty: repetitionPenalty ?? 1,
-      stop: stop && [...stop],
     },
   } as ChatRequest & { stream: false };
 }

@@ -87,7 +87,7 @@ export function createOpenAI(config: OpenAIConfig, env: CommandContext['env'], w
       return tokens === undefined ? undefined : { tokens };
     },
     async generate(messages, options) {
-      const { grammar, seeds, signal, mayTryAgain } = options;
+      const { attempts, grammar, seeds, signal } = options;
       const maxTokens = lowestLimit(config.maxTokens, options.maxTokens);
       const adapted: ModelErrorKind[] = [];
       const bodyOf = () => requestBody({ ...config, maxTokens }, dialect, messages, options);
@@ -99,9 +99,8 @@ export function createOpenAI(config: OpenAIConfig, env: CommandContext['env'], w
         server,
         seed: seeds[0]!,
         signal,
-        mayTryAgain,
+        attempts,
         rate,
-        turns: options,
         attempt: (attemptSignal, turn) => request(bodyOf, attemptSignal, turn, adapted),
       });
       const failedTries = [...outcome.failedTries, ...adapted];
@@ -134,7 +133,7 @@ function requestBody(
   config: OpenAIConfig,
   dialect: Dialect,
   messages: readonly ChatMessage[],
-  { grammar, sampling, seeds, stop }: GenerateOptions,
+  { grammar, sampling, seeds }: GenerateOptions,
 ): ChatCompletionCreateParamsNonStreaming {
   const { temperature, topP, topK, minP, repetitionPenalty } = chosenSampling(config, sampling);
   const ours = {
@@ -153,7 +152,6 @@ function requestBody(
     model: config.name,
     messages: messages.map(({ role, content }) => ({ role, content })),
     ...Object.fromEntries(taken),
-    stop: stop && [...stop],
     [dialect.tokenLimit]: config.maxTokens,
     reasoning_effort: config.reasoningEffort,
     response_format: responseFormat(config, dialect, grammar),

@@ -5,12 +5,7 @@ import { onAbort } from '../../base/abortable.js';
 import { redact } from '../../base/errors.js';
 import { formatDuration } from '../../format/numbers.js';
 import { createGenerator } from '../../random/generator.js';
-import {
-  type GenerateOptions,
-  ModelError,
-  type ModelErrorKind,
-  type RequestRate,
-} from '../language-model.js';
+import { type Attempts, ModelError, type ModelErrorKind, type RequestRate } from '../language-model.js';
 
 export type Wait = (milliseconds: number, signal: AbortSignal) => Promise<void>;
 
@@ -56,11 +51,9 @@ export interface Call<T> {
   /** Sampling seed of the call, used to spread the waits of concurrent calls. */
   readonly seed: number;
   readonly signal?: AbortSignal | undefined;
-  /** Whether the caller can afford another attempt after this kind of failure; default: always. */
-  readonly mayTryAgain?: ((kind: ModelErrorKind) => boolean) | undefined;
   /** Limits when requests may be sent; default: at any time. */
   readonly rate?: RequestRate | undefined;
-  readonly turns?: Pick<GenerateOptions, 'hasTurn' | 'finish' | 'onWait' | 'onFault'>;
+  readonly attempts?: Attempts | undefined;
 }
 
 export interface Outcome<T> {
@@ -134,19 +127,19 @@ class Tries<T> {
   }
 
   async run(): Promise<Outcome<T>> {
-    if (!this.#call.turns?.hasTurn) await this.#unlessEnded(() => this.#turn());
+    if (!this.#call.attempts?.hasTurn) await this.#unlessEnded(() => this.#turn());
     for (; ; this.#retries++) {
       const tried = await this.#unlessEnded(() => this.#try());
       if (!(tried instanceof TryFailure)) return tried;
       this.#failures.push(tried);
-      this.#call.turns?.onFault?.(tried.kind, redact(tried.message, this.#call.secrets));
+      this.#call.attempts?.onFault?.(tried.kind, redact(tried.message, this.#call.secrets));
       const waitMs = backOff(tried, this.#retries, this.#call);
       const { maxRetryAfterSeconds: most } = this.#call.policy;
       if (temporary.has(tried.kind) && tried.retryAfter !== undefined && waitMs > most * 1000)
         throw this.#error('quota', `${tried.message}; ${whenToResume(tried.retryAfter, most)}`);
       const obstacle = await this.#obstacle(tried.kind, waitMs);
       if (obstacle !== undefined) throw this.#error(tried.kind, tried.message + obstacle);
-      if (tried.retryAfter !== undefined && waitMs >= 1000) this.#call.turns?.onWait?.(waitMs);
+      if (tried.retryAfter !== undefined && waitMs >= 1000) this.#call.attempts?.onWait?.(waitMs);
       await this.#unlessEnded(() => this.#call.wait(waitMs, this.#end));
       await this.#unlessEnded(() => this.#turn(tried));
     }
@@ -154,9 +147,9 @@ class Tries<T> {
 
   /** Waits for a turn. @throws the previous failure if no further attempt is wanted */
   async #turn(failed?: TryFailure): Promise<void> {
-    const { rate, turns = {} } = this.#call;
+    const { attempts = {}, rate } = this.#call;
     if (rate === undefined) return;
-    const { finish, onWait } = turns;
+    const { finish, onWait } = attempts;
     const signal = failed && finish ? AbortSignal.any([this.#end, finish]) : this.#end;
     this.stopClock();
     try {
@@ -197,7 +190,7 @@ class Tries<T> {
 
   /** Why there will be no further attempt, to append to the message; undefined if there will be one. */
   async #obstacle(kind: ModelErrorKind, waitMs: number): Promise<string | undefined> {
-    const { policy, mayTryAgain } = this.#call;
+    const { attempts, policy } = this.#call;
     const retries = this.#retries;
     if (!temporary.has(kind)) return '';
     // Probably the server isn't running or the address is wrong, so fail early.
@@ -205,7 +198,7 @@ class Tries<T> {
     const most = isNobody ? (this.#elapsedMs > longestFirstTryMs ? 0 : 1) : policy.maxRetries;
     if (retries >= Math.min(most, policy.maxRetries))
       return retries === 0 ? '' : ` (after ${retries} ${retries === 1 ? 'retry' : 'retries'})`;
-    if (mayTryAgain?.(kind) === false) return ' (the limits of the run allow no further attempt)';
+    if (attempts?.mayTryAgain?.(kind) === false) return ' (the limits of the run allow no further attempt)';
     if (this.#elapsedMs + waitMs < policy.timeoutSeconds * 1000) return undefined;
     return ` (the next attempt would start after the deadline of ${policy.timeoutSeconds} s)`;
   }

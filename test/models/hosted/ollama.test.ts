@@ -87,14 +87,13 @@ it.each([
 it('options of a call override the configured ones', async () => {
   const { server, model } = await start({ reply: () => 'ok' }, { temperature: 0.7, topP: 0.9 });
   const sampling = { temperature: 0, topK: 5, minP: 0.1, repetitionPenalty: 1.2 };
-  await ask(model, messages, { ...options, sampling, stop: ['END'], maxTokens: 9 });
+  await ask(model, messages, { ...options, sampling, maxTokens: 9 });
   expect(server.requests[0]?.body.options).toMatchObject({
     temperature: 0,
     top_p: 0.9,
     top_k: 5,
     min_p: 0.1,
     repeat_penalty: 1.2,
-    stop: ['END'],
     num_predict: 9,
   });
 });

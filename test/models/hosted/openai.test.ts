@@ -48,14 +48,13 @@ describe('the request', () => {
   it('prefers the options of the call to the configured ones', async () => {
     const { server, model } = await start({ reply: () => 'ok' }, { temperature: 0.7, topP: 0.9 });
     const sampling = { temperature: 0, topK: 5, minP: 0.1, repetitionPenalty: 1.2 };
-    await ask(model, messages, { ...options, sampling, stop: ['END'], maxTokens: 9 });
+    await ask(model, messages, { ...options, sampling, maxTokens: 9 });
     expect(server.requests[0]?.body).toMatchObject({
       temperature: 0,
       top_p: 0.9,
       top_k: 5,
       min_p: 0.1,
       repetition_penalty: 1.2,
-      stop: ['END'],
       max_tokens: 9,
     });
   });
@@ -404,7 +403,7 @@ describe('requestsPerMinute', () => {
     expect(server.requests.length).toBe(3);
     const waits: number[] = [];
     const late = ask(model, messages, {
-      ...{ ...options, signal: AbortSignal.timeout(200), onWait: (ms) => waits.push(ms) },
+      ...{ ...options, signal: AbortSignal.timeout(200), attempts: { onWait: (ms) => waits.push(ms) } },
     });
     await expect(late).rejects.toMatchObject({ kind: 'aborted' });
     expect(server.requests.length).toBe(3);

@@ -38,7 +38,10 @@ describe('callWithRetries', () => {
 
 describe('a call with a rate', () => {
   /** Fails once, then answers; each turn comes after so long. */
-  async function called(turnMs: number, given: Partial<Call<string>['turns'] & Call<string>['policy']> = {}) {
+  async function called(
+    turnMs: number,
+    given: Partial<Call<string>['attempts'] & Call<string>['policy']> = {},
+  ) {
     let [turns, tries] = [0, 0];
     const rate: RequestRate = {
       async turn({ signal }) {
@@ -54,7 +57,7 @@ describe('a call with a rate', () => {
         return 'answer';
       },
       policy: { timeoutSeconds: 10, maxRetries: 3, maxRetryAfterSeconds: 1, ...given },
-      ...{ wait: recordWaits().wait, id: 'test/model', secrets: [], seed: 0, rate, turns: given },
+      ...{ wait: recordWaits().wait, id: 'test/model', secrets: [], seed: 0, rate, attempts: given },
     });
     const ended = await outcome.catch((error: unknown) => error as ModelError);
     return { ended, turns, tries };

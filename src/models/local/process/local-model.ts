@@ -133,7 +133,7 @@ function languageModel(
           seeds,
           maxTokens: lowestLimit(config.maxTokens, options.maxTokens)!,
           sampling: chosenSampling(config, options.sampling),
-          stop: options.stop ?? config.stop,
+          stop: config.stop,
           ...(config.format !== 'text' && grammar && { grammar }),
           ...(choices && { choices }),
         },
