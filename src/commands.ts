@@ -106,7 +106,7 @@ const sections: readonly (readonly [heading: string, commands: readonly (ListedC
     [
       [
         'models',
-        'Check, list, download and remove models',
+        'Check and download models',
         [
           [
             'check [directory]',
@@ -114,19 +114,9 @@ const sections: readonly (readonly [heading: string, commands: readonly (ListedC
             () => import('./commands/models/check.js'),
           ],
           [
-            'list',
-            'List models in Ollama, the Hugging Face cache and LM Studio, and show whether they can run',
-            () => import('./commands/models/list.js'),
-          ],
-          [
             'pull <model>',
             'Download a model into the Hugging Face cache',
             () => import('./commands/models/pull.js'),
-          ],
-          [
-            'remove <model>',
-            'Remove a model that `models pull` downloaded',
-            () => import('./commands/models/remove.js'),
           ],
         ],
       ],
@@ -136,7 +126,6 @@ const sections: readonly (readonly [heading: string, commands: readonly (ListedC
   [
     'Set up and connect',
     [
-      ['doctor', 'Check your setup', () => import('./commands/doctor.js')],
       ['environments [id]', 'List environments, or describe one', () => import('./commands/environments.js')],
       [
         'init <kind> <file>',
@@ -180,12 +169,12 @@ export const greeting = `policyloop: a language model reads the replay buffer an
 
   policyloop run quickstart            solve CartPole-v1 offline in seconds, with the embedded model
   policyloop show latest               see what happened
-  policyloop doctor                    check your setup
+  policyloop check                     check your setup
   policyloop run cartpole-semantic model.name=qwen3:8b
                                        use your own model, here one served by Ollama
   policyloop --help                    list all commands`;
 
-/** Loads a command, such as `models list`, with the defaults of its arguments. */
+/** Loads a command, such as `models check`, with the defaults of its arguments. */
 export async function loadTool(words: string): Promise<Loaded> {
   const listed = namedCommand(words.split(' '))!.command!;
   const { boolean, default: defaults } = await declaredOptions(listed);

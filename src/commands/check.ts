@@ -1,7 +1,6 @@
 import type { Argv } from 'yargs';
 import { type Arguments, common, kinds } from '../base/command.js';
 import { type CommandContext, exitCodes } from '../base/context.js';
-import { UserError } from '../base/errors.js';
 import { withoutOverrides } from '../base/overrides-apart.js';
 import { plural } from '../format/numbers.js';
 import { describeFindings, errorsIn, type Finding, warningsIn } from '../preflight/findings.js';
@@ -12,15 +11,16 @@ export const options = (y: Argv) =>
     .positional('configs', {
       type: 'string',
       array: true,
-      demandOption: true,
-      describe: 'Config files or names of bundled configs; key=value overrides apply to all of them',
+      describe:
+        'Config files or names of bundled configs (default: check the setup of this machine); key=value overrides apply to all of them',
     })
     .option('offline', {
       ...kinds.flag,
-      describe: "Don't contact servers, start programs or import modules; report what wasn't checked",
+      describe: "Don't contact servers or run code that a config names",
     })
     .option('strict', { ...kinds.flag, describe: 'Exit with code 2 even if there are only warnings' })
     .option('json', common.json)
+    .example('$0 check', 'check Node, memory, disk, devices, Ollama, Python and API keys')
     .example('$0 check configs/*.yaml --offline', 'in CI')
     .example(
       '$0 check rl/bandit updates=20',
@@ -33,10 +33,11 @@ export const options = (y: Argv) =>
 
 type Args = Arguments<typeof options>;
 
-/** Findings for each config. */
+/** Findings for each config, or for the setup. */
 type Output = {
   readonly configs: readonly {
-    readonly config: string;
+    /** Null for the setup. */
+    readonly config: string | null;
     readonly findings: readonly (Finding & {
       /** Estimated calls, tokens and cost. */
       readonly estimate?: RunEstimate;
@@ -61,14 +62,7 @@ export async function execute(
   context: CommandContext,
   other: OtherCheck = async () => undefined,
 ): Promise<number> {
-  const { files, overrides } = withoutOverrides(args.configs);
-  if (files.length === 0) {
-    throw new UserError({
-      field: 'configs',
-      message: 'no config given',
-      remedy: 'name a config, e.g. policyloop check quickstart',
-    });
-  }
+  const { files, overrides } = withoutOverrides(args.configs ?? []);
   const { checkConfig } = await import('../preflight/check-config.js');
   const checked: Output['configs'][number][] = [];
   for (const file of files) {
@@ -77,6 +71,12 @@ export async function execute(
       (await other(config, args.offline, context)) ?? (await checkConfig(config, args.offline, context));
     checked.push({ config: file, findings });
     if (!args.json) context.print(`${checked.length > 1 ? '\n' : ''}${file}\n${describeFindings(findings)}`);
+  }
+  if (files.length === 0) {
+    const { checkSetup } = await import('../preflight/setup.js');
+    const findings = await checkSetup(context, args.offline);
+    checked.push({ config: null, findings });
+    if (!args.json) context.print(describeFindings(findings));
   }
   const all = checked.flatMap(({ findings }) => findings);
   const [errors, warnings] = [errorsIn(all).length, warningsIn(all).length];

@@ -54,8 +54,6 @@ export interface OwnParts {
   readonly model?: LanguageModel | undefined;
   readonly critic?: LanguageModel | undefined;
   readonly environment?: Environment | undefined;
-  /** If true, the module of `evaluation.reward` isn't imported, because no episode will be played. */
-  readonly withoutReward?: boolean;
   /**
    * Aborts the query for the server's context length, which determines the size of the history. If omitted, the server
    * isn't queried.
@@ -143,7 +141,7 @@ async function openEnvironmentOf(
   own: OwnParts,
 ): Promise<Environment | RemoteEnvironment> {
   const { workers } = evaluation;
-  const reward = own.withoutReward ? undefined : evaluation.reward;
+  const { reward } = evaluation;
   if (own.environment !== undefined) return rewarded(own.environment, reward);
   return openTask(environment, reward, env, workers === 'auto' ? 1 : workers);
 }

@@ -89,14 +89,9 @@ export const tools: readonly Tool[] = [
   },
   {
     ...{ name: 'check_config', command: 'check', reads: true },
-    description: 'Finds problems in configs and estimates run costs, without contacting servers',
-    input: z.strictObject({ configs: z.array(confinedConfig).min(1).max(20), overrides }),
-    fixed: { offline: true },
-  },
-  {
-    ...{ name: 'doctor', command: 'doctor', reads: true },
-    description: 'Checks the setup on this machine and suggests remedies',
-    input: z.strictObject({}),
+    description:
+      'Finds problems in configs and estimates run costs, without contacting servers; without configs, checks the setup of this machine',
+    input: z.strictObject({ configs: z.array(confinedConfig).max(20).default([]), overrides }),
     fixed: { offline: true },
   },
   {

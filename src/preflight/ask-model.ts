@@ -1,61 +1,34 @@
 import { append } from '../base/append.js';
 import type { CommandContext } from '../base/context.js';
-import {
-  languageMemberOf,
-  languageModelOf,
-  type ModelConfig,
-  type SingleModelConfig,
-} from '../config/model.js';
+import { languageMemberOf, languageModelOf, type SingleModelConfig } from '../config/model.js';
 import type { Assembly } from '../experiment/assemble.js';
-import { randomPolicies } from '../experiment/evaluate.js';
 import { contextOf } from '../experiment/open-models.js';
 import { ledgerOf } from '../experiment/parts.js';
 import { Prompter } from '../experiment/prompter.js';
 import { propose, seenBefore } from '../experiment/propose.js';
-import { createModel, languageModelIn, type Proposer, type SingleProposer } from '../experiment/proposer.js';
+import { createModel, languageModelIn, type SingleProposer } from '../experiment/proposer.js';
 import { formatCount, formatDuration, plural } from '../format/numbers.js';
 import { type Completion, type LanguageModel, ModelError } from '../models/language-model.js';
 import { encodingFor } from '../prompting/notation/encoding.js';
 import { answerFormOf, answerGrammar } from '../prompting/notation/grammar.js';
-import { createGenerator } from '../random/generator.js';
 import { callSeed } from '../random/seeds.js';
-import { type BufferEntry, createReplayBuffer } from '../rollout/replay-buffer.js';
+import { createReplayBuffer } from '../rollout/replay-buffer.js';
 import type { CallRecord } from '../runs/calls.js';
 import { rejectionText } from '../runs/failure-text.js';
 import { programTitle } from '../runs/program-text.js';
 import { nothingRecorded } from '../runs/reader.js';
-import { largest } from '../statistics/descriptive.js';
 import { type Finding, found, warning } from './findings.js';
-import { madeUpRun } from './made-up-run.js';
-import { type Contexts, forecastPrompts } from './prompt-forecast.js';
-
-/** Finds the contexts of an experiment's models. @param ask whether to ask the models' servers */
-export async function contextsOf(
-  { config, critic, model }: Pick<Assembly, 'config' | 'critic' | 'model'>,
-  ask: boolean,
-  signal?: AbortSignal,
-): Promise<Contexts> {
-  const own = async (section: ModelConfig | undefined, other: Proposer | undefined) =>
-    section && contextOf(section, other, ask, signal);
-  const ofRun = await own(config.model, model);
-  return {
-    model: ofRun,
-    critic: config.critic?.model === undefined ? ofRun : await own(config.critic.model, critic?.model),
-  };
-}
+import { madeUpWarmUp, promptSize } from './prompt-size.js';
 
 /** Tells each model how long its prompts can become, so that servers load it only once, with enough context. */
 export async function makeRoom(assembly: Assembly, signal: AbortSignal | undefined): Promise<void> {
   const model = languageModelIn(assembly.model);
   const critic = assembly.critic?.model;
   if (model?.expect === undefined && critic?.expect === undefined) return;
-  const forecast = forecastPrompts(assembly);
-  critic?.expect?.(forecast.critic?.bound ?? 0);
+  const { bound } = promptSize(assembly);
+  critic?.expect?.(bound);
   if (model?.expect === undefined) return;
-  // A critic without its own model uses the run's model.
-  model.expect(
-    longestBound(forecast.longest.bound, critic === undefined ? forecast.critic?.bound : undefined),
-  );
+  model.expect(bound);
   await contextOf(assembly.config.model, model, true, signal);
 }
 
@@ -70,30 +43,27 @@ const probe = {
 } as const;
 
 /**
- * Asks the proposing model for a first proposal, and the critic's own model, if it has one, for a short answer. Skips baselines and modules without `generate`.
+ * Asks the proposing model for a first proposal, and the critic's own model, if it has one, for a short answer. Skips
+ * baselines and modules without `generate`.
  */
 export async function askModel(
   assembly: Assembly,
   env: CommandContext['env'],
   signal: AbortSignal,
 ): Promise<readonly Finding[]> {
-  const { critic, longest } = forecastPrompts(assembly);
+  const { bound } = promptSize(assembly);
   const of = { config: languageModelOf(assembly.config.model), model: languageModelIn(assembly.model) };
   const own = assembly.config.critic?.model;
   const critics = { config: own && languageModelOf(own), model: assembly.critic?.model };
-  const most = longestBound(longest.bound, own === undefined ? critic?.bound : undefined);
   const { field } = languageMemberOf(assembly.config.model) ?? { field: 'model' };
   const all: readonly Probed[] = [
-    { ...of, field, bound: most, proposesFor: assembly },
-    ...(own === undefined ? [] : [{ ...critics, field: 'critic.model', bound: critic?.bound ?? 0 }]),
+    { ...of, field, bound, proposesFor: assembly },
+    ...(own === undefined ? [] : [{ ...critics, field: 'critic.model', bound }]),
   ];
   const findings: Finding[] = [];
   for (const one of all) append(findings, await askOne(one, env, signal));
   return findings;
 }
-
-const longestBound = (...bounds: readonly (number | undefined)[]) =>
-  largest(bounds.map((bound) => bound ?? 0));
 
 /** A model to test, and its config section. */
 interface Probed {
@@ -209,10 +179,8 @@ async function firstProposal(
 ): Promise<CallRecord | undefined> {
   const { config, family } = assembly;
   const entries = madeUpWarmUp(assembly);
-  const { episode } = madeUpRun(assembly, 'narrow');
-  const episodes = entries.map(({ candidate }) => ({ ...episode, candidate }));
   const buffer = createReplayBuffer(entries);
-  const prompter = new Prompter({ ...assembly, buffer, recorded: { ...nothingRecorded, episodes } });
+  const prompter = new Prompter({ ...assembly, buffer, recorded: nothingRecorded });
   let asked: CallRecord | undefined;
   await propose({
     ...prompter.prompt(1),
@@ -233,17 +201,4 @@ async function firstProposal(
     },
   });
   return asked;
-}
-
-/** The imported and the warm-up policies, with made-up scores. */
-function madeUpWarmUp({ config, family, imported }: Assembly): readonly BufferEntry[] {
-  const { seed } = config;
-  const random = createGenerator(seed);
-  return [...imported, ...randomPolicies({ config, imported, seed, setting: { family } })].map(
-    (parameters, candidate) => {
-      const score = Number(random.uniform(0, 100).toFixed(2));
-      const place = { iteration: 0, group: 0, candidate, source: 'warm-up' } as const;
-      return { ...place, parameters, returns: [score], lengths: [1], score };
-    },
-  );
 }

@@ -1,9 +1,11 @@
 import type { CommandContext } from '../base/context.js';
 import { formatProblem, UserError } from '../base/errors.js';
+import { type Config, modulesOf } from '../config/config.js';
 import { type LoadedConfig, loadConfig } from '../config/load.js';
 import { languageModelOf, type ModelConfig } from '../config/model.js';
-import { isBuiltInId } from '../environments/catalogue/open.js';
+import { isBuiltInId, isRemoteId } from '../environments/catalogue/open.js';
 import { assemble, closeEnvironment } from '../experiment/assemble.js';
+import { contextOf } from '../experiment/open-models.js';
 import { Prompter } from '../experiment/prompter.js';
 import { languageModelIn } from '../experiment/proposer.js';
 import { defaultSampling } from '../models/local/default-sampling.js';
@@ -12,16 +14,14 @@ import { samplingText } from '../models/local/weights/generation-config.js';
 import { policiesText } from '../policies/policy.js';
 import { createReplayBuffer } from '../rollout/replay-buffer.js';
 import { nothingRecorded } from '../runs/reader.js';
-import { askModel, contextsOf } from './ask-model.js';
-import { errorsIn, type Finding, found, warningsIn } from './findings.js';
-import { environmentLeftOut, modulesLeftOut, notChecked, openParts, standIns } from './left-out.js';
-import { trialFindings } from './module-findings.js';
+import { askModel } from './ask-model.js';
+import { errorsIn, type Finding, found, warning, warningsIn } from './findings.js';
 import { preflight } from './preflight.js';
-import { forecastPrompts } from './prompt-forecast.js';
+import { promptSize } from './prompt-size.js';
 
 /**
  * Checks a config before it is run. Returns errors in it as findings instead of throwing them.
- * @param offline if true, contacts no server, starts no program and imports no module
+ * @param offline if true, contacts no server and runs none of the code that the config names
  */
 export async function checkConfig(
   { file, overrides }: { readonly file: string; readonly overrides: readonly string[] },
@@ -31,26 +31,23 @@ export async function checkConfig(
   let loaded: LoadedConfig | undefined;
   try {
     loaded = loadConfig({ file, overrides, cwd });
-    const leftOut = offline ? [...environmentLeftOut(loaded.config), ...modulesLeftOut(loaded.config)] : [];
-    const unchecked = leftOut.map(notChecked);
-    if (leftOut.some(({ needed }) => needed)) {
-      await openParts(loaded.config, env, isBuiltInId(loaded.config.environment.id));
-      return [...notesOf(loaded), ...located(loaded, unchecked)];
-    }
-    const own = offline ? standIns(loaded.config) : { ask: stop.abort };
+    if (offline && runsCode(loaded.config)) return [...notesOf(loaded), ...located(loaded, [notChecked])];
+    const own = offline ? {} : { ask: stop.abort };
     const assembly = await assemble(loaded.config, env, undefined, own);
     try {
-      const findings = preflight(assembly, await contextsOf(assembly, !offline, stop.abort));
+      const findings = preflight(
+        assembly,
+        await contextOf(assembly.config.model, assembly.model, !offline, stop.abort),
+      );
       const sampling = samplingFindings(loaded.config.model);
       const device = offline ? [] : await deviceFindings(assembly.config.model);
-      const trial = offline ? [] : await trialFindings(assembly, stop.abort);
       const answer = offline ? [] : await askModel(assembly, env, stop.finish);
       const [failed, others] = [errorsIn(answer), answer.filter(({ level }) => level !== 'error')];
       // Models that don't answer come first, so that they aren't overlooked.
       return [
         ...located(loaded, failed),
         ...notesOf(loaded),
-        ...located(loaded, [...unchecked, ...findings, ...trial, ...sampling, ...device, ...others]),
+        ...located(loaded, [...findings, ...sampling, ...device, ...others]),
       ];
     } finally {
       await closeEnvironment(assembly);
@@ -63,6 +60,15 @@ export async function checkConfig(
     return [...notesOf(loaded), ...problems.map((problem): Finding => ({ level: 'error', ...problem }))];
   }
 }
+
+const runsCode = (config: Config) => isRemoteId(config.environment.id) || modulesOf(config).length > 0;
+
+const notChecked = warning({
+  field: 'config',
+  message:
+    'the config names modules or another program, which are not run offline, so only its fields are checked',
+  remedy: 'if you trust this code, run the check without --offline',
+});
 
 const notesOf = (loaded: LoadedConfig | undefined): readonly Finding[] =>
   (loaded?.notes ?? []).map((note) => found('config', note.trim()));
@@ -119,10 +125,10 @@ export async function buildImport(
       if (errors.length > 0) throw new UserError(errors);
       const { evaluation } = config;
       const steps = Math.min(made.environment.maxSteps ?? evaluation.maxSteps, evaluation.maxSteps);
-      const { longest } = forecastPrompts(assembly);
+      const { last } = promptSize(assembly);
       return [
-        `built: ${made.environment.id}, ${policiesText(made.family)}, episodes of at most ${steps} steps, prompts of up to about ${longest.tokens.most} tokens`,
-        ...warningsIn(findings).map((warning) => `warning ${formatProblem(warning)}`),
+        `built: ${made.environment.id}, ${policiesText(made.family)}, episodes of at most ${steps} steps, prompts of up to about ${Math.round(last)} tokens`,
+        ...warningsIn(findings).map((one) => `warning ${formatProblem(one)}`),
       ];
     } finally {
       await closeEnvironment(made);

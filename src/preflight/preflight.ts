@@ -10,32 +10,34 @@ import { environmentName } from '../environments/catalogue/facts.js';
 import { bestReturn } from '../environments/catalogue/known-bounds.js';
 import { environmentIds, isBuiltInId } from '../environments/catalogue/open.js';
 import type { Assembly } from '../experiment/assemble.js';
+import { historyWithin } from '../experiment/proposer.js';
 import { plural } from '../format/numbers.js';
+import type { ModelContext } from '../models/language-model.js';
 import { embeddedModel } from '../models/local/settings.js';
 import type { PolicyDescription } from '../policies/policy.js';
+import { historyTokens } from '../prompting/settings.js';
 import { evaluatedEach } from '../search/settings.js';
 import { type Finding, found, warning } from './findings.js';
-import { lengthFindings } from './length-findings.js';
-import { type Contexts, forecastPrompts, type PromptForecast } from './prompt-forecast.js';
+import { type PromptSize, promptSize } from './prompt-size.js';
 import { estimateRun } from './run-estimate.js';
 import { limitFindings, policyFindings } from './task-findings.js';
 
-export function preflight(assembly: Assembly, contexts: Contexts = {}): readonly Finding[] {
-  const forecast = forecastPrompts(assembly, contexts);
+export function preflight(assembly: Assembly, context?: ModelContext): readonly Finding[] {
+  const size = promptSize(assembly, context);
   const reader = languageModelOf(assembly.config.model);
   const findings = [
     ...specFindings(assembly),
     ...policyFindings(assembly.config.policy, assembly.environment, assembly.family),
     ...boundFindings(assembly),
     ...racingFindings(assembly),
-    ...promptFindings(assembly, forecast),
+    ...promptFindings(assembly, size),
     ...notationFindings(assembly.config),
-    ...(reader !== undefined ? memoryFindings(assembly, forecast, contexts.model?.tokens) : []),
-    ...lengthFindings(assembly, forecast, contexts),
-    ...thoughtFindings(reader, contexts.model?.thinks),
-    ...contextFindings(contexts),
-    ...limitFindings(assembly, forecast),
-    estimateRun(assembly, forecast),
+    ...(reader !== undefined ? memoryFindings(assembly, size, context?.tokens) : []),
+    ...(reader === undefined ? [] : lengthFindings(assembly, size, context?.tokens, reader)),
+    ...thoughtFindings(reader, context?.thinks),
+    ...(context?.warning === undefined ? [] : [warning({ field: 'model.name', message: context.warning })]),
+    ...limitFindings(assembly, size),
+    estimateRun(assembly, size),
   ];
   const { field } = languageMemberOf(assembly.config.model) ?? { field: 'model' };
   return findings.map((finding) => (finding.level === 'ok' ? finding : placedIn(finding, field)));
@@ -133,16 +135,15 @@ function racingFindings({ config, imported, racing }: Assembly): readonly Findin
 
 function promptFindings(
   { config, environment, family }: Assembly,
-  { longest, room }: PromptForecast,
+  { first }: PromptSize,
 ): readonly Finding[] {
   const { count } = family.parameters;
   const arePrograms = family.description.kind === 'program';
-  const { memory, prompts } = config;
-  const asked = longest.messages.filter(({ role }) => role !== 'assistant');
+  const { prompts } = config;
+  const asked = first.messages.filter(({ role }) => role !== 'assistant');
   const text = asked.map(({ content }) => content).join('\n');
   const named = [...text.matchAll(/params\[(\d+)\]/g)].map(([, index]) => Number(index));
   const highest = named.reduce((most, index) => Math.max(most, index), -1);
-  const showsNothing = memory.best === 0 && memory.recent === 0;
   const problems = [
     !arePrograms &&
       highest >= count && {
@@ -167,13 +168,6 @@ function promptFindings(
             'the prompt never shows how to write parameters (params[0]: …), so replies are likely to be rejected',
           remedy: 'include the partial {{> answer-format}}',
         },
-    !showsNothing &&
-      room < 2 && {
-        field: 'memory.tokens',
-        value: memory.tokens,
-        message: `fits ${room === 0 ? 'less than one evaluation' : 'only one evaluation'} of ${arePrograms ? 'a long program' : `${count} parameters`}, so prompts show only the last one`,
-        remedy: `raise memory.tokens${arePrograms ? '' : ', or use fewer parameters (policy.projection, fewer bins)'}`,
-      },
     descriptionProblem(prompts.description, environment.id),
     rewardProblem(config),
   ];
@@ -212,23 +206,20 @@ function notationFindings({ critic, model, prompts }: Config): readonly Finding[
   ];
 }
 
+/** Reports a budget in which the last prompt can't show all the evaluations that it would select. */
 function memoryFindings(
   { config, imported }: Assembly,
-  { entryTokens, room }: PromptForecast,
+  { entry }: PromptSize,
   context: number | undefined,
 ): readonly Finding[] {
   const { iterations, memory, warmup } = config;
-  const { best, ofGroup, recent, tokens } = memory;
-  const perIteration = ofGroup === undefined ? evaluatedEach(config) : 1;
-  const last = warmup.policies + imported.length + (iterations - 1) * perIteration;
+  const { best, recent, tokens = historyTokens } = memory;
+  const last = warmup.policies + imported.length + (iterations - 1) * evaluatedEach(config);
   const wanted = best === undefined && recent === undefined ? last : (best ?? 0) + (recent ?? 0);
-  const shown = Math.min(last, wanted);
-  // `promptFindings` reports room for fewer than two evaluations.
-  if (room >= shown || room < 2) return [];
-  const enough = Math.ceil((shown * entryTokens) / 1000) * 1000;
-  const doubt = context === undefined ? " (if the model's context is long enough)" : '';
-  const fits = enough < (context ?? Number.POSITIVE_INFINITY);
-  const all = fits ? `set memory.tokens=${enough} to show them all${doubt}; or ` : '';
+  const [room, shown] = [Math.floor(tokens / entry), Math.min(last, wanted)];
+  if (room >= shown) return [];
+  const enough = Math.ceil((shown * entry) / 1000) * 1000;
+  const all = enough < (context ?? Number.POSITIVE_INFINITY) ? `set memory.tokens=${enough}, or ` : '';
   return [
     warning({
       field: 'memory.tokens',
@@ -236,6 +227,48 @@ function memoryFindings(
       message: `fits about ${room} of the ${shown} evaluations that the last prompt would show; the oldest are hidden`,
       remedy: `${all}choose which to show with memory.best and memory.recent`,
     }),
+  ];
+}
+
+/** Reports the size of the first prompt, and prompts or answers that are too long. */
+function lengthFindings(
+  { config, family }: Assembly,
+  { answer, first, last }: PromptSize,
+  context: number | undefined,
+  reader: SingleModelConfig,
+): readonly Finding[] {
+  const findings: Finding[] = [];
+  const maxTokens = 'maxTokens' in reader ? reader.maxTokens : undefined;
+  const { count } = family.parameters;
+  if (maxTokens !== undefined && family.description.kind !== 'program' && count > maxTokens)
+    findings.push({
+      level: 'error',
+      field: 'model.maxTokens',
+      value: maxTokens,
+      message: `an answer with ${plural(count, 'parameter')} takes at least ${count} tokens, so it would be truncated`,
+      remedy: `set model.maxTokens=${2 * answer}, or use fewer parameters`,
+    });
+  const room = context === undefined ? '' : ` of ${context}`;
+  const longest = Math.round(last);
+  if (context === undefined || last + answer <= context)
+    return [
+      ...findings,
+      found(
+        'context',
+        `the first prompt takes about ${first.tokens}${room} tokens, the last about ${longest}`,
+      ),
+    ];
+  // A target or a limit may end the run before prompts become that long.
+  const mayEnd = config.target !== undefined || Object.keys(config.limits).length > 0;
+  const fewest = mayEnd ? first.fewest : (last * first.fewest) / first.tokens;
+  return [
+    ...findings,
+    {
+      level: fewest > context ? 'error' : 'warning',
+      field: 'memory.tokens',
+      message: `the first prompt takes about ${first.tokens} tokens, the last about ${longest} and its answer ${answer}, but the model's context has only ${context}`,
+      remedy: `show less (memory.tokens=${historyWithin(context)}, memory.best, memory.recent), allow fewer corrections, or use a model with a longer context`,
+    },
   ];
 }
 
@@ -267,11 +300,6 @@ function descriptionProblem(file: string | undefined, id: string): Problem | und
     remedy: 'choose a description of this environment, or omit prompts.description to use the default one',
   };
 }
-
-const contextFindings = ({ critic, model }: Contexts): readonly Finding[] =>
-  [...new Set([model, critic].map((one) => one?.warning))]
-    .filter((message) => message !== undefined)
-    .map((message) => warning({ field: 'model.name', message }));
 
 /** Warns about reasoning models in Ollama with `format: json`: they may use `maxTokens` twice. */
 function thoughtFindings(model: ReturnType<typeof languageModelOf>, thinks = false): readonly Finding[] {

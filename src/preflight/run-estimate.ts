@@ -1,8 +1,6 @@
 /** Estimates the calls, tokens and cost of a run. */
-
-import type { Config } from '../config/config.js';
 import { budgetOf, evaluationsOf, revisionsOf } from '../config/critic.js';
-import { languageModelOf, type ModelConfig, membersOf, type SingleModelConfig } from '../config/model.js';
+import { languageModelOf, type ModelConfig, membersOf } from '../config/model.js';
 import type { Assembly } from '../experiment/assemble.js';
 import { criticModelOf } from '../experiment/critic-parts.js';
 import { languageModelIn } from '../experiment/proposer.js';
@@ -10,14 +8,15 @@ import { formatCompact, plural } from '../format/numbers.js';
 import type { PriceConfig } from '../models/settings.js';
 import { sum } from '../statistics/descriptive.js';
 import { type Finding, found } from './findings.js';
-import type { LongestPrompt, PromptForecast } from './prompt-forecast.js';
+import type { PromptSize } from './prompt-size.js';
 
-/** `expected`: without corrections; `most`: with all corrections. */
+/** `expected`: without corrections; `most`: with all corrections, and the longest replies. */
 interface Amount {
   readonly expected: number;
   readonly most: number;
 }
 
+/** Totals of a run. */
 export interface RunEstimate {
   readonly calls: Amount;
   readonly promptTokens: Amount;
@@ -28,13 +27,75 @@ export interface RunEstimate {
   readonly listed?: string;
 }
 
-function runEstimate(
-  assembly: Pick<Assembly, 'config' | 'imported' | 'model'>,
-  forecast: PromptForecast,
-): RunEstimate | undefined {
-  const proposals = proposalEstimate(assembly, forecast);
-  const all = [proposals, revisionEstimate(assembly.config, forecast)].filter((one) => one !== undefined);
-  return all.length === 0 ? undefined : sharesOf(all.reduce(sumOf), playedShare(assembly));
+type Parts = Pick<Assembly, 'config' | 'imported' | 'model'>;
+
+export function estimateRun(
+  assembly: Parts,
+  size: PromptSize,
+): Finding & { readonly estimate?: RunEstimate } {
+  const asked = [proposals(assembly, size), revisions(assembly, size)].filter((one) => one !== undefined);
+  if (asked.length === 0)
+    return found('estimate', `${plural(assembly.config.iterations, 'iteration')}; no tokens, no cost`);
+  const estimate = asked.reduce(sumOf);
+  const { calls, completionTokens, cost, listed, promptTokens } = estimate;
+  const parts = [
+    `${plural(calls.expected, 'call')} (${calls.most} with all corrections)`,
+    `${formatCompact(promptTokens.expected)} tokens in (${formatCompact(promptTokens.most)})`,
+    `${formatCompact(completionTokens.expected)} out (${formatCompact(completionTokens.most)})`,
+    ...(cost
+      ? [
+          `cost ${cost.expected.toPrecision(2)} (${cost.most.toPrecision(2)})${listed === undefined ? '' : ` at the list prices of ${listed}`}`,
+        ]
+      : []),
+  ];
+  return { ...found('estimate', `about ${parts.join(', ')}`), estimate };
+}
+
+function proposals({ config, imported, model }: Parts, size: PromptSize): RunEstimate | undefined {
+  const reader = languageModelOf(config.model);
+  if (reader === undefined) return undefined;
+  const { candidates, iterations } = config;
+  const calls = iterations * candidates;
+  // If one call gives several candidates, their prompt is processed only once.
+  const prompts = languageModelIn(model)?.givesSeveral ? iterations : calls;
+  const share = shareOf(config.model) * playedShare({ config, imported });
+  return estimateOf(config, reader, size, { calls, prompts, share, tokens: size.mean });
+}
+
+/** The critic's prompts are assumed to be as long as the longest prompt for proposals. */
+function revisions({ config, imported }: Parts, size: PromptSize): RunEstimate | undefined {
+  const reader = config.critic && criticModelOf(config);
+  if (reader === undefined) return undefined;
+  const calls = revisionsOf(config);
+  const share = playedShare({ config, imported });
+  return estimateOf(config, reader, size, { calls, prompts: calls, share, tokens: size.last });
+}
+
+/** @param share of the calls that are expected @param tokens in a prompt */
+function estimateOf(
+  { corrections }: Parts['config'],
+  reader: object,
+  { answer, correction }: PromptSize,
+  asked: {
+    readonly calls: number;
+    readonly prompts: number;
+    readonly share: number;
+    readonly tokens: number;
+  },
+): RunEstimate {
+  const { prompts, share, tokens } = asked;
+  const maxTokens = 'maxTokens' in reader ? (reader.maxTokens as number | undefined) : undefined;
+  const calls = { expected: Math.round(asked.calls * share), most: asked.calls * (1 + corrections) };
+  const corrected = (tokens + corrections * correction) * asked.calls * corrections;
+  const promptTokens = {
+    expected: prompts * share * tokens,
+    most: asked.calls * tokens + corrected,
+  };
+  const completionTokens = {
+    expected: calls.expected * answer,
+    most: calls.most * Math.max(answer, maxTokens ?? 0),
+  };
+  return priced(reader, { calls, promptTokens, completionTokens });
 }
 
 /** Share of iterations that `limits.evaluations` allows if every proposal is evaluated. */
@@ -43,49 +104,24 @@ function playedShare({ config, imported }: Pick<Assembly, 'config' | 'imported'>
   return (budgetOf(config, first) - first) / evaluationsOf(config);
 }
 
-function sharesOf(estimate: RunEstimate, share: number): RunEstimate {
-  const { calls, completionTokens, cost, listed, promptTokens } = estimate;
-  const of = ({ expected, most }: Amount): Amount => ({ expected: expected * share, most });
-  return {
-    calls: { ...calls, expected: Math.round(calls.expected * share) },
-    promptTokens: of(promptTokens),
-    completionTokens: of(completionTokens),
-    ...(cost && { cost: of(cost) }),
-    ...(listed && { listed }),
-  };
+/** Expected share of candidates that the language model proposes; without `switch: shares`, assumes equal shares. */
+function shareOf(model: ModelConfig): number {
+  const members = membersOf(model);
+  const isWeighted = model.provider === 'portfolio' && model.switch === 'shares';
+  const weights = members.map(({ weight }) => (isWeighted ? weight : 1));
+  const own = members.findIndex(({ config }) => languageModelOf(config) !== undefined);
+  return weights[own]! / sum(weights);
 }
 
-function revisionEstimate(config: Config, { critic: forecast }: PromptForecast): RunEstimate | undefined {
-  const reader = config.critic && criticModelOf(config);
-  if (reader === undefined || forecast === undefined) return undefined;
-  return estimateBeside(config, { reader, forecast, questions: revisionsOf(config) });
-}
-
-/** Estimates calls other than proposals. */
-function estimateBeside(
-  { corrections }: Pick<Config, 'corrections'>,
-  {
-    forecast,
-    questions,
-    reader,
-  }: {
-    readonly forecast: LongestPrompt;
-    /** Number of questions, without corrections. */
-    readonly questions: number;
-    readonly reader: SingleModelConfig;
-  },
-): RunEstimate {
-  const most = questions * (1 + corrections);
-  const answer = forecast.answer.most;
-  const maxTokens = ('maxTokens' in reader ? reader.maxTokens : undefined) ?? answer;
-  return priced(reader, {
-    calls: { expected: questions, most },
-    promptTokens: {
-      expected: questions * forecast.tokens.most,
-      most: questions * (forecast.tokens.most + corrections * forecast.corrected),
-    },
-    completionTokens: { expected: questions * answer, most: most * Math.max(answer, maxTokens) },
-  });
+/** Adds the cost, if the model has a price. */
+function priced(reader: object, estimate: RunEstimate): RunEstimate {
+  const { completionTokens, promptTokens } = estimate;
+  const price = 'price' in reader ? (reader.price as PriceConfig | undefined) : undefined;
+  if (price === undefined) return estimate;
+  const costOf = (which: keyof Amount) =>
+    (promptTokens[which] * price.input + completionTokens[which] * price.output) / 1e6;
+  const cost = { expected: costOf('expected'), most: costOf('most') };
+  return { ...estimate, cost, ...(price.listed && { listed: price.listed }) };
 }
 
 function sumOf(a: RunEstimate, b: RunEstimate): RunEstimate {
@@ -102,68 +138,4 @@ function sumOf(a: RunEstimate, b: RunEstimate): RunEstimate {
     ...(costs.length > 0 && { cost: costs.reduce(add) }),
     ...(listed && { listed }),
   };
-}
-
-/** Adds the cost, if the model has a price. */
-function priced(reader: object, estimate: RunEstimate): RunEstimate {
-  const { completionTokens, promptTokens } = estimate;
-  const price = 'price' in reader ? (reader.price as PriceConfig | undefined) : undefined;
-  if (price === undefined) return estimate;
-  const costOf = (which: keyof Amount) =>
-    (promptTokens[which] * price.input + completionTokens[which] * price.output) / 1e6;
-  const cost = { expected: costOf('expected'), most: costOf('most') };
-  return { ...estimate, cost, ...(price.listed && { listed: price.listed }) };
-}
-
-function proposalEstimate(
-  { config, model }: Pick<Assembly, 'config' | 'model'>,
-  { answer: { most: answer }, longest, total }: PromptForecast,
-): RunEstimate | undefined {
-  const reader = languageModelOf(config.model);
-  if (reader === undefined) return undefined;
-  const { candidates, corrections, iterations } = config;
-  const share = shareOf(config.model);
-  const mostCalls = iterations * candidates;
-  const calls = Math.round(mostCalls * share);
-  // If one call gives several candidates, their prompt is processed only once.
-  const prompts = share * total * (languageModelIn(model)?.givesSeveral ? 1 : candidates);
-  const maxTokens = 'maxTokens' in reader ? reader.maxTokens : undefined;
-  const longestAnswer = Math.max(answer, maxTokens ?? answer);
-  const asked = { expected: calls, most: mostCalls * (1 + corrections) };
-  const promptTokens = {
-    expected: prompts,
-    most: total * candidates + mostCalls * corrections * longest.corrected,
-  };
-  const completionTokens = { expected: calls * answer, most: asked.most * longestAnswer };
-  return priced(reader, { calls: asked, promptTokens, completionTokens });
-}
-
-/** Expected share of candidates that the language model proposes; without `switch: shares`, assumes equal shares. */
-function shareOf(model: ModelConfig): number {
-  const members = membersOf(model);
-  const isWeighted = model.provider === 'portfolio' && model.switch === 'shares';
-  const weights = members.map(({ weight }) => (isWeighted ? weight : 1));
-  const own = members.findIndex(({ config }) => languageModelOf(config) !== undefined);
-  return weights[own]! / sum(weights);
-}
-
-export function estimateRun(
-  assembly: Pick<Assembly, 'config' | 'imported' | 'model'>,
-  forecast: PromptForecast,
-): Finding & { readonly estimate?: RunEstimate } {
-  const estimate = runEstimate(assembly, forecast);
-  if (estimate === undefined)
-    return found('estimate', `${plural(assembly.config.iterations, 'iteration')}; no tokens, no cost`);
-  const { calls, completionTokens, cost, listed, promptTokens } = estimate;
-  const parts = [
-    `${plural(calls.expected, 'call')} (${calls.most} with all corrections)`,
-    `${formatCompact(promptTokens.expected)} tokens in (${formatCompact(promptTokens.most)})`,
-    `${formatCompact(completionTokens.expected)} out (${formatCompact(completionTokens.most)})`,
-    ...(cost
-      ? [
-          `cost ${cost.expected.toPrecision(2)} (${cost.most.toPrecision(2)})${listed === undefined ? '' : ` at the list prices of ${listed}`}`,
-        ]
-      : []),
-  ];
-  return { ...found('estimate', `about ${parts.join(', ')}`), estimate };
 }

@@ -11,7 +11,7 @@ import { evaluatedEach } from '../search/settings.js';
 import { valueAt } from '../settings/schema.js';
 import { largest, smallest } from '../statistics/descriptive.js';
 import { type Finding, warning } from './findings.js';
-import type { PromptForecast } from './prompt-forecast.js';
+import type { PromptSize } from './prompt-size.js';
 
 export function policyFindings(
   config: PolicyConfig,
@@ -111,8 +111,8 @@ function binFindings(
   });
 }
 
-export function limitFindings(assembly: Assembly, forecast: PromptForecast): readonly Finding[] {
-  return [...evaluationFindings(assembly), ...costFindings(assembly), ...callFindings(assembly, forecast)];
+export function limitFindings(assembly: Assembly, size: PromptSize): readonly Finding[] {
+  return [...evaluationFindings(assembly), ...costFindings(assembly), ...callFindings(assembly, size)];
 }
 
 function evaluationFindings({ config, imported }: Assembly): readonly Finding[] {
@@ -131,8 +131,8 @@ function evaluationFindings({ config, imported }: Assembly): readonly Finding[] 
   ];
 }
 
-function callFindings(assembly: Assembly, { first }: PromptForecast): readonly Finding[] {
-  const reservation = ledgerOf(assembly).reserve([first]);
+function callFindings(assembly: Assembly, { first }: PromptSize): readonly Finding[] {
+  const reservation = ledgerOf(assembly).reserve([first.messages]);
   if (reservation.kind === 'granted') return [];
   const { limit } = reservation;
   return [

@@ -38,11 +38,6 @@ interface FirstPrompt {
   readonly messages: readonly ChatMessage[];
 }
 
-/** Output of `--dry-run --json` if the prompt needs modules that a dry run doesn't import. */
-export interface NoPrompt extends Pick<FirstPrompt, 'config'> {
-  readonly notShown: string;
-}
-
 /** @throws UserError if both kinds of history are set, or the recorded run doesn't exist or has different policies */
 export async function dryRun(assembly: Assembly, args: Arguments, context: CommandContext): Promise<number> {
   const { config, environment, family, model } = assembly;

@@ -6,11 +6,10 @@ import { formatProblem, UserError, unlessRefused } from '../base/errors.js';
 import type { Config } from '../config/config.js';
 import { type LoadedConfig, loadConfig, resolvedYaml } from '../config/load.js';
 import { type Assembly, assemble, closeEnvironment } from '../experiment/assemble.js';
+import { contextOf } from '../experiment/open-models.js';
 import { plural } from '../format/numbers.js';
 import { warningText } from '../format/progress.js';
-import { contextsOf } from '../preflight/ask-model.js';
 import { errorsIn, warningsIn } from '../preflight/findings.js';
-import { type LeftOut, modulesLeftOut, openParts, standIns } from '../preflight/left-out.js';
 import { preflight } from '../preflight/preflight.js';
 import { refuseDifferences, whatCompletes } from '../runs/fingerprint.js';
 import { findRun } from '../runs/listing/names.js';
@@ -20,7 +19,7 @@ import { readManifest, runFiles } from '../runs/reader.js';
 import { describeReason } from '../runs/summary.js';
 import { claimDirectory } from '../storage/files.js';
 import { isLocked } from '../storage/lock.js';
-import { type DryRunHistory, dryRun, type NoPrompt } from './dry-run.js';
+import { type DryRunHistory, dryRun } from './dry-run.js';
 import { runName } from './library-run.js';
 import type { PlayArguments } from './plan.js';
 import { limitsAround, sharing } from './play-run.js';
@@ -48,15 +47,7 @@ export async function playConfig(
     cwd: context.cwd,
   });
   for (const note of loaded.notes) context.note(note);
-  const unshown = args.dryRun ? modulesLeftOut(loaded.config).filter(({ needed }) => needed) : [];
-  if (unshown.length > 0) {
-    await placed(loaded, () => openParts(loaded.config, context.env, true));
-    return showConfig(loaded.config, unshown, args.json, context);
-  }
-  // The reward function is needed only to evaluate the policies of a history.
-  const own = args.dryRun
-    ? { ...standIns(loaded.config), withoutReward: args.history === undefined }
-    : { ask: context.stop.finish };
+  const own = args.dryRun ? {} : { ask: context.stop.finish };
   const assembly = await placed(loaded, () => assemble(loaded.config, context.env, undefined, own));
   const { config } = assembly;
   await placed(loaded, () => refuseErrors(assembly, !args.dryRun, context));
@@ -123,7 +114,10 @@ const isReadable = (run: string) => unlessRefused(() => readManifest(run)) !== u
  * @throws UserError if the run can't succeed
  */
 async function refuseErrors(assembly: Assembly, ask: boolean, context: CommandContext): Promise<void> {
-  const findings = preflight(assembly, await contextsOf(assembly, ask, context.stop.finish));
+  const findings = preflight(
+    assembly,
+    await contextOf(assembly.config.model, assembly.model, ask, context.stop.finish),
+  );
   const errors = errorsIn(findings);
   if (errors.length > 0) {
     await closeEnvironment(assembly);
@@ -139,18 +133,4 @@ async function placed<T>(loaded: LoadedConfig, work: () => Promise<T>): Promise<
   } catch (error) {
     throw error instanceof UserError ? loaded.locate(error) : error;
   }
-}
-
-/** Prints the config without the prompt, and names the modules that the prompt needs. */
-function showConfig(
-  config: Config,
-  unshown: readonly LeftOut[],
-  json: boolean,
-  context: CommandContext,
-): number {
-  const modules = unshown.map(({ field, value }) => `${field} (${value})`).join(', ');
-  const reason = `the prompt is not shown: a dry run imports only the environment's module, but the prompt needs ${modules}`;
-  if (json) context.print(JSON.stringify({ config: { ...config }, notShown: reason } satisfies NoPrompt));
-  else context.print(`${resolvedYaml(config).trimEnd()}\n\n# ${reason}`);
-  return 0;
 }

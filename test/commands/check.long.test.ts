@@ -217,43 +217,6 @@ describe('policyloop check explains', () => {
   });
 });
 
-describe('a user-defined environment', () => {
-  const checked = async (step: string, online = true) => {
-    const cwd = temporaryDirectory();
-    writeFileSync(
-      join(cwd, 'own.mjs'),
-      `export default { create: () => ({
-        observationSpace: { kind: 'box', low: [-1], high: [1] }, actionSpace: { kind: 'discrete', n: 2 },
-        maxSteps: 5, reset: () => [0], step: (action) => (${step}),
-      }) };`,
-    );
-    const text = 'environment: ./own.mjs\nmodel: { provider: random }\n';
-    return (await check(text, { cwd, online })).findings.filter(({ field }) => field === 'environment');
-  };
-
-  it('passes if a repeated trial episode gives the same result', async () => {
-    expect(await checked('{ observation: [0], reward: action, terminated: false }')).toContainEqual({
-      level: 'ok',
-      field: 'environment',
-      message: 'a trial episode works, and repeating it with the same seed gives the same result',
-    });
-  });
-
-  it('gives an error if a step is invalid, and a warning if the seed has no effect', async () => {
-    const broken = '{ observation: [0, 1], reward: 0, terminated: false }';
-    expect(await checked(broken)).toContainEqual(
-      expect.objectContaining({
-        level: 'error',
-        message: 'own.mjs: the observation from step has 2 numbers; expected an array of 1 number',
-      }),
-    );
-    expect((await checked(broken, false)).filter(({ level }) => level === 'error')).toEqual([]);
-    expect(await checked('{ observation: [0], reward: Math.random(), terminated: false }')).toContainEqual(
-      expect.objectContaining({ level: 'warning', message: expect.stringMatching(/same seed differ/) }),
-    );
-  });
-});
-
 describe('a memory budget that hides evaluations', () => {
   const config = (more: string) => `environment: CartPole-v1\niterations: 400\n${model}memory: {${more}}\n`;
   const hidden = async (text: string, overrides: readonly string[] = []) => {
@@ -277,7 +240,7 @@ describe('a memory budget that hides evaluations', () => {
       ]);
       return finding!.remedy!;
     };
-    expect(await remedy(100_000)).toMatch(/^set memory\.tokens=\d+ to show them all; or choose/);
+    expect(await remedy(100_000)).toMatch(/^set memory\.tokens=\d+, or choose/);
     expect(await remedy(8192)).toMatch(/^choose which to show with memory\.best/);
   });
 
@@ -336,7 +299,7 @@ describe('the length of prompts', () => {
     const length = async (overrides: readonly string[]) => {
       const { findings } = await check(`environment: CartPole-v1\n${model}`, { overrides });
       const { message } = findings.find(({ field }) => field === 'context')!;
-      return Number(/about (\d+) tokens/.exec(message)![1]);
+      return Number(/the last about (\d+)/.exec(message)![1]);
     };
     const few = await length(['iterations=5']);
     const more = await length(['iterations=50']);
@@ -348,7 +311,6 @@ describe('the length of prompts', () => {
     expect(await length(['iterations=50', 'memory.best=3', 'memory.recent=3'])).toBeLessThan(more);
     const capped = ['iterations=5000', 'memory.tokens=4000'];
     expect(await length(capped)).toBeLessThan(4000 + few);
-    expect(await length([...capped, 'prompts.conversation.turns=5'])).toBeGreaterThan(await length(capped));
     expect(await length(['iterations=50', 'memory.trajectories=rows'])).toBeGreaterThan(more);
   });
 
@@ -474,50 +436,6 @@ describe('the model', () => {
 describe('a critic', () => {
   const task = 'environment: CartPole-v1\niterations: 10\n';
 
-  it.each([
-    ['critic: {}', ['critic.show']],
-    ['critic: { show: statistics }', []],
-    ['critic: { model: { provider: hill-climb } }', []],
-  ])('with the model of the run is checked against its context: %s', async (critic, fields) => {
-    const server = await startFakeOllama({ reply: () => proposal, contextTokens: 3072 });
-    try {
-      const model = `model: { provider: ollama, name: tiny, host: "${server.url}", maxTokens: 300 }\n`;
-      const shown = 'memory: { best: 2, recent: 2 }\ncorrections: 1\n';
-      const checked = await check(task + model + shown + critic, { online: true });
-      expect(bad(checked).map(({ field }) => field)).toEqual(fields);
-    } finally {
-      await server.close();
-    }
-  });
-
-  it.each([
-    ['{ provider: ollama, name: m }', 3072, 300, ['critic.show']],
-    ['{ provider: cma-es }', 3072, 300, ['critic.show']],
-    ['{ provider: ollama, name: m }', 8192, 300, []],
-    ['{ provider: ollama, name: m }', 8192, 20, ['critic.model.maxTokens']],
-    [
-      '{ provider: portfolio, members: [{ provider: cma-es }, { provider: ollama, name: m, maxTokens: 30 }] }',
-      8192,
-      20,
-      ['model.members.1.maxTokens', 'critic.model.maxTokens'],
-    ],
-  ])(
-    'with its own model is checked against that: proposer %s, context of %i tokens, maxTokens %i',
-    async (model, contextTokens, maxTokens, fields) => {
-      const own = `{ provider: ollama, name: tiny, contextTokens: ${contextTokens}, maxTokens: ${maxTokens} }`;
-      const checked = await check(
-        `${task}model: ${model}
-memory: { best: 2, recent: 2 }
-corrections: 1
-critic: { model: ${own} }
-`,
-      );
-      expect(bad(checked).map(({ field }) => field)).toEqual(fields);
-      const fits = checked.findings.find(({ field }) => field === 'critic.model')?.message;
-      if (fields.length === 0) expect(fits).toMatch(/the critic's longest prompt .* of 8192 tokens/);
-    },
-  );
-
   const embedded = 'model: { provider: local }\nmemory: { best: 4, recent: 2 }\ncorrections: 0\n';
 
   it.each([
@@ -600,7 +518,7 @@ describe('a run', () => {
     const server = await startFakeOllama({ reply: () => answer, contextTokens: 2048 });
     try {
       const { played } = await play(server, 'iterations: 300\nmemory: { tokens: 24000 }\n');
-      await expect(played).rejects.toThrow(/take at least \d+ tokens, but the model's context has only 2048/);
+      await expect(played).rejects.toThrow(/the model's context has only 2048/);
       expect(chats(server)).toEqual([]);
     } finally {
       await server.close();

@@ -108,7 +108,6 @@ const failing: Readonly<Record<string, readonly string[]>> = {
     'buffers/pf',
   ],
   sweep: ['sweep', 'mute.yaml', 'seed=1..2', '--out', 'sf', '--quiet'],
-  doctor: ['doctor', '--offline'],
   'models check': ['models', 'check', 'empty'],
   'finetune dataset': ['finetune', 'dataset', 'mute', '--recipe', 'improvement', '--out', 'none'],
   'finetune train': [

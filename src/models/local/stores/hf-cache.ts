@@ -41,7 +41,7 @@ export function withoutScheme(model: string): string {
       ? 'Ollama manages its own models'
       : 'this is not a Hugging Face model',
     alternatives: ['hf:ORG/NAME', 'hf:ORG/NAME:FILE.gguf'],
-    ...(model.startsWith('ollama:') && { remedy: `use \`ollama pull\` or \`ollama rm\`` }),
+    ...(model.startsWith('ollama:') && { remedy: 'use `ollama pull`' }),
   });
 }
 

@@ -1,5 +1,5 @@
 /** Downloads Hugging Face models into the cache, and removes models that policyloop downloaded. */
-import { existsSync, mkdirSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync } from 'node:fs';
 import path from 'node:path';
 import { downloadFileToCacheDir, HubApiError, listFiles, modelInfo } from '@huggingface/hub';
 import { z } from 'zod';
@@ -16,9 +16,6 @@ export interface DownloadHooks {
   readonly onBytes?: (bytes: number) => void;
   readonly signal?: AbortSignal;
 }
-
-/** Name of a file that marks a repository as downloaded by policyloop. */
-const mark = '.policyloop-pulled';
 
 /** Files used to load a model, apart from its weights. */
 const besides =
@@ -53,10 +50,8 @@ export async function pullModel(
     const snapshot = path.join(folder, 'snapshots', sha);
     const absent = chosen.filter((file) => !existsSync(path.join(snapshot, file.path)));
     const total = absent.reduce((sum, { size }) => sum + size, 0);
-    const isOurs = !existsSync(folder);
     hooks.onStart?.(total, absent.length);
     mkdirSync(path.join(folder, 'refs', path.dirname(revision)), { recursive: true });
-    if (isOurs) replaceFile(path.join(folder, mark), '');
     for (const file of absent) await quietly(() => download(name, sha, file.path, env, hub));
     if (revision !== sha) replaceFile(path.join(folder, 'refs', revision), sha);
     return parsed.file === undefined ? snapshot : path.join(snapshot, chosen[0]!.path);
@@ -68,26 +63,6 @@ export async function pullModel(
 
 const download = (repo: string, revision: string, file: string, env: Variables, hub: Hub) =>
   downloadFileToCacheDir({ ...hub, repo, revision, path: file, cacheDir: hfCache(env) });
-
-/** Removes a repository from the cache, and returns its folder. @throws UserError unless policyloop downloaded it */
-export function removeModel(reference: string, env: Variables): string {
-  const { repository } = parseHfReference(reference);
-  const folder = repositoryFolder(hfCache(env), repository);
-  if (existsSync(path.join(folder, mark))) {
-    rmSync(folder, { recursive: true });
-    return folder;
-  }
-  throw new UserError({
-    field: 'model',
-    value: `${hfScheme}${reference}`,
-    message: existsSync(folder)
-      ? 'another program downloaded this model, and may need it'
-      : `the cache doesn’t contain this model (${hfCache(env)})`,
-    remedy: existsSync(folder)
-      ? `remove it by hand: ${folder}`
-      : 'list the cached models: `policyloop models list`',
-  });
-}
 
 interface Hub {
   readonly hubUrl: string;

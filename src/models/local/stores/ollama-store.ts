@@ -52,19 +52,6 @@ export function ollamaModel(reference: string, env: Variables): OllamaModel {
   return readManifest(root, reference, manifest);
 }
 
-/** All models in the store, sorted by name; damaged and unsupported ones are skipped. */
-export function ollamaModels(env: Variables): readonly OllamaModel[] {
-  const root = ollamaRoot(env);
-  return storedNames(root).flatMap((name) => {
-    try {
-      return [ollamaModel(name, env)];
-    } catch (error) {
-      if (error instanceof UserError) return [];
-      throw error;
-    }
-  });
-}
-
 /** Parts of a name become parts of a path, so they must not lead outside the store. */
 const part = /^[A-Za-z0-9_][\w.-]*$/;
 

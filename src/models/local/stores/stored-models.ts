@@ -1,18 +1,8 @@
-/** Models on this machine: in Ollama's store, the Hugging Face cache, and LM Studio's folder. */
-import { existsSync, readdirSync, statSync } from 'node:fs';
-import { homedir } from 'node:os';
-import path from 'node:path';
+/** Models in Ollama's store and in the Hugging Face cache. */
 import type { SamplingChoice } from '../../language-model.js';
 import type { SamplingLayer } from '../weights/generation-config.js';
-import { hfModel, hfModels, hfScheme } from './hf-cache.js';
-import { ollamaModel, ollamaModels, ollamaScheme, type Variables } from './ollama-store.js';
-
-export interface FoundModel {
-  /** Value for `model.path` in a config. */
-  readonly reference: string;
-  readonly store: 'Ollama' | 'Hugging Face' | 'LM Studio';
-  readonly path: string;
-}
+import { hfModel, hfScheme } from './hf-cache.js';
+import { ollamaModel, ollamaScheme, type Variables } from './ollama-store.js';
 
 /** Whether a path refers to a model in a store rather than to a location on disk. */
 export const isReference = (given: string): boolean =>
@@ -54,37 +44,4 @@ export function storedSampling(path: string, env: Variables = process.env): read
 interface StoreDefaults extends SamplingChoice {
   readonly contextTokens?: number | undefined;
   readonly stop: readonly string[];
-}
-
-export function findStoredModels(env: Variables): readonly FoundModel[] {
-  return [
-    ...ollamaModels(env).map(({ name, file }) => ({
-      reference: ollamaScheme + name,
-      store: 'Ollama' as const,
-      path: file,
-    })),
-    ...hfModels(env).map((model) => ({ ...model, store: 'Hugging Face' as const })),
-    ...lmStudioFiles().map((file) => ({ reference: file, store: 'LM Studio' as const, path: file })),
-  ];
-}
-
-/** LM Studio stores `PUBLISHER/MODEL/FILE.gguf` in one of these folders. */
-const lmStudioFolders = () =>
-  ['.lmstudio/models', '.cache/lm-studio/models'].map((folder) => path.join(homedir(), folder));
-
-function lmStudioFiles(): readonly string[] {
-  const depth = 3;
-  const below = (folder: string, left: number): readonly string[] =>
-    readdirSync(folder)
-      .sort()
-      .flatMap((name) => {
-        const entry = path.join(folder, name);
-        const stat = statSync(entry, { throwIfNoEntry: false });
-        if (stat?.isDirectory()) return left > 1 ? below(entry, left - 1) : [];
-        const isModel = /\.gguf$/i.test(name) && !/^mmproj|-0000[2-9]-of-/.test(name);
-        return stat?.isFile() && isModel ? [entry] : [];
-      });
-  return lmStudioFolders()
-    .filter((folder) => existsSync(folder))
-    .flatMap((folder) => below(folder, depth));
 }

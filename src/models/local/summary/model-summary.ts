@@ -6,15 +6,7 @@ import { type Problem, problemsOf } from '../../../base/errors.js';
 import { formatBytes, formatCount, plural } from '../../../format/numbers.js';
 import { defaultSampling } from '../default-sampling.js';
 import { type Devices, findDevices } from '../engine/find-devices.js';
-import {
-  attempt,
-  checkModel,
-  inspectModel,
-  type ModelReport,
-  type SystemMessages,
-  summariseWeights,
-} from '../engine/inspect.js';
-import { readDecoderConfig } from '../families/hf-config.js';
+import { attempt, inspectModel, type ModelReport, type SystemMessages } from '../engine/inspect.js';
 import type { QuantizationLoss } from '../generation/quantization-loss.js';
 import { decoderTensors } from '../graph/parameters.js';
 import { attentionLayers, type DecoderConfig } from '../weights/decoder-config.js';
@@ -181,38 +173,4 @@ function lossText({ tokens, perplexity, divergence, agreement }: QuantizationLos
     `divergence ${divergence.toPrecision(2)} nats per token, ` +
     `the same likeliest token in ${(100 * agreement).toFixed(1)} % of ${tokens} positions`
   );
-}
-
-export interface ModelOverview {
-  readonly parameters?: number;
-  readonly bytes?: number;
-  /** Dtypes such as `Q4_K`; sorted by number of parameters, largest first. */
-  readonly dtypes?: readonly string[];
-  readonly contextTokens?: number;
-  /** The first reason why the model can't be run, according to its config and weights. */
-  readonly problem?: string;
-}
-
-/** @param model directory or GGUF file; its tokenizer isn't read, because that takes seconds */
-export function modelOverview(model: string): ModelOverview {
-  const summary: { -readonly [K in keyof ModelOverview]: ModelOverview[K] } = {};
-  try {
-    summary.contextTokens = readDecoderConfig(model).contextTokens;
-    const { parameters, bytes, dtypes } = summariseWeights(openWeights(model));
-    Object.assign(summary, { parameters, bytes, dtypes });
-    checkModel(model);
-    return summary;
-  } catch (error) {
-    const isRead = summary.parameters !== undefined;
-    return { ...(isRead && summary), problem: textOf(error) };
-  }
-}
-
-/** The first problem on one line: the field, its value, and the message. */
-function textOf(error: unknown): string {
-  const [problem] = problemsOf(error);
-  if (problem === undefined) return String(error);
-  const { field, value, message } = problem;
-  const stated = typeof value === 'string' ? ` ${value.slice(0, 40)}` : '';
-  return `no: ${field === undefined || field === 'model.path' ? '' : `${field}${stated}: `}${message}`;
 }

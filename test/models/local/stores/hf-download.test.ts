@@ -7,7 +7,6 @@ import path from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { UserError } from '../../../../src/base/errors.js';
 import { execute as pull } from '../../../../src/commands/models/pull.js';
-import { execute as remove } from '../../../../src/commands/models/remove.js';
 import { readDecoderConfig } from '../../../../src/models/local/families/hf-config.js';
 import { hfModel } from '../../../../src/models/local/stores/hf-cache.js';
 import { recordingContext } from '../../../support/experiments.js';
@@ -180,18 +179,6 @@ describe('models pull', () => {
     ['qwen3', {}, /not a Hugging Face model/],
   ])('refuses %s with the environment %o', async (model, env, message) => {
     await expect(pull(args(model), outside(env).context)).rejects.toThrow(message);
-  });
-});
-
-describe('models remove', () => {
-  it('removes a pulled model, but none that another program stored', async () => {
-    const { env, context } = outside();
-    await pull(args('hf:org/tiny'), context);
-    expect(await remove({ model: 'hf:org/tiny', json: true }, context)).toBe(0);
-    expect(() => hfModel('org/tiny', env)).toThrow(/contain this model/);
-    mkdirSync(path.join(env.HF_HOME, 'hub', 'models--org--theirs'), { recursive: true });
-    await expect(remove({ model: 'hf:org/theirs', json: true }, context)).rejects.toThrow(/another program/);
-    await expect(remove({ model: 'hf:org/tiny', json: true }, context)).rejects.toThrow(/contain this model/);
   });
 });
 

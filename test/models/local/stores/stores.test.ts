@@ -3,8 +3,6 @@ import { createHash } from 'node:crypto';
 import { cpSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { writeGguf } from '../../../../finetune/export/gguf/gguf.js';
-import { execute as listModels } from '../../../../src/commands/models/list.js';
 import {
   hfCache,
   hfModel,
@@ -13,11 +11,9 @@ import {
 } from '../../../../src/models/local/stores/hf-cache.js';
 import { ollamaModel } from '../../../../src/models/local/stores/ollama-store.js';
 import { storedSampling, withStoreDefaults } from '../../../../src/models/local/stores/stored-models.js';
-import { openTokenizer } from '../../../../src/models/local/tokens/tokenizer.js';
 import { samplingOf, samplingText } from '../../../../src/models/local/weights/generation-config.js';
-import { recordingContext } from '../../../support/experiments.js';
 import { temporaryDirectory } from '../../../support/temporary-directory.js';
-import { readReference, referenceDirectory } from '../fixture.js';
+import { referenceDirectory } from '../fixture.js';
 
 const root = temporaryDirectory();
 
@@ -151,30 +147,4 @@ it('a model without an organisation is listed and found by its name', () => {
   expect(hfModel('tiny', env)).toBe(snapshot);
   expect(hfModel('tiny@c0ffee', env)).toBe(snapshot);
   expect(parseHfReference('tiny:file.gguf')).toMatchObject({ repository: 'tiny', file: 'file.gguf' });
-});
-
-it('models list shows the stored models and which of them can be run', async () => {
-  const store = path.join(root, 'listed');
-  const file = path.join(root, 'listed.gguf');
-  await writeGguf(referenceDirectory('llama-untied-fp32'), undefined, file, 'F16');
-  const { readFileSync } = await import('node:fs');
-  manifest(store, 'registry.ollama.ai/library/tiny/1', [blob(store, 'model', readFileSync(file))]);
-  manifest(store, 'registry.ollama.ai/library/broken/1', [blob(store, 'model', 'no GGUF')]);
-  const env = { OLLAMA_MODELS: store, HF_HOME: path.join(root, 'hf'), HOME: root };
-  const { context, printed } = recordingContext(root, { env });
-  expect(await listModels({ json: true }, context)).toBe(0);
-  const models = JSON.parse(printed[0]!) as Record<string, unknown>[];
-  const named = new Map(models.map((model) => [model.reference, model]));
-  expect(named.get('ollama:tiny:1')).toMatchObject({ store: 'Ollama', dtypes: ['F16', 'F32'] });
-  expect(named.get('ollama:tiny:1')).not.toHaveProperty('problem');
-  expect(named.get('ollama:broken:1')).toMatchObject({
-    problem: expect.stringMatching(/not a usable GGUF file/),
-  });
-  expect(named.get('hf:org/tiny')).toMatchObject({ store: 'Hugging Face', contextTokens: 512 });
-  expect(named.get('package:models/tiny-improver')).not.toHaveProperty('problem');
-  const reference = readReference('llama-untied-fp32');
-  const { file: stored } = ollamaModel('tiny:1', env);
-  expect(openTokenizer(stored).encodePrompt(reference.messages)).toEqual(reference.prompt_ids);
-  await listModels({ json: false }, context);
-  expect(printed[1]).toMatch(/ollama:tiny:1 +Ollama .*F16, F32 .*yes/);
 });

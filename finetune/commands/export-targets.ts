@@ -9,16 +9,16 @@ import { readDecoderConfig } from '../../src/models/local/families/hf-config.js'
 import { modelDirectory } from '../../src/models/local/settings.js';
 import { isCutOff } from '../../src/storage/draft.js';
 import { replaceFile } from '../../src/storage/files.js';
+import { type AdaptedModel, isAdapter, openBase, trainedVariables } from '../export/base-model.js';
+import { writeGgufAdapter } from '../export/gguf/adapter.js';
+import type { GgufTensorType } from '../export/gguf/format.js';
+import { type WrittenGguf, writeGguf } from '../export/gguf/gguf.js';
+import { type Merged, mergeAdapter } from '../export/merge.js';
+import { adapterModelfile, ggufModelfile } from '../export/ollama/modelfile.js';
+import { roundingNote } from '../export/rounding.js';
+import { type WrittenTrl, writeTrl } from '../export/trl/trl.js';
+import type { MergeHooks } from '../export/writing.js';
 import { loadTrainConfig } from '../train/train-config.js';
-import { type AdaptedModel, isAdapter, openBase, trainedVariables } from './base-model.js';
-import { writeGgufAdapter } from './gguf/adapter.js';
-import type { GgufTensorType } from './gguf/format.js';
-import { type WrittenGguf, writeGguf } from './gguf/gguf.js';
-import { type Merged, mergeAdapter } from './merge.js';
-import { adapterModelfile, ggufModelfile } from './ollama/modelfile.js';
-import { roundingNote } from './rounding.js';
-import { type WrittenTrl, writeTrl } from './trl/trl.js';
-import type { MergeHooks } from './writing.js';
 
 export interface ExportJob {
   readonly source: string;
@@ -189,8 +189,8 @@ async function writeTrlFolder({ cwd, model, out, overrides, source }: ExportJob)
       `written     ${folder}`,
       'train       accelerate launch train.py, or sbatch job.sh, in that folder',
       config.method.kind === 'lora'
-        ? `run         ${shellWord(`model.path=${config.model}`)} ${shellWord(`model.adapter=${join(folder, 'output')}`)}`
-        : `run         ${shellWord(`model.path=${join(folder, 'output')}`)}`,
+        ? `run         model.provider=local ${shellWord(`model.path=${config.model}`)} ${shellWord(`model.adapter=${join(folder, 'output')}`)}`
+        : `run         model.provider=local ${shellWord(`model.path=${join(folder, 'output')}`)}`,
     ],
     notes: warnings,
   };
