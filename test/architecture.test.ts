@@ -1,7 +1,10 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import yargs from 'yargs';
 import { circles, fileGraph, folderGraph, readModules } from '../scripts/shape/module-graph.js';
+import { commands } from '../src/commands.js';
+import { experimentKind } from '../src/config/config.js';
 
 const root = resolve(import.meta.dirname, '..');
 const modules = readModules(root, ['src', 'finetune']);
@@ -143,4 +146,65 @@ describe('side effects occur only in the allowed files', () => {
     const offending = modules.filter(({ path, text }) => pattern.test(text) && !place.test(path));
     expect(offending.map(({ path }) => path)).toEqual([]);
   });
+});
+
+/** What an issue allows. A budget falls with each deletion; it rises only by what an issue says it may add. */
+describe('budgets', () => {
+  /** Lines of the files in these folders whose path matches. */
+  const linesOf = (folders: readonly string[], pattern = /./) =>
+    folders
+      .flatMap((folder) => readdirSync(join(root, folder), { recursive: true, withFileTypes: true }))
+      .map((entry) => ({ entry, path: join(entry.parentPath, entry.name) }))
+      .filter(({ entry, path }) => entry.isFile() && pattern.test(path.slice(root.length)))
+      .reduce((sum, { path }) => sum + readFileSync(path, 'utf8').split('\n').length - 1, 0);
+
+  /** Number of keys in all `properties` of a JSON schema. */
+  const propertiesIn = (node: unknown): number => {
+    if (typeof node !== 'object' || node === null) return 0;
+    const { properties } = node as { readonly properties?: object };
+    const own = Array.isArray(node) ? 0 : Object.keys(properties ?? {}).length;
+    return Object.values(node).reduce<number>((sum, child) => sum + propertiesIn(child), own);
+  };
+
+  it('94,000 lines in src and finetune', () => {
+    expect(linesOf(['src', 'finetune'])).toBeLessThanOrEqual(94_000);
+  });
+
+  it('58,000 lines of tests', () => {
+    expect(linesOf(['test'], /\.ts$/)).toBeLessThanOrEqual(58_000);
+  });
+
+  it('7,000 lines in scripts and bench, without the recorded rows', () => {
+    expect(linesOf(['scripts', 'bench'], /^(?!.*\/rows\/)/)).toBeLessThanOrEqual(7_000);
+  });
+
+  it('28 runtime dependencies', () => {
+    const { dependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
+      readonly dependencies: Readonly<Record<string, string>>;
+    };
+    expect(Object.keys(dependencies).length).toBeLessThanOrEqual(28);
+  });
+
+  it('350 properties in the schema of experiments', () => {
+    expect(propertiesIn(experimentKind.json)).toBeLessThanOrEqual(350);
+  });
+
+  const single = commands.flatMap(([signature, describe, load]) =>
+    typeof load === 'function'
+      ? [[signature, describe, load] as const]
+      : load.map(([part, ...rest]) => [`${signature} ${part}`, ...rest] as const),
+  );
+
+  it('26 commands', () => {
+    expect(single.length).toBeLessThanOrEqual(26);
+  });
+
+  it.each(single)(
+    'the help of %s fits a screen of 50 lines and 80 columns',
+    async (_signature, _describe, load) => {
+      const { options } = await load();
+      const help = await options(yargs([]).wrap(80)).getHelp();
+      expect(help.split('\n').length).toBeLessThanOrEqual(50);
+    },
+  );
 });
