@@ -171,7 +171,7 @@ export function readFigures(path: string): RunFigures {
  * The highest score up to each iteration, from iteration 0 on. The curve ends where the run ends; if the run stopped at
  * its target, the curve continues unchanged to `last`.
  */
-export function bestByIteration(
+function bestByIteration(
   {
     manifest,
     entries,

@@ -98,6 +98,8 @@ const inTheMiddle =
 const filtered = 'content-filter';
 const failures: readonly (readonly [name: string, sent: Sent, kind: string, retried: boolean])[] = [
   ['429 without Retry-After', { status: 429, body: { error: { message: 'slow down' } } }, 'rate-limit', true],
+  ['500', { status: 500, body: {} }, 'server', true],
+  ['503', { status: 503, body: '' }, 'server', true],
   ['529 overloaded', { status: 529, body: { error: 'overloaded' } }, 'server', true],
   ['504 with a page', { status: 504, body: '<html><title>Gateway Time-out</title>' }, 'server', true],
   ['a reset in the body', { answer: inTheMiddle((r) => r.socket?.resetAndDestroy()) }, 'cut', true],
@@ -182,6 +184,7 @@ describe.each(providers)('$name', ({ good, model }) => {
         const broken = await serve([sent]);
         const error = await attempt(model(broken.url, { maxRetries: 1 }, wait));
         expect(error).toMatchObject({ kind, retries: 1, failedTries: [kind], fatal: false });
+        expect((error as Error).message).toMatch(/ \(after 1 retry\)$/);
         expect(broken.requests()).toBe(2);
       } else {
         expect(first).toMatchObject({ kind, retries: 0, failedTries: [], fatal: false });
@@ -212,6 +215,7 @@ describe.each(providers)('$name', ({ good, model }) => {
   it.each([
     ['99999999999999999999999', /for a very long time.* Continue later with/],
     ['Fri, 31 Dec 9999 23:59:59 GMT', /Continue later with/],
+    ['86400', /for 24 h, longer than model\.maxRetryAfterSeconds \(60\) allows\. Continue after \d{4}-/],
     ['Sat, 22 Nov 2025 10:00:00 GMT', /for 24 h.* Continue after 2025-11-2\d \d\d:00 with/],
   ])('fails instead of waiting for a long Retry-After: %s', async (given, said) => {
     const { wait, waits } = recordWaits();

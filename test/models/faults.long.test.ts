@@ -7,7 +7,7 @@ import { type LanguageModel, ModelError } from '../../src/models/language-model.
 import { ask } from '../support/ask.js';
 import { startFakeOllama } from '../support/fake-ollama.js';
 import { startFakeOpenAI } from '../support/fake-openai.js';
-import type { FakeServer, Fault, FaultPlan } from '../support/fake-server.js';
+import type { FakeServer, FaultPlan } from '../support/fake-server.js';
 import { messages, ollamaConfig, openaiConfig, options, recordWaits } from './model-configs.js';
 
 interface Setup {
@@ -55,7 +55,7 @@ async function failureOf(call: Promise<unknown>): Promise<ModelError> {
   return error as ModelError;
 }
 
-describe.each(providers)('$name', ({ name, open }) => {
+describe.each(providers)('$name', ({ open }) => {
   const servers: FakeServer[] = [];
   afterEach(() => Promise.all(servers.splice(0).map((server) => server.close())));
   const start = async (setup: Setup) => {
@@ -63,50 +63,6 @@ describe.each(providers)('$name', ({ name, open }) => {
     servers.push(opened.server);
     return opened;
   };
-
-  const transient: readonly Fault[] = [
-    { kind: 'rate-limit' },
-    { kind: 'status', status: 500 },
-    { kind: 'status', status: 503 },
-    { kind: 'drop' },
-    { kind: 'cut' },
-    { kind: 'malformed' },
-    { kind: 'html' },
-    { kind: 'empty' },
-  ];
-  it.each(transient)('retries after $kind $status and counts the retries', async (fault) => {
-    const { wait, waits } = recordWaits();
-    const { server, model } = await start({ faults: { script: [fault, fault] }, wait });
-    const completion = await ask(model, messages, options);
-    expect(completion).toMatchObject({ text: answer, retries: 2 });
-    expect(waits).toHaveLength(2);
-    expect(server.counts).toMatchObject({ requests: 3, succeeded: 1 });
-    expect(completion.usage.promptTokens).toBe(server.counts.promptTokens);
-    expect(completion.usage.completionTokens).toBe(server.counts.completionTokens);
-  });
-
-  const given: readonly (readonly [Fault, string])[] = [
-    [{ kind: 'rate-limit' }, 'rate-limit'],
-    [{ kind: 'status', status: 502 }, 'server'],
-    [{ kind: 'drop' }, 'cut'],
-    [{ kind: 'cut' }, 'cut'],
-    [{ kind: 'malformed' }, 'malformed'],
-    [{ kind: 'html' }, 'html'],
-    [{ kind: 'empty' }, 'empty'],
-  ];
-  it.each(given)('gives up after the last retry: %o fails with kind %s', async (fault, kind) => {
-    const { wait, waits } = recordWaits();
-    const { server, model } = await start({
-      faults: { rate: 1, seed: 0, kinds: [fault] },
-      policy: { maxRetries: 2 },
-      wait,
-    });
-    const error = await failureOf(ask(model, messages, options));
-    expect(error).toMatchObject({ kind, retries: 2, fatal: false });
-    expect(error.message).toMatch(new RegExp(`^${name}/test-model: .*\\(after 2 retries\\)$`));
-    expect(waits).toHaveLength(2);
-    expect(server.counts).toMatchObject({ requests: 3, succeeded: 0 });
-  });
 
   it('reports the title of a web page received instead of an answer', async () => {
     const { model } = await start({ faults: { script: [{ kind: 'html' }] }, policy: { maxRetries: 0 } });
@@ -157,20 +113,6 @@ describe.each(providers)('$name', ({ name, open }) => {
     expect(await ask(model, messages, { ...options, attempts: { onWait } })).toMatchObject({ retries: 3 });
     expect(waits).toEqual([3000, 500, 20_000]);
     expect(told).toEqual([3000, 20_000]);
-  });
-
-  it('does not wait longer than the config allows, and says when to continue', async () => {
-    const { wait, waits } = recordWaits();
-    const { server, model } = await start({
-      faults: { script: [{ kind: 'rate-limit', retryAfter: '86400' }] },
-      wait,
-    });
-    const error = await failureOf(ask(model, messages, options));
-    expect(error).toMatchObject({ kind: 'quota', fatal: true, retries: 0 });
-    expect(error.message).toMatch(
-      /wait for 24 h, longer than model\.maxRetryAfterSeconds \(60\) allows\. Continue after \d{4}-\d\d-\d\d \d\d:\d\d with `policyloop resume/,
-    );
-    expect([waits, server.counts.requests]).toEqual([[], 1]);
   });
 
   it('backs off exponentially, with the same waits for the same seed', async () => {

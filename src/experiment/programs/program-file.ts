@@ -18,7 +18,7 @@ import { readRegularFile } from '../../storage/regular-file.js';
 /** In bytes. */
 const largestFile = 200_000;
 
-export const isProgramFile = (name: string): boolean => /\.m?js$/.test(name);
+const isProgramFile = (name: string): boolean => /\.m?js$/.test(name);
 
 /** Reads a program, which runs in the sandbox and never as a module. @throws UserError if it is invalid */
 export async function openProgramFile(

@@ -331,7 +331,9 @@ describe('finetune export --to gguf', () => {
   it('reports wrong extensions, existing outputs and missing or unsuitable inputs', async () => {
     expect(await refusal(toGguf('models/qwen', 'x.bin'))).toMatch(/must end in \.gguf/);
     writeFileSync(at('taken.Modelfile'), '');
-    expect(await refusal(toGguf('models/qwen', 'taken.gguf'))).toMatch(/already exists[\s\S]*taken\.Modelfile/);
+    expect(await refusal(toGguf('models/qwen', 'taken.gguf'))).toMatch(
+      /already exists[\s\S]*taken\.Modelfile/,
+    );
     writeFileSync(at('there.gguf'), '');
     expect(await refusal(toGguf('models/qwen', 'there.gguf'))).toMatch(/already exists/);
     expect(await refusal(toGguf('models/nowhere', 'x.gguf'))).toMatch(/there is no such directory/);
