@@ -10,7 +10,6 @@ import { statedReason } from '../../src/prompting/answer/sets.js';
 import { remembered } from '../../src/prompting/context/history.js';
 import { type Encoding, encodingFor } from '../../src/prompting/notation/encoding.js';
 import { type AnswerForm, answerFormOf } from '../../src/prompting/notation/grammar.js';
-import type { MemoryConfig } from '../../src/prompting/settings.js';
 import { loadPromptSet, type PromptSet } from '../../src/prompting/templates/prompt-set.js';
 import { loadHelpers } from '../../src/prompting/templates/rendering.js';
 import { type BufferEntry, createReplayBuffer, vectorKey } from '../../src/rollout/replay-buffer.js';
@@ -98,7 +97,7 @@ export async function readSourceRun(path: string, name: string): Promise<SourceR
     hash: contentHash(path),
     answerForm: answerFormOf(languageModelOf(opened.config.model), opened.config.prompts),
     prompts: await currentPrompts(opened),
-    steps: stepsOf(opened.recorded, memory),
+    steps: stepsOf(opened.recorded),
   };
 }
 
@@ -150,10 +149,7 @@ async function currentPrompts({ config, environment }: OpenedRun): Promise<Promp
   }
 }
 
-function stepsOf(
-  { entries, calls, iteration: last }: RecordedRun,
-  memory: Pick<MemoryConfig, 'ofGroup'>,
-): readonly Step[] {
+function stepsOf({ entries, calls, iteration: last }: RecordedRun): readonly Step[] {
   const callsAt = byIteration(stepCalls(calls));
   const proposalsAt = byIteration(entries.filter(({ source }) => source === 'proposal'));
   const buffer = createReplayBuffer(entries.filter(({ source }) => source !== 'proposal'));
@@ -180,7 +176,7 @@ function stepsOf(
         proposals: answers.map((entry) => ({ entry, reply: replyOf(entry, own) })),
       });
     }
-    buffer.append(remembered(evaluated, memory));
+    buffer.append(remembered(evaluated));
   }
   return steps;
 }

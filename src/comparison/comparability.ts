@@ -118,7 +118,6 @@ const scoring: Readonly<Record<string, string>> = {
 const choosing: Readonly<Record<string, string>> = {
   'evaluation.episodes': 'the observed returns, and the choices based on them, are not equally noisy',
   'evaluation.seeds': 'policies are not chosen in the same way',
-  'evaluation.racing': 'evaluations that stop early cost less, but sometimes discard a better policy',
   'confirmation.episodes': 'the confirmed returns are not equally noisy',
   'confirmation.candidates': 'confirmed policies are not chosen in the same way',
   target: 'runs do not end at the same point',

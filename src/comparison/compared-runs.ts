@@ -6,9 +6,8 @@ import type { Config } from '../config/config.js';
 import { budgetOf, evaluationsOf } from '../config/critic.js';
 import { loadConfig } from '../config/load.js';
 import { returnRange } from '../environments/catalogue/known-bounds.js';
-import { type RacingTotals, racingTotals } from '../rollout/replay-buffer.js';
 import { requireConfig } from '../runs/open-run.js';
-import { readEvaluations, runFiles } from '../runs/reader.js';
+import { runFiles } from '../runs/reader.js';
 import { readScores, type Scored } from '../runs/scores.js';
 import { type RunSummary, summaryOf } from '../runs/summary.js';
 import type { Interval } from '../statistics/bootstrap.js';
@@ -37,13 +36,11 @@ export interface ComparedRun extends ConfiguredRun {
    * value; the curve of an unfinished run ends with its last complete iteration.
    */
   readonly curve: readonly number[];
-  /** Highest score of each iteration from 1 on; null if all its candidates were rejected or cut short. */
+  /** Highest score of each iteration from 1 on; null if all its candidates were rejected. */
   readonly scores: readonly (number | null)[];
   readonly warmup: number;
   /** Number of evaluations spent by the end of each iteration; index 0 is the warm-up. */
   readonly spent: readonly number[];
-  /** Null if the config doesn't use racing. */
-  readonly racing: RacingTotals | null;
 }
 
 export interface UnreadableRun {
@@ -90,8 +87,7 @@ export function withConfig(summary: RunSummary): ConfiguredRun {
 export function readComparedRun(run: ConfiguredRun): ComparedRun {
   const { config, manifest, path, status } = run;
   const { done } = manifest.iterations;
-  const played = config.evaluation.racing ? readEvaluations(path, manifest) : undefined;
-  const entries = played ?? readScores(path, manifest);
+  const entries = readScores(path, manifest);
   const first = entries.filter(({ iteration }) => iteration === 0).length;
   const warmup = status === 'completed' ? first : Math.max(first, config.warmup.policies);
   const budget = budgetOf(config, warmup);
@@ -105,7 +101,6 @@ export function readComparedRun(run: ConfiguredRun): ComparedRun {
     scores: bestScores(entries, done),
     warmup: first,
     spent,
-    racing: played ? racingTotals(played) : null,
   };
 }
 
@@ -128,7 +123,7 @@ function spentAfter(
 function bestSoFar(
   entries: readonly Scored[],
   spent: readonly number[],
-  config: Pick<Config, 'limits' | 'screening'>,
+  config: Pick<Config, 'limits'>,
   length: number,
 ): readonly number[] {
   const first = entries[0];
@@ -138,8 +133,8 @@ function bestSoFar(
   for (const [i, { candidate, iteration, score }] of entries.entries()) {
     if (iteration !== entries[begin]!.iteration) begin = i;
     const before = iteration === 0 ? 0 : spent[iteration - 1]!;
-    // A rejected candidate leaves a gap; a candidate removed by screening doesn't.
-    const place = iteration === 0 || config.screening ? i - begin : candidate;
+    // A rejected candidate leaves a gap.
+    const place = iteration === 0 ? i - begin : candidate;
     scores.set(config.limits.evaluations === undefined ? before + place : i, score);
   }
   let best = first.score;
@@ -149,12 +144,11 @@ function bestSoFar(
   });
 }
 
-/** The best score of each iteration from 1 on, ignoring evaluations that were cut short. */
+/** The best score of each iteration from 1 on. */
 function bestScores(entries: readonly Scored[], iterations: number): readonly (number | null)[] {
   const best = new Array<number | null>(iterations).fill(null);
-  for (const { iteration, planned, score } of entries)
-    if (iteration > 0 && planned === undefined)
-      best[iteration - 1] = Math.max(best[iteration - 1] ?? Number.NEGATIVE_INFINITY, score);
+  for (const { iteration, score } of entries)
+    if (iteration > 0) best[iteration - 1] = Math.max(best[iteration - 1] ?? Number.NEGATIVE_INFINITY, score);
   return best;
 }
 

@@ -2,7 +2,6 @@
 import { version } from '../base/package.js';
 import type { TargetConfig } from '../config/config.js';
 import { evaluationsOf } from '../config/critic.js';
-import type { RacingTotals } from '../rollout/replay-buffer.js';
 import type { RunStatus } from '../runs/reader.js';
 import { bootstrapMedian95, type Interval } from '../statistics/bootstrap.js';
 import { largest, mean, median, smallest } from '../statistics/descriptive.js';
@@ -123,8 +122,6 @@ export interface GroupFigures {
   readonly tokens: number;
   /** Mean cost per run, in the currency of `model.price`; null if a run has no price. */
   readonly cost: number | null;
-  /** Total savings of all runs that use racing; null if none does. */
-  readonly racing: RacingTotals | null;
 }
 
 export interface TaskComparison {
@@ -224,19 +221,6 @@ function figuresOf(
     target: targetFigures(runs, target),
     tokens: mean(runs.map(({ tokens }) => tokens)),
     cost: costs.length === runs.length ? mean(costs) : null,
-    racing: sumOf(runs.flatMap(({ racing }) => racing ?? [])),
-  };
-}
-
-function sumOf(totals: readonly RacingTotals[]): RacingTotals | null {
-  if (totals.length === 0) return null;
-  const sum = (key: keyof RacingTotals) => totals.reduce((total, own) => total + own[key], 0);
-  return {
-    evaluations: sum('evaluations'),
-    cut: sum('cut'),
-    episodes: sum('episodes'),
-    saved: sum('saved'),
-    savedSteps: sum('savedSteps'),
   };
 }
 

@@ -5,7 +5,6 @@ import { append } from '../base/append.js';
 import {
   formatCompact,
   formatCost,
-  formatCount,
   formatReturn,
   formatShare,
   formatSigned,
@@ -59,8 +58,6 @@ export const confirmedColumns: readonly Column<TaskGroup>[] = [
 export function effortColumns({ groups }: Pick<TaskComparison, 'groups'>): readonly Column<TaskGroup>[] {
   const timed = groups.some(({ target }) => target !== null);
   const paid = groups.some(({ tokens }) => tokens > 0);
-  const raced = groups.some(({ racing }) => racing !== null);
-  const share = (part: number, whole: number) => `${formatCount(part)} of ${formatCount(whole)}`;
   return [
     estimate('area, observed', ({ area }) => area && { value: area.mean, interval: area.meanInterval }, {
       name: 'observed_area',
@@ -75,8 +72,6 @@ export function effortColumns({ groups }: Pick<TaskComparison, 'groups'>): reado
       name: 'median_evaluations',
     }),
     forMachines('censored_after', ({ target }) => target?.censoredAfter),
-    number(raced && 'evaluations cut short', ({ racing: r }) => r && share(r.cut, r.evaluations)),
-    number(raced && 'episodes saved', ({ racing: r }) => r && share(r.saved, r.episodes)),
     number(paid && 'tokens per run', ({ tokens }) => tokens, { name: 'tokens', format: formatCompact }),
     number(paid && 'cost per run', ({ cost }) => cost, { name: 'cost', format: formatCost }),
   ];
@@ -141,9 +136,5 @@ export function comparisonCsv({ tasks, policyloop }: RunComparison): string {
     ...confirmedColumns,
     ...effortColumns({ groups: [] }),
     forMachines('policyloop', () => policyloop),
-    forMachines('evaluations_raced', ({ racing }) => racing?.evaluations),
-    forMachines('evaluations_cut', ({ racing }) => racing?.cut),
-    forMachines('episodes_planned', ({ racing }) => racing?.episodes),
-    forMachines('episodes_saved', ({ racing }) => racing?.saved),
   ]);
 }

@@ -19,10 +19,7 @@ export function checkConfig(config: Config): readonly Problem[] {
     ...programProblems(config),
     ...memoryProblems(config),
     ...promptProblems(config),
-    ...candidateProblems(config),
     ...criticProblems(config),
-    ...pipelineProblems(config),
-    ...racingProblems(config),
     ...modelProblems(config),
   ];
   return found.filter((problem) => problem !== undefined && problem !== false);
@@ -52,7 +49,7 @@ function policyProblems(policy: PolicyConfig | undefined): readonly Found[] {
 const programSearches: readonly string[] = ['random', 'genetic'];
 
 /** Finds baselines and prompts that don't fit the kind of policy, and settings that programs don't support. */
-function programProblems({ critic, model, policy, prompts, screening, warmup }: Config): readonly Found[] {
+function programProblems({ critic, model, policy, prompts, warmup }: Config): readonly Found[] {
   const isProgram = policy?.kind === 'program';
   const reviser = critic?.model && { config: critic.model, field: 'critic.model' };
   const proposers = [...membersOf(model), ...(reviser ? [reviser] : [])];
@@ -122,8 +119,6 @@ function programProblems({ critic, model, policy, prompts, screening, warmup }: 
         'because no distance between programs is defined',
         critic.distance,
       ),
-    screening !== undefined &&
-      conflict('screening', 'policy.kind: program', 'because a Gaussian process needs numeric parameters'),
     policy.edits === true &&
       warmup.policies === 0 && {
         field: 'policy.edits',
@@ -231,59 +226,6 @@ function promptProblems({ prompts: { layout, set } }: Config): readonly Found[] 
         'whose prompts list the evaluations',
         layout,
         'change prompts.set',
-      ),
-  ];
-}
-
-/** Conflicts of `pipeline` with settings that make a prompt depend on the preceding iteration. */
-function pipelineProblems({ model, pipeline = 1 }: Config): readonly Found[] {
-  if (pipeline === 1) return [];
-  const learns = model.provider === 'portfolio' && (model.switch === 'plateau' || model.switch === 'bandit');
-  return [
-    learns &&
-      conflict(
-        'pipeline',
-        `model.switch: ${model.switch}`,
-        'which depends on the previous iteration',
-        pipeline,
-        'set model.switch to shares or turns',
-      ),
-  ];
-}
-
-function candidateProblems({ candidates, evaluation, screening }: Config): readonly Found[] {
-  return [
-    screening !== undefined &&
-      screening.evaluate >= candidates && {
-        field: 'screening.evaluate',
-        value: screening.evaluate,
-        message: `leaves nothing to choose from: an iteration has ${plural(candidates, 'candidate')}`,
-        remedy: `raise candidates, e.g. to ${16 * screening.evaluate}, or remove screening`,
-      },
-    screening !== undefined &&
-      evaluation.racing !== undefined &&
-      conflict('evaluation.racing', 'screening', 'which needs the mean of complete evaluations'),
-  ];
-}
-
-function racingProblems({ evaluation: { episodes, racing }, target }: Config): readonly Found[] {
-  if (racing === undefined) return [];
-  return [
-    racing.block >= episodes && {
-      field: 'evaluation.racing.block',
-      message: `never stops an evaluation early: the first check comes after ${racing.block} of ${plural(episodes, 'episode')}`,
-      value: racing.block,
-      remedy:
-        episodes === 1
-          ? 'remove evaluation.racing, or raise evaluation.episodes'
-          : `use a block of at most ${episodes - 1}, or raise evaluation.episodes`,
-    },
-    target !== undefined &&
-      target.hold > 1 &&
-      conflict(
-        'evaluation.racing',
-        'target.hold',
-        'because evaluations that stop early never count towards the target',
       ),
   ];
 }

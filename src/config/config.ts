@@ -8,7 +8,6 @@ import { isModulePath } from '../modules/user-module.js';
 import { policySchema } from '../policies/families.js';
 import { type MemoryConfig, memorySchema, promptsSchema } from '../prompting/settings.js';
 import { evaluationSchema } from '../rollout/settings.js';
-import { screeningSchema } from '../search/settings.js';
 import { isMapping, jsonSchemaOf, type SettingsKind } from '../settings/schema.js';
 import { longestPart } from '../storage/regular-file.js';
 import { criticSchema, defaultDistance } from './critic.js';
@@ -73,16 +72,7 @@ export const configSchema = z.strictObject({
       'Seed for everything: environment, warm-up, baselines, and sampling if the provider supports it',
     ),
   iterations: count(1).default(100).describe('Improvement iterations'),
-  candidates: count(1)
-    .default(1)
-    .describe(
-      'Proposals per iteration, all from the same prompt, and all evaluated unless `screening` is set',
-    ),
-  screening: screeningSchema
-    .optional()
-    .describe(
-      'Evaluate only the candidates from which a Gaussian process expects the most improvement (default: off)',
-    ),
+  candidates: count(1).default(1).describe('Proposals per iteration, all from the same prompt'),
   pipeline: count(1)
     .optional()
     .describe(

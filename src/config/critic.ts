@@ -3,7 +3,6 @@ import { z } from 'zod';
 import { localSchema } from '../models/local/settings.js';
 import { moduleModelSchema, ollamaSchema, openaiSchema } from '../models/settings.js';
 import { controls } from '../search/baselines.js';
-import { evaluatedEach } from '../search/settings.js';
 import { schemasOf } from './model.js';
 
 const count = (minimum: number) => z.int().min(minimum);
@@ -70,5 +69,5 @@ export const budgetOf = (
 ): number => Math.min(warmup + evaluationsOf(config), config.limits.evaluations ?? Number.POSITIVE_INFINITY);
 
 export const evaluationsOf = (
-  config: Parameters<typeof evaluatedEach>[0] & Parameters<typeof revisionsOf>[0],
-): number => config.iterations * evaluatedEach(config) + revisionsOf(config);
+  config: { readonly candidates: number } & Parameters<typeof revisionsOf>[0],
+): number => config.iterations * config.candidates + revisionsOf(config);

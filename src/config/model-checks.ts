@@ -99,9 +99,7 @@ export function requirePrices(config: Config): void {
 }
 
 function portfolioProblems(model: PortfolioConfig): readonly Found[] {
-  const { members, switch: rule } = model;
   const readers = membersOf(model).filter((member) => languageModelOf(member.config) !== undefined);
-  const own = { patience: 'plateau', discount: 'bandit' } as const;
   return [
     readers.length > 1 && {
       field: `${readers[1]!.field}.provider`,
@@ -109,18 +107,6 @@ function portfolioProblems(model: PortfolioConfig): readonly Found[] {
       message: `is a second language model, but costs, limits and retries apply to only one, here ${readers[0]!.config.provider}`,
       remedy: 'keep one language model, with any number of baselines',
     },
-    ...members.map(
-      ({ weight }, i) =>
-        weight !== undefined &&
-        rule !== 'shares' &&
-        unused(`model.members.${i}.weight`, `model.switch is ${rule}`, weight, 'set model.switch to shares'),
-    ),
-    ...(['patience', 'discount'] as const).map(
-      (key) =>
-        model[key] !== undefined &&
-        rule !== own[key] &&
-        unused(`model.${key}`, `model.switch is ${rule}`, model[key], `set model.switch to ${own[key]}`),
-    ),
   ];
 }
 

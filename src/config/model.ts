@@ -43,25 +43,8 @@ const portfolioSchema = z.strictObject({
       ]),
     )
     .min(2)
-    .describe('Sections like `model`, each with an optional `weight`'),
-  switch: z
-    .enum(['shares', 'turns', 'plateau', 'bandit'])
-    .default('shares')
     .describe(
-      'Which member proposes: `shares` draws one for each candidate, by weight; `turns` switches in every iteration; `plateau` keeps one until it stops improving; `bandit` prefers members that found improvements',
-    ),
-  patience: z
-    .int()
-    .min(1)
-    .optional()
-    .describe('For `plateau`: iterations without a new best before the next member takes over (default: 5)'),
-  discount: z
-    .number()
-    .gt(0)
-    .max(1)
-    .optional()
-    .describe(
-      'For `bandit`: factor by which each iteration discounts past successes and failures (default: 0.95)',
+      'Sections like `model`, each with an optional `weight`; each candidate comes from a member drawn by weight',
     ),
 });
 

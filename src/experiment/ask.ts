@@ -58,8 +58,6 @@ export interface Question
     call: EndedCall & { readonly completion: Completion },
     accepted: ReadonlyMap<string, ParameterVector>,
   ) => Promise<CallRecord['outcome']>;
-  /** Corrections stop once this many proposals are accepted; if omitted, every candidate is corrected. */
-  readonly enough?: number | undefined;
   /** If nothing is accepted, stops once this many of the model's answers are rejected; unlimited if omitted. */
   readonly mostRejected?: number | undefined;
   /** Sampling settings for correcting a proposal that repeats another; unchanged if omitted. */
@@ -185,8 +183,7 @@ export async function askUntilUsable(request: AskRequest): Promise<ProposalGroup
   });
   let rejected = 0;
   let reached: LimitName | undefined;
-  const isEnough = () => accepted.size >= (request.enough ?? candidates);
-  for (let attempt = 0; attempt <= corrections && pending.length > 0 && !isEnough(); attempt++) {
+  for (let attempt = 0; attempt <= corrections && pending.length > 0; attempt++) {
     const { isCut, limit, release, replies } = await askEach(request, pending, attempt);
     if (isCut) {
       release();

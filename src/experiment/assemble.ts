@@ -18,7 +18,6 @@ import { spacesOf } from '../programs/tree.js';
 import { loadPromptSet, type PromptSet } from '../prompting/templates/prompt-set.js';
 import { loadHelpers } from '../prompting/templates/rendering.js';
 import { createWorkers, type EvaluationWorkers } from '../rollout/evaluation-workers.js';
-import { type Racing, racingOf } from '../rollout/racing.js';
 import { vectorKey } from '../rollout/replay-buffer.js';
 import { openTask, rewarded } from '../rollout/task.js';
 import { fingerprint } from '../runs/fingerprint.js';
@@ -38,7 +37,6 @@ export interface Assembly extends OpenedModel {
   /** Threads that play episodes; undefined if they aren't needed or can't be used. */
   readonly workers: EvaluationWorkers | undefined;
   readonly family: PolicyFamily;
-  readonly racing: Racing | undefined;
   /** Policies of an earlier run (`warmup.from`). */
   readonly imported: readonly ParameterVector[];
   readonly critic?: CriticAssembly | undefined;
@@ -94,7 +92,6 @@ export async function assemble(
   const config = { ...written, policy: written.policy ?? defaultPolicy(environment) };
   const family = await part(() => openPolicyFamily(config.policy, environment));
   await part(() => checkRandomPrograms(config, environment));
-  const racing = await part(() => racingOf(config, environment));
   const prompts = await part(() => loadPrompts(config, environment));
   const critic = await part(() => openCriticOf(config, env, own.critic));
   const imported = family && (await part(() => taken ?? importedParameters(config, family, environment.id)));
@@ -115,7 +112,6 @@ export async function assemble(
     environment,
     workers: workersFor(config),
     family,
-    racing,
     prompts,
     ...model,
     ...(critic && { critic }),

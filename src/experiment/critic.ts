@@ -143,7 +143,7 @@ function answererOf(
   return answering(proposer, {
     parameters: setting.family.parameters,
     programs: searchedPrograms(setting),
-    history: remembered(history, config.memory),
+    history: remembered(history),
     warmup: buffer.entries.filter(({ iteration }) => iteration === 0).length,
     noisy: config.evaluation.seeds === 'fresh',
     shared: true,

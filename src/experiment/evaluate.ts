@@ -15,7 +15,6 @@ import {
   type Measured,
   measure,
 } from '../rollout/evaluation.js';
-import { raceAgainst } from '../rollout/racing.js';
 import { type BufferEntry, bestEntries, vectorKey } from '../rollout/replay-buffer.js';
 import type { Confirmation, Revision } from '../runs/events.js';
 import { programFailureText } from '../runs/failure-text.js';
@@ -48,11 +47,9 @@ export async function measureCandidates(
   abort: AbortSignal,
   all: boolean,
 ): Promise<readonly Measured[]> {
-  const { buffer, config, racing, setting } = experiment;
+  const { config, setting } = experiment;
   const fresh = config.evaluation.seeds === 'fresh' ? iteration : undefined;
   const seeds = evaluationSeeds(experiment.seed, config.evaluation.episodes, fresh);
-  // All candidates race against the same threshold, so their order doesn't matter.
-  const race = raceAgainst(buffer.best, racing, seeds.length);
   const measured: Measured[] = [];
   for (const { candidate, parameters, revises, tuned } of candidates) {
     await yieldToEventLoop();
@@ -61,7 +58,7 @@ export async function measureCandidates(
     const place = { iteration, group: iteration, candidate, source: 'proposal', ...origin } as const;
     const seen: EvaluationSetting = all ? { ...setting, record: 'all' } : setting;
     try {
-      measured.push(await measure(seen, parameters, seeds, place, abort, race));
+      measured.push(await measure(seen, parameters, seeds, place, abort));
     } catch (error) {
       if (!(error instanceof ProgramFault)) throw error;
       experiment.emit({ kind: 'proposal-rejected', iteration, candidate, failures: ['program'] });
@@ -80,13 +77,13 @@ export interface Iteration extends ProposalGroup {
   readonly revision?: Revision;
 }
 
-/** Plays the accepted proposals, or those that screening selects. Rejected proposals are logged but not played. */
+/** Plays the accepted proposals. Rejected proposals are logged but not played. */
 export async function evaluateProposals(
   experiment: Experiment,
   iteration: Iteration,
   { abort }: StopRequests,
 ): Promise<Iteration> {
-  const { buffer, critic, emit, screening } = experiment;
+  const { critic, emit } = experiment;
   const { limit, number, proposals } = iteration;
   for (const proposal of proposals) {
     if (proposal.kind === 'accepted') continue;
@@ -94,7 +91,6 @@ export async function evaluateProposals(
     emit({ kind: 'proposal-rejected', iteration: number, candidate, failures: failuresOf(proposal) });
   }
   const accepted = proposals.filter((proposal) => proposal.kind === 'accepted');
-  const chosen = await screening?.(searched(experiment, buffer.entries), accepted);
   const tune = tuningOf(experiment.config);
   const isTuned = ({ calls }: Proposal) => isByTuning(tune, calls.at(-1) ?? {});
   const isShown = limit === undefined && isDue(critic, number);
@@ -103,7 +99,7 @@ export async function evaluateProposals(
     measured: await measureCandidates(
       experiment,
       number,
-      (chosen ?? accepted).map((one) => ({ ...one, ...(isTuned(one) && { tuned: true }) })),
+      accepted.map((one) => ({ ...one, ...(isTuned(one) && { tuned: true }) })),
       abort,
       isShown,
     ),
@@ -125,7 +121,6 @@ export function recordEvaluations(
     emit({ kind: 'candidate-evaluated', entry, episodes: kept, improved });
   }
   const entries = buffer.entries.slice(buffer.entries.length - measured.length);
-  checkBound(experiment, entries);
   if (revision !== undefined) emit(revision);
   return entries;
 }
@@ -135,15 +130,6 @@ const failuresOf = ({ calls }: Proposal) =>
     if (outcome.kind === 'rejected') return [outcome.failure.kind];
     return outcome.kind === 'error' ? (['model-error'] as const) : [];
   });
-
-/** Warns if a return exceeds the maximum that racing assumes. */
-function checkBound({ racing, warn }: Experiment, entries: readonly BufferEntry[]): void {
-  const highest = racing?.highest ?? Number.POSITIVE_INFINITY;
-  if (entries.every(({ returns }) => returns.every((value) => value <= highest))) return;
-  warn(
-    `an episode returned more than ${highest}, the maximum that evaluation.racing assumes, so evaluations that could have matched the best may have been cut short`,
-  );
-}
 
 export const knownTo = ({ buffer, config }: Pick<Experiment, 'buffer' | 'config'>, iteration: number) =>
   knownEntries(buffer.entries, lastKnown(config, iteration));
@@ -155,7 +141,7 @@ export const searched = (
 ): Omit<Task, 'proposed' | 'shared'> => ({
   parameters: setting.family.parameters,
   programs: searchedPrograms(setting),
-  history: remembered(entries, config.memory),
+  history: remembered(entries),
   warmup: buffer.entries.filter((entry) => entry.iteration === 0).length,
   noisy: config.evaluation.seeds === 'fresh',
 });
@@ -176,7 +162,7 @@ export function searchedPrograms({ environment, family }: EvaluationSetting): Ta
  * again. Imported policies are evaluated again, because scores from other episodes aren't comparable.
  */
 export async function warmUp(experiment: Experiment, stop: StopRequests): Promise<void> {
-  const { buffer, commit, completed, config, emit, imported, racing, seed, setting } = experiment;
+  const { buffer, commit, completed, config, emit, imported, seed, setting } = experiment;
   if (completed > 0) return;
   const seeds = evaluationSeeds(seed, config.evaluation.episodes);
   const policies = [...imported, ...randomPolicies(experiment)];
@@ -186,8 +172,7 @@ export async function warmUp(experiment: Experiment, stop: StopRequests): Promis
     if (stop.finish.aborted || stop.abort.aborted) break;
     const source = candidate < imported.length ? 'imported' : 'warm-up';
     const place = { iteration: 0, group: 0, candidate, source } as const;
-    const race = raceAgainst(buffer.best, racing, seeds.length);
-    const { entry, episodes } = await measure(setting, parameters, seeds, place, stop.abort, race);
+    const { entry, episodes } = await measure(setting, parameters, seeds, place, stop.abort);
     const measured = { entry: withProgram(experiment, entry), episodes };
     experiment.behaviour?.observe(episodes);
     buffer.append([measured.entry]);
@@ -196,7 +181,6 @@ export async function warmUp(experiment: Experiment, stop: StopRequests): Promis
     await yieldToEventLoop();
   }
   await commit();
-  checkBound(experiment, buffer.entries);
 }
 
 /** Draws the random initial policies. Duplicates, also of imported policies, are redrawn up to 100 times. */

@@ -3,7 +3,7 @@
  * evaluations, let it propose parameters, evaluate and record them, and train on them if configured. Finally, confirm
  * the best policy on unused seeds.
  */
-import { type BufferEntry, racingTotals } from '../rollout/replay-buffer.js';
+import type { BufferEntry } from '../rollout/replay-buffer.js';
 import type { UsageTotals } from '../runs/calls.js';
 import type { Confirmation, StopReason } from '../runs/events.js';
 import type { StopRequests } from '../runs/stop-request.js';
@@ -49,7 +49,6 @@ export async function runExperiment(experiment: Experiment, stop: StopRequests):
     reason,
     ...(buffer.best && { best: buffer.best }),
     ...(confirmed && { confirmed }),
-    ...savings(experiment),
     usage: ledger.totals,
     ...limitsUsed(experiment),
   });
@@ -143,13 +142,9 @@ function emitStart(experiment: Experiment): void {
     iterations: config.iterations,
     ...(completed > 0 && { resumedAt: completed + 1 }),
     ...(buffer.best && { best: buffer.best }),
-    ...savings(experiment),
     ...(completed > 0 && { tally }),
   });
 }
-
-const savings = ({ buffer, racing }: Experiment) =>
-  racing === undefined ? {} : { racing: racingTotals(buffer.entries) };
 
 function limitsUsed(experiment: Experiment) {
   const caps = capsIn(experiment);

@@ -9,7 +9,6 @@ import type { ParameterVector } from '../policies/policy.js';
 import { programsOf } from '../policies/policy.js';
 import { BehaviourTest } from '../rollout/behaviour-test.js';
 import type { EvaluationSetting } from '../rollout/evaluation.js';
-import type { Racing } from '../rollout/racing.js';
 import { createReplayBuffer, type ReplayBuffer } from '../rollout/replay-buffer.js';
 import { type CallRecord, type EndedCall, mostRejections, stageOf } from '../runs/calls.js';
 import { firstFaults, type LoggedEvent, type ProposalTally, type RunEvent, tallyOf } from '../runs/events.js';
@@ -18,7 +17,6 @@ import type { Manifest, RecordedSpec } from '../runs/manifest.js';
 import { addPrograms } from '../runs/open-run.js';
 import type { RunDirectory } from '../runs/writer.js';
 import { findBaseline } from '../search/baselines.js';
-import { createScreening, type Screening } from '../search/gp.js';
 import type { Assembly } from './assemble.js';
 import { Ledger } from './budget/ledger.js';
 import type { SharedBudget } from './budget/limits.js';
@@ -33,8 +31,6 @@ export interface Experiment {
   readonly config: Config;
   readonly seed: number;
   readonly setting: EvaluationSetting;
-  /** Undefined if all episodes are played. */
-  readonly racing: Racing | undefined;
   readonly model: Proposer;
   /** The model that reads prompts, possibly a portfolio member; undefined if only baselines propose. */
   readonly languageModel: LanguageModel | undefined;
@@ -46,8 +42,6 @@ export interface Experiment {
   /** Revises the best proposals; undefined if there is no critic. */
   readonly critic: Critic | undefined;
   readonly buffer: ReplayBuffer;
-  /** Selects the proposals to evaluate; undefined if all are evaluated. */
-  readonly screening: Screening | undefined;
   /** Parameters from an earlier run, evaluated first. */
   readonly imported: readonly ParameterVector[];
   readonly ledger: Ledger;
@@ -145,7 +139,7 @@ export function experimentIn(
   directory: RunDirectory,
   outside: Pick<Experiment, 'activeMs' | 'emit' | 'now'>,
 ): Experiment {
-  const { config, environment, family, model, racing, workers } = assembly;
+  const { config, environment, family, model, workers } = assembly;
   const { recorded, manifest } = directory;
   const { arrived = [] } = recorded;
   const buffer = createReplayBuffer(recorded.entries);
@@ -174,14 +168,12 @@ export function experimentIn(
     seed: manifest.seed,
     setting,
     behaviour: programs && new BehaviourTest(setting, recorded.episodes),
-    racing,
     model,
     languageModel: languageModelIn(model),
     isBaseline,
     critic: openCritic(assembly),
     prompter: new Prompter({ ...assembly, buffer, recorded }),
     buffer,
-    screening: config.screening && createScreening(config.screening.evaluate),
     imported: assembly.imported,
     ledger,
     tally: tallyOf(recorded.events),

@@ -102,7 +102,7 @@ export class Prompter {
 
   /** The evaluations in memory; of programs that differ only in constants, only the best. */
   #held(known: number): readonly BufferEntry[] {
-    const held = remembered(knownEntries(this.#buffer.entries, known), this.#config.memory);
+    const held = remembered(knownEntries(this.#buffer.entries, known));
     return this.#arePrograms ? withoutVariants(held) : held;
   }
 

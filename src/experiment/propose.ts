@@ -8,12 +8,13 @@ import type { ParseContext, ParseFailure, SeenParameters } from '../prompting/an
 import { readEdits } from '../prompting/answer/program.js';
 import { type Encoding, encodingFor } from '../prompting/notation/encoding.js';
 import { type AnswerForm, answerFormOf, answerGrammar } from '../prompting/notation/grammar.js';
+import { createGenerator } from '../random/generator.js';
 import { callSeed } from '../random/seeds.js';
 import { vectorKey } from '../rollout/replay-buffer.js';
 import type { CallRecord } from '../runs/calls.js';
 import type { StopRequests } from '../runs/stop-request.js';
 import type { Task } from '../search/baseline.js';
-import { evaluatedEach } from '../search/settings.js';
+import { sum } from '../statistics/descriptive.js';
 import {
   type Answerer,
   type AskRequest,
@@ -52,7 +53,7 @@ function proposeCandidates(
   emitCall: (call: CallRecord) => void,
 ): Promise<ProposalGroup> {
   const { asked, config, prompter, replies, setting } = experiment;
-  const { candidates, model, pipeline = 1, prompts, screening } = config;
+  const { candidates, model, pipeline = 1, prompts } = config;
   const known = lastKnown(config, iteration);
   const behind = iteration - 1 - known;
   const reader = languageModelOf(model);
@@ -68,7 +69,6 @@ function proposeCandidates(
   const question = {
     ...proposals,
     candidates,
-    enough: screening?.evaluate,
     ...(behind > 0 && { behind }),
     concurrency: reader && 'concurrency' in reader ? reader.concurrency : 1,
     isReached: () => asked.isReached,
@@ -170,7 +170,7 @@ function answerers(experiment: Experiment, iteration: number): (candidate: numbe
  * evaluations in memory.
  */
 function proposers(experiment: Experiment, iteration: number): (candidate: number) => Answerer {
-  const { buffer, config, isBaseline, model, seed } = experiment;
+  const { config, isBaseline, model, seed } = experiment;
   const isPortfolio = 'members' in model;
   const task: Task = {
     ...searched(experiment, knownTo(experiment, iteration)),
@@ -187,12 +187,11 @@ function proposers(experiment: Experiment, iteration: number): (candidate: numbe
     isFree: isByBaseline({ member: name }),
     isBaseline: isByBaseline({ member: name }),
   }));
-  const chosen = model.choose(iteration, {
-    candidates: config.candidates,
-    seed: (at, candidate) => callSeed(seed, at, candidate, 0),
-    entries: buffer.entries,
-  });
-  return (candidate) => members[chosen[candidate]!]!;
+  const total = sum(model.members.map(({ weight }) => weight));
+  const shares = model.members.map(({ weight }) => weight / total);
+  // A stream derived from the call's seed, but independent of the stream from which the member draws its proposal.
+  return (candidate) =>
+    members[createGenerator(callSeed(seed, iteration, candidate, 0), [0]).categorical(shares)]!;
 }
 
 /** Finds the earlier evaluation of the same parameters among those that an iteration knows. */
@@ -276,7 +275,7 @@ function hasPlace(experiment: Experiment, iteration: number): boolean {
   const [ahead, now] = [iteration - 1, completed].map((iterations) =>
     evaluationsOf({ ...config, iterations }),
   );
-  const needed = ahead! - now! + evaluatedEach(config);
+  const needed = ahead! - now! + config.candidates;
   return iteration <= config.iterations && needed <= evaluationsLeft(experiment);
 }
 

@@ -19,18 +19,20 @@ import { historyTokens } from '../prompting/settings.js';
 import { createGenerator, type RandomGenerator } from '../random/generator.js';
 import type { Baseline, Task } from '../search/baseline.js';
 import { findBaseline } from '../search/baselines.js';
-import { createSwitch, type Switch, type SwitchRule } from '../search/switching.js';
 
 /** Proposes parameters: a language model, a baseline, or a portfolio of these. */
 export type Proposer = SingleProposer | Portfolio;
 
 export type SingleProposer = LanguageModel | BaselineProposer;
 
-/** Several proposers that share one replay buffer; `choose` decides who proposes. */
+/** Several proposers that share one replay buffer; each candidate comes from one drawn by weight. */
 export interface Portfolio extends Absent<LanguageModel> {
   readonly id: string;
-  readonly members: readonly { readonly name: string; readonly proposer: SingleProposer }[];
-  readonly choose: Switch;
+  readonly members: readonly {
+    readonly name: string;
+    readonly weight: number;
+    readonly proposer: SingleProposer;
+  }[];
 }
 
 /** The language model of a proposer; undefined if it has only baselines. */
@@ -159,26 +161,9 @@ export function createProposer(...given: Parameters<typeof createModel>): Single
  * @param proposers one for each member of the config
  */
 export function createPortfolio(config: PortfolioConfig, proposers: readonly SingleProposer[]): Portfolio {
-  const members = membersOf(config).map(({ name }, i) => ({ name, proposer: proposers[i]! }));
+  const members = membersOf(config).map(({ name, weight }, i) => ({ name, weight, proposer: proposers[i]! }));
   const ids = proposers.map(({ id }) => id.replace(/^control\//, ''));
-  return {
-    id: `portfolio/${config.switch}(${ids.join('+')})`,
-    members,
-    choose: createSwitch(switchRule(config), members.length),
-  };
-}
-
-function switchRule(config: PortfolioConfig): SwitchRule {
-  switch (config.switch) {
-    case 'shares':
-      return { kind: 'shares', weights: membersOf(config).map(({ weight }) => weight) };
-    case 'turns':
-      return { kind: 'turns' };
-    case 'plateau':
-      return { kind: 'plateau', patience: config.patience ?? 5 };
-    case 'bandit':
-      return { kind: 'bandit', discount: config.discount ?? 0.95 };
-  }
+  return { id: `portfolio(${ids.join('+')})`, members };
 }
 
 /** Error for a run whose model was an object passed in by the calling program. */

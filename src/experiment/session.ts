@@ -60,7 +60,6 @@ function catchUp(directory: RunDirectory, experiment: Experiment): void {
     status: 'running',
     reason: undefined,
     confirmations: [],
-    racing: undefined,
     iterations: { done: completed, of: config.iterations },
     best: best && bestOf(best),
     usage: ledger.totals,
@@ -108,7 +107,6 @@ function keepManifest(directory: RunDirectory, event: RunEvent, activeMs: number
       directory.update({
         status: statusAfter(event.reason),
         reason: event.reason,
-        racing: event.racing,
         usage: event.usage,
         ...(event.caps && { caps: event.caps }),
         activeMs,

@@ -12,7 +12,6 @@ import type { StopReason } from '../runs/events.js';
 import { rejectionText } from '../runs/failure-text.js';
 import type { StopRequests } from '../runs/stop-request.js';
 import type { AskedRequest, SentRequest } from '../runs/underway.js';
-import { evaluatedEach } from '../search/settings.js';
 import { largest } from '../statistics/descriptive.js';
 import { sweepLimit } from './budget/limits.js';
 import type { Experiment } from './parts.js';
@@ -35,7 +34,7 @@ export function stopIfDone(experiment: Experiment, stop: StopRequests): void {
   if (target !== undefined && heldFor(buffer.entries, target.return, completed) >= target.hold)
     throw new RunStopped({ kind: 'target', return: target.return });
   if (completed >= config.iterations) throw new RunStopped({ kind: 'iterations' });
-  claimEvaluations(experiment, evaluatedEach(config));
+  claimEvaluations(experiment, config.candidates);
   const limit =
     replies.left <= 0 ? 'rejections' : minuteLimits(experiment).find(({ leftMs }) => leftMs <= 0)?.limit;
   if (limit !== undefined) throw new RunStopped({ kind: 'limit', limit });
@@ -69,11 +68,11 @@ export const evaluationsLeft = (experiment: Pick<Experiment, 'buffer' | 'config'
 export const capsIn = ({ activeMs, buffer, ledger }: Experiment): readonly Cap[] =>
   ledger.caps({ evaluations: buffer.entries.length, ms: activeMs() });
 
-/** Number of consecutive iterations, up to the last, in which a full evaluation reached `target`. */
+/** Number of consecutive iterations, up to the last, in which an evaluation reached `target`. */
 export function heldFor(entries: readonly BufferEntry[], target: number, lastIteration: number): number {
   const reached = new Set(
     entries
-      .filter(({ score, iteration, planned }) => iteration > 0 && score >= target && planned === undefined)
+      .filter(({ score, iteration }) => iteration > 0 && score >= target)
       .map(({ iteration }) => iteration),
   );
   let held = 0;

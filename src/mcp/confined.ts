@@ -34,7 +34,7 @@ const sections = /^(?:limits|warmup\.policies|confirmation|memory)(?:\.\w+)*$/;
 const keys = new Set(
   [
     'name seed iterations candidates corrections target warmup record',
-    'evaluation.episodes evaluation.maxSteps evaluation.racing evaluation.workers',
+    'evaluation.episodes evaluation.maxSteps evaluation.workers',
     'model.provider model.temperature model.topP model.maxTokens model.sigma prompts.set',
   ].flatMap((line) => line.split(' ')),
 );

@@ -3,7 +3,6 @@
 import { basename, extname } from 'node:path';
 import type { Problem } from '../base/errors.js';
 import type { Config } from '../config/config.js';
-import { budgetOf } from '../config/critic.js';
 import { languageMemberOf, languageModelOf, type SingleModelConfig } from '../config/model.js';
 import { placedIn } from '../config/model-checks.js';
 import { environmentName } from '../environments/catalogue/facts.js';
@@ -16,7 +15,6 @@ import type { ModelContext } from '../models/language-model.js';
 import { embeddedModel } from '../models/local/settings.js';
 import type { PolicyDescription } from '../policies/policy.js';
 import { historyTokens } from '../prompting/settings.js';
-import { evaluatedEach } from '../search/settings.js';
 import { type Finding, found, warning } from './findings.js';
 import { type PromptSize, promptSize } from './prompt-size.js';
 import { estimateRun } from './run-estimate.js';
@@ -29,7 +27,6 @@ export function preflight(assembly: Assembly, context?: ModelContext): readonly 
     ...specFindings(assembly),
     ...policyFindings(assembly.config.policy, assembly.environment, assembly.family),
     ...boundFindings(assembly),
-    ...racingFindings(assembly),
     ...promptFindings(assembly, size),
     ...notationFindings(assembly.config),
     ...(reader !== undefined ? memoryFindings(assembly, size, context?.tokens) : []),
@@ -115,24 +112,6 @@ function boundFindings({ config, environment: { id, maxSteps } }: Assembly): rea
   return findings;
 }
 
-/** Reports the maximum number of episodes with racing. The actual number depends on the policies. */
-function racingFindings({ config, imported, racing }: Assembly): readonly Finding[] {
-  if (racing === undefined) return [];
-  const { evaluation, warmup } = config;
-  const evaluations = budgetOf(config, warmup.policies + imported.length);
-  const { block, confidence, highest } = racing;
-  const lost =
-    confidence === 1
-      ? 'only policies that can no longer match the best so far are cut short'
-      : `at most ${Number((100 * (1 - confidence)).toPrecision(3))} % of the policies that would match the best so far are cut short`;
-  return [
-    found(
-      'evaluation.racing',
-      `up to ${evaluations * evaluation.episodes} episodes (${plural(evaluations, 'evaluation')} with ${block} to ${evaluation.episodes} episodes each); no episode returns more than ${Number(highest.toPrecision(6))}, and ${lost}`,
-    ),
-  ];
-}
-
 function promptFindings(
   { config, environment, family }: Assembly,
   { first }: PromptSize,
@@ -212,9 +191,9 @@ function memoryFindings(
   { entry }: PromptSize,
   context: number | undefined,
 ): readonly Finding[] {
-  const { iterations, memory, warmup } = config;
+  const { candidates, iterations, memory, warmup } = config;
   const { best, recent, tokens = historyTokens } = memory;
-  const last = warmup.policies + imported.length + (iterations - 1) * evaluatedEach(config);
+  const last = warmup.policies + imported.length + (iterations - 1) * candidates;
   const wanted = best === undefined && recent === undefined ? last : (best ?? 0) + (recent ?? 0);
   const [room, shown] = [Math.floor(tokens / entry), Math.min(last, wanted)];
   if (room >= shown) return [];

@@ -12,7 +12,6 @@ import { estimatePromptTokens, estimateTokens } from '../prompting/token-estimat
 import { createGenerator } from '../random/generator.js';
 import { type BufferEntry, createReplayBuffer } from '../rollout/replay-buffer.js';
 import { nothingRecorded } from '../runs/reader.js';
-import { evaluatedEach } from '../search/settings.js';
 import { mean } from '../statistics/descriptive.js';
 
 type Parts = Pick<Assembly, 'config' | 'environment' | 'family' | 'prompts' | 'imported'>;
@@ -68,7 +67,7 @@ export function promptSize(parts: Parts, context?: ModelContext): PromptSize {
   // An episode's length is unknown, so trajectories are assumed to fill the history.
   const each = memory.trajectories === 'none' ? entry : budget;
   const at = (iteration: number) =>
-    empty + Math.min(budget, Math.min(most, entries.length + (iteration - 1) * evaluatedEach(config)) * each);
+    empty + Math.min(budget, Math.min(most, entries.length + (iteration - 1) * config.candidates) * each);
   const correction = answer + estimateTokens(first.formatCorrection({ kind: 'missing' }));
   const last = Math.max(count(messages), at(iterations));
   const surplus = Math.max(1, mostTokens(messages) / Math.max(1, estimatePromptTokens(messages)));

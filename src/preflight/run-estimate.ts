@@ -104,11 +104,10 @@ function playedShare({ config, imported }: Pick<Assembly, 'config' | 'imported'>
   return (budgetOf(config, first) - first) / evaluationsOf(config);
 }
 
-/** Expected share of candidates that the language model proposes; without `switch: shares`, assumes equal shares. */
+/** Expected share of candidates that the language model proposes. */
 function shareOf(model: ModelConfig): number {
   const members = membersOf(model);
-  const isWeighted = model.provider === 'portfolio' && model.switch === 'shares';
-  const weights = members.map(({ weight }) => (isWeighted ? weight : 1));
+  const weights = members.map(({ weight }) => weight);
   const own = members.findIndex(({ config }) => languageModelOf(config) !== undefined);
   return weights[own]! / sum(weights);
 }

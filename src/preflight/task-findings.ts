@@ -7,7 +7,6 @@ import { plural } from '../format/numbers.js';
 import type { BinEdges, PolicyFamily } from '../policies/policy.js';
 import type { PolicyConfig, QTableConfig } from '../policies/settings.js';
 import { limitField } from '../runs/calls.js';
-import { evaluatedEach } from '../search/settings.js';
 import { valueAt } from '../settings/schema.js';
 import { largest, smallest } from '../statistics/descriptive.js';
 import { type Finding, warning } from './findings.js';
@@ -118,7 +117,7 @@ export function limitFindings(assembly: Assembly, size: PromptSize): readonly Fi
 function evaluationFindings({ config, imported }: Assembly): readonly Finding[] {
   const { limits, warmup } = config;
   const first = warmup.policies + imported.length;
-  const fewest = first + evaluatedEach(config);
+  const fewest = first + config.candidates;
   if (limits.evaluations === undefined || limits.evaluations >= fewest) return [];
   return [
     {

@@ -45,10 +45,6 @@ export const memorySchema = z.strictObject({
     z.enum(['none', 'rows', 'summary']).default('none'),
   ),
   rows: count(1).default(10).describe('Sampled steps per trajectory (`trajectories: rows`)'),
-  ofGroup: about(
-    'Keep one evaluation per iteration, the best of its first K candidates (default: all); baselines and fine-tuning see the same evaluations',
-    count(1).optional(),
-  ),
 });
 
 export type PromptsConfig = z.output<typeof promptsSchema>;

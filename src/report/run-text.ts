@@ -2,8 +2,8 @@ import { styleText } from 'node:util';
 import { formatDuration, formatInterval, formatReturn, plural } from '../format/numbers.js';
 import { number, terminalTable, text } from '../format/table.js';
 import type { ParameterVector } from '../policies/policy.js';
-import { type BufferEntry, bestEntries, racingTotals } from '../rollout/replay-buffer.js';
-import { type CallRecord, stageOf } from '../runs/calls.js';
+import { type BufferEntry, bestEntries } from '../rollout/replay-buffer.js';
+import type { CallRecord } from '../runs/calls.js';
 import { type Labels, readLabels } from '../runs/listing/listing.js';
 import type { OpenedRun } from '../runs/open-run.js';
 import { programTitle, sourceLines } from '../runs/program-text.js';
@@ -13,7 +13,6 @@ import {
   formatUsage,
   placeName,
   type RunResult,
-  racingText,
   resultOf,
   summaryOf,
 } from '../runs/summary.js';
@@ -56,8 +55,6 @@ export interface RunFigures extends RunResult, Labels {
   }[];
   /** Contribution of the critic; absent if it was never called. */
   readonly revisions?: RevisionFigures;
-  /** Number of usable proposals, and how many were evaluated; absent without `screening`. */
-  readonly screened?: { readonly proposed: number; readonly evaluated: number };
   /** Number of rejected and failed calls, by kind. */
   readonly failures: Readonly<Record<string, number>>;
 }
@@ -75,7 +72,6 @@ export function runFigures(run: OpenedRun, { top, cwd }: Shown): RunFigures {
     environment: manifest.environment,
     model: manifest.model,
     seed: manifest.seed,
-    ...(config.evaluation.racing && { racing: racingTotals(entries) }),
     top: bestEntries(entries, top).map((entry) => {
       const { iteration, candidate, score, parameters, program } = entry;
       const by = maker(entry);
@@ -88,7 +84,6 @@ export function runFigures(run: OpenedRun, { top, cwd }: Shown): RunFigures {
     }),
     ...(members.length > 0 && { members }),
     ...(revisions && { revisions }),
-    ...(config.screening && { screened: countScreened(recorded) }),
     failures: countFailures(calls),
   };
 }
@@ -98,7 +93,7 @@ export function runText(run: OpenedRun, shown: Shown): string {
   const { path, config, manifest, family, recorded } = run;
   const { columns, top } = shown;
   const figures = runFigures(run, shown);
-  const { caps, confirmed, racing, revisions, screened, usage } = figures;
+  const { caps, confirmed, revisions, usage } = figures;
   const { entries } = recorded;
   const scores = entries.map(({ score }) => score);
   const range = formatInterval([smallest(scores), largest(scores)]);
@@ -119,14 +114,11 @@ export function runText(run: OpenedRun, shown: Shown): string {
     '',
     ...describePolicy({ family, manifest }, confirmed ?? figures.best, figures.run, columns),
     '',
-    racing && `raced     ${racingText(racing)}`,
     revisions && `critic    ${revisionText(revisions)}`,
     ...membersIn(run).map((member) => `member    ${memberText(member)}`),
     `usage     ${formatUsage(usage)}`,
     caps && `limits    ${formatCaps(caps)}`,
     usage.faults && `faults    ${formatFaults(usage.faults)}`,
-    screened &&
-      `screening ${screened.evaluated} of ${plural(screened.proposed, 'proposal')} selected for evaluation`,
     `failures  ${describeFailures(figures.failures)}`,
     figures.tags.length > 0 && `tags      ${figures.tags.join(' ')}`,
     `report    ${figures.report}`,
@@ -169,14 +161,6 @@ function countFailures(calls: Iterable<CallRecord>): Readonly<Record<string, num
     counts[kind] = (counts[kind] ?? 0) + 1;
   }
   return counts;
-}
-
-function countScreened({ calls, entries }: OpenedRun['recorded']) {
-  const accepted = [...calls].filter(
-    (call) => call.outcome.kind === 'accepted' && stageOf(call) === 'proposal',
-  );
-  const evaluated = entries.filter(({ source, revises }) => source === 'proposal' && revises === undefined);
-  return { proposed: accepted.length, evaluated: evaluated.length };
 }
 
 function describeFailures(failures: Readonly<Record<string, number>>): string {

@@ -25,7 +25,6 @@ import {
 } from './episode.js';
 import type { EvaluationWorkers } from './evaluation-workers.js';
 import type { Observations } from './player-thread.js';
-import { isLost, type Race } from './racing.js';
 import type { BufferEntry } from './replay-buffer.js';
 
 /** Time after which an episode yields to the event loop, which handles stop signals. */
@@ -90,8 +89,6 @@ export interface Evaluation {
   readonly score: number;
   /** Trajectories of the recorded episodes. */
   readonly episodes: readonly Omit<EpisodeRecord, 'iteration' | 'candidate'>[];
-  /** Number of planned episodes, if the evaluation was cut short. */
-  readonly planned?: number;
 }
 
 /** Everything that an evaluation needs besides parameters and seeds. */
@@ -107,7 +104,6 @@ export interface EvaluationSetting {
 
 /**
  * Plays one episode per seed; the results are in the order of the seeds and don't depend on which thread plays them.
- * @param race ends the evaluation early if it is lost; checked after each block of episodes
  * @throws EnvironmentError if an environment or user module fails, or a return is NaN or too large; ProgramFault if a
  * program fails; the signal's reason if aborted
  */
@@ -116,24 +112,15 @@ export async function evaluate(
   parameters: ParameterVector,
   seeds: readonly number[],
   signal?: AbortSignal,
-  race?: Race,
 ): Promise<Evaluation> {
   const tasks = seeds.map((seed, i) => ({
     seed,
     record: isRecorded(i, setting),
   }));
   signal?.throwIfAborted();
-  const block = race?.block ?? tasks.length;
-  const played: PlayedEpisode[] = [];
-  const returns: number[] = [];
-  do {
-    const next = tasks.slice(played.length, played.length + block);
-    for (const episode of await abortable(play(setting, parameters, next, signal), signal)) {
-      requireUsable(episode.return, setting, seeds[played.length]!);
-      played.push(episode);
-      returns.push(episode.return);
-    }
-  } while (played.length < tasks.length && !(race && isLost(race, returns)));
+  const played = await abortable(play(setting, parameters, tasks, signal), signal);
+  for (const [i, episode] of played.entries()) requireUsable(episode.return, setting, seeds[i]!);
+  const returns = played.map((episode) => episode.return);
   return {
     returns,
     lengths: played.map(({ length }) => length),
@@ -143,7 +130,6 @@ export async function evaluate(
         ? []
         : [{ episode, seed: seeds[episode]!, ...trajectory, terminated, truncated }],
     ),
-    ...(played.length < tasks.length && { planned: tasks.length }),
   };
 }
 
@@ -174,9 +160,8 @@ export async function measure(
   seeds: readonly number[],
   place: Pick<BufferEntry, 'iteration' | 'group' | 'candidate' | 'source' | 'revises'>,
   signal?: AbortSignal,
-  race?: Race,
 ): Promise<Measured> {
-  const { episodes, ...measured } = await evaluate(setting, parameters, seeds, signal, race);
+  const { episodes, ...measured } = await evaluate(setting, parameters, seeds, signal);
   const { iteration, candidate } = place;
   return {
     entry: { ...place, parameters, ...measured },

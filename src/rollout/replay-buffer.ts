@@ -1,5 +1,4 @@
 import type { ParameterVector } from '../policies/policy.js';
-import { mean } from '../statistics/descriptive.js';
 
 /** The data of a candidate that baselines use. */
 export interface Evaluated {
@@ -33,34 +32,6 @@ export interface BufferEntry {
   readonly lengths: readonly number[];
   /** Mean of `returns`. */
   readonly score: number;
-  /** Number of planned episodes, if racing (`evaluation.racing`) cut the evaluation short. */
-  readonly planned?: number;
-}
-
-/** Episodes and steps saved by racing. */
-export interface RacingTotals {
-  readonly evaluations: number;
-  /** Number of evaluations that were cut short. */
-  readonly cut: number;
-  /** Number of episodes planned for all evaluations. */
-  readonly episodes: number;
-  /** Planned episodes that were not played. */
-  readonly saved: number;
-  /** Estimated number of steps saved, based on the mean length of each evaluation's played episodes. */
-  readonly savedSteps: number;
-}
-
-export function racingTotals(entries: readonly BufferEntry[]): RacingTotals {
-  let [cut, episodes, saved, savedSteps] = [0, 0, 0, 0];
-  for (const { lengths, planned = lengths.length } of entries) {
-    const left = planned - lengths.length;
-    episodes += planned;
-    if (left === 0) continue;
-    cut++;
-    saved += left;
-    savedSteps += left * mean(lengths);
-  }
-  return { evaluations: entries.length, cut, episodes, saved, savedSteps: Math.round(savedSteps) };
 }
 
 /** All evaluations of a run, oldest first. Append-only. */
@@ -107,9 +78,9 @@ export function bestEntry(entries: readonly BufferEntry[]): BufferEntry | undefi
   return best;
 }
 
-/** The best `count` entries with distinct parameters, best first, then oldest first. Skips evaluations cut short. */
+/** The best `count` entries with distinct parameters, best first, then oldest first. */
 export function bestEntries(entries: readonly BufferEntry[], count: number): readonly BufferEntry[] {
-  const ranked = entries.filter(({ planned }) => planned === undefined).toSorted((a, b) => b.score - a.score);
+  const ranked = entries.toSorted((a, b) => b.score - a.score);
   const best = new Map<string, BufferEntry>();
   for (const entry of ranked) {
     if (best.size === count) break;

@@ -4,7 +4,7 @@ import type { Attempts, ModelErrorKind, ReplyFault } from '../models/language-mo
 import type { ParameterVector } from '../policies/policy.js';
 import type { ParseFailure } from '../prompting/answer/parse.js';
 import type { EpisodeRecord } from '../rollout/episode.js';
-import type { BufferEntry, RacingTotals } from '../rollout/replay-buffer.js';
+import type { BufferEntry } from '../rollout/replay-buffer.js';
 import type { CallRecord, Cap, LimitName, UsageTotals } from './calls.js';
 
 export interface GameTurn {
@@ -138,8 +138,6 @@ export type RunEvent =
       readonly resumedAt?: number;
       /** Present only for a resumed run. */
       readonly best?: BufferEntry;
-      /** Savings so far; absent without `evaluation.racing`. */
-      readonly racing?: RacingTotals;
       /** Present only for a resumed run. */
       readonly tally?: ProposalTally;
     }
@@ -195,7 +193,6 @@ export type RunEvent =
       readonly reason: StopReason;
       readonly best?: BufferEntry;
       readonly confirmed?: Confirmation;
-      readonly racing?: RacingTotals;
       readonly usage: UsageTotals;
       /** How much of each limit is used. */
       readonly caps?: readonly Cap[];

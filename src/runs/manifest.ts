@@ -4,7 +4,6 @@ import type { AnswerFormat } from '../models/language-model.js';
 import type { ModuleHashes } from '../modules/sources.js';
 import { type RecordedPolicy, recordedPolicy } from '../policies/module-policy.js';
 import type { ParameterVector } from '../policies/policy.js';
-import type { RacingTotals } from '../rollout/replay-buffer.js';
 import type { Cap, UsageTotals } from './calls.js';
 import type { Confirmation, StopReason } from './events.js';
 
@@ -55,8 +54,6 @@ export interface Manifest {
     readonly program?: string;
   };
   readonly confirmations: readonly Confirmation[];
-  /** Savings from racing, set when the run ends. */
-  readonly racing?: RacingTotals;
   readonly usage: UsageTotals;
   /** How much of each limit is used. */
   readonly caps?: readonly Cap[];

@@ -12,7 +12,7 @@ import type { PolicyFamily } from '../policies/policy.js';
 import { programsOf } from '../policies/policy.js';
 import type { PolicyConfig } from '../policies/settings.js';
 import { ProgramFault } from '../programs/program.js';
-import { type BufferEntry, bestEntries } from '../rollout/replay-buffer.js';
+import { type BufferEntry, bestEntry } from '../rollout/replay-buffer.js';
 import { openRegularFile } from '../storage/regular-file.js';
 import { finalConfirmation } from './events.js';
 import type { RecordedRun } from './logs.js';
@@ -174,7 +174,7 @@ export function notablePolicies(
   const best =
     entries.find(
       ({ iteration, candidate }) => iteration === confirmed?.iteration && candidate === confirmed.candidate,
-    ) ?? bestEntries(entries, 1)[0]!;
+    ) ?? bestEntry(entries)!;
   const worst = entries.reduce((lowest, entry) => (entry.score < lowest.score ? entry : lowest));
   return { best, worst, first };
 }
@@ -216,8 +216,7 @@ export function choosePolicy(
       remedy: `choose another iteration, from 0 (warm-up) to ${recorded.iteration}`,
     });
   }
-  // `bestEntries` is empty if racing cut short every evaluation of the iteration.
-  if (candidate === undefined) return bestEntries(entries, 1)[0] ?? entries[0]!;
+  if (candidate === undefined) return bestEntry(entries)!;
   const found = entries.find((entry) => entry.candidate === candidate - 1);
   if (found !== undefined) return found;
   throw new UserError({

@@ -6,7 +6,7 @@ import { readRegularFile } from '../storage/regular-file.js';
 import type { Manifest } from './manifest.js';
 import { logsIn, readEvaluations } from './reader.js';
 
-export type Scored = Pick<BufferEntry, 'iteration' | 'candidate' | 'score' | 'planned'>;
+export type Scored = Pick<BufferEntry, 'iteration' | 'candidate' | 'score'>;
 
 /** Maximum size, in bytes, of a log to read at once. */
 const largest = 64 * 2 ** 20;
@@ -17,7 +17,7 @@ const place = /\{"iteration":(\d+),"group":\d+,"candidate":(\d+),"source":"/y;
 const key = ',"score":';
 
 /**
- * The evaluations of complete iterations. If any line doesn't end with its score, as after racing, the
+ * The evaluations of complete iterations. If any line doesn't end with its score, the
  * whole file is parsed instead.
  * @throws UserError for a broken line or non-numeric returns
  */

@@ -6,14 +6,12 @@ import {
   apart,
   formatCompact,
   formatCost,
-  formatCount,
   formatDuration,
   formatInterval,
   plural,
 } from '../format/numbers.js';
 import type { ParameterSpec } from '../policies/policy.js';
 import { formatParameters } from '../prompting/notation/grammar.js';
-import type { RacingTotals } from '../rollout/replay-buffer.js';
 import { type Cap, limitText, type Stage, type UsageTotals } from './calls.js';
 import { type Confirmation, finalConfirmation, type StopReason } from './events.js';
 import type { Manifest } from './manifest.js';
@@ -70,8 +68,6 @@ export interface RunResult {
   readonly best: NonNullable<Manifest['best']> | null;
   /** The chosen candidate on fresh seeds; null if not measured. */
   readonly confirmed: Confirmation | null;
-  /** Savings from racing, over the whole run. */
-  readonly racing?: RacingTotals;
   readonly usage: UsageTotals;
   /** How much of each limit is used. */
   readonly caps?: readonly Cap[];
@@ -86,7 +82,6 @@ export function resultOf({ path, manifest, status, confirmed }: RunSummary, cwd:
     iterations: manifest.iterations.done,
     best: manifest.best ?? null,
     confirmed,
-    ...(manifest.racing && { racing: manifest.racing }),
     usage: manifest.usage,
     ...(manifest.caps && { caps: manifest.caps }),
     report: shownPath(join(path, runFiles.report), cwd),
@@ -94,7 +89,7 @@ export function resultOf({ path, manifest, status, confirmed }: RunSummary, cwd:
 }
 
 export function describeResult(result: RunResult, spec: ParameterSpec): string {
-  const { best, confirmed, racing } = result;
+  const { best, confirmed } = result;
   const asText = apart([best?.return, confirmed?.mean]);
   const lines = [`${styleText('bold', headlineOf(result))} after ${plural(result.iterations, 'iteration')}`];
   const cause = causeOf(result);
@@ -114,7 +109,6 @@ export function describeResult(result: RunResult, spec: ParameterSpec): string {
       ...sourceLines(policy.program, 12, `policyloop show ${result.run} --json`),
     ]);
   else if (policy !== null) lines.push(`policy      ${shorten(formatParameters(policy.parameters, spec))}`);
-  if (racing !== undefined) lines.push(`raced       ${racingText(racing)}`);
   const { caps, usage } = result;
   append(lines, [
     `usage       ${formatUsage(usage)}`,
@@ -238,10 +232,4 @@ export function formatFaults(faults: Readonly<Record<string, number>>): string {
     .toSorted(([, a], [, b]) => b - a)
     .map(([kind, count]) => `${count} × ${kind}`)
     .join(', ');
-}
-
-/** Example: `31 of 96 evaluations cut short, 412 of 1920 episodes saved (about 18.2k steps)`. */
-export function racingText({ cut, episodes, evaluations, saved, savedSteps }: RacingTotals): string {
-  const steps = saved === 0 ? '' : ` (about ${formatCompact(savedSteps)} steps)`;
-  return `${formatCount(cut)} of ${plural(evaluations, 'evaluation')} cut short, ${formatCount(saved)} of ${plural(episodes, 'episode')} saved${steps}`;
 }

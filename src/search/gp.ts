@@ -179,33 +179,3 @@ export function normalScores(values: readonly number[]): Float64Array {
   const [centre, deviation] = [mean(scores), standardDeviation(scores)];
   return Float64Array.from(scores, (score) => (score - centre) / deviation);
 }
-
-/** Selects some of the proposals and keeps their order. */
-export type Screening = <Proposal extends { readonly parameters: ParameterVector }>(
-  task: Task,
-  proposals: readonly Proposal[],
-) => Promise<readonly Proposal[]>;
-
-/**
- * Selects up to `count` proposals greedily, as if earlier picks had returned their expected results; the first wins
- * ties. A pure function, so a resumed run selects the same proposals.
- */
-export function createScreening(count: number): Screening {
-  const believed = createBelief();
-  return async (task, proposals) => {
-    if (proposals.length <= count) return proposals;
-    const spec = task.parameters;
-    let processes = await believed(task);
-    const open = new Set(proposals);
-    for (let chosen = 0; chosen < count; chosen++) {
-      const worth = worthOf(processes, spec);
-      const [best] = [...open]
-        .map((proposal) => ({ proposal, worth: worth(proposal.parameters) }))
-        .toSorted((a, b) => b.worth - a.worth);
-      const { proposal } = best!;
-      open.delete(proposal);
-      processes = processes.map((one) => one.believing(scaled(proposal.parameters, spec)));
-    }
-    return proposals.filter((proposal) => !open.has(proposal));
-  };
-}

@@ -1,4 +1,4 @@
-/** Config sections for baselines and screening. */
+/** Config sections for baselines. */
 import { z } from 'zod';
 
 const count = (minimum: number) => z.int().min(minimum);
@@ -52,22 +52,6 @@ export const geneticSchema = z.strictObject({
     .default(3)
     .describe('Number of programs drawn at random for each choice of a parent; the best of them is chosen'),
 });
-
-/** The `screening` section of a config. */
-export const screeningSchema = z.strictObject({
-  evaluate: count(1)
-    .default(1)
-    .describe('Number of candidates evaluated per iteration; the others cost a reply but no episodes'),
-});
-
-/** Number of proposals evaluated per iteration. */
-export const evaluatedEach = ({
-  candidates,
-  screening,
-}: {
-  readonly candidates: number;
-  readonly screening?: z.output<typeof screeningSchema> | undefined;
-}): number => screening?.evaluate ?? candidates;
 
 export type GeneticConfig = z.output<typeof geneticSchema>;
 export type HillClimbConfig = z.output<typeof hillClimbSchema>;

@@ -15,7 +15,6 @@ import { findRun } from '../runs/listing/names.js';
 import type { RecordedRun } from '../runs/logs.js';
 import { addPrograms } from '../runs/open-run.js';
 import { nothingRecorded, openLogs } from '../runs/reader.js';
-import { evaluatedEach } from '../search/settings.js';
 
 /** The history that the prompt shows (default: none, as in a new run). */
 export interface DryRunHistory {
@@ -110,7 +109,7 @@ async function played(
   abort: AbortSignal,
 ): Promise<RecordedRun> {
   const { evaluation, seed, warmup } = config;
-  const each = evaluatedEach(config);
+  const each = config.candidates;
   const random = warmupGenerator(seed);
   const seeds = evaluationSeeds(seed, evaluation.episodes);
   const setting = { environment, family, maxSteps: evaluation.maxSteps, record: 'first', workers } as const;

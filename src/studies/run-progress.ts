@@ -77,7 +77,6 @@ class RunDisplay {
   #completed = 0;
   #warmingUp = false;
   #tally = tallyOf([]);
-  #saved = 0;
   #best: Best | undefined;
   /** The best score that has been printed permanently. */
   #kept: Best | undefined;
@@ -133,7 +132,6 @@ class RunDisplay {
     this.#completed = (event.resumedAt ?? 1) - 1;
     this.#best = event.best;
     this.#kept = event.best;
-    this.#saved = event.racing?.saved ?? 0;
     this.#tally = event.tally ?? tallyOf([]);
     const { environment, model, parameters } = event;
     const policies = parameters === undefined ? 'programs' : `${parameters} parameters`;
@@ -190,8 +188,7 @@ class RunDisplay {
     this.#progress.update(++this.#confirmations, figures);
   }
 
-  #count({ score, iteration, lengths, planned = lengths.length }: Of<'warmup-evaluated'>['entry']): void {
-    this.#saved += planned - lengths.length;
+  #count({ score, iteration }: Of<'warmup-evaluated'>['entry']): void {
     if (this.#best === undefined || score > this.#best.score) this.#best = { score, iteration };
   }
 
@@ -205,7 +202,6 @@ class RunDisplay {
       ...(best && bestText ? [{ text: `${bestText} (${placeOf(best)})`, short: bestText }] : []),
       ...(rejected === 0 ? [] : [`${rejected} rejected`]),
       ...(revisions === 0 ? [] : [`${better} of ${plural(revisions, 'revision')} better`]),
-      ...(this.#saved === 0 ? [] : [`${formatCompact(this.#saved)} episodes saved`]),
     ];
   }
 }

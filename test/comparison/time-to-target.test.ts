@@ -35,7 +35,6 @@ it('timeToTarget counts `hold` iterations in a row, and excludes the warm-up', (
 });
 
 it.each([
-  [{ screening: { evaluate: 1 } }, 7],
   [{ critic: {} }, 13],
   [{}, 11],
 ])('timeToTarget counts evaluations, not candidates: %j', (more, evaluation) => {
@@ -50,7 +49,7 @@ it.each([
 it('timeToTarget counts the evaluations actually made if the run has an evaluation limit', async () => {
   const { path } = await runExperimentFrom(
     {
-      ...{ ...quick, iterations: 5, candidates: 3, screening: { evaluate: 2 }, limits: { evaluations: 9 } },
+      ...{ ...quick, iterations: 5, candidates: 2, limits: { evaluations: 9 } },
       model: { provider: 'ollama', name: 'scripted' },
     },
     { model: seededModel() },

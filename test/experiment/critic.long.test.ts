@@ -258,7 +258,7 @@ it('a critic can be a baseline at no cost, and works with groups', async () => {
   const critics = readRun(path).calls.filter(({ purpose }) => purpose === 'critic');
   expect(critics.length).toBeGreaterThanOrEqual(6);
   expect(critics.every(({ cost }) => cost === undefined)).toBe(true);
-  const others: readonly Partial<ConfigInput>[] = [{ memory: { ofGroup: 2 }, candidates: 3 }];
+  const others: readonly Partial<ConfigInput>[] = [{ candidates: 3 }];
   for (const more of others) {
     const whole = await runExperimentFrom({ ...config, ...more } as ConfigInput, { model: careful() });
     expect(readRun(whole.path).entries.some(({ revises }) => revises !== undefined)).toBe(true);
@@ -299,7 +299,7 @@ it('the critic revises proposals of a portfolio without crediting a member', asy
   const more = {
     ...config,
     candidates: 2,
-    model: { provider: 'portfolio', members: [...members], switch: 'bandit' },
+    model: { provider: 'portfolio', members: [...members] },
   } satisfies ConfigInput;
   const made = async () => (await assemble(parseConfig(more), {}, undefined, { model: careful() })).model;
   const whole = await runExperimentFrom(more, { model: await made() });
@@ -372,7 +372,7 @@ it('remembered() keeps the better of a proposal and its revision, in random iter
         ? own
         : [...own, { iteration, candidate: 9, score: random.integers(0, 5), revises }];
     });
-    const held = remembered(entries, {});
+    const held = remembered(entries);
     for (const entry of entries) {
       const pair =
         'revises' in entry
@@ -383,8 +383,5 @@ it('remembered() keeps the better of a proposal and its revision, in random iter
         entry.score > pair.score ? [true, false] : [false, true],
       );
     }
-    const best = (iteration: number) =>
-      Math.max(...entries.filter((one) => one.iteration === iteration).map(({ score }) => score));
-    expect(remembered(entries, { ofGroup: 9 }).map(({ score }) => score)).toEqual([1, 2, 3, 4].map(best));
   }
 });

@@ -10,10 +10,8 @@ import {
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { ConfigInput } from '../../src/config/config.js';
-import type { Proposer } from '../../src/experiment/proposer.js';
 import { heldFor } from '../../src/experiment/stopping.js';
 import { ModelError } from '../../src/models/language-model.js';
-import { formatParameters } from '../../src/prompting/notation/grammar.js';
 import { confirmationSeeds, evaluationSeeds } from '../../src/random/seeds.js';
 import type { CallRecord } from '../../src/runs/calls.js';
 import type { RunEvent } from '../../src/runs/events.js';
@@ -278,13 +276,13 @@ const configs: readonly (readonly [
   ),
   ['scripted model', { ...scripted, iterations: 24 }, () => seededModel(0.4)],
   [
-    'hill climbing, one of each group remembered',
+    'hill climbing, groups',
     {
       ...quick,
       iterations: 12,
       candidates: 4,
       model: { provider: 'hill-climb' },
-      memory: { best: 3, recent: 2, ofGroup: 2 },
+      memory: { best: 3, recent: 2 },
     },
     undefined,
   ],
@@ -472,72 +470,5 @@ describe('resuming', () => {
     await expect(resumeExperiment(path)).rejects.toThrow('evaluations.jsonl:3: this line is not valid JSON');
     appendFileSync(join(path, 'events.jsonl'), '');
     expect(readFileSync(join(path, 'evaluations.jsonl'), 'utf8')).toContain('{"torn');
-  });
-});
-
-describe('memory.ofGroup', () => {
-  const grouped = {
-    ...scripted,
-    iterations: 8,
-    candidates: 4,
-    memory: { best: 4, recent: 2, ofGroup: 2 },
-    prompts: { set: 'compact' },
-  } as const satisfies ConfigInput;
-
-  const oneDecimal = { count: 10, kind: 'float', low: -6, high: 6, decimals: 1 } as const;
-
-  /** What the memory holds before an iteration, worked out anew from the log. */
-  const held = (path: string, iteration: number) => {
-    const before = readRun(path).entries.filter((entry) => entry.iteration < iteration);
-    return before.filter((entry) => {
-      if (entry.iteration === 0) return true;
-      const [first, second] = before.filter((other) => other.iteration === entry.iteration);
-      return entry === (second !== undefined && second.score > first!.score ? second : first);
-    });
-  };
-
-  it('limits prompts and the history of the proposer to the entries that it keeps', async () => {
-    const histories: number[][] = [];
-    const model: Proposer = {
-      id: 'control/told',
-      propose: ({ history, parameters }, random) => {
-        histories.push(history.map(({ score }) => score));
-        return Array.from({ length: parameters.count }, () => random.integers(-60, 61) / 10);
-      },
-    };
-    const { path } = await runExperimentFrom(grouped, { model });
-    const asked = calls(path).filter(({ attempt, candidate }) => attempt === 0 && candidate === 0);
-    expect(asked).toHaveLength(8);
-    for (const { iteration, messages } of asked) {
-      const memory = held(path, iteration);
-      expect(memory).toHaveLength(3 + iteration - 1);
-      const best = memory.toSorted((a, b) => b.score - a.score).slice(0, 4);
-      const shown = new Set([...best, ...memory.slice(-2)]);
-      const prompt = messages.at(-1)!.content;
-      const lines = prompt.split('\n').filter((line) => /^\d+ params\[0\]/.test(line));
-      expect(lines.map((line) => line.replace(/^\d+ /, '')).toSorted()).toEqual(
-        [...shown].map(({ parameters }) => formatParameters(parameters, oneDecimal)).toSorted(),
-      );
-      const stale = memory.length - 1 - memory.indexOf(best[0]!);
-      expect(prompt).toContain(`tried ${memory.length} stale ${stale}\n`);
-    }
-    expect(histories.at(-1)).toEqual(held(path, 8).map(({ score }) => score));
-  });
-
-  it('does not affect the best of the run or the check for repeated proposals', async () => {
-    const { path } = await runExperimentFrom(
-      { ...quick, candidates: 8, model: { provider: 'hill-climb' }, memory: { ofGroup: 1 } },
-      {},
-    );
-    const { entries } = readRun(path);
-    const top = entries.reduce((best, entry) => (entry.score > best.score ? entry : best));
-    expect(readManifest(path).best).toMatchObject({
-      iteration: top.iteration,
-      candidate: top.candidate,
-      return: top.score,
-    });
-    // One that the memory does not hold.
-    expect(top.candidate).toBeGreaterThan(0);
-    expect(new Set(entries.map(({ parameters }) => parameters.join())).size).toBe(entries.length);
   });
 });

@@ -34,7 +34,6 @@ describe('limits.evaluations', () => {
   it.each<[string, Partial<ConfigInput>, number]>([
     ['one proposal an iteration', {}, 12],
     ['groups, of which a last one would have no room', { candidates: 4 }, 12],
-    ['screened groups', { candidates: 4, screening: { evaluate: 2 } }, 12],
     ['revisions, some of them refused', { critic: { distance: 1 } }, 12],
     ['requests in flight', { pipeline: 3 }, 12],
     ['a control', { model: { provider: 'cma-es' } }, 12],
@@ -43,7 +42,7 @@ describe('limits.evaluations', () => {
     const model = 'model' in more ? undefined : clumsy();
     const { path } = await runExperimentFrom(whole, model && { model });
     const { entries } = readRun(path);
-    const each = more.screening?.evaluate ?? more.candidates ?? 1;
+    const each = more.candidates ?? 1;
     expect(entries.length).toBeGreaterThan(most - each);
     expect(entries.length).toBeLessThanOrEqual(most);
     expect(readManifest(path)).toMatchObject({

@@ -215,7 +215,6 @@ describe('a portfolio', () => {
     corrections: 0,
     model: {
       provider: 'portfolio',
-      switch: 'turns',
       members: [{ provider: 'openai', name: 'fake', baseUrl: '' }, { provider: 'random' }],
     },
   } as const;

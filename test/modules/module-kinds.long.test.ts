@@ -164,11 +164,6 @@ describe('a reward module', () => {
     const none = { ...quick.evaluation, reward: moduleOf('return 3;') };
     await expect(play({ evaluation: none })).rejects.toThrow('create returned no reward function');
   });
-
-  it('requires `highest` for racing, since the known bound doesn’t apply', async () => {
-    const evaluation = { ...quick.evaluation, episodes: 9, racing: {}, reward: doubled() };
-    await expect(play({ evaluation })).rejects.toThrow('evaluation.racing.highest');
-  });
 });
 
 describe('a helper module', () => {

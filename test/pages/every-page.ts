@@ -69,7 +69,7 @@ function comparison(place: string): string {
           seed,
           confirmed: (environment === 'CartPole-v1' ? 100 : 0.1) * (1 + ((seed * 7 + group * 3) % 5)),
           scores: Array.from({ length: 40 }, (_, i) => ((seed + group + i * i) % 97) / 100),
-          config: { environment, target: 0.5, evaluation: { racing: { confidence: 0.9 } } },
+          config: { environment, target: 0.5 },
           model: `openai/${long}-${group}`,
           tokens: 123_456,
           cost: 1.2345,

@@ -10,12 +10,10 @@ describe('history lines', () => {
   it('show parameters with the decimals of the spec and the score with two', async () => {
     const { family } = await situation({ environment: 'MountainCarContinuous-v0' });
     const encoding = encodingOf(family.parameters, 'numeric');
-    expect(historyLine({ parameters: [1.2, -0.5, 3], score: 123.456, returns: [] }, encoding)).toBe(
+    expect(historyLine({ parameters: [1.2, -0.5, 3], score: 123.456 }, encoding)).toBe(
       'params[0]: 1.2; params[1]: -0.5; params[2]: 3.0; f(params): 123.46',
     );
-    expect(historyLine({ parameters: [0, 0, 0], score: -0.001, returns: [] }, encoding)).toMatch(
-      /f\(params\): 0\.00$/,
-    );
+    expect(historyLine({ parameters: [0, 0, 0], score: -0.001 }, encoding)).toMatch(/f\(params\): 0\.00$/);
   });
 
   it.each([

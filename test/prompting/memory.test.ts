@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { remembered, selectHistory } from '../../src/prompting/context/history.js';
+import { selectHistory } from '../../src/prompting/context/history.js';
 import type { BufferEntry } from '../../src/rollout/replay-buffer.js';
 
 function entry(score: number, iteration = 0): BufferEntry {
@@ -18,63 +18,8 @@ function entry(score: number, iteration = 0): BufferEntry {
 
 const entriesOf = (...scores: readonly number[]) => scores.map((score, i) => entry(score, i));
 const scoresOf = (entries: readonly BufferEntry[]) => entries.map(({ score }) => score);
-const unlimited = { order: 'chronological', tokens: Number.MAX_SAFE_INTEGER } as const;
+const unlimited = { tokens: Number.MAX_SAFE_INTEGER };
 const one = () => 1;
-
-describe('remembered', () => {
-  /** Warm-up entries, then iterations of up to five candidates, of which some were rejected; scores with ties. */
-  const runs = fc
-    .record({
-      warmup: fc.array(fc.integer({ min: 0, max: 5 }), { maxLength: 6 }),
-      groups: fc.array(fc.array(fc.option(fc.integer({ min: 0, max: 5 })), { minLength: 1, maxLength: 5 }), {
-        maxLength: 8,
-      }),
-    })
-    .map(({ warmup, groups }) => [
-      ...warmup.map((score, candidate) => ({ ...entry(score), candidate })),
-      ...groups.flatMap((scores, i) =>
-        scores.flatMap((score, candidate) => (score === null ? [] : [{ ...entry(score, i + 1), candidate }])),
-      ),
-    ]);
-
-  it('keeps the warm-up and, per iteration, the best of the first entries evaluated, in order', () => {
-    fc.assert(
-      fc.property(runs, fc.integer({ min: 1, max: 6 }), (entries, ofGroup) => {
-        const held = remembered(entries, { ofGroup });
-        expect(entries.filter((one) => held.includes(one))).toEqual(held);
-        expect(held.filter(({ iteration }) => iteration === 0)).toEqual(
-          entries.filter(({ iteration }) => iteration === 0),
-        );
-        for (const iteration of new Set(entries.map((one) => one.iteration))) {
-          if (iteration === 0) continue;
-          const first = entries.filter((one) => one.iteration === iteration).slice(0, ofGroup);
-          const top = Math.max(...scoresOf(first));
-          expect(held.filter((one) => one.iteration === iteration)).toEqual([
-            first.find(({ score }) => score === top),
-          ]);
-        }
-      }),
-    );
-  });
-
-  it('only appends entries as iterations are added', () => {
-    fc.assert(
-      fc.property(runs, fc.nat(8), fc.integer({ min: 1, max: 6 }), (entries, last, ofGroup) => {
-        const earlier = remembered(
-          entries.filter(({ iteration }) => iteration <= last),
-          { ofGroup },
-        );
-        expect(remembered(entries, { ofGroup }).slice(0, earlier.length)).toEqual(earlier);
-      }),
-    );
-  });
-
-  it('keeps everything by default and with one candidate per iteration', () => {
-    const entries = entriesOf(5, 1, 9, 3);
-    expect(remembered(entries, {})).toBe(entries);
-    expect(remembered(entries, { ofGroup: 1 })).toEqual(entries);
-  });
-});
 
 describe('selectHistory', () => {
   const entries = entriesOf(5, 1, 9, 3, 7, 2);

@@ -79,7 +79,7 @@ describe('a custom prompt set', () => {
     mkdirSync(join(folder, 'partials'));
     writeFileSync(join(folder, 'partials', 'unused.hbs'), 'unused');
     expect(load().hash).toBe(hash);
-    writeFileSync(join(folder, 'partials', 'order.hbs'), 'in some order');
+    writeFileSync(join(folder, 'partials', 'objective.hbs'), 'Maximise it.');
     const changed = load().hash;
     expect(changed).not.toBe(hash);
     writeFileSync(join(folder, 'system.hbs'), 'Optimise.');
@@ -141,8 +141,8 @@ describe('the template check', () => {
     ['{{#each environment.options}}{{@idx}}{{/each}}', 'there is no @idx here', '@root, @index'],
     ['{{@root.candidats}}', 'there is no variable candidats in @root', 'did you mean @root.candidates?'],
     ['{{> space envronment.action}}', 'user.hbs:1:11: there is no variable envronment', 'environment'],
-    ['{{> order x=best.scor}}', 'user.hbs:1:13: best may be absent', '{{#if best}}'],
-    ['{{> odrer}}', 'user.hbs:1:5: there is no partial odrer', 'did you mean order?'],
+    ['{{> objective x=best.scor}}', 'user.hbs:1:17: best may be absent', '{{#if best}}'],
+    ['{{> histroy}}', 'user.hbs:1:5: there is no partial histroy', 'did you mean history?'],
     ['{{#iff best}}x{{/iff}}', 'user.hbs:1:4: there is no helper iff', 'did you mean #if?'],
     ['{{lookup history "text"}}', 'there is no helper lookup', '#if, #unless, #each, #with'],
     ['{{#if (eq 1 2)}}x{{/if}}', '#if takes exactly one variable', ''],
@@ -156,7 +156,7 @@ describe('the template check', () => {
     ['{{environment.__proto__}}', 'there is no variable __proto__ in environment', ''],
     ['{{failure.missing}}', 'there is no variable failure', ''],
     ['{{#*inline "x"}}y{{/inline}}', 'inline partials, partial blocks and decorators are not supported', ''],
-    ['{{#> order}}y{{/order}}', 'inline partials, partial blocks and decorators are not supported', ''],
+    ['{{#> history}}y{{/history}}', 'inline partials, partial blocks and decorators are not supported', ''],
     ['{{#if best}}x', 'user.hbs:1:14: the template ends before all blocks are closed', ''],
     ['a\n{{#if best}}x{{/unless}}', 'user.hbs:2:4: {{#if}} is closed by {{/unless}}', ''],
     ['a\nb {{iteration', 'user.hbs:2:5: invalid Handlebars syntax', ''],

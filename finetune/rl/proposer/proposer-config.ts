@@ -89,7 +89,6 @@ const reserved: Reserved = {
   repeats: 'raise updates',
   model: 'set model at the top level',
   candidates: 'set groupSize',
-  screening: 'every candidate is evaluated',
   corrections: 'a reply that can’t be parsed earns reward.invalid',
   target: 'a run ends after its iterations',
   limits: 'set limits at the top level',
@@ -156,10 +155,6 @@ function unplayable({ evaluation, warmup }: Config): readonly Problem[] {
     evaluation.seeds !== 'common' && {
       field: 'evaluation.seeds',
       message: 'must be common: candidates and the best policy so far need the same episodes',
-    },
-    evaluation.racing !== undefined && {
-      field: 'evaluation.racing',
-      message: 'must be omitted: returns of evaluations that were cut short can’t be compared',
     },
     warmup.from !== undefined && {
       field: 'warmup.from',

@@ -5,7 +5,6 @@ import { randomPolicies } from '../../../src/experiment/evaluate.js';
 import { Prompter } from '../../../src/experiment/prompter.js';
 import type { AnswerGrammar, ChatMessage, LanguageModel } from '../../../src/models/language-model.js';
 import type { ParameterSpec, ParameterVector } from '../../../src/policies/policy.js';
-import { remembered } from '../../../src/prompting/context/history.js';
 import { encodingFor } from '../../../src/prompting/notation/encoding.js';
 import { answerGrammar } from '../../../src/prompting/notation/grammar.js';
 import { createGenerator } from '../../../src/random/generator.js';
@@ -38,7 +37,7 @@ export interface RunInFlight {
   evaluate(
     parameters: ParameterVector,
   ): Promise<{ readonly score: number; readonly returns: readonly number[] }>;
-  /** Ends the iteration: remembers the best of the first `memory.ofGroup` new evaluations (default: of all). */
+  /** Ends the iteration: remembers the first new evaluation, as in a run with one candidate per iteration. */
   advance(group: CandidateGroup): Promise<void>;
   close(): Promise<void>;
 }
@@ -119,12 +118,9 @@ export async function openRun(
     evaluate: (parameters) => evaluated(parameters, completed + 1, 0),
     async advance({ candidates }) {
       completed++;
-      const entries: BufferEntry[] = [];
       for (const [i, one] of candidates.entries())
         if (one.kind === 'evaluated' && buffer.find(one.parameters) === undefined)
-          entries.push(await evaluated(one.parameters, completed, i));
-      const ofGroup = memory.ofGroup ?? candidates.length;
-      for (const entry of remembered(entries, { ofGroup })) await remember(entry);
+          return remember(await evaluated(one.parameters, completed, i));
     },
     close: () => closeEnvironment(assembly),
   };

@@ -23,7 +23,7 @@ export function bestReturn(
 }
 
 /** Upper bound on the return of one episode, if known; undefined for remote environments, which may be modified. */
-export function highestReturn(
+function highestReturn(
   environment: Pick<EnvironmentConfig, 'id' | 'options'>,
   steps: number,
 ): number | undefined {

@@ -17,32 +17,11 @@ type Remembered = Pick<BufferEntry, 'iteration' | 'score'> &
   Partial<Pick<BufferEntry, 'candidate' | 'revises'>>;
 
 /**
- * The evaluations in memory: the warm-up and, from each iteration, the best of the first `ofGroup` evaluated candidates
- * and their revisions (the earliest if tied). Without `ofGroup`, all candidates are kept, but only the better one of a
- * proposal and its revision (the proposal if tied). Prompts, baselines and fine-tuning see only these; repeats, the target and the best policy depend on all.
- * `entries`: oldest first, candidates in order.
+ * The evaluations in memory: all, except the worse of a proposal and its revision (the revision if tied). Prompts,
+ * baselines and fine-tuning see only these; repeats, the target and the best policy depend on all. `entries`: oldest
+ * first, candidates in order.
  */
-export function remembered<Entry extends Remembered>(
-  entries: readonly Entry[],
-  { ofGroup }: Partial<Pick<MemoryConfig, 'ofGroup'>>,
-): readonly Entry[] {
-  if (ofGroup === undefined) return withoutWorse(entries);
-  const held: Entry[] = [];
-  let positions = new Map<number | undefined, number>();
-  for (const entry of entries) {
-    const last = held.at(-1);
-    const begins = entry.iteration === 0 || entry.iteration !== last?.iteration;
-    if (begins) positions = new Map();
-    const position = positions.get(entry.revises) ?? positions.size + 1;
-    if (entry.revises === undefined) positions.set(entry.candidate ?? position, position);
-    if (begins) held.push(entry);
-    else if (position <= ofGroup && entry.score > last.score) held[held.length - 1] = entry;
-  }
-  return held;
-}
-
-/** Removes the worse of each pair of original and revision; the revision if tied. */
-function withoutWorse<Entry extends Remembered>(entries: readonly Entry[]): readonly Entry[] {
+export function remembered<Entry extends Remembered>(entries: readonly Entry[]): readonly Entry[] {
   const dropped = new Set<Entry>();
   for (const [i, entry] of entries.entries()) {
     if (entry.revises === undefined) continue;
@@ -186,7 +165,7 @@ export function createHistory({
     turns: (shown, form) =>
       shown.map((entry) => ({
         answer: encoding.answer(entry.parameters, form),
-        result: below(encoding.result(scoreWithCut(entry, scores.of)), entry),
+        result: below(encoding.result(scores.of(entry.score)), entry),
       })),
     context({ iteration, iterations, held, shown, parent }) {
       know(held);
@@ -211,21 +190,13 @@ export function createHistory({
   };
 }
 
-/** A line such as `params[0]: 1.2; params[1]: -0.5; f(params): 123.45`; says if the evaluation was cut short. */
+/** A line such as `params[0]: 1.2; params[1]: -0.5; f(params): 123.45`. */
 export function historyLine(
-  entry: Pick<BufferEntry, 'parameters' | 'score' | 'returns' | 'planned'>,
+  entry: Pick<BufferEntry, 'parameters' | 'score'>,
   encoding: Encoding,
   scoreText: ScoreText = textOfScore,
 ): string {
-  return encoding.line(entry.parameters, scoreWithCut(entry, scoreText));
-}
-
-function scoreWithCut(
-  { planned, returns, score }: Pick<BufferEntry, 'score' | 'returns' | 'planned'>,
-  scoreText: ScoreText,
-): string {
-  const cut = planned === undefined ? '' : ` (stopped after ${returns.length} of ${planned} episodes)`;
-  return `${scoreText(score)}${cut}`;
+  return encoding.line(entry.parameters, scoreText(entry.score));
 }
 
 function bestContext(

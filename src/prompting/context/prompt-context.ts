@@ -217,7 +217,7 @@ export const taskContextSchema = z.strictObject({
   }),
   iterations: count('Iterations of the run'),
   candidates: count('Proposals per iteration'),
-  group: flag('True if several proposals per iteration are evaluated and can enter the memory'),
+  group: flag('True if there are several proposals per iteration'),
   optimum: maybeText('The best possible return; null if not set in the config'),
   stepSize: maybeText('Suggested step size for exploration; null if not set in the config'),
 });

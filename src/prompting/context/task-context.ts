@@ -6,7 +6,6 @@ import type { EnvironmentConfig } from '../../environments/settings.js';
 import type { BinEdges, ParameterSpec, PolicyDescription, PolicyFamily } from '../../policies/policy.js';
 import type { PolicyConfig } from '../../policies/settings.js';
 import type { EvaluationConfig } from '../../rollout/settings.js';
-import { evaluatedEach } from '../../search/settings.js';
 import { type AnswerForm, exampleAnswer, formatValue } from '../notation/grammar.js';
 import type { MemoryConfig, PromptsConfig } from '../settings.js';
 import type { DescriptionContext, SpaceContext, TableContext, TaskContext } from './prompt-context.js';
@@ -46,7 +45,6 @@ interface Task {
     readonly environment: Pick<EnvironmentConfig, 'options'>;
     readonly iterations: number;
     readonly candidates: number;
-    readonly screening?: { readonly evaluate: number } | undefined;
     readonly prompts: PromptsConfig;
     readonly memory: MemoryConfig;
     readonly evaluation: EvaluationConfig;
@@ -98,7 +96,7 @@ export function taskContext(task: Task, form: AnswerForm): TaskContext {
     },
     iterations: config.iterations,
     candidates: config.candidates,
-    group: evaluatedEach(config) > 1 && memory.ofGroup !== 1,
+    group: config.candidates > 1,
     optimum: prompts.optimum === undefined ? null : String(prompts.optimum),
     stepSize: prompts.stepSize === undefined ? null : String(prompts.stepSize),
   };

@@ -56,12 +56,12 @@ export function learningCurve(
   );
   const several = entries.some(({ candidate, iteration }) => iteration > 0 && candidate > 0);
   const noteOf = ({ best, candidate, iteration, score }: CurvePoint) => {
-    const { planned, returns } = byPlace.get(`${iteration} ${candidate}`)!;
+    const { returns } = byPlace.get(`${iteration} ${candidate}`)!;
     const place =
       iteration === 0
         ? `Warm-up policy ${candidate + 1}`
         : `Iteration ${iteration}${several ? `, candidate ${candidate + 1}` : ''}`;
-    const range = returns.length > 1 || planned !== undefined ? `, ${returnRange(returns, planned)}` : '';
+    const range = returns.length > 1 ? `, ${returnRange(returns)}` : '';
     return `${place}: ${asText(score)}${range}; best so far ${asText(best)}`;
   };
   const { episodes } = config.evaluation;
@@ -80,12 +80,8 @@ export function learningCurve(
   return chartFigure(chart, episodes > 1 ? html`Evaluations with ${spread}.` : undefined);
 }
 
-function returnRange(returns: readonly number[], planned: number | undefined): string {
+function returnRange(returns: readonly number[]): string {
   const range = [smallest(returns), largest(returns)];
   const ends = range.map(apart(range, formatNumber));
-  const episodes =
-    planned === undefined
-      ? plural(returns.length, 'episode')
-      : `the first ${returns.length} of ${plural(planned, 'episode')}`;
-  return `${episodes} from ${ends.join(' to ')}`;
+  return `${plural(returns.length, 'episode')} from ${ends.join(' to ')}`;
 }

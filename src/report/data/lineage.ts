@@ -30,7 +30,7 @@ export function parentOf(
     return entries.find((one) => one.iteration === iteration && one.candidate === revises);
   const known = knownEntries(entries, lastKnown(config, iteration));
   if (tuned) return bestEntry(known.filter((one) => one.parameters[0] === parameters?.[0]));
-  const held = withoutVariants(remembered(known, config.memory));
+  const held = withoutVariants(remembered(known));
   const { memory, policy } = config;
   if (policy?.kind === 'program' && policy.edits) return bestEntry(held);
   const { best, recent } = memory;

@@ -123,10 +123,7 @@ ${attempts.map((attempt) => attemptEntry(attempt.index, log, attempt === attempt
 </details>`;
 }
 
-const episodesText = ({ planned, returns }: BufferEntry) =>
-  planned === undefined
-    ? plural(returns.length, 'episode')
-    : `the first ${returns.length} of ${plural(planned, 'episode')}`;
+const episodesText = ({ returns }: BufferEntry) => plural(returns.length, 'episode');
 
 function attemptEntry(index: number, log: Log, reason: string): Html {
   const call = log.calls.get(index)!;

@@ -8,18 +8,17 @@ import {
   formatCount,
   formatDuration,
   formatReturn,
-  formatShare,
   formatTime,
   plural,
 } from '../../format/numbers.js';
 import { shellWord } from '../../format/one-line.js';
 import { estimate, htmlTable, number, text } from '../../format/table.js';
 import type { PolicyDescription } from '../../policies/policy.js';
-import { type BufferEntry, bestEntry, racingTotals } from '../../rollout/replay-buffer.js';
+import { type BufferEntry, bestEntry } from '../../rollout/replay-buffer.js';
 import { type Confirmation, finalConfirmation } from '../../runs/events.js';
 import type { Manifest } from '../../runs/manifest.js';
 import { programTitle } from '../../runs/program-text.js';
-import { endText, placeName, racingText } from '../../runs/summary.js';
+import { endText, placeName } from '../../runs/summary.js';
 import { pageHeader, resultTile, tile, warningList } from '../../web/study.js';
 import {
   isRejected,
@@ -74,7 +73,6 @@ export function runHeader(
 export function headline(data: RunData, proposals: readonly LoggedProposal[]): Html {
   const { confirmed, manifest, entries, config } = data;
   const best = bestEntry(entries);
-  const racing = config.evaluation.racing && racingTotals(entries);
   const warmup = entries.filter((entry) => entry.source !== 'proposal').length;
   const asked = onlyProposals(proposals);
   const rejected = asked.filter(isRejected).length;
@@ -101,7 +99,6 @@ ${best && tile('Best observed mean return', apart([best.score, confirmed?.mean])
 <dl class="headline">
 ${tile('Iterations', formatCount(manifest.iterations.done), `of ${formatCount(manifest.iterations.of)}`)}
 ${tile('Evaluations', formatCount(entries.length), warmup > 0 ? `${formatCount(warmup)} in the warm-up` : 'no warm-up')}
-${racing && tile('Saved by racing', formatShare(racing.saved / Math.max(1, racing.episodes)), racingText(racing))}
 ${tile('Failed calls', formatCount(failedCalls), `of ${formatCount(outcomes.length)}${failedCalls === 0 ? '' : rejected === 0 ? '; every proposal succeeded' : `; ${plural(rejected, 'proposal')} lost`}`)}
 ${usage.promptTokens + usage.completionTokens > 0 && tile('Tokens', formatCompact(usage.promptTokens + usage.completionTokens), `${formatCompact(usage.promptTokens)} in, ${formatCompact(usage.completionTokens)} out`)}
 ${usage.cost !== undefined && tile('Cost', formatCost(usage.cost), costNote(usage))}

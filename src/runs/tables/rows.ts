@@ -65,7 +65,6 @@ export const tables = {
     column('revises', 'INTEGER', 'for a revision by the critic: the candidate that it revises'),
     column('score', 'DOUBLE', 'mean return'),
     column('episodes', 'INTEGER', 'episodes played'),
-    column('planned', 'INTEGER', 'episodes planned, if racing cut the evaluation short'),
     column('lowest', 'DOUBLE', 'lowest episode return'),
     column('highest', 'DOUBLE', 'highest episode return'),
     column('steps', 'BIGINT', 'total steps of its episodes'),
@@ -139,7 +138,7 @@ export function* rowsOf(table: Exclude<TableName, 'runs'>, run: ListedRun): Gene
         const { candidate, iteration, lengths, parameters, program, returns, score, source } = entry;
         yield {
           ...{ ...own, iteration, candidate, source, revises: entry.revises ?? null },
-          ...{ score, episodes: returns.length, planned: entry.planned ?? null },
+          ...{ score, episodes: returns.length },
           ...{ lowest: smallest(returns), highest: largest(returns) },
           steps: lengths.reduce((sum, length) => sum + length, 0),
           parameters: program === undefined ? parameters : parameters.slice(1),

@@ -186,7 +186,6 @@ describe('importing a config', () => {
         actions: [[-2], [-1], [0], [1], [2]],
       },
       memory: { best: 0, recent: 0 },
-      prompts: {},
       warmup: { policies: 1 },
     });
     expect(imported(finetuneTables.cartPole).config).toMatchObject({

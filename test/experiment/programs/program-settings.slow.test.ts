@@ -107,13 +107,6 @@ const together: readonly (readonly [string, Settings])[] = [
   ],
   ['summaries', { memory: { best: 1, recent: 1, trajectories: 'summary' } }],
   [
-    'racing, and one of a group',
-    {
-      evaluation: { episodes: 6, maxSteps: 60, racing: { block: 2 } },
-      ...{ candidates: 3, iterations: 4, memory: { ofGroup: 2 } },
-    },
-  ],
-  [
     'fresh episodes and a critic',
     {
       evaluation: { episodes: 2, maxSteps: 60, seeds: 'fresh' },
@@ -153,14 +146,17 @@ describe('programs', () => {
       { provider: 'genetic' },
       { provider: 'random' },
     ];
-    const model = { provider: 'portfolio', switch: 'turns', members } as ConfigInput['model'];
+    const model = { provider: 'portfolio', members } as ConfigInput['model'];
     const { model: opened } = await assemble(parseConfig({ ...config, model }), {});
     if (!('members' in opened) || opened.members === undefined) throw new Error('it is no portfolio');
     const portfolio = {
       ...opened,
       members: opened.members.map((one) => (one.name === 'ollama' ? { ...one, proposer: writer() } : one)),
     };
-    const { path } = await runExperimentFrom({ ...config, model, iterations: 6 }, { model: portfolio });
+    const { path } = await runExperimentFrom(
+      { ...config, model, candidates: 3, iterations: 6 },
+      { model: portfolio },
+    );
     const { calls, entries } = readRun(path);
     expect(new Set(calls.map(({ member }) => member))).toEqual(new Set(['ollama', 'genetic', 'random']));
     expect(entries.at(-1)!.iteration).toBe(6);
@@ -250,7 +246,6 @@ it.each<readonly [string, Settings, RegExp]>([
     { policy: { kind: 'linear' }, critic: { prompts: 'programs-critic' } },
     /^critic\.prompts: asks for programs/,
   ],
-  ['screening', { screening: {}, candidates: 4 }, /^screening: can't be combined/],
   ['a step size', { prompts: { stepSize: 1 } }, /^prompts\.stepSize: has no effect/],
   ['the embedded model', { model: { provider: 'local' } }, /^model\.path: is the embedded model/],
   [

@@ -1,7 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import type { ConfigInput } from '../../../src/config/config.js';
-import { parseConfig } from '../../../src/config/load.js';
 import type { LanguageModel } from '../../../src/models/language-model.js';
 import { createGenerator } from '../../../src/random/generator.js';
 import { readManifest, readRun } from '../../../src/runs/reader.js';
@@ -132,13 +131,4 @@ it('a replay omits requests whose replies the run did not use', async () => {
   expect(usage.calls).toBeGreaterThan(calls.length);
   const replayed = await runExperimentFrom({ ...early, model: { provider: 'replayed', run: path } });
   expect(readManifest(replayed.path)).toMatchObject({ usage: { calls: calls.length, errors: 0 } });
-});
-
-it('pipeline is rejected with settings that need the previous answer', () => {
-  const wrong = (more: Partial<ConfigInput>) => () => parseConfig({ ...config, ...more } as ConfigInput);
-  const members = [{ provider: 'random' }, { provider: 'hill-climb' }] as const;
-  expect(wrong({ model: { provider: 'portfolio', members: [...members], switch: 'plateau' } })).toThrow(
-    /pipeline.*plateau/s,
-  );
-  expect(wrong({ model: { provider: 'portfolio', members: [...members], switch: 'turns' } })).not.toThrow();
 });

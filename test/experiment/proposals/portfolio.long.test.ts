@@ -37,13 +37,8 @@ async function withModel(config: ConfigInput, model: LanguageModel): Promise<Pro
 
 const membersIn = (path: string) => readRun(path).calls.map(({ member }) => member);
 
-it.each([
-  ['shares', { members: [{ ...reader, weight: 2 }, ...fast] }],
-  ['turns', { members: [...controls, reader], switch: 'turns' }],
-  ['plateau', { members: [reader, ...fast], switch: 'plateau', patience: 1 }],
-  ['bandit', { members: [reader, ...fast], switch: 'bandit' }],
-])('%s: a run resumes identically after an interruption, and replays identically', async (_, model) => {
-  const config = portfolio(model, { candidates: 3 });
+it('a run resumes identically after an interruption, and replays identically', async () => {
+  const config = portfolio({ members: [{ ...reader, weight: 2 }, ...fast] }, { candidates: 3 });
   const made = () => withModel(config, seededModel(0.3));
   const { path } = await runExperimentFrom(config, { model: await made() });
   expect(new Set(membersIn(path)).size).toBeGreaterThan(1);
@@ -85,7 +80,7 @@ it('only the tokens of the language model count, and corrections go to the membe
 });
 
 it('a run fails at once if the language model of its portfolio is unreachable', async () => {
-  const config = portfolio({ members: [{ provider: 'random' }, reader], switch: 'turns' });
+  const config = portfolio({ members: [{ provider: 'random' }, { ...reader, weight: 1000 }] });
   const absent: LanguageModel = {
     id: 'ollama/absent',
     generate: () =>
@@ -95,7 +90,6 @@ it('a run fails at once if the language model of its portfolio is unreachable', 
   expect(readManifest(path)).toMatchObject({
     status: 'failed',
     reason: { kind: 'model-error', message: 'nobody is there' },
-    iterations: { done: 1 },
   });
 });
 
@@ -116,10 +110,6 @@ it('a portfolio rejects a second language model, settings without effect and inv
   const wrong = (model: object) => () => parseConfig(portfolio(model));
   expect(wrong({ members: [reader, { provider: 'local' }] })).toThrow(
     /members\.1\.provider.*second language model/s,
-  );
-  expect(wrong({ members: [...controls], switch: 'turns', patience: 3 })).toThrow(/patience.*no effect/s);
-  expect(wrong({ members: [{ ...controls[0], weight: 2 }, controls[1]], switch: 'bandit' })).toThrow(
-    /members\.0\.weight.*no effect/s,
   );
   expect(wrong({ members: [controls[0], { provider: 'portfolio', members: [...controls] }] })).toThrow(
     /members\.1/,
@@ -167,16 +157,16 @@ it('check validates the language model in a portfolio', async () => {
 });
 
 it('the report, show and iteration details name the members that proposed', async () => {
-  const { path } = await runExperimentFrom(portfolio({ members: [...controls], switch: 'turns' }));
+  const { path } = await runExperimentFrom(portfolio({ members: [...controls] }, { candidates: 3 }));
   const run = await readWholeRun(path);
   const page = renderReport({ ...runData(run), animations: [] });
   expect(page).toContain('Members');
   for (const name of ['hill-climb', 'gp', 'cma-es'])
     expect(page).toMatch(new RegExp(`<th scope="row"[^>]*>${name}</th>`));
   const figures = memberFigures(loggedProposals(run.recorded));
-  expect(figures.map(({ candidates }) => candidates).toSorted()).toEqual([2, 2, 2]);
+  expect(figures.reduce((sum, { candidates }) => sum + candidates, 0)).toBe(18);
   expect(figures.reduce((sum, { share }) => sum + share, 0)).toBeCloseTo(1);
-  expect(runText(run, { top: 3, cwd: '/' })).toMatch(/member\s+gp: 2 candidates/);
+  expect(runText(run, { top: 3, cwd: '/' })).toMatch(/member\s+gp: \d+ candidates/);
   const { calls, entries } = run.recorded;
   const { top } = runFigures(run, { top: entries.length, cwd: '/' });
   for (const { by, candidate, iteration } of top) {

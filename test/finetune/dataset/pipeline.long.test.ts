@@ -21,8 +21,6 @@ describe.each([
   ['one after the other', {}],
   ['four at once', { pipeline: 4 }],
   ['two at once, of three candidates', { pipeline: 2, candidates: 3 }],
-  ['screened', { candidates: 4, screening: { evaluate: 2 } }],
-  ['screened, three at once', { candidates: 4, screening: { evaluate: 2 }, pipeline: 3 }],
 ])('a run whose iterations are requested %s', (_, more) => {
   it('has steps that record the history and incumbent of their prompts', async () => {
     const { steps } = await source(more);

@@ -195,43 +195,6 @@ describe('several winners of a group', () => {
   });
 });
 
-describe('a memory with one evaluation per iteration', () => {
-  let run: SourceRun;
-
-  beforeAll(async () => {
-    run = await playedSource({
-      iterations: 10,
-      candidates: 6,
-      seed: 1,
-      model: { provider: 'hill-climb' },
-      memory: { best: 8, recent: 4, ofGroup: 1 },
-      prompts: { set: 'compact' },
-    });
-  });
-
-  it('provides the incumbent, even if the run had already found a better policy', () => {
-    const entries = evaluationsOf(run.path);
-    const better = run.steps.filter(({ iteration, history, incumbent, proposals }) => {
-      const held = entries.filter(
-        (one) => one.iteration < iteration && (one.iteration === 0 || one.candidate === 0),
-      );
-      expect(history).toBe(held.length);
-      expect(incumbent!.score).toBe(Math.max(...held.map(({ score }) => score)));
-      expect(proposals).toHaveLength(6);
-      return (
-        incumbent!.score <
-        Math.max(...entries.filter((one) => one.iteration < iteration).map(({ score }) => score))
-      );
-    });
-    // In some iterations the run had found better already, which the memory did not hold.
-    expect(better.length).toBeGreaterThan(0);
-    for (const { lineage, prompt } of bestOfGroup(run, 6)) {
-      expect(lineage.score).toBeGreaterThan(lineage.incumbent!);
-      expect(prompt.at(-1)!.content).toContain(`tried ${lineage.history} `);
-    }
-  });
-});
-
 describe('weighted', () => {
   it('contains every proposal, with a weight that grows with its gain over the incumbent', () => {
     for (const run of [groups, table, alone]) {

@@ -187,11 +187,6 @@ describe('the config of a proposer', () => {
       withRun({ evaluation: { seeds: 'fresh' } }),
       /evaluation\.seeds must be common/,
     ],
-    [
-      'nor can those that were cut short',
-      withRun({ evaluation: { racing: { highest: 1 } } }),
-      /evaluation\.racing/,
-    ],
     ['an unknown environment key', { tasks: [{ environmnt: 'x' }] }, /tasks/],
     ['one candidate has nobody to be compared with', { groupSize: 1 }, /groupSize/],
     ['bounds the wrong way round', { reward: { kind: 'return', low: 2, high: 1 } }, /reward\.low/],
