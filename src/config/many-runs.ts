@@ -5,40 +5,32 @@ import { limitsSchema } from './limits.js';
 
 const count = (minimum: number) => z.int().min(minimum);
 
-const keys = z
-  .record(z.string().min(1), z.unknown())
-  .default({})
-  .describe(
-    'Values per key: a list, or a string as on the command line (`1..10`, `choice(4,8)`, `uniform(0,1)`); null omits the key. `seed` sets the seeds of every setting (default: the config’s `seed`)',
-  );
-
-const limits = limitsSchema.optional().describe('Limits of all runs together; Slurm tasks divide them');
-
-export const sweepSchema = z.discriminatedUnion('method', [
-  z.strictObject({
-    method: z.literal('grid').describe('Every combination of the values'),
-    keys,
-    limits,
-  }),
-  z.strictObject({
+export const sweepSchema = z
+  .strictObject({
     method: z
-      .literal('list')
+      .enum(['grid', 'list', 'random'])
+      .default('grid')
       .describe(
-        'The first values of all keys together, then the second values, …; lists must have the same length',
+        '`grid`: every combination of the values; `list`: the first values of all keys together, then the second values, …, from lists of the same length; `random`: random settings without duplicates',
       ),
-    keys,
-    limits,
-  }),
-  z.strictObject({
-    method: z
-      .literal('random')
-      .describe('Random settings without duplicates; each value is drawn independently'),
-    samples: count(1).describe('Number of settings; can be raised later'),
+    samples: count(1).optional().describe('Number of settings of `random`; can be raised later'),
     seed: count(0).default(0).describe('Seed of the random settings'),
-    keys,
-    limits,
-  }),
-]);
+    keys: z
+      .record(z.string().min(1), z.unknown())
+      .default({})
+      .describe(
+        'Values per key: a list, or a string as on the command line (`1..10`, `choice(4,8)`, `uniform(0,1)`); null omits the key. `seed` sets the seeds of every setting (default: the config’s `seed`)',
+      ),
+    limits: limitsSchema.prefault({}).describe('Limits of all runs together; Slurm tasks divide them'),
+  })
+  .superRefine(({ method, samples }, context) => {
+    if ((method === 'random') === (samples !== undefined)) return;
+    context.addIssue({
+      code: 'custom',
+      path: ['samples'],
+      message: samples === undefined ? 'is required with method random' : 'applies only to method random',
+    });
+  });
 
 export type SweepConfig = z.output<typeof sweepSchema>;
 

@@ -28,7 +28,7 @@ export interface Plan<Entry extends PlanEntry = PlanEntry> {
   /** The runs, in the order in which they start. */
   readonly entries: readonly Entry[];
   /** Limits that all runs of the plan share; parts of a plan divide them. */
-  readonly limits?: LimitsConfig | undefined;
+  readonly limits?: LimitsConfig;
   /** The runs that continue after a failure, e.g. `the other settings`. */
   readonly others: string;
   /** The number of runs as a product for display, e.g. `3 settings × 5 seeds`. */

@@ -94,7 +94,7 @@ export function limitsOf(
   directory: string,
   part?: Part,
 ): SharedLimits | undefined {
-  if (limits === undefined) return undefined;
+  if (limits === undefined || isUnlimited(limits)) return undefined;
   const runs = entries.map(({ path }) => join(directory, path));
   const own = part === undefined ? limits : shareOf(limits, part);
   return new SharedLimits(own, runs, (_, i) => entries[i]!.config);
@@ -119,7 +119,7 @@ export function limitsAround(
 ): { readonly shared: SharedLimits; readonly release: () => void } | undefined {
   const plan = planAround(path);
   const limits = plan && recordedLimits(plan.directory);
-  if (plan === undefined || limits === undefined) return undefined;
+  if (plan === undefined || limits === undefined || isUnlimited(limits)) return undefined;
   const release = lockRun(plan.lock);
   try {
     const configOf = (run: string) =>
@@ -130,6 +130,8 @@ export function limitsAround(
     throw error;
   }
 }
+
+const isUnlimited = (limits: LimitsConfig) => Object.values(limits).every((limit) => limit === undefined);
 
 const recordedLimits = (directory: string): LimitsConfig | undefined =>
   (readOwnJson(join(directory, planFile)) as { readonly limits?: LimitsConfig } | undefined)?.limits;

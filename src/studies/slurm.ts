@@ -146,7 +146,7 @@ export function onSlurm(file: string, overrides: readonly string[], context: Com
   return async (plan, directory) => {
     const { entries } = plan;
     const of = Math.min(slurm.tasks, entries.length);
-    const limits = plan.limits && shareOf(plan.limits, { of });
+    const limits = shareOf(plan.limits ?? {}, { of });
     const left = entries.filter(({ path }) => {
       const run = join(directory, path);
       return !isComplete(run) || isSweepLimitRaised(readManifest(run), limits);
@@ -174,17 +174,16 @@ export function onSlurm(file: string, overrides: readonly string[], context: Com
  * the limits, because the tasks together could then exceed a limit
  */
 function requireShares(plan: Plan, directory: string, of: number): void {
-  const { limits } = plan;
-  if (limits === undefined) return;
+  const { limits = {} } = plan;
   const share = shareOf(limits, { of });
   const used = Array.from({ length: of }, (_, index) => {
     const part = { index, of };
-    return limitsOf({ ...plan, entries: plan.entries.filter(isIn(part)) }, directory, part)!.used;
+    return limitsOf({ ...plan, entries: plan.entries.filter(isIn(part)) }, directory, part)?.used;
   });
   for (const key of Object.keys(limits) as LimitKey[]) {
     const [limit, each] = [limits[key], share[key]];
     if (limit === undefined || each === undefined) continue;
-    if (used.reduce((sum, own) => sum + Math.max(each, own[key]), 0) <= limit * (1 + 1e-9)) continue;
+    if (used.reduce((sum, own) => sum + Math.max(each, own?.[key] ?? 0), 0) <= limit * (1 + 1e-9)) continue;
     throw new UserError({
       field: `sweep.limits.${key}`,
       value: limit,

@@ -270,8 +270,8 @@ it.each([
   ['model.sgma=1,2', /unknown key/],
   ['confirmation.candidates=0', /compared by their confirmed returns/],
   ['evaluation.episodes=0,5', /evaluation\.episodes/],
-  ['limits={total: {calls: 4}},{total: {calls: 5}}', /limits\.total: can't be varied/],
-  ['limits={calls: 4},{total: {calls: 5}}', /limits\.total: can't be varied/],
+  ['sweep.samples=3', /sweep\.samples: applies only to method random/],
+  ['sweep.method=random', /sweep\.samples: missing/],
 ])('policyloop sweep refuses %s before any run starts', async (text, message) => {
   await expect(sweep(text.split(/ (?=policy)/), { out: 'refused' })).rejects.toThrow(message);
   expect(existsSync(at('refused'))).toBe(false);

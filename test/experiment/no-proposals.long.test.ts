@@ -169,13 +169,13 @@ describe('the limit of rejected replies', () => {
       );
       expect(readManifest(path)).toMatchObject({
         status: 'failed',
-        iterations: { done: 3 },
+        iterations: { done: 5 },
         reason: { kind: 'no-proposals', limit: 'rejections' },
       });
       const replayed = await runExperimentFrom({ ...config, model: { provider: 'replayed', run: path } });
       expect(readManifest(replayed.path)).toMatchObject({
         status: 'failed',
-        iterations: { done: 3 },
+        iterations: { done: 5 },
         reason: readManifest(path).reason,
       });
     } finally {

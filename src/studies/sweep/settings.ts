@@ -108,7 +108,7 @@ function seedsOf(values: Values): readonly number[] {
 export function settingsOf(sweep: SweepConfig, keys: readonly SweptKey[]): readonly Setting[] {
   const combinations =
     sweep.method === 'random'
-      ? drawnSettings(keys, sweep.samples, sweep.seed)
+      ? drawnSettings(keys, sweep.samples!, sweep.seed)
       : sweep.method === 'list'
         ? inParallel(listed(keys, sweep.method))
         : everyCombination(listed(keys, sweep.method));

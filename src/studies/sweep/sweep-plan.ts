@@ -3,7 +3,7 @@ import { basename, extname, join, resolve } from 'node:path';
 import { UserError } from '../../base/errors.js';
 import type { Config } from '../../config/config.js';
 import { loadConfig, loadSweep } from '../../config/load.js';
-import type { SweepConfig } from '../../config/many-runs.js';
+import { type SweepConfig, sweepSchema } from '../../config/many-runs.js';
 import { plural } from '../../format/numbers.js';
 import type { BaselineName } from '../../search/baselines.js';
 import { plainName } from '../../storage/files.js';
@@ -42,7 +42,7 @@ export function loadPlannedSweep(
   cwd: string,
 ): Sweep {
   const isOfSection = (text: string) => /^sweep[.=]/.test(text);
-  const how = loadSweep({ file, overrides, cwd }) ?? { method: 'grid', keys: {} };
+  const how = loadSweep({ file, overrides, cwd }) ?? sweepSchema.parse({});
   const swept = sweptBy(
     how,
     overrides.filter((text) => !isOfSection(text)),
