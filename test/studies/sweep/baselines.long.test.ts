@@ -12,22 +12,22 @@ import { recordingContext, temporaryDirectory } from '../../support/experiments.
 const place = temporaryDirectory();
 const at = (...parts: readonly string[]) => join(place, ...parts);
 
-// The return depends on how close both parameters (the weight and the bias) are to a target.
+// The return depends on how close the four parameters (three weights and the bias) are to a target.
 writeFileSync(
   at('target.js'),
   `export default {
   create: () => {
-    let at = 0;
+    let x;
     return {
-      observationSpace: { kind: 'box', low: [0], high: [1] },
-      actionSpace: { kind: 'box', low: [-20], high: [20] },
-      maxSteps: 2,
-      reset: (seed, random) => [(at = random.uniform(0, 1))],
-      step(action) {
-        const missed = Math.abs(action[0] - (4 * at - 3));
-        at = (at + 0.5) % 1;
-        return { observation: [at], reward: -missed, terminated: false };
-      },
+      observationSpace: { kind: 'box', low: [0, 0, 0], high: [1, 1, 1] },
+      actionSpace: { kind: 'box', low: [-50], high: [50] },
+      maxSteps: 1,
+      reset: (seed, random) => (x = [random.uniform(0, 1), random.uniform(0, 1), random.uniform(0, 1)]),
+      step: ([action]) => ({
+        observation: x,
+        reward: -Math.abs(action - (4 * x[0] - 3 * x[1] + 2 * x[2] - 1)),
+        terminated: true,
+      }),
     };
   },
 };
@@ -38,19 +38,22 @@ writeFileSync(
 writeFileSync(
   at('model.js'),
   `export default {
-  create: ({ weight, bias }) => ({
+  create: ({ near }) => ({
     generate(_, { seeds }) {
-      const spread = () => ((seeds[0] = (48271 * (seeds[0] + 1)) % 2147483647) % 8) / 10;
-      return 'params[0]: ' + (weight + spread()).toFixed(1) + ', params[1]: ' + (bias + spread()).toFixed(1);
+      const spread = () => ((seeds[0] = (48271 * (seeds[0] + 1)) % 2147483647) % 4) / 10;
+      return near.map((value, i) => 'params[' + i + ']: ' + (value + spread()).toFixed(1)).join(', ');
     },
   }),
 };
 `,
 );
 
+const near = (...place: readonly number[]) =>
+  `{ provider: ./model.js, options: { near: [${place.join(', ')}] } }`;
+
 const config = (model: string) => `environment: ./target.js
 model: ${model}
-iterations: 6
+iterations: 16
 candidates: 2
 warmup: 2
 evaluation: { episodes: 3, workers: 1 }
@@ -70,41 +73,40 @@ const verdictsOf = ({ tasks: [task] }: SweepResult) =>
   Object.fromEntries(task!.baselines.map(({ against, verdict }) => [against, verdict]));
 
 describe('policyloop sweep --baselines', () => {
-  it('judges a good model, a bad one and random search', { timeout: 400_000 }, async () => {
-    const model = (weight: number, bias: number) =>
-      `{provider: ./model.js, options: {weight: ${weight}, bias: ${bias}}}`;
-    const models = `model=${model(3.7, -3.3)},${model(-5.9, 5.2)},{provider: random}`;
-    const { code, result } = await sweep(config(model(0, 0)), [models, 'seed=1..6']);
+  it('judges a good model and a bad one', { timeout: 400_000 }, async () => {
+    const models = `model=${near(3.9, -3.1, 1.9, -1.1)},${near(-5.9, -5.9, -5.9, -5.9)}`;
+    const { code, result } = await sweep(config(near(0, 0, 0, 0)), [models, 'seed=1..8']);
     expect(code).toBe(0);
     const { baselines } = result.tasks[0]!;
     const told = (part: string) =>
       baselines.flatMap(({ of, against, verdict }) => (of.includes(part) ? [`${against}: ${verdict}`] : []));
     const all = (verdict: string) =>
       ['random search', 'hill climbing', 'CMA-ES', 'Gaussian process'].map((name) => `${name}: ${verdict}`);
-    expect(told('3.7')).toEqual(all('higher'));
+    expect(told('3.9')).toEqual(all('higher'));
     expect(told('-5.9')).toEqual(all('lower'));
-    const itself = baselines.find(
-      ({ of, against }) => of.includes('provider: random') && against === 'random search',
-    );
-    expect(itself).toMatchObject({ difference: 0, verdict: 'no-evidence' });
     const html = readFileSync(at(result.out, 'report.html'), 'utf8');
-    expect(html).toContain('differences in confirmed return are evident');
+    expect(html).toContain('8 of 8 differences in confirmed return are evident');
+  });
+
+  it('finds no difference between random search and itself', { timeout: 400_000 }, async () => {
+    const { result } = await sweep(config('{ provider: random }'), ['seed=1..6', 'iterations=2']);
+    const [random] = result.tasks[0]!.baselines;
+    expect(random).toMatchObject({ against: 'random search', difference: 0, verdict: 'no-evidence' });
   });
 
   it('gives every baseline the budget, the seeds and the episodes of the model', async () => {
     const more = `critic: { model: { provider: random }, every: 2 }
 corrections: 1
 prompts: { layout: conversation }
-memory: { best: 3, trajectories: rows }
+memory: { trajectories: rows }
 `;
-    const model = '{ provider: ./model.js, options: { weight: 1, bias: 1 } }';
-    const given = ['seed=3,4', 'model.options.weight=1,2'];
-    const { code, result } = await sweep(config(model) + more, given);
+    const given = ['seed=3,4', 'memory.best=3,4', 'iterations=4'];
+    const { code, result } = await sweep(config(near(0, 0, 0, 0)) + more, given);
     expect(code).toBe(0);
     const [task] = result.tasks;
     expect(task!.settings.map(({ name }) => name)).toEqual([
-      ...['weight-1', 'weight-2'],
-      ...['random', 'hill-climb', 'cma-es', 'gp'].map((name) => `baseline-${name}_iterations-8`),
+      ...['best-3', 'best-4'],
+      ...['random', 'hill-climb', 'cma-es', 'gp'].map((name) => `baseline-${name}_iterations-5`),
     ]);
     // Two settings and four baselines.
     expect(task!.baselines).toHaveLength(8);
@@ -113,13 +115,13 @@ memory: { best: 3, trajectories: rows }
         .entries.slice(0, 2)
         .map(({ parameters, returns }) => [parameters, returns]);
     for (const { baseline, name } of task!.settings) {
-      expect(warmup(name)).toEqual(warmup('weight-1'));
+      expect(warmup(name)).toEqual(warmup('best-3'));
       const { entries } = readRun(at(result.out, name, 'seed-4'));
-      if (baseline !== null) expect(entries).toHaveLength(2 + 8 * 2);
+      if (baseline !== null) expect(entries).toHaveLength(2 + 5 * 2);
       if (baseline !== null)
         expect(readManifest(at(result.out, name, 'seed-4')).model).toBe(`control/${baseline}`);
     }
-    const few = await sweep(config(model) + more, given, false);
+    const few = await sweep(config(near(0, 0, 0, 0)) + more, given, false);
     expect(few.text).toContain('A verdict needs at least 6 seeds: run the same command with seed=1..10.');
   });
 
