@@ -79,7 +79,6 @@ export {
   type Sampling,
   type SamplingChoice,
 } from './models/language-model.js';
-export { type LocalModels, openLocalModels } from './models/local/process/local-model.js';
 export type { LocalConfig } from './models/local/settings.js';
 export type { UserModel } from './models/user-model.js';
 export { createPolicyFamily } from './policies/families.js';

@@ -19,7 +19,6 @@ import { referenceDirectory, referenceModels } from './fixture.js';
 import { familyDirectory, recurrentFamilies, referenceFamilies } from './reference-families.js';
 
 const never: GenerationHooks = { aborted: () => false };
-const adapter = {};
 
 /** A model whose runs are looked at. */
 interface Watched {
@@ -64,7 +63,6 @@ async function open(path: string, quantization: Quantization = 'none', threads =
       return {
         prompt: Array.from({ length: 9 + 11 * number }, () => random.integers(10, config.vocabulary)),
         conversation: `${number}`,
-        adapter,
         seeds: [number],
         maxTokens: 12 + 5 * (number % 3),
         stop: [],
@@ -251,26 +249,6 @@ describe('a batch', () => {
     const settled = await Promise.allSettled(requests.map((one) => generator.generate(one, never)));
     expect(settled.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
     expect(idsOf(await together(generator, requests))).toEqual(idsOf(await alone(model, requests, 4)));
-  });
-
-  it('makes a request for another adapter wait for at most one batch', async () => {
-    const model = await open(path);
-    const other = {};
-    const order: string[] = [];
-    const generator = model.generator(2);
-    const ask = async (name: string, of: object, number: number) => {
-      await generator.generate(
-        model.request(number, { adapter: of as typeof adapter, maxTokens: 4, eosTokens: new Set() }),
-        never,
-      );
-      order.push(name);
-    };
-    await Promise.all([
-      ...[1, 2, 3, 4, 5].map((number) => ask(`a${number}`, adapter, number)),
-      ask('b1', other, 1),
-    ]);
-    expect(order.indexOf('b1')).toBe(2);
-    expect(order.toSorted()).toEqual(['a1', 'a2', 'a3', 'a4', 'a5', 'b1']);
   });
 
   it('reuses the cached prompts and answers of several conversations', async () => {

@@ -17,7 +17,6 @@ import { familyDirectory, readFamily, recurrentFamilies } from './reference-fami
 
 const bytes = { of: (id: number) => Uint8Array.of(id), isByte: () => false, stripsFirstSpace: false };
 const hooks = { aborted: () => false };
-const adapter = {};
 
 function request(prompt: readonly number[], change: { seeds?: number[]; maxTokens?: number } = {}) {
   return {
@@ -25,7 +24,6 @@ function request(prompt: readonly number[], change: { seeds?: number[]; maxToken
     maxTokens: 24,
     stop: [],
     sampledLogProbabilities: true,
-    adapter,
     prompt,
     sampling: { ...plainSampling, temperature: 1.5 },
     eosTokens: new Set([7, 8, 9]),

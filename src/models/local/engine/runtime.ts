@@ -1,7 +1,6 @@
 import { type BuiltGraph, shaderDevice } from '../graph/graph.js';
 import { attentionLayers, type DecoderConfig, stateShapes } from '../weights/decoder-config.js';
 import { longSequences } from '../weights/rope.js';
-import type { AdapterInputs } from './adapter-inputs.js';
 import { deviceCaches } from './device-cache.js';
 import {
   type CacheShape,
@@ -19,6 +18,9 @@ export interface SessionSettings {
   readonly threads: number;
 }
 
+/** The factors of an adapter that a graph takes as inputs, by input name. */
+export type AdapterInputs = Readonly<Record<string, ort.Tensor>>;
+
 interface ForwardInput {
   /** Token ids, row by row: rows × tokens. */
   readonly ids: ArrayLike<number>;
@@ -28,7 +30,7 @@ interface ForwardInput {
   /** Maximum length of the sequences, which affects rotation (longrope); default: their current length. */
   readonly sequenceTokens?: number | readonly number[];
   /** Only for a graph that has adapter inputs. */
-  readonly adapter?: AdapterInputs;
+  readonly adapter?: AdapterInputs | undefined;
   /** The prompt's cache, shared by all rows; it has a single row. */
   readonly prompt: TokenCache;
   /** The cached tokens of each row. */

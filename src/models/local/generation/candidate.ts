@@ -2,14 +2,14 @@ import { createGenerator, type RandomGenerator } from '../../../random/generator
 import type { Sampling } from '../../language-model.js';
 import type { Constraint, ConstraintState } from '../constraint/constraint.js';
 import { isUnfiltered, logProbability, sampleToken, type TokenMask } from '../constraint/sampling.js';
-import type { AdapterInputs } from '../engine/adapter-inputs.js';
+import type { AdapterInputs } from '../engine/runtime.js';
 import { StopStrings, TextStream, type TokenBytes } from '../tokens/token-text.js';
 import type { GeneratedAnswer, GenerateJob } from './protocol.js';
 
 export interface GenerationRequest
   extends Pick<GenerateJob, 'seeds' | 'maxTokens' | 'stop' | 'conversation' | 'sampledLogProbabilities'> {
-  /** Factors of the adapter. Cached prompts are looked up by this object, so a copy of it finds none. */
-  readonly adapter: AdapterInputs;
+  /** Only for a graph that has adapter inputs; after they change, call `TextGenerator.forget`. */
+  readonly adapter?: AdapterInputs;
   readonly prompt: readonly number[];
   /** System message. Only cached prompts with the same system message are reused. */
   readonly system?: string | undefined;

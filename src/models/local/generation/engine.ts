@@ -8,17 +8,10 @@ import {
   constraintVocabulary,
   createConstraint,
 } from '../constraint/constraint.js';
-import {
-  type AdaptedModule,
-  type AdapterInputs,
-  adaptedModules,
-  adapterInputs,
-  fedAdapterParameters,
-} from '../engine/adapter-inputs.js';
 import { chooseDevice, freeCores, requireFloat16 } from '../engine/device.js';
 import { openSession } from '../engine/runtime.js';
 import { readDecoderConfig } from '../families/hf-config.js';
-import { type Adapter, openAdapter } from '../graph/adapter.js';
+import { openAdapter } from '../graph/adapter.js';
 import { buildInferenceGraph } from '../graph/decoder.js';
 import type { BuiltGraph, GraphBuilder } from '../graph/graph.js';
 import { adapterParameters } from '../graph/lora.js';
@@ -56,12 +49,7 @@ export async function loadEngine(settings: LoadSettings): Promise<Engine> {
   const device = await chooseDevice(settings.device);
   if (settings.quantization === 'float16') await requireFloat16(device);
   const threads = settings.threads ?? freeCores();
-  const adapters = (settings.adapters ?? []).map((directory) =>
-    openAdapter(directory, config, settings.ignoreKeys),
-  );
-  const modules = adaptedModules(adapters);
-  const loaded = await loadAdapters(modules, weights, adapters);
-  const graph = buildGraph({ ...settings, device }, config, weights, modules);
+  const graph = buildGraph({ ...settings, device }, config, weights);
   const session = await openSession(graph, config, { device, threads });
   const contextTokens = Math.min(settings.contextTokens ?? config.contextTokens, config.contextTokens);
   const eosTokens = endTokens(config, defaults, tokenizer);
@@ -89,15 +77,7 @@ export async function loadEngine(settings: LoadSettings): Promise<Engine> {
         );
       // The caller's settings take precedence, then the publisher's, then plain sampling.
       const sampling = valuesOf(samplingOf(defaults, [{ from: 'the call', sampling: job.sampling }]));
-      const request = {
-        ...job,
-        adapter: loaded.of(job.adapter),
-        system,
-        prompt,
-        maxTokens,
-        sampling,
-        eosTokens,
-      };
+      const request = { ...job, system, prompt, maxTokens, sampling, eosTokens };
       const generation = await generator.generate({ ...request, ...(constraint && { constraint }) }, hooks);
       return { ...generation, residentBytes: process.memoryUsage.rss() };
     },
@@ -117,25 +97,7 @@ function answersOf(
   return texts.map((text) => [...tokenizer.encodeText(text), ...(end === undefined ? [] : [end])]);
 }
 
-/** Loads the graph inputs of each adapter. `of(undefined)` returns those of the base. */
-async function loadAdapters(
-  modules: readonly AdaptedModule[],
-  weights: StoredTensors,
-  adapters: readonly Adapter[],
-) {
-  const loaded = new Map<string | undefined, AdapterInputs>();
-  for (const adapter of [undefined, ...adapters])
-    loaded.set(adapter?.directory, await adapterInputs(modules, weights, adapter));
-  return {
-    of(directory: string | undefined): AdapterInputs {
-      const inputs = loaded.get(directory);
-      if (inputs === undefined) throw new RequestError(`the adapter ${directory} was not loaded`);
-      return inputs;
-    },
-  };
-}
-
-/** Builds the inference graph, with weights as stored or quantised. `fed`: modules whose adapters are graph inputs. */
+/** Builds the inference graph, with weights as stored or quantised. */
 export function buildGraph(
   {
     path,
@@ -146,7 +108,6 @@ export function buildGraph(
   }: Pick<LoadSettings, 'path' | 'adapter' | 'quantization' | 'ignoreKeys'> & { readonly device?: Device },
   config: DecoderConfig,
   weights: StoredTensors,
-  fed: readonly AdaptedModule[] = [],
 ): BuiltGraph {
   const packed = packedWeights(path, config, weights, quantization);
   const adapter = adapterPath === undefined ? undefined : openAdapter(adapterPath, config, ignoreKeys);
@@ -155,8 +116,7 @@ export function buildGraph(
     const exact = storedParameters(g, weights, 'float32', products);
     const parameters = quantization === 'float32' ? unpackedParameters : packedParameters;
     const base = packed === undefined ? exact : parameters(g, packed, exact, true);
-    const adapted = adapter === undefined ? base : adapterParameters(g, adapter, base, weights, 'float32');
-    return fed.length === 0 ? adapted : fedAdapterParameters(g, fed, adapted);
+    return adapter === undefined ? base : adapterParameters(g, adapter, base, weights, 'float32');
   };
   return buildInferenceGraph(config, parametersOf, device);
 }

@@ -1,7 +1,6 @@
 import { append } from '../../../base/append.js';
 import { machineMemory } from '../../../base/machine-memory.js';
 import { largest } from '../../../statistics/descriptive.js';
-import type { AdapterInputs } from '../engine/adapter-inputs.js';
 import { cacheShape, type TokenCache, tokenBytes } from '../engine/key-value-cache.js';
 import type { DecoderSession } from '../engine/runtime.js';
 import type { TokenBytes } from '../tokens/token-text.js';
@@ -54,11 +53,9 @@ export class TextGenerator {
   readonly #rows: CandidateRows;
   /** Cache for reading prompts together; created when first needed. */
   #scratch: TokenCache | undefined;
-  readonly #waiting = new TurnQueue<AdapterInputs, Work>();
+  readonly #waiting: Work[] = [];
   /** Requests whose prompts are being read, in order. */
   #entering: Begun[] = [];
-  /** Number of requests that have joined since the last time there were no rows. */
-  #joined = 0;
   #working = false;
 
   /** `most`: maximum number of concurrent requests. `memory`: limits in bytes for rows and for cached prompts. */
@@ -88,7 +85,7 @@ export class TextGenerator {
   /** @throws AbortedError if aborted; tokens already read stay cached */
   generate(request: GenerationRequest, hooks: GenerationHooks): Promise<Generation> {
     return new Promise((resolve, reject) => {
-      this.#waiting.add(request.adapter, { request, hooks, resolve, reject });
+      this.#waiting.push({ request, hooks, resolve, reject });
       if (!this.#working) void this.#work();
     });
   }
@@ -114,23 +111,14 @@ export class TextGenerator {
     this.#working = false;
   }
 
-  /** The next request that can join the current ones. While other adapters' requests wait, at most `most` join. */
+  /** The next request that can join the current ones. */
   #next(): Work | undefined {
-    const works = this.#begun();
-    const [begun] = works;
-    if (begun === undefined) {
-      const first = this.#waiting.take();
-      this.#joined = 1;
-      this.#rows.begin(this.#most > 1 && first !== undefined && this.#fits(first));
-      return first;
-    }
-    const { adapter } = begun.request;
-    const work = this.#waiting.first(adapter);
-    const places = this.#rows.several ? this.#most - works.length : 0;
-    const isTurn = this.#joined < this.#most || !this.#waiting.othersThan(adapter);
-    if (work === undefined || places < 1 || !isTurn || !this.#fits(work)) return undefined;
-    this.#joined++;
-    return this.#waiting.take(adapter);
+    const begun = this.#begun().length;
+    const [work] = this.#waiting;
+    if (begun === 0) this.#rows.begin(this.#most > 1 && work !== undefined && this.#fits(work));
+    else if (!this.#rows.several || begun >= this.#most || work === undefined || !this.#fits(work))
+      return undefined;
+    return this.#waiting.shift();
   }
 
   /** Whether the batch with this request fits in memory even if all answers reach their maximum length. */
@@ -156,12 +144,12 @@ export class TextGenerator {
   }
 
   async #begin(work: Work): Promise<void> {
-    const { adapter, conversation, maxTokens, prompt, system } = work.request;
+    const { conversation, maxTokens, prompt, system } = work.request;
     const limit = longSequences(this.#config.layers);
     const long = limit !== undefined && prompt.length + maxTokens > limit;
     try {
       // Cached tokens have no logits, so read the last token again.
-      const held = await this.#prompts.of({ adapter, conversation, system, long }, prompt.slice(0, -1));
+      const held = await this.#prompts.of({ conversation, system, long }, prompt.slice(0, -1));
       this.#entering.push({ ...work, held, cachedTokens: held.cache.length, candidates: [] });
     } catch (error) {
       work.reject(error);
@@ -288,35 +276,4 @@ function resolveFinished(works: readonly Begun[]): void {
         promptTokens: request.prompt.length,
         cachedTokens,
       });
-}
-
-/** Takes items from each lane in turn, so an adapter with many jobs doesn't delay the jobs of others. */
-export class TurnQueue<Lane, T> {
-  /** Lanes with waiting items, the next one first. */
-  readonly #lanes = new Map<Lane, T[]>();
-
-  add(lane: Lane, item: T): void {
-    this.#lanes.set(lane, [...(this.#lanes.get(lane) ?? []), item]);
-  }
-
-  first(lane: Lane): T | undefined {
-    return this.#lanes.get(lane)?.[0];
-  }
-
-  othersThan(lane: Lane): boolean {
-    return this.#lanes.size > (this.#lanes.has(lane) ? 1 : 0);
-  }
-
-  /** Takes the next item, by default from the lane whose turn it is; undefined if no item is waiting. */
-  take(lane: Lane | undefined = this.#next()): T | undefined {
-    const waiting = this.#lanes.get(lane!);
-    const item = waiting?.shift();
-    this.#lanes.delete(lane!);
-    if (waiting !== undefined && waiting.length > 0) this.#lanes.set(lane!, waiting);
-    return item;
-  }
-
-  #next(): Lane | undefined {
-    return this.#lanes.keys().next().value;
-  }
 }

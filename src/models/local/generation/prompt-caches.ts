@@ -1,4 +1,3 @@
-import type { AdapterInputs } from '../engine/adapter-inputs.js';
 import { StatePlaces, type TokenCache } from '../engine/key-value-cache.js';
 
 /** A prompt with cached keys and values. */
@@ -11,7 +10,6 @@ export interface HeldPrompt {
 
 /** Properties that must match for a cached prompt to be reused. */
 export interface PromptKind {
-  readonly adapter: AdapterInputs;
   readonly conversation?: string | undefined;
   /** System message; separates the prompts of proposer and critic, so that alternating calls don't evict each other. */
   readonly system?: string | undefined;
@@ -54,7 +52,6 @@ export class PromptCaches {
     const several = this.#limits.requests > 1;
     const alike = this.#prompts.filter(
       (one) =>
-        one.kind.adapter === kind.adapter &&
         one.kind.conversation === kind.conversation &&
         one.kind.system === kind.system &&
         (!several || one.kind.long === kind.long),

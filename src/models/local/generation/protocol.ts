@@ -6,16 +6,11 @@ import type { LocalConfig } from '../settings.js';
 const own = ['path', 'adapter', 'device', 'quantization', 'threads', 'batch', 'contextTokens'] as const;
 export const loadKeys = [...own, 'template', 'ignoreKeys'] as const;
 
-/** Settings of a process. `adapter` applies to every job, so a process with `adapters` has none. */
-export interface LoadSettings extends Pick<LocalConfig, (typeof loadKeys)[number]> {
-  /** Directories of adapters that jobs can choose from. */
-  readonly adapters?: readonly string[];
-}
+/** Settings of a process. */
+export type LoadSettings = Pick<LocalConfig, (typeof loadKeys)[number]>;
 
 /** A prompt, which gets one answer per seed. */
 export interface GenerateJob {
-  /** One of the loaded `adapters`; if absent, the process's own adapter applies, if it has one. */
-  readonly adapter?: string;
   readonly messages: readonly ChatMessage[];
   readonly seeds: readonly number[];
   readonly maxTokens: number;

@@ -22,7 +22,7 @@ export function createLocalModel(config: LocalConfig): LanguageModel {
   const adapter =
     config.adapter === undefined ? undefined : modelDirectory(config.adapter, undefined, 'model.adapter');
   const located = { ...withStoreDefaults(config), path: modelDirectory(config.path), adapter };
-  checkFiles(located, adapter === undefined ? [] : [adapter]);
+  checkFiles(located);
   const id = modelId(nameable(config.path), adapter);
   if (sharesProcess(config)) return sharingModel(id, located);
   const process = new ModelProcess(id, located);
@@ -59,44 +59,15 @@ function sharingModel(id: string, config: LocalConfig): LanguageModel {
   };
 }
 
-export interface LocalModels extends Pick<ModelProcess, 'load' | 'close' | 'pid'> {
-  /** The base model, with or without an adapter. Closed by `LocalModels.close`. */
-  model(adapter?: string): LanguageModel;
-}
-
-/** Opens one process for a base model and its adapters. @throws UserError if the base or an adapter can't be used */
-export function openLocalModels(
-  config: Omit<LocalConfig, 'adapter'>,
-  adapters: readonly string[],
-): LocalModels {
-  const base = { ...withStoreDefaults(config), path: modelDirectory(config.path) };
-  checkFiles(base, adapters);
-  const path = nameable(config.path);
-  const process = new ModelProcess(modelId(path), { ...base, adapters });
-  return {
-    model: (adapter) =>
-      languageModel(
-        modelId(path, adapter),
-        { ...base, adapter },
-        process,
-        adapter === undefined ? {} : { adapter },
-      ),
-    load: () => process.load(),
-    get pid() {
-      return process.pid;
-    },
-    close: () => process.close(),
-  };
-}
-
-function checkFiles(
-  { path, ignoreKeys }: Pick<LocalConfig, 'path' | 'ignoreKeys'>,
-  adapters: readonly string[],
-): void {
+function checkFiles({
+  adapter,
+  path,
+  ignoreKeys,
+}: Pick<LocalConfig, 'adapter' | 'path' | 'ignoreKeys'>): void {
   requireRuntime();
   checkModel(path, ignoreKeys);
   const config = readDecoderConfig(path, ignoreKeys);
-  for (const adapter of adapters) openAdapter(adapter, config, ignoreKeys);
+  if (adapter !== undefined) openAdapter(adapter, config, ignoreKeys);
 }
 
 /** Name for messages: the reference of a model in a store, because its path may be only a hash; otherwise, the path. */
@@ -111,7 +82,7 @@ function languageModel(
   id: string,
   config: LocalConfig,
   process: Pick<ModelProcess, 'generate' | 'load'>,
-  chosen: Pick<GenerateJob, 'adapter' | 'conversation'> = {},
+  chosen: Pick<GenerateJob, 'conversation'> = {},
 ): LanguageModel {
   let tokenizer: ChatTokenizer | undefined;
   const openTokenizer = async () => {
