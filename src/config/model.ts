@@ -17,7 +17,7 @@ const weight = z
   .number()
   .positive()
   .optional()
-  .describe('Relative frequency with `switch: shares` (default: 1)');
+  .describe('Relative frequency (default: 1)');
 
 type Weighted<Schema> =
   Schema extends z.ZodObject<infer Shape, infer Strict>

@@ -120,7 +120,7 @@ describe('docs/configuration.md', () => {
       ([, yaml]) => yaml!,
     );
     const configs = examples.filter((yaml) => yaml.includes('environment:'));
-    expect(configs).toHaveLength(3);
+    expect(configs).toHaveLength(2);
     for (const yaml of configs)
       expect(() => loadConfig({ file: 'example.yaml', readFile: () => yaml })).not.toThrow();
   });

@@ -13,7 +13,7 @@ describe('history lines', () => {
     expect(historyLine({ parameters: [1.2, -0.5, 3], score: 123.456 }, encoding)).toBe(
       'params[0]: 1.2; params[1]: -0.5; params[2]: 3.0; f(params): 123.46',
     );
-    expect(historyLine({ parameters: [0, 0, 0], score: -0.001 }, encoding)).toMatch(/f\(params\): 0\.00$/);
+    expect(historyLine({ parameters: [0, 0, 0], score: -0 }, encoding)).toMatch(/f\(params\): 0\.00$/);
   });
 
   it.each([
