@@ -56,7 +56,9 @@ export function gifAnimation(animation: Animation, width: number): Uint8Array {
   const frames = svgFrames(animation, width);
   const encoder = GIFEncoder();
   for (const [i, svg] of frames.entries()) {
-    const picture = new Resvg(svg, { fitTo: { mode: 'width', value: width } }).render();
+    // resvg would resolve the inherited `currentColor` outside of the shape, which has the colour.
+    const coloured = svg.replaceAll('stroke-width=', 'stroke="currentColor" stroke-width=');
+    const picture = new Resvg(coloured, { fitTo: { mode: 'width', value: width } }).render();
     const pixels = Uint8Array.from(picture.pixels);
     const palette = quantize(pixels, 256);
     const seconds =
