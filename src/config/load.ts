@@ -49,10 +49,7 @@ export interface LoadConfigOptions {
   readonly overrides?: readonly string[];
   /** Working directory for a relative `file` and for relative paths in overrides (default: the process's). */
   readonly cwd?: string;
-  /**
-   * Leaves relative paths in the file unchanged, for configs of run directories. New runs store absolute paths, but
-   * earlier versions also stored paths relative to the working directory, and a fingerprint includes the paths.
-   */
+  /** Leaves relative paths in the file unchanged, for configs of run directories, whose paths are absolute. */
   readonly asWritten?: boolean;
   /** Ignores a `sweep` section, for the runs of a sweep; otherwise a config with one is rejected. */
   readonly forSweep?: boolean;

@@ -43,7 +43,7 @@ export function loraParameters(
 }
 
 /** Emits a module's output. `changed` adds an adapter's product. A `rowScale` [out] scales all but the bias. */
-export function scaledRows(
+function scaledRows(
   g: GraphBuilder,
   base: ParameterSource,
   rowScale: Value | undefined,
@@ -56,7 +56,7 @@ export function scaledRows(
 }
 
 /** Row scales of a DoRA module: stored lengths divided by the row lengths of W + s·B·A; undefined for plain LoRA. */
-export function rowScaleOf(
+function rowScaleOf(
   g: GraphBuilder,
   weights: StoredTensors,
   module: string,
