@@ -13,11 +13,7 @@ import { controls, findBaseline } from '../search/baselines.js';
 export const schemasOf = <T extends readonly { readonly schema: z.ZodType }[]>(records: T) =>
   records.map(({ schema }) => schema) as { [K in keyof T]: T[K]['schema'] };
 
-const weight = z
-  .number()
-  .positive()
-  .optional()
-  .describe('Relative frequency (default: 1)');
+const weight = z.number().positive().optional().describe('Relative frequency (default: 1)');
 
 type Weighted<Schema> =
   Schema extends z.ZodObject<infer Shape, infer Strict>

@@ -52,7 +52,7 @@ export interface Question
   readonly first?: number;
   /** Returns the model that answers for a candidate. */
   readonly by: (candidate: number) => Answerer;
-  readonly promptOf: (candidate: number) => Prompt;
+  readonly prompt: Prompt;
   /** @param accepted the proposals that this question has accepted so far, by `vectorKey` */
   readonly outcomeOf: (
     call: EndedCall & { readonly completion: Completion },
@@ -129,7 +129,7 @@ function recordCall(experiment: Experiment, call: CallRecord, emitCall: (call: C
 function earlierCalls(
   experiment: Experiment,
   iteration: number,
-  { promptOf, purpose = 'proposal' }: Pick<Question, 'promptOf' | 'purpose'>,
+  { prompt, purpose = 'proposal' }: Pick<Question, 'prompt' | 'purpose'>,
   onCall: (call: CallRecord) => void,
 ) {
   const of = <Call extends EndedCall>(calls: readonly Call[]) =>
@@ -139,7 +139,7 @@ function earlierCalls(
   const areSame = (a: CallRecord['messages'], b: CallRecord['messages']) =>
     JSON.stringify(a) === JSON.stringify(b);
   for (const answer of answers) {
-    const { messages } = promptOf(answer.candidate);
+    const { messages } = prompt;
     if (areSame(answer.messages.slice(0, messages.length), messages)) continue;
     const message = 'the prompt changed before this answer was used';
     onCall({ ...answer, outcome: { kind: 'error', error: 'aborted', message, retries: 0, latencyMs: 0 } });
@@ -162,7 +162,6 @@ function earlierCalls(
 
 interface Pending {
   readonly candidate: number;
-  readonly prompt: Prompt;
   messages: readonly ChatMessage[];
   sampling?: SamplingChoice | undefined;
   readonly calls: CallRecord[];
@@ -178,8 +177,7 @@ export async function askUntilUsable(request: AskRequest): Promise<ProposalGroup
   const accepted = new Map<string, ParameterVector>();
   const done: Proposal[] = [];
   let pending = Array.from({ length: candidates }, (_, i): Pending => {
-    const prompt = request.promptOf(first + i);
-    return { candidate: first + i, prompt, messages: prompt.messages, calls: [] };
+    return { candidate: first + i, messages: request.prompt.messages, calls: [] };
   });
   let rejected = 0;
   let reached: LimitName | undefined;
@@ -219,7 +217,7 @@ export async function askUntilUsable(request: AskRequest): Promise<ProposalGroup
           ...item.messages,
           // Some servers reject a message without content.
           { role: 'assistant', content: call.completion?.text.trim() ? call.completion.text : '(no text)' },
-          { role: 'user', content: item.prompt.formatCorrection(outcome.failure) },
+          { role: 'user', content: request.prompt.formatCorrection(outcome.failure) },
         ];
       }
       // The provider would refuse the same prompt again.

@@ -51,29 +51,22 @@ export function openCritic(assembly: {
   const { config, critic, model } = assembly;
   const proposer = critic && (critic.model ?? languageModelIn(model));
   if (config.critic === undefined || proposer === undefined) return undefined;
+  // In a replay, the recorded run's models determine the answer form.
+  const answering = { ...config, ...assembly.countedBeside, model: assembly.counted ?? config.model };
+  const { environment, family } = assembly;
   return {
     config: config.critic,
     proposer,
-    prompter: criticPrompter({ ...assembly, critic: critic! }),
+    // Revisions of parameters are always complete vectors.
+    prompter: createCriticPrompter({
+      ...{ config: config.critic, environment, prompts: critic!.prompts },
+      encoding: encodingFor(family, 'numeric'),
+      task: taskContext(assembly, answerFormOf(criticModelOf(answering), config.prompts)),
+      most: mostChange(config.critic.distance, family.parameters),
+    }),
     isPaid: config.model.provider !== 'replayed' && criticModelOf(config) !== undefined,
     isReached: false,
   };
-}
-
-/** Creates only the critic's prompter, which needs no model. Revisions of parameters are always complete vectors. */
-export function criticPrompter(
-  assembly: Omit<Parameters<typeof openCritic>[0], 'model'> & { readonly critic: CriticAssembly },
-): CriticPrompter {
-  const { config, critic, environment, family } = assembly;
-  const { distance } = config.critic!;
-  // In a replay, the recorded run's models determine the answer form.
-  const answering = { ...config, ...assembly.countedBeside, model: assembly.counted ?? config.model };
-  return createCriticPrompter({
-    ...{ config: config.critic!, environment },
-    ...{ prompts: critic.prompts, encoding: encodingFor(family, 'numeric') },
-    task: taskContext(assembly, answerFormOf(criticModelOf(answering), config.prompts)),
-    most: mostChange(distance, family.parameters),
-  });
 }
 
 /** Config of the critic's language model; undefined if the critic is a baseline. */
@@ -93,7 +86,7 @@ interface RevisionRequest {
   readonly best: BufferEntry | undefined;
 }
 
-export type CriticPrompter = ReturnType<typeof createCriticPrompter>;
+type CriticPrompter = ReturnType<typeof createCriticPrompter>;
 
 function createCriticPrompter(parts: {
   readonly config: Pick<CriticConfig, 'rows' | 'show'>;

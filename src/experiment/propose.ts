@@ -82,13 +82,13 @@ function proposeCandidates(
 
 /** Asks for proposals outside a run. @throws ModelError if retrying can't help or the calls are aborted */
 export const propose = (
-  request: Proposals & Omit<AskRequest, 'grammar' | 'outcomeOf' | 'promptOf'>,
+  request: Proposals & Omit<AskRequest, 'grammar' | 'outcomeOf' | 'prompt'>,
 ): Promise<ProposalGroup> => askUntilUsable({ ...request, ...proposalQuestion(request) });
 
 /** The question that asks for proposals, including how its answers are read. */
 export function proposalQuestion(
   proposals: Proposals,
-): Pick<Question, 'by' | 'grammar' | 'outcomeOf' | 'promptOf'> {
+): Pick<Question, 'by' | 'grammar' | 'outcomeOf' | 'prompt'> {
   const { by, edited, encoding, family, form } = proposals;
   const programs = programsOf(family);
   // A baseline has no parent and no prompt: it always proposes plain parameters, whatever the form.
@@ -101,7 +101,7 @@ export function proposalQuestion(
   };
   return {
     by,
-    promptOf: () => proposals,
+    prompt: proposals,
     // An answer grammar describes parameters, not programs.
     ...(programs === undefined && { grammar: answerGrammar(encoding.spec, form) }),
     async outcomeOf(call, accepted) {
@@ -128,15 +128,18 @@ export function proposalQuestion(
   };
 }
 
+/** Share of the temperature that each attempt after a repeat adds. */
+const heatPerAttempt = 0.5;
+
 /**
  * Raises a local model's temperature after a repeat. At its usual temperature, it might keep repeating itself until no
  * corrections are left.
  */
 function afterRepeat({ model }: Config): Question['afterRepeat'] {
   const reader = languageModelOf(model);
-  if (reader?.provider !== 'local' || !reader.heatAfterRepeat) return undefined;
-  const { heatAfterRepeat, temperature = 1 } = reader;
-  return (attempt) => ({ temperature: temperature * (1 + heatAfterRepeat * attempt) });
+  if (reader?.provider !== 'local') return undefined;
+  const { temperature = 1 } = reader;
+  return (attempt) => ({ temperature: temperature * (1 + heatPerAttempt * attempt) });
 }
 
 /** Selects who answers for each candidate: the search over constants if tuning is due, otherwise a proposer. */

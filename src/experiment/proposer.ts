@@ -270,7 +270,7 @@ type Members = Extract<Config['model'], { readonly provider: 'portfolio' }>['mem
 const membersAs = (was: Members, wanted: Members): Members =>
   wanted.map((member, i) => filledInAs(was[i], member));
 
-const samplingKeys = ['temperature', 'topP', 'topK', 'minP', 'repetitionPenalty', 'heatAfterRepeat'] as const;
+const samplingKeys = ['temperature', 'topP', 'topK', 'minP', 'repetitionPenalty'] as const;
 
 /** Adds the settings that policyloop filled in when the run began. */
 function filledInAs<Model extends { readonly provider: string }>(

@@ -12,7 +12,7 @@ import { type GgufFile, isGguf, openGguf } from './weights/gguf.js';
 
 type Sampled = Pick<
   LocalConfig,
-  'format' | 'heatAfterRepeat' | 'minP' | 'path' | 'repetitionPenalty' | 'temperature' | 'topK' | 'topP'
+  'format' | 'minP' | 'path' | 'repetitionPenalty' | 'temperature' | 'topK' | 'topP'
 >;
 
 /**
@@ -48,7 +48,6 @@ function ofFamily(path: string): readonly SamplingLayer[] {
 export const withDefaultSampling = <Config extends Sampled>(model: Config): Config => ({
   ...model,
   ...valuesOf(defaultSampling(model)),
-  heatAfterRepeat: model.heatAfterRepeat ?? 0.5,
 });
 
 /**

@@ -117,10 +117,6 @@ export const localSchema = z.strictObject({
     "Values above 1 make tokens that have already occurred less likely (default: 1; for `format: text`, the model's)",
     z.number().positive().optional(),
   ),
-  heatAfterRepeat: about(
-    'If a reply repeats parameters already tried, each further attempt raises the temperature by this fraction (default in new runs: 0.5)',
-    z.number().min(0).max(4).optional(),
-  ),
   stop: z.array(z.string().min(1)).default([]).describe('Strings that end a completion'),
   format: about(
     '`auto`: only the parameters, always valid, because other tokens are masked. `constrained`: the same with free text around them. `text`: nothing is masked',

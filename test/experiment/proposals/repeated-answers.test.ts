@@ -31,8 +31,3 @@ test('a local model that repeats an answer gets a higher temperature with each c
     kinds: ['accepted', 'rejected', 'rejected', 'accepted'],
   });
 });
-
-test('heatAfterRepeat: 0 keeps the sampling unchanged after a repeated answer', async () => {
-  const { asked } = await play({ heatAfterRepeat: 0 });
-  expect(asked.every((sampling) => sampling === undefined)).toBe(true);
-});
