@@ -4,7 +4,7 @@ import type { Argv } from 'yargs';
 import { type Arguments, common, kinds, listed } from '../../src/base/command.js';
 import { type CommandContext, exitCodes } from '../../src/base/context.js';
 import { UserError } from '../../src/base/errors.js';
-import type { ExportJob } from './export-targets.js';
+import type { ExportJob } from '../export/targets.js';
 
 const precisions = ['stored', 'f32', 'f16', 'bf16', 'q8_0'] as const;
 
@@ -51,8 +51,8 @@ type Args = Arguments<typeof options>;
 export const finishing = 'stopping';
 
 export async function execute(args: Args, context: CommandContext): Promise<number> {
-  const { targets } = await import('./export-targets.js');
-  const { stoppable } = await import('../export/writing.js');
+  const { targets } = await import('../export/targets.js');
+  const { stoppable } = await import('../export/merged/writing.js');
   const target = targets[args.to];
   refuseUnused(args, target.options);
   const job: ExportJob = {

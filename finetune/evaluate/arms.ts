@@ -7,7 +7,7 @@ import { modelDirectory } from '../../src/models/local/settings.js';
 import { trainingFiles } from '../../src/runs/training-files.js';
 import { type BaselineName, baselineArm, isBaseline, requireBaseline } from '../../src/search/baselines.js';
 import { contentHash, readLineage, type TrainingLineage, trainedEnvironments } from '../dataset/lineage.js';
-import { findBase, holdsModel, isAdapter, trainedVariables } from '../export/base-model.js';
+import { findBase, holdsModel, isAdapter, trainedVariables } from '../export/merged/base-model.js';
 
 export type ArmName = 'base' | 'tuned' | BaselineName;
 

@@ -6,9 +6,9 @@ import { ggufName } from '../../../src/models/local/weights/gguf-tensors.js';
 import { toFloat32 } from '../../../src/models/local/weights/quantization.js';
 import { readTensorBytes, type StoredTensor } from '../../../src/models/local/weights/safetensors.js';
 import { writeWhole } from '../../../src/storage/draft.js';
-import type { AdaptedModel } from '../base-model.js';
-import { encodeFloats } from '../merged-rows.js';
-import { makeRoom, writeParts } from '../writing.js';
+import type { AdaptedModel } from '../merged/base-model.js';
+import { encodeFloats } from '../merged/merged-rows.js';
+import { makeRoom, writeParts } from '../merged/writing.js';
 import { type GgufMetadata, type GgufTensor, ggufParts, ggufValue, tensorBytes } from './format.js';
 import { fileForm, ggufArchitecture } from './tensors.js';
 

@@ -9,9 +9,9 @@ import { ggufTensors, openWeights } from '../../../src/models/local/weights/gguf
 import { readTensorBytes, type StoredTensor } from '../../../src/models/local/weights/safetensors.js';
 import { isTaken, writeWhole } from '../../../src/storage/draft.js';
 import { elementCount } from '../../engine/trainable.js';
-import { adapterChanges, type WeightChange } from '../merged-rows.js';
-import { type Rounding, type RoundingMeter, roundingMeter } from '../rounding.js';
-import { type MergeHooks, makeRoom, storedBytes, writeParts } from '../writing.js';
+import { adapterChanges, type WeightChange } from '../merged/merged-rows.js';
+import { type Rounding, type RoundingMeter, roundingMeter } from '../merged/rounding.js';
+import { type MergeHooks, makeRoom, storedBytes, writeParts } from '../merged/writing.js';
 import { architectureKeys, contextOf } from './architecture.js';
 import {
   type GgufMetadata,

@@ -15,8 +15,8 @@ import {
   q8Block,
   requireHalves,
   type WeightChange,
-} from '../merged-rows.js';
-import type { RoundingMeter } from '../rounding.js';
+} from '../merged/merged-rows.js';
+import type { RoundingMeter } from '../merged/rounding.js';
 import type { GgufTensor, GgufTensorType } from './format.js';
 
 /** Maps architectures of config.json to llama.cpp's. */

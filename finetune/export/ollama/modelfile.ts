@@ -11,8 +11,8 @@ import {
 import { readTokenizerJson } from '../../../src/models/local/tokens/tokenizer.js';
 import type { DecoderConfig } from '../../../src/models/local/weights/decoder-config.js';
 import { readGenerationDefaults } from '../../../src/models/local/weights/generation-config.js';
-import type { AdaptedModel } from '../base-model.js';
 import { addedBos } from '../gguf/vocabulary.js';
+import type { AdaptedModel } from '../merged/base-model.js';
 import { ollamaTemplate } from './template.js';
 
 /** Largest context that a Modelfile requests, in tokens, because Ollama allocates memory for the whole context. */

@@ -2,7 +2,7 @@
 import { copyFileSync, mkdirSync, readdirSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { writeSafetensors } from '../../../finetune/engine/safetensors-writer.js';
-import { encodeFloats } from '../../../finetune/export/merged-rows.js';
+import { encodeFloats } from '../../../finetune/export/merged/merged-rows.js';
 import { openWeights } from '../../../src/models/local/weights/gguf-tensors.js';
 import { toFloat32 } from '../../../src/models/local/weights/quantization.js';
 import { readTensorBytes } from '../../../src/models/local/weights/safetensors.js';

@@ -1,23 +1,10 @@
 /** Ranks the settings of a sweep, and says whether the best one is significantly better than the next. */
 import { pText } from '../../comparison/words.js';
-import { formatInterval, formatNumber, formatReturn, formatSigned, plural } from '../../format/numbers.js';
+import { formatInterval, formatReturn, formatSigned, plural } from '../../format/numbers.js';
 import { comparePairs, type PairedComparison } from '../../statistics/paired.js';
 import { fewestForVerdict, pairedTest, verdicts } from '../../statistics/tests.js';
+import { settingName } from './settings.js';
 import type { SettingFigures } from './sweep-result.js';
-
-/** Formats a value; `(none)` for null, which omits the key. */
-export const shownValue = (value: string | undefined): string =>
-  value === 'null' ? '(none)' : (value ?? '');
-
-/** Rounds numbers with four or more decimals, such as drawn ones, which would obscure the rest of a name. */
-const rounded = (value: string): string =>
-  /^-?\d*\.\d{4,}$/.test(value) ? formatNumber(Number(value), 3) : shownValue(value);
-
-/** Example: `model.temperature=0.2, candidates=4`. */
-export const settingName = ({ values }: Pick<SettingFigures, 'values'>): string =>
-  Object.entries(values)
-    .map(([key, value]) => `${key}=${rounded(value)}`)
-    .join(', ') || 'the config’s model';
 
 /** Sorts settings, best first; those with more complete seeds come first. */
 export function ranked(settings: readonly SettingFigures[]): readonly SettingFigures[] {

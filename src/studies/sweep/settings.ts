@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto';
 import { UserError } from '../../base/errors.js';
 import type { SweepConfig } from '../../config/many-runs.js';
+import { formatNumber } from '../../format/numbers.js';
 import { createGenerator, type RandomGenerator } from '../../random/generator.js';
 import { type Values, valuesOf } from '../../settings/value-lists.js';
 import { plainName } from '../../storage/files.js';
@@ -243,3 +244,17 @@ function nameOf(values: Setting['values']): string {
 }
 
 const longestName = 80;
+
+/** Formats a value; `(none)` for null, which omits the key. */
+export const shownValue = (value: string | undefined): string =>
+  value === 'null' ? '(none)' : (value ?? '');
+
+/** Rounds numbers with four or more decimals, such as drawn ones, which would obscure the rest of a name. */
+const rounded = (value: string): string =>
+  /^-?\d*\.\d{4,}$/.test(value) ? formatNumber(Number(value), 3) : shownValue(value);
+
+/** Example: `model.temperature=0.2, candidates=4`. */
+export const settingName = ({ values }: Pick<Setting, 'values'>): string =>
+  Object.entries(values)
+    .map(([key, value]) => `${key}=${rounded(value)}`)
+    .join(', ') || 'the config’s model';

@@ -10,7 +10,7 @@ import { intervalRows } from '../../web/interval-rows.js';
 import { inOrder, type ParallelKey } from '../../web/parallel.js';
 import { logTicks } from '../../web/ticks.js';
 import type { Effects, LevelMean } from './effects.js';
-import { settingName, shownValue } from './ranking.js';
+import { settingName, shownValue } from './settings.js';
 import type { SettingFigures, SweptTask } from './sweep-result.js';
 import { effectColumns, overText } from './sweep-tables.js';
 

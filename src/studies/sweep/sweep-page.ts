@@ -25,7 +25,8 @@ import {
   verdictBox,
   writtenBy,
 } from '../../web/study.js';
-import { bestSentence, ranked, settingName } from './ranking.js';
+import { bestSentence, ranked } from './ranking.js';
+import { settingName } from './settings.js';
 import { effectsView } from './sweep-effects.js';
 import type { SettingFigures, SweepResult, SweptTask } from './sweep-result.js';
 import { baselinesRule, baselinesText, keyColumns, settingColumns, testedEffects } from './sweep-tables.js';

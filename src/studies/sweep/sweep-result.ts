@@ -16,8 +16,8 @@ import { firstLargest, largest, mean, smallest } from '../../statistics/descript
 import { type Summary, summarize } from '../../statistics/paired.js';
 import { baselineDifferences } from './baselines.js';
 import { drawnEffects, type Effects, gridEffects, listEffects } from './effects.js';
-import { settingName } from './ranking.js';
 import type { SweptKey } from './settings.js';
+import { settingName } from './settings.js';
 import type { Sweep, SweepSetting } from './sweep-plan.js';
 
 /** The current state of a run of the sweep. */

@@ -6,7 +6,8 @@ import { formatCost, formatReturn, formatSigned, plural } from '../../format/num
 import { type Column, estimate, number, terminalTable, text } from '../../format/table.js';
 import { fewestForVerdict } from '../../statistics/tests.js';
 import type { Effect, Effects } from './effects.js';
-import { bestSentence, ranked, shownValue } from './ranking.js';
+import { bestSentence, ranked } from './ranking.js';
+import { shownValue } from './settings.js';
 import type { SettingFigures, SweepResult, SweptTask } from './sweep-result.js';
 
 export const effectColumns: readonly Column<Effect>[] = [

@@ -8,7 +8,7 @@ import { adamWStep, zeroMoments } from '../../../finetune/engine/optimisers.js';
 import { type LoraSettings, type Trainable, trainedParameters } from '../../../finetune/engine/trainable.js';
 import { buildTrainingGraph } from '../../../finetune/engine/training-graph.js';
 import { openTrainingSession, type Parameter } from '../../../finetune/engine/training-session.js';
-import { mergeAdapter } from '../../../finetune/export/merge.js';
+import { mergeAdapter } from '../../../finetune/export/merged/merge.js';
 import { alone } from '../../../finetune/train/packing.js';
 import { sft, sftInputs } from '../../../finetune/train/supervised.js';
 import { readDecoderConfig } from '../../../src/models/local/families/hf-config.js';

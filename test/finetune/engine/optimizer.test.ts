@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { scheduleFactor } from '../../../finetune/engine/optimisers.js';
 import { accumulate, clipFactor, gradientNorm } from '../../../finetune/engine/training-session.js';
-import { encodeFloats } from '../../../finetune/export/merged-rows.js';
+import { encodeFloats } from '../../../finetune/export/merged/merged-rows.js';
 import { toFloat32 } from '../../../src/models/local/weights/quantization.js';
 
 describe('gradients', () => {

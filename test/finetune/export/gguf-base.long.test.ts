@@ -3,7 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, it } from 'vitest';
 import { writeGguf } from '../../../finetune/export/gguf/gguf.js';
-import { mergeAdapter } from '../../../finetune/export/merge.js';
+import { mergeAdapter } from '../../../finetune/export/merged/merge.js';
 import { ggufModelfile } from '../../../finetune/export/ollama/modelfile.js';
 import { readDecoderConfig } from '../../../src/models/local/families/hf-config.js';
 import { openAdapter } from '../../../src/models/local/graph/adapter.js';

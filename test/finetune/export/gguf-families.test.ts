@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { architectureKeys, contextOf } from '../../../finetune/export/gguf/architecture.js';
 import { ggufParts, ggufValue } from '../../../finetune/export/gguf/format.js';
 import { fileTensors, ggufArchitecture } from '../../../finetune/export/gguf/tensors.js';
-import { roundingMeter } from '../../../finetune/export/rounding.js';
+import { roundingMeter } from '../../../finetune/export/merged/rounding.js';
 import { readDecoderConfig } from '../../../src/models/local/families/hf-config.js';
 import type { DecoderConfig } from '../../../src/models/local/weights/decoder-config.js';
 import { openWeights } from '../../../src/models/local/weights/gguf-tensors.js';

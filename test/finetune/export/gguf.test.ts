@@ -5,7 +5,7 @@ import { gguf } from '@huggingface/gguf';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { GgufTensorType } from '../../../finetune/export/gguf/format.js';
 import { writeGguf } from '../../../finetune/export/gguf/gguf.js';
-import { mergeAdapter } from '../../../finetune/export/merge.js';
+import { mergeAdapter } from '../../../finetune/export/merged/merge.js';
 import { readDecoderConfig } from '../../../src/models/local/families/hf-config.js';
 import { openAdapter } from '../../../src/models/local/graph/adapter.js';
 import { ropeFrequencies } from '../../../src/models/local/graph/rotation.js';

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { encodeFloats, encodeQ8 } from '../../../finetune/export/merged-rows.js';
-import { roundingMeter, roundingNote } from '../../../finetune/export/rounding.js';
+import { encodeFloats, encodeQ8 } from '../../../finetune/export/merged/merged-rows.js';
+import { roundingMeter, roundingNote } from '../../../finetune/export/merged/rounding.js';
 import { decodeWeights } from '../../../src/models/local/weights/rows.js';
 import { createGenerator } from '../../../src/random/generator.js';
 

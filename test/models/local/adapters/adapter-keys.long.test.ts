@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { execute as exportCommand } from '../../../../finetune/commands/export.js';
 import { writeSafetensors } from '../../../../finetune/engine/safetensors-writer.js';
-import { encodeFloats } from '../../../../finetune/export/merged-rows.js';
+import { encodeFloats } from '../../../../finetune/export/merged/merged-rows.js';
 import { execute as checkModelCommand } from '../../../../src/commands/models/check.js';
 import { readDecoderConfig } from '../../../../src/models/local/families/hf-config.js';
 import { openAdapter, readAdapter } from '../../../../src/models/local/graph/adapter.js';

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { writeGguf } from '../../../../finetune/export/gguf/gguf.js';
-import { mergeAdapter } from '../../../../finetune/export/merge.js';
+import { mergeAdapter } from '../../../../finetune/export/merged/merge.js';
 import { readDecoderConfig } from '../../../../src/models/local/families/hf-config.js';
 import { openAdapter } from '../../../../src/models/local/graph/adapter.js';
 import { largestDifference } from '../../../finetune/reference-training.js';

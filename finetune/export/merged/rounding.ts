@@ -1,5 +1,5 @@
 /** Measures what rounding to the written data type does to an adapter's change. */
-import { decodeWeights } from '../../src/models/local/weights/rows.js';
+import { decodeWeights } from '../../../src/models/local/weights/rows.js';
 
 export interface Rounding {
   /** Rounding error relative to the adapter's change (both as root sum of squares). */

@@ -1,22 +1,26 @@
 /** Merges an adapter into its model, W + s·B·A, a block of rows at a time to save memory. */
 import { copyFileSync, existsSync, realpathSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { UserError } from '../../src/base/errors.js';
-import { parseDecoderConfig, readDecoderConfig } from '../../src/models/local/families/hf-config.js';
-import type { Adapter } from '../../src/models/local/graph/adapter.js';
-import { decoderTensors, requireTensor } from '../../src/models/local/graph/parameters.js';
-import { ggufTokenizerConfig, ggufTokenizerJson } from '../../src/models/local/tokens/gguf-tokenizer.js';
-import type { DecoderConfig } from '../../src/models/local/weights/decoder-config.js';
-import { ggufEndTokens } from '../../src/models/local/weights/generation-config.js';
-import { type GgufFile, isGguf, openGguf } from '../../src/models/local/weights/gguf.js';
-import { blockType } from '../../src/models/local/weights/gguf-blocks.js';
-import { ggufConfig } from '../../src/models/local/weights/gguf-config.js';
-import { openWeights } from '../../src/models/local/weights/gguf-tensors.js';
-import { readSafetensors, type StoredTensor, textName } from '../../src/models/local/weights/safetensors.js';
-import { lineageFile } from '../dataset/lineage.js';
-import { makeModelDirectory, modelFiles, stateFloat32 } from '../engine/model-directory.js';
-import { safetensorsParts, type TensorToWrite } from '../engine/safetensors-writer.js';
-import { elementCount } from '../engine/trainable.js';
+import { UserError } from '../../../src/base/errors.js';
+import { parseDecoderConfig, readDecoderConfig } from '../../../src/models/local/families/hf-config.js';
+import type { Adapter } from '../../../src/models/local/graph/adapter.js';
+import { decoderTensors, requireTensor } from '../../../src/models/local/graph/parameters.js';
+import { ggufTokenizerConfig, ggufTokenizerJson } from '../../../src/models/local/tokens/gguf-tokenizer.js';
+import type { DecoderConfig } from '../../../src/models/local/weights/decoder-config.js';
+import { ggufEndTokens } from '../../../src/models/local/weights/generation-config.js';
+import { type GgufFile, isGguf, openGguf } from '../../../src/models/local/weights/gguf.js';
+import { blockType } from '../../../src/models/local/weights/gguf-blocks.js';
+import { ggufConfig } from '../../../src/models/local/weights/gguf-config.js';
+import { openWeights } from '../../../src/models/local/weights/gguf-tensors.js';
+import {
+  readSafetensors,
+  type StoredTensor,
+  textName,
+} from '../../../src/models/local/weights/safetensors.js';
+import { lineageFile } from '../../dataset/lineage.js';
+import { makeModelDirectory, modelFiles, stateFloat32 } from '../../engine/model-directory.js';
+import { safetensorsParts, type TensorToWrite } from '../../engine/safetensors-writer.js';
+import { elementCount } from '../../engine/trainable.js';
 import { adapterChanges, encodeFloats, mergedRows, requireHalves, type WeightChange } from './merged-rows.js';
 import { type Rounding, type RoundingMeter, roundingMeter } from './rounding.js';
 import { type MergeHooks, makeRoom, storedBytes, writeParts } from './writing.js';

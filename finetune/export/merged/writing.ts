@@ -2,11 +2,11 @@
 import { mkdirSync, statfsSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import path from 'node:path';
-import type { CommandContext } from '../../src/base/context.js';
-import { UserError } from '../../src/base/errors.js';
-import { formatBytes } from '../../src/format/numbers.js';
-import { createProgress, type ProgressMode } from '../../src/format/progress.js';
-import { readTensorBytes, type StoredTensor } from '../../src/models/local/weights/safetensors.js';
+import type { CommandContext } from '../../../src/base/context.js';
+import { UserError } from '../../../src/base/errors.js';
+import { formatBytes } from '../../../src/format/numbers.js';
+import { createProgress, type ProgressMode } from '../../../src/format/progress.js';
+import { readTensorBytes, type StoredTensor } from '../../../src/models/local/weights/safetensors.js';
 
 export interface WriteHooks {
   onBytes?(bytes: number): void;

@@ -1,14 +1,14 @@
 /** Computes weights with an adapter's change, W + s·B·A, in blocks of rows, and encodes them. */
-import { UserError } from '../../src/base/errors.js';
-import type { Adapter, ModuleChange } from '../../src/models/local/graph/adapter.js';
-import { requireTensor } from '../../src/models/local/graph/parameters.js';
-import { toFloat32 } from '../../src/models/local/weights/quantization.js';
-import { readRows } from '../../src/models/local/weights/rows.js';
+import { UserError } from '../../../src/base/errors.js';
+import type { Adapter, ModuleChange } from '../../../src/models/local/graph/adapter.js';
+import { requireTensor } from '../../../src/models/local/graph/parameters.js';
+import { toFloat32 } from '../../../src/models/local/weights/quantization.js';
+import { readRows } from '../../../src/models/local/weights/rows.js';
 import {
   readTensorBytes,
   type StoredTensor,
   type StoredTensors,
-} from '../../src/models/local/weights/safetensors.js';
+} from '../../../src/models/local/weights/safetensors.js';
 
 /** Encodes numbers as little-endian bytes of a floating-point format; rounds to nearest, ties to even. */
 export function encodeFloats(values: Float32Array, dtype: string): Uint8Array {

@@ -9,16 +9,16 @@ import { readDecoderConfig } from '../../src/models/local/families/hf-config.js'
 import { modelDirectory } from '../../src/models/local/settings.js';
 import { isCutOff } from '../../src/storage/draft.js';
 import { replaceFile } from '../../src/storage/files.js';
-import { type AdaptedModel, isAdapter, openBase, trainedVariables } from '../export/base-model.js';
-import { writeGgufAdapter } from '../export/gguf/adapter.js';
-import type { GgufTensorType } from '../export/gguf/format.js';
-import { type WrittenGguf, writeGguf } from '../export/gguf/gguf.js';
-import { type Merged, mergeAdapter } from '../export/merge.js';
-import { adapterModelfile, ggufModelfile } from '../export/ollama/modelfile.js';
-import { roundingNote } from '../export/rounding.js';
-import { type WrittenTrl, writeTrl } from '../export/trl/trl.js';
-import type { MergeHooks } from '../export/writing.js';
 import { loadTrainConfig } from '../train/train-config.js';
+import { writeGgufAdapter } from './gguf/adapter.js';
+import type { GgufTensorType } from './gguf/format.js';
+import { type WrittenGguf, writeGguf } from './gguf/gguf.js';
+import { type AdaptedModel, isAdapter, openBase, trainedVariables } from './merged/base-model.js';
+import { type Merged, mergeAdapter } from './merged/merge.js';
+import { roundingNote } from './merged/rounding.js';
+import type { MergeHooks } from './merged/writing.js';
+import { adapterModelfile, ggufModelfile } from './ollama/modelfile.js';
+import { type WrittenTrl, writeTrl } from './trl/trl.js';
 
 export interface ExportJob {
   readonly source: string;
