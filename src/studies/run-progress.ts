@@ -11,65 +11,35 @@ import {
 } from '../format/numbers.js';
 import { createProgress, type Progress, type ProgressMode, warningText } from '../format/progress.js';
 import type { Figure } from '../format/progress-line.js';
-import type { Completion } from '../models/language-model.js';
-import type { CallRecord } from '../runs/calls.js';
 import { type Confirmation, type RunEvent, tallyOf } from '../runs/events.js';
 import { formatCaps } from '../runs/summary.js';
 
-/**
- * Shows the progress of a run.
- * @param run name to add to JSON output if several runs are in progress at once
- */
+/** Shows the progress of a run. */
 export function createDisplay(
   mode: ProgressMode,
   context: Pick<CommandContext, 'print' | 'note' | 'terminal' | 'milliseconds'>,
-  run?: string,
 ): Display {
   const progress = createProgress(mode, context);
   const show = new RunDisplay(progress);
   return {
-    show: (event) =>
-      mode.json === true ? progress.emit({ ...(run && { run }), ...withoutBulk(event) }) : show.event(event),
+    show: (event) => (mode.json === true ? progress.emit(withoutBulk(event)) : show.event(event)),
     close: () => progress.close(),
   };
 }
 
-type Of<Kind extends RunEvent['kind']> = Extract<RunEvent, { readonly kind: Kind }>;
-
 /** An event as `--json` prints it; trajectories, messages and replies stay in the run directory. */
-type ShownEvent =
-  | Exclude<RunEvent, { readonly kind: 'call-finished' | 'warmup-evaluated' | 'candidate-evaluated' }>
-  | {
-      readonly kind: 'call-finished';
-      readonly call: Omit<CallRecord, 'messages' | 'completion'> & Partial<CompletionFigures>;
-    }
-  | Omit<Of<'warmup-evaluated'>, 'episodes'>
-  | Omit<Of<'candidate-evaluated'>, 'episodes'>;
-
-function withoutBulk(event: RunEvent): ShownEvent {
-  switch (event.kind) {
-    case 'call-finished': {
-      const { messages: _messages, completion, ...call } = event.call;
-      return {
-        kind: event.kind,
-        call: { ...call, ...(completion && withoutText(completion)) },
-      };
-    }
-    case 'warmup-evaluated':
-    case 'candidate-evaluated': {
-      const { episodes: _episodes, ...rest } = event;
-      return rest;
-    }
-    default:
-      return event;
+function withoutBulk(event: RunEvent): object {
+  if (event.kind === 'call-finished') {
+    const { messages: _messages, completion, ...call } = event.call;
+    const { text: _text, reasoning: _reasoning, ...figures } = completion ?? {};
+    return { kind: event.kind, call: { ...call, ...figures } };
   }
-}
-
-type CompletionFigures = Omit<Completion, 'text' | 'reasoning'>;
-
-function withoutText({ text: _text, reasoning: _reasoning, ...rest }: Completion): CompletionFigures {
+  if (!('episodes' in event)) return event;
+  const { episodes: _episodes, ...rest } = event;
   return rest;
 }
+
+type Of<Kind extends RunEvent['kind']> = Extract<RunEvent, { readonly kind: Kind }>;
 
 class RunDisplay {
   readonly #progress: Progress;

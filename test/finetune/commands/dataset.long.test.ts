@@ -1,10 +1,11 @@
 import { spawnSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { execute as datasetCommand } from '../../../finetune/commands/dataset.js';
 import type { DatasetManifest } from '../../../finetune/dataset/dataset.js';
 import { recipes, rowFormats } from '../../../finetune/dataset/example.js';
+import { execute as sweepCommand } from '../../../src/commands/sweep.js';
 import { appScript } from '../../../src/web/page.js';
 import { elementsOf, scriptContent, visibleText } from '../../report/markup.js';
 import { ask } from '../../support/ask.js';
@@ -48,6 +49,27 @@ describe('finetune dataset', () => {
     expect(jsonLines(join(cwd, 'dataset'), 'train.jsonl')).toHaveLength(6);
     expect(jsonLines(join(cwd, 'dataset'), 'validation.jsonl')).toHaveLength(6);
     expect(noted).toEqual([]);
+  });
+
+  it('reads every run of the directory of a sweep', async () => {
+    const { cwd, command } = await workplace();
+    const config = 'environment: CartPole-v1\nmodel: { provider: random }\nprompts: { set: compact }\n';
+    const short = 'iterations: 2\nwarmup: 2\nevaluation: { episodes: 1, maxSteps: 20 }\n';
+    writeFileSync(join(cwd, 'pole.yaml'), `${config}${short}confirmation: { candidates: 1, episodes: 2 }\n`);
+    const { context } = recordingContext(cwd);
+    const flags = { baselines: false, slurm: false, quiet: true, json: true, runsDir: 'buffers' };
+    const overrides = ['model.provider=random,hill-climb', 'seed=1..2'];
+    await sweepCommand(
+      { ...flags, config: join(cwd, 'pole.yaml'), overrides, out: 'buffers/swept' },
+      context,
+    );
+    expect(await command({ runs: ['swept'] })).toBe(0);
+    const manifest = JSON.parse(readFileSync(join(cwd, 'dataset/manifest.json'), 'utf8')) as DatasetManifest;
+    expect(manifest.sources.map(({ run }) => run)).toEqual(
+      ['hill-climb', 'random'].flatMap((name) =>
+        [1, 2].map((seed) => `buffers/swept/provider-${name}/seed-${seed}`),
+      ),
+    );
   });
 
   it('prints a readable summary without --json', async () => {
