@@ -44,12 +44,12 @@ function workplace(text: string) {
   return { cwd, context, args, printed, noted };
 }
 
-it('policyloop import writes a config that names the original keys, and notes what it leaves out', async () => {
+it('policyloop import writes a config, and notes what it leaves out', async () => {
   const { cwd, context, args, printed, noted } = workplace(propsLinear);
   expect(await importCommand(args, context)).toBe(0);
   const text = readFileSync(join(cwd, 'ours.yaml'), 'utf8');
-  expect(text).toContain('iterations: 40 # num_episodes\n');
-  expect(text).toContain('# dim_states: follows from NavigationTrack-v0');
+  expect(text).toContain('iterations: 40\n');
+  expect(text).toMatch(/^#.*warmup_dir: not imported: /m);
   expect(loadConfig({ file: join(cwd, 'ours.yaml') }).config).toEqual(
     loadConfig({ file: args.config }).config,
   );

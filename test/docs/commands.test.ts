@@ -94,8 +94,7 @@ async function problemOf(
         ? free.slice(1, 2)
         : listed.slice(0, ends === -1 ? undefined : ends);
   try {
-    for (const config of configs)
-      await checkConfig(name === 'export' ? free[0]! : name, config, overrides, files, cwd);
+    for (const config of configs) await checkConfig(name, config, overrides, files, cwd);
   } catch (error) {
     return (error as Error).message;
   }

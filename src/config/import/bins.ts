@@ -8,12 +8,6 @@ interface Dimension {
   readonly high: number;
 }
 
-export interface Bins {
-  readonly low: number;
-  readonly high: number;
-  readonly bins: number;
-}
-
 /** Bounds of the observations: from Gymnasium, from the values at which episodes end, or typical values. */
 const observations: Readonly<Record<string, readonly Dimension[]>> = {
   CartPole: [
@@ -58,12 +52,7 @@ const actionBounds: Readonly<Record<string, number>> = {
 };
 
 export const binKeys: readonly string[] = [
-  'num_position_bins',
-  'num_velocity_bins',
-  'num_theta_bins',
-  'num_angular_velocity_bins',
-  'num_costheta_bins',
-  'num_sintheta_bins',
+  ...new Set(Object.values(observations).flatMap((all) => all.flatMap(({ key }) => key ?? []))),
 ];
 
 const nameOf = (id: string) => id.replace(/-v\d+$/, '');
@@ -76,7 +65,7 @@ export const hasContinuousActions = (id: string): boolean => actionBounds[nameOf
  * The bins of each dimension: the number set by its key, or the length of its list in `states`. A dimension that
  * the config doesn't discretise gets a single bin, so the table doesn't depend on it.
  */
-export function binsOf(theirs: TheirConfig, dimensions: readonly Dimension[]): readonly Bins[] {
+export function binsOf(theirs: TheirConfig, dimensions: readonly Dimension[]) {
   const states = given(theirs, 'states');
   const lists: readonly unknown[] = Array.isArray(states) && states.every(Array.isArray) ? states : [];
   // `states` contains a list for every dimension, or only for dimensions whose key is set.
@@ -95,15 +84,13 @@ export function binsOf(theirs: TheirConfig, dimensions: readonly Dimension[]): r
       remedy: 'set it to a whole number of at least 1',
     });
   });
-  if (bins.every(({ bins: count }) => count === 1)) {
+  if (bins.every(({ bins: count }) => count === 1))
     throw new UserError({
       field: 'states',
-      message:
-        'a Q-table needs discrete states, but neither states nor num_…_bins divides an observation into bins',
+      message: 'a Q-table needs discrete states, but neither states nor num_…_bins divides an observation',
       value: states,
-      remedy: `list values for ${dimensions.length} dimensions in states, or remove states and continuous for a linear policy`,
+      remedy: 'list values for all dimensions in states, or remove states and continuous for a linear policy',
     });
-  }
   return bins;
 }
 

@@ -1,4 +1,4 @@
-import { UserError } from '../../base/errors.js';
+import { UserError, unlessRefused } from '../../base/errors.js';
 import { environmentIds, environmentInfo, isRemoteId } from '../../environments/catalogue/open.js';
 import { replacementFor } from '../../environments/catalogue/versions.js';
 import { isMapping } from '../../settings/schema.js';
@@ -16,25 +16,18 @@ export interface EnvironmentChoice {
  */
 export function chooseEnvironment(theirs: TheirConfig, fixed?: string): EnvironmentChoice {
   const written = given(theirs, 'gym_env_name');
-  if (fixed === undefined) return namedEnvironment(written);
-  if (typeof written === 'string' && isRemoteId(written)) return { id: written };
+  if (typeof written !== 'string' && fixed === undefined)
+    throw new UserError({
+      field: 'gym_env_name',
+      message: "isn't an environment id",
+      value: written,
+      remedy: 'set it to the id of an environment, e.g. CartPole-v1',
+    });
   const named = typeof written === 'string' ? resolved(written) : undefined;
-  if (named?.id === fixed) return named;
+  if (fixed === undefined) return named ?? unknown(String(written));
+  if (named !== undefined && (named.id === fixed || isRemoteId(named.id))) return named;
   const task = String(given(theirs, 'task'));
-  return {
-    id: fixed,
-    reason: `in the original, task ${task} always uses ${fixed}, regardless of gym_env_name`,
-  };
-}
-
-function namedEnvironment(id: unknown): EnvironmentChoice {
-  if (typeof id === 'string') return resolved(id) ?? unknown(id);
-  throw new UserError({
-    field: 'gym_env_name',
-    message: "isn't an environment id",
-    value: id,
-    remedy: 'set it to the id of an environment, e.g. CartPole-v1',
-  });
+  return { id: fixed, reason: `task ${task} always uses ${fixed} in the original` };
 }
 
 /** Our equivalent of their id; undefined if there is none. */
@@ -42,140 +35,81 @@ function resolved(id: string): EnvironmentChoice | undefined {
   if (isRemoteId(id)) return { id };
   const replacement = replacementFor(id);
   if (replacement !== undefined) return { id: replacement.id, reason: replacement.note };
-  const known = infoOf(id);
-  if (known !== undefined) {
-    return known.id === id
-      ? { id }
-      : { id: known.id, reason: `${id} is called ${known.id} here, and behaves the same` };
-  }
-  const bare = id.slice(id.indexOf(':') + 1);
-  const byCase = allIds().find((ours) => ours.toLowerCase() === bare.toLowerCase());
-  if (byCase !== undefined) {
-    const ours = environmentInfo(byCase).id;
-    const prefixed = bare === id ? '' : `${ours} is built in and needs no Python package; `;
-    return {
-      id: ours,
-      reason:
-        bare === byCase ? prefixed.slice(0, -2) : `${prefixed}the correct spelling of ${bare} is ${ours}`,
-    };
-  }
-  return newestVersion(bare);
+  const known = unlessRefused(() => environmentInfo(id))?.id;
+  if (known !== undefined)
+    return known === id ? { id } : { id: known, reason: `${id} is called ${known} here` };
+  const bare = id.slice(id.indexOf(':') + 1).toLowerCase();
+  const ids = environmentIds();
+  const all = ids.flatMap((one) => [one, ...environmentInfo(one).aliases]);
+  const spelled = all.find((one) => one.toLowerCase() === bare);
+  if (spelled !== undefined)
+    return { id: environmentInfo(spelled).id, reason: `the correct spelling of ${id} is ${spelled}` };
+  // As in Gymnasium, an id without a version means the newest one.
+  const newest = ids.findLast((one) => one.replace(/-v\d+$/, '').toLowerCase() === bare);
+  return newest === undefined ? undefined : { id: newest, reason: `${newest} is the newest version here` };
 }
 
-export function importOptions(draft: Draft, key: string, value: unknown): void {
-  if (!isMapping(value)) {
+/** Throws the error for an id that isn't built in, with the key `gym_env_name` as its field. */
+function unknown(id: string): never {
+  const [field, value] = ['gym_env_name', id];
+  if (/^(Panda|Fetch)/.test(id))
     throw new UserError({
-      field: key,
-      message: 'must map option names to values',
-      value,
-      remedy: `write a mapping, for example ${key}: {is_slippery: true}`,
+      ...{ field, value },
+      message: "is not built in, and its observations are dictionaries, which policies can't read",
+      remedy: 'wrap it in your own module, with vectors as observations: environment: ./my-env.js',
     });
+  if (/^(LunarLander|BipedalWalker|CarRacing|Ant|Humanoid|Pusher)\w*-v\d+$/.test(id))
+    throw new UserError({
+      ...{ field, value },
+      message: 'is not built in',
+      remedy: `run it in Python's Gymnasium with gym_env_name=gymnasium:${id}`,
+    });
+  try {
+    environmentInfo(id);
+  } catch (error) {
+    if (!(error instanceof UserError)) throw error;
+    throw new UserError(error.problems.map((problem) => ({ ...problem, field })));
   }
-  const entries = Object.entries(value);
-  if (entries.length === 0) carry(draft, key);
-  for (const [name, option] of entries) {
-    const path = `${key}.${name}`;
-    if (name === 'render_mode') drop(draft, path, noWindow);
-    else if (!/^[A-Za-z]\w*$/.test(name)) drop(draft, path, "isn't a valid option name");
+  throw new Error(`${id} is a known environment`);
+}
+
+/** Imports options of the environment: `env_kwargs`, and `is_slippery` and `grid_size` outside it. */
+export function importOptions(draft: Draft, id: string): void {
+  const { theirs } = draft;
+  const options = given(theirs, 'env_kwargs') ?? {};
+  if (!isMapping(options))
+    throw new UserError({
+      field: 'env_kwargs',
+      message: 'must map option names to values',
+      value: options,
+      remedy: 'write a mapping, for example env_kwargs: {is_slippery: true}',
+    });
+  for (const [name, option] of Object.entries(options)) {
+    const path = `env_kwargs.${name}`;
+    if (name === 'render_mode' || !/^[A-Za-z]\w*$/.test(name)) drop(draft, path, 'has no equivalent here');
     else carry(draft, path, { [`environment.options.${name}`]: option === 'None' ? null : option });
   }
-}
-
-export const noWindow =
-  'policyloop opens no window; use policyloop evaluate --picture to draw an episode of a run';
-
-/** The environment's own time limit in steps; undefined if it has none or isn't built in. */
-export function stepLimit(id: string): number | undefined {
-  return infoOf(id)?.maxSteps;
+  const [slippery, grid] = [given(theirs, 'is_slippery'), given(theirs, 'grid_size')];
+  if (slippery !== undefined && /^(FrozenLake|CliffWalking)/.test(id))
+    carry(draft, 'is_slippery', { 'environment.options.is_slippery': isOn(slippery) });
+  if (grid === undefined || !id.startsWith('FrozenLake')) return;
+  const size = Array.isArray(grid) ? grid[0] : grid;
+  if (size !== 4 && size !== 8)
+    throw new UserError({
+      field: 'grid_size',
+      message: 'must be 4 or 8, the sizes of the FrozenLake maps',
+      value: grid,
+      remedy: 'remove it with grid_size=, and set environment.options.desc to a list of rows such as SFFH',
+    });
+  carry(draft, 'grid_size', { 'environment.options.map_name': `${size}x${size}` });
 }
 
 /** True for environments with a small, finite set of states, which need a table. */
 export const observesStates = (id: string): boolean =>
   /^(FrozenLake|CliffWalking|Taxi|Blackjack|Nim|maze)/.test(id);
 
-/** Imports `is_slippery` when it is set outside `env_kwargs`. */
-export function importSlippery(draft: Draft, key: string, value: unknown, id: string): void {
-  if (/^(FrozenLake|CliffWalking)/.test(id)) {
-    carry(draft, key, { 'environment.options.is_slippery': isOn(value) });
-  } else drop(draft, key, `${id} has no such option`);
-}
-
-export function importGridSize(draft: Draft, key: string, value: unknown, id: string): void {
-  const size = Array.isArray(value) ? value[0] : value;
-  if (!id.startsWith('FrozenLake')) drop(draft, key, `${id} has no option for the grid size`);
-  else if (size === 4 || size === 8) carry(draft, key, { 'environment.options.map_name': `${size}x${size}` });
-  else {
-    throw new UserError({
-      field: key,
-      message: 'must be 4 or 8, the sizes of the FrozenLake maps',
-      value,
-      remedy: `for another size, remove it with ${key}=, and set environment.options.desc to a list of rows such as SFFH`,
-    });
-  }
-}
-
-/** As in Gymnasium, an id without a version means the newest one. */
-function newestVersion(id: string): EnvironmentChoice | undefined {
-  const { name, version } = parts(id);
-  const newest = environmentIds()
-    .filter((ours) => parts(ours).name === name)
-    .at(-1);
-  if (newest === undefined || version !== undefined) return undefined;
-  return { id: newest, reason: `the id has no version; ${newest} is the newest here` };
-}
-
-function parts(id: string): { readonly name: string; readonly version: number | undefined } {
-  const version = /-v(\d+)$/.exec(id)?.[1];
-  return {
-    name: id.replace(/-v\d+$/, '').toLowerCase(),
-    version: version === undefined ? undefined : Number(version),
-  };
-}
-
-const allIds = (): readonly string[] =>
-  environmentIds().flatMap((id) => [id, ...environmentInfo(id).aliases]);
-
-function infoOf(id: string) {
-  try {
-    return environmentInfo(id);
-  } catch (error) {
-    if (error instanceof UserError) return undefined;
-    throw error;
-  }
-}
-
-/** Throws the error for an unknown id, with the key `gym_env_name` as its field. */
-function unknown(id: string): never {
-  const known = notBuiltIn.find(({ ids }) => ids.test(id));
-  if (known !== undefined) {
-    const { message, remedy } = known;
-    throw new UserError({ field: 'gym_env_name', message, value: id, remedy: remedy(id) });
-  }
-  try {
-    environmentInfo(id);
-  } catch (error) {
-    if (!(error instanceof UserError)) throw error;
-    throw new UserError(error.problems.map((problem) => ({ ...problem, field: 'gym_env_name' })));
-  }
-  throw new Error(`${id} is a known environment`);
-}
-
-/** Their environments that aren't built in, and how to use them. */
-const notBuiltIn = [
-  {
-    ids: /^(LunarLander|BipedalWalker|CarRacing|Ant|Humanoid|HumanoidStandup|Pusher)(Continuous|Hardcore)?-v\d+$/,
-    message: 'is not built in',
-    remedy: (id: string) => `run it in Python's Gymnasium with gym_env_name=gymnasium:${id}`,
-  },
-  {
-    ids: /^(Panda|Fetch)/,
-    message: "is not built in, and its observations are dictionaries, which policies can't read",
-    remedy: () => 'wrap it in your own module, with vectors as observations: environment: ./my-env.js',
-  },
-] as const;
-
-export function importEnvironment(draft: Draft, key: string, { id, reason }: EnvironmentChoice): void {
+export function importEnvironment(draft: Draft, { id, reason }: EnvironmentChoice): void {
   const fields = { 'environment.id': id };
-  if (reason === undefined) carry(draft, key, fields);
-  else change(draft, key, reason, fields);
+  if (reason === undefined) carry(draft, 'gym_env_name', fields);
+  else change(draft, 'gym_env_name', reason, fields);
 }

@@ -1,13 +1,12 @@
 /** Converts configs of ProPS (Prompted Policy Search) and of LLM-RL-finetune to ours. */
 
-import { Document, isMap, isScalar, type Pair } from 'yaml';
+import { Document } from 'yaml';
 import { nearest, UserError } from '../../base/errors.js';
 import { parseOverride } from '../../settings/overrides.js';
 import { isMapping } from '../../settings/schema.js';
 import { carry, drop, given, type ImportNote, newDraft, type TheirConfig } from './draft.js';
-import type { Dialect } from './keys.js';
-import { llmRlFinetune, runnerOf } from './llm-rl-finetune.js';
-import { props } from './props.js';
+import { finetuneKeys, importFinetune, runnerOf } from './llm-rl-finetune.js';
+import { importProps, propsKeys } from './props.js';
 
 export interface ImportedConfig {
   readonly program: string;
@@ -27,32 +26,25 @@ export function isForeignConfig(content: unknown): content is TheirConfig {
  * @throws UserError, whose `field` is one of their keys, for values that can't be imported
  */
 export function importConfig(theirs: TheirConfig): ImportedConfig {
-  const dialect = dialectOf(theirs);
+  const isFinetune = isForFinetune(theirs);
   const draft = newDraft(theirs);
-  const reading = dialect.read(draft);
-  const problems: UserError[] = [];
-  for (const [key, importKey] of Object.entries(dialect.keys)) {
-    const value = given(theirs, key);
-    if (value === undefined) {
-      if (Object.hasOwn(theirs, key)) carry(draft, key);
-      continue;
-    }
-    try {
-      importKey(draft, key, value, reading);
-    } catch (error) {
-      if (!(error instanceof UserError)) throw error;
-      problems.push(error);
-    }
-  }
-  if (problems.length > 0) throw new UserError(problems.flatMap((error) => error.problems));
+  (isFinetune ? importFinetune : importProps)(draft);
+  const known: readonly string[] = isFinetune ? finetuneKeys : propsKeys;
+  const noted = new Set(draft.notes.map(({ key }) => key.split('.')[0]));
   for (const key of Object.keys(theirs)) {
-    if (!Object.hasOwn(dialect.keys, key)) drop(draft, key, unknownKey(key, dialect));
+    if (noted.has(key)) continue;
+    if (known.includes(key) && given(theirs, key) === undefined) carry(draft, key);
+    else drop(draft, key, known.includes(key) ? 'has no equivalent here' : unknownKey(key, known));
   }
-  return { program: dialect.name, config: draft.config, notes: draft.notes };
+  return {
+    program: isFinetune ? 'LLM-RL-finetune' : 'ProPS',
+    config: draft.config,
+    notes: draft.notes,
+  };
 }
 
 function isForeignKey(key: string): boolean {
-  return [props, llmRlFinetune].some(({ keys }) => Object.hasOwn(keys, key));
+  return [...propsKeys, ...finetuneKeys].includes(key);
 }
 
 /**
@@ -99,20 +91,19 @@ function refuseBranches(task: unknown): void {
   });
 }
 
-/** The program that a config is for, recognised by its task, or by the keys that only one program has. */
-function dialectOf(theirs: TheirConfig): Dialect {
+/** Recognises the program by the task, or by the keys that only one program has. */
+function isForFinetune(theirs: TheirConfig): boolean {
   const task = given(theirs, 'task');
-  if (runnerOf(task) !== undefined) return llmRlFinetune;
+  if (runnerOf(task) !== undefined) return true;
   refuseBranches(task);
-  const own = (dialect: Dialect, other: Dialect) =>
-    Object.keys(theirs).filter((key) => Object.hasOwn(dialect.keys, key) && !Object.hasOwn(other.keys, key))
-      .length;
-  return own(llmRlFinetune, props) > own(props, llmRlFinetune) ? llmRlFinetune : props;
+  const own = (keys: readonly string[], others: readonly string[]) =>
+    Object.keys(theirs).filter((key) => keys.includes(key) && !others.includes(key)).length;
+  return own(finetuneKeys, propsKeys) > own(propsKeys, finetuneKeys);
 }
 
-function unknownKey(key: string, { name, keys }: Dialect): string {
-  const suggestion = nearest(key, Object.keys(keys));
-  return `unknown key of ${name}${suggestion === undefined ? '' : `; did you mean ${suggestion}?`}`;
+function unknownKey(key: string, known: readonly string[]): string {
+  const suggestion = nearest(key, known);
+  return `unknown key${suggestion === undefined ? '' : `; did you mean ${suggestion}?`}`;
 }
 
 /** The imported key whose target path shares the most leading keys with `path`; undefined if none shares any. */
@@ -142,50 +133,12 @@ export function describeImport({ program, notes }: ImportedConfig, file: string)
   return [`${file} was imported from ${program}:`, ...lines.map((line) => `  ${line}`)];
 }
 
-/**
- * The imported config as YAML. Comments give the original key of each field and, at the end, the dropped keys.
- */
-export function importedYaml({ program, config, notes }: ImportedConfig, file: string): string {
-  const document = new Document(config, { aliasDuplicateObjects: false });
-  for (const [path, origins] of originsByPath(notes)) {
-    const pair = pairAt(document, path.split('.'));
-    if (pair === undefined) continue;
-    const reasons = origins.flatMap((note) =>
-      note.kind === 'changed' ? [`${note.key}: ${note.reason}`] : [],
-    );
-    if (reasons.length > 0 && isScalar(pair.key)) pair.key.commentBefore = comment(reasons);
-    else if (isScalar(pair.value)) pair.value.comment = comment([origins.map(({ key }) => key).join(', ')]);
-  }
-  document.commentBefore = comment([`Imported from ${file}, a config for ${program}.`]);
-  const left = notes.flatMap((note) => {
-    if (note.kind === 'dropped') return [`${note.key}: ${note.reason}`];
-    return note.kind === 'changed' && note.to.length === 0 ? [`${note.key}: ${note.reason}`] : [];
-  });
-  if (left.length > 0) document.comment = comment(['Not imported:', ...left]);
+/** The imported config as YAML, with the notes in a comment at the top. */
+export function importedYaml(imported: ImportedConfig, file: string): string {
+  const document = new Document(imported.config, { aliasDuplicateObjects: false });
+  // Replaces control characters, because a line break in an imported key would end the comment.
+  document.commentBefore = describeImport(imported, file)
+    .map((line) => ` ${line.replaceAll(/\p{C}/gu, '?')}`)
+    .join('\n');
   return document.toString({ lineWidth: 0 });
-}
-
-/** Lines of a YAML comment. Replaces control characters, because a line break in an imported key would end it. */
-const comment = (lines: readonly string[]): string =>
-  lines.map((line) => ` ${line.replaceAll(/\p{C}/gu, '?')}`).join('\n');
-
-/** Shows each reason only once, at the first field that it applies to. */
-function originsByPath(
-  notes: readonly ImportNote[],
-): ReadonlyMap<string, readonly Exclude<ImportNote, { kind: 'dropped' }>[]> {
-  const origins = new Map<string, Exclude<ImportNote, { kind: 'dropped' }>[]>();
-  for (const note of notes) {
-    if (note.kind === 'dropped') continue;
-    for (const [i, path] of note.to.entries()) {
-      const brief = i === 0 ? note : ({ ...note, kind: 'carried' } as const);
-      origins.set(path, [...(origins.get(path) ?? []), brief]);
-    }
-  }
-  return origins;
-}
-
-function pairAt(document: Document, path: readonly string[]): Pair | undefined {
-  const holder: unknown = path.length === 1 ? document.contents : document.getIn(path.slice(0, -1), true);
-  if (!isMap(holder)) return undefined;
-  return holder.items.find(({ key }) => isScalar(key) && key.value === path.at(-1));
 }

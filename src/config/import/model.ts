@@ -1,101 +1,90 @@
 import { UserError } from '../../base/errors.js';
-import { type Fields, given, type TheirConfig } from './draft.js';
+import { carry, change, type Draft, type Fields, given, type TheirConfig } from './draft.js';
 
 /** Our `model` fields, with a note for the user if the choice needs explaining. */
-export interface ModelChoice {
+interface ModelChoice {
   readonly fields: Fields & { readonly provider: string };
   readonly reason?: string;
 }
 
+export function importModel(draft: Draft): void {
+  const { theirs } = draft;
+  const choice = chooseModel(theirs);
+  if (choice === undefined) return;
+  const { fields, reason } = choice;
+  const paths = Object.fromEntries(Object.entries(fields).map(([key, value]) => [`model.${key}`, value]));
+  if (reason === undefined) carry(draft, 'llm_model_name', paths);
+  else change(draft, 'llm_model_name', reason, paths);
+  if (given(theirs, 'model_type') !== undefined)
+    carry(draft, 'model_type', { 'model.provider': fields.provider });
+  if (fields.adapter !== undefined) carry(draft, 'base_model', { 'model.path': fields.path });
+}
+
 /** Both programs infer the provider from the model's name; LLM-RL-finetune also has `model_type`. */
-export function chooseModel(theirs: TheirConfig): ModelChoice | undefined {
+function chooseModel(theirs: TheirConfig): ModelChoice | undefined {
   const written = given(theirs, 'llm_model_name');
   if (written === undefined) return undefined;
   const name = String(written);
   const type = String(given(theirs, 'model_type') ?? '').toLowerCase();
   if (type === 'offline') return adapted(name, given(theirs, 'base_model'));
-  const oss = gptOss.exec(name)?.[1];
-  if (oss !== undefined) {
+  const oss = gptOss.exec(name)?.[1]?.toLowerCase();
+  if (oss !== undefined)
     return {
-      fields: { provider: 'ollama', name: `gpt-oss:${oss.toLowerCase()}` },
-      reason: `policyloop can't run this architecture itself: run ollama pull gpt-oss:${oss.toLowerCase()}, or use an OpenAI-compatible server with model.provider=openai and model.baseUrl`,
+      fields: { provider: 'ollama', name: `gpt-oss:${oss}` },
+      reason: `policyloop can't run this architecture itself: run ollama pull gpt-oss:${oss}`,
     };
+  if (type === 'hf') return localModel(name);
+  if (name.startsWith('ollama:')) return { fields: { provider: 'ollama', name: name.slice(7) } };
+  for (const { baseUrl, apiKeyEnv, isMeant } of services) {
+    if (!isMeant(name, type)) continue;
+    const reason = `called through its OpenAI-compatible API, with the key in ${apiKeyEnv}`;
+    return { fields: { provider: 'openai', name, baseUrl, apiKeyEnv }, reason };
   }
-  if (type === 'hf') return downloaded(name);
-  if (name.startsWith('ollama:'))
-    return { fields: { provider: 'ollama', name: name.slice('ollama:'.length) } };
-  if (type === 'gemini' || /^(models\/)?gemini/i.test(name)) return compatible(name, gemini);
-  if (/^claude/i.test(name)) return compatible(name, anthropic);
-  if (type === 'openai' || /^(gpt-(?!oss)|chatgpt|o\d)/i.test(name)) {
+  if (type === 'openai' || /^(gpt-(?!oss)|chatgpt|o\d)/i.test(name))
     return { fields: { provider: 'openai', name } };
-  }
-  if (name.includes('/')) return downloaded(name);
-  return {
-    fields: { provider: 'ollama', name },
-    reason:
-      'the config names no server, so Ollama is assumed; for an OpenAI-compatible server, set model.provider=openai and model.baseUrl',
-  };
+  if (name.includes('/')) return localModel(name);
+  return { fields: { provider: 'ollama', name }, reason: 'the config names no server, so Ollama is assumed' };
 }
 
-interface Service {
-  readonly name: string;
-  readonly baseUrl: string;
-  readonly apiKeyEnv: string;
-}
-
-/** Documented at ai.google.dev/gemini-api/docs/openai. */
-const gemini: Service = {
-  name: 'Gemini',
-  baseUrl: 'https://generativelanguage.googleapis.com/v1beta/openai/',
-  apiKeyEnv: 'GEMINI_API_KEY',
-};
-
-/** Documented at docs.claude.com/en/api/openai-sdk. */
-const anthropic: Service = {
-  name: 'Anthropic',
-  baseUrl: 'https://api.anthropic.com/v1/',
-  apiKeyEnv: 'ANTHROPIC_API_KEY',
-};
-
-function compatible(name: string, { name: service, baseUrl, apiKeyEnv }: Service): ModelChoice {
-  return {
-    fields: { provider: 'openai', name, baseUrl, apiKeyEnv },
-    reason: `${service} is called through its OpenAI-compatible API, with the key in ${apiKeyEnv}`,
-  };
-}
+/** Documented at ai.google.dev/gemini-api/docs/openai and docs.claude.com/en/api/openai-sdk. */
+const services = [
+  {
+    baseUrl: 'https://generativelanguage.googleapis.com/v1beta/openai/',
+    apiKeyEnv: 'GEMINI_API_KEY',
+    isMeant: (name: string, type: string) => type === 'gemini' || /^(models\/)?gemini/i.test(name),
+  },
+  {
+    baseUrl: 'https://api.anthropic.com/v1/',
+    apiKeyEnv: 'ANTHROPIC_API_KEY',
+    isMeant: (name: string) => /^claude/i.test(name),
+  },
+];
 
 const gptOss = /\/gpt-oss-(\d+b)$/i;
 
 function adapted(adapter: string, base: unknown): ModelChoice {
-  if (base === undefined) {
+  if (base === undefined)
     return {
       fields: { provider: 'local', path: adapter },
-      reason:
-        'without base_model, this is assumed to be the directory of a complete model, which policyloop runs itself',
+      reason: 'without base_model, this is assumed to be the directory of a complete model',
     };
-  }
-  if (gptOss.test(String(base))) {
+  if (gptOss.test(String(base)))
     throw new UserError({
       field: 'base_model',
       message: 'policyloop can neither run nor adapt models of this architecture',
       value: base,
       remedy:
-        'serve the base model with the adapter (e.g. with vLLM), then set model_type=openai and model.baseUrl',
+        'serve the model with the adapter (e.g. with vLLM), and set model_type=openai and model.baseUrl',
     });
-  }
-  const { path, reason } = directoryOf(String(base));
-  return { fields: { provider: 'local', path, adapter }, ...(reason !== undefined && { reason }) };
-}
-
-function downloaded(name: string): ModelChoice {
-  const { path, reason } = directoryOf(name);
-  return { fields: { provider: 'local', path }, ...(reason !== undefined && { reason }) };
+  const { fields, ...reason } = localModel(String(base));
+  return { fields: { ...fields, adapter }, ...reason };
 }
 
 /** The original programs download models by name; here, users download them first. */
-function directoryOf(name: string): { readonly path: string; readonly reason?: string } {
+function localModel(name: string): ModelChoice {
   if (!/^[\w.-]+\/[\w.-]+$/.test(name) || /^(\.{1,2}|models|checkpoints|logs)\//.test(name))
-    return { path: name };
+    return { fields: { provider: 'local', path: name } };
   const path = `./models/${name.split('/')[1]}`;
-  return { path, reason: `runs don't download models: run hf download ${name} --local-dir ${path} first` };
+  const reason = `download it first: hf download ${name} --local-dir ${path}`;
+  return { fields: { provider: 'local', path }, reason };
 }
