@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { localSchema } from '../models/local/settings.js';
 import { moduleModelSchema, ollamaSchema, openaiSchema } from '../models/settings.js';
-import { controls } from '../search/baselines.js';
+import { baselines } from '../search/baselines.js';
 import { schemasOf } from './model.js';
 
 const count = (minimum: number) => z.int().min(minimum);
@@ -16,7 +16,7 @@ export const criticSchema = z.strictObject({
       ollamaSchema,
       localSchema,
       moduleModelSchema,
-      ...schemasOf(controls),
+      ...schemasOf(baselines),
     ])
     .optional()
     .describe(

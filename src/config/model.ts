@@ -8,7 +8,7 @@ import {
   openaiSchema,
   replayedSchema,
 } from '../models/settings.js';
-import { controls, findBaseline } from '../search/baselines.js';
+import { baselines, findBaseline } from '../search/baselines.js';
 
 export const schemasOf = <T extends readonly { readonly schema: z.ZodType }[]>(records: T) =>
   records.map(({ schema }) => schema) as { [K in keyof T]: T[K]['schema'] };
@@ -25,7 +25,7 @@ const weighted = <const T extends readonly z.ZodObject[]>(schemas: T) =>
     -readonly [K in keyof T]: Weighted<T[K]>;
   };
 
-const searches = schemasOf(controls);
+const searches = schemasOf(baselines);
 
 const portfolioSchema = z.strictObject({
   provider: z

@@ -26,7 +26,7 @@ interface BaselineRecord {
 
 export type BaselineName = 'random' | 'hill-climb' | 'cma-es' | 'mix' | 'gp' | 'genetic';
 
-export const controls = [
+export const baselines = [
   { name: 'random', label: 'random search', schema: randomSchema, create: createRandomSearch },
   { name: 'hill-climb', label: 'hill climbing', schema: hillClimbSchema, create: createHillClimb },
   { name: 'cma-es', label: 'CMA-ES', schema: cmaEsSchema, create: createCmaEs },
@@ -35,12 +35,12 @@ export const controls = [
   { name: 'genetic', label: 'genetic programming', schema: geneticSchema, create: createGenetic },
 ] as const satisfies readonly (BaselineRecord & { readonly name: BaselineName })[];
 
-export const baselineNames: readonly BaselineName[] = controls.map(({ name }) => name);
+export const baselineNames: readonly BaselineName[] = baselines.map(({ name }) => name);
 
 export const findBaseline = (provider: string): BaselineRecord | undefined =>
-  controls.find(({ name }) => name === provider);
+  baselines.find(({ name }) => name === provider);
 
-export const isBaseline = (name: string): name is BaselineName => controls.some((one) => one.name === name);
+export const isBaseline = (name: string): name is BaselineName => baselines.some((one) => one.name === name);
 
 /** @throws UserError if the baseline is unknown */
 export function requireBaseline(field: string, name: string): BaselineName {

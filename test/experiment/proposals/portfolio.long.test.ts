@@ -22,7 +22,7 @@ import {
   seededModel,
 } from '../../support/experiments.js';
 
-const controls = [{ provider: 'hill-climb' }, { provider: 'gp' }, { provider: 'cma-es' }] as const;
+const baselines = [{ provider: 'hill-climb' }, { provider: 'gp' }, { provider: 'cma-es' }] as const;
 const fast = [{ provider: 'hill-climb' }, { provider: 'cma-es' }] as const;
 const reader = { provider: 'ollama', name: 'scripted', price: { input: 1, output: 4 } } as const;
 
@@ -111,15 +111,15 @@ it('a portfolio rejects a second language model, settings without effect and inv
   expect(wrong({ members: [reader, { provider: 'local' }] })).toThrow(
     /members\.1\.provider.*second language model/s,
   );
-  expect(wrong({ members: [controls[0], { provider: 'portfolio', members: [...controls] }] })).toThrow(
+  expect(wrong({ members: [baselines[0], { provider: 'portfolio', members: [...baselines] }] })).toThrow(
     /members\.1/,
   );
-  expect(wrong({ members: [controls[0]] })).toThrow(/members/);
-  expect(wrong({ members: [controls[0], { provider: 'hill-climb', sigmma: 3 }] })).toThrow(
+  expect(wrong({ members: [baselines[0]] })).toThrow(/members/);
+  expect(wrong({ members: [baselines[0], { provider: 'hill-climb', sigmma: 3 }] })).toThrow(
     /members\.1\.sigm/,
   );
   const cap = portfolio(
-    { members: [controls[0], { provider: 'ollama', name: 'x' }] },
+    { members: [baselines[0], { provider: 'ollama', name: 'x' }] },
     { limits: { cost: 1 } },
   );
   expect(() => parseConfig(cap)).toThrow(/model\.members\.1\.price/);
@@ -157,7 +157,7 @@ it('check validates the language model in a portfolio', async () => {
 });
 
 it('the report, show and iteration details name the members that proposed', async () => {
-  const { path } = await runExperimentFrom(portfolio({ members: [...controls] }, { candidates: 3 }));
+  const { path } = await runExperimentFrom(portfolio({ members: [...baselines] }, { candidates: 3 }));
   const run = await readWholeRun(path);
   const page = renderReport({ ...runData(run), animations: [] });
   expect(page).toContain('Members');

@@ -1,4 +1,4 @@
-/** What holds for all controls. */
+/** What holds for all baselines. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { ModelConfig } from '../../src/config/model.js';
