@@ -56,7 +56,7 @@ describe('unusual request targets', () => {
     ['GET //[ HTTP/1.1', 404],
     ['GET /\\\\ HTTP/1.1', 404],
     ['GET /api/page?of=%ff%zz HTTP/1.1', 404],
-    ['GET /saved/%ff%zz HTTP/1.1', 400],
+    ['GET /saved/%ff%zz HTTP/1.1', 404],
     ['GET /api/../api/place HTTP/1.1', 404],
     ['GET ?x HTTP/1.1', 400],
     ['OPTIONS * HTTP/1.1', 400],
