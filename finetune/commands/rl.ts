@@ -1,6 +1,6 @@
 /** `policyloop finetune rl <config>`: reinforcement learning. */
 import type { Argv } from 'yargs';
-import { type Arguments, configArguments, kinds, trainingOptions } from '../../src/base/command.js';
+import { type Arguments, configArguments, trainingOptions } from '../../src/base/command.js';
 import type { CommandContext } from '../../src/base/context.js';
 
 export const options = (y: Argv) =>
@@ -9,10 +9,7 @@ export const options = (y: Argv) =>
       y,
       'Config file, or the name of a bundled one',
       'key=value, e.g. updates=20 reward.shuffle=true output=tuned-2',
-    ).option('dry-run', {
-      ...kinds.flag,
-      describe: 'Only forecast memory, time, and tokens or environment steps, from trial updates',
-    }),
+    ),
   )
     .example(
       '$0 finetune rl rl/bandit output=tuned/bandit',
@@ -28,7 +25,6 @@ export const finishing =
 
 export async function execute(args: Args, context: CommandContext): Promise<number> {
   const { rlKind } = await import('../rl/kinds/kind.js');
-  const { onSlurm, withoutSlurm } = await import('../train/on-slurm.js');
-  const kind = await rlKind(args.config, withoutSlurm(args.overrides), context.cwd);
-  return onSlurm(args, context, kind.load, (given) => kind.train(given, context));
+  const { train } = await rlKind(args.config, args.overrides, context.cwd);
+  return train(args, context);
 }

@@ -23,7 +23,5 @@ export const finishing = 'writing a checkpoint; the same command resumes from it
 
 export async function execute(args: Args, context: CommandContext): Promise<number> {
   const { train } = await import('../train/train.js');
-  const { onSlurm } = await import('../train/on-slurm.js');
-  const { loadTrainConfig } = await import('../train/train-config.js');
-  return onSlurm(args, context, loadTrainConfig, (given) => train(given, context));
+  return train(args, context);
 }

@@ -129,7 +129,7 @@ export async function learnOnline(run: OnlineLearning, hooks: OnlineHooks = {}):
   return outcome(state, done() < settings.updates ? 'early' : 'complete', last, settings);
 }
 
-export async function playAndLearn(
+async function playAndLearn(
   { objective, reference, sampler, sessions, settings, task }: OnlineLearning,
   state: TrainingState,
   number: number,

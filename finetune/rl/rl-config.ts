@@ -5,18 +5,13 @@ import { environmentSchema } from '../../src/environments/settings.js';
 import { shellWord } from '../../src/format/one-line.js';
 import { modelDirectory } from '../../src/models/local/settings.js';
 import { isMapping, jsonSchemaOf, type SettingsKind } from '../../src/settings/schema.js';
-import { mean, sum } from '../../src/statistics/descriptive.js';
+import { sum } from '../../src/statistics/descriptive.js';
 import { servedAs } from '../train/method.js';
 import { type ConfigSource, count, fraction, positive, readTrainingConfig } from '../train/train-config.js';
 import { assignments } from './credit.js';
 import { checkObjective, learningSettings } from './learning/settings.js';
 import { isAbsolute } from './proposer/candidate-reward.js';
-import {
-  heldOutRuns,
-  isProposerConfig,
-  loadProposerConfig,
-  type ProposerConfig,
-} from './proposer/proposer-config.js';
+import { isProposerConfig, loadProposerConfig, type ProposerConfig } from './proposer/proposer-config.js';
 
 const agentSchema = z
   .strictObject({
@@ -146,12 +141,6 @@ export const promptField = (config: LearningConfig): string =>
 /** Number of episodes in an evaluation (for proposers: number of runs). */
 export const evaluationSize = (config: LearningConfig): number =>
   isProposer(config) ? config.evaluation.runs : config.evaluation.episodes;
-
-/** `most`: maximum replies per episode. `evaluated`: 1 for an agent; mean answers per held-out run for a proposer. */
-export function turnsOf(config: LearningConfig): { readonly most: number; readonly evaluated: number } {
-  if (!isProposer(config)) return { most: config.agent.maxTurns, evaluated: 1 };
-  return { most: 1, evaluated: mean(heldOutRuns(config).map(({ iterations }) => iterations)) };
-}
 
 /** Ids of the environments to learn in, and each one's share of training. */
 export function environmentsOf(config: LearningConfig): ReadonlyMap<string, number> {

@@ -1,5 +1,3 @@
-/** `finetune rl` for language models. */
-import process from 'node:process';
 import type { CommandContext } from '../../src/base/context.js';
 import { formatBytes, formatCompact, formatNumber, plural } from '../../src/format/numbers.js';
 import type { Progress } from '../../src/format/progress.js';
@@ -22,7 +20,6 @@ import {
 } from '../train/session.js';
 import { modelParameters, openLearning, type PlannedLearning, planLearning } from './assemble.js';
 import type { Evaluated, RlEvent, RlMetric } from './events.js';
-import { describedForecast, forecast } from './forecast.js';
 import { learnOnline, type OnlineOutcome } from './online.js';
 import {
   environmentsOf,
@@ -42,21 +39,13 @@ interface RlSummary extends SessionSummary {
   readonly best: Pick<Evaluated, 'step' | 'meanReward'> | null;
 }
 
-/** Starts or resumes training; with `dryRun`, only prints a forecast. Returns the exit code. */
-export async function rl(
-  args: TrainingArguments & { readonly dryRun: boolean },
-  context: CommandContext,
-): Promise<number> {
+/** Starts or resumes training. Returns the exit code. */
+export async function rl(args: TrainingArguments, context: CommandContext): Promise<number> {
   const config = loadLearningConfig(args.config, args.overrides, context.cwd, context.note);
   requireRuntime();
   const plan = planLearning(config, context.env);
-  const { milliseconds, print } = context;
+  const { milliseconds } = context;
   const words = wordsOf(config);
-  if (args.dryRun) {
-    const found = await forecast(plan, { milliseconds, memory: () => process.memoryUsage.rss() });
-    print(args.json ? JSON.stringify(found) : describedForecast(found, words.played));
-    return 0;
-  }
   return runTraining<RlEvent, OnlineOutcome & Trained>(
     {
       ...{ command: 'rl', output: config.output, unit: 'update', scalars, secondsLeft: secondsLeftOf },

@@ -130,10 +130,6 @@ export const trainingOptions = <T>(y: Argv<T>) =>
       type: 'boolean',
       describe: 'Write the result from the checkpoint, without further training',
     })
-    .option('slurm', {
-      type: 'boolean',
-      describe: 'Submit to Slurm (with slurm.time=… etc.), or show the progress of a submitted run',
-    })
     .option('open', { ...common.open, describe: 'Open the live page in the browser' })
     .option('quiet', common.quiet)
     .option('json', { ...flag, describe: 'Print events as JSON lines; the last line is the result' });

@@ -23,10 +23,6 @@ export const options = (y: Argv) =>
     .example('$0 check', 'check Node, memory, disk, devices, Ollama, Python and API keys')
     .example('$0 check configs/*.yaml --offline', 'in CI')
     .example(
-      '$0 check rl/bandit updates=20',
-      'estimate the memory, tokens and time of reinforcement learning',
-    )
-    .example(
       '$0 check cartpole-semantic model.name=qwen3:8b',
       'check that the model exists and the prompts fit its context',
     );

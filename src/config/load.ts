@@ -107,18 +107,6 @@ export const loadSweep = (options: Section): SweepConfig | undefined =>
 export const loadSlurm = (options: Section): SlurmConfig =>
   loadSection(slurmKind, 'slurm', options)?.slurm ?? slurmSchema.parse({});
 
-/** Reads the `slurm` section from overrides alone, such as `slurm.time=08:00:00`. */
-export const slurmOf = (overrides: readonly string[]): SlurmConfig => {
-  const { content, where } = overlaid(slurmKind, emptySource, overrides);
-  return parseSettings(slurmKind, { slurm: {}, ...content }, where).slurm;
-};
-
-const emptySource: SettingsSource = {
-  content: {},
-  depth: () => 0,
-  place: () => ({ file: 'slurm', line: 1, column: 1 }),
-};
-
 function loadSection<Output>(kind: SettingsKind<Output>, name: string, options: Section): Output | undefined {
   const source = openConfig('experiment', options.file, options);
   const section = source.content[name];

@@ -31,22 +31,19 @@ interface TaskState {
 /** Options for display and submission, which aren't passed on to tasks. */
 const ofShowing = /^--(slurm|quiet|json|open)(=|$)/;
 
-/**
- * Derives the arguments of each task from the submitting command.
- * @param option option that names the directory; undefined if the config names it
- */
-export const taskWords =
-  ({ words = [] }: Pick<CommandContext, 'words'>, option?: '--out') =>
+/** Derives the arguments of each task from the submitting command. */
+const taskWords =
+  ({ words = [] }: Pick<CommandContext, 'words'>) =>
   (directory: string): readonly string[] => {
     const given = words.filter((word) => !ofShowing.test(word));
-    const isNamed = given.some((word) => word === option || word.startsWith(`${option}=`));
-    return option === undefined || isNamed ? given : [...given, option, directory];
+    const isNamed = given.some((word) => word === '--out' || word.startsWith('--out='));
+    return isNamed ? given : [...given, '--out', directory];
   };
 
 const recordOf = (directory: string) => join(directory, 'slurm', 'job.json');
 
 /** True if tasks of a directory's job are queued or running; also prints their states. */
-export async function isAtWork(
+async function isAtWork(
   directory: string,
   progress: string,
   context: Pick<CommandContext, 'note'>,
@@ -77,7 +74,7 @@ interface Submission {
 }
 
 /** @throws UserError if Slurm isn't available or refuses */
-export async function submit(
+async function submit(
   { directory, part, tasks, what, words }: Submission,
   slurm: SlurmConfig,
   context: Pick<CommandContext, 'cwd' | 'note'>,
@@ -142,7 +139,7 @@ async function asked(program: string, args: readonly string[]): Promise<string> 
  */
 export function onSlurm(file: string, overrides: readonly string[], context: CommandContext): Elsewhere {
   const slurm = loadSlurm({ file, overrides, cwd: context.cwd });
-  const words = taskWords(context, '--out');
+  const words = taskWords(context);
   return async (plan, directory) => {
     const { entries } = plan;
     const of = Math.min(slurm.tasks, entries.length);

@@ -82,7 +82,7 @@ export async function trainNumeric(config: NumericConfig, hooks: NumericHooks = 
 }
 
 /** Opens the environments and the learner, and closes them afterwards. */
-export async function withTraining<T>(
+async function withTraining<T>(
   config: NumericConfig,
   hooks: NumericHooks,
   use: (training: OpenedTraining) => Promise<T>,
@@ -97,7 +97,7 @@ export async function withTraining<T>(
   }
 }
 
-export interface OpenedTraining {
+interface OpenedTraining {
   readonly config: NumericConfig;
   readonly hooks: NumericHooks;
   readonly environments: readonly Environment[];
@@ -161,7 +161,7 @@ async function trainOn(training: OpenedTraining): Promise<NumericOutcome> {
 }
 
 /** Plays and learns from one batch; undefined if stopped. */
-export async function update(
+async function update(
   { config, hooks, environments, learner }: OpenedTraining,
   state: LearnerState,
 ): Promise<Extract<NumericEvent, { readonly kind: 'step' }> | undefined> {
@@ -257,8 +257,7 @@ function evaluationSeeds(seed: number, stage: 0 | 1, episodes: number): readonly
   return Array.from({ length: episodes }, () => (stage + 1) * 2 ** 31 + random.integers(0, 2 ** 31));
 }
 
-export const finalSeeds = ({ seed, evaluation }: NumericConfig) =>
-  evaluationSeeds(seed, 1, evaluation.episodes);
+const finalSeeds = ({ seed, evaluation }: NumericConfig) => evaluationSeeds(seed, 1, evaluation.episodes);
 
 async function openEnvironments(
   { environment: { id, options }, environments }: NumericConfig,

@@ -18,9 +18,8 @@ baselines: [random]
 it('finetune rl trains a numeric policy, reports its return, writes a page and notes the version it plays', async () => {
   const folder = temporaryDirectory();
   writeFileSync(join(folder, 'cheetah.yaml'), config);
-  const run = (...more: string[]) =>
-    startCommand(folder, ['finetune', 'rl', 'cheetah.yaml', 'output=tuned', '--json', ...more]).ended;
-  const { code, stderr, stdout } = await run();
+  const words = ['finetune', 'rl', 'cheetah.yaml', 'output=tuned', '--json'];
+  const { code, stderr, stdout } = await startCommand(folder, words).ended;
   expect({ code, stderr }).toEqual({
     code: 0,
     stderr: expect.stringContaining('runs as HalfCheetah-v5'),
@@ -41,9 +40,4 @@ it('finetune rl trains a numeric policy, reports its return, writes a page and n
   const page = readFileSync(join(folder, 'tuned/index.html'), 'utf8');
   expect(page).toContain('random search');
   expect(existsSync(join(folder, 'tuned/policy/policy.safetensors'))).toBe(true);
-  const forecast = await run('--dry-run');
-  expect(JSON.parse(forecast.stdout)).toMatchObject({
-    ...{ parameters: 185, steps: 2000, episodes: 2, most: { steps: 2000 } },
-    memory: expect.any(Number),
-  });
 }, 120_000);

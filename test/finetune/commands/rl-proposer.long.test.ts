@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { execute } from '../../../finetune/commands/rl.js';
@@ -9,7 +9,7 @@ import { configured } from './proposer-config.js';
 
 async function learn(folder: string, overrides: readonly string[] = [], more: object = {}) {
   const { context, printed } = recordingContext(folder);
-  const args = { config: 'rl.yaml', overrides, quiet: false, json: true, dryRun: false, ...more };
+  const args = { config: 'rl.yaml', overrides, quiet: false, json: true, ...more };
   const code = await execute(args, context);
   return { code, last: JSON.parse(printed.join('\n').trimEnd().split('\n').at(-1)!) as object };
 }
@@ -36,13 +36,5 @@ describe('policyloop finetune rl on a proposer', () => {
     ])
       expect(page).toContain(text);
     expect(page).toContain('policyloop run CONFIG model.provider=local');
-  });
-
-  it('with --dry-run forecasts the number of episodes and writes nothing', async () => {
-    const folder = configured();
-    const { last } = await learn(folder, ['output=other'], { dryRun: true });
-    // Three updates of eight candidates, and two evaluations of two runs with two answers each: before the first and after the last.
-    expect(last).toMatchObject({ episodes: 3 * 8 + 2 * 2 * 2 });
-    expect(existsSync(join(folder, 'other'))).toBe(false);
   });
 });

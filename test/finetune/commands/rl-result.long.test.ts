@@ -30,7 +30,7 @@ evaluation: { every: 1, episodes: 2 }
 baselines: [random]
 `;
 
-const quietly = { quiet: true, json: true, dryRun: false };
+const quietly = { quiet: true, json: true };
 const learn = (config: string, overrides: readonly string[], changes = {}, options = {}) =>
   rlCommand({ config, overrides, ...quietly, ...options }, recordingContext(place, changes).context);
 

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { execute } from '../../../finetune/commands/rl.js';
@@ -14,7 +14,7 @@ const small = { environment: 'bandit', updates: 4, groups: 2, groupSize: 8, chec
 
 async function learn(folder: string, overrides: readonly string[] = [], more: object = {}) {
   const { context, printed } = recordingContext(folder);
-  const args = { config: 'rl.yaml', overrides, quiet: false, json: true, dryRun: false, ...more };
+  const args = { config: 'rl.yaml', overrides, quiet: false, json: true, ...more };
   const code = await execute(args, context);
   const lines = printed.flatMap((text) => text.trimEnd().split('\n'));
   return { code, lines, last: JSON.parse(lines.at(-1)!) as Record<string, unknown> };
@@ -52,7 +52,7 @@ describe('policyloop finetune rl', () => {
     expect(page).not.toContain('policyloop run');
     // The finished learning is only told of again, in words.
     const { context, printed } = recordingContext(folder);
-    await execute({ config: 'rl.yaml', overrides: [], quiet: true, json: false, dryRun: false }, context);
+    await execute({ config: 'rl.yaml', overrides: [], quiet: true, json: false }, context);
     expect(printed.join('\n')).toMatch(
       /run it +model\.provider=local model\.path=\S+ policy\.act=text policy\.history=1000 model\.maxTokens=1/,
     );
@@ -102,22 +102,6 @@ describe('policyloop finetune rl', () => {
     const header = JSON.parse(bytes.subarray(8, 8 + Number(bytes.readBigUInt64LE(0))).toString()) as object;
     expect(Object.keys(header).length).toBeGreaterThan(8);
     expect(Object.keys(header).filter((name) => name.includes('value_head'))).toEqual([]);
-  });
-
-  it('with --dry-run forecasts memory, episodes and tokens, and writes nothing', async () => {
-    const folder = temporaryDirectory();
-    tinyConfig(small, folder);
-    const { last } = await learn(folder, ['output=other'], { dryRun: true });
-    expect(last).toMatchObject({
-      episodes: 4 * 16 + 2 * 64,
-      sampledTokens: 192,
-      mostSampledTokens: 192 * 200,
-    });
-    expect(last.memory).toBeGreaterThan(1e8);
-    expect(existsSync(join(folder, 'other'))).toBe(false);
-    // Half of the tokens of updates means half of the updates, with half of the evaluations.
-    const half = await learn(folder, ['output=other', 'limits.tokens=32'], { dryRun: true });
-    expect(half.last).toMatchObject({ sampledTokens: 96 });
   });
 
   it('ends early at its token limit', async () => {

@@ -19,7 +19,7 @@ it('a training run can be stopped from outside, and its result stays the same', 
   const out = join(folder, 'out');
   const learn = (where: string) => {
     const { context, printed } = recordingContext(where);
-    const args = { config: 'rl.yaml', overrides: [], quiet: true, json: false, dryRun: false };
+    const args = { config: 'rl.yaml', overrides: [], quiet: true, json: false };
     return execute(args, context).then((code) => ({ code, said: printed.join('\n') }));
   };
   const log = () => readFileSync(join(out, 'metrics.jsonl'), 'utf8');

@@ -90,7 +90,7 @@ describe('a continued adapter', () => {
       JSON.stringify({ ...written, objective: { kind: 'grpo', kl: { coefficient: 0.1 } } }),
     );
     const learn = (...overrides: readonly string[]) => {
-      const args = { config: 'rl.yaml', overrides, quiet: true, json: true, dryRun: false };
+      const args = { config: 'rl.yaml', overrides, quiet: true, json: true };
       return rlCommand(args, recordingContext(folder).context);
     };
     expect(await learn('output=tuned/one')).toBe(0);

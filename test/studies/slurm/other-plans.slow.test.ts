@@ -1,5 +1,5 @@
 /**
- * What is handed to Slurm: a sweep, an evaluation, a training. Slurm is played by
+ * What is handed to Slurm: a sweep and an evaluation. Slurm is played by
  * scripts that run all tasks of an array at once, and have ended before `sbatch` ends.
  */
 import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -101,20 +101,6 @@ describe('--slurm', () => {
     expect(runsBelow(at(told.out as string))).toHaveLength(4);
     const script = readFileSync(at(told.out as string, 'slurm', 'job.sh'), 'utf8');
     expect(script).toContain(`--out ${at(told.out as string)}`);
-  });
-
-  it('runs a training as one task, and reports its progress while the task is running', async () => {
-    const words = ['finetune', 'rl', 'rl/bandit', 'updates=2', 'slurm.time=00:30:00'];
-    const told = await handsOver('tuned', [...words, 'output=./tuned']);
-    expect(told).toMatchObject({ ended: 'complete' });
-    const script = readFileSync(at('tuned', 'slurm', 'job.sh'), 'utf8');
-    expect(script).toMatch(/--array=0\n.*--time=00:30:00/s);
-    expect(script).not.toContain('slurm.time');
-    writeFileSync(at('queue'), '7|0|RUNNING|n1\n');
-    const waiting = await given(...words, 'output=./tuned', '--slurm', '--json');
-    expect(waiting.last).toMatchObject({ status: 'elsewhere', output: 'tuned' });
-    expect(waiting.stderr).toMatch(/job 7: update \d+ of \d+; 1 running/);
-    writeFileSync(at('queue'), '');
   });
 });
 
