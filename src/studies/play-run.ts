@@ -143,8 +143,8 @@ export interface Job {
   readonly config: Config;
   /** True if other runs execute concurrently; `evaluation.workers: auto` then starts at most one thread. */
   readonly beside: boolean;
-  /** Maximum number of runs at once, in all processes, which divide `model.requestsPerMinute`. */
-  readonly atOnce: number;
+  /** Number of threads, in all processes, that divide `model.requestsPerMinute`. */
+  readonly senders: number;
   readonly notes: readonly string[];
 }
 
@@ -186,7 +186,7 @@ export async function playRun(
     if (opened !== undefined) {
       const { assembly: opening, directory } = sharing(opened, shared);
       for (const model of [languageModelIn(opening.model), opening.critic?.model])
-        model?.rate?.divide(job.atOnce);
+        model?.rate?.divide(job.senders);
       const assembly = {
         ...opening,
         ...(job.beside && config.evaluation.workers === 'auto' && { workers: opening.workers?.alone() }),

@@ -173,14 +173,14 @@ async function playRuns<Entry extends PlanEntry>(
   const playOne = async (entry: Entry): Promise<void> => {
     const isSkipped = failures.some((failure) => failure.entry.arm === entry.arm);
     if (context.stop.finish.aborted || limit !== undefined || isSkipped) return;
+    const isApart = atOnce > 1 && shared === undefined && !staysHere(entry);
     const job: Job = {
       path: join(directory, entry.path),
       config: entry.config,
       beside: atOnce > 1,
-      atOnce: (part?.of ?? 1) * atOnce,
+      senders: (part?.of ?? 1) * (isApart ? atOnce : 1),
       notes,
     };
-    const isApart = atOnce > 1 && shared === undefined && !staysHere(entry);
     const thread = isApart ? (idle.pop() ?? new PlayerThread(context)) : undefined;
     const show = (event: RunEvent) => display.event(entry, event);
     display.begin(entry);

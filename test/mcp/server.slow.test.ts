@@ -53,7 +53,7 @@ describe('policyloop mcp', { timeout: 400_000 }, () => {
     const { call, client } = await connected();
     const { tools } = await client.listTools();
     expect(tools.map(({ name }) => name)).toEqual([
-      ...['list_runs', 'show_run', 'show_iteration', 'compare_runs', 'query_runs', 'environments'],
+      ...['list_runs', 'show_run', 'show_iteration', 'compare_runs', 'environments'],
       'check_config',
     ]);
     expect(tools.every(({ annotations }) => annotations?.readOnlyHint === true)).toBe(true);

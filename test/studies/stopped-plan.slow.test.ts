@@ -65,7 +65,7 @@ it('a plan gives the same runs after it was stopped and resumed', async () => {
       readRunFile(run, 'evaluations'),
     );
   expect(existsSync(join(place, 'stopped', 'stop.json'))).toBe(false);
-}, 60_000);
+}, 120_000);
 
 it('a request to stop reaches all parts of a plan, also those that start later', async () => {
   const context = recordingContext(place).context;
@@ -84,4 +84,4 @@ it('a request to stop reaches all parts of a plan, also those that start later',
   await asked((own) => stop({ ...options, runs: ['parts'] }, own));
   expect(await under).toBe(130);
   expect(await part(1)).toBe(130);
-}, 60_000);
+}, 120_000);

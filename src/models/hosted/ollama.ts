@@ -40,7 +40,7 @@ export function createOllama(config: OllamaConfig, env: CommandContext['env'], w
   const id = `ollama/${config.name}`;
   const secrets = [env.OLLAMA_API_KEY ?? '', ...(loginOf(host)?.secrets ?? [])];
   const server = { isReached: false };
-  const rate = openRate(config);
+  const rate = openRate(config.requestsPerMinute, [host.href, config.name]);
   /** Context window to request; never shrinks (see contextStep). */
   let contextTokens = config.contextTokens ?? 0;
   /** The model's own context length, once the server has reported it. */

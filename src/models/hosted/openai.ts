@@ -36,7 +36,7 @@ export function createOpenAI(config: OpenAIConfig, env: CommandContext['env'], w
   const { baseUrl, secrets, settings } = openaiServer(config, env);
   const id = `openai/${config.name}`;
   const server = { isReached: false };
-  const rate = openRate(config);
+  const rate = openRate(config.requestsPerMinute, [baseUrl.href, config.apiKeyEnv, config.name]);
   const dialect = newDialect(baseUrl, config);
   /** The context length that the server reports, requested only once. */
   let served: ReturnType<typeof servedContext> | undefined;

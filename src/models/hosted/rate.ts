@@ -66,10 +66,17 @@ export class MinuteWindow implements RequestRate {
   }
 }
 
-/** Enforces `model.requestsPerMinute`; undefined without it. */
-export const openRate = ({
-  requestsPerMinute,
-}: {
-  readonly requestsPerMinute?: number | undefined;
-}): RequestRate | undefined =>
-  requestsPerMinute === undefined ? undefined : new MinuteWindow(requestsPerMinute);
+/** The rates of this thread, by server, account and model; its runs share them. */
+const rates = new Map<string, MinuteWindow>();
+
+/** Enforces `model.requestsPerMinute`; undefined without it. @param server identifies the server, account and model */
+export function openRate(
+  perMinute: number | undefined,
+  server: readonly (string | undefined)[],
+): RequestRate | undefined {
+  if (perMinute === undefined) return undefined;
+  const key = JSON.stringify([perMinute, ...server]);
+  const rate = rates.get(key) ?? new MinuteWindow(perMinute);
+  rates.set(key, rate);
+  return rate;
+}
