@@ -1,6 +1,6 @@
 /** The engine that plays plans: several runs at once give what one after the other gives. */
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
@@ -100,8 +100,10 @@ describe('a plan played with --jobs', { timeout: 120_000 }, () => {
 describe('resuming a plan', { timeout: 60_000 }, () => {
   it('reports a run that another process holds, and plays the others', async () => {
     await sweep('held', 1, ['iterations=2']);
-    for (const name of names) rmSync(at('held', name), { recursive: true });
-    mkdirSync(at('held', names[1]!));
+    for (const name of [names[0]!, names[2]!]) rmSync(at('held', name), { recursive: true });
+    const manifest = at('held', names[1]!, 'manifest.json');
+    const unfinished = { status: 'interrupted', iterations: { done: 1, of: 2 } };
+    writeFileSync(manifest, JSON.stringify({ ...readManifest(at('held', names[1]!)), ...unfinished }));
     const release = lockRun(at('held', names[1]!, 'run.lock'));
     const { code, last, noted } = await sweep('held', 1, ['iterations=2']);
     release();

@@ -1,16 +1,12 @@
 /** Part of a sweep's page: the effects of its keys. */
-import { groupedBy } from '../../base/grouped.js';
 import { type Html, html } from '../../format/html.js';
-import { formatNumber, formatReturn, plural } from '../../format/numbers.js';
 import { htmlTable } from '../../format/table.js';
-import { largest, mean, smallest } from '../../statistics/descriptive.js';
+import { largest, smallest } from '../../statistics/descriptive.js';
 import { summarize } from '../../statistics/paired.js';
-import { type Chart, chartFigure } from '../../web/chart.js';
 import { intervalRows } from '../../web/interval-rows.js';
 import { inOrder, type ParallelKey } from '../../web/parallel.js';
-import { logTicks } from '../../web/ticks.js';
 import type { Effects, LevelMean } from './effects.js';
-import { settingName, shownValue } from './settings.js';
+import { shownValue } from './settings.js';
 import type { SettingFigures, SweptTask } from './sweep-result.js';
 import { effectColumns, overText } from './sweep-tables.js';
 
@@ -18,7 +14,6 @@ export function effectsView({ effects, settings }: SweptTask, keys: readonly Par
   const measured = settings.filter(({ baseline, confirmed }) => baseline === null && confirmed !== null);
   const varied = keys.filter(({ key }) => new Set(measured.map(({ values }) => values[key])).size > 1);
   const listed = varied.filter(({ kind }) => kind === 'list');
-  const drawn = varied.filter(({ kind }) => kind !== 'list');
   const levels = listed.map(({ key }) => levelsOf(key, effects, measured));
   const ends = levels
     .flat()
@@ -33,7 +28,6 @@ export function effectsView({ effects, settings }: SweptTask, keys: readonly Par
     intervalRows(rows(own), { title: listed[i]!.key, range: [smallest(ends), largest(ends)] }),
   )}
 ${listed.length > 0 && html`<p class="note">Mean confirmed return of the settings with each value, with 95 % intervals over ${effects?.over === 'seeds' ? 'seeds' : 'settings'}.</p>`}
-${drawn.length > 0 && html`<div class="charts">${drawn.map((key) => drawnChart(key, measured))}</div>`}
 ${
   effects !== null && effects.main.length > 0
     ? html`<h3>Differences</h3><p class="note">${overText(effects)}</p>${htmlTable(effects.main, effectColumns)}`
@@ -56,39 +50,4 @@ function levelsOf(
       measured.flatMap(({ confirmed, values: own }) => (own[key] === value ? [confirmed!.mean] : [])),
     )!,
   }));
-}
-
-/** A chart of the settings' returns by a key whose values were drawn from a range. */
-function drawnChart({ key, kind }: ParallelKey, measured: readonly SettingFigures[]): Html {
-  const settingsAt = [...groupedBy(measured, ({ values }) => values[key] ?? '').values()].toSorted(
-    ([a], [b]) => Number(a!.values[key]) - Number(b!.values[key]),
-  );
-  const at = settingsAt.map(([first]) => Number(first!.values[key]));
-  const chart: Chart = {
-    label: `Mean confirmed return of ${plural(measured.length, 'setting')} by ${key}.`,
-    x: {
-      title: key,
-      ...(kind === 'loguniform' && {
-        scale: 'log',
-        ticks: logTicks(at[0]!, at.at(-1)!).map((tick) => [tick, formatNumber(tick)] as const),
-      }),
-    },
-    y: { title: 'Mean confirmed return' },
-    height: 240,
-    at,
-    series: [
-      {
-        label: 'setting, with its 95 % interval over seeds',
-        draw: 'points',
-        colour: '--accent',
-        values: settingsAt.map((own) => mean(own.map(({ confirmed }) => confirmed!.mean))),
-        low: settingsAt.map(([own]) => own!.confirmed!.meanInterval?.[0] ?? null),
-        high: settingsAt.map(([own]) => own!.confirmed!.meanInterval?.[1] ?? null),
-      },
-    ],
-    notes: settingsAt.map((own) =>
-      own.map((setting) => `${settingName(setting)}: ${formatReturn(setting.confirmed!.mean)}`).join('; '),
-    ),
-  };
-  return chartFigure(chart);
 }
