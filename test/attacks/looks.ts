@@ -76,7 +76,6 @@ function commandLooks(cwd: string, names: readonly string[]): readonly Look[] {
       command('export', { runs: [run], out: 'out/curves', format: 'tensorboard' }),
     ]),
     command('tag', { run: names[0], tags: [] }),
-    command('note', { run: names[0] }),
   ];
 }
 
@@ -131,11 +130,10 @@ function viewLooks(url: string, names: readonly string[]): readonly Look[] {
     .map(encodeURIComponent)
     .flatMap((of) => [
       events(of),
-      ...[`page?of=${of}`, `page?of=${of}&iteration=1`, `course?of=${of}`, `question?of=${of}`].map((path) =>
+      ...[`page?of=${of}`, `page?of=${of}&iteration=1`, `course?of=${of}`].map((path) =>
         page(`/api/${path}`),
       ),
       page(`/api/episode?of=${of}&iteration=1`),
-      page(`/api/picture?of=${of}&question=q`),
       page(`/api/search?q=a&of=${of}`),
     ]);
 }
