@@ -116,7 +116,7 @@ describe('the result of finetune rl, named by its own directory or that of its t
         given as unknown as Parameters<typeof evaluateCommand>[0],
         recordingContext(place).context,
       ),
-    ).rejects.toThrow(message);
+    ).rejects.toThrow(/this is a training run[\s\S]*resume it with policyloop finetune rl /);
   });
 });
 
@@ -215,14 +215,11 @@ describe('list and show', () => {
     await expect(shown('damaged/one')).rejects.toThrow(/method/);
   });
 
-  it.each([
-    ['tuned/cut', /this training run isn't running[\s\S]*resume it with policyloop finetune rl /],
-    ['tuned/whole', /isn't running: it is completed[\s\S]*policyloop show .*whole shows its result/],
-  ])('resume rejects %s and says what to do instead', async (run, message) => {
+  it.each(['tuned/cut', 'tuned/whole'])('resume rejects %s and says what to do instead', async (run) => {
     const args = { run, runsDir: 'buffers', overrides: [], quiet: true, json: true };
     await expect(
       resumeCommand(args as unknown as Parameters<typeof resumeCommand>[0], recordingContext(place).context),
-    ).rejects.toThrow(message);
+    ).rejects.toThrow(/this is a training run[\s\S]*resume it with policyloop finetune rl /);
   });
 });
 
