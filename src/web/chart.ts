@@ -8,7 +8,6 @@ export interface Axis {
   readonly title: string;
   /** Format of the values. `whole`: ticks only at whole numbers. Durations and times are in milliseconds. */
   readonly kind?: 'number' | 'whole' | 'compact' | 'cost' | 'share' | 'bytes' | 'duration' | 'time';
-  readonly scale?: 'linear' | 'log';
   /** Ends of the axis (default: chosen to fit the data). */
   readonly from?: number;
   readonly to?: number;

@@ -165,12 +165,10 @@ function optionsOf(latest: Latest, width: number): uPlot.Options {
     ...{ stroke: muted!, font, ticks: { show: false } },
     grid: { stroke: grid!, width: 1 },
     values: (_, ticks) => tickTexts(axis, ticks),
-    ...(axis.scale !== 'log' && {
-      // uPlot requires a sufficiently large increment, which `splits` then ignores.
-      incrs: [Number.MAX_VALUE],
-      splits: ({ height, width }, index, low, high) =>
-        ticksOf(axis, [low, high], index === 0 ? width : height, room),
-    }),
+    // uPlot requires a sufficiently large increment, which `splits` then ignores.
+    incrs: [Number.MAX_VALUE],
+    splits: ({ height, width }, index, low, high) =>
+      ticksOf(axis, [low, high], index === 0 ? width : height, room),
   });
   /** The visible range of x. */
   let view: Ends = [-Infinity, Infinity];
@@ -184,16 +182,12 @@ function optionsOf(latest: Latest, width: number): uPlot.Options {
     scales: {
       x: {
         time: false,
-        ...(chart.x.scale === 'log' && { distr: 3 as const }),
         range: (_, low, high) => {
           view = xRange(latest.current.chart, low, high);
           return view;
         },
       },
-      y: {
-        ...(chart.y.scale === 'log' && { distr: 3 as const }),
-        range: () => yRange(latest.current, view),
-      },
+      y: { range: () => yRange(latest.current, view) },
     },
     axes: [
       {

@@ -56,8 +56,6 @@ export function xRange({ at, marks = [], series, x }: Chart, low: number, high: 
   if (low > (at[0] ?? low) || high < (at.at(-1) ?? high)) return [low, high];
   const marked = marks.flatMap((own) => own.marks.flatMap((mark) => mark.x ?? []));
   const [first, last] = endsOf([at[0] ?? 0, at.at(-1) ?? 1, ...marked]);
-  // A logarithmic axis can't reach 0, so its margins are factors.
-  if (x.scale === 'log') return [x.from ?? first / 1.1, x.to ?? last * 1.1];
   const distance = (last - first) / Math.max(1, at.length - 1) || 1;
   // Leave room for half a bar at each end, and keep the points of a scatter plot off the edges.
   const room = series.some(({ draw }) => draw === 'bars')
@@ -108,11 +106,11 @@ export function yRange({ chart, hidden }: Drawn, [from, to]: Ends): Ends {
             : [mark.y, ...(mark.interval ?? [])],
         ),
       ),
-  ].filter((value) => Number.isFinite(value) && (y.scale !== 'log' || value > 0));
+  ].filter((value) => Number.isFinite(value));
   if (values.length === 0) return [y.from ?? 0, y.to ?? (y.from ?? 0) + 1];
   const [low, high] = endsOf(values);
   const room = high > low ? 0.06 * (high - (y.from ?? low)) : Math.abs(high) * 0.1 || 1;
-  const [least, largest] = y.scale === 'log' ? [low / 1.2, high * 1.2] : [low - room, high + room];
+  const [least, largest] = [low - room, high + room];
   const bottom = y.from ?? (low === 0 ? 0 : least);
   return [bottom, Math.max(y.to ?? largest, bottom + 1e-9 * (Math.abs(bottom) || 1))];
 }

@@ -90,16 +90,3 @@ describe('ticks', () => {
     expect(textsOf({ title: 'y' }, 0, 2e-7)[1]).toBe('5e−8');
   });
 });
-
-it('a logarithmic x axis stays above 0', () => {
-  const chart: Chart = {
-    label: '',
-    x: { title: 'rate', scale: 'log' },
-    y: { title: 'return' },
-    at: [1e-5, 1],
-    series: [{ label: 'a', draw: 'points', colour: '--accent', values: [1, 2] }],
-  };
-  const [from, to] = xRange(chart, 1e-5, 1);
-  expect(from).toBeGreaterThan(0);
-  expect(to).toBeGreaterThan(1);
-});
