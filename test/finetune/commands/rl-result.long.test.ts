@@ -116,7 +116,7 @@ describe('the result of finetune rl, named by its own directory or that of its t
         given as unknown as Parameters<typeof evaluateCommand>[0],
         recordingContext(place).context,
       ),
-    ).rejects.toThrow(/this is a training run[\s\S]*resume it with policyloop finetune rl /);
+    ).rejects.toThrow(message);
   });
 });
 
