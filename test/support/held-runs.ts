@@ -21,6 +21,7 @@ export async function heldRuns(configOf: (url: string) => string, options: reado
     ...{ server, at },
     run: (name: string, ...overrides: string[]) =>
       start('run', 'config.yaml', ...overrides, '--run-dir', name),
+    sweep: (name: string, ...words: string[]) => start('sweep', 'config.yaml', ...words, '--out', name),
     resume: (name: string, ...overrides: string[]) => start('resume', name, ...overrides, '--runs-dir', '.'),
     evaluations: (name: string) => readFileSync(at(name, 'evaluations.jsonl'), 'utf8'),
     seeds: () => server.requests.map(({ seed }) => seed),

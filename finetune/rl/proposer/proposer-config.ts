@@ -86,7 +86,6 @@ type Written = z.output<typeof schema>;
 /** Experiment keys that can't be set for training runs, with the reason or the key to use instead. */
 const reserved: Reserved = {
   seed: 'each run has its own, derived from the training seed',
-  repeats: 'raise updates',
   model: 'set model at the top level',
   candidates: 'set groupSize',
   corrections: 'a reply that can’t be parsed earns reward.invalid',

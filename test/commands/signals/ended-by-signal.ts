@@ -17,7 +17,7 @@ confirmation: { candidates: 0 }
 /** Tests of one signal, against the server and in the directories of `runs`. */
 export function describeSignal(
   signal: 'SIGTERM' | 'SIGHUP',
-  { at, evaluations, resume, run, seeds, server }: Awaited<ReturnType<typeof heldRuns>>,
+  { at, evaluations, resume, run, seeds, server, sweep }: Awaited<ReturnType<typeof heldRuns>>,
 ): void {
   /** The evaluations of a run that nothing happens to, where every answer is good. */
   async function undisturbed(...overrides: string[]): Promise<string> {
@@ -46,17 +46,18 @@ export function describeSignal(
       expect(evaluations('r')).toBe(await undisturbed());
     });
 
-    it('does so for repeats that are played at once', async () => {
+    it('does so for runs of a sweep that are played at once', async () => {
       server.decide = () => 'hold';
-      const command = run('g', 'repeats=2', '--jobs', '2');
+      const confirmed = ['confirmation.candidates=1', 'confirmation.episodes=2'];
+      const command = sweep('g', 'seed=1..2', ...confirmed, '--jobs', '2');
       await server.received(2);
       command.child.kill(signal);
       expect(await command.ended).toMatchObject({ code: 130 });
-      for (const name of ['repeat-1', 'repeat-2']) {
+      for (const name of ['only/seed-1', 'only/seed-2']) {
         expect(readManifest(at('g', name)).status).toBe('interrupted');
         expect(existsSync(at('g', name, 'run.lock'))).toBe(false);
       }
-      expect(existsSync(at('g', 'run.lock'))).toBe(false);
+      expect(existsSync(at('g', 'plan.lock'))).toBe(false);
     });
 
     it('ends a model of the user that hears no signal', async () => {
