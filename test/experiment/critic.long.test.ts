@@ -350,7 +350,6 @@ it('invalid critic settings are rejected, such as a model that cannot revise', (
   expect(wrong({ critic: { model: { provider: 'mix' }, show: 'statistics' } })).toThrow(
     /critic\.show.*no effect/s,
   );
-  expect(wrong({ critic: undefined, memory: { revisions: 'all' } })).toThrow(/memory\.revisions.*no effect/s);
   expect(
     wrong({ critic: { model: { provider: 'openai', name: 'x', baseUrl: 'https://u:p@h.org' } } }),
   ).toThrow(/critic\.model\.baseUrl.*credentials/s);
