@@ -124,7 +124,7 @@ function* changedRows(
         file: tensor.file,
         field: tensor.name,
         message: `with the adapter, this matrix has values outside the range of ${dtype}`,
-        remedy: 'use --dtype float32',
+        remedy: 'use --dtype f32',
       });
     yield bytes;
   }
@@ -176,7 +176,7 @@ async function mergeGguf(
       byteLength: elementCount(shape) * (dtype === 'F32' ? 4 : 2),
       *chunks() {
         for (const { values, change } of mergedRows(weight, changes.get(name))) {
-          if (dtype === 'F16') requireHalves(values, name, ['--dtype float32']);
+          if (dtype === 'F16') requireHalves(values, name, ['--dtype f32']);
           const bytes = encodeFloats(less === 0 ? values : values.map((value) => value - less), dtype);
           if (change !== undefined) rounding.add(values, bytes, dtype, change);
           yield bytes;
