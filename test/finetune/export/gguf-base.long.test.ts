@@ -84,7 +84,7 @@ it('merging to a directory in float16 rejects a weight that is too large and sug
   writeFileSync(file, JSON.stringify({ ...JSON.parse(readFileSync(file, 'utf8')), lora_alpha: 1e9 }));
   const adapter = openAdapter(directory, readDecoderConfig(model));
   await expect(mergeAdapter(model, adapter, path.join(folder, 'huge'), 'stored')).rejects.toThrow(
-    /q_proj[\s\S]*too large for float16[\s\S]*expected: --dtype float32$/,
+    /q_proj[\s\S]*too large for float16[\s\S]*expected: --dtype f32$/,
   );
 });
 
