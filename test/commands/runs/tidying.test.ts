@@ -203,7 +203,7 @@ describe('completion', () => {
   it.each([
     [['sho'], ['show']],
     [['compl'], ['completion']],
-    [['models', 'l'], ['list']],
+    [['models', 'c'], ['check']],
     [
       ['show', ''],
       ['latest', 'study', 'a', 'b', 'c', 'study/x/random-01'],
