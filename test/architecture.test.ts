@@ -138,7 +138,7 @@ describe('side effects occur only in the allowed files', () => {
       /process\.(env|argv)\b/,
       /^src\/(cli|index|base\/child-environment|models\/local\/(engine\/onnx-runtime|stores\/stored-models))\.ts$/,
     ],
-    ['the exit code', /process\.(exit\(|exitCode)/, /^src\/(cli|modules\/pulse)\.ts$/],
+    ['the exit code', /process\.(exit\(|exitCode)/, /^src\/cli\.ts$/],
     // A page in a browser has the browser's clock.
     ['the clock', /\bDate\.now\(|new Date\(\)/, /^src\/(cli|index|web\/app\/.*)\.ts$/],
     // Programs get a seeded Math.random in their sandbox.
