@@ -12,7 +12,7 @@ import type { StopReason } from '../runs/events.js';
 import { rejectionText } from '../runs/failure-text.js';
 import type { StopRequests } from '../runs/stop-request.js';
 import type { AskedRequest, SentRequest } from '../runs/underway.js';
-import { largest } from '../statistics/descriptive.js';
+import { largest, smallest } from '../statistics/descriptive.js';
 import { sweepLimit } from './budget/limits.js';
 import type { Experiment } from './parts.js';
 
@@ -62,7 +62,7 @@ function evaluationLimits({ buffer, config, shared }: Pick<Experiment, 'buffer' 
 
 /** Number of evaluations that the limits still allow; infinite without a limit. */
 export const evaluationsLeft = (experiment: Pick<Experiment, 'buffer' | 'config' | 'shared'>): number =>
-  Math.min(Number.POSITIVE_INFINITY, ...evaluationLimits(experiment).map(({ left }) => left));
+  smallest(evaluationLimits(experiment).map(({ left }) => left));
 
 /** How much of each limit has been used. */
 export const capsIn = ({ activeMs, buffer, ledger }: Experiment): readonly Cap[] =>

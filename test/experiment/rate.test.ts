@@ -13,9 +13,12 @@ const server = await startFakeOpenAI({
   reply: ({ seed }) => Array.from({ length: 10 }, (_, i) => `params[${i}]: ${(seed! + i) % 6}`).join(', '),
 });
 
+/** Runs of one process that ask the same model share its rate, so each test asks a model of its own. */
+let models = 0;
+
 const config = (changes: Partial<ConfigInput> = {}): ConfigInput => ({
   ...quick,
-  model: { provider: 'openai', name: 'fake', baseUrl: server.url, requestsPerMinute: 3 },
+  model: { provider: 'openai', name: `fake-${++models}`, baseUrl: server.url, requestsPerMinute: 3 },
   corrections: 0,
   ...changes,
 });
@@ -36,7 +39,7 @@ it.each(['finish', 'abort'] as const)('%s ends a wait for the rate limit at once
   expect(readRun(path).calls.map(({ iteration }) => iteration)).toEqual([1, 2, 3]);
   expect(readRun(path).calls.filter(({ outcome }) => outcome.kind === 'error')).toEqual([]);
   expect(readManifest(path)).toMatchObject({ status: 'interrupted', iterations: { done: 3 } });
-  // A process that goes on begins a minute of its own; a higher rate is no other experiment.
+  // A higher rate begins a minute of its own, and is no other experiment.
   await resumeExperiment(path, { overrides: ['model.requestsPerMinute=100'] });
   expect(readManifest(path)).toMatchObject({ status: 'completed', usage: { calls: 6, errors: 0 } });
 });

@@ -1,5 +1,6 @@
 /** Tables of a sweep, and its result on a terminal. */
 import { styleText } from 'node:util';
+import { append } from '../../base/append.js';
 import { differenceColumns } from '../../comparison/table.js';
 import { conclusionOf, pText, verdictCell, verdictRule } from '../../comparison/words.js';
 import { formatCost, formatReturn, formatSigned, plural } from '../../format/numbers.js';
@@ -80,14 +81,14 @@ export function sweepOnTerminal(result: SweepResult, width?: number): string {
   ]);
   const compared = baselinesText(result);
   if (compared !== undefined)
-    blocks.push(
+    append(blocks, [
       styleText('bold', 'Baselines'),
       ...tasks.flatMap(({ baselines }) =>
         baselines.length > 0 ? [terminalTable(baselines, differenceColumns, width)] : [],
       ),
       ...baselinesRule(result).map((rule) => styleText('dim', rule)),
       compared,
-    );
+    ]);
   return blocks.join('\n\n');
 }
 
