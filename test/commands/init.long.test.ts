@@ -4,6 +4,7 @@ import process from 'node:process';
 import { describe, expect, it } from 'vitest';
 import { execute as initCommand } from '../../src/commands/init.js';
 import { execute as runCommand } from '../../src/commands/run.js';
+import { startCommand } from '../support/command.js';
 import { recordingContext, temporaryDirectory } from '../support/experiments.js';
 
 async function init(cwd: string, kind: Parameters<typeof initCommand>[0]['kind'], file: string) {
@@ -115,7 +116,6 @@ describe('policyloop init', () => {
   it.skipIf((process.features as { readonly typescript?: unknown }).typescript).each(['ts', 'mts'])(
     'refuses .%s if Node cannot run TypeScript, and names a version that can',
     async (ending) => {
-      const { startCommand } = await import('../support/command.js');
       const cwd = project(undefined);
       const { code, stderr } = await startCommand(cwd, ['init', 'environment', `env.${ending}`]).ended;
       expect(code).toBe(2);
@@ -133,9 +133,10 @@ describe('policyloop init', () => {
     const cwd = project('commonjs');
     writeFileSync(join(cwd, 'old.js'), 'export default { create: () => ({}) };\n');
     const config = { ...quick, environment: './old.js', model: { provider: 'random' } };
-    await expect(play(cwd, 'old', config)).rejects.toThrow(
-      /old\.js.*can't be imported[\s\S]*name it old\.mjs/,
-    );
+    writeFileSync(join(cwd, 'old.yaml'), JSON.stringify(config));
+    const { code, stderr } = await startCommand(cwd, ['run', 'old.yaml']).ended;
+    expect(code).toBe(2);
+    expect(stderr).toMatch(/old\.js.*can't be imported[\s\S]*name it old\.mjs/);
   });
 
   it('overwrites nothing, and refuses names that are not module names', async () => {

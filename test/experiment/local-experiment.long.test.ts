@@ -142,10 +142,14 @@ test('parallel runs share one process and give the same results as sequential on
 test('a run recovers with one more call if the model process is killed during an answer', async () => {
   let killed = 0;
   onFork.listener = (child) => {
-    child.on('message', (message: { kind: string }) => {
-      if (message.kind !== 'text' || killed > 0) return;
-      killed++;
-      child.kill('SIGKILL');
+    const send = child.send.bind(child);
+    vi.spyOn(child, 'send').mockImplementation((message, ...rest) => {
+      const isSent = send(message, ...(rest as []));
+      if ((message as { readonly kind: string }).kind === 'generate' && killed === 0) {
+        killed++;
+        child.kill('SIGKILL');
+      }
+      return isSent;
     });
   };
   const { path: run } = await runExperimentFrom({ ...experiment, candidates: 1 });

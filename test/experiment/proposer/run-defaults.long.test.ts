@@ -47,7 +47,7 @@ describe('a new run', () => {
 
   it('limits the history to half the context of a local model unless the config sets it', async () => {
     const model = { provider: 'local', path, contextTokens: 400 };
-    expect((await of(model)).memory).toMatchObject({ tokens: 200, digits: 3 });
+    expect((await of(model)).memory).toMatchObject({ tokens: 200 });
     expect((await of(model, { memory: { tokens: 100 } })).memory).toMatchObject({ tokens: 100 });
     expect((await of(model, { memory: { best: 8, recent: 4 } })).memory).toMatchObject({ tokens: 24_000 });
     expect((await of({ provider: 'ollama', name: 'x' })).memory).toMatchObject({ tokens: 24_000 });

@@ -11,6 +11,7 @@ import type { CommandContext } from '../../../src/base/context.js';
 import { UserError } from '../../../src/base/errors.js';
 import { readDecoderConfig } from '../../../src/models/local/families/hf-config.js';
 import { openWeights } from '../../../src/models/local/weights/gguf-tensors.js';
+import { planLock } from '../../../src/runs/finder.js';
 import { readManifest, readRun } from '../../../src/runs/reader.js';
 import { lockRun } from '../../../src/storage/lock.js';
 import { page as fileOf } from '../../../src/web/page.js';
@@ -485,7 +486,7 @@ describe('finetune evaluate with invalid arguments', () => {
     mkdirSync(path('torn'));
     writeFileSync(path('torn', 'plan.json'), '{"version": 1, "ha');
     expect(await refusal({ out: 'torn' })).toMatch(/plan\.json: not valid JSON/);
-    const release = lockRun(path('torn', 'evaluation.lock'));
+    const release = lockRun(path('torn', planLock));
     expect(await refusal({ out: 'torn' })).toMatch(/another process is writing/);
     release();
     expect(existsSync(path('refused'))).toBe(false);
