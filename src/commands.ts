@@ -32,8 +32,8 @@ const sections: readonly (readonly [heading: string, commands: readonly (ListedC
     [
       ['run <config> [overrides..]', 'Run an experiment', () => import('./commands/run.js')],
       [
-        'check <configs..>',
-        'Check configs for problems, and estimate calls, tokens and cost',
+        'check [configs..]',
+        'Check configs and estimate their calls, tokens and cost; without one, check the setup',
         async () =>
           supplied(
             await import('./commands/check.js'),

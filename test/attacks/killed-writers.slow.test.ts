@@ -7,6 +7,7 @@ import process from 'node:process';
 import { setTimeout } from 'node:timers/promises';
 import { beforeAll, expect, it } from 'vitest';
 import { writeSyntheticRun } from '../../bench/synthetic-run.js';
+import { packageRoot } from '../../src/base/package.js';
 import { referenceDirectory } from '../models/local/fixture.js';
 import { built } from '../support/built.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
@@ -15,6 +16,9 @@ const project = temporaryDirectory();
 beforeAll(async () => {
   for (const name of ['quick', 'climb'])
     await writeSyntheticRun(join(project, 'buffers', name), { iterations: 30, candidates: 2, history: 5 });
+  cpSync(join(packageRoot(), 'buffers/example-cartpole'), join(project, 'buffers/example'), {
+    recursive: true,
+  });
   const reference = referenceDirectory('llama3-rope-bf16');
   cpSync(reference, join(project, 'base'), { recursive: true });
   cpSync(join(reference, 'adapter-after-12-steps'), join(project, 'tuned'), { recursive: true });
@@ -23,7 +27,7 @@ beforeAll(async () => {
 const writers = {
   'merged model': ['finetune export tuned --model base --to merged --out out', 'out'],
   'GGUF file': ['finetune export package:models/tiny-improver --to gguf --out out.gguf', 'out.gguf'],
-  dataset: ['finetune dataset quick climb --recipe best-of-group --out out', 'out'],
+  dataset: ['finetune dataset example --recipe best-of-group --out out', 'out'],
   'tables as Parquet': ['export quick climb --format parquet --out out', 'out'],
   'page of a comparison': ['compare quick climb --html out.html', 'out.html'],
   'report of a run': ['report climb', 'buffers/climb/report.html'],

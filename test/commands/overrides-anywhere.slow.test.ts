@@ -78,7 +78,7 @@ describe('policyloop recognizes an override before and after other arguments', (
     ['import', 'theirs.yaml'],
     ['sweep', 'config.yaml', 'seed=1'],
     ['finetune', 'train', 'lora'],
-    ['finetune', 'export', 'trl', 'lora', '--out', 'cluster'],
+    ['finetune', 'export', 'lora', '--to', 'trl', '--out', 'cluster'],
     ['finetune', 'evaluate', ...models, '--configs', 'config.yaml'],
     ['finetune', 'evaluate', ...models, '--configs', 'config.yaml', '--control', 'random', 'hill-climb'],
   ];
