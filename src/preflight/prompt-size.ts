@@ -64,8 +64,10 @@ export function promptSize(parts: Parts, context?: ModelContext): PromptSize {
   const { best, recent } = memory;
   const most =
     best === undefined && recent === undefined ? Number.POSITIVE_INFINITY : (best ?? 0) + (recent ?? 0);
+  const shown = Math.min(most, entries.length);
+  const measured = shown > 0 ? (count(messages) - empty) / shown : entry;
   // An episode's length is unknown, so trajectories are assumed to fill the history.
-  const each = memory.trajectories === 'none' ? entry : budget;
+  const each = memory.trajectories === 'none' ? measured : budget;
   const at = (iteration: number) =>
     empty + Math.min(budget, Math.min(most, entries.length + (iteration - 1) * config.candidates) * each);
   const correction = answer + estimateTokens(first.formatCorrection({ kind: 'missing' }));
