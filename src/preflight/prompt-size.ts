@@ -65,7 +65,8 @@ export function promptSize(parts: Parts, context?: ModelContext): PromptSize {
   const most =
     best === undefined && recent === undefined ? Number.POSITIVE_INFINITY : (best ?? 0) + (recent ?? 0);
   const shown = Math.min(most, entries.length);
-  const measured = shown > 0 ? (count(messages) - empty) / shown : entry;
+  // The made-up programs are shorter than those of a model.
+  const measured = !arePrograms && shown > 0 ? (count(messages) - empty) / shown : entry;
   // An episode's length is unknown, so trajectories are assumed to fill the history.
   const each = memory.trajectories === 'none' ? measured : budget;
   const at = (iteration: number) =>
