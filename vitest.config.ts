@@ -1,7 +1,7 @@
 import { defineConfig } from 'vitest/config';
 
 /** Rooms whose tests start no process, set no variable and mock no module: their files can share a worker's modules. */
-const shared = [
+export const sharedRooms = [
   'comparison',
   'config',
   'finetune/dataset',
@@ -16,7 +16,9 @@ const shared = [
   'search',
   'statistics',
   'storage',
-].map((room) => `test/${room}/**/*.test.ts`);
+];
+
+const shared = sharedRooms.map((room) => `test/${room}/**/*.test.ts`);
 
 /** Files with these endings run in `npm run test:long`, `test:slow` and `test:docs` (vitest.all.config.ts). */
 const otherSuites = ['test/**/*.{long,slow,docs}.test.ts'];

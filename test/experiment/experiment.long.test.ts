@@ -263,17 +263,10 @@ const configs: readonly (readonly [
   ConfigInput,
   (() => ReturnType<typeof seededModel>) | undefined,
 ])[] = [
-  ...baselineNames.map(
-    (provider) =>
-      [
-        provider,
-        {
-          ...{ ...quick, iterations: 12, model: { provider } },
-          ...(provider === 'genetic' && { policy: { kind: 'program' } as const }),
-        },
-        undefined,
-      ] as const,
-  ),
+  // Genetic programming is slower; programs.slow.test.ts has it.
+  ...baselineNames
+    .filter((provider) => provider !== 'genetic')
+    .map((provider) => [provider, { ...quick, iterations: 12, model: { provider } }, undefined] as const),
   ['scripted model', { ...scripted, iterations: 24 }, () => seededModel(0.4)],
   [
     'hill climbing, groups',

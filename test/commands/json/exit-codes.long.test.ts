@@ -158,7 +158,7 @@ const interruptible: Readonly<Record<string, readonly string[]>> = {
 
 /** Codes that other tests check. */
 const elsewhere: Readonly<Record<string, string>> = {
-  'finetune evaluate 1': 'test/finetune/evaluate/evaluate.long.test.ts',
+  'finetune evaluate 1': 'test/finetune/evaluate/evaluate.slow.test.ts',
 };
 
 /** The rows of the table: the codes of each command but 0 and 2. */
