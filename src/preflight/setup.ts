@@ -9,7 +9,6 @@ import type { CommandContext } from '../base/context.js';
 import { problemsOf, UserError } from '../base/errors.js';
 import { machineMemory } from '../base/machine-memory.js';
 import { formatBytes, plural } from '../format/numbers.js';
-import { plainFetch } from '../models/hosted/json-fetch.js';
 import { readHost } from '../models/hosted/ollama.js';
 import { findDevices } from '../models/local/engine/find-devices.js';
 import { hfCache, hfModels } from '../models/local/stores/hf-cache.js';
@@ -105,7 +104,7 @@ async function ollama({ env }: Surroundings): Promise<Finding> {
     const { origin, password, username } = readHost({ host: undefined }, env);
     place = origin;
     const login = btoa(`${decodeURIComponent(username)}:${decodeURIComponent(password)}`);
-    const tags = await plainFetch(`${origin}/api/tags`, {
+    const tags = await fetch(`${origin}/api/tags`, {
       signal: AbortSignal.timeout(answerMs),
       ...(username !== '' && { headers: { authorization: `Basic ${login}` } }),
     });

@@ -1,10 +1,9 @@
 /** Every way in which a provider goes wrong: what becomes of it, by its name, through the real clients. */
 
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import { type AddressInfo, createServer as createSocketServer } from 'node:net';
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import type { AddressInfo } from 'node:net';
+import { afterEach, describe, expect, it } from 'vitest';
 import { createModel } from '../../src/experiment/proposer.js';
-import { jsonFetch } from '../../src/models/hosted/json-fetch.js';
 import type { Completion, LanguageModel } from '../../src/models/language-model.js';
 import { endsInLoop } from '../../src/models/reply-faults.js';
 import { ask } from '../support/ask.js';
@@ -36,7 +35,6 @@ interface Sent {
 
 const running: { close(): unknown }[] = [];
 afterEach(() => {
-  vi.useRealTimers();
   for (const server of running.splice(0)) server.close();
 });
 
@@ -398,18 +396,4 @@ it('endsInLoop recognises a repeated phrase, but not a list of parameters', () =
   const parameters = Array.from({ length: 300 }, (_, i) => `params[${i}]: ${(i % 7).toFixed(1)}`).join(', ');
   expect(endsInLoop(parameters)).toBe(false);
   expect(endsInLoop('')).toBe(false);
-});
-
-it('a TLS handshake that never finishes times out within 11 seconds', async () => {
-  // It takes the connection, and never answers the greeting of TLS.
-  const silent = createSocketServer(() => undefined);
-  await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
-  running.push(silent);
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
-  const call = jsonFetch(`https://127.0.0.1:${(silent.address() as AddressInfo).port}/v1`);
-  const failed = expect(call).rejects.toMatchObject({ kind: 'network', message: /the connection timed out/ });
-  await new Promise((resolve) => setImmediate(() => setImmediate(resolve)));
-  await vi.advanceTimersByTimeAsync(9000);
-  await vi.advanceTimersByTimeAsync(2000);
-  await failed;
 });

@@ -1,118 +1,70 @@
-/**
- * The `fetch` that the client libraries use. The global one gives up after five minutes without headers, which is too
- * soon for slow local models. This one also classifies each failure, before a library prints it or hides its headers.
- */
-import * as http from 'node:http';
-import * as https from 'node:https';
+/** The `fetch` that the client libraries use: Node's own, which classifies each failure before a library hides it. */
 import { isRecord } from '../../modules/user-module.js';
 import { deepestJson, isDeeperThan, jsonIn } from '../../storage/json-depth.js';
 import type { ModelErrorKind } from '../language-model.js';
 import { TryFailure } from './retry.js';
 
-/** Agent options that are missing from Node 20's types. */
-interface ProxyOptions extends https.AgentOptions {
-  readonly proxyEnv?: NodeJS.ProcessEnv;
-}
-
-interface Reply {
-  readonly status: number;
-  readonly headers: http.IncomingHttpHeaders;
-  readonly body: string;
-}
-
 /** Maximum size of a reply in bytes, far above any completion; a server that sends more is broken. */
 const longestBody = 16 * 2 ** 20;
 
-/** A host that takes longer to accept a connection (including TLS) counts as down. */
-const connectTimeoutMs = 10_000;
-
-/** Sends `init` (method, headers, text body, signal); accepts any status. @throws TryFailure without a full reply */
-export const plainFetch: typeof fetch = async (input, init = {}) => {
-  const { status, body } = await exchange(new URL(input instanceof Request ? input.url : input), init);
-  return new Response(body === '' ? null : body, { status });
+/** Options of undici's agents, which Node's `fetch` uses. */
+const agentOptions = {
+  // The default of five minutes is too short for slow local models; each call has its own deadline.
+  headersTimeout: 0,
+  bodyTimeout: 0,
+  maxResponseSize: longestBody,
+  // A server may close an idle connection just as it is reused; a new connection avoids this.
+  pipelining: 0,
+  // Some routers drop connections that stay silent while a model thinks.
+  connect: { timeout: 10_000, keepAlive: true, keepAliveInitialDelay: 30_000 },
 };
 
-/** Like `plainFetch`, but accepts only a status of 2xx and a JSON body. @throws TryFailure otherwise */
-export const jsonFetch: typeof fetch = async (input, init = {}) => {
-  const url = new URL(input instanceof Request ? input.url : input);
-  const reply = await exchange(url, init);
-  if (reply.status < 200 || reply.status > 299) throw failureOf(reply);
-  if (jsonIn(reply.body) === undefined)
-    throw new TryFailure(
-      isWebPage(reply.body) ? 'html' : 'malformed',
-      `${place(url)} answered HTTP ${reply.status} with ${describeBody(reply.body)}`,
-    );
-  return new Response(reply.body, { status: 200, headers: { 'content-type': 'application/json' } });
-};
-
-function exchange(url: URL, init: RequestInit): Promise<Reply> {
-  return new Promise((resolve, reject) => {
-    let isConnected = false;
-    const failed = (error: Error) =>
-      reject(error instanceof TryFailure ? error : networkFailure(url, error, isConnected));
-    const isSecure = url.protocol === 'https:';
-    const { Agent, globalAgent, request: send } = isSecure ? https : http;
-    const request = send(
-      url,
-      {
-        // A server may close an idle connection just as it is reused; a new connection avoids this. Only the
-        // global agent knows whether Node uses proxies (NODE_USE_ENV_PROXY or --use-env-proxy).
-        agent: new Agent({
-          proxyEnv: (globalAgent as { readonly options?: ProxyOptions }).options?.proxyEnv,
-        } as ProxyOptions),
-        method: init.method ?? 'GET',
-        headers: { ...Object.fromEntries(new Headers(init.headers)), 'accept-encoding': 'identity' },
-        ...(init.signal && { signal: init.signal }),
-      },
-      (response) => {
-        const chunks: Buffer[] = [];
-        let length = 0;
-        response.on('data', (chunk: Buffer) => {
-          length += chunk.length;
-          chunks.push(chunk);
-          if (length > longestBody) {
-            const problem = `${place(url)} answered with more than ${longestBody} bytes`;
-            response.destroy(new TryFailure('malformed', problem));
-          }
-        });
-        response.on('error', failed);
-        response.on('end', () =>
-          resolve({
-            status: response.statusCode ?? 0,
-            headers: response.headers,
-            body: Buffer.concat(chunks).toString('utf8'),
-          }),
-        );
-      },
-    );
-    request.on('error', failed);
-    request.on('socket', (socket) => {
-      // Some routers drop connections that stay silent while a model thinks.
-      socket.setKeepAlive(true, 30_000);
-      const hangs = () => request.destroy(Object.assign(new Error(), { code: 'ETIMEDOUT' }));
-      const timer = setTimeout(hangs, connectTimeoutMs);
-      const connected = () => {
-        isConnected = true;
-        clearTimeout(timer);
-      };
-      socket.once(isSecure ? 'secureConnect' : 'connect', connected);
-      // Through a proxy, the socket is already connected and emits no such event.
-      request.once('finish', connected);
-      socket.once('close', () => clearTimeout(timer));
-    });
-    request.end(init.body ?? undefined);
-  });
+/** An agent of the class of Node's own, which Node doesn't export; it uses a proxy if Node is told to. */
+function ownAgent(): object | undefined {
+  // Node creates its agent when one of the classes of `fetch` is first used.
+  void Response;
+  const agents = globalThis as { readonly [name: symbol]: { constructor: unknown } | undefined };
+  const Agent = agents[Symbol.for('undici.globalDispatcher.1')]?.constructor as
+    | (new (
+        options: object,
+      ) => object)
+    | undefined;
+  return Agent && new Agent(agentOptions);
 }
 
+const agent = ownAgent();
+
+/** Sends a request; accepts only a status of 2xx and a JSON body. @throws TryFailure otherwise */
+export const jsonFetch: typeof fetch = async (input, init) => {
+  const url = new URL(input instanceof Request ? input.url : input);
+  let response: Response;
+  let body: string;
+  try {
+    const headers = new Headers(init?.headers);
+    headers.set('accept-encoding', 'identity');
+    const own = { headers, redirect: 'manual', dispatcher: agent } as const;
+    response = await fetch(url, { ...init, ...own });
+    body = await response.text();
+  } catch (error) {
+    throw networkFailure(url, error as Error);
+  }
+  if (!response.ok) throw failureOf(response, body);
+  if (jsonIn(body) === undefined)
+    throw new TryFailure(
+      isWebPage(body) ? 'html' : 'malformed',
+      `${place(url)} answered HTTP ${response.status} with ${describeBody(body)}`,
+    );
+  return new Response(body, { status: 200, headers: { 'content-type': 'application/json' } });
+};
+
 /** The failure for a reply with a status other than 2xx. */
-function failureOf(reply: Reply): TryFailure {
-  const { status, headers, body } = reply;
+function failureOf({ status, headers }: Response, body: string): TryFailure {
   const error = refusalIn(body);
-  const redirect =
-    headers.location === undefined ? '' : ` (redirects to ${headers.location}; use that URL instead)`;
+  const location = headers.get('location');
+  const redirect = location === null ? '' : ` (redirects to ${location}; use that URL instead)`;
   const message = `HTTP ${status}${redirect}${error.message === '' ? '' : `: ${error.message}`}`;
   const afterMs = retryAfter(headers);
-  const sentAt = Date.parse(headers.date ?? '');
+  const sentAt = Date.parse(headers.get('date') ?? '');
   return new TryFailure(
     kindOf(status, error),
     message,
@@ -142,15 +94,13 @@ export function kindOf(status: number, { code, message }: ServerError): ModelErr
 }
 
 /** Milliseconds to wait, if stated. `retry-after` (RFC 9110) is in seconds, or a date to compare with `date`. */
-export function retryAfter(headers: http.IncomingHttpHeaders): number | undefined {
-  const given = headers['retry-after-ms'];
-  const milliseconds = Number.parseFloat(Array.isArray(given) ? '' : (given ?? ''));
+export function retryAfter(headers: Headers): number | undefined {
+  const milliseconds = Number.parseFloat(headers.get('retry-after-ms') ?? '');
   if (milliseconds >= 0) return milliseconds;
-  const text = headers['retry-after']?.trim();
-  if (text === undefined) return undefined;
+  const text = headers.get('retry-after') ?? '';
   if (/^\d+(\.\d+)?$/.test(text)) return Number(text) * 1000;
   if (!/^[a-z]{3}/i.test(text)) return undefined;
-  const difference = Date.parse(text) - Date.parse(headers.date ?? '');
+  const difference = Date.parse(text) - Date.parse(headers.get('date') ?? '');
   return Number.isNaN(difference) ? undefined : Math.max(0, difference);
 }
 
@@ -158,15 +108,24 @@ const networkProblems: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'nothing is listening there',
   ECONNRESET: 'the connection was dropped',
   EPIPE: 'the connection was dropped',
+  UND_ERR_SOCKET: 'the connection was dropped',
+  UND_ERR_RES_CONTENT_LENGTH_MISMATCH: 'the connection was dropped',
   ENOTFOUND: 'there is no such host',
   EAI_AGAIN: 'the host name could not be looked up',
   ETIMEDOUT: 'the connection timed out',
+  UND_ERR_CONNECT_TIMEOUT: 'the connection timed out',
 };
 
-function networkFailure(url: URL, error: Error & { code?: unknown }, isConnected: boolean): TryFailure {
-  const problem = typeof error.code === 'string' ? (networkProblems[error.code] ?? error.code) : undefined;
-  const message = `no answer from ${place(url)}: ${problem ?? error.message}`;
-  return new TryFailure(isConnected ? 'cut' : 'network', message);
+/** Codes of failures after the connection was made; the server may have answered. */
+const cutCodes = /^(ECONNRESET|EPIPE|UND_ERR_(?!CONNECT)|HPE_)/;
+
+function networkFailure(url: URL, error: Error): TryFailure {
+  const cause = (error.cause ?? error) as { readonly code?: unknown; readonly message: string };
+  const code = typeof cause.code === 'string' ? cause.code : '';
+  if (code === 'UND_ERR_RES_EXCEEDED_MAX_SIZE')
+    return new TryFailure('malformed', `${place(url)} answered with more than ${longestBody} bytes`);
+  const problem = networkProblems[code] ?? (code || cause.message);
+  return new TryFailure(cutCodes.test(code) ? 'cut' : 'network', `no answer from ${place(url)}: ${problem}`);
 }
 
 /** The URL without its login and query, which may be secret. */

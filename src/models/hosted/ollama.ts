@@ -38,7 +38,10 @@ const jsonSchema = { longestList: 1000, longestReason: 2000 } as const;
 export function createOllama(config: OllamaConfig, env: CommandContext['env'], wait: Wait): LanguageModel {
   const host = readHost(config, env);
   const id = `ollama/${config.name}`;
-  const secrets = [env.OLLAMA_API_KEY ?? '', ...(loginOf(host)?.secrets ?? [])];
+  const login = loginOf(host);
+  [host.username, host.password] = ['', ''];
+  const headers = login === undefined ? {} : { authorization: login.authorization };
+  const secrets = [env.OLLAMA_API_KEY ?? '', ...(login?.secrets ?? [])];
   const server = { isReached: false };
   const rate = openRate(config.requestsPerMinute, [host.href, config.name]);
   /** Context window to request; never shrinks (see contextStep). */
@@ -73,7 +76,7 @@ export function createOllama(config: OllamaConfig, env: CommandContext['env'], w
         // The client has no option for a signal, so add it here.
         const fetch: typeof jsonFetch = (url, init) => jsonFetch(url, { ...init, signal });
         try {
-          return await ask(new Ollama({ host: host.href, fetch }));
+          return await ask(new Ollama({ host: host.href, headers, fetch }));
         } catch (error) {
           throw withRemedy(error, config, host, lowestLimit(contextTokens, ownTokens)!);
         }

@@ -19,7 +19,7 @@ describe('retryAfter', () => {
     [{ 'retry-after': 'Wed, 21 Oct 2026 07:27:00 GMT', date: 'Wed, 21 Oct 2026 07:28:00 GMT' }, 0],
     [{ 'retry-after': 'Wed, 21 Oct 2026 07:28:30 GMT' }, undefined],
   ])('reads %o as %s ms', (headers, expected) => {
-    expect(retryAfter(headers)).toBe(expected);
+    expect(retryAfter(new Headers(Object.entries(headers)))).toBe(expected);
   });
 });
 
@@ -43,19 +43,19 @@ describe('serverError', () => {
 
 /** Which of two addresses a program reaches through the proxy, by Node's own fetch and by ours. */
 const program = `
-  const { jsonFetch, plainFetch } = await import(process.argv[1]);
+  const { jsonFetch } = await import(process.argv[1]);
   const reached = async (send) => {
     const texts = [];
     for (const url of process.argv.slice(2)) texts.push(await send(url).then((reply) => reply.text(), () => 'nothing'));
     return texts;
   };
-  console.log(JSON.stringify([await reached(fetch), await reached(jsonFetch), await reached(plainFetch)]));
+  console.log(JSON.stringify([await reached(fetch), await reached(jsonFetch)]));
 `;
 
 it.each([
   ['where Node is told to use proxies', '1'],
   ['where it is not', ''],
-])('jsonFetch and plainFetch take the same route as Node’s own fetch, %s', async (_, NODE_USE_ENV_PROXY) => {
+])('jsonFetch takes the same route as Node’s own fetch, %s', async (_, NODE_USE_ENV_PROXY) => {
   const serve = async (name: string) => {
     const server = createServer((_request, response) => response.end(JSON.stringify(name))).listen(
       0,
@@ -95,13 +95,12 @@ it.each([
       ],
       { env: { ...process.env, NODE_USE_ENV_PROXY, HTTP_PROXY: proxy.url, NO_PROXY: '127.0.0.1' } },
     );
-    const [theirs, ours, plain] = JSON.parse(stdout) as string[][];
+    const [theirs, ours] = JSON.parse(stdout) as string[][];
     expect(theirs![1]).toBe('"direct"');
     // Nodes before 22.21 know no proxies; then neither way finds the host.
     if (Number(process.versions.node.split('.')[0]) >= 24)
       expect(theirs![0]).toBe(NODE_USE_ENV_PROXY === '1' ? '"proxy"' : 'nothing');
     expect(ours).toEqual(theirs);
-    expect(plain).toEqual(theirs);
   } finally {
     proxy.server.close();
     direct.server.close();
