@@ -14,7 +14,12 @@ export interface TrainingState {
   readonly parameters: readonly Parameter[];
   /** In the order of `parameters`. */
   readonly moments: readonly Moments[];
+  /** Completed steps of the training loop. */
   step: number;
+  /** Completed steps of the optimizer: in reinforcement learning, several per step of the loop. */
+  optimizerSteps: number;
+  /** The step after which the weights were last evaluated; 0 before the first evaluation. */
+  evaluated: number;
   /** The lowest evaluation loss so far, with the parameter values at that step, in the order of `parameters`. */
   best: (StepLoss & { readonly values: readonly Numbers[] }) | undefined;
   evaluationsWithoutGain: number;
@@ -24,7 +29,10 @@ export interface TrainingState {
 
 export function freshState(parameters: readonly Parameter[]): TrainingState {
   const moments = parameters.map(zeroMoments);
-  return { parameters, moments, step: 0, best: undefined, evaluationsWithoutGain: 0 };
+  return {
+    ...{ parameters, moments, step: 0, optimizerSteps: 0, evaluated: 0 },
+    ...{ best: undefined, evaluationsWithoutGain: 0 },
+  };
 }
 
 /** Keeps the parameters if their loss is lower than all earlier losses; with `ties`, also if it equals the lowest. */
@@ -46,23 +54,18 @@ export interface CheckpointOwner {
   readonly threads: number;
 }
 
-interface Progress extends CheckpointOwner {
-  readonly step: number;
-  readonly evaluationsWithoutGain: number;
+interface Progress extends CheckpointOwner, Omit<TrainingState, 'parameters' | 'moments' | 'best'> {
   readonly best: StepLoss | null;
-  readonly progress?: string | undefined;
 }
 
 export function writeCheckpoint(file: string, state: TrainingState, owner: CheckpointOwner): void {
-  const { parameters, moments, step, best, evaluationsWithoutGain } = state;
+  const { parameters, moments, best, ...counts } = state;
   const named = (prefix: string, values: (index: number) => Numbers) =>
     parameters.map(({ name, shape }, index) => tensorOf({ name: `${prefix}${name}`, shape }, values(index)));
   const progress: Progress = {
     ...owner,
-    step,
-    evaluationsWithoutGain,
+    ...counts,
     best: best ? { step: best.step, loss: best.loss } : null,
-    ...(state.progress !== undefined && { progress: state.progress }),
   };
   writeSafetensors(
     file,
@@ -91,21 +94,22 @@ export function readCheckpoint(
       message: 'this checkpoint is from a training run with different settings, data or weights',
       remedy: 'restore the earlier settings, choose another output, or remove the checkpoint to start over',
     });
-  const { step, evaluationsWithoutGain, best, progress: extra } = progress as Progress;
+  const { identity: _, threads: _threads, best, ...counts } = progress as Progress;
   const byName = new Map(tensors.map((tensor) => [tensor.name, tensor]));
   const read = (prefix: string) =>
     parameters.map(({ name }) => {
       const tensor = byName.get(`${prefix}${name}`)!;
-      return toFloat32(readTensorBytes(tensor), tensor.dtype);
+      const bytes = readTensorBytes(tensor);
+      return tensor.dtype === 'F64'
+        ? new Float64Array(Uint8Array.from(bytes).buffer)
+        : toFloat32(bytes, tensor.dtype);
     });
   const [values, first, second] = [read('value.'), read('first.'), read('second.')];
   return {
     parameters: parameters.map(({ name, shape }, index) => ({ name, shape, values: values[index]! })),
     moments: parameters.map((_, index) => ({ first: first[index]!, second: second[index]! })),
-    step,
+    ...counts,
     best: best === null ? undefined : { ...best, values: read('best.') },
-    evaluationsWithoutGain,
-    ...(extra !== undefined && { progress: extra }),
   };
 }
 

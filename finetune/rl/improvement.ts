@@ -10,11 +10,11 @@ import {
   type Parameter,
   type TrainingSession,
 } from '../engine/training-session.js';
+import { refuseNonFinite } from '../train/loop.js';
 import type { PolicyObjective, Sampled } from '../train/objectives/sampled.js';
 import type { ObjectiveSettings } from '../train/objectives/settings.js';
 import { policyStatistics } from '../train/objectives/statistics.js';
 import { layOut } from '../train/packing.js';
-import { refuseNonFinite } from '../train/trainer.js';
 import { lossAndGradients, openObjective, readParts, update } from '../train/training-step.js';
 import type { ReadSequence } from './credit.js';
 import type { SampledSequence } from './learning/episode.js';
@@ -65,9 +65,6 @@ export async function openSessions(
 export const readsReference = (settings: ObjectiveSettings): boolean =>
   'kl' in settings && (typeof settings.kl === 'number' ? settings.kl : settings.kl.coefficient) !== 0;
 
-export const stepsOf = ({ epochs, minibatches }: Pick<ImprovementSettings, 'epochs' | 'minibatches'>) =>
-  epochs * minibatches;
-
 /** Statistics of an update's first step, except as noted; means are over trained tokens. */
 export interface Improvement {
   readonly loss: number;
@@ -100,14 +97,15 @@ export async function improve(
   const { batchTokens, seed } = settings;
   let first: Omit<Improvement, 'clipShare' | 'tokens'> | undefined;
   let clipShare = 0;
-  for (let count = 0; count < stepsOf(settings); count++) {
-    const part = minibatch(sequences, state.step, settings);
-    const inputsOf = objective.inputs(part, Math.min(1, state.step / settings.schedule.totalSteps));
+  for (let count = 0; count < settings.epochs * settings.minibatches; count++) {
+    const done = state.optimizerSteps;
+    const part = minibatch(sequences, done, settings);
+    const inputsOf = objective.inputs(part, Math.min(1, done / settings.schedule.totalSteps));
     const parts = layOut(part, packingOf(batchTokens));
     const { loss, gradients, examples } = await lossAndGradients(training, state, parts, inputsOf, seed);
     const norm = gradientNorm(gradients);
-    refuseNonFinite(state.step + 1, { loss, 'gradient norm': norm });
-    const learningRate = settings.learningRate * scheduleFactor(settings.schedule, state.step);
+    refuseNonFinite(done + 1, { loss, 'gradient norm': norm });
+    const learningRate = settings.learningRate * scheduleFactor(settings.schedule, done);
     await update(
       state,
       gradients,

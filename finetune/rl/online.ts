@@ -1,4 +1,4 @@
-/** Reinforcement learning: sample groups → rewards → advantages → update → evaluate. Read this file first. */
+/** Reinforcement learning: sample groups → rewards → advantages → update → evaluate. */
 import { createHash } from 'node:crypto';
 import { deriveSeeds } from '../../src/random/generator.js';
 import { isSampled, type Sample } from '../../src/runs/training/samples.js';
@@ -10,16 +10,16 @@ import {
   keepBest,
   readCheckpoint,
   type TrainingState,
-  writeCheckpoint,
 } from '../engine/checkpoint.js';
 import type { Sampler } from '../engine/sampler.js';
 import type { Parameter } from '../engine/training-session.js';
+import { type Ended, type LoopHooks, runLoop } from '../train/loop.js';
 import type { PolicyObjective } from '../train/objectives/sampled.js';
 import { isFlat } from './advantages.js';
 import { type CreditSettings, credited, type RewardSettings, returnsOf } from './credit.js';
 import type { Evaluated, RlEvent, RlEventOf } from './events.js';
 import { AlarmWatch } from './events.js';
-import { type ImprovementSettings, improve, readBefore, type Sessions, stepsOf } from './improvement.js';
+import { type ImprovementSettings, improve, readBefore, type Sessions } from './improvement.js';
 import type { Group, RlTask } from './learning/episode.js';
 
 export interface OnlineSettings {
@@ -52,8 +52,7 @@ export interface OnlineLearning {
   readonly owner: CheckpointOwner;
 }
 
-export interface OnlineHooks {
-  onEvent?(event: RlEvent): void;
+export interface OnlineHooks extends Omit<LoopHooks<RlEvent>, 'finish'> {
   /** Receives the samples of some evaluations, each time before the evaluation's event. */
   onSamples?(step: number, samples: readonly Sample[]): void;
   /** What evaluations measure; recorded in the start event. Default: mean return. */
@@ -62,9 +61,7 @@ export interface OnlineHooks {
   milliseconds?(): number;
   /** Returns the updates of earlier sessions, because alarms consider the whole run. Called after the start event. */
   earlier?(): readonly RlEventOf<'step'>[];
-  /** Checked after every update; if true, the run writes a checkpoint and ends. */
-  stop?(): boolean;
-  /** Checked when a run resumes and after every update; if true, the run ends early with a result. */
+  /** If true after an update or when a run resumes, the run ends early with a result. */
   isSpent?(): boolean;
 }
 
@@ -73,7 +70,7 @@ export interface OnlineOutcome {
   readonly parameters: readonly Parameter[];
   readonly chosen: Pick<Evaluated, 'step' | 'meanReward'> | undefined;
   readonly step: number;
-  readonly ended: 'complete' | 'early' | 'interrupted';
+  readonly ended: Ended;
   readonly best: Pick<Evaluated, 'step' | 'meanReward'> | undefined;
   /** The last evaluation; undefined if there was none in this session. */
   readonly last: Evaluated | undefined;
@@ -87,55 +84,65 @@ const streams = { starts: 10, samples: 11, permutation: 12, heldOutStarts: 13, h
  * @throws UserError if training diverges, or the checkpoint belongs to another run
  */
 export async function learnOnline(run: OnlineLearning, hooks: OnlineHooks = {}): Promise<OnlineOutcome> {
-  const { settings } = run;
-  const perUpdate = stepsOf(settings.improvement);
-  const state = await restore(run);
+  const { checkpoint, owner, settings, task } = run;
+  const { checkpointEvery, evaluateEvery, updates: totalSteps } = settings;
+  const state = readCheckpoint(checkpoint, run.parameters, owner.identity) ?? freshState(run.parameters);
+  if (state.progress !== undefined) await task.progress?.restore(state.progress);
   const watch = new AlarmWatch(settings.credit.objective.kind !== 'ppo');
-  const done = () => state.step / perUpdate;
+  const report = (event: RlEvent) => hooks.onEvent?.(event);
   let last: Evaluated | undefined;
-  hooks.onEvent?.({
+  const evaluated = async (): Promise<RlEvent> => {
+    const { best, episodes, ...measured } = await evaluate(run, state, hooks);
+    last = measured;
+    return { kind: 'evaluation', ...measured, episodes, best };
+  };
+  report({
     kind: 'start',
-    step: done(),
-    totalSteps: settings.updates,
+    step: state.step,
+    totalSteps,
     episodes: settings.groups * settings.groupSize,
     ...(hooks.measured !== undefined && { measured: hooks.measured }),
-    best: bestOf(state, perUpdate),
+    best: bestOf(state),
   });
   for (const step of hooks.earlier?.() ?? []) watch.step(step);
-  if (done() === 0) {
-    for (const baseline of (await run.task.baselines?.()) ?? [])
-      hooks.onEvent?.({ kind: 'baseline', step: 0, ...baseline });
-    last = await evaluate(run, state, hooks);
+  if (state.step === 0) {
+    for (const baseline of (await task.baselines?.()) ?? [])
+      report({ kind: 'baseline', step: 0, ...baseline });
+    report(await evaluated());
   }
-  const spentBefore = done() > 0 && hooks.isSpent?.() === true;
-  while (done() < settings.updates && !spentBefore) {
-    const step = await playAndLearn(run, state, done(), hooks);
-    hooks.onEvent?.(step);
-    for (const alarm of watch.step(step)) hooks.onEvent?.({ kind: 'alarm', step: step.step, ...alarm });
-    const interrupted = hooks.stop?.() === true;
-    const spent = hooks.isSpent?.() === true;
-    const isLast = spent || done() === settings.updates;
-    if (isLast || (!interrupted && done() % settings.evaluateEvery === 0))
-      last = await evaluate(run, state, hooks);
-    if (isLast || interrupted || done() % settings.checkpointEvery === 0) {
-      state.progress = run.task.progress?.save();
-      writeCheckpoint(run.checkpoint, state, run.owner);
-      hooks.onEvent?.({ kind: 'checkpoint', step: done() });
-    }
-    if (isLast) break;
-    if (interrupted) return outcome(state, 'interrupted', last, settings);
-  }
-  last ??= await evaluate(run, state, hooks);
-  return outcome(state, done() < settings.updates ? 'early' : 'complete', last, settings);
+  const ended = await runLoop<RlEvent>(
+    {
+      ...{ state, totalSteps, evaluateEvery, checkpointEvery, checkpoint, owner },
+      async step() {
+        const event = await playAndLearn(run, state, hooks);
+        const alarms = watch.step(event);
+        return [event, ...alarms.map((alarm) => ({ kind: 'alarm', step: event.step, ...alarm }) as const)];
+      },
+      evaluate: async () => [await evaluated()],
+      isOver: () => state.step > 0 && hooks.isSpent?.() === true,
+      progress: () => task.progress?.save(),
+    },
+    hooks,
+  );
+  if (last === undefined && ended !== 'interrupted') report(await evaluated());
+  const best = bestOf(state);
+  const written =
+    settings.result === 'last'
+      ? { parameters: state.parameters, chosen: last }
+      : { parameters: bestParameters(state), chosen: best };
+  return { ...written, step: state.step, ended, best, last };
 }
+
+/** The checkpoint stores the best mean reward as a loss, so its sign is reversed. */
+const bestOf = ({ best }: TrainingState) => best && { step: best.step, meanReward: -best.loss };
 
 async function playAndLearn(
   { objective, reference, sampler, sessions, settings, task }: OnlineLearning,
   state: TrainingState,
-  number: number,
   { milliseconds = () => 0 }: OnlineHooks,
 ): Promise<Extract<RlEvent, { kind: 'step' }>> {
   const { seed, groups: starts, groupSize, updates } = settings;
+  const number = state.step;
   const started = milliseconds();
   sampler.refresh(state.parameters);
   const groups = await task.play(
@@ -147,7 +154,7 @@ async function playAndLearn(
   const samplingSeconds = (milliseconds() - started) / 1000;
   const permutation = deriveSeeds(seed, [streams.permutation, number], 1)[0]!;
   const learned = await learnFrom({ objective, reference, sessions, settings }, state, groups, permutation);
-  return { kind: 'step', step: number + 1, totalSteps: updates, samplingSeconds, ...learned };
+  return { kind: 'step', step: state.step, totalSteps: updates, samplingSeconds, ...learned };
 }
 
 /** Updates `state` in place; `permutation` is the seed for shuffling returns. @throws UserError if training diverges */
@@ -172,6 +179,7 @@ export async function learnFrom(
   );
   const sequences = credited(groups, returns, read, settings.credit);
   const improvement = await improve(sessions, objective, state, sequences, settings.improvement);
+  state.step++;
   return { ...statistics(groups, returns), ...improvement };
 }
 
@@ -199,8 +207,9 @@ async function evaluate(
   { sampler, settings, task }: OnlineLearning,
   state: TrainingState,
   hooks: OnlineHooks,
-): Promise<Evaluated> {
-  const { evaluationEpisodes: episodes, improvement, seed } = settings;
+): Promise<Evaluated & { readonly best: boolean; readonly episodes: number }> {
+  const { step } = state;
+  const { evaluationEpisodes: episodes, seed } = settings;
   sampler.refresh(state.parameters);
   const { samples, values, ...measured } = await task.measure(
     sampler,
@@ -208,38 +217,10 @@ async function evaluate(
     deriveSeeds(seed, [streams.heldOutSamples], 1)[0]!,
   );
   const meanReward = mean(values);
-  const step = state.step / stepsOf(improvement);
   const best = keepBest(state, -meanReward, true);
   const margin = episodes < 2 ? 0 : (1.96 * standardDeviation(values)) / Math.sqrt(episodes);
-  const evaluated = { step, meanReward, margin, ...measured };
   if (isSampled(step / settings.evaluateEvery)) hooks.onSamples?.(step, samples);
-  hooks.onEvent?.({ kind: 'evaluation', ...evaluated, episodes, best });
-  return evaluated;
-}
-
-async function restore({ checkpoint, owner, parameters, task }: OnlineLearning): Promise<TrainingState> {
-  const stored = readCheckpoint(checkpoint, parameters, owner.identity);
-  if (stored?.progress !== undefined) await task.progress?.restore(stored.progress);
-  return stored ?? freshState(parameters);
-}
-
-/** The checkpoint stores the best mean reward as a loss, so its sign is reversed. */
-const bestOf = ({ best }: TrainingState, perUpdate: number) =>
-  best && { step: best.step / perUpdate, meanReward: -best.loss };
-
-function outcome(
-  state: TrainingState,
-  ended: OnlineOutcome['ended'],
-  last: Evaluated | undefined,
-  { improvement, result }: OnlineSettings,
-): OnlineOutcome {
-  const perUpdate = stepsOf(improvement);
-  const best = bestOf(state, perUpdate);
-  const written =
-    result === 'last'
-      ? { parameters: state.parameters, chosen: last }
-      : { parameters: bestParameters(state), chosen: best };
-  return { ...written, step: state.step / perUpdate, ended, best, last };
+  return { step, meanReward, margin, ...measured, episodes, best };
 }
 
 /** SHA-256 of settings and initial parameters; only a run with the same hash can resume from a checkpoint. */

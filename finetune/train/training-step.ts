@@ -51,12 +51,12 @@ interface ReadParts<E extends TokenSequence> {
 /** Loss and gradients of a batch; dropout masks depend on `seed` and the step. */
 export async function lossAndGradients<E extends TokenSequence>(
   session: TrainingSession,
-  state: Pick<TrainingState, 'parameters' | 'step'>,
+  state: Pick<TrainingState, 'parameters' | 'optimizerSteps'>,
   parts: readonly Part<E>[],
   inputsOf: InputsOf<E>,
   seed: number,
 ): Promise<ReadParts<E>> {
-  const seeds = deriveSeeds(seed, [1, state.step], parts.length);
+  const seeds = deriveSeeds(seed, [1, state.optimizerSteps], parts.length);
   return readParts(session, state.parameters, parts, inputsOf, seeds);
 }
 
@@ -101,7 +101,7 @@ export async function update(
   adamw: AdamWSettings,
   muon: Muon | undefined,
 ): Promise<void> {
-  state.step++;
+  state.optimizerSteps++;
   for (const [index, parameter] of state.parameters.entries()) {
     const gradient = gradients.get(parameter.name)!;
     const moments = state.moments[index]!;
@@ -109,7 +109,7 @@ export async function update(
       await muon.step(parameter, gradient, moments, learningRate, scale);
     else {
       const settings = isDecayed(parameter) ? adamw : { ...adamw, weightDecay: 0 };
-      adamWStep(parameter.values, gradient, moments, learningRate, state.step, settings, scale);
+      adamWStep(parameter.values, gradient, moments, learningRate, state.optimizerSteps, settings, scale);
     }
   }
 }

@@ -1,7 +1,8 @@
 /** The learner of a numeric policy: updates the policy, the value function and the normalization. */
 import type { EnvironmentSpec } from '../../../src/environments/environment.js';
 import { createGenerator, deriveSeeds } from '../../../src/random/generator.js';
-import { zeroMoments } from '../../engine/optimisers.js';
+import type { TrainingState } from '../../engine/checkpoint.js';
+import type { Parameter } from '../../engine/training-session.js';
 import type { Actor, NumericEpisode } from './algorithms/episodes.js';
 import { addRow, emptyMoments, type RunningMoments, rowWidth } from './algorithms/episodes.js';
 import { type PpoState, ppoUpdate } from './algorithms/ppo.js';
@@ -28,16 +29,17 @@ import type { NumericConfig } from './numeric-config.js';
 /** First spawn keys of the random streams. */
 const streams = { policy: 20, value: 21, order: 22, numbers: 23 } as const;
 
-export interface LearnerState extends PpoState {
-  /** Mean and sum of squared deviations of the training observations. */
-  readonly observed: RunningMoments;
-  /** Number of completed updates; `episodes` and `steps` count what was played for them. */
-  updates: number;
-  episodes: number;
-  steps: number;
-  /** The update after which the policy was last evaluated; 0 before the first evaluation. */
-  evaluated: number;
-}
+/** The policy, the value function, and the moments of the training observations, in checkpoints and results. */
+const names = ['policy', 'value', 'observed.count', 'observed.mean', 'observed.squares'] as const;
+
+const parameterOf = (parameters: readonly Parameter[], name: (typeof names)[number]) =>
+  parameters[names.indexOf(name)]!.values as Float64Array;
+
+const observedIn = (parameters: readonly Parameter[]): RunningMoments => ({
+  count: parameterOf(parameters, 'observed.count'),
+  mean: parameterOf(parameters, 'observed.mean'),
+  squares: parameterOf(parameters, 'observed.squares'),
+});
 
 export interface UpdateFigures {
   /** KL divergence from the policy before the update, in nats; for PPO, the mean over its last epoch. */
@@ -53,10 +55,10 @@ export interface UpdateFigures {
 }
 
 export interface Learner {
-  initial(): LearnerState;
-  actor(state: Pick<LearnerState, 'theta' | 'observed'>): Actor;
+  initial(): readonly Parameter[];
+  actor(parameters: readonly Parameter[]): Actor;
   /** Updates the state in place; `progress` is the fraction of training done. */
-  update(state: LearnerState, episodes: readonly NumericEpisode[], progress: number): Promise<UpdateFigures>;
+  update(state: TrainingState, episodes: readonly NumericEpisode[], progress: number): Promise<UpdateFigures>;
   close(): Promise<void>;
 }
 
@@ -72,20 +74,15 @@ export function openLearner(config: NumericConfig, environment: EnvironmentSpec)
     initial() {
       const theta = Float64Array.from([...first(), ...head.initial]);
       const valueTheta = initialLayers(valueLayers, createGenerator(config.seed, [streams.value]));
-      return {
-        theta,
-        valueTheta,
-        moments: zeroMoments({ values: theta }),
-        valueMoments: zeroMoments({ values: valueTheta }),
-        adamSteps: 0,
-        observed: emptyMoments(inputs),
-        ...{ updates: 0, episodes: 0, steps: 0, evaluated: 0 },
-      };
+      const { count, mean, squares } = emptyMoments(inputs);
+      return [theta, valueTheta, count, mean, squares].map((values, i) => ({
+        ...{ name: names[i]!, shape: [values.length], values },
+      }));
     },
-    actor: ({ theta, observed }) => ({
+    actor: (parameters) => ({
       policy,
-      theta,
-      moments: config.normalizeObservations ? observed : undefined,
+      theta: parameterOf(parameters, 'policy'),
+      moments: config.normalizeObservations ? observedIn(parameters) : undefined,
       encode,
     }),
     async update(state, episodes, progress) {
@@ -93,14 +90,13 @@ export function openLearner(config: NumericConfig, environment: EnvironmentSpec)
       const batch = await makeBatch(
         episodes,
         head.width,
-        { network: value, theta: state.valueTheta },
+        { network: value, theta: parameterOf(state.parameters, 'value') },
         discounts,
       );
       const figures = await improve(config, { policy, value }, state, batch, progress);
-      for (const { raw } of episodes) for (const row of raw) addRow(state.observed, row);
-      state.updates++;
-      state.episodes += episodes.length;
-      state.steps += batch.inputs.length;
+      const observed = observedIn(state.parameters);
+      for (const { raw } of episodes) for (const row of raw) addRow(observed, row);
+      state.step++;
       return figures;
     },
     async close() {
@@ -114,24 +110,34 @@ export function openLearner(config: NumericConfig, environment: EnvironmentSpec)
 async function improve(
   { algorithm, seed }: NumericConfig,
   networks: { readonly policy: NumericPolicy; readonly value: NumericNetwork },
-  state: LearnerState,
+  state: TrainingState,
   batch: Batch,
   progress: number,
 ): Promise<UpdateFigures> {
+  const [theta, valueTheta] = [
+    parameterOf(state.parameters, 'policy'),
+    parameterOf(state.parameters, 'value'),
+  ];
   if (algorithm.kind === 'ppo') {
     const rate = algorithm.learningRate * (algorithm.decay ? 1 - progress : 1);
-    const [order] = deriveSeeds(seed, [streams.order, state.updates], 1);
-    const update = await ppoUpdate(networks, state, batch, algorithm, rate, order!);
+    const [order] = deriveSeeds(seed, [streams.order, state.step], 1);
+    const [moments, valueMoments] = state.moments;
+    const ppo: PpoState = {
+      ...{ theta, valueTheta, moments: moments!, valueMoments: valueMoments! },
+      adamSteps: state.optimizerSteps,
+    };
+    const update = await ppoUpdate(networks, ppo, batch, algorithm, rate, order!);
+    state.optimizerSteps = ppo.adamSteps;
     const { kl, entropy, valueLoss, gradientNorm, clipShare } = update;
     return { kl, entropy, valueLoss, gradientNorm, clipShare };
   }
-  const update = await trpoUpdate(networks.policy, state.theta, batch, algorithm);
-  const fit = await fitByLbfgs(networks.value, state.valueTheta, batch, {
+  const update = await trpoUpdate(networks.policy, theta, batch, algorithm);
+  const fit = await fitByLbfgs(networks.value, valueTheta, batch, {
     iterations: algorithm.valueIterations,
     l2: algorithm.l2,
   });
-  state.theta.set(update.theta);
-  state.valueTheta.set(fit.theta);
+  theta.set(update.theta);
+  valueTheta.set(fit.theta);
   const { kl, entropy, gradientNorm, backtracks } = update;
   return { kl, entropy, valueLoss: fit.loss, gradientNorm, backtracks: backtracks ?? null };
 }

@@ -1,4 +1,4 @@
-/** Trains a numeric policy: play a batch → advantages → update → evaluate. Read this file first. */
+/** Trains a numeric policy: play a batch → advantages → update → evaluate. */
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { FailedWork, UserError } from '../../../src/base/errors.js';
@@ -6,19 +6,23 @@ import { isRemoteId, makeEnvironment } from '../../../src/environments/catalogue
 import { replacementFor } from '../../../src/environments/catalogue/versions.js';
 import type { Environment } from '../../../src/environments/environment.js';
 import { createGenerator } from '../../../src/random/generator.js';
+import { trainingFiles } from '../../../src/runs/training-files.js';
 import { mean } from '../../../src/statistics/descriptive.js';
+import {
+  bestParameters,
+  freshState,
+  keepBest,
+  readCheckpoint,
+  type TrainingState,
+} from '../../engine/checkpoint.js';
+import type { Parameter } from '../../engine/training-session.js';
+import { type Ended, type LoopHooks, runLoop } from '../../train/loop.js';
 import type { Timed } from '../../train/record.js';
 import { type NumericEpisode, playEpisodes, returnOf, type Start } from './algorithms/episodes.js';
 import { type NumericBaseline, playBaseline } from './baselines.js';
-import { type Learner, type LearnerState, openLearner, type UpdateFigures } from './learner.js';
+import { type Learner, openLearner, type UpdateFigures } from './learner.js';
 import type { NumericConfig } from './numeric-config.js';
-import {
-  type BestPolicy,
-  numericFiles,
-  readNumericCheckpoint,
-  writeNumericCheckpoint,
-  writePolicy,
-} from './numeric-files.js';
+import { writePolicy } from './numeric-files.js';
 
 export type NumericEvent =
   /** `step`: number of completed updates. In the event `step`, `episodes` and `steps` are totals so far. */
@@ -49,18 +53,14 @@ export type NumericEvent =
 
 export type NumericMetric = Timed<NumericEvent>;
 
-export interface NumericHooks {
-  onEvent?(event: NumericEvent): void;
+export interface NumericHooks extends LoopHooks<NumericEvent> {
   note?(text: string): void;
   /** Checked at every environment step and before each baseline; if true, the run writes a checkpoint and ends. */
   stop?(): boolean;
-  /** If true, takes no further updates; the result comes from the checkpoint. */
-  readonly finish?: boolean | undefined;
-  /** Awaited before each update. */
 }
 
 export interface NumericOutcome {
-  readonly ended: 'complete' | 'early' | 'interrupted';
+  readonly ended: Ended;
   readonly step: number;
   readonly episodes: number;
   readonly steps: number;
@@ -73,30 +73,6 @@ export interface NumericOutcome {
 /** First spawn keys of the random streams. */
 const streams = { starts: 10, heldOut: 13 } as const;
 
-/**
- * Trains, resuming from the checkpoint if it exists.
- * @throws UserError if the policy doesn't suit the environment, or the settings changed
- */
-export async function trainNumeric(config: NumericConfig, hooks: NumericHooks = {}): Promise<NumericOutcome> {
-  return withTraining(config, hooks, trainOn);
-}
-
-/** Opens the environments and the learner, and closes them afterwards. */
-async function withTraining<T>(
-  config: NumericConfig,
-  hooks: NumericHooks,
-  use: (training: OpenedTraining) => Promise<T>,
-): Promise<T> {
-  const environments = await openEnvironments(config, hooks);
-  const learner = openLearner(config, environments[0]!);
-  try {
-    return await use({ config, hooks, environments, learner });
-  } finally {
-    await learner.close();
-    for (const environment of environments) environment.close?.();
-  }
-}
-
 interface OpenedTraining {
   readonly config: NumericConfig;
   readonly hooks: NumericHooks;
@@ -104,119 +80,119 @@ interface OpenedTraining {
   readonly learner: Learner;
 }
 
-async function trainOn(training: OpenedTraining): Promise<NumericOutcome> {
-  const { config, hooks, learner } = training;
-  const file = join(config.output, numericFiles.checkpoint);
-  const identity = identityOf(config);
-  const stored = readNumericCheckpoint(file, identity);
-  const state = stored?.state ?? learner.initial();
-  let best = stored?.best;
-  const save = () => {
-    writeNumericCheckpoint(file, state, best, identity);
-    hooks.onEvent?.({ kind: 'checkpoint', step: state.updates });
-  };
-  const outcome = (ended: NumericOutcome['ended']) => {
-    const { updates: step, episodes, steps } = state;
-    return { ended, step, episodes, steps };
-  };
-  const interrupted = () => {
-    save();
-    return { ...outcome('interrupted'), returns: undefined, baselines: [], result: undefined };
-  };
-  hooks.onEvent?.({ kind: 'start', step: state.updates, totalSteps: config.updates });
-  for (;;) {
-    const isLast = hooks.finish || isOver(config, state);
-    const isEvaluated = state.evaluated === state.updates;
-    if (!isEvaluated && (isLast || state.updates % config.evaluation.every === 0)) {
-      const judged = await judge(training, state, best);
-      if (judged === undefined) return interrupted();
-      best = judged;
-      state.evaluated = state.updates;
-    }
-    if (hooks.finish) break;
-    if (isOver(config, state) || (state.updates > 0 && state.updates % config.checkpointEvery === 0)) save();
-    if (isOver(config, state)) break;
-    const event = await update(training, state);
-    if (event === undefined) return interrupted();
-    hooks.onEvent?.(event);
-  }
-  const returns = await play(training, best!, finalSeeds(config));
-  if (returns === undefined) return interrupted();
-  hooks.onEvent?.({ kind: 'final', step: state.updates, episodes: state.episodes, returns });
-  const baselines: NumericBaseline[] = [];
-  for (const name of config.baselines) {
-    if (hooks.stop?.()) return interrupted();
-    const { episodes } = state;
-    const budget = { seed: config.seed, episodes, finalSeeds: finalSeeds(config) };
-    const baseline = await playBaseline(name, training.environments[0]!, budget);
-    baselines.push(baseline);
-    hooks.onEvent?.({ kind: 'baseline', step: state.updates, ...baseline });
-  }
-  return {
-    ...outcome(isOver(config, state) ? 'complete' : 'early'),
-    returns,
-    baselines,
-    result: writePolicy(config, best!),
-  };
+/** Number of training episodes, and of the steps in them. */
+interface Played {
+  readonly episodes: number;
+  readonly steps: number;
 }
 
-/** Plays and learns from one batch; undefined if stopped. */
-async function update(
+/**
+ * Trains, resuming from the checkpoint if it exists.
+ * @throws UserError if the policy doesn't suit the environment, or the settings changed
+ */
+export async function trainNumeric(config: NumericConfig, hooks: NumericHooks = {}): Promise<NumericOutcome> {
+  const environments = await openEnvironments(config, hooks);
+  const learner = openLearner(config, environments[0]!);
+  try {
+    return await trainOn({ config, hooks, environments, learner });
+  } finally {
+    await learner.close();
+    for (const environment of environments) environment.close?.();
+  }
+}
+
+async function trainOn(training: OpenedTraining): Promise<NumericOutcome> {
+  const { config, hooks, learner } = training;
+  const checkpoint = join(config.output, trainingFiles.checkpoint);
+  const owner = { identity: identityOf(config), threads: config.threads };
+  const initial = learner.initial();
+  const state = readCheckpoint(checkpoint, initial, owner.identity) ?? freshState(initial);
+  let played: Played =
+    state.progress === undefined ? { episodes: 0, steps: 0 } : (JSON.parse(state.progress) as Played);
+  const isComplete = () => state.step >= config.updates || played.episodes >= mostEpisodes(config);
+  hooks.onEvent?.({ kind: 'start', step: state.step, totalSteps: config.updates });
+  const ended = await runLoop<NumericEvent>(
+    {
+      ...{ state, totalSteps: config.updates, checkpoint, owner },
+      ...{ evaluateEvery: config.evaluation.every, checkpointEvery: config.checkpointEvery },
+      async step() {
+        const episodes = await playBatch(training, state.parameters, played.episodes);
+        if (episodes === undefined) return undefined;
+        const figures = await learner.update(state, episodes, progressOf(config, state.step, played));
+        refuseInfinite(state);
+        const steps = episodes.reduce((sum, { rewards }) => sum + rewards.length, 0);
+        played = { episodes: played.episodes + episodes.length, steps: played.steps + steps };
+        const reward = mean(episodes.map(returnOf));
+        return [{ kind: 'step', step: state.step, reward, ...played, ...figures }];
+      },
+      async evaluate() {
+        const returns = await play(training, state.parameters, evaluationSeeds(config, 0));
+        if (returns === undefined) return undefined;
+        const meanReturn = mean(returns);
+        const best = keepBest(state, -meanReturn, true);
+        return [{ kind: 'evaluation', step: state.step, meanReturn, best }];
+      },
+      isOver: isComplete,
+      progress: () => JSON.stringify(played),
+    },
+    hooks,
+  );
+  const outcome = { step: state.step, ...played };
+  const interrupted = {
+    ...outcome,
+    ended: 'interrupted',
+    returns: undefined,
+    baselines: [],
+    result: undefined,
+  } as const;
+  if (ended === 'interrupted') return interrupted;
+  const returns = await play(training, bestParameters(state), evaluationSeeds(config, 1));
+  if (returns === undefined) return interrupted;
+  hooks.onEvent?.({ kind: 'final', step: state.step, episodes: played.episodes, returns });
+  const baselines: NumericBaseline[] = [];
+  for (const name of config.baselines) {
+    if (hooks.stop?.()) return interrupted;
+    const budget = { seed: config.seed, episodes: played.episodes, finalSeeds: evaluationSeeds(config, 1) };
+    const baseline = await playBaseline(name, training.environments[0]!, budget);
+    baselines.push(baseline);
+    hooks.onEvent?.({ kind: 'baseline', step: state.step, ...baseline });
+  }
+  const result = writePolicy(config, state);
+  return { ...outcome, ended: isComplete() ? 'complete' : 'early', returns, baselines, result };
+}
+
+/** Plays the episodes of an update; undefined if stopped. */
+function playBatch(
   { config, hooks, environments, learner }: OpenedTraining,
-  state: LearnerState,
-): Promise<Extract<NumericEvent, { readonly kind: 'step' }> | undefined> {
-  const most = batchEpisodes(config, state);
-  const episodes = await playEpisodes(
-    learner.actor(state),
+  parameters: readonly Parameter[],
+  before: number,
+): Promise<readonly NumericEpisode[] | undefined> {
+  const { batchEpisodes = Number.POSITIVE_INFINITY, batchSteps, seed } = config;
+  const most = Math.min(batchEpisodes, mostEpisodes(config) - before);
+  return playEpisodes(
+    learner.actor(parameters),
     environments,
     (index, steps) =>
-      index < most && (index < environments.length || steps < config.batchSteps)
-        ? trainingStart(config.seed, state.episodes + index)
+      index < most && (index < environments.length || steps < batchSteps)
+        ? trainingStart(seed, before + index)
         : undefined,
     hooks.stop,
   );
-  if (episodes === undefined) return undefined;
-  const figures = await learner.update(state, episodes, progressOf(config, state));
-  if (state.theta.some((value) => !Number.isFinite(value)))
-    throw new FailedWork({
-      message: `the policy's parameters aren't finite after update ${state.updates}`,
-      remedy: 'lower algorithm.learningRate (ppo) or algorithm.maxKl (trpo)',
-    });
-  return {
-    kind: 'step',
-    step: state.updates,
-    reward: mean(episodes.map(returnOf)),
-    episodes: state.episodes,
-    steps: state.steps,
-    ...figures,
-  };
 }
 
-/** Evaluates the current policy. Returns the best so far; undefined if stopped. */
-async function judge(
-  training: OpenedTraining,
-  { theta, observed, updates: step }: LearnerState,
-  best: BestPolicy | undefined,
-): Promise<BestPolicy | undefined> {
-  const { config, hooks } = training;
-  const seeds = evaluationSeeds(config.seed, 0, config.evaluation.episodes);
-  const returns = await play(training, { theta, observed }, seeds);
-  if (returns === undefined) return undefined;
-  const meanReturn = mean(returns);
-  const isBest = best === undefined || meanReturn >= best.meanReturn;
-  hooks.onEvent?.({ kind: 'evaluation', step, meanReturn, best: isBest });
-  if (!isBest) return best;
-  const { count, mean: centre, squares } = observed;
-  return {
-    ...{ step, meanReturn, theta: theta.slice() },
-    observed: { count, mean: centre.slice(), squares: squares.slice() },
-  };
+/** @throws FailedWork if the policy has diverged */
+function refuseInfinite({ parameters, step }: TrainingState): void {
+  if (parameters[0]!.values.every(Number.isFinite)) return;
+  throw new FailedWork({
+    message: `the policy's parameters aren't finite after update ${step}`,
+    remedy: 'lower algorithm.learningRate (ppo) or algorithm.maxKl (trpo)',
+  });
 }
 
 /** Plays one episode per seed with the most probable actions. @returns the episodes' returns; undefined if stopped */
 async function play(
   { environments, hooks, learner }: OpenedTraining,
-  policy: Pick<LearnerState, 'theta' | 'observed'>,
+  policy: readonly Parameter[],
   seeds: readonly number[],
 ): Promise<readonly number[] | undefined> {
   const start = (index: number): Start | undefined =>
@@ -230,21 +206,10 @@ async function play(
   return episodes?.map(returnOf);
 }
 
-function batchEpisodes(
-  { batchEpisodes: most, maxEpisodes }: NumericConfig,
-  { episodes }: LearnerState,
-): number {
-  const left = (maxEpisodes ?? Number.POSITIVE_INFINITY) - episodes;
-  return Math.min(most ?? Number.POSITIVE_INFINITY, left);
-}
+const mostEpisodes = ({ maxEpisodes = Number.POSITIVE_INFINITY }: NumericConfig) => maxEpisodes;
 
-function isOver({ updates, maxEpisodes }: NumericConfig, state: LearnerState): boolean {
-  return state.updates >= updates || (maxEpisodes !== undefined && state.episodes >= maxEpisodes);
-}
-
-function progressOf({ updates, maxEpisodes }: NumericConfig, state: LearnerState): number {
-  return Math.max(state.updates / updates, maxEpisodes === undefined ? 0 : state.episodes / maxEpisodes);
-}
+const progressOf = (config: NumericConfig, step: number, { episodes }: Played): number =>
+  Math.max(step / config.updates, episodes / mostEpisodes(config));
 
 /** Training starts use seeds below 2³¹; evaluations use seeds from 2³¹ on. */
 function trainingStart(seed: number, episode: number): Start {
@@ -252,12 +217,14 @@ function trainingStart(seed: number, episode: number): Start {
   return { seed: random.integers(0, 2 ** 31), actionSeed: random.integers(0, 2 ** 31) };
 }
 
-function evaluationSeeds(seed: number, stage: 0 | 1, episodes: number): readonly number[] {
+/** Seeds of the evaluations that select the best weights (stage 0), or of the final one (stage 1). */
+function evaluationSeeds({ seed, evaluation }: NumericConfig, stage: 0 | 1): readonly number[] {
   const random = createGenerator(seed, [streams.heldOut, stage]);
-  return Array.from({ length: episodes }, () => (stage + 1) * 2 ** 31 + random.integers(0, 2 ** 31));
+  return Array.from(
+    { length: evaluation.episodes },
+    () => (stage + 1) * 2 ** 31 + random.integers(0, 2 ** 31),
+  );
 }
-
-const finalSeeds = ({ seed, evaluation }: NumericConfig) => evaluationSeeds(seed, 1, evaluation.episodes);
 
 async function openEnvironments(
   { environment: { id, options }, environments }: NumericConfig,

@@ -97,7 +97,12 @@ describe('interrupted training', () => {
 
 it('training ends with an evaluation and a checkpoint when a limit is reached', async () => {
   let updates = 0;
-  const { ended, events, step } = await learnt(tinyConfig(written), { isSpent: () => ++updates === 2 });
+  const { ended, events, step } = await learnt(tinyConfig(written), {
+    onEvent({ kind }) {
+      if (kind === 'step') updates++;
+    },
+    isSpent: () => updates === 2,
+  });
   expect({ ended, step }).toEqual({ ended: 'early', step: 2 });
   expect(events.slice(-2)).toMatchObject([
     { kind: 'evaluation', step: 2 },

@@ -126,27 +126,28 @@ const bound = 5;
 
 /** Running mean and sum of squared deviations (Welford 1962). */
 export interface RunningMoments {
-  count: number;
+  /** One entry: the number of rows. */
+  readonly count: Float64Array;
   readonly mean: Float64Array;
   readonly squares: Float64Array;
 }
 
 export function emptyMoments(width: number): RunningMoments {
-  return { count: 0, mean: new Float64Array(width), squares: new Float64Array(width) };
+  return { count: new Float64Array(1), mean: new Float64Array(width), squares: new Float64Array(width) };
 }
 
 export function addRow(moments: RunningMoments, row: Row): void {
   const { mean, squares } = moments;
-  moments.count++;
+  const count = ++moments.count[0]!;
   for (let i = 0; i < row.length; i++) {
     const before = row[i]! - mean[i]!;
-    mean[i]! += before / moments.count;
+    mean[i]! += before / count;
     squares[i]! += before * (row[i]! - mean[i]!);
   }
 }
 
 /** (x − mean) / σ, or x if there were fewer than two rows; clipped in both cases. */
-export function normalised({ count, mean, squares }: RunningMoments, row: Row): Row {
+export function normalised({ count: [count = 0], mean, squares }: RunningMoments, row: Row): Row {
   return row.map((value, i) => {
     const scaled = count < 2 ? value : (value - mean[i]!) / (Math.sqrt(squares[i]! / (count - 1)) + 1e-8);
     return Math.min(bound, Math.max(-bound, scaled));

@@ -1,0 +1,79 @@
+/** The training loop, whatever is trained and wherever its samples come from. Read this file first. */
+import { FailedWork } from '../../src/base/errors.js';
+import { type CheckpointOwner, type TrainingState, writeCheckpoint } from '../engine/checkpoint.js';
+
+/** `early`: training ended before its last step, for example at a limit. */
+export type Ended = 'complete' | 'early' | 'interrupted';
+
+export interface TrainingLoop<Event> {
+  readonly state: TrainingState;
+  readonly totalSteps: number;
+  /** Steps between evaluations; there is also one after the last step. */
+  readonly evaluateEvery: number;
+  readonly checkpointEvery: number;
+  readonly checkpoint: string;
+  readonly owner: CheckpointOwner;
+  /** Draws the next samples and learns from them. Undefined if it stopped before changing the state. */
+  step(): Promise<readonly Event[] | undefined>;
+  /** Evaluates the weights and keeps the best ones. Undefined if it stopped before changing the state. */
+  evaluate(): Promise<readonly Event[] | undefined>;
+  /** True if training ends before its last step. */
+  isOver?(): boolean;
+  /** State other than weights that the next step depends on; stored in checkpoints. */
+  progress?(): string | undefined;
+}
+
+export interface LoopHooks<Event> {
+  onEvent?(event: Event | { readonly kind: 'checkpoint'; readonly step: number }): void;
+  /** Checked after every step; if true, the run writes a checkpoint and ends. */
+  stop?(): boolean;
+  /** If true, takes no further steps; the result comes from the checkpoint. */
+  readonly finish?: boolean | undefined;
+}
+
+/** Trains from the state's step until the last step, an early end or an interruption. */
+export async function runLoop<Event>(
+  { state, totalSteps, ...training }: TrainingLoop<Event>,
+  hooks: LoopHooks<Event>,
+): Promise<Ended> {
+  const isOver = () => state.step >= totalSteps || hooks.finish === true || training.isOver?.() === true;
+  const isDue = (every: number) => state.step % every === 0;
+  let stepped = false;
+  let stopped = false;
+  /** @returns false if the work was stopped */
+  const reported = async (work: Promise<readonly Event[] | undefined>) => {
+    const events = await work;
+    for (const event of events ?? []) hooks.onEvent?.(event);
+    return events !== undefined;
+  };
+  for (;;) {
+    if (state.evaluated < state.step && (isOver() || (isDue(training.evaluateEvery) && !stopped))) {
+      if (await reported(training.evaluate())) state.evaluated = state.step;
+      else stopped = true;
+    }
+    const ends = state.evaluated === state.step && isOver();
+    if (stopped || (stepped && (ends || isDue(training.checkpointEvery)))) {
+      state.progress = training.progress?.();
+      writeCheckpoint(training.checkpoint, state, training.owner);
+      hooks.onEvent?.({ kind: 'checkpoint', step: state.step });
+    }
+    if (ends) return state.step < totalSteps ? 'early' : 'complete';
+    if (stopped) return 'interrupted';
+    if (await reported(training.step())) {
+      stepped = true;
+      stopped = hooks.stop?.() === true;
+    } else stopped = true;
+  }
+}
+
+/** @throws FailedWork if a value isn't finite */
+export function refuseNonFinite(step: number, found: Readonly<Record<string, number>>): void {
+  if (Object.values(found).every(Number.isFinite)) return;
+  const values = Object.entries(found).map(([name, value]) => `the ${name} is ${value}`);
+  throw new FailedWork({
+    field: 'learningRate',
+    message: `training has diverged: in step ${step}, ${values.join(' and ')}`,
+    remedy:
+      'lower the learning rate or maxGradientNorm, or warm up longer; then choose another output, because the checkpoint requires its old settings',
+  });
+}
