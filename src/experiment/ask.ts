@@ -16,11 +16,12 @@ import type { ParseFailure } from '../prompting/answer/parse.js';
 import { callSeed } from '../random/seeds.js';
 import { vectorKey } from '../rollout/replay-buffer.js';
 import { type CallRecord, type EndedCall, faultsOf, type LimitName, stageOf } from '../runs/calls.js';
+import type { StopReason } from '../runs/events.js';
 import type { StopRequests } from '../runs/stop-request.js';
 import { callKey } from '../runs/underway.js';
 import { type AskingRequest, askRound, finalError, type Round } from './budget/ask-round.js';
 import type { Experiment } from './parts.js';
-import { callsUnderway, deadlineOf, RunStopped } from './stopping.js';
+import { callsUnderway, deadlineOf } from './stopping.js';
 
 /** One candidate's calls, in order; the last call determines the outcome. */
 export type Proposal =
@@ -32,11 +33,14 @@ export type Proposal =
     }
   | { readonly kind: 'rejected'; readonly candidate: number; readonly calls: readonly CallRecord[] };
 
-/** The proposals of all candidates. `limit`: the limit that ended the requests; a time limit may leave no proposals. */
+/** The proposals of all candidates. `end`: why the run ends; after a stop request or a time limit, there are no proposals. */
 export interface ProposalGroup {
   readonly proposals: readonly Proposal[];
-  readonly limit?: LimitName;
+  readonly end?: StopReason | undefined;
 }
+
+export const callsOf = ({ proposals }: ProposalGroup): readonly CallRecord[] =>
+  proposals.flatMap(({ calls }) => calls);
 
 export interface Prompt {
   readonly messages: readonly ChatMessage[];
@@ -75,8 +79,7 @@ export interface AskRequest extends Question, Omit<AskingRequest, keyof Answerer
 /**
  * Asks one iteration's question. If a time limit aborts the calls in flight, the group is empty.
  * @param isPaid whether requests are recorded before they are sent, so a resumed run knows which were sent
- * @throws ModelError if retrying can't help or the calls are aborted; RunStopped if the user stopped the run before all
- * answers arrived
+ * @throws ModelError if retrying can't help or the calls are aborted
  */
 export async function ask(
   experiment: Experiment,
@@ -103,7 +106,7 @@ export async function ask(
     });
   } catch (error) {
     if (abort.aborted || !deadline?.signal.aborted || !(error instanceof ModelError)) throw error;
-    return { proposals: [], limit: deadline.limit };
+    return { proposals: [], end: { kind: 'limit', limit: deadline.limit } };
   } finally {
     underway?.close();
   }
@@ -232,7 +235,7 @@ export async function askUntilUsable(request: AskRequest): Promise<ProposalGroup
     if (reached !== undefined) break;
   }
   const proposals = [...done, ...pending.map(reject)].toSorted((a, b) => a.candidate - b.candidate);
-  return { proposals, ...(reached !== undefined && { limit: reached }) };
+  return { proposals, end: reached && { kind: 'limit', limit: reached } };
 }
 
 /** Runs one round, in which all portfolio members are asked concurrently. */
@@ -272,8 +275,7 @@ const isRefusal = (kind: ModelErrorKind) => kind === 'content-filter' || kind ==
 const reject = ({ candidate, calls }: Pending): Proposal => ({ kind: 'rejected', candidate, calls });
 
 /** Ends an incomplete round. Stores its answers uninterpreted, because those of earlier candidates may be missing. */
-function abandon(request: AskRequest, replies: Round['replies']): never {
-  const stopped = new RunStopped({ kind: 'interrupted' });
+function abandon(request: AskRequest, replies: Round['replies']): ProposalGroup {
   let final: ModelError | undefined;
   for (const reply of replies) {
     if (reply?.kind !== 'ended') continue;
@@ -283,7 +285,7 @@ function abandon(request: AskRequest, replies: Round['replies']): never {
     final = finalError(reply.call, request) ?? final;
   }
   if (final !== undefined) throw final;
-  if (!request.signal.aborted) throw stopped;
+  if (!request.signal.aborted) return { proposals: [], end: { kind: 'interrupted' } };
   throw new ModelError('aborted', 'the call was aborted', { retries: 0, latencyMs: 0 });
 }
 

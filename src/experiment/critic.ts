@@ -12,11 +12,12 @@ import { encodingFor } from '../prompting/notation/encoding.js';
 import { answerFormOf } from '../prompting/notation/grammar.js';
 import type { Measured } from '../rollout/evaluation.js';
 import { type BufferEntry, bestEntry, vectorKey } from '../rollout/replay-buffer.js';
+import type { Revision, StopReason } from '../runs/events.js';
 import type { StopRequests } from '../runs/stop-request.js';
 import { distanceOf } from '../search/moves.js';
 import { ask } from './ask.js';
 import { type Critic, criticModelOf, mostChange } from './critic-parts.js';
-import { type Iteration, measureCandidates, searchedPrograms } from './evaluate.js';
+import { evaluateCandidates, searchedPrograms } from './evaluate.js';
 import { type Experiment, isDue } from './parts.js';
 import { type Trial, triedIn } from './programs.js';
 import { proposalQuestion } from './propose.js';
@@ -26,29 +27,33 @@ import { evaluationsLeft } from './stopping.js';
 /**
  * Requests a revision of the iteration's best proposal (the earliest if tied) and evaluates it. Does nothing if no
  * revision is due, there is nothing to revise, or the limits don't allow it.
- * @param evaluated with the trajectories of all episodes
+ * @param measured the iteration's evaluations, with the trajectories of all episodes
+ * @returns why the run ends, if it does
  * @throws see `ask`
  */
 export async function revise(
   experiment: Experiment,
-  evaluated: Iteration,
+  iteration: number,
+  measured: readonly Measured[],
   stop: StopRequests,
-): Promise<Iteration> {
-  const { buffer, config, critic, setting } = experiment;
-  const { measured, number } = evaluated;
+): Promise<StopReason | undefined> {
+  const { buffer, config, critic, emit, setting } = experiment;
   const best = bestEntry(measured.map(({ entry }) => entry));
-  const hasRoom = evaluated.limit === undefined && evaluationsLeft(experiment) > measured.length;
-  if (critic === undefined || best === undefined || !hasRoom || !isDue(critic, number)) return evaluated;
-  experiment.shared?.claim(buffer.entries.length + measured.length + 1);
-  const { episodes } = measured.find(({ entry }) => entry === best)!;
-  const { iterations } = config;
-  const model = answererOf(experiment, critic, measured);
-  const asked = { iteration: number, iterations, revised: best, episodes, best: buffer.best };
-  const prompt = critic.prompter.prompt(asked);
+  const hasRoom = evaluationsLeft(experiment) > 0;
+  if (critic === undefined || best === undefined || !hasRoom || !isDue(critic, iteration)) return undefined;
+  experiment.shared?.claim(buffer.entries.length + 1);
+  const model = answererOf(experiment, critic);
+  const prompt = critic.prompter.prompt({
+    iteration,
+    iterations: config.iterations,
+    revised: best,
+    episodes: measured.find(({ entry }) => entry === best)!.episodes,
+    best: bestEntry(buffer.entries.filter((entry) => entry.iteration < iteration)),
+  });
   const areEdits = config.policy?.kind === 'program' && config.policy.edits;
   const proposals = proposalQuestion({
     ...prompt,
-    ...refusals(experiment, critic.config, best, measured),
+    ...refusals(experiment, critic.config, best),
     by: () => ({ model }),
     form: answerFormOf(criticModelOf(config), config.prompts),
     family: setting.family,
@@ -64,36 +69,39 @@ export async function revise(
     purpose: 'critic',
     isReached: () => critic.isReached,
   } as const;
-  const { limit, proposals: answers } = await ask(experiment, number, stop, question, (call) => {
+  const { end, proposals: answers } = await ask(experiment, iteration, stop, question, (call) => {
     critic.isReached ||= call.completion !== undefined;
-    experiment.emit({ kind: 'call-finished', call });
+    emit({ kind: 'call-finished', call });
   });
   const [proposal] = answers;
-  const reached = limit === undefined ? {} : { limit };
-  if (limit !== undefined && (proposal?.calls ?? []).length === 0) return { ...evaluated, ...reached };
-  const revision = {
-    kind: 'revised',
-    ...{ iteration: number, candidate, revises: best.candidate, before: best.score },
-  } as const;
+  if (end !== undefined && (proposal?.calls ?? []).length === 0) return end;
+  const report = (result: Revision['result'], rest: Pick<Revision, 'after' | 'distance'> = {}) =>
+    emit({
+      kind: 'revised',
+      ...{ iteration, candidate, revises: best.candidate, before: best.score, result },
+      ...rest,
+    });
   if (proposal?.kind !== 'accepted') {
     const last = proposal?.calls.at(-1)?.outcome;
     if (last?.kind === 'error') experiment.warn(`the critic didn't answer: ${last.message}`);
-    return { ...evaluated, revision: { ...revision, result: 'rejected' }, ...reached };
+    report('rejected');
+    return end;
   }
   const { parameters } = proposal;
   const distance = distanceOf(parameters, best.parameters, setting.family.parameters);
-  if (distance === 0) return { ...evaluated, revision: { ...revision, result: 'kept', distance } };
-  const revising = [{ candidate, parameters, revises: best.candidate }];
-  const [played] = await measureCandidates(experiment, number, revising, stop.abort, false);
+  if (distance === 0) {
+    report('kept', { distance });
+    return undefined;
+  }
+  const revision = { candidate, parameters, revises: best.candidate };
+  const [played] = await evaluateCandidates(experiment, iteration, [revision], stop.abort);
   // A program that passed its trial can still fail in other episodes.
-  if (played === undefined) return { ...evaluated, revision: { ...revision, result: 'rejected' } };
-  const after = played.entry.score;
-  const result = after > best.score ? 'better' : 'no-better';
-  return {
-    ...evaluated,
-    measured: [...measured, played],
-    revision: { ...revision, result, after, distance },
-  };
+  if (played === undefined) report('rejected');
+  else {
+    const after = played.entry.score;
+    report(after > best.score ? 'better' : 'no-better', { after, distance });
+  }
+  return undefined;
 }
 
 /** Tries out a revision unless it is unchanged; it must act differently from earlier programs and this iteration's. */
@@ -109,21 +117,13 @@ function triedBeside(experiment: Experiment, best: BufferEntry, measured: readon
 }
 
 /** Rejects revisions that repeat known parameters (except those of the revised proposal) or change too much. */
-function refusals(
-  { buffer, setting }: Experiment,
-  { distance: share }: CriticConfig,
-  best: BufferEntry,
-  measured: readonly Measured[],
-) {
+function refusals({ buffer, setting }: Experiment, { distance: share }: CriticConfig, best: BufferEntry) {
   const spec = setting.family.parameters;
   const most = mostChange(share, spec);
   const own = vectorKey(best.parameters);
   return {
     seen(parameters: ParameterVector) {
-      const key = vectorKey(parameters);
-      if (key === own) return undefined;
-      const beside = measured.find(({ entry }) => vectorKey(entry.parameters) === key);
-      return buffer.find(parameters) ?? beside?.entry;
+      return vectorKey(parameters) === own ? undefined : buffer.find(parameters);
     },
     placed(parameters: ParameterVector): ParseFailure | undefined {
       const distance = distanceOf(parameters, best.parameters, spec);
@@ -134,16 +134,11 @@ function refusals(
 }
 
 /** The model that answers. A baseline sees the evaluations that the memory holds. */
-function answererOf(
-  { buffer, config, setting }: Experiment,
-  { proposer }: Critic,
-  measured: readonly Measured[],
-): LanguageModel {
-  const history = [...buffer.entries, ...measured.map(({ entry }) => entry)];
+function answererOf({ buffer, config, setting }: Experiment, { proposer }: Critic): LanguageModel {
   return answering(proposer, {
     parameters: setting.family.parameters,
     programs: searchedPrograms(setting),
-    history: remembered(history),
+    history: remembered(buffer.entries),
     warmup: buffer.entries.filter(({ iteration }) => iteration === 0).length,
     noisy: config.evaluation.seeds === 'fresh',
     shared: true,

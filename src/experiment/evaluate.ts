@@ -16,7 +16,7 @@ import {
   measure,
 } from '../rollout/evaluation.js';
 import { type BufferEntry, bestEntries, vectorKey } from '../rollout/replay-buffer.js';
-import type { Confirmation, Revision } from '../runs/events.js';
+import type { Confirmation, StopReason } from '../runs/events.js';
 import { programFailureText } from '../runs/failure-text.js';
 import type { StopRequests } from '../runs/stop-request.js';
 import { placeName } from '../runs/summary.js';
@@ -24,7 +24,7 @@ import type { Task } from '../search/baseline.js';
 import { clipped, type Interval } from '../statistics/bootstrap.js';
 import { mean } from '../statistics/descriptive.js';
 import { meanInterval95 } from '../statistics/distributions.js';
-import type { Proposal, ProposalGroup } from './ask.js';
+import type { Proposal } from './ask.js';
 import { type Experiment, isDue } from './parts.js';
 import { knownEntries, lastKnown } from './prompter.js';
 import { claimEvaluations } from './stopping.js';
@@ -37,28 +37,31 @@ type Candidate = Pick<Proposal & { kind: 'accepted' }, 'candidate' | 'parameters
 };
 
 /**
- * Plays the candidates of an iteration without recording the results. A program that fails is rejected.
- * @param all if true, keeps the trajectories of all episodes, whatever the run records
+ * Evaluates candidates of an iteration. Each evaluation is in the buffer and the log as soon as it is done. A program
+ * that fails is rejected.
+ * @param record which trajectories to return; the log keeps only those that the run records
  */
-export async function measureCandidates(
+export async function evaluateCandidates(
   experiment: Experiment,
   iteration: number,
   candidates: readonly Candidate[],
   abort: AbortSignal,
-  all: boolean,
+  record = experiment.setting.record,
 ): Promise<readonly Measured[]> {
   const { config, setting } = experiment;
   const fresh = config.evaluation.seeds === 'fresh' ? iteration : undefined;
   const seeds = evaluationSeeds(experiment.seed, config.evaluation.episodes, fresh);
-  const measured: Measured[] = [];
+  const evaluated: Measured[] = [];
   for (const { candidate, parameters, revises, tuned } of candidates) {
     await yieldToEventLoop();
     abort.throwIfAborted();
     const origin = { ...(revises !== undefined && { revises }), ...(tuned && { tuned }) };
     const place = { iteration, group: iteration, candidate, source: 'proposal', ...origin } as const;
-    const seen: EvaluationSetting = all ? { ...setting, record: 'all' } : setting;
     try {
-      measured.push(await measure(seen, parameters, seeds, place, abort));
+      const { entry, episodes } = await measure({ ...setting, record }, parameters, seeds, place, abort);
+      const measured = { entry: withProgram(experiment, entry), episodes };
+      evaluated.push(measured);
+      recordEvaluation(experiment, measured);
     } catch (error) {
       if (!(error instanceof ProgramFault)) throw error;
       experiment.emit({ kind: 'proposal-rejected', iteration, candidate, failures: ['program'] });
@@ -67,62 +70,43 @@ export async function measureCandidates(
       );
     }
   }
-  return measured;
+  return evaluated;
 }
 
-/** The state of an iteration so far. */
-export interface Iteration extends ProposalGroup {
-  readonly number: number;
-  readonly measured: readonly Measured[];
-  readonly revision?: Revision;
+function recordEvaluation(
+  { buffer, emit, prompter, setting }: Experiment,
+  { entry, episodes }: Measured,
+): void {
+  const improved = buffer.best === undefined || entry.score > buffer.best.score;
+  const kept = episodes.filter(({ episode }) => isRecorded(episode, setting));
+  buffer.append([entry]);
+  prompter.remember(kept);
+  emit({ kind: 'candidate-evaluated', entry, episodes: kept, improved });
 }
 
-/** Plays the accepted proposals. Rejected proposals are logged but not played. */
+/** Evaluates the accepted proposals and logs the rejected ones. */
 export async function evaluateProposals(
   experiment: Experiment,
-  iteration: Iteration,
+  iteration: number,
+  proposals: readonly Proposal[],
   { abort }: StopRequests,
-): Promise<Iteration> {
-  const { critic, emit } = experiment;
-  const { limit, number, proposals } = iteration;
+): Promise<readonly Measured[]> {
+  const { config, critic, emit, setting } = experiment;
   for (const proposal of proposals) {
     if (proposal.kind === 'accepted') continue;
     const { candidate } = proposal;
-    emit({ kind: 'proposal-rejected', iteration: number, candidate, failures: failuresOf(proposal) });
+    emit({ kind: 'proposal-rejected', iteration, candidate, failures: failuresOf(proposal) });
   }
   const accepted = proposals.filter((proposal) => proposal.kind === 'accepted');
-  const tune = tuningOf(experiment.config);
+  const tune = tuningOf(config);
   const isTuned = ({ calls }: Proposal) => isByTuning(tune, calls.at(-1) ?? {});
-  const isShown = limit === undefined && isDue(critic, number);
-  return {
-    ...iteration,
-    measured: await measureCandidates(
-      experiment,
-      number,
-      accepted.map((one) => ({ ...one, ...(isTuned(one) && { tuned: true }) })),
-      abort,
-      isShown,
-    ),
-  };
-}
-
-/** Adds an iteration's evaluations to the buffer and the log, once the revision is complete. */
-export function recordEvaluations(
-  experiment: Experiment,
-  { measured, revision }: Iteration,
-): readonly BufferEntry[] {
-  const { buffer, emit, prompter, setting } = experiment;
-  for (const { entry: played, episodes } of measured) {
-    const entry = withProgram(experiment, played);
-    const improved = buffer.best === undefined || entry.score > buffer.best.score;
-    const kept = episodes.filter(({ episode }) => isRecorded(episode, setting));
-    buffer.append([entry]);
-    prompter.remember(kept);
-    emit({ kind: 'candidate-evaluated', entry, episodes: kept, improved });
-  }
-  const entries = buffer.entries.slice(buffer.entries.length - measured.length);
-  if (revision !== undefined) emit(revision);
-  return entries;
+  return evaluateCandidates(
+    experiment,
+    iteration,
+    accepted.map((one) => ({ ...one, ...(isTuned(one) && { tuned: true }) })),
+    abort,
+    isDue(critic, iteration) ? 'all' : setting.record,
+  );
 }
 
 const failuresOf = ({ calls }: Proposal) =>
@@ -160,13 +144,15 @@ export function searchedPrograms({ environment, family }: EvaluationSetting): Ta
 /**
  * Evaluates the policies imported from an earlier run, then random ones. A resumed run draws the same random policies
  * again. Imported policies are evaluated again, because scores from other episodes aren't comparable.
+ * @returns why the run ends, if a limit doesn't allow the warm-up
  */
-export async function warmUp(experiment: Experiment, stop: StopRequests): Promise<void> {
+export async function warmUp(experiment: Experiment, stop: StopRequests): Promise<StopReason | undefined> {
   const { buffer, commit, completed, config, emit, imported, seed, setting } = experiment;
-  if (completed > 0) return;
+  if (completed > 0) return undefined;
   const seeds = evaluationSeeds(seed, config.evaluation.episodes);
   const policies = [...imported, ...randomPolicies(experiment)];
-  claimEvaluations(experiment, policies.length - buffer.entries.length);
+  const limit = claimEvaluations(experiment, policies.length - buffer.entries.length);
+  if (limit !== undefined) return { kind: 'limit', limit };
   for (const [candidate, parameters] of policies.entries()) {
     if (candidate < buffer.entries.length) continue;
     if (stop.finish.aborted || stop.abort.aborted) break;
@@ -181,6 +167,7 @@ export async function warmUp(experiment: Experiment, stop: StopRequests): Promis
     await yieldToEventLoop();
   }
   await commit();
+  return undefined;
 }
 
 /** Draws the random initial policies. Duplicates, also of imported policies, are redrawn up to 100 times. */

@@ -3,25 +3,17 @@
  * evaluations, let it propose parameters, evaluate and record them, and train on them if configured. Finally, confirm
  * the best policy on unused seeds.
  */
-import type { BufferEntry } from '../rollout/replay-buffer.js';
-import type { UsageTotals } from '../runs/calls.js';
+import { type BufferEntry, bestEntry } from '../rollout/replay-buffer.js';
+import type { CallRecord, UsageTotals } from '../runs/calls.js';
 import type { Confirmation, StopReason } from '../runs/events.js';
 import type { StopRequests } from '../runs/stop-request.js';
 import { largest } from '../statistics/descriptive.js';
-import type { Proposal } from './ask.js';
+import { callsOf, type ProposalGroup } from './ask.js';
 import { revise } from './critic.js';
-import { confirmBest, evaluateProposals, type Iteration, recordEvaluations, warmUp } from './evaluate.js';
+import { confirmBest, evaluateProposals, warmUp } from './evaluate.js';
 import type { Experiment } from './parts.js';
 import { openPipeline } from './propose.js';
-import {
-  capsIn,
-  failureOf,
-  noContribution,
-  RunStopped,
-  statusAfter,
-  stopIfDone,
-  warnOfUnusedModel,
-} from './stopping.js';
+import { capsIn, endOf, failureOf, noContribution, statusAfter, warnOfUnusedModel } from './stopping.js';
 
 export interface Outcome {
   readonly reason: StopReason;
@@ -44,17 +36,20 @@ export async function runExperiment(experiment: Experiment, stop: StopRequests):
     confirmed: undefined,
     reason: failureOf(error, stop),
   }));
+  // A resumed run evaluates an unfinished iteration again.
+  const entries = buffer.entries.filter(({ iteration }) => iteration <= experiment.completed);
+  const best = bestEntry(entries);
   emit({
     kind: 'run-finished',
     reason,
-    ...(buffer.best && { best: buffer.best }),
+    ...(best && { best }),
     ...(confirmed && { confirmed }),
     usage: ledger.totals,
     ...limitsUsed(experiment),
   });
   await commit();
-  experiment.shared?.claim(buffer.entries.length);
-  return { reason, iterations: experiment.completed, best: buffer.best, confirmed, usage: ledger.totals };
+  experiment.shared?.claim(entries.length);
+  return { reason, iterations: experiment.completed, best, confirmed, usage: ledger.totals };
 }
 
 async function searchAndConfirm(
@@ -72,63 +67,55 @@ async function searchAndConfirm(
 /** A run gives up after this many consecutive iterations without an answer from the model. */
 const patience = 3;
 
+/** Warms up, then iterates. Returns why the run ends. */
 async function search(experiment: Experiment, stop: StopRequests): Promise<StopReason> {
   const pipeline = openPipeline(experiment, stop);
   let unanswered = 0;
   try {
-    await warmUp(experiment, stop);
-    for (;;) {
-      stopIfDone(experiment, stop);
-      const proposed = await pipeline.propose(experiment.completed + 1);
-      const evaluated = await evaluateProposals(experiment, proposed, stop);
-      const revised = await revise(experiment, evaluated, stop);
-      const entries = recordEvaluations(experiment, revised);
-      await commit(experiment, revised, entries);
-      unanswered = revised.proposals.every(allCallsFailed) ? unanswered + 1 : 0;
-      if (unanswered === patience) throw new RunStopped(lastModelError(revised.proposals));
+    let end = (await warmUp(experiment, stop)) ?? endOf(experiment, stop);
+    while (end === undefined) {
+      const iteration = experiment.completed + 1;
+      const group = await pipeline.propose(iteration);
+      if (group.end !== undefined && callsOf(group).length === 0) return group.end;
+      const evaluated = await evaluateProposals(experiment, iteration, group.proposals, stop);
+      end = group.end ?? (await revise(experiment, iteration, evaluated, stop));
+      if (end?.kind === 'interrupted') return end;
+      await finishIteration(experiment, iteration);
+      unanswered = callsOf(group).every(hasFailed) ? unanswered + 1 : 0;
+      end ??= unanswered === patience ? lastModelError(group) : endOf(experiment, stop);
     }
-  } catch (error) {
-    if (error instanceof RunStopped) return error.reason;
-    throw error;
+    return end;
   } finally {
     await pipeline.close();
   }
 }
 
-const callsOf = (proposals: readonly Proposal[]) => proposals.flatMap(({ calls }) => calls);
-
-const allCallsFailed = ({ calls }: Proposal) => calls.every(({ outcome }) => outcome.kind === 'error');
+const hasFailed = ({ outcome }: CallRecord) => outcome.kind === 'error';
 
 /** The stop reason if the model gave no answers, with the message of its last error. */
-function lastModelError(proposals: readonly Proposal[]): StopReason {
-  const error = callsOf(proposals).findLast(({ outcome }) => outcome.kind === 'error')?.outcome;
+function lastModelError(group: ProposalGroup): StopReason {
+  const outcome = callsOf(group).findLast(hasFailed)?.outcome;
   return {
     kind: 'model-error',
-    message: error?.kind === 'error' ? error.message : "the model didn't answer",
+    message: outcome?.kind === 'error' ? outcome.message : "the model didn't answer",
   };
 }
 
-/**
- * Completes an iteration, which counts once it is written to disk.
- * @throws RunStopped if a limit was reached
- */
-async function commit(
-  experiment: Experiment,
-  { limit, number }: Iteration,
-  entries: readonly BufferEntry[],
-): Promise<void> {
+/** Completes an iteration, which counts once it is written to disk. */
+async function finishIteration(experiment: Experiment, iteration: number): Promise<void> {
   const { buffer, emit, ledger } = experiment;
+  const first = buffer.entries.findLastIndex((entry) => entry.iteration < iteration) + 1;
+  const scores = buffer.entries.slice(first).map(({ score }) => score);
   emit({
     kind: 'iteration-finished',
-    iteration: number,
-    ...(entries.length > 0 && { score: largest(entries.map(({ score }) => score)) }),
+    iteration,
+    ...(scores.length > 0 && { score: largest(scores) }),
     ...(buffer.best && { best: buffer.best.score }),
     usage: ledger.totals,
     ...limitsUsed(experiment),
   });
   await experiment.commit();
-  experiment.completed = number;
-  if (limit !== undefined) throw new RunStopped({ kind: 'limit', limit });
+  experiment.completed = iteration;
 }
 
 function emitStart(experiment: Experiment): void {

@@ -20,16 +20,17 @@ import {
   type AskRequest,
   ask,
   askUntilUsable,
+  callsOf,
   type Prompt,
   type ProposalGroup,
   type Question,
 } from './ask.js';
-import { type Iteration, knownTo, searched } from './evaluate.js';
+import { knownTo, searched } from './evaluate.js';
 import type { Experiment } from './parts.js';
 import { type Trial, triedIn, tuningFor } from './programs.js';
 import { lastKnown } from './prompter.js';
 import { answering, writing } from './proposer.js';
-import { evaluationsLeft, RunStopped } from './stopping.js';
+import { evaluationsLeft } from './stopping.js';
 
 /** How proposals are requested, read and checked. */
 export interface Proposals extends Prompt, Pick<Question, 'by'> {
@@ -232,9 +233,9 @@ export function openPipeline(experiment: Experiment, stop: StopRequests) {
   return {
     /**
      * Returns the next iteration's proposals, and requests proposals for later iterations in the meantime.
-     * @throws RunStopped if a limit prevented every call, so there is no iteration to record; see also `ask`
+     * @throws see `ask`
      */
-    async propose(iteration: number): Promise<Iteration> {
+    async propose(iteration: number): Promise<ProposalGroup> {
       for (let ahead = iteration; ahead < iteration + pipeline; ahead++) {
         if (underway.has(ahead)) continue;
         if (ahead > iteration && !mayAskAhead(experiment, ahead, ahead - iteration)) break;
@@ -245,11 +246,8 @@ export function openPipeline(experiment: Experiment, stop: StopRequests) {
       underway.delete(iteration);
       for (const call of calls) emitCall(call);
       if ('error' in ended) throw ended.error;
-      const { limit, proposals } = ended.proposed;
-      for (const call of proposals.flatMap((proposal) => proposal.calls)) experiment.replies.count(call);
-      if (limit !== undefined && proposals.every((proposal) => proposal.calls.length === 0))
-        throw new RunStopped({ kind: 'limit', limit });
-      return { ...ended.proposed, number: iteration, measured: [] };
+      for (const call of callsOf(ended.proposed)) experiment.replies.count(call);
+      return ended.proposed;
     },
     /** Stops sending requests; answers that still arrive are kept for a resumed run. */
     async close(): Promise<void> {

@@ -16,35 +16,25 @@ import { largest, smallest } from '../statistics/descriptive.js';
 import { sweepLimit } from './budget/limits.js';
 import type { Experiment } from './parts.js';
 
-export class RunStopped extends Error {
-  override readonly name = 'RunStopped';
-  readonly reason: StopReason;
-
-  constructor(reason: StopReason) {
-    super(reason.kind);
-    this.reason = reason;
-  }
-}
-
-/** @throws RunStopped if the run has reached its end, or the user stopped it */
-export function stopIfDone(experiment: Experiment, stop: StopRequests): void {
+/** Why the run ends before its next iteration; undefined if it continues, with its evaluations claimed. */
+export function endOf(experiment: Experiment, stop: StopRequests): StopReason | undefined {
   const { buffer, completed, config, replies } = experiment;
   const { target } = config;
-  if (stop.finish.aborted || stop.abort.aborted) throw new RunStopped({ kind: 'interrupted' });
+  if (stop.finish.aborted || stop.abort.aborted) return { kind: 'interrupted' };
   if (target !== undefined && heldFor(buffer.entries, target.return, completed) >= target.hold)
-    throw new RunStopped({ kind: 'target', return: target.return });
-  if (completed >= config.iterations) throw new RunStopped({ kind: 'iterations' });
-  claimEvaluations(experiment, config.candidates);
+    return { kind: 'target', return: target.return };
+  if (completed >= config.iterations) return { kind: 'iterations' };
   const limit =
-    replies.left <= 0 ? 'rejections' : minuteLimits(experiment).find(({ leftMs }) => leftMs <= 0)?.limit;
-  if (limit !== undefined) throw new RunStopped({ kind: 'limit', limit });
+    claimEvaluations(experiment, config.candidates) ??
+    (replies.left <= 0 ? 'rejections' : minuteLimits(experiment).find(({ leftMs }) => leftMs <= 0)?.limit);
+  return limit && { kind: 'limit', limit };
 }
 
-/** Claims the next `count` evaluations. @throws RunStopped if they could exceed a limit */
-export function claimEvaluations(experiment: Experiment, count: number): void {
+/** Claims the next `count` evaluations. Returns the limit that they could exceed, if there is one. */
+export function claimEvaluations(experiment: Experiment, count: number): LimitName | undefined {
   const limit = evaluationLimits(experiment).find(({ left }) => left < count)?.limit;
-  if (limit !== undefined) throw new RunStopped({ kind: 'limit', limit });
-  experiment.shared?.claim(experiment.buffer.entries.length + count);
+  if (limit === undefined) experiment.shared?.claim(experiment.buffer.entries.length + count);
+  return limit;
 }
 
 /** The limits on evaluations, with the number of evaluations left. */

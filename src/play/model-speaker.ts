@@ -4,9 +4,9 @@
 import type { Agent } from '../agents/agent.js';
 import { type Conversation, messagesOf, type Reply, type Speaker } from '../agents/speaker.js';
 import { type AskingRequest, askRound, finalError } from '../experiment/budget/ask-round.js';
-import { RunStopped } from '../experiment/stopping.js';
 import { type LanguageModel, ModelError } from '../models/language-model.js';
 import type { CallRecord, EndedCall, LimitName } from '../runs/calls.js';
+import type { StopReason } from '../runs/events.js';
 import type { PlayConfig } from './play-config.js';
 
 export interface ModelReply extends Reply {
@@ -31,10 +31,21 @@ export interface ModelSpeakerSettings
   readonly count?: Speaker['count'];
 }
 
+/** Ends all games of a batch at a limit or on a stop request. */
+export class GamesStopped extends Error {
+  override readonly name = 'GamesStopped';
+  readonly reason: StopReason;
+
+  constructor(reason: StopReason) {
+    super(reason.kind);
+    this.reason = reason;
+  }
+}
+
 /** A play gives up after this many consecutive rounds in which every call fails. */
 const patience = 3;
 
-/** `reply` throws RunStopped at a limit or on a stop request, and ModelError if the model keeps failing. */
+/** `reply` throws GamesStopped at a limit or on a stop request, and ModelError if the model keeps failing. */
 export function modelSpeaker(settings: ModelSpeakerSettings): Speaker<ModelReply> {
   const { model, policy, wave } = settings;
   // Conversations differ, so each needs its own call.
@@ -69,12 +80,12 @@ export function modelSpeaker(settings: ModelSpeakerSettings): Speaker<ModelReply
         const error = call && finalError(call, settings);
         if (error === undefined) continue;
         const reached = error.kind === 'aborted' ? settings.timeUp() : undefined;
-        throw reached === undefined ? error : new RunStopped({ kind: 'limit', limit: reached });
+        throw reached === undefined ? error : new GamesStopped({ kind: 'limit', limit: reached });
       }
       const reached = isCut && !settings.finish.aborted ? settings.timeUp() : undefined;
-      if (reached !== undefined) throw new RunStopped({ kind: 'limit', limit: reached });
-      if (isCut || settings.finish.aborted) throw new RunStopped({ kind: 'interrupted' });
-      if (limit !== undefined) throw new RunStopped({ kind: 'limit', limit });
+      if (reached !== undefined) throw new GamesStopped({ kind: 'limit', limit: reached });
+      if (isCut || settings.finish.aborted) throw new GamesStopped({ kind: 'interrupted' });
+      if (limit !== undefined) throw new GamesStopped({ kind: 'limit', limit });
       silent = calls.every((call) => call?.outcome.kind === 'error') ? silent + 1 : 0;
       if (silent >= patience) throw silence(calls);
       return calls.map((call) => ({ text: call!.completion?.text ?? '', call: call! }));

@@ -6,7 +6,7 @@ import type { CommandContext } from '../base/context.js';
 import type { Action } from '../environments/environment.js';
 import { EnvironmentError } from '../environments/remote/remote-environment.js';
 import { faultsInFile } from '../experiment/programs/program-file.js';
-import { RunStopped, statusAfter } from '../experiment/stopping.js';
+import { statusAfter } from '../experiment/stopping.js';
 import { ModelError } from '../models/language-model.js';
 import { deriveSeeds } from '../random/generator.js';
 import { type CallRecord, type EndedCall, faultsOf } from '../runs/calls.js';
@@ -15,7 +15,7 @@ import { watchStopRequests } from '../runs/stop-request.js';
 import { callKey } from '../runs/underway.js';
 import type { RunDirectory } from '../runs/writer.js';
 import { mean } from '../statistics/descriptive.js';
-import { type ModelReply, modelSpeaker } from './model-speaker.js';
+import { GamesStopped, type ModelReply, modelSpeaker } from './model-speaker.js';
 import { isProgram } from './play-config.js';
 import { gamesOf, playFigures, playMeans } from './play-result.js';
 import { callsAtOnce, type PlaySetup, playerName } from './play-setup.js';
@@ -124,11 +124,11 @@ class Play {
     this.#emit({ kind: 'run-finished', reason, usage: ledger.totals, ...(caps.length > 0 && { caps }) });
   }
 
-  /** @throws RunStopped after a stop request, or if time is up */
+  /** @throws GamesStopped after a stop request, or if time is up */
   #requireTime(): void {
     const { finish, abort } = this.#outside.stop;
-    if (finish.aborted || abort.aborted) throw new RunStopped({ kind: 'interrupted' });
-    if (this.#leftMs() <= 0) throw new RunStopped({ kind: 'limit', limit: 'minutes' });
+    if (finish.aborted || abort.aborted) throw new GamesStopped({ kind: 'interrupted' });
+    if (this.#leftMs() <= 0) throw new GamesStopped({ kind: 'limit', limit: 'minutes' });
   }
 
   #leftMs(): number {
@@ -138,7 +138,7 @@ class Play {
 
   /** The reason why the play ends. @throws errors that aren't a stop or a failure of the model or environment */
   #reasonOf(error: unknown): StopReason {
-    if (error instanceof RunStopped) return error.reason;
+    if (error instanceof GamesStopped) return error.reason;
     if (this.#outside.stop.abort.aborted || error instanceof QuitError) return { kind: 'interrupted' };
     if (error instanceof ModelError) return { kind: 'model-error', message: error.message };
     if (!(error instanceof EnvironmentError)) throw error;

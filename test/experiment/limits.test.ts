@@ -95,8 +95,8 @@ async function play(ledger: Ledger, model: LanguageModel, candidates: number, se
       now: () => new Date(0),
       onCall: (call) => ledger.record(call),
     };
-    const { limit } = await propose(request);
-    if (limit !== undefined) return limit;
+    const { end } = await propose(request);
+    if (end?.kind === 'limit') return end.limit;
   }
   return undefined;
 }

@@ -145,7 +145,10 @@ describe('propose', () => {
     const model = createScriptedModel(() => 'nothing');
     const ledger = new Ledger({ limits: { calls: 2 }, price: undefined, maxTokens: 100, usesTokens: true });
     const { proposals } = request(model, { ledger, onCall: (call) => ledger.record(call) });
-    expect(await proposals).toMatchObject({ limit: 'calls', proposals: [{ kind: 'rejected' }] });
+    expect(await proposals).toMatchObject({
+      end: { kind: 'limit', limit: 'calls' },
+      proposals: [{ kind: 'rejected' }],
+    });
     expect(model.calls).toHaveLength(2);
   });
 
