@@ -12,7 +12,6 @@ import { trainingFiles } from '../../src/runs/training-files.js';
 import { replaceFile } from '../../src/storage/files.js';
 import { JsonLinesFile, keepFirstLines, readJsonLines } from '../../src/storage/json-lines.js';
 import { EventFile, type Scalars } from '../../src/storage/tensorboard.js';
-import { TrainingFigures } from '../../src/web/course.js';
 import { page } from '../../src/web/page.js';
 
 export type Timed<Event> = Event & {
@@ -79,7 +78,6 @@ export class TrainingRecord<M extends Timed<LoggedEvent>> {
   readonly #events: EventFile<M> | undefined;
   #metrics: M[] = [];
   #read: TrainingMetric[] = [];
-  #figures = new TrainingFigures();
   #unwritten = 0;
 
   constructor(output: string, recording: Recording<M>) {
@@ -134,7 +132,6 @@ export class TrainingRecord<M extends Timed<LoggedEvent>> {
   #keepUntil(step: number): void {
     this.#metrics = [];
     this.#read = [];
-    this.#figures = new TrainingFigures();
     for (const metric of keptUntil<M>(this.#file.path, step)) this.#keep(metric);
     keptUntil<RecordedSample>(this.#samples.path, step);
   }
@@ -143,7 +140,6 @@ export class TrainingRecord<M extends Timed<LoggedEvent>> {
     this.#metrics.push(metric);
     const read = readMetric(metric);
     if (read !== undefined) this.#read.push(read);
-    this.#figures.add(read ?? {});
   }
 
   #writePage(about: TrainingAbout, isRunning = true): void {
@@ -151,7 +147,7 @@ export class TrainingRecord<M extends Timed<LoggedEvent>> {
     this.#unwritten = 0;
     const shown = trainingPage({
       ...trainingOf(this.#output, about, this.#read, isRunning),
-      ...{ rows: this.#figures.rows(), samples: readSamples(this.#output) },
+      samples: readSamples(this.#output),
       secondsLeft: isRunning ? this.#recording.secondsLeft(this.#metrics) : undefined,
     });
     replaceFile(join(this.#output, trainingFiles.page), page(shown));

@@ -10,7 +10,7 @@ import { learningCurve } from './charts/learning-curve.js';
 import { memberFigures, revisionFigures } from './data/contributions.js';
 import { lineage } from './data/lineage.js';
 import { loggedProposals, onlyProposals, type RunData, type ShownEpisode } from './data/proposals.js';
-import { shownCalls } from './data/shown-calls.js';
+import { type ShownCalls, shownCalls } from './data/shown-calls.js';
 import { type TaskLabels, taskLabels } from './data/task-labels.js';
 import { callLog } from './views/call-log.js';
 import { criticView, memberView } from './views/contributions-view.js';
@@ -26,7 +26,8 @@ import { UsageByIteration, usageView } from './views/usage-view.js';
  */
 export const renderReport = (data: RunData): string => page(runPage(data));
 
-export function runPage(data: RunData): Page {
+/** @param linkOf returns where a click on an evaluation leads; by default, to its entry in the log */
+export function runPage(data: RunData, linkOf?: ShownCalls['link']): Page {
   const { config, configYaml, events, manifest } = data;
   const usage = new UsageByIteration();
   const proposals = loggedProposals(data, (call) => usage.add(call));
@@ -39,7 +40,7 @@ export function runPage(data: RunData): Page {
     sections: sectionsOf(
       ['result', 'Result', headline(data, proposals)],
       ['warnings', 'Warnings', warnings(data)],
-      ['curve', 'Learning curve', learningCurve(data, proposals, shown.link)],
+      ['curve', 'Learning curve', learningCurve(data, proposals, linkOf ?? shown.link)],
       ['predictions', 'Predicted returns', predictionView(proposals)],
       ['episodes', 'Episodes', animationView(data.animations, config)],
       ['parameters', 'Parameters', !arePrograms && parameterHeatMap(data, labels)],

@@ -3,7 +3,7 @@ import { basename } from 'node:path';
 import { stringify } from 'yaml';
 import { shownPath } from '../base/context.js';
 import { version } from '../base/package.js';
-import { embedJson, type Html, html, preformatted } from '../format/html.js';
+import { type Html, html, preformatted } from '../format/html.js';
 import {
   formatBytes,
   formatCompact,
@@ -11,7 +11,6 @@ import {
   formatDuration,
   formatNumber,
   formatTime,
-  plural,
 } from '../format/numbers.js';
 import { type RecordedSample, readSamples } from '../runs/training/samples.js';
 import { notEvaluated, usedAs } from '../runs/training/text.js';
@@ -23,16 +22,14 @@ import {
   type TrainingFiles,
 } from '../runs/training/trainings.js';
 import { largest } from '../statistics/descriptive.js';
-import type { TrainingRows } from '../web/messages.js';
+import { type Chart, chartFigure } from '../web/chart.js';
 import { type Page, sectionsOf } from '../web/page.js';
 import { pageHeader, tile, warningList, writtenBy } from '../web/study.js';
-import { packed, type TrainingWords, trainingLoss } from '../web/training-charts.js';
+import { type TrainingWords, trainingCharts, trainingLoss } from '../web/training-charts.js';
 import { baselines, dataView, samplesView } from './views/training-view.js';
 
 export interface ShownTraining extends TrainingFiles {
   readonly samples: readonly RecordedSample[];
-  /** Present for a file; the live view sends rows separately. */
-  readonly rows?: TrainingRows;
   readonly secondsLeft?: number | undefined;
 }
 
@@ -49,18 +46,13 @@ export function trainingPage(training: ShownTraining): Page {
   const isRunning = facts.status === 'running';
   const last = metrics.at(-1)?.time;
   return {
-    // Without an update for a minute plus three times the longest event, the page warns that the run may have died.
-    following:
-      isRunning && training.rows !== undefined && last !== undefined
-        ? { written: last, silence: 60 + 3 * largest(metrics.map(({ seconds }) => seconds)) }
-        : undefined,
     title: `${isRunning ? `${doneText(training)} ` : ''}${basename(facts.path)}: ${titleOf(training).join(' ')}`,
     header: header(training),
     sections: sectionsOf(
       ['result', 'Result', headline(training)],
       ['alarms', 'Alarms', warningList(alarms(training))],
       ['use', facts.status === 'completed' ? 'Use it' : 'Resume', useOf(training)],
-      ['course', 'Progress', courseOf(training.rows, wordsFor(training))],
+      ['course', 'Progress', chartsOf(training)],
       ['samples', 'Sample answers', samplesView(samples, facts)],
       ['baselines', 'Baselines', baselines(training)],
       ['data', 'Data', dataView(training)],
@@ -166,12 +158,13 @@ function wordsFor({ about, facts, metrics }: ShownTraining): TrainingWords {
   };
 }
 
-/** Data for the charts. Without rows, the charts show the rows that the live view sends. */
-function courseOf(rows: TrainingRows | undefined, words: TrainingWords): Html {
-  if (rows === undefined) return html`<figure>${embedJson(undefined, { words })}</figure>`;
-  const { evaluation, step, validation } = rows;
-  const all = { step: packed(step), validation: packed(validation), evaluation: packed(evaluation) };
-  return html`<figure data-training>${embedJson(undefined, { ...all, words })}<p class="note">The charts need JavaScript. ${plural(step.at(-1)?.step ?? 0, words.unit)} recorded in metrics.jsonl.</p></figure>`;
+function chartsOf(training: ShownTraining): Html {
+  const words = wordsFor(training);
+  const charts = trainingCharts(training.metrics, words);
+  if (charts.length === 0) return html`<p class="empty">No ${words.unit}s yet.</p>`;
+  const isLarge = ({ height = 320 }: Chart) => height > 200;
+  const drawn = (own: readonly Chart[]) => own.map((chart) => chartFigure(chart));
+  return html`<div class="training-charts">${drawn(charts.filter(isLarge))}<div class="charts">${drawn(charts.filter((chart) => !isLarge(chart)))}</div></div>`;
 }
 
 /** The failure, a changed dataset, and each distinct alarm once, even if several sessions raised it. */

@@ -123,7 +123,7 @@ export interface Line {
 const chunkSize = 1 << 20; // bytes
 
 /** Maximum length of a line in bytes; once parsed, JSON takes several times as much memory. */
-export const longestLine = 64 * 2 ** 20;
+const longestLine = 64 * 2 ** 20;
 
 /**
  * The complete lines of a file; none if it doesn't exist. Memory use is limited by the longest line.

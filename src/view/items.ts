@@ -150,7 +150,8 @@ const leafKind = (names: ReadonlySet<string>) =>
       ? 'training'
       : undefined;
 
-const versionOf = (files: readonly string[]) =>
+/** Changes whenever one of the files does. */
+export const versionOf = (files: readonly string[]) =>
   files
     .map((file): Stats | undefined => lstatSync(file, { throwIfNoEntry: false }))
     .map((stats) => (stats === undefined ? '-' : `${stats.ino} ${stats.size} ${stats.mtimeMs}`))

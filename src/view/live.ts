@@ -1,9 +1,12 @@
 /** Sends changes of items to the open pages, as server-sent events. */
 import type { ServerResponse } from 'node:http';
-import type { Item, Update } from '../web/messages.js';
-import type { Items, Place } from './items.js';
+import { join } from 'node:path';
+import { logsIn, runFiles } from '../runs/reader.js';
+import { trainingFiles } from '../runs/training-files.js';
+import { resultFiles } from '../studies/plan.js';
+import type { Item } from '../web/messages.js';
+import { type Items, type Place, versionOf } from './items.js';
 import { withSettings } from './run-data.js';
-import { type Subject, subjectOf } from './subject.js';
 
 /** Milliseconds between reads of watched files; directories are scanned less often. */
 const lookEvery = 250;
@@ -34,9 +37,28 @@ interface Watcher {
 }
 
 interface Watched {
-  readonly subject: Subject;
-  /** Path of the item. If the item moves, it needs a new subject. */
   readonly path: string;
+  readonly files: readonly string[];
+  /** Changes when a file changes. */
+  version: string;
+}
+
+/** The files that the page of an item shows. */
+function filesOf({ item: { kind }, path }: Place): readonly string[] {
+  const { calls, episodes, evaluations, events } = logsIn(path);
+  const manifest = join(path, runFiles.manifest);
+  switch (kind) {
+    case 'run':
+      return [evaluations, events, calls, manifest];
+    case 'training':
+      return [trainingFiles.about, trainingFiles.metrics, trainingFiles.samples].map((name) =>
+        join(path, name),
+      );
+    case 'play':
+      return [manifest, episodes];
+    default:
+      return [join(path, resultFiles[kind])];
+  }
 }
 
 /** Watches files only while pages are connected. */
@@ -83,6 +105,10 @@ export class Live {
     const watcher = { response, names: new Set(names), ...shown };
     response.writeHead(200, { 'content-type': 'text/event-stream', 'x-accel-buffering': 'no' });
     response.write('retry: 1000\n\n');
+    for (const name of watcher.names) {
+      this.find(name);
+      this.#open(name);
+    }
     this.#watchers.add(watcher);
     response.on('close', () => this.#leave(watcher));
     this.#sendItems(
@@ -91,11 +117,6 @@ export class Live {
       [],
       true,
     );
-    for (const name of watcher.names) {
-      this.find(name);
-      for (const update of this.#open(name)?.subject.whole() ?? [])
-        send(watcher, 'update', { of: name, ...update });
-    }
     this.#timer ??= setInterval(() => this.#look(), lookEvery).unref();
   }
 
@@ -114,18 +135,19 @@ export class Live {
     this.#timer = undefined;
   }
 
-  #open(name: string): Watched | undefined {
+  /** Starts to watch an item. If it has moved, its files have too. */
+  #open(name: string): void {
     const place = this.#items.find(name);
-    const known = this.#watched.get(name);
-    if (place === undefined || known?.path === place.path) return known;
-    const subject = subjectOf(place);
-    if (subject !== undefined) this.#watched.set(name, { subject, path: place.path });
-    return this.#watched.get(name);
+    if (place === undefined || this.#watched.get(name)?.path === place.path) return;
+    const files = filesOf(place);
+    this.#watched.set(name, { path: place.path, files, version: versionOf(files) });
   }
 
   #look(): void {
-    for (const [name, { subject }] of this.#watched) {
-      for (const update of subject.look()) this.#sendUpdate(name, update);
+    for (const [name, watched] of this.#watched) {
+      const version = versionOf(watched.files);
+      if (version !== watched.version) this.#sendStale(name);
+      watched.version = version;
     }
     const now = this.#milliseconds();
     if (now >= this.#nextScan) this.#scan();
@@ -134,9 +156,8 @@ export class Live {
     for (const { response } of this.#watchers) response.write(': \n\n');
   }
 
-  #sendUpdate(name: string, update: Update): void {
-    for (const watcher of this.#watchers)
-      if (watcher.names.has(name)) send(watcher, 'update', { of: name, ...update });
+  #sendStale(name: string): void {
+    for (const watcher of this.#watchers) if (watcher.names.has(name)) send(watcher, 'stale', { of: name });
   }
 
   /** Names of watched items that have just appeared or moved. */
@@ -154,7 +175,8 @@ export class Live {
     const took = this.#milliseconds() - began;
     this.#nextScan = began + Math.max(leastBetweenScans, took / scanShare);
     for (const name of this.#awaited()) {
-      for (const update of this.#open(name)?.subject.whole() ?? []) this.#sendUpdate(name, update);
+      this.#open(name);
+      this.#sendStale(name);
     }
     if (changed.length + removed.length === 0) return;
     for (const watcher of this.#watchers) this.#sendItems(watcher, changed, removed);

@@ -16,7 +16,6 @@ import { configKeys, readAhead } from './run-data.js';
 import { search } from './search.js';
 import { episodeSvg, iterationPage } from './shown-run.js';
 import { stopItem } from './stopping.js';
-import { subjectOf } from './subject.js';
 
 export interface ViewOptions {
   /** Port number; 0 for any free port. */
@@ -146,7 +145,6 @@ const answers: Readonly<Record<string, (asked: Asked) => Answer | Promise<Answer
     json: groupFigures(await readAhead(live.places()), query),
   }),
   '/api/compare': ({ live, options, query }) => comparedPage(live.places(), query, options.milliseconds),
-  '/api/course': (asked) => ({ json: subjectOf(placeIn(asked))?.whole() ?? [] }),
   async '/api/page'(asked) {
     const place = placeIn(asked);
     const { kind, name } = place.item;

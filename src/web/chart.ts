@@ -77,3 +77,16 @@ export interface Chart {
 /** The element in which the app draws a chart. Without JavaScript, it shows only the description. */
 export const chartFigure = (chart: Chart, caption?: Html): Html =>
   html`<figure class="chart-figure" data-chart>${embedJson(undefined, chart)}<p class="note">${chart.label}</p>${caption && html`<figcaption>${caption}</figcaption>`}</figure>`;
+
+/** Joins the items of each stretch, so that at most `most` stretches remain. */
+export function thinned<T>(
+  all: readonly T[],
+  most: number,
+  joined: (stretch: readonly T[]) => readonly T[],
+): readonly T[] {
+  let length = 1;
+  while (all.length > most * length) length *= 2;
+  if (length === 1) return all;
+  const starts = all.flatMap((_, i) => (i % length === 0 ? i : []));
+  return starts.flatMap((start) => joined(all.slice(start, start + length)));
+}

@@ -69,32 +69,6 @@ export interface GroupFigures {
   readonly confirmed: GroupMean | null;
 }
 
-/** A change to a list: how many items to keep, and what to append. */
-export interface Growth<T> {
-  readonly keep: number;
-  readonly added: readonly T[];
-}
-
-export type Row = Readonly<Record<string, number>>;
-
-/** Iteration, candidate, score, lowest and highest return, best so far. */
-export type PointRow = readonly [number, number, number, number, number, number];
-
-export const metricKinds = ['step', 'validation', 'evaluation'] as const;
-
-export type MetricKind = (typeof metricKinds)[number];
-
-/** Metrics of a training run, by kind. */
-export type TrainingRows = Readonly<Record<MetricKind, readonly Row[]>>;
-
-export type Update =
-  | { readonly kind: 'curve'; readonly evaluations: number; readonly points: Growth<PointRow> }
-  /** Iteration and candidate of the latest proposals without a result. */
-  | { readonly kind: 'lost'; readonly places: readonly (readonly [number, number])[] }
-  | { readonly kind: 'metrics'; readonly of: MetricKind; readonly rows: Growth<Row> }
-  /** The page has changed. */
-  | { readonly kind: 'stale' };
-
 export interface Hit {
   readonly of: string;
   readonly iteration: number;

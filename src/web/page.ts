@@ -17,16 +17,6 @@ export const sectionsOf = (
     content === undefined || content === null || content === false ? [] : { id, title, content },
   );
 
-interface Following {
-  /** When the page was written, ISO 8601. */
-  readonly written: string;
-  /** Seconds without an update after which the page warns that the process may have died. */
-  readonly silence: number;
-}
-
-/** Reload interval of a page that shows work in progress, in seconds. */
-const reloadEvery = 10;
-
 /** The content of a page, which is saved to a file or shown section by section in the live view. */
 export interface Page {
   readonly title: string;
@@ -35,8 +25,6 @@ export interface Page {
   readonly footer: Content;
   /** Config keys that differ between the runs of a study; the live view shows them in its table of runs. */
   readonly keys?: readonly string[];
-  /** Present only while the work is in progress; the page then reloads itself. */
-  readonly following?: Following | undefined;
   /** True while more runs are being read for it; the live view then requests it again. */
   readonly isPartial?: boolean;
 }
@@ -54,7 +42,6 @@ export const icon: Html = html`<link rel="icon" href="${"data:image/svg+xml,%3Cs
  * this script. So the page sends no requests, and no text in it can run as code.
  */
 export function page(options: Page): string {
-  const { following } = options;
   const style = appStyle();
   const script = appScript();
   const policy = [
@@ -73,17 +60,12 @@ export function page(options: Page): string {
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <meta name="referrer" content="no-referrer">
-${
-  following &&
-  html`<noscript><meta http-equiv="refresh" content="${reloadEvery}"></noscript>
-`
-}<title>${options.title}</title>
+<title>${options.title}</title>
 ${icon}
 <style>${trusted(style)}</style>
 </head>
 <body>
 ${options.header}
-${following && followLine(following)}
 <nav aria-label="Sections">${options.sections.map(({ id, title }) => html`<a href="#${id}">${title}</a>`)}</nav>
 <main>
 ${options.sections.map(
@@ -98,10 +80,6 @@ ${content}
 </body>
 </html>
 `);
-}
-
-function followLine({ silence, written }: Following): Html {
-  return html`<p class="follow"><label class="scripted"><input type="checkbox" id="follow" data-every="${reloadEvery}" checked> reload this page every ${reloadEvery} s</label> <span id="written" data-time="${written}" data-silence="${Math.ceil(silence)}">written at ${written.slice(11, 19)} UTC</span></p>`;
 }
 
 /** The source expression of a Content-Security-Policy that allows exactly this text. */

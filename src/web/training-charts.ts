@@ -1,7 +1,14 @@
-/** The charts of a training run, which saved pages and the live view draw from the same rows of metrics. */
+/** The charts of a training run. */
 import { formatCount, formatNumber, formatReturn, plural } from '../format/numbers.js';
-import type { Axis, Chart, Series } from './chart.js';
-import type { MetricKind, Row, TrainingRows } from './messages.js';
+import { mean } from '../statistics/descriptive.js';
+import { type Axis, type Chart, type Series, thinned } from './chart.js';
+
+type Row = Readonly<Record<string, number>>;
+
+const kinds = ['step', 'validation', 'evaluation'] as const;
+
+/** Metrics of a training run, by kind. */
+type TrainingRows = Readonly<Record<(typeof kinds)[number], readonly Row[]>>;
 
 /** Texts and settings that the metrics don't contain. */
 export interface TrainingWords {
@@ -47,14 +54,18 @@ const charted: readonly (readonly [
   ['step', 'rssBytes', 'Memory use', 'bytes'],
 ];
 
-/** The charts of a training run, the main chart first; empty until the first metrics arrive. */
-export function trainingCharts(all: TrainingRows, words: TrainingWords): readonly Chart[] {
-  const [step, validation, evaluation] = [
-    numbered(all.step),
-    numbered(all.validation).filter(({ loss }) => loss !== undefined),
-    numbered(all.evaluation),
-  ];
-  const rows = { step, validation, evaluation };
+/** Maximum number of rows of a kind; in a longer training run, each is the mean of a stretch. */
+const mostRows = 1024;
+
+/** @param metrics lines of `metrics.jsonl`. @returns the main chart first; nothing until the first metrics arrive */
+export function trainingCharts(
+  metrics: readonly Readonly<Record<string, unknown>>[],
+  words: TrainingWords,
+): readonly Chart[] {
+  const [step, validation, evaluation] = kinds.map((kind) =>
+    thinned(metrics.filter((metric) => metric.kind === kind).map(numbersIn), mostRows, meanRow),
+  ) as [Row[], Row[], Row[]];
+  const rows = { step, validation: validation.filter(({ loss }) => loss !== undefined), evaluation };
   const has = (name: string) => step.some((row) => name in row);
   const isRl = has('reward') || evaluation.length > 0;
   const shown = { ...rows, step: withEpisodeSteps(step) };
@@ -69,7 +80,19 @@ export function trainingCharts(all: TrainingRows, words: TrainingWords): readonl
   ];
 }
 
-const numbered = (rows: readonly Row[]) => rows.filter(({ step }) => step !== undefined);
+const numbersIn = (metric: Readonly<Record<string, unknown>>): Row =>
+  Object.fromEntries(
+    Object.entries(metric).filter((entry): entry is [string, number] => Number.isFinite(entry[1])),
+  );
+
+/** The mean of each metric, except `step`, which keeps its last value. */
+function meanRow(stretch: readonly Row[]): readonly [Row] {
+  const means = [...new Set(stretch.flatMap(Object.keys))].map((name) => {
+    const values = stretch.flatMap((row) => row[name] ?? []);
+    return [name, name === 'step' ? values.at(-1)! : mean(values)] as const;
+  });
+  return [Object.fromEntries(means)];
+}
 
 /** Adds the mean episode length of each update, computed from running totals if the rows have them. */
 const withEpisodeSteps = (rows: readonly Row[]): readonly Row[] =>
@@ -84,7 +107,10 @@ function stepsOf(...rows: readonly (readonly Row[])[]) {
   const at = [...new Set(rows.flat().map(({ step = 0 }) => step))].sort((a, b) => a - b);
   const valuesOf = (own: readonly Row[], value: (row: Row) => number | undefined) => {
     const known = new Map(own.map((row) => [row.step ?? 0, value(row)]));
-    return at.map((step) => known.get(step) ?? null);
+    return at.map((step) => {
+      const found = known.get(step);
+      return found === undefined ? null : Number(found.toPrecision(6));
+    });
   };
   return { at, valuesOf };
 }
@@ -224,28 +250,3 @@ function smallChart(
 }
 
 const capitalised = (words: string) => words.charAt(0).toUpperCase() + words.slice(1);
-
-/** The data that a saved page contains. */
-export interface TrainingInFile extends Readonly<Record<MetricKind, PackedRows>> {
-  readonly words: TrainingWords;
-}
-
-/** Rows stored by column, with values rounded to six significant digits. */
-export interface PackedRows {
-  readonly columns: Readonly<Record<string, readonly (number | null)[]>>;
-  readonly count: number;
-}
-
-export function packed(rows: readonly Row[]): PackedRows {
-  const names = [...new Set(rows.flatMap(Object.keys))];
-  const short = (value: number | undefined) => (value === undefined ? null : Number(value.toPrecision(6)));
-  const columns = Object.fromEntries(names.map((name) => [name, rows.map((row) => short(row[name]))]));
-  return { columns, count: rows.length };
-}
-
-export const unpacked = ({ columns, count }: PackedRows): readonly Row[] =>
-  Array.from({ length: count }, (_, i) =>
-    Object.fromEntries(
-      Object.entries(columns).flatMap(([name, all]) => (all[i] == null ? [] : [[name, all[i]]])),
-    ),
-  );

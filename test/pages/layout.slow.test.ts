@@ -130,19 +130,6 @@ describe.skipIf(chromium === undefined)('pages in a browser', () => {
     expect(await browser.evaluate(colours)).toBe('light accent');
   });
 
-  it('warn if a training has gone silent, and can stop following it', async () => {
-    await browser.open(pages['a training that goes on']!, { width: 1440 });
-    // It was written long ago, by the clock of the test.
-    expect(await browser.evaluate(`document.querySelector('#written').textContent`)).toMatch(
-      /^written at \d\d:\d\d:\d\d UTC, \d+ (min|h|days) ago; the process may have died$/,
-    );
-    await browser.evaluate(`document.querySelector('#follow').focus()`);
-    await browser.press('Space');
-    expect(await browser.evaluate(`document.querySelector('#follow').checked`)).toBe(false);
-    await browser.open(pages['a finished training']!, { width: 1440 });
-    expect(await browser.evaluate(`document.querySelector('#follow') === null`)).toBe(true);
-  });
-
   it('load no other resources', async () => {
     for (const [name, file] of Object.entries(pages)) {
       await browser.open(file, { width: 1440 });

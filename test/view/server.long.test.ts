@@ -289,31 +289,22 @@ describe('a run', () => {
     expect((await ask('/api/search?q=%20')).status).toBe(400);
   });
 
-  it('reports an evaluation when its line is appended', async () => {
+  it('becomes stale when a line is appended', async () => {
     cpSync(join(place, 'a run'), join(place, 'grows'), { recursive: true });
-    const line = { iteration: 13, candidate: 0, score: 999, returns: [999], parameters: [0] };
-    let isFirst = true;
-    type Told = { of: string; kind: string; points?: { added: number[][] } };
-    const update = await told<Told>(
-      '/api/events?of=grows',
-      (event, { kind, points }) =>
-        event === 'update' && kind === 'curve' && points!.added.some(([iteration]) => iteration === 13),
-      () => {
-        if (isFirst) appendFileSync(join(place, 'grows', 'evaluations.jsonl'), `${JSON.stringify(line)}\n`);
-        isFirst = false;
-      },
+    const isStale = (event: string) => event === 'stale';
+    const message = await told<{ of: string }>('/api/events?of=grows', isStale, () =>
+      appendFileSync(join(place, 'grows', 'evaluations.jsonl'), '{}\n'),
     );
-    expect(update.of).toBe('grows');
-    expect(update.points!.added.at(-1)).toEqual([13, 0, 999, 999, 999, 999]);
+    expect(message).toEqual({ of: 'grows' });
   });
 
   it('is followed from the start by a page that opened before the run existed', async () => {
-    const update = await told<{ of: string; kind: string }>(
+    const message = await told<{ of: string }>(
       '/api/events?of=later',
-      (event, { kind }) => event === 'update' && kind === 'curve',
+      (event) => event === 'stale',
       () => cpSync(join(place, 'a run'), join(place, 'later'), { recursive: true }),
     );
-    expect(update).toMatchObject({ of: 'later', points: { keep: 0 } });
+    expect(message).toEqual({ of: 'later' });
   });
 
   it('is shown without importing the modules that it names', async () => {

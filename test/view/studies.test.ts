@@ -85,9 +85,9 @@ describe('the page of a sweep', () => {
     };
     await readUntil('event: items');
     await new Promise((resolve) => setTimeout(resolve, 400));
-    expect(text).not.toContain('"stale"');
+    expect(text).not.toContain('event: stale');
     sweepJson((rate) => rate);
-    await readUntil('"of":"sweep","kind":"stale"');
+    await readUntil('event: stale\ndata: {"of":"sweep"}');
     stop.abort();
   });
 });

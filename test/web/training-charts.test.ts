@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Chart } from '../../src/web/chart.js';
-import type { Row, TrainingRows } from '../../src/web/messages.js';
-import { packed, trainingCharts, unpacked } from '../../src/web/training-charts.js';
+import { trainingCharts } from '../../src/web/training-charts.js';
 
 const words = {
   unit: 'update',
@@ -9,10 +8,9 @@ const words = {
   rewards: 'Return in training',
   maxGradientNorm: 1,
 } as const;
-const rowsWith = (rows: Partial<TrainingRows>): TrainingRows => ({
-  ...{ step: [], validation: [], evaluation: [] },
-  ...rows,
-});
+type Row = Readonly<Record<string, number>>;
+const rowsWith = (rows: Readonly<Record<string, readonly Row[]>>) =>
+  Object.entries(rows).flatMap(([kind, own]) => own.map((row) => ({ kind, ...row })));
 const titles = (charts: readonly Chart[]) => charts.map(({ y }) => y.title);
 const series = ({ series: all }: Chart, label: string) => all.find((one) => one.label.startsWith(label))!;
 
@@ -68,14 +66,22 @@ describe('charts of a training', () => {
   it('are absent before the first step, and tolerate odd or incomplete rows', () => {
     expect(trainingCharts(rowsWith({}), words)).toEqual([]);
     const odd: Row[] = [{}, { step: 1 }, { loss: 1 }, { step: -1, loss: 0, kl: 1e300 }, { step: 1, loss: 2 }];
-    expect(() => trainingCharts({ step: odd, validation: odd, evaluation: odd }, words)).not.toThrow();
+    expect(() =>
+      trainingCharts(rowsWith({ step: odd, validation: odd, evaluation: odd }), words),
+    ).not.toThrow();
     expect(() =>
       trainingCharts(rowsWith({ step: [{ reward: 1 }], evaluation: [{ meanReturn: 1 }, {}] }), words),
     ).not.toThrow();
   });
 });
 
-it('packing preserves rows, with rounded numbers', () => {
-  const rows: Row[] = [{ step: 1, loss: 1 / 3 }, { step: 1_234_567 }, { step: 3, loss: 2, kl: 1e-9 }];
-  expect(unpacked(packed(rows))).toEqual([{ step: 1, loss: 0.333333 }, { step: 1_234_570 }, rows[2]]);
+it('a long training is drawn by the means of its stretches, up to its last step', () => {
+  const step = Array.from({ length: 10_000 }, (_, i) => ({ step: i + 1, loss: (i + 1) % 2 }));
+  const [loss] = trainingCharts(
+    [...rowsWith({ step }), { kind: 'validation', step: 1, text: 'no number' }],
+    words,
+  );
+  expect(loss!.at.length).toBeLessThanOrEqual(1024);
+  expect(loss!.at.at(-1)).toBe(10_000);
+  expect(new Set(series(loss!, 'training loss per step').values)).toEqual(new Set([0.5]));
 });

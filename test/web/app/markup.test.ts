@@ -1,6 +1,6 @@
 // @vitest-environment jsdom
 import { describe, expect, it, vi } from 'vitest';
-import { embedJson, type Html, html, render } from '../../../src/format/html.js';
+import { type Html, render } from '../../../src/format/html.js';
 import { htmlTable, number, text } from '../../../src/format/table.js';
 import { renderReport } from '../../../src/report/run-report.js';
 import { activate } from '../../../src/web/app/markup/markup.js';
@@ -201,24 +201,5 @@ describe('a table', () => {
     expect(names(body)).toEqual(['w', 'x', 'y', 'z']);
     button.click();
     expect(names(body)).toEqual(['x', 'y', 'z', 'w']);
-  });
-});
-
-describe('the charts of a training', () => {
-  it('are made from the rows in the page, or say that there are no steps yet', () => {
-    const words = { unit: 'step', measured: 'held-out mean return', rewards: 'Return in training' };
-    const empty = { columns: {}, count: 0 };
-    const course = (step: object) =>
-      shown(
-        html`<figure data-training>${embedJson(undefined, { step, validation: empty, evaluation: empty, words })}<p class="note">needs JavaScript</p></figure>`,
-      );
-    expect(course(empty).textContent).toContain('No steps yet.');
-    const body = course({ columns: { step: [1, 2], loss: [2, 1], learningRate: [0.1, null] }, count: 2 });
-    const labels = [...body.querySelectorAll('.chart')].map((chart) => chart.getAttribute('aria-label'));
-    expect(labels).toEqual([
-      expect.stringMatching(/^Training loss over 2 steps: from 2\.0000 to 1\.5000\./),
-      expect.stringMatching(/^Learning rate, by step/),
-    ]);
-    expect(body.textContent).not.toContain('needs JavaScript');
   });
 });

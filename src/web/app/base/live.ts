@@ -1,7 +1,7 @@
 /** Communication with the server. Hidden pages receive no events. */
 import { createContext } from 'preact';
 import { useContext, useEffect, useRef, useState } from 'preact/hooks';
-import type { Growth, Item, Update } from '../../messages.js';
+import type { Item } from '../../messages.js';
 
 interface Listener {
   readonly items: (change: {
@@ -9,7 +9,8 @@ interface Listener {
     readonly changed: readonly Item[];
     readonly removed: readonly string[];
   }) => void;
-  readonly update?: (update: Update) => void;
+  /** Called when files of the watched item have changed, or may have changed while there was no connection. */
+  readonly stale?: () => void;
 }
 
 /** `refused`: the server rejects the connection, for example because another view now runs at this address. */
@@ -46,6 +47,7 @@ export function useLive(watched: string, listener: Listener): void {
   latest.current = listener;
   useEffect(() => {
     let source: EventSource | undefined;
+    let wasOpen = false;
     let timer: ReturnType<typeof setTimeout>;
     const follow = () => {
       if (document.hidden) {
@@ -56,7 +58,11 @@ export function useLive(watched: string, listener: Listener): void {
       if (source !== undefined) return;
       // An EventSource can't send headers, so the token is part of the URL.
       source = new EventSource(`/api/events${watched}&token=${encodeURIComponent(token())}`);
-      source.addEventListener('open', () => onState('live'));
+      source.addEventListener('open', () => {
+        onState('live');
+        if (wasOpen) latest.current.stale?.();
+        wasOpen = true;
+      });
       source.addEventListener('error', () => {
         if (source?.readyState !== EventSource.CLOSED) return onState('lost');
         onState('refused');
@@ -64,7 +70,7 @@ export function useLive(watched: string, listener: Listener): void {
         timer = setTimeout(follow, refusedPause);
       });
       source.addEventListener('items', ({ data }) => latest.current.items(JSON.parse(data)));
-      source.addEventListener('update', ({ data }) => latest.current.update?.(JSON.parse(data)));
+      source.addEventListener('stale', () => latest.current.stale?.());
     };
     onState('live');
     follow();
@@ -75,11 +81,6 @@ export function useLive(watched: string, listener: Listener): void {
       source?.close();
     };
   }, [watched]);
-}
-
-export function grow<T>(list: T[], { keep, added }: Growth<T>): void {
-  list.length = Math.min(list.length, keep);
-  for (const item of added) list.push(item);
 }
 
 /** @throws Error if the request fails, with the server's message if it sent one */

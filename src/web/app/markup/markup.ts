@@ -3,46 +3,39 @@
  * heat maps. Inserts text only as text nodes.
  */
 
-import { type ComponentChild, render } from 'preact';
+import { render } from 'preact';
 import type { Chart } from '../../chart.js';
 import type { Parallel } from '../../parallel.js';
-import { type TrainingInFile, unpacked } from '../../training-charts.js';
 import { html } from '../base/html.js';
 import { ChartFigure } from '../chart/chart-figure.js';
 import { activateHeatMap } from '../chart/heat-map.js';
 import { ParallelPlot } from '../chart/parallel.js';
-import { TrainingCharts } from '../chart/training.js';
 import { showPrompt } from './prompts.js';
 import { makeSortable } from './sortable.js';
 
 /** Parses a block of JSON in the page; null if there is no block. */
-export const jsonIn = <T>(block: Element | null | undefined): T | null =>
+const jsonIn = <T>(block: Element | null | undefined): T | null =>
   JSON.parse(block?.textContent ?? 'null') as T | null;
 
-/** Makes newly inserted markup interactive. */
-export function activate(root: ParentNode): void {
-  draw<Chart>(root, '[data-chart]', (chart) => html`<${ChartFigure} chart=${chart} />`);
-  draw<Parallel>(root, '[data-parallel]', (parallel) => html`<${ParallelPlot} parallel=${parallel} />`);
-  draw<TrainingInFile>(root, '[data-training]', ({ words, ...rows }) => {
-    const all = { step: unpacked(rows.step), validation: unpacked(rows.validation) };
-    const evaluation = unpacked(rows.evaluation);
-    return html`<${TrainingCharts} rows=${{ ...all, evaluation }} words=${words} version=${0} />`;
-  });
+/** Makes newly inserted markup interactive. `before`: drawings of the markup that it replaces, which keep their state. */
+export function activate(root: ParentNode, before: readonly Element[] = []): void {
+  for (const [i, figure] of root.querySelectorAll('[data-chart], [data-parallel]').entries()) {
+    const data = jsonIn<Chart | Parallel>(figure.querySelector('script'));
+    if (data === null) continue;
+    const place = before[i] ?? document.createElement('div');
+    place.className = 'drawing';
+    figure.querySelector('.note')?.replaceWith(place);
+    render(
+      'lines' in data
+        ? html`<${ParallelPlot} parallel=${data} />`
+        : html`<${ChartFigure} key=${data.y.title} chart=${data} />`,
+      place,
+    );
+  }
   for (const table of root.querySelectorAll('table')) makeSortable(table);
   for (const box of root.querySelectorAll<HTMLDetailsElement>('details.prompt'))
     box.addEventListener('toggle', () => showPrompt(box, document.getElementById('prompts')), { once: true });
   activateHeatMap(root);
-}
-
-/** Replaces the descriptions of figures with drawings of their data. */
-function draw<Data>(root: ParentNode, selector: string, drawn: (data: Data) => ComponentChild): void {
-  for (const figure of root.querySelectorAll<HTMLElement>(selector)) {
-    const data = jsonIn<Data>(figure.querySelector('script'));
-    if (data === null) continue;
-    const place = document.createElement('div');
-    figure.querySelector('.note')?.replaceWith(place);
-    render(drawn(data), place);
-  }
 }
 
 /** Scrolls to the element that the URL's fragment names, and opens it if it is a log entry. */

@@ -20,12 +20,13 @@ export function Markup({ markup }: { readonly markup: string }) {
       const opened = new Set([...box.querySelectorAll('details[open]')].map(keyOf));
       const checked = [...box.querySelectorAll('input:checked')].map(({ id }) => id);
       const scrolled = [...box.querySelectorAll('.scroll')].map((one) => [one.scrollLeft, one.scrollTop]);
+      const drawings = [...box.querySelectorAll('.drawing')];
       box.innerHTML = markup;
       for (const details of box.querySelectorAll('details')) details.open ||= opened.has(keyOf(details));
       for (const input of box.querySelectorAll('input')) input.checked ||= checked.includes(input.id);
       for (const [i, one] of box.querySelectorAll('.scroll').entries())
         one.scrollTo(...((scrolled[i] ?? [0, 0]) as [number, number]));
-      activate(box);
+      activate(box, drawings);
     };
     if (place.current) fill(place.current);
     return () => clearTimeout(timer);

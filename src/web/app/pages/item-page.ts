@@ -1,13 +1,8 @@
-import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
-import type { Chart } from '../../chart.js';
-import { type Item, isHolder, type Row } from '../../messages.js';
-import type { TrainingInFile } from '../../training-charts.js';
+import { useEffect, useState } from 'preact/hooks';
+import { type Item, isHolder } from '../../messages.js';
 import { html, submitted } from '../base/html.js';
-import { grow, useLive } from '../base/live.js';
+import { useLive } from '../base/live.js';
 import { go, itemAddress, queryOf, unitOf } from '../base/words.js';
-import { LiveCurve, newCourse } from '../chart/live-curve.js';
-import { TrainingCharts } from '../chart/training.js';
-import { jsonIn } from '../markup/markup.js';
 import { LiveTable } from './index-page.js';
 import { Stopping } from './stopping.js';
 import { type Page, ShownPage, usePage } from './use-page.js';
@@ -26,13 +21,7 @@ export function ItemPage({ name, query }: Props) {
 
 function WholePage({ name, query }: Props) {
   const [item, setItem] = useState<Item | undefined>(undefined);
-  const [version, setVersion] = useState(0);
-  const course = useRef(newCourse());
-  const metrics = useRef({ step: [] as Row[], validation: [] as Row[], evaluation: [] as Row[] });
-  const { page, problem, refresh } = usePage(
-    `/api/page${queryOf({ of: name })}`,
-    (item === undefined ? 0 : 1) + (course.current.points.length === 0 ? 0 : 1),
-  );
+  const { page, problem, refresh } = usePage(`/api/page${queryOf({ of: name })}`, item === undefined ? 0 : 1);
   useLive(queryOf({ of: name }), {
     items: ({ changed, whole }) => {
       const own = changed.find((one) => one.name === name);
@@ -41,42 +30,16 @@ function WholePage({ name, query }: Props) {
       if (item !== undefined && !whole && own.status !== item.status) refresh();
       setItem(own);
     },
-    update: (update) => {
-      switch (update.kind) {
-        case 'curve':
-          course.current.evaluations = update.evaluations;
-          grow(course.current.points, update.points);
-          break;
-        case 'lost':
-          course.current.lost = [...update.places];
-          break;
-        case 'metrics':
-          grow(metrics.current[update.of], update.rows);
-          break;
-        case 'stale':
-          refresh();
-          return;
-      }
-      setVersion((last) => last + 1);
-    },
+    stale: refresh,
   });
-  // Parse the markup once per version of the page, not on each live update.
-  const target = useMemo(() => dataIn<Chart>(page, 'curve')?.levels?.[0]?.y, [page]);
-  const words = useMemo(() => dataIn<TrainingInFile>(page, 'course')?.words, [page]);
   useEffect(() => {
     if (page) document.title = `${item?.status === 'running' ? `${item.done}/${item.of} ` : ''}${page.title}`;
   }, [page, item]);
   const isStudy = item !== undefined && isHolder(item);
   const shown = page && isStudy ? { ...page, sections: withItems(page.sections) } : page;
-  const live = (section: string) => {
-    if (section === 'curve' && item?.kind === 'run' && course.current.points.length > 0)
-      return html`<${LiveCurve} name=${name} course=${course.current} version=${version} confirmed=${item.confirmed} ci95=${item.ci95} target=${target} />`;
-    if (section === 'items')
-      return html`<${LiveTable} path=${itemAddress(name)} query=${query} within=${name} columns=${columnsOf(page?.keys)} />`;
-    if (section === 'course' && item?.kind === 'training')
-      return html`<${TrainingCharts} rows=${metrics.current} words=${words} version=${version} />`;
-    return undefined;
-  };
+  const live = (section: string) =>
+    section === 'items' &&
+    html`<${LiveTable} path=${itemAddress(name)} query=${query} within=${name} columns=${columnsOf(page?.keys)} />`;
   return html`<${ShownPage} page=${shown} problem=${problem} loading=${`Loading ${name} …`} live=${live}>
 ${page && item && html`<${LiveLine} item=${item} />`}
 ${page && item && !isStudy && html`<${Stopping} item=${item} />`}
@@ -93,12 +56,6 @@ function withItems(sections: Page['sections']): Page['sections'] {
   const items = { id: 'items', title: 'Runs', html: '' };
   const at = sections.findIndex(({ id }) => id === 'runs');
   return at < 0 ? [...sections, items] : sections.toSpliced(at, 1, items);
-}
-
-/** Parses the first block of JSON in a section's figures. */
-function dataIn<T>(page: Page | undefined, id: string): T | null {
-  const markup = page?.sections.find((section) => section.id === id)?.html ?? '';
-  return jsonIn<T>(new DOMParser().parseFromString(markup, 'text/html').querySelector('figure script'));
 }
 
 function LiveLine({ item }: { readonly item: Item }) {
@@ -125,8 +82,8 @@ function IterationPage({ iteration, name }: { readonly name: string; readonly it
   useLive(queryOf({ of: name }), {
     items: ({ changed }) => setItem((last) => changed.find((one) => one.name === name) ?? last),
     // Earlier iterations can no longer change.
-    update: ({ kind }) => {
-      if (kind === 'stale' && item !== undefined && iteration >= item.done) refresh();
+    stale: () => {
+      if (item !== undefined && iteration >= item.done) refresh();
     },
   });
   const last = item?.done ?? iteration;
