@@ -61,6 +61,6 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
   requireJobs({ ...args, part });
   requireCount('--repeats', args.repeats, 1);
   requireCount('--seed', args.seed, 0);
-  const { playEvaluation } = await import('../evaluate/play.js');
-  return playEvaluation({ ...args, part }, context);
+  const { runEvaluation } = await import('../evaluate/run-evaluation.js');
+  return runEvaluation({ ...args, part }, context);
 }

@@ -35,6 +35,6 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
       remedy: `resume it with ${command ?? 'the command that started it'}`,
     });
   }
-  const { resumeRun } = await import('../studies/play-config.js');
+  const { resumeRun } = await import('../studies/single-run.js');
   return resumeRun(args, context);
 }

@@ -42,6 +42,6 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
       remedy: "add --dry-run; to start from another run's replay buffer, set warmup.from=RUN",
     });
   }
-  const { playConfig } = await import('../studies/play-config.js');
-  return playConfig(args, context);
+  const { runConfig } = await import('../studies/single-run.js');
+  return runConfig(args, context);
 }

@@ -43,6 +43,6 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
   const { requireJobs } = await import('../studies/plan.js');
   const part = partOf(args.part);
   requireJobs({ ...args, part });
-  const { playSweep } = await import('../studies/sweep/sweep.js');
-  return playSweep({ ...args, part }, context);
+  const { runSweep } = await import('../studies/sweep/sweep.js');
+  return runSweep({ ...args, part }, context);
 }

@@ -18,8 +18,7 @@ import { readManifest, runFiles } from '../runs/reader.js';
 import { type RunDirectory, resumeRunDirectory } from '../runs/writer.js';
 import { claimDirectory, replaceFile } from '../storage/files.js';
 import { isLocked } from '../storage/lock.js';
-import { runName } from '../studies/library-run.js';
-import { closeLeft, isReported } from '../studies/single-run.js';
+import { closeLeft, isReported, located, runName } from '../studies/single-run.js';
 import { type LoadedPlay, loadPlayConfig, playYaml } from './play-config.js';
 import { createPlayDisplay } from './play-display.js';
 import { playInDirectory } from './play-games.js';
@@ -106,15 +105,6 @@ export async function resumePlay(
     replaceFile(file, playYaml(loaded.config));
     return finish(setup, directory, args, context);
   });
-}
-
-/** Adds locations in the config file to errors, including errors that occur during the play. */
-async function located(loaded: LoadedPlay, work: () => Promise<number>): Promise<number> {
-  try {
-    return await work();
-  } catch (error) {
-    throw error instanceof UserError ? loaded.locate(error) : error;
-  }
 }
 
 function requireTerminal({ config }: LoadedPlay, { readLine }: CommandContext): void {

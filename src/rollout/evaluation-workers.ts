@@ -44,10 +44,9 @@ export class EvaluationWorkers {
     return this.#players.length;
   }
 
-  /** Limits this to one thread, for evaluations that run in parallel. Returns undefined if no thread is needed. */
-  alone(): EvaluationWorkers | undefined {
+  /** For evaluations that run in parallel. */
+  useOneThread(): void {
     this.#threads = 1;
-    return this.isNeeded ? this : undefined;
   }
 
   /** Records how long episodes took, from which `wanted` estimates whether threads save time. */

@@ -1,7 +1,7 @@
 /** Starts or resumes a run from a program, which can pass in its own model and environment. */
 
 import { existsSync } from 'node:fs';
-import { basename, extname, join, resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import type { CommandContext } from '../base/context.js';
 import { UserError } from '../base/errors.js';
 import type { Config, ConfigInput } from '../config/config.js';
@@ -17,9 +17,9 @@ import { refuseDifferences } from '../runs/fingerprint.js';
 import { requireConfig } from '../runs/open-run.js';
 import { runFiles } from '../runs/reader.js';
 import { type RunResult, resultOf, summaryOf } from '../runs/summary.js';
-import { claimDirectory, plainName } from '../storage/files.js';
-import { limitsAround, sharing } from './play-run.js';
-import { beginRun, type ReadyRun, reopenRun, runAndReport } from './single-run.js';
+import { claimDirectory } from '../storage/files.js';
+import { limitsAround } from './shared-limits.js';
+import { beginRun, type ReadyRun, reopenRun, runAndReport, runName, sharing } from './single-run.js';
 
 export interface RunOptions {
   /** Replaces the config's model. The run doesn't close it. */
@@ -124,11 +124,4 @@ function configOf(given: RunConfig | string, { environment, model }: OwnParts, c
   }
   const overrides = Object.entries(names).map(([key, value]) => `${key}=${JSON.stringify(value)}`);
   return loadConfig({ file: given, overrides, cwd }).config;
-}
-
-/** Name of a new run's directory: `<name>-<date>-<time>` in UTC; `<name>` is the config's `name`, or its file's. */
-export function runName(config: Pick<Config, 'name'>, file: string, now: Date): string {
-  const stem = config.name ?? plainName(basename(file, extname(file)), 'run');
-  const [date, time] = now.toISOString().split('T') as [string, string];
-  return `${stem}-${date.replaceAll('-', '')}-${time.slice(0, 8).replaceAll(':', '')}`;
 }

@@ -13,6 +13,10 @@ export interface Part {
   readonly of: number;
 }
 
+/** Filters the runs of a part by their index. */
+export const isInPart = (part: Part | undefined) => (_: unknown, number: number) =>
+  part === undefined || number % part.of === part.index;
+
 /** Parses a part such as `0/4`. @throws UserError if it is malformed or out of range */
 export function partOf(text: string | undefined): Part | undefined {
   if (text === undefined) return undefined;

@@ -44,7 +44,7 @@ export const resultFiles = {
 } as const;
 
 /** Options that control how runs are executed and shown. */
-export interface PlayArguments {
+export interface ScheduleArguments {
   readonly jobs?: number | undefined;
   readonly json: boolean;
   readonly quiet: boolean;
@@ -58,7 +58,7 @@ export interface PlayArguments {
 export type Elsewhere = (plan: Plan, directory: string) => Promise<PlanEnd | undefined>;
 
 /** @throws UserError if `jobs` is set but isn't a positive integer */
-export function requireJobs({ jobs }: PlayArguments): void {
+export function requireJobs({ jobs }: ScheduleArguments): void {
   requireCount('--jobs', jobs, 1);
 }
 

@@ -1,29 +1,154 @@
+/** Starts and resumes a run. `policyloop run` comes here first; the loop is `experiment/experiment.ts`. */
+
 import { existsSync, statSync } from 'node:fs';
-import { basename, join } from 'node:path';
+import { basename, extname, join, resolve } from 'node:path';
+import { withWorkers } from '../base/command.js';
 import { type CommandContext, exitCodeOf } from '../base/context.js';
-import { messageOf } from '../base/errors.js';
+import { formatProblem, messageOf, UserError, unlessRefused } from '../base/errors.js';
 import type { Config } from '../config/config.js';
 import type { LimitsConfig } from '../config/limits.js';
-import { loadConfig, resolvedYaml } from '../config/load.js';
-import { type Assembly, assemble, type OwnParts } from '../experiment/assemble.js';
+import { type LoadedConfig, loadConfig, resolvedYaml } from '../config/load.js';
+import { type Assembly, assemble, closeEnvironment, type OwnParts } from '../experiment/assemble.js';
+import { contextOf } from '../experiment/open-models.js';
 import { newManifest } from '../experiment/parts.js';
 import { languageModelIn, withDefaultsOf } from '../experiment/proposer.js';
 import { type Display, runInDirectory } from '../experiment/session.js';
+import { plural } from '../format/numbers.js';
+import { warningText } from '../format/progress.js';
 import { fitted } from '../format/width.js';
 import type { ParameterSpec } from '../policies/policy.js';
 import { makeRoom } from '../preflight/ask-model.js';
+import { errorsIn, warningsIn } from '../preflight/findings.js';
+import { preflight } from '../preflight/preflight.js';
 import { writeReport } from '../report/write-report.js';
 import { createRunDirectory } from '../runs/create.js';
-import { requireSame, whatCompletes } from '../runs/fingerprint.js';
+import { refuseDifferences, requireSame, whatCompletes } from '../runs/fingerprint.js';
+import { findRun } from '../runs/listing/names.js';
+import { alreadyRunning } from '../runs/listing/stop.js';
 import type { Manifest } from '../runs/manifest.js';
 import { readShownFrame, requireConfig } from '../runs/open-run.js';
 import { logBytes, readImported, readManifest, runFiles } from '../runs/reader.js';
-import { describeResult, type RunResult, resultOf, summaryOf } from '../runs/summary.js';
+import { describeReason, describeResult, type RunResult, resultOf, summaryOf } from '../runs/summary.js';
 import { type RunDirectory, removeDrafts, resumeRunDirectory } from '../runs/writer.js';
-import { replaceFile } from '../storage/files.js';
+import { claimDirectory, plainName, replaceFile } from '../storage/files.js';
 import { isLocked, lockRun } from '../storage/lock.js';
-import type { PlayArguments } from './plan.js';
+import { type DryRunHistory, dryRun } from './dry-run.js';
+import type { ScheduleArguments } from './plan.js';
 import { createDisplay } from './run-progress.js';
+import { limitsAround, type SharedLimits } from './shared-limits.js';
+
+interface ConfigArguments extends Pick<ScheduleArguments, 'json' | 'quiet'> {
+  readonly overrides: readonly string[];
+  readonly runsDir: string;
+  readonly workers?: number | undefined;
+}
+
+/** Runs a config or, with `dryRun`, prints the prompt without calling a model. Returns the exit code. */
+export async function runConfig(
+  args: ConfigArguments &
+    DryRunHistory & {
+      readonly config: string;
+      readonly runDir?: string | undefined;
+      readonly dryRun: boolean;
+    },
+  context: CommandContext,
+): Promise<number> {
+  const loaded = loadConfig({
+    file: args.config,
+    overrides: withWorkers(args.overrides, args.workers),
+    cwd: context.cwd,
+  });
+  for (const note of loaded.notes) context.note(note);
+  const own = args.dryRun ? {} : { ask: context.stop.finish };
+  const assembly = await located(loaded, () => assemble(loaded.config, context.env, undefined, own));
+  const { config } = assembly;
+  await located(loaded, () => refuseErrors(assembly, !args.dryRun, context));
+  if (args.dryRun) {
+    try {
+      return await dryRun(assembly, args, context);
+    } finally {
+      await closeEnvironment(assembly);
+    }
+  }
+  const place = () =>
+    args.runDir === undefined
+      ? claimDirectory(resolve(context.cwd, args.runsDir), runName(config, args.config, context.now()))
+      : resolve(context.cwd, args.runDir);
+  // Notes from importing the config, to be stored in the run.
+  const notes = loaded.imported === undefined ? [] : loaded.notes;
+  return located(loaded, async () =>
+    finishRun(await beginRun(assembly, place, context, { notes }), args, context),
+  );
+}
+
+/** Resumes a run. Returns the exit code. */
+export async function resumeRun(
+  args: ConfigArguments & { readonly run: string },
+  context: CommandContext,
+): Promise<number> {
+  const path = findRun(args.run, { cwd: context.cwd, runsDir: args.runsDir });
+  if (isRunning(path)) throw alreadyRunning(path);
+  const file = join(path, runFiles.config);
+  const was = loadConfig({ file: requireConfig(file), asWritten: true }).config;
+  const { config } = loadConfig({
+    file,
+    overrides: withWorkers(args.overrides, args.workers),
+    cwd: context.cwd,
+    asWritten: true,
+  });
+  refuseDifferences(was, config);
+  const around = limitsAround(path);
+  try {
+    const limits = around?.shared.limits;
+    const opened = await reopenRun(path, config, context, { limits });
+    if (opened !== undefined) return await finishRun(sharing(opened, around?.shared), args, context);
+    await closeLeft(path, context.now);
+    const manifest = readManifest(path);
+    if (!isReported(path, manifest)) return await finishReport(path, args, context);
+    throw new UserError({
+      message: `this run ${manifest.status === 'failed' ? 'has ended' : 'is complete'} after ${plural(manifest.iterations.done, 'iteration')}: ${describeReason(manifest)}`,
+      value: path,
+      remedy: whatCompletes(manifest, was, config, path, limits)!,
+    });
+  } finally {
+    around?.release();
+  }
+}
+
+/** True if another process is executing the run at `path`. */
+const isRunning = (path: string) => isLocked(join(path, runFiles.lock)) && isReadable(path);
+
+const isReadable = (run: string) => unlessRefused(() => readManifest(run)) !== undefined;
+
+/**
+ * Reports possible problems before anything is spent, without calling the model.
+ * @param ask whether to ask the model's server for its context length
+ * @throws UserError if the run can't succeed
+ */
+async function refuseErrors(assembly: Assembly, ask: boolean, context: CommandContext): Promise<void> {
+  const findings = preflight(
+    assembly,
+    await contextOf(assembly.config.model, assembly.model, ask, context.stop.finish),
+  );
+  const errors = errorsIn(findings);
+  if (errors.length > 0) {
+    await closeEnvironment(assembly);
+    throw new UserError(errors);
+  }
+  for (const warning of warningsIn(findings)) context.note(warningText(formatProblem(warning)));
+}
+
+/** Adds locations in the config file to errors, including errors that occur during the run. */
+export async function located<T>(
+  { locate }: Pick<LoadedConfig, 'locate'>,
+  work: () => Promise<T>,
+): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    throw error instanceof UserError ? locate(error) : error;
+  }
+}
 
 /** Starts or resumes a run in its directory, and writes its report. */
 export async function runAndReport(
@@ -57,7 +182,7 @@ export async function closeLeft(path: string, now: () => Date): Promise<void> {
 /** Writes the missing report of a complete run and prints the result. Returns the exit code. */
 export async function finishReport(
   path: string,
-  { json }: Pick<PlayArguments, 'json'>,
+  { json }: Pick<ScheduleArguments, 'json'>,
   context: Pick<CommandContext, 'columns' | 'cwd' | 'print'>,
 ): Promise<number> {
   const release = lockRun(join(path, runFiles.lock));
@@ -158,7 +283,7 @@ export async function reopenRun(
 /** Executes an opened run and prints the result. Returns the exit code. */
 export async function finishRun(
   { assembly, directory }: ReadyRun,
-  { json, quiet }: Pick<PlayArguments, 'json' | 'quiet'>,
+  { json, quiet }: Pick<ScheduleArguments, 'json' | 'quiet'>,
   context: CommandContext,
 ): Promise<number> {
   try {
@@ -184,4 +309,17 @@ interface FailedRun extends Omit<RunResult, 'status'> {
 
 function failedResult({ manifest, path }: RunDirectory, cwd: string, error: unknown): FailedRun {
   return { ...resultOf(summaryOf(path, manifest), cwd), status: 'failed', error: messageOf(error) };
+}
+
+/** Makes a run share its limits with other runs. */
+export const sharing = ({ assembly, directory }: ReadyRun, shared: SharedLimits | undefined): ReadyRun => ({
+  assembly: { ...assembly, ...(shared && { sharedBudget: shared.of(directory) }) },
+  directory,
+});
+
+/** Name of a new run's directory: `<name>-<date>-<time>` in UTC; `<name>` is the config's `name`, or its file's. */
+export function runName(config: Pick<Config, 'name'>, file: string, now: Date): string {
+  const stem = config.name ?? plainName(basename(file, extname(file)), 'run');
+  const [date, time] = now.toISOString().split('T') as [string, string];
+  return `${stem}-${date.replaceAll('-', '')}-${time.slice(0, 8).replaceAll(':', '')}`;
 }

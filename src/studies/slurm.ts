@@ -15,9 +15,9 @@ import { isSweepLimitRaised } from '../runs/fingerprint.js';
 import { readManifest } from '../runs/reader.js';
 import { dropStopRequest } from '../runs/stop-request.js';
 import { makeDirectory, plainName, readOwnJson, replaceFile } from '../storage/files.js';
-import { type PlanEnd, shareOf, takePartEnds } from './part.js';
+import { isInPart, type PlanEnd, shareOf, takePartEnds } from './part.js';
 import { type Elsewhere, isComplete, type Plan, type PlanEntry } from './plan.js';
-import { isIn, limitsOf } from './play-run.js';
+import { limitsOf } from './shared-limits.js';
 
 const run = promisify(execFile);
 
@@ -156,7 +156,7 @@ export function onSlurm(file: string, overrides: readonly string[], context: Com
     requireShares(plan, directory, of);
     const isLeft = new Set(left);
     const tasks = Array.from({ length: of }, (_, index) => index).filter((index) =>
-      entries.filter(isIn({ index, of })).some((entry) => isLeft.has(entry)),
+      entries.filter(isInPart({ index, of })).some((entry) => isLeft.has(entry)),
     );
     const what = `${left.length} of ${plural(entries.length, 'run')}`;
     dropStopRequest(directory);
@@ -175,7 +175,7 @@ function requireShares(plan: Plan, directory: string, of: number): void {
   const share = shareOf(limits, { of });
   const used = Array.from({ length: of }, (_, index) => {
     const part = { index, of };
-    return limitsOf({ ...plan, entries: plan.entries.filter(isIn(part)) }, directory, part)?.used;
+    return limitsOf({ ...plan, entries: plan.entries.filter(isInPart(part)) }, directory, part)?.used;
   });
   for (const key of Object.keys(limits) as LimitKey[]) {
     const [limit, each] = [limits[key], share[key]];

@@ -1,4 +1,4 @@
-/** One rate over the threads that play runs of a plan at once. */
+/** One rate for all runs of a plan that execute at once. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
@@ -33,7 +33,6 @@ confirmation: { candidates: 2, episodes: 5 }
   const args = { ...common, config, overrides: ['memory.best=2,4', 'seed=1..3'], out: 'jobs' };
   expect(await sweepCommand(args, context)).toBe(0);
   expect(times.length).toBe(18);
-  // Each of three threads sends five at once, and its sixth a minute later.
   for (const [i, time] of times.entries())
     expect(times.filter((other) => other >= time && other < time + 50_000).length, `from ${i}`).toBeLessThan(
       16,

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';
 import { checkConfig } from '../../src/preflight/check-config.js';
 import { readManifest, readRun } from '../../src/runs/reader.js';
-import { playConfig, resumeRun } from '../../src/studies/play-config.js';
+import { resumeRun, runConfig } from '../../src/studies/single-run.js';
 import { recordingContext, temporaryDirectory } from '../support/experiments.js';
 import { startFakeOpenAI } from '../support/fake-openai.js';
 import { goodText } from '../support/held-server.js';
@@ -32,7 +32,7 @@ async function run(name: string, overrides: readonly string[] = [], changes: Cha
   const { context, printed } = recordingContext(cwd, { now: () => new Date(), ...changes });
   const shared = { runsDir: '.', json: false, quiet: true };
   const args = { config: 'config.yaml', runDir: name, dryRun: false, overrides, ...shared };
-  return { code: await playConfig(args, context), text: printed.join('\n') };
+  return { code: await runConfig(args, context), text: printed.join('\n') };
 }
 
 async function resume(name: string, overrides: readonly string[] = [], changes: Changes = {}) {

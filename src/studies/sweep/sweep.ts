@@ -10,22 +10,22 @@ import { formatUsage } from '../../runs/summary.js';
 import { replaceFile } from '../../storage/files.js';
 import { page } from '../../web/page.js';
 import { inFile } from '../../web/study.js';
-import { checkConfig, type PlayArguments, resultFiles } from '../plan.js';
+import { checkConfig, resultFiles, type ScheduleArguments } from '../plan.js';
 import {
   failureLines,
   isHandedOver,
-  type Played,
-  type PlayedStatus,
-  playPlan,
+  type PlanOutcome,
+  type PlanStatus,
   reportProgress,
-} from '../play.js';
+  runPlan,
+} from '../schedule.js';
 import { onSlurm } from '../slurm.js';
 import { sweepPage } from './sweep-page.js';
 import { loadPlannedSweep, sweepPlace, sweepPlan } from './sweep-plan.js';
 import { type SweepResult, sweepReader, sweepResult } from './sweep-result.js';
 import { sweepOnTerminal } from './sweep-tables.js';
 
-interface SweepArguments extends PlayArguments {
+interface SweepArguments extends ScheduleArguments {
   readonly config: string;
   readonly overrides: readonly string[];
   readonly out?: string | undefined;
@@ -40,7 +40,7 @@ interface SweepArguments extends PlayArguments {
  * Executes the remaining runs of a sweep and prints the effects of its keys. Returns the exit code.
  * @throws UserError if a setting can't run; no run has started by then
  */
-export async function playSweep(args: SweepArguments, context: CommandContext): Promise<number> {
+export async function runSweep(args: SweepArguments, context: CommandContext): Promise<number> {
   const { baselines, config, open, out, overrides, runsDir } = args;
   const { cwd } = context;
   const sweep = loadPlannedSweep(config, overrides, baselines, cwd);
@@ -50,14 +50,14 @@ export async function playSweep(args: SweepArguments, context: CommandContext): 
   const place = sweepPlace(sweep, { cwd, out, runsDir });
   const { directory } = place;
   const read = sweepReader(directory);
-  const played = await playPlan(sweepPlan(sweep), place, { ...args, elsewhere }, context, (failed) => {
+  const outcome = await runPlan(sweepPlan(sweep), place, { ...args, elsewhere }, context, (failed) => {
     const failures = failed.map(({ entry, message }) => ({ run: entry.path, message }));
     return write(sweepResult(sweep, { failures, now: context.now(), read }), directory);
   });
-  if (isHandedOver(played, args)) return reportProgress(played, directory, args, context);
-  report(played.result!, played, directory, args, context);
+  if (isHandedOver(outcome, args)) return reportProgress(outcome, directory, args, context);
+  report(outcome.result!, outcome, directory, args, context);
   if (open === true) await openPage(join(directory, runFiles.report), context);
-  return exitCodeOf(played.status);
+  return exitCodeOf(outcome.status);
 }
 
 function write(result: SweepResult, directory: string): SweepResult {
@@ -69,7 +69,7 @@ function write(result: SweepResult, directory: string): SweepResult {
 /** The last line that `--json` prints. */
 interface SweepSummary extends Omit<SweepResult, 'status'> {
   /** Status of this command. */
-  readonly status: PlayedStatus;
+  readonly status: PlanStatus;
   /** Status of the whole sweep. */
   readonly result: SweepResult['status'];
   /** Directory of the sweep. */
@@ -78,7 +78,7 @@ interface SweepSummary extends Omit<SweepResult, 'status'> {
 
 function report(
   result: SweepResult,
-  played: Played,
+  outcome: PlanOutcome,
   directory: string,
   { json }: SweepArguments,
   context: CommandContext,
@@ -86,21 +86,21 @@ function report(
   const out = shownPath(directory, context.cwd);
   if (json) {
     const { status, ...rest } = result;
-    const summary: SweepSummary = { ...rest, status: played.status, result: status, out };
+    const summary: SweepSummary = { ...rest, status: outcome.status, result: status, out };
     context.print(JSON.stringify(summary));
     return;
   }
   const lines = [
     sweepOnTerminal(result, context.columns),
     '',
-    ...failureLines(played),
-    ...(played.limit ? [`stopped: ${limitField(played.limit)} was reached`] : []),
-    `runs        ${plural(played.complete, 'run')} complete, total time ${formatDuration(result.activeMs)}: ${out}`,
+    ...failureLines(outcome),
+    ...(outcome.limit ? [`stopped: ${limitField(outcome.limit)} was reached`] : []),
+    `runs        ${plural(outcome.complete, 'run')} complete, total time ${formatDuration(result.activeMs)}: ${out}`,
     ...(result.usage.promptTokens > 0 ? [`usage       ${formatUsage(result.usage)}`] : []),
     `page        ${shownPath(resolve(directory, runFiles.report), context.cwd)}`,
-    ...(played.limit
+    ...(outcome.limit
       ? ['resume      with the same command and a higher limit']
-      : played.status === 'completed'
+      : outcome.status === 'completed'
         ? []
         : ['resume      with the same command']),
   ];

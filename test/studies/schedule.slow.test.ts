@@ -46,7 +46,7 @@ async function sweep(
 const evaluations = (out: string) => names.map((name) => readRunFile(at(out, name), 'evaluations'));
 
 describe('a plan played with --jobs', { timeout: 120_000 }, () => {
-  it('gives the same evaluations in several threads, and prints a line per run', async () => {
+  it('gives the same evaluations as one after the other, and prints a line per run', async () => {
     const serial = await sweep('serial', 1);
     const parallel = await sweep('parallel', 3);
     expect([serial.code, parallel.code]).toEqual([0, 0]);

@@ -6,8 +6,8 @@ import { createProgress, type Progress } from '../format/progress.js';
 import type { Figure } from '../format/progress-line.js';
 import type { RunEvent } from '../runs/events.js';
 import { resultOf, summaryOf } from '../runs/summary.js';
-import type { Plan, PlanEntry, PlayArguments } from './plan.js';
-import type { RunEnd } from './play-run.js';
+import type { Plan, PlanEntry, ScheduleArguments } from './plan.js';
+import type { RunEnd } from './run-entry.js';
 import { alertText, rateText, waitingText } from './run-progress.js';
 
 /** Shows the overall progress of all runs, plus a line per run. */
@@ -17,14 +17,14 @@ export class PlanDisplay {
   readonly #context: CommandContext;
   readonly #progress: Progress;
   /** Completed and planned iterations of each run in progress. */
-  readonly #playing = new Map<PlanEntry, { of: number; done: number }>();
+  readonly #running = new Map<PlanEntry, { of: number; done: number }>();
   #ended = 0;
-  readonly #warned = new Set<string>();
+  readonly #noted = new Set<string>();
 
   constructor(
     plan: Plan,
     directory: string,
-    mode: Pick<PlayArguments, 'json' | 'quiet'>,
+    mode: Pick<ScheduleArguments, 'json' | 'quiet'>,
     context: CommandContext,
   ) {
     this.#plan = plan;
@@ -41,7 +41,7 @@ export class PlanDisplay {
 
   /** Called before each run that isn't skipped. */
   begin(entry: PlanEntry) {
-    this.#playing.set(entry, { of: 1, done: 0 });
+    this.#running.set(entry, { of: 1, done: 0 });
   }
 
   event(entry: PlanEntry, event: RunEvent) {
@@ -49,7 +49,7 @@ export class PlanDisplay {
     if (event.kind === 'rate-limited')
       this.#progress.pause(`${entry.path}  ${rateText(event)}`, 1000 * event.seconds);
     if (event.kind === 'warning' || event.kind === 'fault') this.#warn(entry, event);
-    const run = this.#playing.get(entry)!;
+    const run = this.#running.get(entry)!;
     if (event.kind === 'run-started') run.of = event.iterations;
     if (event.kind !== 'iteration-finished') return;
     run.done = event.iteration;
@@ -64,7 +64,7 @@ export class PlanDisplay {
 
   end(entry: PlanEntry, end: RunEnd) {
     const { entries, others } = this.#plan;
-    this.#playing.delete(entry);
+    this.#running.delete(entry);
     this.#ended++;
     if (end.kind === 'failed') this.note(`${entry.path}: ${end.message}; ${others} continue`);
     else this.#showRun(entry);
@@ -84,20 +84,25 @@ export class PlanDisplay {
   /** Counts unfinished runs as fractions (confirmation is one more iteration), to keep the time estimate steady. */
   #update(figures: readonly Figure[]) {
     let value = this.#ended;
-    for (const { done, of } of this.#playing.values()) value += done / (of + 1);
+    for (const { done, of } of this.#running.values()) value += done / (of + 1);
     this.#progress.update(value, figures);
   }
 
   /** Shows a warning or fault only once, even if many runs raise it with different numbers. */
   #warn({ path }: PlanEntry, event: Parameters<typeof alertText>[0]) {
     const key = event.kind === 'fault' ? event.fault : event.message.replaceAll(/\d+/g, '#');
-    if (this.#warned.has(key)) return;
-    this.#warned.add(key);
-    this.note(`${path}: ${alertText(event)}`);
+    if (!this.#noted.has(key)) this.note(`${path}: ${alertText(event)}`);
+    this.#noted.add(key);
   }
 
   note(text: string) {
     this.#progress.alert(text);
+  }
+
+  /** Shows a note that several runs repeat only once. */
+  noteOnce(text: string) {
+    if (!this.#noted.has(text)) this.note(text);
+    this.#noted.add(text);
   }
 
   close() {

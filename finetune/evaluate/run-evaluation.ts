@@ -10,8 +10,8 @@ import { makeEnvironment } from '../../src/environments/catalogue/open.js';
 import { assemble, closeEnvironment } from '../../src/experiment/assemble.js';
 import { runFiles } from '../../src/runs/reader.js';
 import { replaceFile } from '../../src/storage/files.js';
-import { type PlanPlace, type PlayArguments, resultFiles } from '../../src/studies/plan.js';
-import { isHandedOver, playPlan, reportProgress } from '../../src/studies/play.js';
+import { type PlanPlace, resultFiles, type ScheduleArguments } from '../../src/studies/plan.js';
+import { isHandedOver, reportProgress, runPlan } from '../../src/studies/schedule.js';
 import { onSlurm } from '../../src/studies/slurm.js';
 import { page } from '../../src/web/page.js';
 import { inFile } from '../../src/web/study.js';
@@ -22,7 +22,7 @@ import { evaluationPage } from './page.js';
 import { type EvaluationPlan, planEvaluation } from './plan.js';
 import { type Conclusion, cautions, conclusions, evaluationTables } from './tables.js';
 
-interface EvaluationRequest extends PlayArguments {
+interface EvaluationRequest extends ScheduleArguments {
   /** A directory, `ollama:NAME`, `openai:NAME` or a baseline; see `openArms`. */
   readonly tuned: string;
   readonly base?: string | undefined;
@@ -44,7 +44,7 @@ interface EvaluationRequest extends PlayArguments {
 const files = { result: resultFiles.evaluation, page: 'index.html' } as const;
 
 /** Completes the runs of an evaluation and prints the results. @returns the exit code */
-export async function playEvaluation(args: EvaluationRequest, context: CommandContext): Promise<number> {
+export async function runEvaluation(args: EvaluationRequest, context: CommandContext): Promise<number> {
   const stated = args.trainedOn === undefined ? undefined : await environmentsIn(args.trainedOn);
   const { arms, notes } = openArms(args.base, args.tuned, args.control, context.cwd);
   const given = withoutOverrides(args.configs);
@@ -67,7 +67,7 @@ export async function playEvaluation(args: EvaluationRequest, context: CommandCo
   const elsewhere = args.slurm
     ? onSlurm(given.files[0]!, [...given.overrides, ...args.overrides], context)
     : undefined;
-  const played = await playPlan(plan, place, { ...args, elsewhere }, context, (failed) => {
+  const outcome = await runPlan(plan, place, { ...args, elsewhere }, context, (failed) => {
     const runs = plan.entries.map(({ experiment, arm, repeat, path }): EvaluatedRun => {
       return { experiment, arm, repeat, path, figures: figuresOf(join(directory, path), read) };
     });
@@ -77,10 +77,10 @@ export async function playEvaluation(args: EvaluationRequest, context: CommandCo
     replaceFile(join(directory, files.page), page(evaluationPage(evaluation, inFile)));
     return evaluation;
   });
-  if (isHandedOver(played, args)) return reportProgress(played, directory, args, context);
-  report(played.result!, directory, args, context);
+  if (isHandedOver(outcome, args)) return reportProgress(outcome, directory, args, context);
+  report(outcome.result!, directory, args, context);
   if (args.open === true) await openPage(join(directory, files.page), context);
-  return exitCodeOf(played.status);
+  return exitCodeOf(outcome.status);
 }
 
 /** Assembles each config once, to find problems in configs and models before the first run. */
