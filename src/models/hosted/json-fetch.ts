@@ -63,13 +63,10 @@ function failureOf({ status, headers }: Response, body: string): TryFailure {
   const location = headers.get('location');
   const redirect = location === null ? '' : ` (redirects to ${location}; use that URL instead)`;
   const message = `HTTP ${status}${redirect}${error.message === '' ? '' : `: ${error.message}`}`;
-  const afterMs = retryAfter(headers);
+  const afterMs = waitIn(headers);
   const sentAt = Date.parse(headers.get('date') ?? '');
-  return new TryFailure(
-    kindOf(status, error),
-    message,
-    afterMs === undefined ? undefined : { afterMs, sentAt },
-  );
+  const retryAfter = afterMs === undefined ? undefined : { afterMs, sentAt };
+  return new TryFailure(kindOf(status, error), message, { retryAfter });
 }
 
 /** Error texts of Azure, OpenAI, DeepSeek, Alibaba, xAI and OpenRouter for prompts that violate a content policy. */
@@ -94,7 +91,7 @@ export function kindOf(status: number, { code, message }: ServerError): ModelErr
 }
 
 /** Milliseconds to wait, if stated. `retry-after` (RFC 9110) is in seconds, or a date to compare with `date`. */
-export function retryAfter(headers: Headers): number | undefined {
+export function waitIn(headers: Headers): number | undefined {
   const milliseconds = Number.parseFloat(headers.get('retry-after-ms') ?? '');
   if (milliseconds >= 0) return milliseconds;
   const text = headers.get('retry-after') ?? '';

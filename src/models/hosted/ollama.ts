@@ -115,8 +115,7 @@ export function createOllama(config: OllamaConfig, env: CommandContext['env'], w
           } catch (error) {
             if (config.format !== 'auto' || !refusesSchema(error, request)) throw error;
             takesSchema = false;
-            request = requestNow();
-            return readResponse(await client.chat(request));
+            throw new TryFailure(error.kind, error.message, { isAvoided: true });
           }
         },
       );
@@ -151,7 +150,7 @@ const templateWarning = (name: string) =>
   `the template of ${name} uses neither .System nor .Messages: the server drops the system message, which contains the task. ` +
   `Recreate the model with a TEMPLATE for its family in the Modelfile (\`ollama show ${name} --modelfile\` prints the current one)`;
 
-const refusesSchema = (error: unknown, { format }: ChatRequest): boolean =>
+const refusesSchema = (error: unknown, { format }: ChatRequest): error is TryFailure =>
   format !== undefined &&
   error instanceof TryFailure &&
   ['bad-request', 'server'].includes(error.kind) &&

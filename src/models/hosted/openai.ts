@@ -9,7 +9,6 @@ import {
   type GenerateOptions,
   type LanguageModel,
   lowestLimit,
-  type ModelErrorKind,
   shortenPrompt,
 } from '../language-model.js';
 import { withoutSecrets } from '../secrets.js';
@@ -41,39 +40,23 @@ export function createOpenAI(config: OpenAIConfig, env: CommandContext['env'], w
   /** The context length that the server reports, requested only once. */
   let served: ReturnType<typeof servedContext> | undefined;
 
-  /** Sends a request, and repeats it after each failure to which the dialect adapts; `adapted` collects their kinds. */
-  const request = async (
-    bodyOf: () => ChatCompletionCreateParamsNonStreaming,
-    signal: AbortSignal,
-    turn: () => Promise<void>,
-    adapted: ModelErrorKind[],
-  ) => {
-    for (;;) {
-      const before = { ...dialect };
-      const body = bodyOf();
-      const client = new OpenAI({
-        ...settings,
-        baseURL: `${settings.baseURL}${dialect.prefix}`,
-        fetch: jsonFetch,
-      });
-      try {
-        const response = readChatCompletion(await client.chat.completions.create(body, { signal }));
-        return { response, level: before.level };
-      } catch (error) {
-        const failure = causeOf(error);
-        const fields = { ...body };
-        if (!(failure instanceof TryFailure)) throw failure;
-        const dialectChanged =
-          adapt(dialect, config, fields, before, failure) || addVersion(dialect, baseUrl, before, failure);
-        if (!dialectChanged) {
-          const hint = hintFor(failure, config, baseUrl, dialect.prefix, fields);
-          throw hint === undefined
-            ? failure
-            : new TryFailure(failure.kind, `${failure.message}; ${hint}`, failure.retryAfter);
-        }
-        adapted.push(failure.kind);
-        await turn();
-      }
+  /** Sends a request. If it is refused, the dialect adapts to the server, if it can. @throws TryFailure */
+  const request = async (body: ChatCompletionCreateParamsNonStreaming, signal: AbortSignal) => {
+    const before = { ...dialect };
+    const baseURL = `${settings.baseURL}${dialect.prefix}`;
+    const client = new OpenAI({ ...settings, baseURL, fetch: jsonFetch });
+    try {
+      const response = readChatCompletion(await client.chat.completions.create(body, { signal }));
+      return { response, level: before.level };
+    } catch (error) {
+      const failure = causeOf(error);
+      if (!(failure instanceof TryFailure)) throw failure;
+      const { kind, message, retryAfter } = failure;
+      const fields = { ...body };
+      if (adapt(dialect, config, fields, before, failure) || addVersion(dialect, baseUrl, before, failure))
+        throw new TryFailure(kind, message, { isAvoided: true });
+      const hint = hintFor(failure, config, baseUrl, dialect.prefix, fields);
+      throw hint === undefined ? failure : new TryFailure(kind, `${message}; ${hint}`, { retryAfter });
     }
   };
 
@@ -89,23 +72,12 @@ export function createOpenAI(config: OpenAIConfig, env: CommandContext['env'], w
     async generate(messages, options) {
       const { attempts, grammar, seeds, signal } = options;
       const maxTokens = lowestLimit(config.maxTokens, options.maxTokens);
-      const adapted: ModelErrorKind[] = [];
-      const bodyOf = () => requestBody({ ...config, maxTokens }, dialect, messages, options);
-      const outcome = await callWithRetries({
-        id,
-        policy: config,
-        wait,
-        secrets,
-        server,
-        seed: seeds[0]!,
-        signal,
-        attempts,
-        rate,
-        attempt: (attemptSignal, turn) => request(bodyOf, attemptSignal, turn, adapted),
+      const { failedTries, latencyMs, retries, value } = await callWithRetries({
+        ...{ id, policy: config, wait, secrets, server, seed: seeds[0]!, signal, attempts, rate },
+        attempt: (end) => request(requestBody({ ...config, maxTokens }, dialect, messages, options), end),
       });
-      const failedTries = [...outcome.failedTries, ...adapted];
       const sent = { messages, maxTokens };
-      const { level, response } = outcome.value;
+      const { level, response } = value;
       const [asked, given] = [seeds.length, response.choices.length];
       const warnings = [
         ...(dialect.refused.has('seed') ? [seedWarning] : []),
@@ -114,8 +86,7 @@ export function createOpenAI(config: OpenAIConfig, env: CommandContext['env'], w
           : []),
       ];
       const completions = completionsOf({ ...response, choices: response.choices.slice(0, asked) }, sent, {
-        latencyMs: outcome.latencyMs,
-        retries: failedTries.length,
+        ...{ latencyMs, retries },
         ...(failedTries.length > 0 && { failedTries }),
         ...(warnings.length > 0 && { warnings }),
       });

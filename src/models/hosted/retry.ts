@@ -24,17 +24,24 @@ export class TryFailure extends Error {
   override readonly name = 'TryFailure';
   readonly kind: ModelErrorKind;
   readonly retryAfter: RetryAfter | undefined;
+  /** Whether the next request avoids this failure, so that it can be sent at once. */
+  readonly isAvoided: boolean;
 
-  constructor(kind: ModelErrorKind, message: string, retryAfter?: RetryAfter) {
+  constructor(
+    kind: ModelErrorKind,
+    message: string,
+    { isAvoided = false, retryAfter }: { isAvoided?: boolean; retryAfter?: RetryAfter | undefined } = {},
+  ) {
     super(message);
     this.kind = kind;
+    this.isAvoided = isAvoided;
     this.retryAfter = retryAfter;
   }
 }
 
 export interface Call<T> {
-  /** Makes one attempt; ends if `signal` aborts, and awaits `turn()` before any further request. @throws TryFailure */
-  readonly attempt: (signal: AbortSignal, turn: () => Promise<void>) => Promise<T>;
+  /** Sends one request; ends if `signal` aborts. @throws TryFailure */
+  readonly attempt: (signal: AbortSignal) => Promise<T>;
   readonly policy: {
     /** Deadline of a call, including retries and the waits between them, but not waits for a turn. */
     readonly timeoutSeconds: number;
@@ -82,151 +89,108 @@ const longestTimerMs = 2 ** 31 - 1;
 
 /** Retries until success, a permanent failure, the last retry or the deadline. @throws ModelError */
 export async function callWithRetries<T>(call: Call<T>): Promise<Outcome<T>> {
-  const tries = new Tries(call);
-  const endWait = onAbort(call.signal, () => tries.abort());
-  try {
-    return await tries.run();
-  } finally {
-    tries.stopClock();
-    endWait();
+  const { attempts = {}, policy, rate, signal } = call;
+  const timeoutMs = 1000 * policy.timeoutSeconds;
+  const failures: TryFailure[] = [];
+  /** Number of requests after the first. */
+  let repeats = 0;
+  /** Time spent, except on waits for a turn. */
+  let spentMs = 0;
+
+  const ended = (kind: ModelErrorKind, message: string) => {
+    // The last failure is the error itself, except after a timeout or an abort.
+    const before = kind === 'timeout' || kind === 'aborted' ? failures : failures.slice(0, repeats);
+    return new ModelError(kind, redact(`${call.id}: ${message}`, call.secrets), {
+      retries: repeats,
+      latencyMs: spentMs,
+      failedTries: before.map((failure) => failure.kind),
+    });
+  };
+
+  /** Acts until the deadline or an abort. */
+  const timed = async <R>(act: (signal: AbortSignal) => Promise<R>): Promise<R> => {
+    if (signal?.aborted) throw ended('aborted', 'the call was aborted');
+    const controller = new AbortController();
+    const end = () => controller.abort();
+    const timer = setTimeout(end, Math.min(Math.max(0, timeoutMs - spentMs), longestTimerMs));
+    const stopListening = onAbort(signal, end);
+    const started = performance.now();
+    const stopClock = () => {
+      clearTimeout(timer);
+      stopListening();
+      spentMs += performance.now() - started;
+    };
+    try {
+      return await act(controller.signal).finally(stopClock);
+    } catch (error) {
+      if (!controller.signal.aborted) throw error;
+      if (signal?.aborted) throw ended('aborted', 'the call was aborted');
+      const limit = `no answer within ${policy.timeoutSeconds} s (model.timeoutSeconds)`;
+      const last = failures.at(-1);
+      throw ended('timeout', last === undefined ? limit : `${limit}; before that: ${last.message}`);
+    }
+  };
+
+  /** Waits for a turn. @throws the last failure if no further attempt is wanted */
+  const takeTurn = async () => {
+    const [failed, finish] = [failures.at(-1), attempts.finish];
+    try {
+      const stops = [signal, failed && finish].filter((stop) => stop !== undefined);
+      await rate?.turn({ signal: AbortSignal.any(stops), onWait: attempts.onWait });
+    } catch (error) {
+      if (signal?.aborted) throw ended('aborted', 'the call was aborted');
+      if (failed === undefined || !finish?.aborted) throw error;
+      throw ended(failed.kind, `${failed.message} (stopped while waiting to try again)`);
+    }
+  };
+
+  /** Why there will be no further attempt, to append to the message; undefined if there will be one. */
+  const obstacle = (kind: ModelErrorKind, retries: number, waitMs: number): string | undefined => {
+    if (!temporary.has(kind)) return '';
+    // Probably the server isn't running or the address is wrong, so fail early.
+    const isNobody = kind === 'network' && call.server?.isReached === false;
+    const most = isNobody ? (spentMs > longestFirstTryMs ? 0 : 1) : policy.maxRetries;
+    if (retries >= Math.min(most, policy.maxRetries))
+      return retries === 0 ? '' : ` (after ${retries} ${retries === 1 ? 'retry' : 'retries'})`;
+    if (attempts.mayTryAgain?.(kind) === false) return ' (the limits of the run allow no further attempt)';
+    if (spentMs + waitMs < timeoutMs) return undefined;
+    return ` (the next attempt would start after the deadline of ${policy.timeoutSeconds} s)`;
+  };
+
+  /** Waits before a retry. @throws ModelError if there is none */
+  const backOff = async ({ kind, message, retryAfter }: TryFailure) => {
+    attempts.onFault?.(kind, redact(message, call.secrets));
+    const retries = failures.filter(({ isAvoided }) => !isAvoided).length - 1;
+    // Without a Retry-After: 0.5 s doubling to 8 s, less up to a quarter at random.
+    const spread = createGenerator(call.seed, [retries]).uniform(0.75, 1);
+    const waitMs = retryAfter?.afterMs ?? Math.min(500 * 2 ** retries, 8000) * spread;
+    const most = policy.maxRetryAfterSeconds;
+    if (temporary.has(kind) && retryAfter !== undefined && waitMs > most * 1000)
+      throw ended('quota', `${message}; ${whenToResume(retryAfter, most)}`);
+    const why = obstacle(kind, retries, waitMs);
+    if (why !== undefined) throw ended(kind, message + why);
+    if (retryAfter !== undefined && waitMs >= 1000) attempts.onWait?.(waitMs);
+    await timed((end) => call.wait(waitMs, end));
+  };
+
+  if (!attempts.hasTurn) await takeTurn();
+  for (; ; repeats++) {
+    const tried = await timed(call.attempt).then((value) => ({ value }), failureIn);
+    const isFailure = tried instanceof TryFailure;
+    if (call.server !== undefined && !(isFailure && tried.kind === 'network')) call.server.isReached = true;
+    if (!isFailure) {
+      const failedTries = failures.map(({ kind }) => kind);
+      return { value: tried.value, retries: repeats, failedTries, latencyMs: spentMs };
+    }
+    failures.push(tried);
+    if (!tried.isAvoided) await backOff(tried);
+    await takeTurn();
   }
 }
 
-/** The attempts of one call, until the deadline passes or the caller aborts. */
-class Tries<T> {
-  readonly #call: Call<T>;
-  readonly #controller = new AbortController();
-  readonly #end = this.#controller.signal;
-  readonly #failures: TryFailure[] = [];
-  #retries = 0;
-  /** Time spent until the clock last stopped. */
-  #spentMs = 0;
-  /** When the clock last started; undefined while it's stopped. */
-  #since: number | undefined;
-  #timer: NodeJS.Timeout | undefined;
-
-  constructor(call: Call<T>) {
-    this.#call = call;
-    this.#startClock();
-  }
-
-  abort(): void {
-    this.#controller.abort('aborted');
-  }
-
-  stopClock(): void {
-    this.#spentMs = this.#elapsedMs;
-    this.#since = undefined;
-    clearTimeout(this.#timer);
-  }
-
-  #startClock(): void {
-    const leftMs = Math.min(1000 * this.#call.policy.timeoutSeconds, longestTimerMs) - this.#spentMs;
-    this.#since = performance.now();
-    this.#timer = setTimeout(() => this.#controller.abort('timeout'), Math.max(0, leftMs));
-  }
-
-  async run(): Promise<Outcome<T>> {
-    if (!this.#call.attempts?.hasTurn) await this.#unlessEnded(() => this.#turn());
-    for (; ; this.#retries++) {
-      const tried = await this.#unlessEnded(() => this.#try());
-      if (!(tried instanceof TryFailure)) return tried;
-      this.#failures.push(tried);
-      this.#call.attempts?.onFault?.(tried.kind, redact(tried.message, this.#call.secrets));
-      const waitMs = backOff(tried, this.#retries, this.#call);
-      const { maxRetryAfterSeconds: most } = this.#call.policy;
-      if (temporary.has(tried.kind) && tried.retryAfter !== undefined && waitMs > most * 1000)
-        throw this.#error('quota', `${tried.message}; ${whenToResume(tried.retryAfter, most)}`);
-      const obstacle = await this.#obstacle(tried.kind, waitMs);
-      if (obstacle !== undefined) throw this.#error(tried.kind, tried.message + obstacle);
-      if (tried.retryAfter !== undefined && waitMs >= 1000) this.#call.attempts?.onWait?.(waitMs);
-      await this.#unlessEnded(() => this.#call.wait(waitMs, this.#end));
-      await this.#unlessEnded(() => this.#turn(tried));
-    }
-  }
-
-  /** Waits for a turn. @throws the previous failure if no further attempt is wanted */
-  async #turn(failed?: TryFailure): Promise<void> {
-    const { attempts = {}, rate } = this.#call;
-    if (rate === undefined) return;
-    const { finish, onWait } = attempts;
-    const signal = failed && finish ? AbortSignal.any([this.#end, finish]) : this.#end;
-    this.stopClock();
-    try {
-      await rate.turn({ signal, onWait });
-    } catch (error) {
-      if (failed === undefined || this.#end.aborted || !signal.aborted) throw error;
-      throw this.#error(failed.kind, `${failed.message} (stopped while waiting to try again)`);
-    } finally {
-      this.#startClock();
-    }
-  }
-
-  async #try(): Promise<Outcome<T> | TryFailure> {
-    const retries = this.#retries;
-    try {
-      const value = await this.#call.attempt(this.#end, () => this.#turn());
-      this.#reach();
-      return { value, retries, failedTries: this.#failedTries, latencyMs: this.#elapsedMs };
-    } catch (error) {
-      if (error instanceof TryFailure && error.kind !== 'network') this.#reach();
-      if (error instanceof TryFailure && !this.#end.aborted) return error;
-      throw error;
-    }
-  }
-
-  #reach(): void {
-    if (this.#call.server !== undefined) this.#call.server.isReached = true;
-  }
-
-  async #unlessEnded<R>(act: () => Promise<R>): Promise<R> {
-    if (this.#end.aborted) throw this.#ended();
-    try {
-      return await act();
-    } catch (error) {
-      throw this.#end.aborted ? this.#ended() : error;
-    }
-  }
-
-  /** Why there will be no further attempt, to append to the message; undefined if there will be one. */
-  async #obstacle(kind: ModelErrorKind, waitMs: number): Promise<string | undefined> {
-    const { attempts, policy } = this.#call;
-    const retries = this.#retries;
-    if (!temporary.has(kind)) return '';
-    // Probably the server isn't running or the address is wrong, so fail early.
-    const isNobody = kind === 'network' && this.#call.server?.isReached === false;
-    const most = isNobody ? (this.#elapsedMs > longestFirstTryMs ? 0 : 1) : policy.maxRetries;
-    if (retries >= Math.min(most, policy.maxRetries))
-      return retries === 0 ? '' : ` (after ${retries} ${retries === 1 ? 'retry' : 'retries'})`;
-    if (attempts?.mayTryAgain?.(kind) === false) return ' (the limits of the run allow no further attempt)';
-    if (this.#elapsedMs + waitMs < policy.timeoutSeconds * 1000) return undefined;
-    return ` (the next attempt would start after the deadline of ${policy.timeoutSeconds} s)`;
-  }
-
-  #ended(): ModelError {
-    if (this.#end.reason === 'aborted') return this.#error('aborted', 'the call was aborted');
-    const limit = `no answer within ${this.#call.policy.timeoutSeconds} s (model.timeoutSeconds)`;
-    const last = this.#failures.at(-1);
-    return this.#error('timeout', last === undefined ? limit : `${limit}; before that: ${last.message}`);
-  }
-
-  #error(kind: ModelErrorKind, message: string): ModelError {
-    // The last failure is the error itself, except after a timeout or an abort.
-    const before = kind === 'timeout' || kind === 'aborted' ? undefined : this.#retries;
-    return new ModelError(kind, redact(`${this.#call.id}: ${message}`, this.#call.secrets), {
-      retries: this.#retries,
-      latencyMs: this.#elapsedMs,
-      failedTries: this.#failedTries.slice(0, before),
-    });
-  }
-
-  get #failedTries(): readonly ModelErrorKind[] {
-    return this.#failures.map(({ kind }) => kind);
-  }
-
-  get #elapsedMs(): number {
-    return this.#spentMs + (this.#since === undefined ? 0 : performance.now() - this.#since);
-  }
+function failureIn(error: unknown): TryFailure {
+  if (error instanceof TryFailure) return error;
+  throw error;
 }
 
 /** Says when to resume, in local time, if the server asks for too long a wait. */
@@ -237,11 +201,4 @@ function whenToResume({ afterMs, sentAt }: RetryAfter, mostSeconds: number): str
   const at = local ? `after ${local.slice(0, 10)} ${local.slice(11, 16)}` : 'later';
   const wait = isDate ? `for ${formatDuration(afterMs)}` : 'for a very long time';
   return `the server asks to wait ${wait}, longer than model.maxRetryAfterSeconds (${mostSeconds}) allows. Continue ${at} with \`policyloop resume <run>\``;
-}
-
-/** Milliseconds to wait: as the server asks, otherwise 0.5 s doubling to 8 s, less up to a quarter at random. */
-function backOff(failure: TryFailure, retries: number, call: Call<unknown>): number {
-  if (failure.retryAfter !== undefined) return failure.retryAfter.afterMs;
-  const spread = createGenerator(call.seed, [retries]).uniform(0.75, 1);
-  return Math.min(500 * 2 ** retries, 8000) * spread;
 }

@@ -4,9 +4,9 @@ import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
-import { retryAfter, serverError } from '../../../src/models/hosted/json-fetch.js';
+import { serverError, waitIn } from '../../../src/models/hosted/json-fetch.js';
 
-describe('retryAfter', () => {
+describe('waitIn', () => {
   it.each([
     [{}, undefined],
     [{ 'retry-after': '12' }, 12_000],
@@ -19,7 +19,7 @@ describe('retryAfter', () => {
     [{ 'retry-after': 'Wed, 21 Oct 2026 07:27:00 GMT', date: 'Wed, 21 Oct 2026 07:28:00 GMT' }, 0],
     [{ 'retry-after': 'Wed, 21 Oct 2026 07:28:30 GMT' }, undefined],
   ])('reads %o as %s ms', (headers, expected) => {
-    expect(retryAfter(new Headers(Object.entries(headers)))).toBe(expected);
+    expect(waitIn(new Headers(Object.entries(headers)))).toBe(expected);
   });
 });
 
