@@ -2,39 +2,26 @@
 
 import { abortable } from '../../base/abortable.js';
 import type { RequestRate, Turn } from '../language-model.js';
-import { type Wait, waitOnClock } from './retry.js';
-
-/** A monotonic clock that can also wait. */
-export interface RateClock {
-  /** Milliseconds since an arbitrary moment; never decreases. */
-  readonly now: () => number;
-  readonly wait: Wait;
-}
-
-const processClock: RateClock = { now: () => performance.now(), wait: waitOnClock };
+import { waitOnClock } from './retry.js';
 
 const minuteMs = 60_000;
 
 /** Shorter waits aren't reported. */
 const reportedWaitMs = 1000;
 
-/** A signal that never aborts. */
-const never: AbortSignal = new AbortController().signal;
-
 /** Allows at most `perMinute` requests in any minute, in the order in which they asked for a turn. */
 export class MinuteWindow implements RequestRate {
   readonly #perMinute: number;
-  readonly #clock: RateClock;
+  /** Times of the last `perMinute` requests. */
   readonly #times: number[] = [];
   #last: Promise<void> = Promise.resolve();
   /** Maximum number of requests within `#windowMs`. */
   #most: number;
   #windowMs: number = minuteMs;
 
-  constructor(perMinute: number, clock: RateClock = processClock) {
+  constructor(perMinute: number) {
     this.#perMinute = perMinute;
     this.#most = perMinute;
-    this.#clock = clock;
   }
 
   /** With less than one request per minute for each sender, the window becomes longer. */
@@ -51,18 +38,14 @@ export class MinuteWindow implements RequestRate {
   }
 
   async #take({ onWait, signal }: Turn): Promise<void> {
-    for (let isReported = false; ; isReported = true) {
-      signal?.throwIfAborted();
-      const now = this.#clock.now();
-      while (this.#times.length > 0 && this.#times[0]! <= now - this.#windowMs) this.#times.shift();
-      if (this.#times.length < this.#most) {
-        this.#times.push(now);
-        return;
-      }
-      const leftMs = this.#times[0]! + this.#windowMs - now;
-      if (!isReported && leftMs >= reportedWaitMs) onWait?.(leftMs);
-      await this.#clock.wait(leftMs, signal ?? never);
-    }
+    signal?.throwIfAborted();
+    const now = performance.now();
+    const earliest = (this.#times.at(-this.#most) ?? -Infinity) + this.#windowMs;
+    const waitMs = earliest - now;
+    if (waitMs >= reportedWaitMs) onWait?.(waitMs);
+    if (waitMs > 0) await waitOnClock(waitMs, signal);
+    this.#times.push(Math.max(now, earliest));
+    if (this.#times.length > this.#perMinute) this.#times.shift();
   }
 }
 

@@ -1,16 +1,22 @@
-/** All retries happen here: client libraries obey any Retry-After, and some can't be interrupted while they wait. */
+/**
+ * Retries. The libraries' own don't do: openai's can't be interrupted while they wait, and ask nobody whether the budget
+ * allows another attempt; ollama has none.
+ */
 
-import { setTimeout as delay } from 'node:timers/promises';
-import { onAbort } from '../../base/abortable.js';
+import { abortable, onAbort } from '../../base/abortable.js';
 import { redact } from '../../base/errors.js';
 import { formatDuration } from '../../format/numbers.js';
 import { createGenerator } from '../../random/generator.js';
 import { type Attempts, ModelError, type ModelErrorKind, type RequestRate } from '../language-model.js';
 
-export type Wait = (milliseconds: number, signal: AbortSignal) => Promise<void>;
+export type Wait = (milliseconds: number, signal: AbortSignal | undefined) => Promise<void>;
 
-export const waitOnClock: Wait = async (milliseconds, signal) => {
-  await delay(milliseconds, undefined, { signal });
+export const waitOnClock: Wait = (milliseconds, signal) => {
+  let timer: NodeJS.Timeout;
+  const waited = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, milliseconds);
+  });
+  return abortable(waited, signal).finally(() => clearTimeout(timer));
 };
 
 interface RetryAfter {
