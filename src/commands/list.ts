@@ -13,7 +13,7 @@ export const options = (y: Argv) =>
       type: 'string',
       array: true,
       describe:
-        'Filters as key=value; keys: environment, model, status, tag, name, best, confirmed, iterations, started, …',
+        'Words, or filters as key=value; keys: environment, model, status, tag, name, best, confirmed, iterations, started, …',
     })
     .option('sort', {
       ...kinds.text,

@@ -7,11 +7,12 @@ import { type ConfiguredRun, commonRange } from '../comparison/compared-runs.js'
 import { comparisonPage } from '../comparison/page.js';
 import { compareGroups } from '../comparison/run-comparison.js';
 import { groupRuns } from '../comparison/run-groups.js';
+import { compareValues, fieldOf, fields, isAsked } from '../runs/listing/fields.js';
+import { parseFilter } from '../runs/listing/filter.js';
+import type { Item } from '../runs/listing/item.js';
 import { summarizeMean } from '../statistics/paired.js';
-import type { GroupFigures, GroupMean, Item } from '../web/messages.js';
+import type { GroupFigures, GroupMean } from '../web/messages.js';
 import type { Page } from '../web/page.js';
-import { compareValues, fieldOf, fields, isAsked } from '../web/table/fields.js';
-import { parseFilter } from '../web/table/filter.js';
 import { type Group, groupsOf } from '../web/table/groups.js';
 import { mostCompared, stateOf } from '../web/table/state.js';
 import { badRequest, notFound } from './http.js';

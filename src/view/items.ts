@@ -4,14 +4,15 @@ import { basename, join } from 'node:path';
 import { UserError } from '../base/errors.js';
 import { groupedBy } from '../base/grouped.js';
 import { planLock } from '../runs/finder.js';
+import { type Item, type ItemKind, isHolder } from '../runs/listing/item.js';
+import { runItem, trainingItem, unknown } from '../runs/listing/items.js';
 import { labelsFile, readLabels } from '../runs/listing/listing.js';
 import { planFile, runFiles } from '../runs/reader.js';
 import { type RunSummary, summaryOf } from '../runs/summary.js';
-import { measuredText, readTraining } from '../runs/training/trainings.js';
+import { readTraining } from '../runs/training/trainings.js';
 import { isTraining, trainingFiles } from '../runs/training-files.js';
 import { readOwnJson } from '../storage/files.js';
 import { isLocked } from '../storage/lock.js';
-import type { Item, ItemKind } from '../web/messages.js';
 
 /** A directory to scan. The names of the items in it begin with `prefix`. */
 export interface Root {
@@ -136,11 +137,17 @@ function knownOf(sight: Sight, before: Known | undefined): Known | undefined {
   const lock = { run: runFiles.lock, training: trainingFiles.lock }[kind];
   const isLive = before?.item.status === 'running';
   if (before?.version === version && (!isLive || isLocked(join(path, lock)))) return before;
-  if (kind === 'training') return { path, version, item: trainingItem(sight) };
+  const own = { name: sight.name, within: sight.within, tags: readLabels(path).tags };
+  if (kind === 'training') {
+    const facts = unlessDamaged(() => readTraining(path));
+    const item =
+      typeof facts === 'string' ? damagedItem(sight, 'training', facts) : { ...trainingItem(facts), ...own };
+    return { path, version, item };
+  }
   const summary = unlessDamaged(() => summaryOf(path));
   return typeof summary === 'string'
     ? { path, version, item: damagedItem(sight, 'run', summary) }
-    : { path, version, item: runItem(sight, summary), summary };
+    : { path, version, item: { ...runItem(summary), ...own }, summary };
 }
 
 const leafKind = (names: ReadonlySet<string>) =>
@@ -157,48 +164,9 @@ export const versionOf = (files: readonly string[]) =>
     .map((stats) => (stats === undefined ? '-' : `${stats.ino} ${stats.size} ${stats.mtimeMs}`))
     .join(' ');
 
-const unknown = {
-  ...{ seed: null, calls: null, minutes: null, tags: [] },
-  ...{ environment: null, model: null, done: 0, of: 0, observed: null, confirmed: null, ci95: null },
-  ...{ tokens: null, cost: null, started: null },
-};
-
 const damagedItem = ({ name, within }: Sight, kind: ItemKind, fault: string): Item => ({
   ...{ ...unknown, kind, status: 'failed', name, within, fault },
 });
-
-function runItem({ name, path, within }: Sight, summary: RunSummary): Item {
-  const { confirmed, ended, manifest, observed, status, tokens } = summary;
-  const { activeMs, created, environment, iterations, model, play, reason, seed, usage } = manifest;
-  return {
-    ...{ name, within, status, environment, seed, observed, tokens, ...readLabels(path) },
-    kind: play === undefined ? 'run' : 'play',
-    model: play === undefined || play.player === 'model' ? model : play.player,
-    ...{ done: iterations.done, of: iterations.of },
-    confirmed: confirmed?.mean ?? play?.meanReturn ?? null,
-    ci95: confirmed?.ci95 ?? play?.ci95 ?? null,
-    ...(status === 'failed' && reason?.kind === 'no-proposals' && { fault: ended }),
-    ...{ calls: usage.calls, cost: usage.cost ?? null, minutes: activeMs / 60_000, started: created },
-  };
-}
-
-function trainingItem(sight: Sight): Item {
-  const { name, path, within } = sight;
-  const facts = unlessDamaged(() => readTraining(path));
-  if (typeof facts === 'string') return damagedItem(sight, 'training', facts);
-  const { best, model, on, seconds, started, status, steps, tokens, unit } = facts;
-  return {
-    ...{ ...unknown, name, within, kind: 'training', status, started, tokens },
-    environment: on === null ? null : basename(on),
-    model: model === null ? null : basename(model),
-    ...readLabels(path),
-    ...steps,
-    minutes: seconds / 60,
-    observed: best?.kind === 'return' ? best.value : null,
-    unit,
-    ...(best && { final: { value: measuredText(best), of: `${best.name} at ${unit} ${best.step}` } }),
-  };
-}
 
 function holderItem({ name, path, within }: Sight): Item {
   const plan = unlessDamaged(() => readOwnJson(join(path, planFile)) as PlanRecord | null);
@@ -232,10 +200,6 @@ function addUp(found: Map<string, Known>): void {
 
 /** Names of all directories that contain an item. */
 const foldersOf = ({ name }: Item) => [...name.matchAll(/\//g)].map(({ index }) => name.slice(0, index));
-
-const holderKinds: readonly ItemKind[] = ['evaluation', 'sweep'];
-
-export const isHolder = ({ kind }: Item): boolean => holderKinds.includes(kind);
 
 /** Whether an item is inside the directory of another item. */
 export const isBelow = ({ name }: Pick<Item, 'name'>, holder: Pick<Item, 'name'>): boolean =>

@@ -1,10 +1,10 @@
 /** Sends changes of items to the open pages, as server-sent events. */
 import type { ServerResponse } from 'node:http';
 import { join } from 'node:path';
+import type { Item } from '../runs/listing/item.js';
 import { logsIn, runFiles } from '../runs/reader.js';
 import { trainingFiles } from '../runs/training-files.js';
 import { resultFiles } from '../studies/plan.js';
-import type { Item } from '../web/messages.js';
 import { type Items, type Place, versionOf } from './items.js';
 import { withSettings } from './run-data.js';
 

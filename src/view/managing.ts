@@ -2,10 +2,11 @@
 import type { IncomingMessage } from 'node:http';
 import { z } from 'zod';
 import { plural } from '../format/numbers.js';
+import { isHolder } from '../runs/listing/item.js';
 import { changeLabels } from '../runs/listing/listing.js';
 import { removableAt, removeDirectory } from '../runs/listing/remove.js';
 import { badRequest, HttpError, readJsonBody } from './http.js';
-import { isBelow, isHolder, type Place, type Root } from './items.js';
+import { isBelow, type Place, type Root } from './items.js';
 
 /** The parts of the view that actions use. */
 export interface Site {

@@ -10,12 +10,13 @@ import {
 import { settingOf, settingsOf } from '../comparison/run-groups.js';
 import { html } from '../format/html.js';
 import { formatCount, plural } from '../format/numbers.js';
+import { fields, isAsked } from '../runs/listing/fields.js';
+import type { Item } from '../runs/listing/item.js';
 import { logsIn } from '../runs/reader.js';
 import type { RunSummary } from '../runs/summary.js';
 import { eachLine } from '../storage/json-lines.js';
-import type { ConfigKeys, Item } from '../web/messages.js';
+import type { ConfigKeys } from '../web/messages.js';
 import type { Page } from '../web/page.js';
-import { fields, isAsked } from '../web/table/fields.js';
 import type { Place } from './items.js';
 
 /** Caches the results of `read` by key; undefined if the run can't be read. */

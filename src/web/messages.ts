@@ -1,53 +1,5 @@
 /** Messages between server and browser. */
 
-const singleKinds = ['run', 'play', 'training'] as const;
-const holderKinds = ['evaluation', 'sweep'] as const;
-
-export const itemKinds = [...singleKinds, ...holderKinds];
-
-export type ItemKind = (typeof itemKinds)[number];
-
-export const isHolder = ({ kind }: Pick<Item, 'kind'>): boolean =>
-  (holderKinds as readonly ItemKind[]).includes(kind);
-
-export const itemStatuses = ['running', 'crashed', 'interrupted', 'failed', 'completed'] as const;
-
-/** A run, a training run, or a directory of several runs. */
-export interface Item {
-  /** Path relative to a root directory, preceded by the root's prefix. */
-  readonly name: string;
-  readonly kind: ItemKind;
-  readonly status: (typeof itemStatuses)[number];
-  readonly environment: string | null;
-  readonly model: string | null;
-  /** Number of completed iterations, games, training steps, updates or runs; `of`: how many are planned. */
-  readonly done: number;
-  readonly of: number;
-  /** Highest observed mean return; for a training run, the best held-out return. */
-  readonly observed: number | null;
-  /** The best measurement of a training run; `of` describes it, for example `validation loss at step 24`. */
-  readonly final?: { readonly value: string; readonly of: string };
-  /** Unit of `done` for a training run. */
-  readonly unit?: 'step' | 'update';
-  /** Mean return on unseen episodes; for a play, over its games. */
-  readonly confirmed: number | null;
-  readonly ci95: readonly [number, number] | null;
-  readonly tokens: number | null;
-  readonly cost: number | null;
-  /** ISO 8601. */
-  readonly started: string | null;
-  readonly seed: number | null;
-  readonly calls: number | null;
-  readonly minutes: number | null;
-  readonly tags: readonly string[];
-  /** Name of the outermost item that contains this one. */
-  readonly within: string | null;
-  /** Why the item can't be read, or why it has no result. */
-  readonly fault?: string;
-  /** Values that the page requested, by config key; `evaluations` can be a key, too. */
-  readonly settings?: Readonly<Record<string, string>>;
-}
-
 /** The config keys of all runs. */
 export interface ConfigKeys {
   readonly keys: readonly string[];

@@ -1,8 +1,8 @@
 /** Parts of pages: header, facts, tiles, warnings, explanations. */
 import { type Content, type Html, html } from '../format/html.js';
 import { formatInterval, formatReturn, formatTime } from '../format/numbers.js';
+import type { Item } from '../runs/listing/item.js';
 import { runFiles } from '../runs/reader.js';
-import type { Item } from './messages.js';
 
 /** The parts of a study's page that depend on where it is shown. */
 export interface Shown {

@@ -4,12 +4,13 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { compareRuns } from '../../src/comparison/compare.js';
 import type { RunComparison } from '../../src/comparison/run-comparison.js';
+import type { Item } from '../../src/runs/listing/item.js';
 import { readLabels } from '../../src/runs/listing/listing.js';
 import { runFiles } from '../../src/runs/reader.js';
 import { lockRun } from '../../src/storage/lock.js';
 import { authorizationOf } from '../../src/view/admission.js';
 import { type RunningView, startView } from '../../src/view/server.js';
-import type { ConfigKeys, GroupFigures, Item } from '../../src/web/messages.js';
+import type { ConfigKeys, GroupFigures } from '../../src/web/messages.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
 import { writeRun } from '../support/written-runs.js';
 

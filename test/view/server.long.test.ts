@@ -5,9 +5,9 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { writeSyntheticRun } from '../../bench/synthetic-run.js';
 import { shownPages } from '../../finetune/evaluate/shown-pages.js';
+import type { Item } from '../../src/runs/listing/item.js';
 import { authorizationOf } from '../../src/view/admission.js';
 import { type RunningView, startView } from '../../src/view/server.js';
-import type { Item } from '../../src/web/messages.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
 import { writeRun } from '../support/written-runs.js';
 

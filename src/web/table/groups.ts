@@ -1,6 +1,8 @@
 /** Groups of items with the same values of some keys, such as the runs of an experiment. */
-import { type GroupFigures, type Item, isHolder } from '../messages.js';
-import { compareValues, type Field, fieldOf, type Value } from './fields.js';
+
+import { compareValues, type Field, fieldOf, type Value } from '../../runs/listing/fields.js';
+import { type Item, isHolder } from '../../runs/listing/item.js';
+import type { GroupFigures } from '../messages.js';
 
 export interface Group {
   /** Identifies the group in URLs: its environment and values, as JSON. */

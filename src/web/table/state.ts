@@ -1,6 +1,6 @@
 /** The state of a list, which is part of the URL: filter, order, columns and grouping. */
-import { fieldOf, isAsked } from './fields.js';
-import { isKnown, unknownKey } from './filter.js';
+import { fieldOf, isAsked } from '../../runs/listing/fields.js';
+import { isKnown, unknownKey } from '../../runs/listing/filter.js';
 
 export interface TableState {
   readonly filter: string;

@@ -1,8 +1,8 @@
 /** The logic of the list: filters, columns, order and groups. */
 import { describe, expect, it } from 'vitest';
-import type { Item } from '../../../src/web/messages.js';
-import { compareValues, fieldOf, sorted } from '../../../src/web/table/fields.js';
-import { parseFilter } from '../../../src/web/table/filter.js';
+import { compareValues, fieldOf, sorted } from '../../../src/runs/listing/fields.js';
+import { parseFilter } from '../../../src/runs/listing/filter.js';
+import type { Item } from '../../../src/runs/listing/item.js';
 import { groupsOf, groupTitle, groupValue, sortedGroups } from '../../../src/web/table/groups.js';
 import { askedBy, queryOfState, stateOf } from '../../../src/web/table/state.js';
 

@@ -1,7 +1,7 @@
 /** Communication with the server. Hidden pages receive no events. */
 import { createContext } from 'preact';
 import { useContext, useEffect, useRef, useState } from 'preact/hooks';
-import type { Item } from '../../messages.js';
+import type { Item } from '../../../runs/listing/item.js';
 
 interface Listener {
   readonly items: (change: {

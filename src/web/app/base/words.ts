@@ -1,5 +1,5 @@
 import { formatReturn, missing } from '../../../format/numbers.js';
-import type { Item } from '../../messages.js';
+import type { Item } from '../../../runs/listing/item.js';
 
 export const unitOf = ({ kind, unit = 'step' }: Item): string =>
   ({ run: 'iterations', play: 'games', training: `${unit}s` })[kind as string] ?? 'runs';

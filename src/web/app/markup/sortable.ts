@@ -1,6 +1,6 @@
 /** Sorts a table when a column header is clicked: descending, then ascending, then in its original order. */
 import { missing } from '../../../format/numbers.js';
-import { compareValues, type Value } from '../../table/fields.js';
+import { compareValues, type Value } from '../../../runs/listing/fields.js';
 
 /** The value by which a cell is sorted: its number or its text; null for a missing value. */
 function sortedBy(row: HTMLTableRowElement, column: number): Value {

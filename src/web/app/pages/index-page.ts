@@ -1,8 +1,9 @@
 /** The list of runs, training runs and directories of runs. */
 import type { ComponentChildren } from 'preact';
 import { useEffect, useMemo, useState } from 'preact/hooks';
-import { type ConfigKeys, type Item, isHolder } from '../../messages.js';
-import { parseFilter } from '../../table/filter.js';
+import { parseFilter } from '../../../runs/listing/filter.js';
+import { type Item, isHolder } from '../../../runs/listing/item.js';
+import type { ConfigKeys } from '../../messages.js';
 import { askedBy, stateOf } from '../../table/state.js';
 import { html } from '../base/html.js';
 import { useAnswer, useLive } from '../base/live.js';

@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'preact/hooks';
-import { type Item, isHolder } from '../../messages.js';
+import { type Item, isHolder } from '../../../runs/listing/item.js';
 import { html, submitted } from '../base/html.js';
 import { useLive } from '../base/live.js';
 import { go, itemAddress, queryOf, unitOf } from '../base/words.js';

@@ -1,6 +1,6 @@
 /** The button that stops a run. */
 import { useState } from 'preact/hooks';
-import type { Item } from '../../messages.js';
+import type { Item } from '../../../runs/listing/item.js';
 import { html } from '../base/html.js';
 import { usePost } from '../base/live.js';
 

@@ -1,7 +1,7 @@
 /** Actions for the selected runs and groups. */
 import { useState } from 'preact/hooks';
 import { plural } from '../../../format/numbers.js';
-import type { Item } from '../../messages.js';
+import type { Item } from '../../../runs/listing/item.js';
 import type { Group } from '../../table/groups.js';
 import type { TableState } from '../../table/state.js';
 import { html, submitted } from '../base/html.js';

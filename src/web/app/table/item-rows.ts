@@ -1,6 +1,7 @@
 import { formatCompact, formatCost, formatDuration, formatNumber, missing } from '../../../format/numbers.js';
-import { type GroupFigures, type Item, isHolder } from '../../messages.js';
-import { fieldOf, type Value } from '../../table/fields.js';
+import { fieldOf, type Value } from '../../../runs/listing/fields.js';
+import { type Item, isHolder } from '../../../runs/listing/item.js';
+import type { GroupFigures } from '../../messages.js';
 import { type Group, groupMean, groupTitle } from '../../table/groups.js';
 import { html } from '../base/html.js';
 import { itemAddress, shownReturn, unitOf } from '../base/words.js';

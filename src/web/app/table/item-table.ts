@@ -1,8 +1,9 @@
 /** A table of items or of groups of items. Its filter, order, columns and grouping are part of the URL. */
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
-import type { ConfigKeys, GroupFigures, Item } from '../../messages.js';
-import { fieldOf, sorted } from '../../table/fields.js';
-import type { Filter } from '../../table/filter.js';
+import { fieldOf, sorted } from '../../../runs/listing/fields.js';
+import type { Filter } from '../../../runs/listing/filter.js';
+import type { Item } from '../../../runs/listing/item.js';
+import type { ConfigKeys, GroupFigures } from '../../messages.js';
 import { groupsOf, sortedGroups } from '../../table/groups.js';
 import { queryOfState, type TableState } from '../../table/state.js';
 import { html } from '../base/html.js';

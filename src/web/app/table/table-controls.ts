@@ -1,7 +1,8 @@
 /** Controls for the filter, the columns and the grouping of a table of items. */
 import { plural } from '../../../format/numbers.js';
-import type { ConfigKeys, Item } from '../../messages.js';
-import { fieldOf, fields } from '../../table/fields.js';
+import { fieldOf, fields } from '../../../runs/listing/fields.js';
+import type { Item } from '../../../runs/listing/item.js';
+import type { ConfigKeys } from '../../messages.js';
 import type { Group } from '../../table/groups.js';
 import { type TableState, unknownKeys } from '../../table/state.js';
 import { html, type InputEvent } from '../base/html.js';

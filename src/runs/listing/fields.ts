@@ -1,5 +1,5 @@
 /** Fields of items, which lists show as columns and use to filter, sort and group. */
-import { type Item, itemKinds, itemStatuses } from '../messages.js';
+import { type Item, itemKinds, itemStatuses } from './item.js';
 
 export type Value = string | number | null;
 
@@ -39,8 +39,8 @@ export const fields: readonly Field[] = [
   { key: 'started', title: 'started (UTC)', kind: 'time', of: ({ started }) => started },
 ];
 
-/** Other names of fields, in `policyloop list`. */
-const aliases: Readonly<Record<string, string>> = { best: 'observed', done: 'progress', tags: 'tag' };
+/** Other names of fields. */
+export const aliases: Readonly<Record<string, string>> = { best: 'observed', done: 'progress', tags: 'tag' };
 
 const byKey = new Map(fields.map((field) => [field.key, field]));
 

@@ -1,8 +1,8 @@
 /** Filters for lists: words, and `key=value` with patterns and ranges. */
 import { distance } from 'fastest-levenshtein';
 import { matches } from '../../base/pattern.js';
-import type { Item } from '../messages.js';
-import { type Field, fieldOf, fields, isAsked } from './fields.js';
+import { aliases, type Field, fieldOf, fields, isAsked } from './fields.js';
+import type { Item } from './item.js';
 
 export interface Filter {
   readonly accepts: (item: Item) => boolean;
@@ -13,11 +13,11 @@ export interface Filter {
 }
 
 /** @param configKeys keys in the configs; undefined until they are loaded */
-export function parseFilter(text: string, configKeys?: readonly string[]): Filter {
+export function parseFilter(text: string | readonly string[], configKeys?: readonly string[]): Filter {
   const tests: ((item: Item) => boolean)[] = [];
   const problems: string[] = [];
   const asked: string[] = [];
-  for (const part of text.trim().split(/\s+/).filter(Boolean)) {
+  for (const part of typeof text === 'string' ? text.split(/\s+/).filter(Boolean) : text) {
     const test = testOf(part, configKeys);
     if (typeof test === 'string') problems.push(test);
     else {
@@ -114,9 +114,10 @@ export const isKnown = ({ key, kind }: Field, configKeys: readonly string[] | un
 /** The error message for an unknown key. */
 export function unknownKey(key: string, configKeys: readonly string[]): string {
   const known = fields.map((field) => field.key);
-  const nearest = [...known, ...configKeys].find(
-    (one) => one.endsWith(`.${key}`) || distance(one, key) <= Math.min(2, key.length / 3),
+  const nearest = [...known, ...Object.keys(aliases), ...configKeys].find(
+    (one) => one.endsWith(`.${key}`) || distance(one, key) <= Math.min(2, key.length / 2),
   );
   const advice = nearest === undefined ? '' : ` Did you mean ${nearest}?`;
+  if (configKeys.length === 0) return `“${key}” isn't a field.${advice} Fields: ${known.join(', ')}`;
   return `“${key}” is neither a field nor a config key of these runs.${advice} Fields: ${known.join(', ')}; config keys: those under Columns, such as ${configKeys.includes('model.temperature') ? 'model.temperature' : (configKeys[0] ?? 'model.temperature')}`;
 }
