@@ -4,9 +4,18 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 import { createModel } from '../../src/experiment/proposer.js';
-import type { Completion, LanguageModel } from '../../src/models/language-model.js';
+import { type Wait, waitOnClock } from '../../src/models/hosted/retry.js';
+import {
+  type Completion,
+  isFatal,
+  type LanguageModel,
+  ModelError,
+  type ModelErrorKind,
+} from '../../src/models/language-model.js';
 import { endsInLoop } from '../../src/models/reply-faults.js';
 import { ask } from '../support/ask.js';
+import { startFakeOllama } from '../support/fake-ollama.js';
+import { startFakeOpenAI } from '../support/fake-openai.js';
 import { messages, ollamaConfig, openaiConfig, options, recordWaits } from './model-configs.js';
 
 const answer = 'params[0]: 1.0, params[1]: 2.0';
@@ -69,14 +78,16 @@ async function serve(script: readonly Sent[]) {
 const providers = [
   {
     name: 'openai',
+    fake: startFakeOpenAI,
     good: chat(),
-    model: (url: string, policy: object, wait?: Parameters<typeof createModel>[2]) =>
+    model: (url: string, policy: object, wait?: Wait) =>
       createModel(openaiConfig({ baseUrl: `${url}/v1`, ...policy }), {}, wait),
   },
   {
     name: 'ollama',
+    fake: startFakeOllama,
     good: ollama(),
-    model: (url: string, policy: object, wait?: Parameters<typeof createModel>[2]) =>
+    model: (url: string, policy: object, wait?: Wait) =>
       createModel(ollamaConfig({ host: url, ...policy }), {}, wait),
   },
 ] as const;
@@ -168,9 +179,22 @@ const failures: readonly (readonly [name: string, sent: Sent, kind: string, retr
     false,
   ],
   ['legal reasons', { status: 451, body: '' }, filtered, false],
+  ['400', { status: 400, body: { error: { message: 'why' } } }, 'bad-request', false],
+  ['401', { status: 401, body: { error: { message: 'why' } } }, 'authentication', false],
+  ['402', { status: 402, body: { error: { message: 'why' } } }, 'authentication', false],
+  ['403', { status: 403, body: { error: { message: 'why' } } }, 'authentication', false],
+  ['404', { status: 404, body: { error: { message: 'why' } } }, 'not-found', false],
+  ['413', { status: 413, body: { error: { message: 'why' } } }, 'too-long', false],
+  ['422', { status: 422, body: { error: { message: 'why' } } }, 'bad-request', false],
+  [
+    'an account without quota',
+    { status: 429, body: { error: { code: 'insufficient_quota' } } },
+    'authentication',
+    false,
+  ],
 ];
 
-describe.each(providers)('$name', ({ good, model }) => {
+describe.each(providers)('$name', ({ fake, good, model }) => {
   it.each(failures)(
     'classifies a failure and retries it if it is transient: %s',
     async (_, sent, kind, retried) => {
@@ -185,29 +209,58 @@ describe.each(providers)('$name', ({ good, model }) => {
         expect((error as Error).message).toMatch(/ \(after 1 retry\)$/);
         expect(broken.requests()).toBe(2);
       } else {
-        expect(first).toMatchObject({ kind, retries: 0, failedTries: [], fatal: false });
+        const fatal = isFatal(kind as ModelErrorKind);
+        expect(first).toMatchObject({ kind, retries: 0, failedTries: [], fatal });
         expect(recovering.requests()).toBe(1);
       }
     },
   );
 
-  it.each([
-    ['7', 7000],
-    ['0.2', 200],
-    ['Fri, 21 Nov 2025 10:00:03 GMT', 3000],
-    ['Thu, 01 Jan 1970 00:00:00 GMT', 0],
-    ['soon', undefined],
-    ['-5', undefined],
-  ])('waits as Retry-After asks, or backs off if it is invalid: %s', async (given, expected) => {
+  it('counts the same tokens and retries as the server when three calls in ten fail', async () => {
+    const server = await fake({ reply: () => answer, faults: { rate: 0.3, seed: 5 } });
+    running.push(server);
+    const opened = model(server.url.replace(/\/v1$/, ''), { maxRetries: 10 }, async () => {});
+    const totals = { promptTokens: 0, completionTokens: 0, retries: 0 };
+    for (let seed = 0; seed < 60; seed++) {
+      const { usage, retries } = await ask(opened, messages, { ...options, seeds: [seed] });
+      totals.promptTokens += usage.promptTokens!;
+      totals.completionTokens += usage.completionTokens!;
+      totals.retries += retries;
+    }
+    const { faults, ...counts } = server.counts;
+    const retried = Object.values(faults).reduce((sum, count) => sum + count, 0) - faults.slow;
+    expect(retried).toBeGreaterThan(8);
+    expect(counts.succeeded).toBe(60);
+    expect(counts.requests).toBe(60 + retried);
+    const { promptTokens, completionTokens } = counts;
+    expect(totals).toEqual({ promptTokens, completionTokens, retries: retried });
+  });
+
+  it('ends at once when aborted while waiting for an answer', async () => {
+    const abort = new AbortController();
+    const server = await serve([{ answer: () => abort.abort() }]);
+    const call = ask(model(server.url, {}), messages, { ...options, signal: abort.signal });
+    await expect(call).rejects.toMatchObject({ kind: 'aborted', retries: 0, fatal: false });
+  });
+});
+
+describe('retries', () => {
+  const [{ good, model }] = providers;
+  const limited = (retryAfter: string): Sent => ({
+    status: 429,
+    headers: { 'retry-after': retryAfter, date: 'Fri, 21 Nov 2025 10:00:00 GMT' },
+    body: {},
+  });
+
+  it('wait as long as the server asks, and report the longer waits', async () => {
     const { wait, waits } = recordWaits();
-    const headers = { 'retry-after': given, date: 'Fri, 21 Nov 2025 10:00:00 GMT' };
-    const server = await serve([{ status: 429, headers, body: {} }, { body: good }]);
-    expect(await attempt(model(server.url, {}, wait))).toMatchObject({
-      text: answer,
-      failedTries: ['rate-limit'],
-    });
-    if (expected === undefined) expect(waits[0]).toBeGreaterThanOrEqual(375);
-    else expect(waits).toEqual([expected]);
+    const told: number[] = [];
+    const server = await serve([...['3', '0.5', '20'].map(limited), { body: good }]);
+    const attempts = { onWait: (milliseconds: number) => void told.push(milliseconds) };
+    const completion = await ask(model(server.url, {}, wait), messages, { ...options, attempts });
+    expect(completion).toMatchObject({ retries: 3 });
+    expect(waits).toEqual([3000, 500, 20_000]);
+    expect(told).toEqual([3000, 20_000]);
   });
 
   it.each([
@@ -215,10 +268,9 @@ describe.each(providers)('$name', ({ good, model }) => {
     ['Fri, 31 Dec 9999 23:59:59 GMT', /Continue later with/],
     ['86400', /for 24 h, longer than model\.maxRetryAfterSeconds \(60\) allows\. Continue after \d{4}-/],
     ['Sat, 22 Nov 2025 10:00:00 GMT', /for 24 h.* Continue after 2025-11-2\d \d\d:00 with/],
-  ])('fails instead of waiting for a long Retry-After: %s', async (given, said) => {
+  ])('are replaced by an error after a long Retry-After: %s', async (given, said) => {
     const { wait, waits } = recordWaits();
-    const headers = { 'retry-after': given, date: 'Fri, 21 Nov 2025 10:00:00 GMT' };
-    const server = await serve([{ status: 429, headers, body: {} }, { body: good }]);
+    const server = await serve([limited(given), { body: good }]);
     const error = await attempt(model(server.url, {}, wait));
     expect(error).toMatchObject({
       kind: 'quota',
@@ -228,14 +280,14 @@ describe.each(providers)('$name', ({ good, model }) => {
     expect([waits, server.requests()]).toEqual([[], 1]);
   });
 
-  it('ends a stalled response at the deadline and does not retry it', async () => {
+  it('do not follow a stalled response, which ends at the deadline', async () => {
     const server = await serve([{ answer: inTheMiddle(() => undefined) }]);
     const error = await attempt(model(server.url, { timeoutSeconds: 0.4 }));
     expect(error).toMatchObject({ kind: 'timeout', retries: 0, fatal: false });
     expect(server.requests()).toBe(1);
   });
 
-  it('does not retry if mayTryAgain refuses', async () => {
+  it('need the consent of mayTryAgain', async () => {
     const server = await serve([{ body: '{' }, { body: good }]);
     const asked: string[] = [];
     const mayTryAgain = (kind: string) => asked.push(kind) < 0;
@@ -244,6 +296,52 @@ describe.each(providers)('$name', ({ good, model }) => {
       .catch((thrown: unknown) => thrown);
     expect(error).toMatchObject({ kind: 'malformed', retries: 0 });
     expect(asked).toEqual(['malformed']);
+    expect(server.requests()).toBe(1);
+  });
+
+  it('come after exponentially longer waits, the same for the same seed', async () => {
+    const runs = await Promise.all(
+      [1, 1, 2].map(async (seed) => {
+        const { wait, waits } = recordWaits();
+        const server = await serve([{ status: 500 }]);
+        const call = ask(model(server.url, { maxRetries: 6 }, wait), messages, { ...options, seeds: [seed] });
+        await expect(call).rejects.toThrow(ModelError);
+        return waits;
+      }),
+    );
+    const longest = [500, 1000, 2000, 4000, 8000, 8000];
+    for (const [i, milliseconds] of runs[0]!.entries()) {
+      expect(milliseconds).toBeLessThanOrEqual(longest[i]!);
+      expect(milliseconds).toBeGreaterThanOrEqual(longest[i]! * 0.75);
+    }
+    expect(runs[1]).toEqual(runs[0]);
+    expect(runs[2]).not.toEqual(runs[0]);
+  });
+
+  it('end at once when the next one would come after the deadline', async () => {
+    const server = await serve([limited('50')]);
+    const error = await attempt(model(server.url, { timeoutSeconds: 40 }));
+    expect(error).toMatchObject({ kind: 'rate-limit', retries: 0 });
+    expect((error as Error).message).toContain('after the deadline of 40 s');
+  });
+
+  it('end at the deadline', async () => {
+    const server = await serve([{ status: 500 }, { answer: () => undefined }]);
+    const error = await attempt(model(server.url, { timeoutSeconds: 1.5 }, recordWaits().wait));
+    expect(error).toMatchObject({ kind: 'timeout', retries: 1, fatal: false });
+    const said = /no answer within 1\.5 s \(model\.timeoutSeconds\); before that: HTTP 500/;
+    expect((error as Error).message).toMatch(said);
+  });
+
+  it('end at once when aborted during a wait', async () => {
+    const abort = new AbortController();
+    const server = await serve([limited('50')]);
+    const wait: Wait = (milliseconds, signal) => {
+      abort.abort();
+      return waitOnClock(milliseconds, signal);
+    };
+    const call = ask(model(server.url, {}, wait), messages, { ...options, signal: abort.signal });
+    await expect(call).rejects.toMatchObject({ kind: 'aborted', retries: 0 });
     expect(server.requests()).toBe(1);
   });
 });

@@ -161,27 +161,13 @@ const own: Readonly<Record<string, string>> = {
   response_format: 'set model.format',
 };
 
-const unreadable = 'remove it: each answer is read as one complete text';
-
-const answerForms = [
-  ...[
-    'stream',
-    'stream_options',
-    'modalities',
-    'audio',
-    'stop',
-    'echo',
-    'best_of',
-    'logprobs',
-    'top_logprobs',
-  ],
-  ...['tools', 'tool_choice', 'parallel_tool_calls', 'functions', 'function_call'],
-];
-
-const reserved: ReadonlyMap<string, string> = new Map([
-  ...Object.entries(own),
-  ...answerForms.map((field) => [field, unreadable] as const),
-]);
+/** Fields that change the form of an answer; each answer is read as one complete text. */
+const formFields =
+  'stream stream_options modalities audio stop echo best_of logprobs top_logprobs tools tool_choice parallel_tool_calls functions function_call';
 
 /** What to do instead of setting this field in `model.extra`; undefined if it can be set. */
-export const remedyOfReserved = (field: string): string | undefined => reserved.get(field.toLowerCase());
+export function remedyOfReserved(field: string): string | undefined {
+  const name = field.toLowerCase();
+  if (formFields.split(' ').includes(name)) return 'remove it: each answer is read as one complete text';
+  return Object.hasOwn(own, name) ? own[name] : undefined;
+}
