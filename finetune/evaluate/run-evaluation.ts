@@ -1,18 +1,16 @@
 /** Runs an evaluation and reports the results. */
-import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { type CommandContext, exitCodeOf, shownPath } from '../../src/base/context.js';
+import { type CommandContext, shownPath } from '../../src/base/context.js';
 import { UserError } from '../../src/base/errors.js';
-import { openPage } from '../../src/base/open-page.js';
 import { withoutOverrides } from '../../src/base/overrides-apart.js';
+import { loadSlurm } from '../../src/config/load.js';
 import { makeEnvironment } from '../../src/environments/catalogue/open.js';
 import { assemble, closeEnvironment } from '../../src/experiment/assemble.js';
 import { runFiles } from '../../src/runs/reader.js';
 import { replaceFile } from '../../src/storage/files.js';
-import { type PlanPlace, resultFiles, type ScheduleArguments } from '../../src/studies/plan.js';
-import { isHandedOver, reportProgress, runPlan } from '../../src/studies/schedule.js';
-import { onSlurm } from '../../src/studies/slurm.js';
+import { hashOf, type PlanPlace, resultFiles, type ScheduleArguments } from '../../src/studies/plan.js';
+import { runPlan } from '../../src/studies/schedule.js';
 import { page } from '../../src/web/page.js';
 import { inFile } from '../../src/web/study.js';
 import { openArms, trainedOn } from './arms.js';
@@ -38,7 +36,6 @@ interface EvaluationRequest extends ScheduleArguments {
   readonly out?: string | undefined;
   readonly runsDir: string;
   readonly slurm?: boolean | undefined;
-  readonly open?: boolean | undefined;
 }
 
 const files = { result: resultFiles.evaluation, page: 'index.html' } as const;
@@ -64,23 +61,22 @@ export async function runEvaluation(args: EvaluationRequest, context: CommandCon
   const directory = resolve(context.cwd, args.out ?? join(args.runsDir, defaultName(plan)));
   const read = new Map<string, RunFigures>();
   const place = evaluationPlace(directory, plan);
-  const elsewhere = args.slurm
-    ? onSlurm(given.files[0]!, [...given.overrides, ...args.overrides], context)
-    : undefined;
-  const outcome = await runPlan(plan, place, { ...args, elsewhere }, context, (failed) => {
-    const runs = plan.entries.map(({ experiment, arm, repeat, path }): EvaluatedRun => {
-      return { experiment, arm, repeat, path, figures: figuresOf(join(directory, path), read) };
-    });
-    const failures = failed.map(({ entry: { arm, path: run }, message }) => ({ arm, run, message }));
-    const evaluation = evaluate(plan, runs, known, failures);
-    replaceFile(join(directory, files.result), `${JSON.stringify(evaluation, null, 2)}\n`);
-    replaceFile(join(directory, files.page), page(evaluationPage(evaluation, inFile)));
-    return evaluation;
+  const overrides = [...given.overrides, ...args.overrides];
+  const cluster = args.slurm ? loadSlurm({ file: given.files[0]!, overrides, cwd: context.cwd }) : undefined;
+  return runPlan(plan, place, { ...args, cluster }, context, {
+    write: (failed) => {
+      const runs = plan.entries.map(({ experiment, arm, repeat, path }): EvaluatedRun => {
+        return { experiment, arm, repeat, path, figures: figuresOf(join(directory, path), read) };
+      });
+      const failures = failed.map(({ entry: { arm, path: run }, message }) => ({ arm, run, message }));
+      const evaluation = evaluate(plan, runs, known, failures);
+      replaceFile(join(directory, files.result), `${JSON.stringify(evaluation, null, 2)}\n`);
+      replaceFile(join(directory, files.page), page(evaluationPage(evaluation, inFile)));
+      return evaluation;
+    },
+    print: (evaluation) => printEvaluation(evaluation, directory, args, context),
+    page: files.page,
   });
-  if (isHandedOver(outcome, args)) return reportProgress(outcome, directory, args, context);
-  report(outcome.result!, directory, args, context);
-  if (args.open === true) await openPage(join(directory, files.page), context);
-  return exitCodeOf(outcome.status);
 }
 
 /** Assembles each config once, to find problems in configs and models before the first run. */
@@ -105,7 +101,7 @@ interface EvaluationSummary extends Omit<Evaluation, 'runs'> {
   readonly page: string;
 }
 
-function report(
+function printEvaluation(
   evaluation: Evaluation,
   directory: string,
   args: EvaluationRequest,
@@ -133,8 +129,7 @@ async function environmentsIn(list: string): Promise<readonly string[]> {
 
 /** Hash of everything that affects the results, except the number of repeats. */
 function planHash({ arms, experiments, seeds }: EvaluationPlan): string {
-  const content = [arms.map(({ name, hash }) => [name, hash]), experiments, seeds[0]];
-  return createHash('sha256').update(JSON.stringify(content)).digest('hex');
+  return hashOf([arms.map(({ name, hash }) => [name, hash]), experiments, seeds[0]]);
 }
 
 const defaultName = (plan: EvaluationPlan) => `evaluate-${planHash(plan).slice(0, 10)}`;

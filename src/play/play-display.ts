@@ -2,9 +2,7 @@
 import type { CommandContext } from '../base/context.js';
 import { formatCompact, formatReturn, plural } from '../format/numbers.js';
 import { createProgress, type ProgressMode } from '../format/progress.js';
-import type { Completion } from '../models/language-model.js';
-import type { CallRecord } from '../runs/calls.js';
-import type { GameRecord, RunEvent } from '../runs/events.js';
+import type { RunEvent } from '../runs/events.js';
 import { alertText, rateText } from '../studies/run-progress.js';
 import type { PlayDisplay } from './play-games.js';
 import { playMeans } from './play-result.js';
@@ -53,17 +51,7 @@ export function createPlayDisplay(
 const callsBetween = 20;
 
 /** An event as `--json` prints it; conversations stay in the run directory. */
-type ShownPlayEvent =
-  | Exclude<RunEvent, { readonly kind: 'call-finished' | 'game-finished' }>
-  | { readonly kind: 'game-finished'; readonly game: Omit<GameRecord, 'last' | 'turns'> }
-  | {
-      readonly kind: 'call-finished';
-      readonly call: Omit<CallRecord, 'messages' | 'completion'> & {
-        readonly completion?: Omit<Completion, 'text' | 'reasoning'>;
-      };
-    };
-
-function withoutBulk(event: RunEvent): ShownPlayEvent {
+function withoutBulk(event: RunEvent): object {
   if (event.kind === 'game-finished') {
     const { last: _last, turns: _turns, ...game } = event.game;
     return { kind: event.kind, game };

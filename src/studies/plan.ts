@@ -6,12 +6,13 @@ import { requireCount } from '../base/context.js';
 import { changingProblems, UserError, unlessRefused } from '../base/errors.js';
 import type { Config } from '../config/config.js';
 import type { LimitsConfig } from '../config/limits.js';
+import type { SlurmConfig } from '../config/many-runs.js';
 import { assemble, closeEnvironment } from '../experiment/assemble.js';
 import { planLock } from '../runs/finder.js';
 import { planFile, readManifest, runFiles } from '../runs/reader.js';
 import { makeDirectory, readOwnJson, replaceFile } from '../storage/files.js';
 import { isLocked, lockRun } from '../storage/lock.js';
-import type { Part, PlanEnd } from './part.js';
+import type { Part } from './part.js';
 
 /** A run of a plan, as plain data that any thread or process can execute. */
 export interface PlanEntry {
@@ -50,12 +51,11 @@ export interface ScheduleArguments {
   readonly quiet: boolean;
   /** If set, executes only this part of the runs; other processes execute the rest. */
   readonly part?: Part | undefined;
-  /** If set, executes the remaining runs in other processes. */
-  readonly elsewhere?: Elsewhere | undefined;
+  /** If set, submits the remaining runs to a cluster. */
+  readonly cluster?: SlurmConfig | undefined;
+  /** Whether to open the page at the end. */
+  readonly open?: boolean | undefined;
 }
-
-/** Starts other processes that execute the runs of a plan; resolves to undefined until they have finished. */
-export type Elsewhere = (plan: Plan, directory: string) => Promise<PlanEnd | undefined>;
 
 /** @throws UserError if `jobs` is set but isn't a positive integer */
 export function requireJobs({ jobs }: ScheduleArguments): void {

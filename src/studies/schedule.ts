@@ -3,6 +3,7 @@
 import { join } from 'node:path';
 import pLimit from 'p-limit';
 import { type CommandContext, exitCodeOf, shownPath } from '../base/context.js';
+import { openPage } from '../base/open-page.js';
 import { plural } from '../format/numbers.js';
 import { type LimitName, limitField } from '../runs/calls.js';
 import { runFiles } from '../runs/reader.js';
@@ -21,6 +22,7 @@ import {
 import { PlanDisplay } from './plan-display.js';
 import { runEntry } from './run-entry.js';
 import { limitsOf } from './shared-limits.js';
+import { runOnCluster } from './slurm.js';
 
 interface PlanFailure<Entry extends PlanEntry = PlanEntry> {
   readonly entry: Entry;
@@ -47,10 +49,18 @@ export interface PlanOutcome<Entry extends PlanEntry = PlanEntry> {
 export const failureLines = ({ failures }: Pick<PlanOutcome, 'failures'>): readonly string[] =>
   failures.map(({ entry, message }) => `failed      ${entry.path}: ${message}`);
 
+interface Reporting<Entry extends PlanEntry, Result> {
+  /** Writes the results so far, given the failures. Called at the start and after each run, but not for a part. */
+  readonly write: (failures: readonly PlanFailure<Entry>[]) => Result;
+  /** Prints the results at the end. */
+  readonly print: (result: Result, outcome: PlanOutcome<Entry>) => void;
+  /** File name of the page that `write` writes. */
+  readonly page: string;
+}
+
 /**
- * Executes the remaining runs of a plan. After the first stop request, each run finishes its iteration; after the second,
- * it stops immediately.
- * @param write writes the results so far, given the failures; called at the start and after each run, but not for a part
+ * Executes the remaining runs of a plan and prints the results. After the first stop request, each run finishes its
+ * iteration; after the second, it stops immediately. Returns the exit code.
  * @throws UserError if the directory can't be used
  * @throws system errors; any other error of a run counts as its failure
  */
@@ -59,38 +69,54 @@ export async function runPlan<Entry extends PlanEntry, Result>(
   given: PlanPlace,
   args: ScheduleArguments,
   context: CommandContext,
-  write: (failures: readonly PlanFailure<Entry>[]) => Result,
-): Promise<PlanOutcome<Entry> & { readonly result?: Result }> {
-  const { elsewhere, part } = args;
+  { page, print, write }: Reporting<Entry, Result>,
+): Promise<number> {
+  const { cluster, json, open, part } = args;
   const runs = plan.entries.length;
   const place: PlanPlace = { ...given, record: (written) => ({ ...given.record(written), runs }) };
   const { directory } = place;
-  if (part !== undefined) return runPart(plan, place, part, args, context);
+  /** Reports only the progress, because a later command will print the results. */
+  const handOver = ({ complete, played, status }: PlanOutcome): number => {
+    const progress: PlanProgress = { status, complete, played, out: shownPath(directory, context.cwd) };
+    if (json) context.print(JSON.stringify(progress));
+    return exitCodeOf(status);
+  };
+  if (part !== undefined) return handOver(await runPart(plan, place, part, args, context));
   let end: PlanEnd | undefined;
-  if (elsewhere !== undefined) {
+  if (cluster !== undefined) {
     // Create the directory but unlock it at once, because the processes that run its parts may start immediately.
     openPlan(plan.kind, place)();
-    end = await elsewhere(plan, directory);
+    end = await runOnCluster(cluster, plan, directory, context);
     if (end === undefined) {
       write([]);
-      return { ...reportedOutcome(plan, directory), status: 'elsewhere' };
+      return handOver({ ...reportedOutcome(plan, directory), status: 'elsewhere' });
     }
   }
   const release = openPlan(plan.kind, place);
+  let result: Result;
+  let outcome: PlanOutcome<Entry>;
   try {
-    let result = write([]);
-    const keep = (failures: readonly PlanFailure<Entry>[]) => {
-      result = write(failures);
-    };
-    const isReported = end !== undefined && (end.failures.length > 0 || end.limit !== undefined);
-    const outcome = isReported
-      ? reportedOutcome(plan, directory, end)
-      : await runEntries(plan, directory, args, context, keep);
-    if (isReported) keep(outcome.failures);
-    return { ...outcome, result };
+    result = write([]);
+    if (end !== undefined && (end.failures.length > 0 || end.limit !== undefined)) {
+      outcome = reportedOutcome(plan, directory, end);
+      result = write(outcome.failures);
+    } else {
+      outcome = await runEntries(plan, directory, args, context, (failures) => {
+        result = write(failures);
+      });
+    }
   } finally {
     release();
   }
+  print(result, outcome);
+  if (open === true) await openPage(join(directory, page), context);
+  return exitCodeOf(outcome.status);
+}
+
+/** The last line of `--json` if a later command will report the combined results. */
+interface PlanProgress extends Pick<PlanOutcome, 'status' | 'complete' | 'played'> {
+  /** Directory of the runs. */
+  readonly out: string;
 }
 
 /** The state of a plan that other processes execute, including the failures and the limit that they reported. */
@@ -201,26 +227,4 @@ async function runEntries<Entry extends PlanEntry>(
   const isOver = complete === entries.length || limit !== undefined;
   const status = failures.length > 0 ? 'failed' : isOver ? 'completed' : 'interrupted';
   return { status, complete, played, failures, limit };
-}
-
-/** The last line of `--json` if a later command will report the combined results. */
-interface PlanProgress extends Pick<PlanOutcome, 'status' | 'complete' | 'played'> {
-  /** Directory of the runs. */
-  readonly out: string;
-}
-
-/** True if a later command will report the combined results. */
-export const isHandedOver = ({ status }: PlanOutcome, { part }: ScheduleArguments): boolean =>
-  part !== undefined || status === 'elsewhere';
-
-/** @returns the exit code */
-export function reportProgress(
-  { complete, played, status }: PlanOutcome,
-  directory: string,
-  { json }: ScheduleArguments,
-  context: CommandContext,
-): number {
-  const progress: PlanProgress = { status, complete, played, out: shownPath(directory, context.cwd) };
-  if (json) context.print(JSON.stringify(progress));
-  return exitCodeOf(status);
 }

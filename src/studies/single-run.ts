@@ -180,7 +180,7 @@ export async function closeLeft(path: string, now: () => Date): Promise<void> {
 }
 
 /** Writes the missing report of a complete run and prints the result. Returns the exit code. */
-export async function finishReport(
+async function finishReport(
   path: string,
   { json }: Pick<ScheduleArguments, 'json'>,
   context: Pick<CommandContext, 'columns' | 'cwd' | 'print'>,
@@ -281,7 +281,7 @@ export async function reopenRun(
 }
 
 /** Executes an opened run and prints the result. Returns the exit code. */
-export async function finishRun(
+async function finishRun(
   { assembly, directory }: ReadyRun,
   { json, quiet }: Pick<ScheduleArguments, 'json' | 'quiet'>,
   context: CommandContext,

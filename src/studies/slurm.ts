@@ -6,7 +6,6 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { type CommandContext, shownPath } from '../base/context.js';
 import { UserError } from '../base/errors.js';
-import { loadSlurm } from '../config/load.js';
 import type { SlurmConfig } from '../config/many-runs.js';
 import { plural } from '../format/numbers.js';
 import { requireOneLine, shellWord } from '../format/one-line.js';
@@ -16,7 +15,7 @@ import { readManifest } from '../runs/reader.js';
 import { dropStopRequest } from '../runs/stop-request.js';
 import { makeDirectory, plainName, readOwnJson, replaceFile } from '../storage/files.js';
 import { isInPart, type PlanEnd, shareOf, takePartEnds } from './part.js';
-import { type Elsewhere, isComplete, type Plan, type PlanEntry } from './plan.js';
+import { isComplete, type Plan, type PlanEntry } from './plan.js';
 import { limitsOf } from './shared-limits.js';
 
 const run = promisify(execFile);
@@ -31,14 +30,12 @@ interface TaskState {
 /** Options for display and submission, which aren't passed on to tasks. */
 const ofShowing = /^--(slurm|quiet|json|open)(=|$)/;
 
-/** Derives the arguments of each task from the submitting command. */
-const taskWords =
-  ({ words = [] }: Pick<CommandContext, 'words'>) =>
-  (directory: string): readonly string[] => {
-    const given = words.filter((word) => !ofShowing.test(word));
-    const isNamed = given.some((word) => word === '--out' || word.startsWith('--out='));
-    return isNamed ? given : [...given, '--out', directory];
-  };
+/** The arguments of each task, derived from the submitting command. */
+function taskWords({ words = [] }: Pick<CommandContext, 'words'>, directory: string): readonly string[] {
+  const given = words.filter((word) => !ofShowing.test(word));
+  const isNamed = given.some((word) => word === '--out' || word.startsWith('--out='));
+  return isNamed ? given : [...given, '--out', directory];
+}
 
 const recordOf = (directory: string) => join(directory, 'slurm', 'job.json');
 
@@ -132,38 +129,38 @@ async function asked(program: string, args: readonly string[]): Promise<string> 
 }
 
 /**
- * Returns a function that executes a plan on a cluster. If tasks of the plan are queued or running, it prints their
- * progress; otherwise it submits the remaining runs. If the last job reported that all of them failed or were skipped,
- * or that a shared limit was reached, it returns that report instead; the next command then submits the runs again.
- * @param file the config whose `slurm` section applies
+ * Executes a plan on a cluster. If tasks of the plan are queued or running, prints their progress; otherwise submits the
+ * remaining runs. If the last job reported that all of them failed or were skipped, or that a shared limit was reached,
+ * returns that report instead; the next command then submits the runs again.
  */
-export function onSlurm(file: string, overrides: readonly string[], context: CommandContext): Elsewhere {
-  const slurm = loadSlurm({ file, overrides, cwd: context.cwd });
-  const words = taskWords(context);
-  return async (plan, directory) => {
-    const { entries } = plan;
-    const of = Math.min(slurm.tasks, entries.length);
-    const limits = shareOf(plan.limits ?? {}, { of });
-    const left = entries.filter(({ path }) => {
-      const run = join(directory, path);
-      return !isComplete(run) || isSweepLimitRaised(readManifest(run), limits);
-    });
-    const complete = entries.length - left.length;
-    if (await isAtWork(directory, `${complete} of ${plural(entries.length, 'run')} complete`, context))
-      return undefined;
-    const end = endOf(left, takePartEnds(directory));
-    if (end !== undefined) return end;
-    requireShares(plan, directory, of);
-    const isLeft = new Set(left);
-    const tasks = Array.from({ length: of }, (_, index) => index).filter((index) =>
-      entries.filter(isInPart({ index, of })).some((entry) => isLeft.has(entry)),
-    );
-    const what = `${left.length} of ${plural(entries.length, 'run')}`;
-    dropStopRequest(directory);
-    const part = `--part "$SLURM_ARRAY_TASK_ID/${of}" --quiet --json`;
-    await submit({ directory, words: words(directory), part, tasks, what }, slurm, context);
+export async function runOnCluster(
+  slurm: SlurmConfig,
+  plan: Plan,
+  directory: string,
+  context: CommandContext,
+): Promise<PlanEnd | undefined> {
+  const { entries } = plan;
+  const of = Math.min(slurm.tasks, entries.length);
+  const limits = shareOf(plan.limits ?? {}, { of });
+  const left = entries.filter(({ path }) => {
+    const run = join(directory, path);
+    return !isComplete(run) || isSweepLimitRaised(readManifest(run), limits);
+  });
+  const complete = entries.length - left.length;
+  if (await isAtWork(directory, `${complete} of ${plural(entries.length, 'run')} complete`, context))
     return undefined;
-  };
+  const end = endOf(left, takePartEnds(directory));
+  if (end !== undefined) return end;
+  requireShares(plan, directory, of);
+  const isLeft = new Set(left);
+  const tasks = Array.from({ length: of }, (_, index) => index).filter((index) =>
+    entries.filter(isInPart({ index, of })).some((entry) => isLeft.has(entry)),
+  );
+  const what = `${left.length} of ${plural(entries.length, 'run')}`;
+  dropStopRequest(directory);
+  const part = `--part "$SLURM_ARRAY_TASK_ID/${of}" --quiet --json`;
+  await submit({ directory, words: taskWords(context, directory), part, tasks, what }, slurm, context);
+  return undefined;
 }
 
 /**

@@ -28,7 +28,7 @@ const shared: readonly string[] = [
 const isShared = (key: string) => shared.includes(key.split('.', 1)[0]!);
 
 /** The baselines to compare a setting with. @param config the setting's config, which determines the budget */
-export function baselinesBeside({ values }: Setting, config: Config): readonly BaselineSetting[] {
+export function baselinesFor({ values }: Setting, config: Config): readonly BaselineSetting[] {
   const names = config.policy?.kind === 'program' ? ofPrograms : ofNumbers;
   const own = Object.entries(values).filter(([key]) => isShared(key));
   const dropped = Object.keys(config).filter((key) => key !== 'model' && !isShared(key));
@@ -60,7 +60,7 @@ interface Measured {
   readonly label: string;
   readonly baseline: BaselineName | null;
   /** Names of the baselines with the same values of the other keys. */
-  readonly beside: readonly string[];
+  readonly comparedWith: readonly string[];
   readonly returns: readonly (number | null)[];
 }
 
@@ -73,7 +73,7 @@ export function baselineDifferences(
 ): readonly (readonly GroupDifference[])[] {
   const found = tasks.map(({ range, settings }) =>
     settings.flatMap((of) =>
-      of.beside.flatMap((name) => {
+      of.comparedWith.flatMap((name) => {
         const against = settings.find((one) => one.name === name)!;
         const difference = pairedMeans(of.returns, against.returns, range);
         if (difference === undefined) return [];

@@ -20,7 +20,7 @@ export interface SweptKey {
 }
 
 /** A sweep before its configs are loaded. */
-export interface Swept {
+export interface SweepKeys {
   readonly keys: readonly SweptKey[];
   /** Seeds of every setting; undefined if only the config's `seed` is used. */
   readonly seeds: readonly number[] | undefined;
@@ -33,7 +33,7 @@ const mostSettings = 100_000;
  * Combines the keys varied by the file's `sweep` section and by `key=value`; the latter takes precedence.
  * @throws UserError for keys that can't be swept, and for invalid lists
  */
-export function sweptBy(section: SweepConfig | undefined, texts: readonly string[]): Swept {
+export function parseSweep(section: SweepConfig | undefined, texts: readonly string[]): SweepKeys {
   const swept = new Map<string, Values>();
   const fixed = new Map<string, string>();
   const take = (key: string, source: string, text: string) => {

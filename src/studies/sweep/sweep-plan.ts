@@ -8,8 +8,8 @@ import { plural } from '../../format/numbers.js';
 import type { BaselineName } from '../../search/baselines.js';
 import { plainName } from '../../storage/files.js';
 import { hashOf, type Plan, type PlanPlace, refuseDirectory, requireConfirmation } from '../plan.js';
-import { type BaselineSetting, baselineOverrides, baselinesBeside } from './baselines.js';
-import { overridesOf, type Setting, type SweptKey, settingsOf, sweptBy } from './settings.js';
+import { type BaselineSetting, baselineOverrides, baselinesFor } from './baselines.js';
+import { overridesOf, parseSweep, type Setting, type SweptKey, settingsOf } from './settings.js';
 
 export interface SweepSetting extends Setting {
   /** Resolved config; each run has its own seed. */
@@ -17,7 +17,7 @@ export interface SweepSetting extends Setting {
   /** The search that replaces the config's model, if any. */
   readonly baseline: BaselineName | null;
   /** Names of the baselines to compare this setting with. */
-  readonly beside: readonly string[];
+  readonly comparedWith: readonly string[];
 }
 
 export interface Sweep {
@@ -43,7 +43,7 @@ export function loadPlannedSweep(
 ): Sweep {
   const isOfSection = (text: string) => /^sweep[.=]/.test(text);
   const how = loadSweep({ file, overrides, cwd }) ?? sweepSchema.parse({});
-  const swept = sweptBy(
+  const swept = parseSweep(
     how,
     overrides.filter((text) => !isOfSection(text)),
   );
@@ -59,9 +59,9 @@ export function loadPlannedSweep(
   };
   const ofModel = settingsOf(how, swept.keys).map((setting): SweepSetting => {
     const config = load(overridesOf(setting, swept.fixed));
-    const beside = withBaselines ? baselinesBeside(setting, config) : [];
-    for (const baseline of beside) baselines.set(baseline.name, baseline);
-    return { ...setting, config, baseline: null, beside: beside.map(({ name }) => name) };
+    const comparedWith = withBaselines ? baselinesFor(setting, config) : [];
+    for (const baseline of comparedWith) baselines.set(baseline.name, baseline);
+    return { ...setting, config, baseline: null, comparedWith: comparedWith.map(({ name }) => name) };
   });
   const settings = [
     ...ofModel,
@@ -69,7 +69,7 @@ export function loadPlannedSweep(
       const { baseline, name, values } = setting;
       const { baseline: _, ...shared } = values;
       const texts = overridesOf({ name, values: shared }, baselineOverrides(setting, swept.fixed));
-      return { name, values, config: load(texts), baseline, beside: [] };
+      return { name, values, config: load(texts), baseline, comparedWith: [] };
     }),
   ];
   for (const note of sameSettings(settings)) notes.add(note);

@@ -135,7 +135,7 @@ export function sweepResult(
       settings: figures[task]!.map((one, i) => ({
         ...one,
         label: settingName(one),
-        beside: own[i]!.setting.beside,
+        comparedWith: own[i]!.setting.comparedWith,
       })),
     })),
   );

@@ -1,7 +1,7 @@
 /** Executes a sweep: many runs of one config with different values of some keys, for several seeds. */
 import { join, resolve } from 'node:path';
-import { type CommandContext, exitCodeOf, shownPath } from '../../base/context.js';
-import { openPage } from '../../base/open-page.js';
+import { type CommandContext, shownPath } from '../../base/context.js';
+import { loadSlurm } from '../../config/load.js';
 import { formatDuration, plural } from '../../format/numbers.js';
 import { fitted } from '../../format/width.js';
 import { limitField } from '../../runs/calls.js';
@@ -11,15 +11,7 @@ import { replaceFile } from '../../storage/files.js';
 import { page } from '../../web/page.js';
 import { inFile } from '../../web/study.js';
 import { checkConfig, resultFiles, type ScheduleArguments } from '../plan.js';
-import {
-  failureLines,
-  isHandedOver,
-  type PlanOutcome,
-  type PlanStatus,
-  reportProgress,
-  runPlan,
-} from '../schedule.js';
-import { onSlurm } from '../slurm.js';
+import { failureLines, type PlanOutcome, type PlanStatus, runPlan } from '../schedule.js';
 import { sweepPage } from './sweep-page.js';
 import { loadPlannedSweep, sweepPlace, sweepPlan } from './sweep-plan.js';
 import { type SweepResult, sweepReader, sweepResult } from './sweep-result.js';
@@ -33,7 +25,6 @@ interface SweepArguments extends ScheduleArguments {
   /** Adds baselines with the budget of each setting. */
   readonly baselines: boolean;
   readonly slurm?: boolean | undefined;
-  readonly open?: boolean | undefined;
 }
 
 /**
@@ -41,23 +32,23 @@ interface SweepArguments extends ScheduleArguments {
  * @throws UserError if a setting can't run; no run has started by then
  */
 export async function runSweep(args: SweepArguments, context: CommandContext): Promise<number> {
-  const { baselines, config, open, out, overrides, runsDir } = args;
+  const { baselines, config: file, out, overrides, runsDir } = args;
   const { cwd } = context;
-  const sweep = loadPlannedSweep(config, overrides, baselines, cwd);
+  const sweep = loadPlannedSweep(file, overrides, baselines, cwd);
   for (const note of sweep.notes) context.note(note);
   for (const { name, config } of sweep.settings) await checkConfig(config, context.env, `setting ${name}`);
-  const elsewhere = args.slurm === true ? onSlurm(config, overrides, context) : undefined;
+  const cluster = args.slurm === true ? loadSlurm({ file, overrides, cwd }) : undefined;
   const place = sweepPlace(sweep, { cwd, out, runsDir });
   const { directory } = place;
   const read = sweepReader(directory);
-  const outcome = await runPlan(sweepPlan(sweep), place, { ...args, elsewhere }, context, (failed) => {
-    const failures = failed.map(({ entry, message }) => ({ run: entry.path, message }));
-    return write(sweepResult(sweep, { failures, now: context.now(), read }), directory);
+  return runPlan(sweepPlan(sweep), place, { ...args, cluster }, context, {
+    write: (failed) => {
+      const failures = failed.map(({ entry, message }) => ({ run: entry.path, message }));
+      return write(sweepResult(sweep, { failures, now: context.now(), read }), directory);
+    },
+    print: (result, outcome) => printSweep(result, outcome, directory, args, context),
+    page: runFiles.report,
   });
-  if (isHandedOver(outcome, args)) return reportProgress(outcome, directory, args, context);
-  report(outcome.result!, outcome, directory, args, context);
-  if (open === true) await openPage(join(directory, runFiles.report), context);
-  return exitCodeOf(outcome.status);
 }
 
 function write(result: SweepResult, directory: string): SweepResult {
@@ -76,7 +67,7 @@ interface SweepSummary extends Omit<SweepResult, 'status'> {
   readonly out: string;
 }
 
-function report(
+function printSweep(
   result: SweepResult,
   outcome: PlanOutcome,
   directory: string,

@@ -141,11 +141,11 @@ describe('the verdicts on baselines', () => {
     return Array.from({ length: 10 }, () => mean + random.random());
   };
   const task = (model: readonly number[], ...others: readonly (readonly number[])[]) => {
-    const beside = others.map((_, i) => `b${i}`);
-    const own = { name: 'only', label: 'model', baseline: null, beside, returns: model };
+    const comparedWith = others.map((_, i) => `b${i}`);
+    const own = { name: 'only', label: 'model', baseline: null, comparedWith, returns: model };
     const baselines = others.map((returns, i) => {
       const baseline = 'random' as const;
-      return { name: `b${i}`, label: `b${i}`, baseline, beside: [], returns };
+      return { name: `b${i}`, label: `b${i}`, baseline, comparedWith: [], returns };
     });
     return { settings: [own, ...baselines], range: [-100, 100] as const };
   };

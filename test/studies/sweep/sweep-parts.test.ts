@@ -13,13 +13,13 @@ import {
   regression,
 } from '../../../src/studies/sweep/effects.js';
 import { ranked } from '../../../src/studies/sweep/ranking.js';
-import { overridesOf, settingsOf, sweptBy } from '../../../src/studies/sweep/settings.js';
+import { overridesOf, parseSweep, settingsOf } from '../../../src/studies/sweep/settings.js';
 import type { SettingFigures } from '../../../src/studies/sweep/sweep-result.js';
 
 const section = (value: unknown) => sweepSchema.parse(value);
 const settings = (how: unknown, ...texts: readonly string[]) => {
   const read = section(how);
-  return settingsOf(read, sweptBy(read, texts).keys);
+  return settingsOf(read, parseSweep(read, texts).keys);
 };
 
 describe('settings', () => {
@@ -54,7 +54,7 @@ describe('settings', () => {
 
   it('apply an override within a section after the section itself, in whatever order they are given', () => {
     const overrides = (...texts: readonly string[]) => {
-      const swept = sweptBy(undefined, texts);
+      const swept = parseSweep(undefined, texts);
       return overridesOf(settingsOf(section({ method: 'grid' }), swept.keys)[0]!, swept.fixed);
     };
     expect(overrides('model.sigma=3', 'warmup=2', 'model={a: 1},{a: 2}')).toEqual([
@@ -102,7 +102,7 @@ describe('settings', () => {
         warmup: 5,
       },
     });
-    const swept = sweptBy(how, ['model.temperature=', 'memory.best=4,8']);
+    const swept = parseSweep(how, ['model.temperature=', 'memory.best=4,8']);
     expect(swept.seeds).toEqual([1, 2, 3, 4]);
     expect(swept.fixed).toEqual(['warmup=5', 'model.temperature=']);
     expect(swept.keys.map(({ key }) => key)).toEqual(['target', 'model.name', 'memory.best']);
@@ -112,9 +112,9 @@ describe('settings', () => {
   });
 
   it('refuse keys and seeds that a sweep cannot vary', () => {
-    expect(() => sweptBy(undefined, ['seed=1,x'])).toThrow(/must be a list of non-negative whole numbers/);
-    expect(() => sweptBy(undefined, ['slurm.tasks=2,4'])).toThrow(/slurm\.tasks: can't be varied/);
-    expect(sweptBy(undefined, ['limits.calls=2,4']).keys).toHaveLength(1);
+    expect(() => parseSweep(undefined, ['seed=1,x'])).toThrow(/must be a list of non-negative whole numbers/);
+    expect(() => parseSweep(undefined, ['slurm.tasks=2,4'])).toThrow(/slurm\.tasks: can't be varied/);
+    expect(parseSweep(undefined, ['limits.calls=2,4']).keys).toHaveLength(1);
   });
 });
 
