@@ -37,7 +37,7 @@ const sections: readonly (readonly [heading: string, commands: readonly (ListedC
         async () =>
           supplied(
             await import('./commands/check.js'),
-            (await import('../finetune/rl/kinds/check-learning.js')).checkLearning,
+            (await import('../finetune/rl/kinds/check-kind.js')).checkKind,
           ),
       ],
       [

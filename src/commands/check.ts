@@ -45,7 +45,7 @@ type Output = {
 
 export const finishing = 'stopping';
 
-/** Checks a config for reinforcement learning; undefined for other configs. */
+/** Checks a config of another command than `run`; undefined for experiments. */
 export type OtherCheck = (
   config: { readonly file: string; readonly overrides: readonly string[] },
   offline: boolean,

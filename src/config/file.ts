@@ -122,16 +122,18 @@ export function openConfig(
 }
 
 /**
- * True for a bundled reinforcement-learning config, and for a file with the keys of one.
+ * The kind of a config, by its folder if it is bundled, otherwise by keys that only one kind has.
  * @throws UserError if it can't be found, read or parsed
  */
-export function isLearningConfig(name: string, cwd: string): boolean {
+export function kindOfConfig(name: string, cwd: string): ConfigKindName {
   const { path, text, ready } = findConfig('experiment', name, cwd, readConfigFile);
-  if (ready !== undefined) return ready === 'rl';
+  if (ready !== undefined) return ready;
   const { content } = parseSource(text, path);
-  if (!isMapping(content)) return false;
+  if (!isMapping(content)) return 'experiment';
   const has = (key: string) => Object.hasOwn(content, key);
-  return has('algorithm') || (has('objective') && !has('dataset'));
+  if (has('dataset')) return 'training';
+  if (has('algorithm') || has('objective')) return 'rl';
+  return has('player') ? 'agents' : (otherKind(content, 'experiment') ?? 'experiment');
 }
 
 /** @returns the file; for a bundled config, also its kind */

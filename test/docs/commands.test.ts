@@ -6,7 +6,7 @@ import { rlKind } from '../../finetune/rl/kinds/kind.js';
 import { loadTrainConfig } from '../../finetune/train/train-config.js';
 import { overridesApart } from '../../src/base/overrides-apart.js';
 import { commands, declaredOptions, namedCommand } from '../../src/commands.js';
-import { type ConfigKindName, isLearningConfig, openConfig } from '../../src/config/file.js';
+import { type ConfigKindName, kindOfConfig, openConfig } from '../../src/config/file.js';
 import { loadConfig } from '../../src/config/load.js';
 import { loadPlayConfig } from '../../src/play/play-config.js';
 import {
@@ -51,7 +51,7 @@ async function checkConfig(
   // A shell finds files by it.
   if (config.includes('*')) return;
   const options = { cwd, readFile: reader(files) };
-  const kind = name === 'check' && isLearningConfig(config, root) ? 'rl' : (kindOf[name] ?? 'experiment');
+  const kind = name === 'check' ? kindOfConfig(config, root) : (kindOf[name] ?? 'experiment');
   // Those of a sweep are lists: a run for each value.
   if (kind === 'experiment')
     loadConfig({ file: config, overrides: name === 'sweep' ? [] : overrides, ...options });

@@ -1,0 +1,53 @@
+/** `policyloop check` for configs other than experiments: reads them as their own commands do. */
+import type { CommandContext } from '../../../src/base/context.js';
+import { UserError } from '../../../src/base/errors.js';
+import { type ConfigKindName, configKinds, kindOfConfig } from '../../../src/config/file.js';
+import { type Finding, found } from '../../../src/preflight/findings.js';
+
+type Load = (
+  file: string,
+  overrides: readonly string[],
+  cwd: string,
+  note: (text: string) => void,
+) => unknown;
+
+const loaders: Readonly<Record<Exclude<ConfigKindName, 'experiment'>, Load>> = {
+  async agents(file, overrides, cwd, note) {
+    const { loadPlayConfig } = await import('../../../src/play/play-config.js');
+    loadPlayConfig(file, overrides, cwd).notes.forEach(note);
+  },
+  async training(...source) {
+    const { loadTrainConfig } = await import('../../train/train-config.js');
+    loadTrainConfig(...source);
+  },
+  async rl(file, overrides, cwd, note) {
+    const { rlKind } = await import('./kind.js');
+    const { load } = await rlKind(file, overrides, cwd);
+    load(file, overrides, cwd, note);
+  },
+};
+
+/** Checks a config of `play`, `finetune train` or `finetune rl`; undefined for other and unreadable configs. */
+export async function checkKind(
+  { file, overrides }: { readonly file: string; readonly overrides: readonly string[] },
+  _offline: boolean,
+  { cwd }: CommandContext,
+): Promise<readonly Finding[] | undefined> {
+  let kind: ConfigKindName;
+  try {
+    kind = kindOfConfig(file, cwd);
+  } catch (error) {
+    // The check for experiments will report the unreadable config.
+    if (error instanceof UserError) return undefined;
+    throw error;
+  }
+  if (kind === 'experiment') return undefined;
+  const notes: Finding[] = [];
+  try {
+    await loaders[kind](file, overrides, cwd, (note) => notes.push(found('config', note.trim())));
+    return [...notes, found('config', `valid; for ${configKinds[kind].command}`)];
+  } catch (error) {
+    if (!(error instanceof UserError)) throw error;
+    return [...notes, ...error.problems.map((problem): Finding => ({ level: 'error', ...problem }))];
+  }
+}
