@@ -84,7 +84,7 @@ export type { UserModel } from './models/user-model.js';
 export { createPolicyFamily } from './policies/families.js';
 export type { UserPolicyFamily } from './policies/module-policy.js';
 export type { ParameterSpec, ParameterVector, Policy, PolicyFamily } from './policies/policy.js';
-export type { ParseFailure } from './prompting/answer/parse.js';
+export type { ParseFailure } from './prompting/answer/failure.js';
 export { parseParameters } from './prompting/answer/parse.js';
 export { formatParameters } from './prompting/notation/grammar.js';
 export { createGenerator, type RandomGenerator } from './random/generator.js';

@@ -6,7 +6,7 @@ import { groupedBy } from '../../src/base/grouped.js';
 import { languageModelOf } from '../../src/config/model.js';
 import type { ChatMessage } from '../../src/models/language-model.js';
 import type { ParameterVector } from '../../src/policies/policy.js';
-import { statedReason } from '../../src/prompting/answer/sets.js';
+import { statedReason } from '../../src/prompting/answer/reason.js';
 import { remembered } from '../../src/prompting/context/history.js';
 import { type Encoding, encodingFor } from '../../src/prompting/notation/encoding.js';
 import { type AnswerForm, answerFormOf } from '../../src/prompting/notation/grammar.js';

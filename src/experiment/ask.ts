@@ -12,7 +12,7 @@ import {
   type SamplingChoice,
 } from '../models/language-model.js';
 import type { ParameterVector } from '../policies/policy.js';
-import type { ParseFailure } from '../prompting/answer/parse.js';
+import type { ParseFailure } from '../prompting/answer/failure.js';
 import { callSeed } from '../random/seeds.js';
 import { vectorKey } from '../rollout/replay-buffer.js';
 import { type CallRecord, type EndedCall, faultsOf, type LimitName, stageOf } from '../runs/calls.js';

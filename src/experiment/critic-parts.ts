@@ -5,7 +5,7 @@ import { languageModelOf } from '../config/model.js';
 import type { EnvironmentSpec } from '../environments/environment.js';
 import type { ChatMessage } from '../models/language-model.js';
 import type { ParameterSpec, PolicyFamily } from '../policies/policy.js';
-import type { ParseFailure } from '../prompting/answer/parse.js';
+import type { ParseFailure } from '../prompting/answer/failure.js';
 import type { CriticContext } from '../prompting/context/critic-context.js';
 import { statisticsContext } from '../prompting/context/critic-context.js';
 import { percent } from '../prompting/context/failure-context.js';

@@ -6,7 +6,7 @@
 import type { CriticConfig } from '../config/critic.js';
 import type { LanguageModel } from '../models/language-model.js';
 import type { ParameterVector } from '../policies/policy.js';
-import type { ParseFailure } from '../prompting/answer/parse.js';
+import type { ParseFailure } from '../prompting/answer/failure.js';
 import { remembered } from '../prompting/context/history.js';
 import { encodingFor } from '../prompting/notation/encoding.js';
 import { answerFormOf } from '../prompting/notation/grammar.js';

@@ -7,7 +7,7 @@ import { programsOf } from '../policies/policy.js';
 import { requireComponents } from '../programs/components.js';
 import { ProgramFault } from '../programs/program.js';
 import { withConstants } from '../programs/source.js';
-import type { ParseFailure } from '../prompting/answer/parse.js';
+import type { ParseFailure } from '../prompting/answer/failure.js';
 import type { RandomGenerator } from '../random/generator.js';
 import { evaluationSeeds } from '../random/seeds.js';
 import type { EndedCall } from '../runs/calls.js';

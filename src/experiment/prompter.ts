@@ -6,7 +6,7 @@ import { languageModelOf } from '../config/model.js';
 import type { EnvironmentSpec } from '../environments/environment.js';
 import type { ChatMessage } from '../models/language-model.js';
 import type { PolicyFamily } from '../policies/policy.js';
-import type { ParseFailure } from '../prompting/answer/parse.js';
+import type { ParseFailure } from '../prompting/answer/failure.js';
 import {
   createHistory,
   type History,

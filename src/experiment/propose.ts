@@ -4,7 +4,7 @@ import { evaluationsOf } from '../config/critic.js';
 import { isByBaseline, languageModelOf } from '../config/model.js';
 import type { ParameterVector, PolicyFamily } from '../policies/policy.js';
 import { programsOf } from '../policies/policy.js';
-import type { ParseContext, ParseFailure, SeenParameters } from '../prompting/answer/parse.js';
+import type { ParseContext, ParseFailure, SeenParameters } from '../prompting/answer/failure.js';
 import { readEdits } from '../prompting/answer/program.js';
 import { type Encoding, encodingFor } from '../prompting/notation/encoding.js';
 import { type AnswerForm, answerFormOf, answerGrammar } from '../prompting/notation/grammar.js';

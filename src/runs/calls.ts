@@ -2,7 +2,7 @@
 import type { Action } from '../environments/environment.js';
 import type { ChatMessage, Completion, FailedCall } from '../models/language-model.js';
 import type { ParameterVector } from '../policies/policy.js';
-import type { ParseFailure } from '../prompting/answer/parse.js';
+import type { ParseFailure } from '../prompting/answer/failure.js';
 
 export interface CallPosition {
   readonly iteration: number;

@@ -2,7 +2,7 @@ import type { Action } from '../environments/environment.js';
 import type { EnvironmentFailure } from '../environments/remote/remote-environment.js';
 import type { Attempts, ModelErrorKind, ReplyFault } from '../models/language-model.js';
 import type { ParameterVector } from '../policies/policy.js';
-import type { ParseFailure } from '../prompting/answer/parse.js';
+import type { ParseFailure } from '../prompting/answer/failure.js';
 import type { EpisodeRecord } from '../rollout/episode.js';
 import type { BufferEntry } from '../rollout/replay-buffer.js';
 import type { CallRecord, Cap, LimitName, UsageTotals } from './calls.js';

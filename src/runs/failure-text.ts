@@ -3,7 +3,7 @@ import type { Observation } from '../environments/environment.js';
 import { formatNumber, formatParameter, plural } from '../format/numbers.js';
 import type { ModelErrorKind, ReplyFault } from '../models/language-model.js';
 import type { ProgramFailure } from '../programs/program.js';
-import type { IndexedText, ParseFailure } from '../prompting/answer/parse.js';
+import type { IndexedText, ParseFailure } from '../prompting/answer/failure.js';
 import type { CallRecord } from './calls.js';
 
 export const faultMeaning: Readonly<Record<ModelErrorKind | ReplyFault, string>> = {

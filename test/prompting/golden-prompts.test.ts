@@ -2,7 +2,7 @@ import { resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { ConfigInput } from '../../src/config/config.js';
 import { programsOf } from '../../src/policies/policy.js';
-import type { ParseFailure } from '../../src/prompting/answer/parse.js';
+import type { ParseFailure } from '../../src/prompting/answer/failure.js';
 import type { BufferEntry } from '../../src/rollout/replay-buffer.js';
 import { situation } from './situation.js';
 

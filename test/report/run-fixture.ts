@@ -3,7 +3,7 @@ import { stringify } from 'yaml';
 import { type ConfigInput, configSchema, resolveConfig } from '../../src/config/config.js';
 import type { ChatMessage, Completion } from '../../src/models/language-model.js';
 import type { ParameterSpec, ParameterVector, PolicyDescription } from '../../src/policies/policy.js';
-import type { ParseFailure } from '../../src/prompting/answer/parse.js';
+import type { ParseFailure } from '../../src/prompting/answer/failure.js';
 import type { RunData } from '../../src/report/data/proposals.js';
 import type { BufferEntry } from '../../src/rollout/replay-buffer.js';
 import type { CallRecord, UsageTotals } from '../../src/runs/calls.js';

@@ -1,137 +1,296 @@
 import { answerText } from '../../models/answer-text.js';
-import type { FinishReason } from '../../models/language-model.js';
-import type { ParameterSpec, ParameterVector } from '../../policies/policy.js';
-import type { ProgramFailure } from '../../programs/program.js';
-import { findSets, type NumberSet } from './sets.js';
-import { isPlaceholder, isWord } from './values.js';
+import type { ParameterSpec } from '../../policies/policy.js';
+import { failed, type IndexedText, type ParseContext, type ParseResult, repeated } from './failure.js';
+import { grammarAnswer } from './grammar-answer.js';
 
-/** Why a reply has no usable parameters. Failures are logged, counted and explained to the model, not thrown. */
-export type ParseFailure =
-  | { kind: 'missing' }
-  | { kind: 'count'; expected: number; found: number; absent: readonly number[]; unknown: readonly number[] }
-  /** Some values are outside the range or not among the choices. */
-  | { kind: 'range'; values: readonly IndexedText[]; low: number; high: number; choices?: readonly number[] }
-  | { kind: 'decimals'; values: readonly IndexedText[]; decimals: number }
-  | { kind: 'duplicate-index'; indices: readonly number[] }
-  | { kind: 'not-finite'; values: readonly IndexedText[] }
-  | ({ kind: 'repeated' } & SeenParameters)
-  /** The revision is further than `critic.distance` from the original parameters. */
-  | { kind: 'too-far'; distance: number; most: number }
-  /** The program has a syntax error, fails or exceeds a limit when it runs, or an edit to it doesn't apply. */
-  | ({ kind: 'program' } & ProgramFailure)
-  /** The reply ends before the answer is complete, usually because of the token limit. */
-  | { kind: 'truncated' }
-  /** The reply only repeats the prompt's parameters or format example. */
-  | { kind: 'echo' };
+/** A value as written, at most 24 characters; it has a number only if it is a plain one. */
+type Value = { readonly text: string; readonly number?: number };
 
-export type IndexedText = { readonly index: number; readonly text: string };
+type Span = { readonly start: number; end: number };
 
-export type ParseFailureKind = ParseFailure['kind'];
-
-/** The parameters in a reply and, if stated, the score that the model predicts for them. */
-export type ParseResult =
-  | { readonly ok: true; readonly value: ParameterVector; readonly predicted?: number }
-  | { readonly ok: false; readonly failure: ParseFailure };
-
-export type SeenParameters = {
-  readonly iteration?: number;
-  readonly score?: number;
-  /** What a program shares with the earlier one if the two aren't identical. */
-  readonly same?: 'actions' | 'structure';
-};
-
-export interface ParseContext {
-  /** Finds earlier uses of these parameters: in an evaluation, or in the same iteration. */
-  readonly seen?: (parameters: ParameterVector) => SeenParameters | undefined;
-  readonly finishReason?: FinishReason;
-  /** True if `answerGrammar` was enforced: the list in that form is the answer, regardless of the text around it. */
-  readonly constrained?: boolean | undefined;
+/** The values in one place of a reply, possibly incomplete. */
+interface NumberSet extends Span {
+  readonly values: Map<number, Value>;
+  /** Indices given twice with different values. */
+  readonly conflicts: Set<number>;
+  /** True if the values have names, or the list has a name such as `params` or `answer`. */
+  readonly isNamed: boolean;
 }
 
-type Candidate = Readonly<{ set: NumberSet; result: ParseResult }>;
-
 /**
- * Parses the parameters in a reply. Among complete sets that are new, prefers one in the requested form and place, then
+ * Parses the parameters in a reply: named values such as `params[3]: -1.5`, or a list of as many numbers as there are
+ * parameters, in JSON or not. A complete set that wasn't seen before is a proposal. Of several, the one after the word
+ * `final` or `answer` counts, otherwise the one that opens the reply, otherwise the last on a line of its own, otherwise
  * the last. Takes linear time, never throws, and never returns a number that isn't in the reply.
  */
 export function parseParameters(reply: string, spec: ParameterSpec, context: ParseContext = {}): ParseResult {
   const held = context.constrained ? grammarAnswer(reply, spec.count) : undefined;
   const { text, unclosedThinking } = answerText(held ?? reply.slice(0, 2_000_000));
-  const { isUnfinished, sets } = findSets(text, spec.count);
-  const isCut = unclosedThinking || (context.finishReason === 'length' && reply.endsWith(held ?? ''));
-  const indices = indicesBelow(spec.count);
-  const isExample = ({ values }: NumberSet) => [...values.values()].every(isPlaceholder);
-  const isLegend = ({ values }: NumberSet) => [...values.values()].some(isWord);
-  const written = sets.filter((set) => !isExample(set) && !isLegend(set) && set.rank >= 0);
-  const complete = written
-    .filter(({ values }) => values.size === spec.count && indices.every((i) => values.has(i)))
-    .map((set) => ({ set, result: validate(set, spec, context) }));
-  const isKnown = ({ result }: Candidate) => !result.ok && result.failure.kind === 'repeated';
-  // Sets on their own lines rank higher if they are valid; ties go to the last set.
-  const weight = ({ result, set }: Candidate) => set.rank + (result.ok ? (set.rank > 2.7 ? 3 : 0.1) : 0);
+  const plain = plainText(text);
+  const sets = numberSets(plain, spec.count);
+  const indices = Array.from({ length: spec.count }, (_, i) => i);
+  const isComplete = ({ values }: NumberSet) =>
+    values.size === spec.count && indices.every((i) => values.has(i));
+  const written = sets.filter(({ values }) => [...values.values()].some((one) => one.number !== undefined));
+  const complete = written.filter(isComplete).map((set) => {
+    const result = validated(set, plain, spec, context);
+    return { set, result, weight: weightOf(set, plain, sets[0]) + (result.ok ? 10 : 0) };
+  });
   const chosen = complete
-    .filter((one) => !isKnown(one))
-    .toSorted((a, b) => weight(a) - weight(b))
+    .filter(({ result }) => result.ok || result.failure.kind !== 'repeated')
+    .toSorted((a, b) => a.weight - b.weight)
     .at(-1);
-  // The last number of a truncated reply may be missing digits.
-  const isTorn = isCut && chosen && /^\d\.?$/.test(text.slice(chosen.set.end - 1, chosen.set.end + 2));
+  const isCut = unclosedThinking || (context.finishReason === 'length' && reply.endsWith(held ?? ''));
+  // The last number of a truncated reply may lack digits.
+  const isTorn = isCut && chosen !== undefined && /^[\d.]*$/.test(plain.slice(chosen.set.end - 1));
   if (chosen && !isTorn) return chosen.result;
-  if (isTorn || ((isCut || isUnfinished) && complete.length === 0)) return failed({ kind: 'truncated' });
+  const isUnfinished = isCut || /[[(][\s\d.,+-]{2,}$/.test(plain.slice(-4000));
+  if (isTorn || (isUnfinished && complete.length === 0)) return failed({ kind: 'truncated' });
   if (complete.length > 0) {
     const vectors = new Set(complete.map(({ set }) => indices.map((i) => set.values.get(i)!.number).join()));
     return vectors.size === 1 ? complete[0]!.result : failed({ kind: 'echo' });
   }
-  const isAttempt = ({ naming, rank }: NumberSet) => naming === 'params' || (naming === 'none' && rank >= 2);
-  const attempts = written.filter(isAttempt);
-  const [largest] = attempts.toSorted((a, b) => b.values.size - a.values.size);
-  if (largest !== undefined) {
-    const absent = indices.filter((i) => !largest.values.has(i));
-    const unknown = [...largest.values.keys()].filter((i) => i >= spec.count).toSorted((a, b) => a - b);
-    return failed({ kind: 'count', expected: spec.count, found: largest.values.size, absent, unknown });
+  const attempts = written.filter(({ isNamed, values }) => isNamed || values.size > spec.count / 2);
+  const [attempt] = attempts.sort((a, b) => +b.isNamed - +a.isNamed || b.values.size - a.values.size);
+  if (attempt !== undefined) {
+    const absent = indices.filter((i) => !attempt.values.has(i));
+    const unknown = [...attempt.values.keys()].filter((i) => i >= spec.count).sort((a, b) => a - b);
+    return failed({ kind: 'count', expected: spec.count, found: attempt.values.size, absent, unknown });
   }
-  if (sets.some((set) => isExample(set) || set.rank < 0)) return failed({ kind: 'echo' });
-  const legend = sets.find(({ values }) => indices.every((i) => values.has(i)));
-  return legend === undefined ? failed({ kind: 'missing' }) : validate(legend, spec, context);
+  if (sets.some(({ values }) => [...values.values()].every((one) => placeholder.test(one.text))))
+    return failed({ kind: 'echo' });
+  const words = sets.find(isComplete);
+  return words === undefined ? failed({ kind: 'missing' }) : validated(words, plain, spec, context);
 }
 
-/** Extracts the answer from a reply generated under `answerGrammar`, without the free text before or after it. */
-function grammarAnswer(text: string, count: number): string | undefined {
-  const json = /(?<!\\)"params"\s*:\s*(\[[^[\]]*\])/.exec(text)?.[1];
-  if (json !== undefined) return json;
-  const [first, last] = ['params[0]:', `params[${count - 1}]:`];
-  const start = text.trimStart().startsWith(first) ? text.indexOf(first) : text.lastIndexOf(first);
-  const at = start < 0 ? -1 : text.indexOf(last, start) + last.length;
-  const value = at < last.length ? null : /^ ?-?\d+(?:\.\d+)?/.exec(text.slice(at, at + 64));
-  return value === null ? undefined : text.slice(start, at + value[0].length);
+/** Where the first set of parameters in a text starts and ends. */
+export function parametersIn(text: string): Readonly<Span> | undefined {
+  const plain = plainText(text);
+  const sets = numberSets(plain, 3);
+  return sets.toSorted((a, b) => weightOf(b, plain, sets[0]) - weightOf(a, plain, sets[0]))[0];
 }
 
-const failed = (failure: ParseFailure): { ok: false; failure: ParseFailure } => ({ ok: false, failure });
-const indicesBelow = (count: number) => Array.from({ length: count }, (_, i) => i);
-
-function validate(set: NumberSet, spec: ParameterSpec, { seen }: ParseContext): ParseResult {
+function validated(set: NumberSet, plain: string, spec: ParameterSpec, { seen }: ParseContext): ParseResult {
   const { low, high, decimals, choices } = spec;
-  const { conflicts, predicted } = set;
-  if (conflicts.length > 0)
-    return failed({ kind: 'duplicate-index', indices: conflicts.toSorted((a, b) => a - b) });
-  const written = indicesBelow(spec.count).map((index) => ({ index, ...set.values.get(index)! }));
-  const textsWhere = (test: (number: number) => boolean): readonly IndexedText[] =>
+  if (set.conflicts.size > 0)
+    return failed({ kind: 'duplicate-index', indices: [...set.conflicts].sort((a, b) => a - b) });
+  const written = [...set.values]
+    .map(([index, one]) => ({ index, ...one }))
+    .sort((a, b) => a.index - b.index);
+  const where = (test: (number: number) => boolean): readonly IndexedText[] =>
     written.flatMap(({ index, number = Number.NaN, text }) => (test(number) ? [{ index, text }] : []));
-  const [notFinite, outside, tooFine] = [
-    textsWhere(Number.isNaN),
-    textsWhere((number) => (choices ? !choices.includes(number) : number < low || number > high)),
-    textsWhere((number) => Number(number.toFixed(decimals)) !== number),
-  ];
+  const notFinite = where(Number.isNaN);
   if (notFinite.length > 0) return failed({ kind: 'not-finite', values: notFinite });
+  const outside = where((number) => (choices ? !choices.includes(number) : number < low || number > high));
   if (outside.length > 0)
     return failed({ kind: 'range', values: outside, low, high, ...(choices && { choices }) });
+  const tooFine = where((number) => Number(number.toFixed(decimals)) !== number);
   if (tooFine.length > 0) return failed({ kind: 'decimals', values: tooFine, decimals });
   const value = written.map(({ number }) => number!);
   const before = seen?.(value);
-  if (before !== undefined) {
-    // `before` may be a buffer entry; a failure must not contain its other fields.
-    const { iteration, score } = before;
-    const known = { ...(iteration !== undefined && { iteration }), ...(score !== undefined && { score }) };
-    return failed({ kind: 'repeated', ...known });
-  }
+  if (before !== undefined) return repeated(before);
+  const predicted = predictedScore(plain, set);
   return { ok: true, value, ...(predicted !== undefined && { predicted }) };
 }
+
+const expected = '(?:predicted|expected|estimated)[ _]';
+const score = String.raw`(?:f ?\( ?param\w* ?\)|(?:${expected}|mean )*(?:scored?|return|reward|fitness)|\bf(?= ?[:=]))["']?`;
+const amount = String.raw`(?:[\s:=\u2248~]|is|of){0,8}([+-]?(?:\d+(?:\.\d+)?|\.\d+))`;
+const scoreAfter = new RegExp(
+  String.raw`^["'\s\]}),;|.(\u2014\u2192>-]{0,16}(?:with |an? |the ){0,2}["']?${score}(?:${amount})?`,
+  'i',
+);
+const prediction = new RegExp(String.raw`(?:["']${score}\s{0,4}:|${expected}\w+)${amount}`, 'i');
+
+/** The score predicted after a set or, as in histories of the `compact` prompt set, before it. */
+function predictedScore(plain: string, { start, end }: NumberSet): number | undefined {
+  const line = /[^\n]*$/.exec(plain.slice(Math.max(0, start - 40), start))![0];
+  const tail = plain.slice(end, end + 400);
+  const found = /^[\s>|]*(-?\d+(?:\.\d+)?)\s+$/.exec(line) ?? scoreAfter.exec(tail) ?? prediction.exec(tail);
+  return found?.[1] === undefined ? undefined : Number(found[1]) + 0;
+}
+
+const mark = String.raw`[\s>"'_([{$#|+*\u2022-]*(?:(?:\d{1,3}|[a-z])[.)]\s+)?["'_([{$]*`;
+const opensLine = new RegExp(String.raw`(?:^|\n)${mark}(?:[^\n]*[:=]\s*["'_([{$]*)?$`, 'i');
+const opensReply = new RegExp(String.raw`^${mark}(?:-?[\d.]+\s+|param\w*["']?\s*[:=]\s*)?$`, 'i');
+const announcement =
+  /\b(?:final|new param\w*|new propos\w*)\b[^.!?]*$|\banswer(?: is)?\s*[:=]?\s*["'_([{$]*$/i;
+const lineEnd = /^["'\s)\]}.,;|$]*(?:$|#|\/\/|\(|-{1,2} |\u2014|["'][\w ]+["']\s*:)/m;
+
+/** 3 after the word `final` or `answer`, 2 for the set that opens the reply, 1 on lines of its own without a score. */
+function weightOf(set: NumberSet, plain: string, first: NumberSet | undefined): number {
+  const lead = plain.slice(Math.max(0, set.start - 160), set.start);
+  const tail = plain.slice(set.end, set.end + 160);
+  const isFirst = set === first && set.start < 160 && opensReply.test(lead);
+  if (announcement.test(lead)) return 3;
+  if (scoreAfter.test(tail)) return isFirst ? 1 : 0;
+  if (!lineEnd.test(tail)) return 0;
+  return isFirst ? 2 : opensLine.test(lead) ? 1 : 0;
+}
+
+const signs = '*`\u201c\u201d\uff0c\u3001\uff1b\u3002\uff1a\uff1d\uff08\uff09\u2028\u2029';
+const plainSigns = '\t\t"",,;;:=()\n\n';
+const blank = (text: string) => text.replace(/[^\n]/g, ' ');
+
+/** Replaces typographic signs, and blanks out markup, comments in code, and texts in JSON; positions stay the same. */
+function plainText(text: string): string {
+  return text
+    .replace(new RegExp(`[${signs}]`, 'g'), (sign) => plainSigns[signs.indexOf(sign)]!)
+    .replace(/[\r\v\f\ufeff\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]/g, ' ')
+    .replace(/[\u2010-\u2013\u2212\ufe63\uff0d]/g, '-')
+    .replace(/^[ \t]*(?:#|\/\/)(?![^\n]*param\w*\[)[^\n]*$/gim, blank)
+    .replace(/\\\[(\d{1,9})\\\]/g, ' [$1 ]')
+    .replace(/(?<![\d$])\$\$?(?=[^\s$])[^$\n]{0,4000}[^\s$]\$\$?(?!\d)/g, (all) => all.replaceAll('$', ' '))
+    .replace(/\\boxed\{/g, '\nfinal:')
+    .replace(/\\(?:text|math\w{0,6})\{([^{}\n]{0,400})\}/g, (all, own: string) => own.padStart(all.length))
+    .replace(/\\(?:q?quad\b|[[\]()_\\])|&(?= ?=)/g, blank)
+    .replace(/"(param[^"\n:]{0,40}\[[^"\n]{0,4000}|[\d.,;+ -]{3,4000})"(?!\s*:)/gi, ' $1 ')
+    .replace(
+      /("(?!param)[\w ]{1,40}"\s{0,8}:\s{0,8}")([^"\\]*(?:\\.[^"\\]*)*)/gis,
+      (_, key, value) => key + blank(value),
+    );
+}
+
+/** Finds all sets in plain text, in order. */
+const numberSets = (plain: string, count: number): readonly NumberSet[] =>
+  [...namedValues(plain, count), ...lists(plain), ...lines(plain, count)].sort(
+    (a, b) => a.start - b.start || b.end - a.end,
+  );
+
+const digits = String.raw`(?:\d+(?:\.\d+)?|\.\d+)(?:[eE][+-]?\d+)?`;
+const wholeNumber = new RegExp(String.raw`^[+-]? ?${digits}\.?$`);
+const leadingNumber = new RegExp(String.raw`^(["'<([{]?)([+-]? ?${digits})(?:\.(?!\d))?`);
+const placeholder = /^(?:<[^<>\d][^<>]{0,40}>|\?+|\.{3}|\u2026|_{2,})$/;
+/** Remarks in parentheses, unless they change the number before them. */
+const remarks =
+  /^(?:\s*\((?!\s*(?:or|maybe|x|to|times|negat\w*|in)\b|\W*[\d.]+\W*\))[^()]*(?:\([^()]*\)[^()]*)*\))+/i;
+/** What may follow a value without changing its meaning: the end, a separator, a comment, a clause. */
+const harmless =
+  /^[\s)\]}]*(?:$|[,;|&](?!\s?[+-]?\.?\d)|#|\/\/|<[/|!]|\u2014|\.(?=\s*$|\s+[^\d\s])|(?:(?<=\s)-{1,2}|:)\s+[^\d\s.+-]|\s(?:and\s*$|because|since|as|so|next\b|[A-Z][a-z]{2,}\b))/;
+
+function wholeValue(written: string): Value {
+  const text = written.trim().replace(/^(["'])(.*)\1$/s, '$2');
+  const number = wholeNumber.test(text) ? Number(text.replace(' ', '')) : Number.NaN;
+  return { text: text.slice(0, 24), ...(Number.isFinite(number) && { number: number + 0 }) };
+}
+
+/** Reads the value at the start of `chunk`, which ends before the next name or at the end of the line. */
+function valueIn(chunk: string, isLast: boolean): { value: Value; end: number; next: number } {
+  const [all = '', open = '', number = ''] = leadingNumber.exec(chunk) ?? [];
+  const close = open === '' ? '' : `"'>)]}`[`"'<([{`.indexOf(open)]!;
+  const rest = chunk.slice(all.length + close.length).replace(remarks, '');
+  const isPlain =
+    chunk.startsWith(close, all.length) && (harmless.test(rest) || (isLast && scoreAfter.test(rest)));
+  if (number !== '' && isPlain) return { value: wholeValue(number), end: all.length, next: all.length };
+  const text = /^(?:<[^<>]{0,40}>|(?:,\d|[^,;|\n(])*)/.exec(chunk)![0].trim();
+  return { value: { text: text.slice(0, 24) }, end: all.length || text.length, next: text.length };
+}
+
+const separator = String.raw`["')\]]{0,2}[ \t]{0,8}(?:\([^()\n]{0,80}\)[ \t]{0,8})?(?::=|==|=>|->|[:=\u2192\u21d2]|\|(?=[ \t]*["']?[+-]?\.?\d)|is(?= [+-]?\.?\d))[ \t]{0,8}(?:action[ \t]{1,4}(?=\d))?`;
+const index = String.raw`(?: ?\[ ?["']?(?<a>\d{1,9})["']? ?\]| ?\( ?(?<b>\d{1,9}) ?\)|[ _.]?\{?(?<c>\d{1,9})\}?)`;
+const name = String.raw`(?<stem>[\p{L}_]{0,24}?param(?:eter)?s?|weights?|theta|\u03b8|states?|cells?|[wxpqs])`;
+/** An index without a name counts only at the start of a line or after a comma, semicolon or brace. */
+const bareIndex = String.raw`(?<=^[ \t>"'({]{0,8}|[,;{]\s{0,16}["']?)(?<d>\d{1,9})`;
+const key = new RegExp(`(?:(?<![\\p{L}\\p{N}_])${name}${index}|${bareIndex})${separator}`, 'gimu');
+
+/** Finds sets of named values such as `params[3]: -1.5`, listed on one line or one per line. */
+function namedValues(plain: string, count: number): readonly NumberSet[] {
+  const sets: NumberSet[] = [];
+  const keys = [...plain.matchAll(key)];
+  let [stem, next] = ['', 0];
+  for (const [i, { 0: found, groups = {}, index: start }] of keys.entries()) {
+    const at = start + found.length;
+    const limit = keys[i + 1]?.index ?? Number.POSITIVE_INFINITY;
+    const [line = ''] = plain.slice(at, Math.min(limit, at + 400)).split('\n', 1);
+    const read = valueIn(line, at + line.length < limit);
+    if (read.value.text === '') continue;
+    const name = (groups.stem ?? '').toLowerCase().replace(/.*param.*/, 'params');
+    const own = Number(groups.a ?? groups.b ?? groups.c ?? groups.d);
+    let set = sets.at(-1);
+    if (set === undefined || stem !== name || !continues(set, own, plain, next, start, count)) {
+      set = { values: new Map(), conflicts: new Set(), start, end: at, isNamed: name !== '' };
+      sets.push(set);
+    }
+    const earlier = set.values.get(own) ?? read.value;
+    if (earlier.number !== read.value.number) set.conflicts.add(own);
+    set.values.set(own, earlier);
+    set.end = at + read.end;
+    [stem, next] = [name, at + read.next];
+  }
+  return sets;
+}
+
+/** Whether the value named at `start` belongs to the set; the text between them begins at `next`. */
+function continues(set: NumberSet, own: number, plain: string, next: number, start: number, count: number) {
+  const isComplete = set.values.size >= count;
+  const gap = plain.slice(set.values.has(own) ? set.end : next, start);
+  const isNewLine = gap.includes('\n');
+  if (set.values.has(own)) {
+    if (!/^(?!.*\n\s*\n)[)\]}"',;\s-]*$/s.test(gap)) return false;
+    const isListed = set.values.size === 1 || plain.lastIndexOf('\n', set.end - 1) > set.start;
+    return !isNewLine || (isListed && !(isComplete && set.values.keys().next().value === own));
+  }
+  if (!isNewLine) return !/[.!?]\s+\p{L}|\d/u.test(gap.replace(/\([^()]*\)/g, ''));
+  const opensLine = /\n[^\d.!?\n]{0,40}(?:\d{1,3} ?[.):|])?[^\d.!?\n]{0,40}$/.test(gap);
+  return opensLine && !(isComplete && /\p{L}/u.test(gap));
+}
+
+const listName =
+  /(?:param(?:eter)?s?|policy|weights?|theta|\u03b8|answer|final|solution|proposal|vector|table|\u53c2\u6570)["']?\s*(?:\[[\d:. ]*\]\s*)?(?:[:=]|is|are)?$/i;
+/** A variable or JSON key, or a label that names something else than parameters. */
+const otherName =
+  /(?:[\p{L}\p{N}"')\]]\s*=|["']\s*:|(?:low|upper|high|min|max|bound|range|limit|step|prev|old|worst|gradient|delta|diff|change|score|return|reward|seed|iteration)\w*\s*:)$/iu;
+
+/** The set of a list after `label`, unless that is another name, or the list is probably a range in a sentence. */
+function listed(items: readonly Value[], label: string, isAlone: boolean, at: Span): readonly NumberSet[] {
+  const name = label.replace(/\s*(?:[a-z.]{1,20}\()?\s*["']?$/i, '');
+  const isNamed = listName.test(name);
+  const isRange = items.length <= 2 && (!isAlone || /[:=]$/.test(name));
+  if (!isNamed && (isRange || otherName.test(name))) return [];
+  if (!items.some(({ number, text }) => number !== undefined || placeholder.test(text))) return [];
+  return [{ ...at, values: new Map(items.entries()), conflicts: new Set(), isNamed }];
+}
+
+const list = /\[[^[\]{}]*(?:\[[^[\]{}]*\][^[\]{}]*)*\]|\([^()[\]]*\)/g;
+/** Text before or after a list that makes it an index or part of an expression. */
+const before =
+  /[\p{L}\p{N}_\]]$(?<!\b(?:array|tensor|tuple|list))|(?<!\b(?:array|tensor|tuple|list))(?<=\w)\($|[*/^%+][ \t]*$|[-+!<>]=[ \t]*$|-[ \t]*$|\[\s?\d+\s?\]["')]*\s*[:=]\s*$/u;
+const after = /^[)\t ]*(?:[/^%+*[]|-?[ \t]*[\d[]|->|if\b)/;
+
+function itemsOf(list: string): Value[] {
+  const text = list.replace(/[\s,;]+$/, '').trim();
+  const sign = [';', '|', ','].find((one) => text.includes(one)) ?? /\s+/;
+  return text.split(sign).map(wholeValue);
+}
+
+/** Finds lists in brackets; nested lists are flattened. */
+const lists = (plain: string): readonly NumberSet[] =>
+  [...plain.matchAll(list)].flatMap(({ 0: found, index: start }) => {
+    const end = start + found.length;
+    const lead = plain.slice(Math.max(0, start - 80), start);
+    const tail = plain.slice(end, end + 80);
+    if (before.test(lead) || after.test(tail)) return [];
+    const items = itemsOf(found.replace(/(?:#|\/\/)[^\n]*|[[\]()]/g, ' '));
+    const isAlone = /^[^\p{L}]*(?:\n|$)/u.test(tail) && opensLine.test(lead);
+    return listed(items, lead.slice(lead.lastIndexOf('\n') + 1), isAlone, { start, end });
+  });
+
+const numberLines =
+  /^([^\n]*[:=])?((?:[ \t"']*(?:[-*+\u2022>][ \t]+|\|[ \t]*|\d{1,3}[.)][ \t]+)?[+-]? ?\.?\d[-+.\deE,;|\t ]*(?:["'})\]]+[.,]?[ \t]*)?(?:\n|$))+)/gm;
+/** A bullet at the start of a line and punctuation at its end. */
+const edges = /^[ \t]*(?:[+\u2022>|]\s*|\d{1,3}[.)]\s+|-\s+(?=[+-]?[\d.]+\s*$))?["']?|["'.,;| \t})\]]+$/gm;
+/** A key such as `params[3]:` is followed by a single value, not by a list. */
+const isKey = /(?:\[ ?\d+ ?\]|^\s*\w?\d+)["')]*\s*[:=]$|[-+/*]=$/;
+
+/** Finds lines that contain only numbers, perhaps after a label; adjacent lines also form a joint list. */
+const lines = (plain: string, count: number): readonly NumberSet[] =>
+  [...plain.replace(/\bf ?\( ?param\w* ?\)[^\n]*/gi, blank).matchAll(numberLines)].flatMap((found) => {
+    const [all, label = '', body = ''] = found;
+    const rows = body.trimEnd().replace(edges, '').split('\n').map(itemsOf);
+    const joint = rows.flat();
+    if (isKey.test(label) || joint.some(({ number }) => number === undefined)) return [];
+    const isSplit = joint.length !== count && !body.includes('|');
+    const sets = isSplit ? rows.filter((row) => row.length > 1) : [joint];
+    const [start, end] = [found.index + label.length, found.index + all.trimEnd().length];
+    return sets.flatMap((items) => listed(items, label, true, { start, end }));
+  });

@@ -4,7 +4,7 @@ import type { ParameterVector } from '../../policies/policy.js';
 import { applyEdits } from '../../programs/edits.js';
 import type { ProgramLibrary } from '../../programs/library.js';
 import { ProgramFault, programParameters } from '../../programs/program.js';
-import type { ParseContext, ParseFailure, ParseResult } from './parse.js';
+import { failed, type ParseContext, type ParseResult, repeated } from './failure.js';
 
 /**
  * Reads the program of a reply and adds it to the library: the last code block that defines `act`, otherwise the last
@@ -69,14 +69,7 @@ function added(
     const source = programs.declared(written);
     const value = programParameters(programs.parse(source));
     const known = seen?.(value);
-    if (known !== undefined) {
-      const { iteration, score } = known;
-      return failed({
-        kind: 'repeated',
-        ...(iteration !== undefined && { iteration }),
-        ...(score !== undefined && { score }),
-      });
-    }
+    if (known !== undefined) return repeated(known);
     return { ok: true, value: programs.add(source) };
   } catch (error) {
     return isCut ? failed({ kind: 'truncated' }) : failedBy(error);
@@ -87,8 +80,6 @@ function failedBy(error: unknown): ParseResult {
   if (!(error instanceof ProgramFault)) throw error;
   return failed({ kind: 'program', ...error.failure });
 }
-
-const failed = (failure: ParseFailure): ParseResult => ({ ok: false, failure });
 
 const definition = /^[ \t]*(?:(?:async )?function\s+\w|(?:const|let|var)\s+\w+\s*=)/m;
 const definesAct = /\bact\b\s*(?:\(|=)/;

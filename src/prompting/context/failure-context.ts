@@ -1,4 +1,4 @@
-import type { IndexedText, ParseFailure, SeenParameters } from '../answer/parse.js';
+import type { IndexedText, ParseFailure, SeenParameters } from '../answer/failure.js';
 import type { FailureContext } from './prompt-context.js';
 import { type ScoreText, scoreText as textOfScore } from './scores.js';
 

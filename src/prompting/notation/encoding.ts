@@ -2,7 +2,8 @@
 import type { ParameterSpec, ParameterVector, PolicyFamily } from '../../policies/policy.js';
 import { programsOf } from '../../policies/policy.js';
 import type { ProgramLibrary } from '../../programs/library.js';
-import { type ParseContext, type ParseResult, parseParameters } from '../answer/parse.js';
+import type { ParseContext, ParseResult } from '../answer/failure.js';
+import { parseParameters } from '../answer/parse.js';
 import { readProgram } from '../answer/program.js';
 import { type AnswerForm, formatParameters, writtenAnswer } from './grammar.js';
 

@@ -5,7 +5,7 @@ import { nearest, UserError } from '../../base/errors.js';
 import { packageRoot } from '../../base/package.js';
 import { environmentFacts } from '../../environments/catalogue/facts.js';
 import type { EnvironmentSpec } from '../../environments/environment.js';
-import type { ParseFailure } from '../answer/parse.js';
+import type { ParseFailure } from '../answer/failure.js';
 import {
   type CriticContext,
   criticContextSchema,

@@ -10,7 +10,7 @@ import {
 } from '../../format/numbers.js';
 import { excerpt } from '../../format/one-line.js';
 import { withoutProgram } from '../../prompting/answer/program.js';
-import { statedReason } from '../../prompting/answer/sets.js';
+import { statedReason } from '../../prompting/answer/reason.js';
 import type { BufferEntry } from '../../rollout/replay-buffer.js';
 import { type CallRecord, shownReply } from '../../runs/calls.js';
 import { explainFailure, failureKind, failureMeaning } from '../../runs/failure-text.js';

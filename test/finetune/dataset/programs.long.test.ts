@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { buildDataset, type DatasetOptions } from '../../../finetune/dataset/dataset.js';
 import { type Imitation, programRecipes } from '../../../finetune/dataset/example.js';
-import { statedReason } from '../../../src/prompting/answer/sets.js';
+import { statedReason } from '../../../src/prompting/answer/reason.js';
 import { temporaryDirectory } from '../../support/experiments.js';
 import { createScriptedModel } from '../../support/scripted-model.js';
 import { evaluationsOf, named, played } from './runs.js';

@@ -1,4 +1,4 @@
-import type { ParseResult } from '../../../src/prompting/answer/parse.js';
+import type { ParseResult } from '../../../src/prompting/answer/failure.js';
 
 export interface ReadReply {
   readonly reply: string;

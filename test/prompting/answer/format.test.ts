@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { ParameterSpec, ParameterVector } from '../../../src/policies/policy.js';
 import { parseParameters } from '../../../src/prompting/answer/parse.js';
-import { statedReason } from '../../../src/prompting/answer/sets.js';
+import { statedReason } from '../../../src/prompting/answer/reason.js';
 import { exampleAnswer, formatParameters, formatValue } from '../../../src/prompting/notation/grammar.js';
 
 const spec: ParameterSpec = { count: 3, kind: 'float', low: -6, high: 6, decimals: 1 };
@@ -251,66 +251,20 @@ describe('parseParameters', () => {
       expect(parseParameters(cut, spec)).toEqual({ ok: false, failure: { kind: 'truncated' } });
   });
 
-  it('never throws or returns values that the spec forbids, whatever the reply', () => {
-    const fragments = fc.constantFrom(
-      ...[
-        'params[0]: 1',
-        'params[1]',
-        ': ',
-        '= ',
-        '-',
-        '\u2212',
-        '1e',
-        '999',
-        '.',
-        '[',
-        ']',
-        '{',
-        '}',
-        '"params": [',
-        '\n',
-      ],
-      ...[
-        '```json',
-        '<think>',
-        '</think>',
-        'f(params): ',
-        ', ',
-        '; ',
-        'NaN',
-        '*',
-        '(',
-        ')',
-        '\u0000',
-        '\ud800',
-        '   ',
-      ],
-      ...['params[2]: 3', 'params[999999999999]: 1', 'param', '<number>', '\r\n', '- ', '1. '],
-    );
-    const junk = fc.oneof(
-      fc.string({ unit: 'binary', maxLength: 300 }),
-      fc
-        .array(fc.oneof(fragments, fc.double().map(String)), { maxLength: 60 })
-        .map((parts) => parts.join('')),
-    );
-    fc.assert(
-      fc.property(junk, fc.boolean(), (reply, cut) => {
-        const result = parseParameters(reply, spec, cut ? { finishReason: 'length' } : {});
-        if (result.ok) {
-          expect(result.value).toHaveLength(3);
-          for (const value of result.value) {
-            expect(Math.abs(value)).toBeLessThanOrEqual(6);
-            expect(Number(value.toFixed(1))).toBe(value);
-          }
-        }
-        expect(statedReason(reply).length).toBeLessThanOrEqual(600);
-      }),
-      { numRuns: 2000 },
-    );
+  it.each([
+    ['params = [-1.5, 0.3, -*1.4]', 3],
+    ['[1,5; 2,5]', 4],
+    ['[1,5; 2,5]', 2],
+    ['{"params_low": [1, 2, 3], "params_high": [4, 5, 6]}', 3],
+    ['params_low[0]: 1, params_low[1]: 2, params_low[2]: 3', 3],
+    ['low: [1, 2, 3]\nhigh: [4, 5, 6]', 3],
+    ['gradient = [0.1, 0.2, 0.3]', 3],
+  ])('takes no parameters from: %j', (reply, count) => {
+    expect(parseParameters(reply, { ...spec, count }).ok).toBe(false);
   });
 
-  it('never returns a number that is not in the reply', () => {
-    const texts = fc.constantFrom(
+  it('never throws, and returns only values that the reply contains and the spec allows', () => {
+    const numbers = [
       '1',
       '-2.5',
       '+0.5',
@@ -322,47 +276,87 @@ describe('parseParameters', () => {
       '\u22124',
       '2 to 3',
       '6.',
+      '-0',
+    ];
+    const pieces = [
+      ...[
+        '-',
+        '\u2212',
+        '1e',
+        '.',
+        '[',
+        ']',
+        '{',
+        '}',
+        '"params": [',
+        '\n',
+        '```json',
+        '<think>',
+        '</think>',
+      ],
+      ...[
+        'f(params): ',
+        ', ',
+        '; ',
+        'NaN',
+        '*',
+        '**',
+        '(',
+        ')',
+        '|',
+        '\u0000',
+        '\ud800',
+        '   ',
+        'params[2]: 3',
+      ],
+      ...['params[999999999999]: 1', 'param', '<number>', '\r\n', '- ', '1. ', 'Answer: ', 'w0', ' = '],
+    ];
+    const anything = fc.oneof(
+      fc.string({ unit: 'binary', maxLength: 60 }),
+      fc
+        .array(fc.oneof(fc.constantFrom(...pieces, ...numbers), fc.double().map(String)), { maxLength: 30 })
+        .map((parts) => parts.join('')),
     );
-    const marks = fc.constantFrom(
-      ': ',
-      ' = ',
-      ', ',
-      '; ',
-      '\n',
-      ' ',
-      '[',
-      ']',
-      '|',
-      '**',
-      'f(params): ',
-      'Answer: ',
-      '{',
-      '}',
-    );
-    const names = fc.constantFrom(
-      'params[0]',
-      'params[1]',
-      'params[2]',
-      'w0',
-      '"params"',
-      'b',
-      '0',
-      '1',
-      '2',
-    );
+    /** An answer into which up to three pieces are inserted. */
+    const changed = fc
+      .tuple(
+        fc.array(fc.integer({ min: -70, max: 70 }), { minLength: 3, maxLength: 3 }),
+        fc.constantFrom(...Object.values(dresses)),
+        fc.array(fc.tuple(fc.nat(), fc.constantFrom(...pieces, ...numbers, '')), { maxLength: 3 }),
+      )
+      .map(([tenths, dress, insertions]) => {
+        const vector = tenths.map((value) => value / 10);
+        const answer = dress(formatParameters(vector, spec).split(', '), vector);
+        return insertions.reduce((text, [at, piece]) => {
+          const position = at % (text.length + 1);
+          return text.slice(0, position) + piece + text.slice(position);
+        }, answer);
+      });
+    let accepted = 0;
     fc.assert(
-      fc.property(fc.array(fc.oneof(texts, marks, names), { maxLength: 40 }), (parts) => {
-        const reply = parts.join('');
-        const result = parseParameters(reply, spec);
-        if (!result.ok) return;
-        const numbers = reply
-          .replaceAll('\u2212', '-')
-          .match(/[+-]? {0,2}(?:\d+(?:\.\d+)?|\.\d+)(?:e[+-]?\d+)?/g)!;
-        const held = new Set(numbers.map((text) => Number(text.replaceAll(' ', '')) + 0));
-        for (const value of result.value) expect(held).toContain(value);
-      }),
+      fc.property(
+        fc.oneof({ weight: 1, arbitrary: anything }, { weight: 3, arbitrary: changed }),
+        fc.boolean(),
+        (reply, cut) => {
+          expect(statedReason(reply).length).toBeLessThanOrEqual(600);
+          const result = parseParameters(reply, spec, cut ? { finishReason: 'length' } : {});
+          if (!result.ok) return;
+          accepted++;
+          expect(result.value).toHaveLength(3);
+          const written = reply
+            .replaceAll('\u2212', '-')
+            .match(/[+-]? ?(?:\d+(?:\.\d+)?|\.\d+)(?:e[+-]?\d+)?/gi)!;
+          const held = new Set(written.map((text) => Number(text.replace(' ', '')) + 0));
+          for (const value of result.value) {
+            expect(held).toContain(value);
+            expect(Math.abs(value)).toBeLessThanOrEqual(6);
+            expect(Number(value.toFixed(1))).toBe(value);
+          }
+        },
+      ),
       { numRuns: 3000 },
     );
+    expect(accepted).toBeGreaterThan(300);
   });
 
   it.each([
@@ -405,8 +399,6 @@ describe('parseParameters', () => {
 
   it.each([
     '{"params": [[0, 1, 2], [3, 0, 1]]}',
-    '{"0": [0, 1, 2], "1": [3, 0, 1]}',
-    'State 0: [0, 1, 2]\nState 1: [3, 0, 1]',
     '{"params": {"s0": 0, "s1": 1, "s2": 2, "s3": 3, "s4": 0, "s5": 1.0}}',
   ])('reads the table: %s', (reply) => {
     const table: ParameterSpec = { count: 6, kind: 'integer', low: 0, high: 3, decimals: 0 };
@@ -426,12 +418,6 @@ describe('parseParameters', () => {
       ok: false,
       failure: { kind: 'echo' },
     });
-    expect(
-      parseParameters('Best so far:\nparams[0]: 4, params[1]: 4, params[2]: 4; f(params): 9', spec),
-    ).toEqual({
-      ok: false,
-      failure: { kind: 'echo' },
-    });
   });
 
   it.each([
@@ -447,18 +433,21 @@ describe('parseParameters', () => {
   });
 
   it('misreads at most one value if up to two characters are inserted into an answer', () => {
+    let accepted = 0;
     fc.assert(
       fc.property(specAndVector, fc.nat(), fc.string({ maxLength: 2 }), ([chosen, vector], at, inserted) => {
         const text = formatParameters(vector, chosen);
         const position = at % (text.length + 1);
         const result = parseParameters(text.slice(0, position) + inserted + text.slice(position), chosen);
         if (!result.ok) return;
+        accepted++;
         // An inserted digit, sign or dot may make another number; all other values must be untouched.
         const changed = result.value.filter((value, i) => value !== vector[i]);
         expect(changed.length).toBeLessThanOrEqual(1);
       }),
       { numRuns: 500 },
     );
+    expect(accepted).toBeGreaterThan(150);
   });
 
   it('reads an answer followed by megabytes of remarks', () => {

@@ -2,7 +2,8 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import type { ParameterVector } from '../../../src/policies/policy.js';
-import { type ParseContext, parseParameters } from '../../../src/prompting/answer/parse.js';
+import type { ParseContext } from '../../../src/prompting/answer/failure.js';
+import { parseParameters } from '../../../src/prompting/answer/parse.js';
 import { shareOf } from './agreement.js';
 
 const fixture = (name: string) =>

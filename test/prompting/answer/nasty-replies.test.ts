@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { ParameterSpec } from '../../../src/policies/policy.js';
 import { parseParameters } from '../../../src/prompting/answer/parse.js';
-import { statedReason } from '../../../src/prompting/answer/sets.js';
+import { statedReason } from '../../../src/prompting/answer/reason.js';
 import { createGenerator } from '../../../src/random/generator.js';
 import { nastyReply } from './nasty-replies.js';
 

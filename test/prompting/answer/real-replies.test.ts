@@ -61,3 +61,28 @@ describe('replies from real models', () => {
     }
   });
 });
+
+interface RecordedReply {
+  readonly parameters: number;
+  readonly low: number;
+  readonly high: number;
+  readonly reply: string;
+  readonly meant: readonly number[] | null;
+  readonly why?: string;
+}
+
+/** Replies in the forms of gpt-oss:120b. */
+const recorded = readFileSync(new URL('../../fixtures/recorded-replies.jsonl', import.meta.url), 'utf8')
+  .trim()
+  .split('\n')
+  .map((line) => JSON.parse(line) as RecordedReply);
+
+it.each(recorded)(
+  '$environment: reads $meant $why from $reply',
+  ({ high, low, meant, parameters, reply, why }) => {
+    const result = parseParameters(reply, { count: parameters, kind: 'float', low, high, decimals: 1 });
+    if (meant !== null) expect(result).toMatchObject({ ok: true, value: meant });
+    else
+      expect(result).toMatchObject({ ok: false, failure: { kind: why === 'range' ? 'range' : 'missing' } });
+  },
+);

@@ -2,8 +2,9 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import type { FinishReason } from '../../../src/models/language-model.js';
 import type { ParameterSpec } from '../../../src/policies/policy.js';
-import { type ParseFailure, parseParameters } from '../../../src/prompting/answer/parse.js';
-import { statedReason } from '../../../src/prompting/answer/sets.js';
+import type { ParseFailure } from '../../../src/prompting/answer/failure.js';
+import { parseParameters } from '../../../src/prompting/answer/parse.js';
+import { statedReason } from '../../../src/prompting/answer/reason.js';
 
 interface Expectation {
   readonly spec: keyof typeof specs;

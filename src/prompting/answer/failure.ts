@@ -1,0 +1,56 @@
+import type { FinishReason } from '../../models/language-model.js';
+import type { ParameterVector } from '../../policies/policy.js';
+import type { ProgramFailure } from '../../programs/program.js';
+
+/** Why a reply has no usable parameters. Failures are logged, counted and explained to the model, not thrown. */
+export type ParseFailure =
+  | { kind: 'missing' }
+  | { kind: 'count'; expected: number; found: number; absent: readonly number[]; unknown: readonly number[] }
+  /** Some values are outside the range or not among the choices. */
+  | { kind: 'range'; values: readonly IndexedText[]; low: number; high: number; choices?: readonly number[] }
+  | { kind: 'decimals'; values: readonly IndexedText[]; decimals: number }
+  | { kind: 'duplicate-index'; indices: readonly number[] }
+  | { kind: 'not-finite'; values: readonly IndexedText[] }
+  | ({ kind: 'repeated' } & SeenParameters)
+  /** The revision is further than `critic.distance` from the original parameters. */
+  | { kind: 'too-far'; distance: number; most: number }
+  /** The program has a syntax error, fails or exceeds a limit when it runs, or an edit to it doesn't apply. */
+  | ({ kind: 'program' } & ProgramFailure)
+  /** The reply ends before the answer is complete, usually because of the token limit. */
+  | { kind: 'truncated' }
+  /** The reply only repeats the prompt's parameters or format example. */
+  | { kind: 'echo' };
+
+export type IndexedText = { readonly index: number; readonly text: string };
+
+export type ParseFailureKind = ParseFailure['kind'];
+
+/** The parameters in a reply and, if stated, the score that the model predicts for them. */
+export type ParseResult =
+  | { readonly ok: true; readonly value: ParameterVector; readonly predicted?: number }
+  | { readonly ok: false; readonly failure: ParseFailure };
+
+export type SeenParameters = {
+  readonly iteration?: number;
+  readonly score?: number;
+  /** What a program shares with the earlier one if the two aren't identical. */
+  readonly same?: 'actions' | 'structure';
+};
+
+export interface ParseContext {
+  /** Finds earlier uses of these parameters: in an evaluation, or in the same iteration. */
+  readonly seen?: (parameters: ParameterVector) => SeenParameters | undefined;
+  readonly finishReason?: FinishReason;
+  /** True if `answerGrammar` was enforced: the list in that form is the answer, regardless of the text around it. */
+  readonly constrained?: boolean | undefined;
+}
+
+export const failed = (failure: ParseFailure): ParseResult => ({ ok: false, failure });
+
+/** Rejects parameters that were seen before; the failure has none of the other fields of a buffer entry. */
+export const repeated = ({ iteration, score }: SeenParameters): ParseResult =>
+  failed({
+    kind: 'repeated',
+    ...(iteration !== undefined && { iteration }),
+    ...(score !== undefined && { score }),
+  });

@@ -1,0 +1,35 @@
+import { answerText } from '../../models/answer-text.js';
+import { parametersIn } from './parse.js';
+
+const opener = /\{\s*"params"\s*:\s*(?=\n)/;
+const jsonReason = /"(?:reason|reasoning|explanation|rationale)"\s{0,8}:\s{0,8}"([^"\\]*(?:\\.[^"\\]*)*)/is;
+
+/** A code block; the last one may be unclosed. */
+const codeBlock = /^[ \t]*(```+|~~~+)[^\n`]*\n(.*?)(?:^[ \t]*\1[ \t]*$|(?![\s\S]))/gms;
+
+/**
+ * The reason given in a reply, on one line: its text without the parameters or the program. Used only in reports and
+ * datasets.
+ */
+export function statedReason(reply: string, limit = 600): string {
+  const text = answerText(reply).text.replace(codeBlock, (block, _, code: string) =>
+    /\bact\b\s*[(=]/.test(code) ? '' : block,
+  );
+  if (/\bfunction\s+act\b/.test(text)) return '';
+  const inJson = jsonReason.exec(text)?.[1];
+  if (inJson !== undefined) return oneLine(inJson.replace(/\\n/g, ' ').replace(/\\(.)/gs, '$1'), limit);
+  const { end, start } = parametersIn(text) ?? { end: text.length, start: text.length };
+  return oneLine(`${text.slice(0, start)}\n${text.slice(end, end + 4 * limit)}`.replace(opener, ''), limit);
+}
+
+/** Joins the text into one line, and removes markup and a label such as `Reason:` from its start. */
+function oneLine(text: string, limit: number): string {
+  const parts = text.slice(0, 8 * limit).split(/\s*\n\s*/);
+  const line = parts
+    .filter((part) => /[\p{L}\p{N}]/u.test(part))
+    .join(' ')
+    .replace(/^[\s*_`#>.,;|}-]+/, '')
+    .replace(/^(?:reason|reasoning|explanation|rationale)\s{0,4}[*_]{0,3}\s{0,4}:[*_\s]*/i, '')
+    .trim();
+  return line.length <= limit ? line : `${line.slice(0, limit - 1)}…`;
+}
