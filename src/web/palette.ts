@@ -1,23 +1,12 @@
-import { png } from './png.js';
+export type Rgb = readonly [number, number, number];
 
-export type Rgba = readonly [number, number, number, number];
-
-/** Encodes a PNG as a data URI; `pixels` are palette indices, row by row. */
-export function pngDataUri(pixels: Uint8Array, width: number, palette: readonly Rgba[]): string {
-  const file = png(pixels, palette, { width, height: pixels.length / width });
-  return `data:image/png;base64,${Buffer.from(file).toString('base64')}`;
-}
-
-/**
- * Colours of numbers and choices. Numbers are drawn with varying opacity, so that the same image works on
- * light and dark pages and 0 has the colour of the page.
- */
-const positive = [217, 84, 33] as const;
-const negative = [38, 110, 224] as const;
-const sequential = [22, 148, 110] as const;
+/** Colours of numbers. */
+export const positive: Rgb = [217, 84, 33];
+export const negative: Rgb = [38, 110, 224];
+export const sequential: Rgb = [22, 148, 110];
 
 /** Distinguishable with common forms of colour blindness: Paul Tol's bright scheme with a darker grey, plus orange. */
-const categorical = [
+export const categorical: readonly Rgb[] = [
   [68, 119, 170],
   [238, 102, 119],
   [34, 136, 51],
@@ -26,36 +15,10 @@ const categorical = [
   [170, 51, 119],
   [238, 119, 51],
   [150, 150, 150],
-] as const;
+];
 
 /** Maximum number of choices to show as colours; if there are more, they are shown as numbers. */
 export const maxCategories = categorical.length;
-
-export const categoricalPalette: readonly Rgba[] = categorical.map(([r, g, b]) => [r, g, b, 255]);
-
-const steps = 127;
-
-/** 0 is transparent; 1 … 127 are positive, 128 … 254 negative, with increasing opacity. */
-export const divergingPalette: readonly Rgba[] = Array.from({ length: 2 * steps + 1 }, (_, i): Rgba => {
-  const [r, g, b] = i <= steps ? positive : negative;
-  return [r, g, b, Math.round(((i <= steps ? i : i - steps) / steps) * 255)];
-});
-
-/** Index in the diverging palette; values of magnitude `scale` or more are fully opaque. */
-export function divergingIndex(value: number, scale: number): number {
-  const level = scale > 0 ? Math.round(Math.min(1, Math.abs(value) / scale) * steps) : 0;
-  return value < 0 && level > 0 ? steps + level : level;
-}
-
-export const sequentialPalette: readonly Rgba[] = Array.from({ length: steps + 1 }, (_, i): Rgba => {
-  const [r, g, b] = sequential;
-  return [r, g, b, Math.round((i / steps) * 255)];
-});
-
-/** Index in the sequential palette for a share in [0, 1]. */
-export function sequentialIndex(share: number): number {
-  return Math.round(Math.min(1, Math.max(0, share)) * steps);
-}
 
 const cellLevels = 10;
 

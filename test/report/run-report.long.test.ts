@@ -151,7 +151,7 @@ describe('untrusted text', () => {
     const [first] = JSON.parse(scriptContent(poisonedPage, 'prompts')) as PackedPrompts;
     const prompt = JSON.parse(textOf(first!, '')) as ChatMessage[];
     expect(prompt.flatMap(({ content }) => content.split('\n'))).toContain(attack);
-    expect(JSON.parse(scriptContent(poisonedPage, 'heat-data'))).toHaveProperty('columns');
+    expect(chartIn(poisonedPage).at.length).toBeGreaterThan(1);
   });
 });
 

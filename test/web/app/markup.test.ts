@@ -8,7 +8,8 @@ import { type Chart, chartFigure } from '../../../src/web/chart.js';
 import { runFixture } from '../../report/run-fixture.js';
 
 // What this environment lacks; charts are drawn in the browser suite.
-vi.hoisted(() => {
+const images: Uint8Array[] = vi.hoisted(() => {
+  const images: Uint8Array[] = [];
   vi.stubGlobal('matchMedia', () => new EventTarget());
   vi.stubGlobal('Path2D', Object);
   vi.stubGlobal(
@@ -18,9 +19,19 @@ vi.hoisted(() => {
       disconnect() {}
     },
   );
-  const nothing = new Proxy({}, { get: () => () => undefined, set: () => true });
+  const nothing = new Proxy(
+    {
+      createImageData: (width: number, height: number) => ({ data: new Uint8Array(4 * width * height) }),
+      putImageData: ({ data }: { data: Uint8Array }) => images.push(data),
+    } as Record<string | symbol, unknown>,
+    { get: (own, name) => own[name] ?? (() => undefined), set: () => true },
+  );
+  HTMLCanvasElement.prototype.toDataURL = () => 'data:,';
   HTMLCanvasElement.prototype.getContext = (() => nothing) as never;
+  return images;
 });
+
+const settled = () => new Promise((resolve) => setTimeout(resolve, 120));
 
 const shown = (markup: Html | string) => {
   document.body.innerHTML = typeof markup === 'string' ? markup : render(markup);
@@ -87,7 +98,6 @@ describe('a chart', () => {
 });
 
 describe('an interactive chart', () => {
-  const settled = () => new Promise((resolve) => setTimeout(resolve, 120));
   const press = async (body: HTMLElement, key: string) => {
     body.querySelector('.chart')!.dispatchEvent(new KeyboardEvent('keydown', { key, bubbles: true }));
     await settled();
@@ -169,16 +179,32 @@ describe('an interactive chart', () => {
 });
 
 describe('a heat map', () => {
-  it('names the cell that the arrow keys move to', () => {
-    const page = renderReport(runFixture({ iterations: 5 }));
-    const body = shown(page.slice(page.indexOf('<main>'), page.indexOf('</main>')));
-    const map = body.querySelector('#heat-map')!;
-    const press = (key: string) => map.dispatchEvent(new KeyboardEvent('keydown', { key }));
-    press('ArrowDown');
-    press('ArrowRight');
+  const data = runFixture({ iterations: 5 });
+  const page = renderReport(data);
+  const draw = () => shown(page.slice(page.indexOf('<main>'), page.indexOf('</main>')));
+
+  it('names the cell that the arrow keys move to', async () => {
+    const map = draw().querySelector('.heat-map .area')!;
+    for (const key of ['ArrowDown', 'ArrowRight']) {
+      map.dispatchEvent(new KeyboardEvent('keydown', { key }));
+      await settled();
+    }
     const text = map.closest('figure')!.querySelector('.readout')!.textContent;
     expect(text).toMatch(/^params\[1\], .* in evaluation 2 \(/);
     expect(map.getAttribute('aria-valuetext')).toBe(text);
+  });
+
+  it('has a pixel of the right colour for every parameter of every evaluation', () => {
+    images.length = 0;
+    draw();
+    const [pixels] = images;
+    const scale = Math.max(...data.entries.flatMap(({ parameters }) => parameters.map(Math.abs)));
+    for (const [column, { parameters }] of data.entries.entries())
+      for (const [row, value] of parameters.entries()) {
+        const [red, , blue, opacity] = pixels!.subarray(4 * (row * data.entries.length + column));
+        expect(opacity! / 255).toBeCloseTo(Math.abs(value) / scale, 2);
+        expect(red! > blue!).toBe(value >= 0);
+      }
   });
 });
 
