@@ -188,35 +188,52 @@ export interface LanguageModel {
   close?(): Promise<void>;
 }
 
-/** Why an attempt produced no completion. */
-export type ModelErrorKind =
-  | 'rate-limit'
-  /** A rate limit that lasts longer than the config allows us to wait. */
-  | 'quota'
-  | 'server'
-  | 'network'
-  /** The connection broke before the answer was complete. */
-  | 'cut'
-  | 'timeout'
-  /** A web page instead of an answer. */
-  | 'html'
-  /** Not JSON, or JSON of the wrong shape. */
-  | 'malformed'
-  /** A well-formed answer without a completion. */
-  | 'empty'
-  /** The provider refused the prompt for its content. */
-  | 'content-filter'
-  /** The prompt doesn't fit into the context. */
-  | 'too-long'
-  | 'authentication'
-  | 'not-found'
-  | 'bad-request'
-  | 'not-recorded'
-  | 'aborted';
+interface ErrorTraits {
+  /** A later attempt may succeed. */
+  readonly isTemporary?: true;
+  /** The calls after this one would fail, too. */
+  readonly isFatal?: true;
+  /** The attempt may have generated (and charged for) an answer that never arrived. */
+  readonly mayBePaid?: true;
+}
 
-/** Whether the calls after one that failed with this kind would fail, too. */
-export const isFatal = (kind: ModelErrorKind): boolean =>
-  ['quota', 'authentication', 'not-found', 'bad-request', 'not-recorded'].includes(kind);
+/** Why an attempt produced no completion, and what follows from it. */
+const errorKinds = {
+  'rate-limit': { isTemporary: true },
+  /** A rate limit that lasts longer than the config allows us to wait. */
+  quota: { isFatal: true },
+  server: { isTemporary: true },
+  network: { isTemporary: true },
+  /** The connection broke before the answer was complete. */
+  cut: { isTemporary: true, mayBePaid: true },
+  timeout: { mayBePaid: true },
+  /** A web page instead of an answer. */
+  html: { isTemporary: true },
+  /** Not JSON, or JSON of the wrong shape. */
+  malformed: { isTemporary: true, mayBePaid: true },
+  /** A well-formed answer without a completion. */
+  empty: { isTemporary: true },
+  /** The provider refused the prompt for its content. */
+  'content-filter': {},
+  /** The prompt doesn't fit into the context. */
+  'too-long': {},
+  authentication: { isFatal: true },
+  'not-found': { isFatal: true },
+  'bad-request': { isFatal: true },
+  'not-recorded': { isFatal: true },
+  aborted: { mayBePaid: true },
+} as const satisfies Readonly<Record<string, ErrorTraits>>;
+
+export type ModelErrorKind = keyof typeof errorKinds;
+
+const traits: Readonly<Record<string, ErrorTraits | undefined>> = errorKinds;
+
+export const isTemporary = (kind: ModelErrorKind): boolean => traits[kind]?.isTemporary === true;
+
+export const isFatal = (kind: ModelErrorKind): boolean => traits[kind]?.isFatal === true;
+
+/** False for a fault of a reply. */
+export const mayBePaid = (kind: ModelErrorKind | ReplyFault): boolean => traits[kind]?.mayBePaid === true;
 
 /** A problem with a completion that did arrive. */
 export type ReplyFault =
@@ -230,10 +247,6 @@ export type ReplyFault =
   | 'prompt-cut'
   | 'usage-missing'
   | 'usage-wrong';
-
-/** Whether a failed attempt may have generated (and charged for) an answer that never arrived. */
-export const mayBePaid = (kind: ModelErrorKind): boolean =>
-  ['cut', 'timeout', 'malformed', 'aborted'].includes(kind);
 
 /** The record of a call without a completion. */
 export interface FailedCall {

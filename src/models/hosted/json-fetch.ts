@@ -19,20 +19,23 @@ const agentOptions = {
   connect: { timeout: 10_000, keepAlive: true, keepAliveInitialDelay: 30_000 },
 };
 
-/** An agent of the class of Node's own, which Node doesn't export; it uses a proxy if Node is told to. */
-function ownAgent(): object | undefined {
+/**
+ * An agent with these options, of the class of Node's global one: that is a plain one or, if Node is told to use proxies,
+ * one that does. Node doesn't export the classes. Undefined if the calling program has installed another kind of agent.
+ */
+function createAgent(): object | undefined {
   // Node creates its agent when one of the classes of `fetch` is first used.
   void Response;
-  const agents = globalThis as { readonly [name: symbol]: { constructor: unknown } | undefined };
-  const Agent = agents[Symbol.for('undici.globalDispatcher.1')]?.constructor as
+  const globals = globalThis as { readonly [name: symbol]: { constructor: unknown } | undefined };
+  const Agent = globals[Symbol.for('undici.globalDispatcher.1')]?.constructor as
     | (new (
         options: object,
       ) => object)
     | undefined;
-  return Agent && new Agent(agentOptions);
+  return Agent && /^(EnvHttpProxy)?Agent$/.test(Agent.name) ? new Agent(agentOptions) : undefined;
 }
 
-const agent = ownAgent();
+const agent = createAgent();
 
 /** Sends a request; accepts only a status of 2xx and a JSON body. @throws TryFailure otherwise */
 export const jsonFetch: typeof fetch = async (input, init) => {

@@ -7,7 +7,13 @@ import { abortable, onAbort } from '../../base/abortable.js';
 import { redact } from '../../base/errors.js';
 import { formatDuration } from '../../format/numbers.js';
 import { createGenerator } from '../../random/generator.js';
-import { type Attempts, ModelError, type ModelErrorKind, type RequestRate } from '../language-model.js';
+import {
+  type Attempts,
+  isTemporary,
+  ModelError,
+  type ModelErrorKind,
+  type RequestRate,
+} from '../language-model.js';
 
 export type Wait = (milliseconds: number, signal: AbortSignal | undefined) => Promise<void>;
 
@@ -77,16 +83,6 @@ export interface Outcome<T> {
   readonly latencyMs: number;
 }
 
-const temporary = new Set<ModelErrorKind>([
-  'rate-limit',
-  'server',
-  'network',
-  'cut',
-  'html',
-  'malformed',
-  'empty',
-]);
-
 /** If a server has never replied, a network failure is retried once, and only if it came sooner than this. */
 const longestFirstTryMs = 3000;
 
@@ -152,7 +148,7 @@ export async function callWithRetries<T>(call: Call<T>): Promise<Outcome<T>> {
 
   /** Why there will be no further attempt, to append to the message; undefined if there will be one. */
   const obstacle = (kind: ModelErrorKind, retries: number, waitMs: number): string | undefined => {
-    if (!temporary.has(kind)) return '';
+    if (!isTemporary(kind)) return '';
     // Probably the server isn't running or the address is wrong, so fail early.
     const isNobody = kind === 'network' && call.server?.isReached === false;
     const most = isNobody ? (spentMs > longestFirstTryMs ? 0 : 1) : policy.maxRetries;
@@ -171,7 +167,7 @@ export async function callWithRetries<T>(call: Call<T>): Promise<Outcome<T>> {
     const spread = createGenerator(call.seed, [retries]).uniform(0.75, 1);
     const waitMs = retryAfter?.afterMs ?? Math.min(500 * 2 ** retries, 8000) * spread;
     const most = policy.maxRetryAfterSeconds;
-    if (temporary.has(kind) && retryAfter !== undefined && waitMs > most * 1000)
+    if (isTemporary(kind) && retryAfter !== undefined && waitMs > most * 1000)
       throw ended('quota', `${message}; ${whenToResume(retryAfter, most)}`);
     const why = obstacle(kind, retries, waitMs);
     if (why !== undefined) throw ended(kind, message + why);
