@@ -22,11 +22,11 @@ import { type SplitRun, type ValidationPlan, validationRuns } from './split.js';
 export interface DemonstrationOptions {
   /** Minimum return of the games to imitate. */
   readonly minReturn?: number | undefined;
-  /** Fraction of each play's games to imitate, best first; in (0, 1]. */
+  /** Fraction of each play run's games to imitate, best first; in (0, 1]. */
   readonly bestShare?: number | undefined;
-  /** Number of previous turns in a prompt. Default: as in the play. */
+  /** Number of previous turns in a prompt. Default: as in the play run. */
   readonly history?: number | undefined;
-  /** Number of steps to draw from each play. Default: all. */
+  /** Number of steps to draw from each play run. Default: all. */
   readonly samples?: number | undefined;
   readonly seed: number;
 }
@@ -41,7 +41,7 @@ export interface PlayedGames {
   readonly played: number;
 }
 
-/** @throws UserError if there is no play at `path`, it is damaged */
+/** @throws UserError if there is no play run at `path`, it is damaged */
 export async function readPlay(
   path: string,
   name: string,

@@ -33,7 +33,7 @@ export const options = (y: Argv) =>
       "$0 compare 'cartpole-*' --by model,prompts.set --html cartpole.html",
       'group by two keys and write a page',
     )
-    .example('$0 compare cooking-llm cooking-random', 'two plays, compared game by game')
+    .example('$0 compare cooking-llm cooking-random', 'two players, compared game by game')
     .example(
       '$0 compare buffers/sweep-1a2b3c4d5e --by model --target 475',
       'the runs of a sweep by model, with a target',

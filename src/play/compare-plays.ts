@@ -31,7 +31,7 @@ type PlayDifference = PairedDifference &
     readonly measure: 'score' | 'return';
   };
 
-/** Output of `compare --json` for plays. */
+/** Output of `compare --json` for play runs. */
 interface PlayComparison {
   readonly plays: readonly ComparedPlay[];
   readonly differences: readonly PlayDifference[];
@@ -50,9 +50,9 @@ interface Request {
 }
 
 /**
- * Compares plays and returns the text to print; undefined if none of the names refers to a play.
- * @throws UserError for plays in different environments, plays mixed with runs, and options that don't apply to plays,
- * or if every play is left out
+ * Compares play runs and returns the text to print; undefined if none of the names refers to a play run.
+ * @throws UserError for play runs in different environments or mixed with other runs, and for options that don't apply to them,
+ * or if every play run is left out
  */
 export function comparePlays(
   request: Request,
@@ -64,8 +64,8 @@ export function comparePlays(
   if (plays.length < paths.length)
     throw new UserError({
       ...{ field: 'runs', value: shownPath(plays[0]!, cwd) },
-      message: "plays can't be compared with runs",
-      remedy: 'name only plays, or only runs',
+      message: "play runs can't be compared with other runs",
+      remedy: 'name only play runs, or none',
     });
   refuseOptions(request);
   const read = plays.map((path) => readPlay(path, cwd, request.unfinished));
@@ -88,7 +88,7 @@ export function comparePlays(
   const found =
     differences.length > 0
       ? differenceText(differences, columns)
-      : ['No two of these plays share a game. To compare players, play with the same seed.'];
+      : ['No two of these play runs share a game. To compare players, play with the same seed.'];
   const texts = [environment, table, ...(compared.length > 1 ? found : [])];
   return [...texts, ...leftOutText(leftOut)].join('\n\n');
 }
@@ -98,7 +98,7 @@ function refuseOptions({ by, html, target }: Request): void {
     if (value === undefined) continue;
     throw new UserError({
       field: `--${option}`,
-      message: "doesn't apply to plays, which have no learning curve and no groups",
+      message: "doesn't apply to play runs, which have no learning curve and no groups",
       alternatives: ['--json', '--csv'],
     });
   }
@@ -110,7 +110,7 @@ interface ReadPlay {
   readonly environment: string;
 }
 
-/** Reads a play, or returns the reason why it is left out: damaged or unfinished. */
+/** Reads a play run, or returns the reason why it is left out: damaged or unfinished. */
 function readPlay(path: string, cwd: string, unfinished: boolean): ReadPlay | LeftOut {
   const run = shownPath(path, cwd);
   try {
@@ -128,19 +128,19 @@ function readPlay(path: string, cwd: string, unfinished: boolean): ReadPlay | Le
   }
 }
 
-/** @throws UserError if the plays have different environments or options */
+/** @throws UserError if the play runs have different environments or options */
 function requireSameGames(plays: readonly ReadPlay[]): void {
   const [first] = plays;
   const other = plays.find(({ environment }) => environment !== first!.environment);
   if (other === undefined) return;
   throw new UserError({
     ...{ field: 'runs', value: other.result.run },
-    message: `this play uses ${other.environment}, but ${first!.result.run} uses ${first!.environment}`,
-    remedy: 'choose plays of the same environment, with the same options',
+    message: `this play run uses ${other.environment}, but ${first!.result.run} uses ${first!.environment}`,
+    remedy: 'compare play runs of the same environment and options',
   });
 }
 
-/** Names each play after its player or model, plus the path of its run if the name isn't unique. */
+/** Names each play run after its player or model, plus the path of its run if the name isn't unique. */
 function namesOf(results: readonly PlayResult[]): readonly string[] {
   const short = results.map(({ model, player }) => (player === 'model' ? model : player));
   return short.map((name, i) =>

@@ -1,5 +1,5 @@
 /**
- * Calls the model of a play. Records each call before sending it, keeps within the limits, and reuses recorded replies.
+ * Calls the model of a play run. Records each call before sending it, keeps within the limits, and reuses recorded replies.
  */
 import type { Agent } from '../agents/agent.js';
 import { type Conversation, messagesOf, type Reply, type Speaker } from '../agents/speaker.js';
@@ -42,7 +42,7 @@ export class GamesStopped extends Error {
   }
 }
 
-/** A play gives up after this many consecutive rounds in which every call fails. */
+/** A play run gives up after this many consecutive rounds in which every call fails. */
 const patience = 3;
 
 /** `reply` throws GamesStopped at a limit or on a stop request, and ModelError if the model keeps failing. */

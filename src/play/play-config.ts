@@ -1,4 +1,4 @@
-/** Defines the config of a play. */
+/** Defines the config of a play run. */
 import { basename, extname } from 'node:path';
 import { stringify } from 'yaml';
 import { z } from 'zod';
@@ -56,7 +56,7 @@ const modelSchema = z.discriminatedUnion('provider', [
 
 const settings = z.strictObject({
   $schema: z.string().optional().describe('Schema for editors'),
-  name: nameSchema.optional().describe('Name of the play; the run directory is named after it'),
+  name: nameSchema.optional().describe('Name of the run directory'),
   environment: z
     .union([environmentSchema.shape.id, environmentSchema.omit({ parallel: true })])
     .describe('Environment to play in: an id, or an id with options'),
@@ -76,7 +76,7 @@ const settings = z.strictObject({
     )
     .meta({ format: 'name-or-module' }),
   episodes: count(1)
-    .describe('Number of games')
+    .describe('Number of episodes')
     .meta({ examples: [20] }),
   parallel: count(1).default(8).describe('Maximum number of concurrent games'),
   maxSteps: count(1)
@@ -88,7 +88,7 @@ const settings = z.strictObject({
   limits: limitsSchema
     .omit({ evaluations: true })
     .prefault({})
-    .describe('Limits; the play ends before a call that could exceed one'),
+    .describe('Limits; the play run ends before a call that could exceed one'),
 });
 
 type Written = z.output<typeof settings>;
@@ -127,7 +127,7 @@ export interface LoadedPlay {
 }
 
 /**
- * Loads the config of a play by its path or by the name of a bundled config.
+ * Loads the config of a play run by its path or by the name of a bundled config.
  * @param asWritten leaves relative paths unchanged; in a run directory they are absolute
  * @throws UserError listing the first problems
  */

@@ -1,4 +1,4 @@
-/** Shows the progress of a play: a bar on a terminal, plain lines elsewhere, or JSON with `--json`. */
+/** Shows the progress of a play run: a bar on a terminal, plain lines elsewhere, or JSON with `--json`. */
 import type { CommandContext } from '../base/context.js';
 import { formatCompact, formatReturn, plural } from '../format/numbers.js';
 import { createProgress, type ProgressMode } from '../format/progress.js';

@@ -136,7 +136,7 @@ class Play {
     return minutes === undefined ? Number.POSITIVE_INFINITY : minutes * 60_000 - this.activeMs();
   }
 
-  /** The reason why the play ends. @throws errors that aren't a stop or a failure of the model or environment */
+  /** The reason why the play run ends. @throws errors that aren't a stop or a failure of the model or environment */
   #reasonOf(error: unknown): StopReason {
     if (error instanceof GamesStopped) return error.reason;
     if (this.#outside.stop.abort.aborted || error instanceof QuitError) return { kind: 'interrupted' };
@@ -279,12 +279,12 @@ class Play {
   }
 }
 
-/** Used while the play is running, because intervals are computed only at its end. */
+/** Used while the play run is running, because intervals are computed only at its end. */
 const noIntervals = { returnCi95: null, scoreCi95: null };
 
 type Place = Parameters<NonNullable<Parameters<typeof modelSpeaker>[0]['recorded']>>;
 
-/** First spawn key of the sampling stream. `random/seeds.ts` uses it only for training, which a play doesn't do. */
+/** First spawn key of the sampling stream. `random/seeds.ts` uses it only for training, which a play run doesn't do. */
 const samplingStream = 5;
 
 function recordOf(

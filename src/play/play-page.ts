@@ -1,4 +1,4 @@
-/** The page of a play: its results, and transcripts of its games. */
+/** The page of a play run: its results, and transcripts of its games. */
 
 import { join } from 'node:path';
 import { groupedBy } from '../base/grouped.js';
@@ -27,7 +27,7 @@ import { type Page, page, sectionsOf } from '../web/page.js';
 import { pageHeader, resultTile, tile, warningList, writtenBy } from '../web/study.js';
 import { gamesOf, type PlayFigures, percent, playFigures } from './play-result.js';
 
-/** Writes the `report.html` of the play at `path`, and returns the file's path. */
+/** Writes the `report.html` of the play run at `path`, and returns the file's path. */
 export function writePlayPage(path: string): string {
   const file = join(path, runFiles.report);
   replaceFile(file, page(playPage(path)));

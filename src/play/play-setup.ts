@@ -1,4 +1,4 @@
-/** Sets up a play: creates environments, agent and model from its config, and the initial manifest. */
+/** Sets up a play run: creates environments, agent and model from its config, and the initial manifest. */
 import { basename, join } from 'node:path';
 import type { Agent } from '../agents/agent.js';
 import { type Arena, localArena, remoteArena } from '../agents/player.js';
@@ -26,7 +26,7 @@ import { readManifest, runFiles } from '../runs/reader.js';
 import { isProgram, loadPlayConfig, type PlayConfig, type PlayModelConfig } from './play-config.js';
 import { requirePlayer } from './players.js';
 
-/** The parts of a play, created from its config and checked. */
+/** The parts of a play run, created from its config and checked. */
 export interface PlaySetup {
   readonly config: PlayConfig;
   readonly arena: Arena;
@@ -100,12 +100,12 @@ async function openArena(
   return localArena(environments);
 }
 
-/** The model whose usage counts; in a replay, the model of the recorded play. */
+/** The model whose usage counts; in a replay, the model of the recorded play run. */
 function countedModel({ model }: PlayConfig): PlayModelConfig {
   return model!.provider === 'replayed' ? countedModel(recordedConfig(model!.run)) : model!;
 }
 
-/** Reads the config of a recorded play. @throws UserError if the directory doesn't contain a play by a model */
+/** Reads the config of a recorded play run. @throws UserError if the directory doesn't contain a play run by a model */
 function recordedConfig(run: string): PlayConfig {
   try {
     const { play } = readManifest(run);
@@ -114,7 +114,7 @@ function recordedConfig(run: string): PlayConfig {
     throw new UserError({ message: 'no model played in this run, so it contains no replies' });
   } catch (error) {
     if (!(error instanceof UserError)) throw error;
-    const { message, remedy = 'choose the directory of a play by a model' } = error.problems[0]!;
+    const { message, remedy = 'choose the directory of a play run by a model' } = error.problems[0]!;
     throw new UserError({ field: 'model.run', value: run, message, remedy });
   }
 }
@@ -181,7 +181,7 @@ const modulesOf = ({ environment, model, player }: PlayConfig): readonly string[
 /** The name of the player, or of the program's file. */
 export const playerName = ({ player }: PlayConfig): string => (isProgram(player) ? basename(player) : player);
 
-/** The manifest of a play that is about to start. */
+/** The manifest of a play run that is about to start. */
 export function playManifest(setup: PlaySetup, run: string, now: Date): Manifest {
   const { config, ledger, model, modules, prompts } = setup;
   const { observationSpace, actionSpace, maxSteps } = setup.arena;

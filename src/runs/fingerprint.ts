@@ -55,17 +55,17 @@ function changedSettings(was: Manifest['settings'], now: Manifest['settings']) {
 
 const newStart = {
   run: "start a new run (with warmup.from, to import this run's replay buffer)",
-  play: 'start a new play with the changed config (policyloop play CONFIG)',
+  play: 'start a new run with the changed config (policyloop play CONFIG)',
 } as const;
 
-/** @throws UserError that names each changed setting that must not change within a run or a play */
+/** @throws UserError that names each changed setting that must not change within a run */
 export function refuseDifferences(was: object, config: object, kind: keyof typeof newStart = 'run'): void {
   const changed = differences(was, config);
   if (changed.length === 0) return;
   throw new UserError(
     changed.map(({ key, was: before, now }) => ({
       field: key,
-      message: `can't change within a ${kind}: it was ${JSON.stringify(before) ?? 'not set'}`,
+      message: `can't change within a run: it was ${JSON.stringify(before) ?? 'not set'}`,
       value: now,
       alternatives: changeableKeys.filter((name) => name !== (kind === 'play' ? 'iterations' : 'episodes')),
       remedy: newStart[kind],
@@ -124,7 +124,7 @@ export function requireSame(
     throw new UserError(
       changed.map((module) => ({
         file: module,
-        message: `this module has changed since the ${kind} started`,
+        message: `this module has changed since the run started`,
         remedy: `restore it, or ${newStart[kind]}`,
       })),
     );
@@ -135,7 +135,7 @@ export function requireSame(
       settings.map(({ key, was, now }) => ({
         file,
         field: key,
-        message: `this file has been edited since the ${kind} started`,
+        message: `this file has been edited since the run started`,
         value: now,
         alternatives: [was === undefined ? 'not set' : JSON.stringify(was)],
         remedy: `restore ${key}, or ${newStart[kind]}`,
@@ -146,8 +146,8 @@ export function requireSame(
     file,
     message:
       assembly.prompts.hash === manifest.prompts
-        ? `the config of this ${kind} has changed since it started`
-        : `the prompt templates have changed since this ${kind} started`,
+        ? `the config of this run has changed since it started`
+        : `the prompt templates have changed since this run started`,
     remedy: `undo the changes, or ${newStart[kind]}`,
   });
 }

@@ -106,7 +106,7 @@ async function frameOf(
   const manifest = readManifest(path);
   if (manifest.play !== undefined)
     throw new UserError({
-      message: 'this is a play of an agent, which has no numeric policy',
+      message: 'this run was made by policyloop play; an agent has no numeric policy',
       value: path,
       remedy:
         'use policyloop show, report, resume or compare; for more games, run policyloop play with another seed',

@@ -57,35 +57,34 @@ async function isAtWork(
 
 const cli = fileURLToPath(new URL('../cli.js', import.meta.url));
 
-interface Submission {
-  /** Directory of the plan, which also holds the job's record. */
-  readonly directory: string;
-  /** The command's arguments, without the program. */
-  readonly words: readonly string[];
-  /** Text that the script appends to `words`, in shell syntax. */
-  readonly part: string;
-  /** Numbers of the tasks that have runs left, ascending. */
-  readonly tasks: readonly number[];
-  /** The remaining work for display, e.g. `3 of 8 runs`. */
-  readonly what: string;
-}
-
-/** @throws UserError if Slurm isn't available or refuses */
+/**
+ * @param words the arguments of each task
+ * @param tasks numbers of the tasks that have runs left, ascending
+ * @param what the remaining work for display, e.g. `3 of 8 runs`
+ * @throws UserError if Slurm isn't available or refuses
+ */
 async function submit(
-  { directory, part, tasks, what, words }: Submission,
+  directory: string,
+  {
+    of,
+    tasks,
+    what,
+    words,
+  }: { of: number; tasks: readonly number[]; what: string; words: readonly string[] },
   slurm: SlurmConfig,
-  context: Pick<CommandContext, 'cwd' | 'note'>,
+  { cwd, note }: Pick<CommandContext, 'cwd' | 'note'>,
 ): Promise<void> {
-  const folder = join(directory, 'slurm');
-  makeDirectory(folder);
-  const script = join(folder, 'job.sh');
+  const log = join(directory, 'slurm');
+  makeDirectory(log);
+  const script = join(log, 'job.sh');
   const command = [process.execPath, cli, ...words];
+  const part = `--part "$SLURM_ARRAY_TASK_ID/${of}" --quiet --json`;
   const name = plainName(`policyloop-${directory.split('/').at(-1)!}`, 'policyloop');
-  replaceFile(script, jobScript({ command, part, cwd: context.cwd, log: folder, name, tasks }, slurm));
+  replaceFile(script, jobScript({ command, part, cwd, log, name, tasks }, slurm));
   const id = (await asked('sbatch', ['--parsable', script])).split(';')[0]!.trim();
   replaceFile(recordOf(directory), `${JSON.stringify({ job: id })}\n`);
-  context.note(
-    `job ${id}: ${what} submitted in ${plural(tasks.length, 'task')}; output in ${shownPath(folder, context.cwd)}; the same command shows their progress and, at the end, the result`,
+  note(
+    `job ${id}: ${what} submitted in ${plural(tasks.length, 'task')}; output in ${shownPath(log, cwd)}; the same command shows their progress and, at the end, the result`,
   );
 }
 
@@ -158,8 +157,7 @@ export async function runOnCluster(
   );
   const what = `${left.length} of ${plural(entries.length, 'run')}`;
   dropStopRequest(directory);
-  const part = `--part "$SLURM_ARRAY_TASK_ID/${of}" --quiet --json`;
-  await submit({ directory, words: taskWords(context, directory), part, tasks, what }, slurm, context);
+  await submit(directory, { of, tasks, what, words: taskWords(context, directory) }, slurm, context);
   return undefined;
 }
 
@@ -197,31 +195,21 @@ function endOf(left: readonly PlanEntry[], told: PlanEnd): PlanEnd | undefined {
   return { failures: failed.map(({ path }) => ({ run: path, message: messages.get(path)! })), limit };
 }
 
-/**
- * @param command program and arguments
- * @param part text to append to the command, in shell syntax
- * @param log folder for the tasks' output
- * @param tasks numbers of the tasks, ascending
- * @throws UserError for text with a line break, which would add a line to the script
- */
-export function jobScript(
-  {
-    command,
-    part,
-    cwd,
-    log,
-    name,
-    tasks,
-  }: {
-    readonly command: readonly string[];
-    readonly part: string;
-    readonly cwd: string;
-    readonly log: string;
-    readonly name: string;
-    readonly tasks: readonly number[];
-  },
-  slurm: SlurmConfig,
-): string {
+interface Job {
+  /** Program and arguments. */
+  readonly command: readonly string[];
+  /** Text to append to the command, in shell syntax. */
+  readonly part: string;
+  readonly cwd: string;
+  /** Folder for the tasks' output. */
+  readonly log: string;
+  readonly name: string;
+  /** Numbers of the tasks, ascending. */
+  readonly tasks: readonly number[];
+}
+
+/** @throws UserError for text with a line break, which would add a line to the script */
+export function jobScript({ command, part, cwd, log, name, tasks }: Job, slurm: SlurmConfig): string {
   requireOneLine({ command, directory: cwd, '--out': log, name, slurm });
   const asked = [
     `job-name=${name}`,

@@ -25,7 +25,7 @@ export interface Root {
 export interface Place {
   readonly item: Item;
   readonly path: string;
-  /** Summary of a run or a play that isn't damaged; the same object while its files are unchanged. */
+  /** Summary of a run that isn't damaged; the same object while its files are unchanged. */
   readonly summary?: RunSummary;
 }
 

@@ -227,7 +227,7 @@ describe('plays among the runs', () => {
     const { context } = fakeContext(cwd);
     const other = { ...common, runs: ['buffers/other-*', named.expert!], unfinished: false };
     await expect(compare.execute(other, context)).rejects.toThrow(
-      'choose plays of the same environment, with the same options',
+      'compare play runs of the same environment and options',
     );
     const by = { ...common, runs: [named.expert!], unfinished: false, by: 'model' };
     await expect(compare.execute(by, context)).rejects.toThrow('no learning curve and no groups');
@@ -261,7 +261,7 @@ describe('plays among the runs', () => {
     expect(games(join(cwd, 'short'))).toEqual(games(join(cwd, run)));
     for (const episodes of [3, 12])
       await expect(resume.execute({ ...more, overrides: [`episodes=${episodes}`] }, context)).rejects.toThrow(
-        /this play is complete \(12 games\)[\s\S]*resume .*short episodes=24/,
+        /this play run is complete \(12 games\)[\s\S]*resume .*short episodes=24/,
       );
   });
 
@@ -281,7 +281,7 @@ describe('plays among the runs', () => {
     const again = fakeContext(cwd);
     const rest = { ...common, run: 'cut', overrides: [] as string[] };
     await expect(resume.execute({ ...rest, overrides: ['seed=3'] }, again.context)).rejects.toThrow(
-      /seed.*can't change within a play/,
+      /seed.*can't change within a run/,
     );
     const file = join(cwd, 'cut', 'config.yaml');
     const text = readFileSync(file, 'utf8');
@@ -289,7 +289,7 @@ describe('plays among the runs', () => {
       expect(written).not.toBe(text);
       writeFileSync(file, written);
       const refused = await resume.execute(rest, again.context).catch((error: Error) => error.message);
-      expect(refused).toMatch(/since the play started[\s\S]*policyloop play CONFIG/);
+      expect(refused).toMatch(/since the run started[\s\S]*policyloop play CONFIG/);
       expect(refused).not.toContain('warmup');
     }
     writeFileSync(file, text);
@@ -297,7 +297,7 @@ describe('plays among the runs', () => {
     const straight = await playing(cwd, ['player=random', 'episodes=20', 'name=straight'], {}, true);
     const { run } = JSON.parse(straight.printed.at(-1)!) as { run: string };
     expect(readPlay(join(cwd, 'cut')).games).toEqual(readPlay(join(cwd, run)).games);
-    await expect(resume.execute(rest, again.context)).rejects.toThrow('this play is complete');
+    await expect(resume.execute(rest, again.context)).rejects.toThrow('this play run is complete');
   });
 });
 
@@ -319,6 +319,6 @@ describe('a play that was killed after its last game', () => {
     expect(JSON.parse(printed.at(-1)!)).toMatchObject({ status: 'completed' });
     expect(readdirSync(join(cwd, 'done'))).toContain('report.html');
     expect(readdirSync(join(cwd, 'done')).filter((entry) => entry.endsWith('.lock'))).toEqual([]);
-    await expect(resume.execute(rest, context)).rejects.toThrow('this play is complete');
+    await expect(resume.execute(rest, context)).rejects.toThrow('this play run is complete');
   });
 });

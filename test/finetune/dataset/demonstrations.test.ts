@@ -156,6 +156,6 @@ describe('the demonstrations recipe', { timeout: 60_000 }, () => {
 
   it('rejects runs that are not games, and the improvement recipe rejects games', async () => {
     await expect(made(['buffers/example-cartpole'])).rejects.toThrow("wasn't made with policyloop play");
-    await expect(made([expert], { recipe: 'improvement' })).rejects.toThrow('a play of an agent');
+    await expect(made([expert], { recipe: 'improvement' })).rejects.toThrow('an agent has no numeric policy');
   });
 });
