@@ -1,9 +1,9 @@
 /** Runs of any length, written as the loop writes them, without playing anything. */
 import { basename } from 'node:path';
 import { parseConfig, resolvedYaml } from '../src/config/load.js';
-import { assemble } from '../src/experiment/assemble.js';
 import { noUsage } from '../src/experiment/budget/usage.js';
-import { newManifest } from '../src/experiment/parts.js';
+import { assemble } from '../src/experiment/setup/assemble.js';
+import { newManifest } from '../src/experiment/setup/open-experiment.js';
 import type { ChatMessage } from '../src/models/language-model.js';
 import { historyLine } from '../src/prompting/context/history.js';
 import { encodingOf } from '../src/prompting/notation/encoding.js';

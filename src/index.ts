@@ -66,9 +66,10 @@ export {
   type Move,
   type RemoteEnvironment,
 } from './environments/remote/remote-environment.js';
-export { type Assembly, assemble } from './experiment/assemble.js';
 export { type Outcome, runExperiment } from './experiment/experiment.js';
-export { type Experiment, experimentIn, newManifest } from './experiment/parts.js';
+export type { Experiment } from './experiment/parts.js';
+export { type Assembly, assemble } from './experiment/setup/assemble.js';
+export { experimentIn, newManifest } from './experiment/setup/open-experiment.js';
 export type { AnswerGrammar, NumberKind } from './models/language-model.js';
 export {
   type ChatMessage,

@@ -6,7 +6,7 @@ import { UserError } from '../../src/base/errors.js';
 import { withoutOverrides } from '../../src/base/overrides-apart.js';
 import { loadSlurm } from '../../src/config/load.js';
 import { makeEnvironment } from '../../src/environments/catalogue/open.js';
-import { assemble, closeEnvironment } from '../../src/experiment/assemble.js';
+import { assemble, closeEnvironment } from '../../src/experiment/setup/assemble.js';
 import { runFiles } from '../../src/runs/reader.js';
 import { replaceFile } from '../../src/storage/files.js';
 import { hashOf, type PlanPlace, resultFiles, type ScheduleArguments } from '../../src/studies/plan.js';

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { localSchema } from '../models/local/settings.js';
 import { moduleModelSchema, ollamaSchema, openaiSchema } from '../models/settings.js';
 import { baselines } from '../search/baselines.js';
-import { schemasOf } from './model.js';
+import { languageModelOf, type ModelConfig, schemasOf } from './model.js';
 
 const count = (minimum: number) => z.int().min(minimum);
 
@@ -48,6 +48,15 @@ export const criticSchema = z.strictObject({
 });
 
 export type CriticConfig = z.output<typeof criticSchema>;
+
+/** Config of the critic's language model; undefined if the critic is a baseline. */
+export const criticModelOf = ({
+  critic,
+  model,
+}: {
+  readonly critic?: Pick<CriticConfig, 'model'> | undefined;
+  readonly model: ModelConfig;
+}) => languageModelOf(critic?.model ?? model);
 
 export const revisionsOf = ({
   critic,

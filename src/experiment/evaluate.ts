@@ -25,7 +25,7 @@ import { clipped, type Interval } from '../statistics/bootstrap.js';
 import { mean } from '../statistics/descriptive.js';
 import { meanInterval95 } from '../statistics/distributions.js';
 import type { Proposal } from './ask.js';
-import { type Experiment, isDue } from './parts.js';
+import type { Experiment } from './parts.js';
 import { knownEntries, lastKnown } from './prompter.js';
 import { claimEvaluations } from './stopping.js';
 
@@ -91,7 +91,7 @@ export async function evaluateProposals(
   proposals: readonly Proposal[],
   { abort }: StopRequests,
 ): Promise<readonly Measured[]> {
-  const { config, critic, emit, setting } = experiment;
+  const { config, emit, setting, stages } = experiment;
   for (const proposal of proposals) {
     if (proposal.kind === 'accepted') continue;
     const { candidate } = proposal;
@@ -105,7 +105,7 @@ export async function evaluateProposals(
     iteration,
     accepted.map((one) => ({ ...one, ...(isTuned(one) && { tuned: true }) })),
     abort,
-    isDue(critic, iteration) ? 'all' : setting.record,
+    stages.some((stage) => stage.isDue(iteration)) ? 'all' : setting.record,
   );
 }
 

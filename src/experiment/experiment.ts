@@ -9,9 +9,8 @@ import type { Confirmation, StopReason } from '../runs/events.js';
 import type { StopRequests } from '../runs/stop-request.js';
 import { largest } from '../statistics/descriptive.js';
 import { callsOf, type ProposalGroup } from './ask.js';
-import { revise } from './critic.js';
 import { confirmBest, evaluateProposals, warmUp } from './evaluate.js';
-import type { Experiment } from './parts.js';
+import type { Experiment, Stage } from './parts.js';
 import { openPipeline } from './propose.js';
 import { capsIn, endOf, failureOf, noContribution, statusAfter, warnOfUnusedModel } from './stopping.js';
 
@@ -78,7 +77,7 @@ async function search(experiment: Experiment, stop: StopRequests): Promise<StopR
       const group = await pipeline.propose(iteration);
       if (group.end !== undefined && callsOf(group).length === 0) return group.end;
       const evaluated = await evaluateProposals(experiment, iteration, group.proposals, stop);
-      end = group.end ?? (await revise(experiment, iteration, evaluated, stop));
+      end = group.end ?? (await runStages(experiment, iteration, evaluated, stop));
       if (end?.kind === 'interrupted') return end;
       await finishIteration(experiment, iteration);
       unanswered = callsOf(group).every(hasFailed) ? unanswered + 1 : 0;
@@ -88,6 +87,15 @@ async function search(experiment: Experiment, stop: StopRequests): Promise<StopR
   } finally {
     await pipeline.close();
   }
+}
+
+async function runStages(...run: Parameters<Stage['run']>): Promise<StopReason | undefined> {
+  const [experiment, iteration] = run;
+  for (const stage of experiment.stages) {
+    const end = stage.isDue(iteration) ? await stage.run(...run) : undefined;
+    if (end !== undefined) return end;
+  }
+  return undefined;
 }
 
 const hasFailed = ({ outcome }: CallRecord) => outcome.kind === 'error';

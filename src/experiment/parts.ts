@@ -1,29 +1,18 @@
-/** The state and components of a run, built from an assembly and a run directory. */
-import { commit, version } from '../base/package.js';
 import type { Config } from '../config/config.js';
-import { isByBaseline, languageModelOf } from '../config/model.js';
-import { isBuiltInId } from '../environments/catalogue/open.js';
-import type { EnvironmentSpec } from '../environments/environment.js';
+import { isByBaseline } from '../config/model.js';
 import type { LanguageModel } from '../models/language-model.js';
 import type { ParameterVector } from '../policies/policy.js';
-import { programsOf } from '../policies/policy.js';
-import { BehaviourTest } from '../rollout/behaviour-test.js';
-import type { EvaluationSetting } from '../rollout/evaluation.js';
-import { createReplayBuffer, type ReplayBuffer } from '../rollout/replay-buffer.js';
+import type { BehaviourTest } from '../rollout/behaviour-test.js';
+import type { EvaluationSetting, Measured } from '../rollout/evaluation.js';
+import type { ReplayBuffer } from '../rollout/replay-buffer.js';
 import { type CallRecord, type EndedCall, mostRejections, stageOf } from '../runs/calls.js';
-import { firstFaults, type LoggedEvent, type ProposalTally, type RunEvent, tallyOf } from '../runs/events.js';
-import { fixedSettings } from '../runs/fingerprint.js';
-import type { Manifest, RecordedSpec } from '../runs/manifest.js';
-import { addPrograms } from '../runs/open-run.js';
+import type { firstFaults, ProposalTally, RunEvent, StopReason } from '../runs/events.js';
+import type { StopRequests } from '../runs/stop-request.js';
 import type { RunDirectory } from '../runs/writer.js';
-import { findBaseline } from '../search/baselines.js';
-import type { Assembly } from './assemble.js';
-import { Ledger } from './budget/ledger.js';
+import type { Ledger } from './budget/ledger.js';
 import type { SharedBudget } from './budget/limits.js';
-import { countedBy, countedOthers } from './budget/usage.js';
-import { type Critic, openCritic } from './critic-parts.js';
-import { Prompter } from './prompter.js';
-import { languageModelIn, type Proposer } from './proposer.js';
+import type { Prompter } from './prompter.js';
+import type { Proposer } from './proposer.js';
 
 /** Everything that the outer loop reads or changes while it runs. */
 export interface Experiment {
@@ -39,13 +28,11 @@ export interface Experiment {
   readonly prompter: Prompter;
   /** Finds programs that behave like earlier ones; undefined for other policies. */
   readonly behaviour: BehaviourTest | undefined;
-  /** Revises the best proposals; undefined if there is no critic. */
-  readonly critic: Critic | undefined;
+  readonly stages: readonly Stage[];
   readonly buffer: ReplayBuffer;
   /** Parameters from an earlier run, evaluated first. */
   readonly imported: readonly ParameterVector[];
   readonly ledger: Ledger;
-  /** Trains the model on the scores of its answers; undefined if the model isn't trained. */
   /** Counts of proposal outcomes in earlier processes. */
   readonly tally: ProposalTally;
   /** The last complete iteration; 0 for a new run. */
@@ -81,145 +68,23 @@ interface AskedSoFar {
   lastError: string | undefined;
 }
 
-/** Whether a periodic stage runs in this iteration. */
-export const isDue = (
-  stage: { readonly config: { readonly every: number } } | undefined,
-  iteration: number,
-): boolean => stage !== undefined && iteration % stage.config.every === 0;
-
-export function newManifest(assembly: Assembly, run: string, now: Date): Manifest {
-  const { config, environment, model, prompts } = assembly;
-  const head = commit();
-  return {
-    version: 1,
-    run,
-    status: 'running',
-    created: now.toISOString(),
-    updated: now.toISOString(),
-    activeMs: 0,
-    versions: { policyloop: version(), node: process.versions.node, ...(head && { commit: head }) },
-    environment: environment.id,
-    ...(!isBuiltInId(config.environment.id) && { spec: specOf(environment) }),
-    ...policyOf(assembly),
-    model: model.id,
-    fingerprint: assembly.fingerprint,
-    settings: fixedSettings(config),
-    prompts: prompts.hash,
-    ...(assembly.modules && { modules: assembly.modules }),
-    seed: config.seed,
-    iterations: { done: 0, of: config.iterations },
-    confirmations: [],
-    usage: ledgerOf(assembly).totals,
-  };
+/** An optional step of an iteration, run once its proposals are evaluated and recorded. */
+export interface Stage {
+  /** If true, the stage runs in this iteration, and needs the trajectories of all its episodes. */
+  isDue(iteration: number): boolean;
+  /**
+   * May add evaluations and events to the iteration.
+   * @returns why the run ends, if it does
+   */
+  run(
+    experiment: Experiment,
+    iteration: number,
+    evaluated: readonly Measured[],
+    stop: StopRequests,
+  ): Promise<StopReason | undefined>;
 }
 
-/** Longer lists of names aren't recorded, which keeps the manifest small. */
-const mostNames = 1000;
-
-/** Records the spaces of an environment, and what their numbers mean, for readers that don't have the environment. */
-function specOf({ observationSpace, actionSpace, maxSteps, words = {} }: EnvironmentSpec): RecordedSpec {
-  const { actionNames, observationNames } = words;
-  return {
-    ...{ observationSpace, actionSpace, ...(maxSteps !== undefined && { maxSteps }) },
-    ...(observationNames && observationNames.length <= mostNames && { observationNames }),
-    ...(actionNames && actionNames.length <= mostNames && { actionNames }),
-  };
-}
-
-/** Records the description of a module's policy for readers that don't have the module. */
-function policyOf({ family: { description, parameters } }: Assembly): Pick<Manifest, 'policy'> {
-  if (description.kind !== 'module') return {};
-  const { name, text } = description;
-  return { policy: { name, text, parameters } };
-}
-
-/** Restores an experiment from its run directory, whose logs are empty for a new run. */
-export function experimentIn(
-  assembly: Assembly,
-  directory: RunDirectory,
-  outside: Pick<Experiment, 'activeMs' | 'emit' | 'now'>,
-): Experiment {
-  const { config, environment, family, model, workers } = assembly;
-  const { recorded, manifest } = directory;
-  const { arrived = [] } = recorded;
-  const buffer = createReplayBuffer(recorded.entries);
-  const setting: EvaluationSetting = {
-    ...{ environment, family, maxSteps: config.evaluation.maxSteps, record: config.record, workers },
-  };
-  const programs = programsOf(family);
-  addPrograms(family, recorded.entries);
-  const ledger = ledgerOf(assembly);
-  // A shared budget already includes the recorded calls.
-  const isHeld = assembly.sharedBudget !== undefined;
-  const isBaseline = findBaseline(assembly.counted.provider) !== undefined;
-  const replies = new Replies(isBaseline);
-  const unfinishedCalls: CallRecord[] = [];
-  for (const call of recorded.calls) {
-    ledger.record(call, isHeld);
-    if (call.iteration > recorded.iteration) {
-      unfinishedCalls.push(call);
-      if (call.outcome.kind === 'accepted' && call.outcome.program) programs?.add(call.outcome.program);
-    } else replies.count(call);
-  }
-  for (const call of arrived) ledger.record(call, isHeld);
-  return {
-    run: manifest.run,
-    config,
-    seed: manifest.seed,
-    setting,
-    behaviour: programs && new BehaviourTest(setting, recorded.episodes),
-    model,
-    languageModel: languageModelIn(model),
-    isBaseline,
-    critic: openCritic(assembly),
-    prompter: new Prompter({ ...assembly, buffer, recorded }),
-    buffer,
-    imported: assembly.imported,
-    ledger,
-    tally: tallyOf(recorded.events),
-    completed: recorded.iteration,
-    shared: assembly.sharedBudget,
-    unfinishedCalls,
-    arrived,
-    replies,
-    asked: { isReached: false, isAnswered: false, lastError: undefined },
-    ask: isPaid(config) ? (request) => directory.ask(request) : undefined,
-    warn: warnOnce(outside.emit, recorded.events),
-    onFault: firstFaults(outside.emit),
-    commit: () => directory.commit(),
-    ...outside,
-  };
-}
-
-/** True if calls cost money or compute time, so none should be repeated. */
-const isPaid = ({ critic, model }: Config) =>
-  model.provider !== 'replayed' &&
-  [model, critic?.model].some((one) => one !== undefined && languageModelOf(one) !== undefined);
-
-/** Creates an empty ledger. */
-export function ledgerOf({
-  config,
-  counted: model,
-  countedBeside,
-  sharedBudget,
-}: Pick<Assembly, 'config' | 'counted' | 'countedBeside' | 'sharedBudget'>): Ledger {
-  const beside = countedOthers(countedBeside);
-  return new Ledger({ ...countedBy(model), limits: config.limits, sharedBudget, beside });
-}
-
-/** @param earlier the run's log so far; its warnings aren't repeated */
-function warnOnce(emit: Experiment['emit'], earlier: Iterable<LoggedEvent>): Experiment['warn'] {
-  const keyOf = (message: string) => message.replaceAll(/\d+/g, '#');
-  const given = new Set<string>();
-  for (const event of earlier) if (event.kind === 'warning') given.add(keyOf(event.message));
-  return (message) => {
-    if (given.has(keyOf(message))) return;
-    given.add(keyOf(message));
-    emit({ kind: 'warning', message });
-  };
-}
-
-class Replies {
+export class Replies {
   readonly #isBaseline: boolean;
   /** True once any proposal, including a baseline's, has been accepted. */
   isAnyAccepted = false;

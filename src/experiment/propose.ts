@@ -174,12 +174,12 @@ function answerers(experiment: Experiment, iteration: number): (candidate: numbe
  * evaluations in memory.
  */
 function proposers(experiment: Experiment, iteration: number): (candidate: number) => Answerer {
-  const { config, isBaseline, model, seed } = experiment;
+  const { config, isBaseline, model, seed, stages } = experiment;
   const isPortfolio = 'members' in model;
   const task: Task = {
     ...searched(experiment, knownTo(experiment, iteration)),
     proposed: (iteration - 1) * config.candidates,
-    shared: isPortfolio || config.critic !== undefined,
+    shared: isPortfolio || stages.length > 0,
   };
   if (!isPortfolio) {
     const answerer = { model: answering(model, task), isBaseline };
@@ -262,10 +262,10 @@ export function openPipeline(experiment: Experiment, stop: StopRequests) {
  * limit that they may need for corrections: the results would then depend on which answer arrives first.
  */
 function mayAskAhead(experiment: Experiment, ahead: number, before: number): boolean {
-  const { config, ledger, prompter } = experiment;
-  const { candidates, corrections, critic } = config;
+  const { config, ledger, prompter, stages } = experiment;
+  const { candidates, corrections } = config;
   if (!hasPlace(experiment, ahead)) return false;
-  const asked = candidates + (critic === undefined ? 0 : 1);
+  const asked = candidates + stages.length;
   const calls = (before + 1) * asked * (corrections + 1);
   return !ledger.isLimited || ledger.hasRoomFor(prompter.messages(ahead, lastKnown(config, ahead)), calls);
 }

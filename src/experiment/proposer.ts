@@ -1,8 +1,9 @@
 import { relative } from 'node:path';
 import type { z } from 'zod';
-import { type Problem, UserError } from '../base/errors.js';
+import { changingProblems, type Problem, UserError } from '../base/errors.js';
 import type { Config } from '../config/config.js';
 import { languageModelOf, type ModelConfig, membersOf, type PortfolioConfig } from '../config/model.js';
+import { placedIn } from '../config/model-checks.js';
 import { createOllama } from '../models/hosted/ollama.js';
 import { createOpenAI } from '../models/hosted/openai.js';
 import { withListPrice } from '../models/hosted/prices.js';
@@ -155,6 +156,10 @@ export function createProposer(...given: Parameters<typeof createModel>): Single
   if (control === undefined) return createModel(...given);
   return { id: `control/${control.name}`, ...control.create(config) };
 }
+
+/** Reports a model's problems under the field of the model's section, such as `critic.model`. */
+export const inMember = <T>(field: string, open: () => T | Promise<T>): Promise<T> =>
+  changingProblems(open, (problem) => placedIn(problem, field));
 
 /**
  * Combines existing proposers into a portfolio.

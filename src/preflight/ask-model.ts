@@ -1,12 +1,12 @@
 import { append } from '../base/append.js';
 import type { CommandContext } from '../base/context.js';
 import { languageMemberOf, languageModelOf, type SingleModelConfig } from '../config/model.js';
-import type { Assembly } from '../experiment/assemble.js';
-import { contextOf } from '../experiment/open-models.js';
-import { ledgerOf } from '../experiment/parts.js';
 import { Prompter } from '../experiment/prompter.js';
 import { propose, seenBefore } from '../experiment/propose.js';
 import { createModel, languageModelIn, type SingleProposer } from '../experiment/proposer.js';
+import { type Assembly, languageModelsOf } from '../experiment/setup/assemble.js';
+import { ledgerOf } from '../experiment/setup/open-experiment.js';
+import { contextOf } from '../experiment/setup/open-models.js';
 import { formatCount, formatDuration, plural } from '../format/numbers.js';
 import { type Completion, type LanguageModel, ModelError } from '../models/language-model.js';
 import { encodingFor } from '../prompting/notation/encoding.js';
@@ -22,14 +22,12 @@ import { madeUpWarmUp, promptSize } from './prompt-size.js';
 
 /** Tells each model how long its prompts can become, so that servers load it only once, with enough context. */
 export async function makeRoom(assembly: Assembly, signal: AbortSignal | undefined): Promise<void> {
-  const model = languageModelIn(assembly.model);
-  const critic = assembly.critic?.model;
-  if (model?.expect === undefined && critic?.expect === undefined) return;
+  const models = languageModelsOf(assembly).filter(({ expect }) => expect !== undefined);
+  if (models.length === 0) return;
   const { bound } = promptSize(assembly);
-  critic?.expect?.(bound);
-  if (model?.expect === undefined) return;
-  model.expect(bound);
-  await contextOf(assembly.config.model, model, true, signal);
+  for (const model of models) model.expect?.(bound);
+  const model = languageModelIn(assembly.model);
+  if (model?.expect !== undefined) await contextOf(assembly.config.model, model, true, signal);
 }
 
 const probe = {
@@ -43,8 +41,8 @@ const probe = {
 } as const;
 
 /**
- * Asks the proposing model for a first proposal, and the critic's own model, if it has one, for a short answer. Skips
- * baselines and modules without `generate`.
+ * Asks the proposing model for a first proposal, and the stages' own models for a short answer. Skips baselines and
+ * modules without `generate`.
  */
 export async function askModel(
   assembly: Assembly,
@@ -53,12 +51,14 @@ export async function askModel(
 ): Promise<readonly Finding[]> {
   const { bound } = promptSize(assembly);
   const of = { config: languageModelOf(assembly.config.model), model: languageModelIn(assembly.model) };
-  const own = assembly.config.critic?.model;
-  const critics = { config: own && languageModelOf(own), model: assembly.critic?.model };
   const { field } = languageMemberOf(assembly.config.model) ?? { field: 'model' };
   const all: readonly Probed[] = [
     { ...of, field, bound, proposesFor: assembly },
-    ...(own === undefined ? [] : [{ ...critics, field: 'critic.model', bound }]),
+    ...assembly.stages.flatMap(({ model }) =>
+      model === undefined
+        ? []
+        : [{ config: languageModelOf(model.config), model: model.proposer, field: model.field, bound }],
+    ),
   ];
   const findings: Finding[] = [];
   for (const one of all) append(findings, await askOne(one, env, signal));

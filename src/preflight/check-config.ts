@@ -4,10 +4,9 @@ import { type Config, modulesOf } from '../config/config.js';
 import { type LoadedConfig, loadConfig } from '../config/load.js';
 import { languageModelOf, type ModelConfig } from '../config/model.js';
 import { isBuiltInId, isRemoteId } from '../environments/catalogue/open.js';
-import { assemble, closeEnvironment } from '../experiment/assemble.js';
-import { contextOf } from '../experiment/open-models.js';
 import { Prompter } from '../experiment/prompter.js';
-import { languageModelIn } from '../experiment/proposer.js';
+import { assemble, closeEnvironment, languageModelsOf } from '../experiment/setup/assemble.js';
+import { contextOf } from '../experiment/setup/open-models.js';
 import { defaultSampling } from '../models/local/default-sampling.js';
 import { findDevices } from '../models/local/engine/find-devices.js';
 import { samplingText } from '../models/local/weights/generation-config.js';
@@ -51,8 +50,7 @@ export async function checkConfig(
       ];
     } finally {
       await closeEnvironment(assembly);
-      await languageModelIn(assembly.model)?.close?.();
-      await assembly.critic?.model?.close?.();
+      for (const model of languageModelsOf(assembly)) await model.close?.();
     }
   } catch (error) {
     if (!(error instanceof UserError)) throw error;

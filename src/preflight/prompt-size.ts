@@ -1,7 +1,8 @@
 /** Renders a run's first prompt, and estimates how its prompts grow with the history. */
-import type { Assembly } from '../experiment/assemble.js';
+
 import { randomPolicies } from '../experiment/evaluate.js';
 import { Prompter } from '../experiment/prompter.js';
+import type { Assembly } from '../experiment/setup/assemble.js';
 import type { ChatMessage, ModelContext } from '../models/language-model.js';
 import { fewestTokens, mostTokens } from '../models/reply-faults.js';
 import { programsOf } from '../policies/policy.js';

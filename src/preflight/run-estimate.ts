@@ -1,9 +1,8 @@
 /** Estimates the calls, tokens and cost of a run. */
-import { budgetOf, evaluationsOf, revisionsOf } from '../config/critic.js';
+import { budgetOf, criticModelOf, evaluationsOf, revisionsOf } from '../config/critic.js';
 import { languageModelOf, type ModelConfig, membersOf } from '../config/model.js';
-import type { Assembly } from '../experiment/assemble.js';
-import { criticModelOf } from '../experiment/critic-parts.js';
 import { languageModelIn } from '../experiment/proposer.js';
+import type { Assembly } from '../experiment/setup/assemble.js';
 import { formatCompact, plural } from '../format/numbers.js';
 import type { PriceConfig } from '../models/settings.js';
 import { sum } from '../statistics/descriptive.js';

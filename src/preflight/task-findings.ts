@@ -1,8 +1,8 @@
 /** Checks whether a config's policy and limits suit the task. */
 
 import type { EnvironmentSpec } from '../environments/environment.js';
-import type { Assembly } from '../experiment/assemble.js';
-import { ledgerOf } from '../experiment/parts.js';
+import type { Assembly } from '../experiment/setup/assemble.js';
+import { ledgerOf } from '../experiment/setup/open-experiment.js';
 import { plural } from '../format/numbers.js';
 import type { BinEdges, PolicyFamily } from '../policies/policy.js';
 import type { PolicyConfig, QTableConfig } from '../policies/settings.js';

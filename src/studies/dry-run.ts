@@ -3,8 +3,8 @@
 import { type CommandContext, requireCount } from '../base/context.js';
 import { UserError } from '../base/errors.js';
 import { resolvedYaml } from '../config/load.js';
-import type { Assembly } from '../experiment/assemble.js';
 import { Prompter } from '../experiment/prompter.js';
+import type { Assembly } from '../experiment/setup/assemble.js';
 import { plural } from '../format/numbers.js';
 import type { ChatMessage } from '../models/language-model.js';
 import { type ParameterSpec, policiesText } from '../policies/policy.js';

@@ -7,7 +7,7 @@ import { changingProblems, UserError, unlessRefused } from '../base/errors.js';
 import type { Config } from '../config/config.js';
 import type { LimitsConfig } from '../config/limits.js';
 import type { SlurmConfig } from '../config/many-runs.js';
-import { assemble, closeEnvironment } from '../experiment/assemble.js';
+import { assemble, closeEnvironment } from '../experiment/setup/assemble.js';
 import { planLock } from '../runs/finder.js';
 import { planFile, readManifest, runFiles } from '../runs/reader.js';
 import { makeDirectory, readOwnJson, replaceFile } from '../storage/files.js';

@@ -4,8 +4,7 @@ import { join } from 'node:path';
 import type { CommandContext } from '../base/context.js';
 import { messageOf, UserError } from '../base/errors.js';
 import { EnvironmentError } from '../environments/remote/remote-environment.js';
-import { assemble } from '../experiment/assemble.js';
-import { languageModelIn } from '../experiment/proposer.js';
+import { assemble, languageModelsOf } from '../experiment/setup/assemble.js';
 import { writeReport } from '../report/write-report.js';
 import type { LimitName } from '../runs/calls.js';
 import type { RunEvent } from '../runs/events.js';
@@ -64,9 +63,8 @@ export async function runEntry(
       return endOf(path, true);
     }
     const run = sharing(opened, shared);
-    const { critic, model, workers } = run.assembly;
-    for (const one of [languageModelIn(model), critic?.model]) one?.rate?.divide(processes);
-    if (isParallel && config.evaluation.workers === 'auto') workers?.useOneThread();
+    for (const model of languageModelsOf(run.assembly)) model.rate?.divide(processes);
+    if (isParallel && config.evaluation.workers === 'auto') run.assembly.workers?.useOneThread();
     await runAndReport(run.assembly, run.directory, { show, close: () => undefined }, context);
   } catch (error) {
     if (error instanceof UserError || error instanceof EnvironmentError)

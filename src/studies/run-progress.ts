@@ -1,5 +1,5 @@
 import type { CommandContext } from '../base/context.js';
-import type { Display } from '../experiment/session.js';
+import type { Display } from '../experiment/setup/session.js';
 import {
   apart,
   formatCompact,

@@ -8,11 +8,17 @@ import { formatProblem, messageOf, UserError, unlessRefused } from '../base/erro
 import type { Config } from '../config/config.js';
 import type { LimitsConfig } from '../config/limits.js';
 import { type LoadedConfig, loadConfig, resolvedYaml } from '../config/load.js';
-import { type Assembly, assemble, closeEnvironment, type OwnParts } from '../experiment/assemble.js';
-import { contextOf } from '../experiment/open-models.js';
-import { newManifest } from '../experiment/parts.js';
-import { languageModelIn, withDefaultsOf } from '../experiment/proposer.js';
-import { type Display, runInDirectory } from '../experiment/session.js';
+import { withDefaultsOf } from '../experiment/proposer.js';
+import {
+  type Assembly,
+  assemble,
+  closeEnvironment,
+  languageModelsOf,
+  type OwnParts,
+} from '../experiment/setup/assemble.js';
+import { newManifest } from '../experiment/setup/open-experiment.js';
+import { contextOf } from '../experiment/setup/open-models.js';
+import { type Display, runInDirectory } from '../experiment/setup/session.js';
 import { plural } from '../format/numbers.js';
 import { warningText } from '../format/progress.js';
 import { fitted } from '../format/width.js';
@@ -238,8 +244,8 @@ export async function beginRun(
 
 async function openModel(assembly: Assembly, { note, stop }: Outside): Promise<void> {
   await makeRoom(assembly, stop?.finish);
-  for (const model of [languageModelIn(assembly.model), assembly.critic?.model]) {
-    const description = await model?.open?.();
+  for (const model of languageModelsOf(assembly)) {
+    const description = await model.open?.();
     if (description !== undefined) note(description);
   }
 }

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { packageRoot } from '../../src/base/package.js';
 import { bundledConfigs } from '../../src/config/file.js';
 import { loadConfig, parseConfig, resolvedYaml } from '../../src/config/load.js';
-import { assemble } from '../../src/experiment/assemble.js';
+import { assemble } from '../../src/experiment/setup/assemble.js';
 import '../../src/index.js';
 import { baselineNames } from '../../src/search/baselines.js';
 import { referenceDirectory } from '../models/local/fixture.js';

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import type { ConfigInput } from '../../src/config/config.js';
 import { parseConfig } from '../../src/config/load.js';
-import { assemble } from '../../src/experiment/assemble.js';
+import { assemble } from '../../src/experiment/setup/assemble.js';
 import { preflight } from '../../src/preflight/preflight.js';
 import { remembered } from '../../src/prompting/context/history.js';
 import { formatParameters } from '../../src/prompting/notation/grammar.js';
@@ -206,19 +206,12 @@ it('the critic may keep a proposal, and the run continues if its replies are unu
 it('a critic with its own model is billed at its own price and counts towards limits', async () => {
   const own = { provider: 'openai', name: 'judge', price: { input: 10, output: 100 } } as const;
   const more = { ...config, critic: { model: own } } satisfies ConfigInput;
-  const made = async (changes: Partial<ConfigInput> = {}) => {
-    const assembly = await assemble(parseConfig({ ...more, ...changes } as ConfigInput), {
-      OPENAI_API_KEY: 'k',
-    });
-    const critic = careful();
-    return { critic, parts: { ...assembly, critic: { ...assembly.critic!, model: critic } } };
-  };
-  const { critic, parts } = await made();
+  const critic = careful();
   const proposer = careful();
   const { path } = await runExperimentFrom(more, {
     model: proposer,
     env: { OPENAI_API_KEY: 'k' },
-    critic: parts.critic,
+    critic,
   });
   expect(critic.calls.every(isCritic)).toBe(true);
   expect(critic.calls).toHaveLength(6);
@@ -236,7 +229,7 @@ it('a critic with its own model is billed at its own price and counts towards li
   const limited = await runExperimentFrom(capped, {
     model: careful(),
     env: { OPENAI_API_KEY: 'k' },
-    critic: (await made()).parts.critic,
+    critic: careful(),
   });
   expect(readManifest(limited.path)).toMatchObject({
     reason: { kind: 'limit', limit: 'calls' },

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { readComparedRuns } from '../../src/comparison/compared-runs.js';
 import type { ConfigInput } from '../../src/config/config.js';
 import { parseConfig } from '../../src/config/load.js';
-import { assemble } from '../../src/experiment/assemble.js';
+import { assemble } from '../../src/experiment/setup/assemble.js';
 import { preflight } from '../../src/preflight/preflight.js';
 import { runFigures } from '../../src/report/run-text.js';
 import { readWholeRun } from '../../src/runs/open-run.js';

@@ -2,8 +2,8 @@
 import { expect, it } from 'vitest';
 import type { ConfigInput } from '../../src/config/config.js';
 import { parseConfig } from '../../src/config/load.js';
-import { assemble, closeEnvironment } from '../../src/experiment/assemble.js';
 import { languageModelIn } from '../../src/experiment/proposer.js';
+import { assemble, closeEnvironment } from '../../src/experiment/setup/assemble.js';
 import type { RunEvent } from '../../src/runs/events.js';
 import { readManifest, readRun } from '../../src/runs/reader.js';
 import { quick, resumeExperiment, runExperimentFrom } from '../support/experiments.js';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { parseConfig, resolvedYaml } from '../../src/config/load.js';
-import { assemble } from '../../src/experiment/assemble.js';
+import { assemble } from '../../src/experiment/setup/assemble.js';
 import { Ledger } from '../../src/experiment/budget/ledger.js';
 import { countedBy } from '../../src/experiment/budget/usage.js';
 import { withDefaultsOf } from '../../src/experiment/proposer.js';

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { parseConfig } from '../../src/config/load.js';
-import { assemble } from '../../src/experiment/assemble.js';
+import { assemble } from '../../src/experiment/setup/assemble.js';
 import { quick, runExperimentFrom } from '../support/experiments.js';
 
 const projected = (seed: number, changes: object = {}) => ({

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import type { ConfigInput } from '../../src/config/config.js';
 import { parseConfig } from '../../src/config/load.js';
-import { assemble } from '../../src/experiment/assemble.js';
+import { assemble } from '../../src/experiment/setup/assemble.js';
 import { preflight } from '../../src/preflight/preflight.js';
 
 const priced = (input: number, output: number) =>

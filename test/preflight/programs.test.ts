@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { ConfigInput } from '../../src/config/config.js';
 import { parseConfig } from '../../src/config/load.js';
-import { assemble, closeEnvironment } from '../../src/experiment/assemble.js';
+import { assemble, closeEnvironment } from '../../src/experiment/setup/assemble.js';
 import { preflight } from '../../src/preflight/preflight.js';
 import { promptSize } from '../../src/preflight/prompt-size.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';

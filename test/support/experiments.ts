@@ -3,8 +3,9 @@ import { join } from 'node:path';
 import type { CommandContext } from '../../src/base/context.js';
 import type { ConfigInput } from '../../src/config/config.js';
 import { loadConfig, parseConfig } from '../../src/config/load.js';
-import { type Assembly, assemble } from '../../src/experiment/assemble.js';
 import type { Proposer } from '../../src/experiment/proposer.js';
+import { type Assembly, assemble } from '../../src/experiment/setup/assemble.js';
+import type { LanguageModel } from '../../src/models/language-model.js';
 import { formatValue } from '../../src/prompting/notation/grammar.js';
 import { createGenerator } from '../../src/random/generator.js';
 import type { RunEvent } from '../../src/runs/events.js';
@@ -47,7 +48,7 @@ export interface PlayOptions {
   /** Instead of the config's model. */
   readonly model?: Proposer;
   /** Instead of the config's critic. */
-  readonly critic?: Assembly['critic'];
+  readonly critic?: LanguageModel;
   readonly finish?: AbortSignal;
   readonly abort?: AbortSignal;
   readonly onEvent?: (event: RunEvent) => void;
@@ -80,11 +81,11 @@ async function play(assembly: Assembly, directory: Parameters<typeof runAndRepor
 
 /** Runs an experiment to its end in a new directory. */
 export async function runExperimentFrom(config: ConfigInput, options: PlayOptions = {}) {
-  const assembly = await assemble(parseConfig(config), options.env ?? {});
+  const { critic, env = {} } = options;
+  const assembly = await assemble(parseConfig(config), env, undefined, { critic });
   const chosen = {
     ...assembly,
     model: options.model ?? assembly.model,
-    critic: options.critic ?? assembly.critic,
   };
   const path = options.path ?? join(temporaryDirectory(), 'run');
   return play(chosen, startRun(chosen, path, { now: tickingClock() }), options);
@@ -96,11 +97,11 @@ export async function resumeExperiment(
   options: PlayOptions & { readonly overrides?: readonly string[] } = {},
 ) {
   const { config } = loadConfig({ file: join(path, runFiles.config), overrides: options.overrides ?? [] });
-  const assembly = await assemble(config, options.env ?? {}, readImported(path));
+  const { critic, env = {} } = options;
+  const assembly = await assemble(config, env, readImported(path), { critic });
   const chosen = {
     ...assembly,
     model: options.model ?? assembly.model,
-    critic: options.critic ?? assembly.critic,
   };
   return play(chosen, resumeRunDirectory(path, tickingClock()), options);
 }

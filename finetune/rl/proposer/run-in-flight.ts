@@ -1,6 +1,6 @@
 /** A run in flight while a model learns: its prompts, evaluations and memory. */
 import type { Config } from '../../../src/config/config.js';
-import { assemble, closeEnvironment } from '../../../src/experiment/assemble.js';
+import { assemble, closeEnvironment } from '../../../src/experiment/setup/assemble.js';
 import { randomPolicies } from '../../../src/experiment/evaluate.js';
 import { Prompter } from '../../../src/experiment/prompter.js';
 import type { AnswerGrammar, ChatMessage, LanguageModel } from '../../../src/models/language-model.js';

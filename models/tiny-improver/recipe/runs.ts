@@ -2,8 +2,8 @@
 import process from 'node:process';
 import { parseConfig } from '../../../src/config/load.js';
 import type { Environment } from '../../../src/environments/environment.js';
-import { type Assembly, assemble } from '../../../src/experiment/assemble.js';
 import { Prompter } from '../../../src/experiment/prompter.js';
+import { type Assembly, assemble } from '../../../src/experiment/setup/assemble.js';
 import type { ChatMessage } from '../../../src/models/language-model.js';
 import type { ParameterVector } from '../../../src/policies/policy.js';
 import { type Encoding, encodingFor } from '../../../src/prompting/notation/encoding.js';

@@ -22,8 +22,8 @@ import {
 import { meanInterval95 } from '../../statistics/distributions.js';
 import { replaceFile } from '../../storage/files.js';
 import { drawEpisode, openDrawable } from '../animations.js';
-import { closeEnvironment, workersFor } from '../assemble.js';
 import { faultsInFile, openPlayedPolicy, type PlayedPolicy } from '../programs/program-file.js';
+import { closeEnvironment, workersFor } from '../setup/assemble.js';
 
 interface EvaluationRequest {
   /** A run, or a program file. */

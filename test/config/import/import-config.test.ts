@@ -7,7 +7,7 @@ import { UserError } from '../../../src/base/errors.js';
 import { packageRoot } from '../../../src/base/package.js';
 import { importConfig, importedYaml, isForeignConfig } from '../../../src/config/import/import-config.js';
 import { loadConfig } from '../../../src/config/load.js';
-import { assemble } from '../../../src/experiment/assemble.js';
+import { assemble } from '../../../src/experiment/setup/assemble.js';
 import { readRun } from '../../../src/runs/reader.js';
 import { runAndReport, startRun } from '../../../src/studies/single-run.js';
 import { temporaryDirectory } from '../../support/experiments.js';

@@ -5,7 +5,7 @@ import process from 'node:process';
 import { describe, expect, it } from 'vitest';
 import type { ConfigInput } from '../../../src/config/config.js';
 import { parseConfig } from '../../../src/config/load.js';
-import { assemble } from '../../../src/experiment/assemble.js';
+import { assemble } from '../../../src/experiment/setup/assemble.js';
 import { createGenerator } from '../../../src/random/generator.js';
 import { readManifest, readRun } from '../../../src/runs/reader.js';
 import { quick, runExperimentFrom, temporaryDirectory } from '../../support/experiments.js';

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { parse, stringify } from 'yaml';
 import { parseConfig } from '../../../src/config/load.js';
-import { assemble, type OwnParts } from '../../../src/experiment/assemble.js';
+import { assemble, type OwnParts } from '../../../src/experiment/setup/assemble.js';
 import type { ParameterVector } from '../../../src/policies/policy.js';
 import { referenceDirectory } from '../../models/local/fixture.js';
 import { tokenizerMetadata, writeTestGguf } from '../../models/local/gguf/gguf-writer.js';

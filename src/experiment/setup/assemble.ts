@@ -1,33 +1,34 @@
 /** Composition root: creates everything that a config names. */
 import { join } from 'node:path';
-import { append } from '../base/append.js';
-import { type Problem, UserError } from '../base/errors.js';
-import { type Config, modulesOf } from '../config/config.js';
-import { loadConfig } from '../config/load.js';
-import { membersOf } from '../config/model.js';
-import { requirePrices } from '../config/model-checks.js';
-import { customPrefix, isRemoteId } from '../environments/catalogue/open.js';
-import type { Environment, EnvironmentSpec } from '../environments/environment.js';
-import type { RemoteEnvironment } from '../environments/remote/remote-environment.js';
-import type { LanguageModel } from '../models/language-model.js';
-import { hashModules, type ModuleHashes } from '../modules/sources.js';
-import { defaultPolicy, openPolicyFamily } from '../policies/families.js';
-import type { ParameterVector, PolicyFamily } from '../policies/policy.js';
-import type { PolicyConfig } from '../policies/settings.js';
-import { spacesOf } from '../programs/tree.js';
-import { loadPromptSet, type PromptSet } from '../prompting/templates/prompt-set.js';
-import { loadHelpers } from '../prompting/templates/rendering.js';
-import { createWorkers, type EvaluationWorkers } from '../rollout/evaluation-workers.js';
-import { vectorKey } from '../rollout/replay-buffer.js';
-import { openTask, rewarded } from '../rollout/task.js';
-import { fingerprint } from '../runs/fingerprint.js';
-import type { Manifest } from '../runs/manifest.js';
-import { openLogs, readManifest, runFiles } from '../runs/reader.js';
-import { findBaseline } from '../search/baselines.js';
-import type { SharedBudget } from './budget/limits.js';
-import type { CriticAssembly } from './critic-parts.js';
-import { type OpenedModel, openCriticOf, openModel } from './open-models.js';
-import { withModelDefaults } from './proposer.js';
+import { append } from '../../base/append.js';
+import { type Problem, UserError } from '../../base/errors.js';
+import { type Config, modulesOf } from '../../config/config.js';
+import { loadConfig } from '../../config/load.js';
+import { membersOf } from '../../config/model.js';
+import { requirePrices } from '../../config/model-checks.js';
+import { customPrefix, isRemoteId } from '../../environments/catalogue/open.js';
+import type { Environment, EnvironmentSpec } from '../../environments/environment.js';
+import type { RemoteEnvironment } from '../../environments/remote/remote-environment.js';
+import type { LanguageModel } from '../../models/language-model.js';
+import { hashModules, type ModuleHashes } from '../../modules/sources.js';
+import { defaultPolicy, openPolicyFamily } from '../../policies/families.js';
+import type { ParameterVector, PolicyFamily } from '../../policies/policy.js';
+import type { PolicyConfig } from '../../policies/settings.js';
+import { spacesOf } from '../../programs/tree.js';
+import { loadPromptSet, type PromptSet } from '../../prompting/templates/prompt-set.js';
+import { loadHelpers } from '../../prompting/templates/rendering.js';
+import { createWorkers, type EvaluationWorkers } from '../../rollout/evaluation-workers.js';
+import { vectorKey } from '../../rollout/replay-buffer.js';
+import { openTask, rewarded } from '../../rollout/task.js';
+import { fingerprint } from '../../runs/fingerprint.js';
+import type { Manifest } from '../../runs/manifest.js';
+import { openLogs, readManifest, runFiles } from '../../runs/reader.js';
+import { findBaseline } from '../../search/baselines.js';
+import type { SharedBudget } from '../budget/limits.js';
+import type { PreparedStage } from '../prepared-stage.js';
+import { languageModelIn, withModelDefaults } from '../proposer.js';
+import { stages } from '../stages/stages.js';
+import { type OpenedModel, openModel } from './open-models.js';
 
 /** Everything that a config names, created and validated. Nothing has been written yet. */
 export interface Assembly extends OpenedModel {
@@ -39,7 +40,7 @@ export interface Assembly extends OpenedModel {
   readonly family: PolicyFamily;
   /** Policies of an earlier run (`warmup.from`). */
   readonly imported: readonly ParameterVector[];
-  readonly critic?: CriticAssembly | undefined;
+  readonly stages: readonly PreparedStage[];
   readonly prompts: PromptSet;
   /** SHA-256 of the settings, prompts and modules that must not change within a run. */
   readonly fingerprint: string;
@@ -93,7 +94,8 @@ export async function assemble(
   const family = await part(() => openPolicyFamily(config.policy, environment));
   await part(() => checkRandomPrograms(config, environment));
   const prompts = await part(() => loadPrompts(config, environment));
-  const critic = await part(() => openCriticOf(config, env, own.critic));
+  const prepared = await Promise.all(stages.map((prepare) => part(() => prepare(config, env, own))));
+  const ofConfig = prepared.filter((stage) => stage !== undefined);
   const imported = family && (await part(() => taken ?? importedParameters(config, family, environment.id)));
   const incomplete =
     model === undefined || family === undefined || prompts === undefined || imported === undefined;
@@ -101,7 +103,7 @@ export async function assemble(
     await environment.close?.();
     throw new UserError(problems);
   }
-  const hash = [prompts, ...(critic ? [critic.prompts] : [])].map((one) => one.hash).join(' ');
+  const hash = [prompts, ...ofConfig].map((one) => one.hash).join(' ');
   const paths = modulesOf(config);
   // A resumed run keeps the settings it started with.
   const settings = taken === undefined ? { memory: { ...model.defaults.memory, ...config.memory } } : {};
@@ -114,7 +116,7 @@ export async function assemble(
     family,
     prompts,
     ...model,
-    ...(critic && { critic }),
+    stages: ofConfig,
     fingerprint: fingerprint(whole, hash, modules),
     ...(modules && { modules }),
     imported,
@@ -217,6 +219,12 @@ function checkRandomPrograms({ critic, model, policy, warmup }: Config, environm
   const areDrawn = proposers.some(({ provider }) => findBaseline(provider) !== undefined);
   if (warmup.policies > 0 || areDrawn) spacesOf(environment);
 }
+
+/** The language models that an assembly may call. */
+export const languageModelsOf = ({ model, stages }: Assembly): readonly LanguageModel[] =>
+  [languageModelIn(model), ...stages.map((stage) => stage.model?.proposer)].filter(
+    (one) => one?.generate !== undefined,
+  );
 
 /** A string that is equal for policies of the same kind whose parameters have the same meaning. */
 function meaningOf(policy: PolicyConfig | undefined): string {

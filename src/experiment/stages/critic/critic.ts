@@ -3,44 +3,69 @@
  * al., “Reflective Prompted Policy Optimization”, arXiv:2605.08315). The revision is evaluated on the same episodes,
  * and the memory keeps only the better of the two by default.
  */
-import type { CriticConfig } from '../config/critic.js';
-import type { LanguageModel } from '../models/language-model.js';
-import type { ParameterVector } from '../policies/policy.js';
-import type { ParseFailure } from '../prompting/answer/failure.js';
-import { remembered } from '../prompting/context/history.js';
-import { encodingFor } from '../prompting/notation/encoding.js';
-import { answerFormOf } from '../prompting/notation/grammar.js';
-import type { Measured } from '../rollout/evaluation.js';
-import { type BufferEntry, bestEntry, vectorKey } from '../rollout/replay-buffer.js';
-import type { Revision, StopReason } from '../runs/events.js';
-import type { StopRequests } from '../runs/stop-request.js';
-import { distanceOf } from '../search/moves.js';
-import { ask } from './ask.js';
-import { type Critic, criticModelOf, mostChange } from './critic-parts.js';
-import { evaluateCandidates, searchedPrograms } from './evaluate.js';
-import { type Experiment, isDue } from './parts.js';
-import { type Trial, triedIn } from './programs.js';
-import { proposalQuestion } from './propose.js';
-import { answering } from './proposer.js';
-import { evaluationsLeft } from './stopping.js';
+import { type CriticConfig, criticModelOf } from '../../../config/critic.js';
+import type { LanguageModel } from '../../../models/language-model.js';
+import type { ParameterVector } from '../../../policies/policy.js';
+import type { ParseFailure } from '../../../prompting/answer/failure.js';
+import { remembered } from '../../../prompting/context/history.js';
+import { encodingFor } from '../../../prompting/notation/encoding.js';
+import { answerFormOf } from '../../../prompting/notation/grammar.js';
+import type { Measured } from '../../../rollout/evaluation.js';
+import { type BufferEntry, bestEntry, vectorKey } from '../../../rollout/replay-buffer.js';
+import type { CallRecord } from '../../../runs/calls.js';
+import type { Revision, StopReason } from '../../../runs/events.js';
+import type { StopRequests } from '../../../runs/stop-request.js';
+import { distanceOf } from '../../../search/moves.js';
+import { ask } from '../../ask.js';
+import { evaluateCandidates, searchedPrograms } from '../../evaluate.js';
+import type { Experiment, Stage } from '../../parts.js';
+import { type Trial, triedIn } from '../../programs.js';
+import { proposalQuestion } from '../../propose.js';
+import { answering, type SingleProposer } from '../../proposer.js';
+import { evaluationsLeft } from '../../stopping.js';
+import { type CriticPrompter, mostChange } from './prompter.js';
+
+export interface CriticParts {
+  readonly config: CriticConfig;
+  readonly proposer: SingleProposer;
+  readonly prompter: CriticPrompter;
+  readonly isPaid: boolean;
+}
+
+export function createCritic(parts: CriticParts): Stage {
+  let isReached = false;
+  const reached = {
+    isReached: () => isReached,
+    onCall(call: CallRecord) {
+      isReached ||= call.completion !== undefined;
+    },
+  };
+  return {
+    isDue: (iteration) => iteration % parts.config.every === 0,
+    run: (...run) => revise({ ...parts, ...reached }, ...run),
+  };
+}
+
+interface Critic extends CriticParts {
+  readonly isReached: () => boolean;
+  readonly onCall: (call: CallRecord) => void;
+}
 
 /**
- * Requests a revision of the iteration's best proposal (the earliest if tied) and evaluates it. Does nothing if no
- * revision is due, there is nothing to revise, or the limits don't allow it.
- * @param measured the iteration's evaluations, with the trajectories of all episodes
- * @returns why the run ends, if it does
+ * Requests a revision of the iteration's best proposal (the earliest if tied) and evaluates it. Does nothing if there
+ * is nothing to revise, or the limits don't allow it.
  * @throws see `ask`
  */
-export async function revise(
+async function revise(
+  critic: Critic,
   experiment: Experiment,
   iteration: number,
   measured: readonly Measured[],
   stop: StopRequests,
 ): Promise<StopReason | undefined> {
-  const { buffer, config, critic, emit, setting } = experiment;
+  const { buffer, config, emit, setting } = experiment;
   const best = bestEntry(measured.map(({ entry }) => entry));
-  const hasRoom = evaluationsLeft(experiment) > 0;
-  if (critic === undefined || best === undefined || !hasRoom || !isDue(critic, iteration)) return undefined;
+  if (best === undefined || evaluationsLeft(experiment) <= 0) return undefined;
   experiment.shared?.claim(buffer.entries.length + 1);
   const model = answererOf(experiment, critic);
   const prompt = critic.prompter.prompt({
@@ -67,10 +92,10 @@ export async function revise(
     ...proposals,
     ...{ candidates: 1, concurrency: 1, first: candidate, isPaid: critic.isPaid },
     purpose: 'critic',
-    isReached: () => critic.isReached,
+    isReached: critic.isReached,
   } as const;
   const { end, proposals: answers } = await ask(experiment, iteration, stop, question, (call) => {
-    critic.isReached ||= call.completion !== undefined;
+    critic.onCall(call);
     emit({ kind: 'call-finished', call });
   });
   const [proposal] = answers;

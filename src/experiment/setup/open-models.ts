@@ -1,32 +1,28 @@
-/** Opens the models named in a config: the proposer and the critic. */
+/** Opens a config's proposer. */
 import { join } from 'node:path';
-import { changingProblems, UserError } from '../base/errors.js';
-import type { Config } from '../config/config.js';
-import { loadConfig } from '../config/load.js';
-import { languageModelOf, type ModelConfig, membersOf, type SingleModelConfig } from '../config/model.js';
-import { placedIn } from '../config/model-checks.js';
-import { waitOnClock } from '../models/hosted/retry.js';
-import { type LanguageModel, type ModelContext, ModelError } from '../models/language-model.js';
-import type { Cassette } from '../models/replayed.js';
-import type { ReplayedConfig } from '../models/settings.js';
-import { moduleModel } from '../models/user-model.js';
-import type { PolicyConfig } from '../policies/settings.js';
-import { loadCriticPrompts } from '../prompting/templates/prompt-set.js';
-import { loadHelpers } from '../prompting/templates/rendering.js';
-import { callId } from '../runs/calls.js';
-import { runsBelow } from '../runs/finder.js';
-import { requireConfig } from '../runs/open-run.js';
-import { openLogs, readManifest, runFiles } from '../runs/reader.js';
-import type { CriticAssembly } from './critic-parts.js';
+import { UserError } from '../../base/errors.js';
+import type { Config } from '../../config/config.js';
+import { loadConfig } from '../../config/load.js';
+import { languageModelOf, type ModelConfig, membersOf, type SingleModelConfig } from '../../config/model.js';
+import { waitOnClock } from '../../models/hosted/retry.js';
+import { type LanguageModel, type ModelContext, ModelError } from '../../models/language-model.js';
+import type { Cassette } from '../../models/replayed.js';
+import type { ReplayedConfig } from '../../models/settings.js';
+import { moduleModel } from '../../models/user-model.js';
+import { callId } from '../../runs/calls.js';
+import { runsBelow } from '../../runs/finder.js';
+import { requireConfig } from '../../runs/open-run.js';
+import { openLogs, readManifest, runFiles } from '../../runs/reader.js';
 import {
   createPortfolio,
   createProposer,
   defaultsOf,
+  inMember,
   languageModelIn,
   type Proposer,
   type RunDefaults,
   type SingleProposer,
-} from './proposer.js';
+} from '../proposer.js';
 
 /** A run's proposer, and the configs that determine how its usage is counted. */
 export interface OpenedModel {
@@ -36,32 +32,6 @@ export interface OpenedModel {
   /** The critic section of the same config. */
   readonly countedBeside: Pick<Config, 'critic'>;
   readonly defaults: RunDefaults;
-}
-
-type PlayedConfig = Config & { readonly policy: PolicyConfig };
-
-/** Loads the critic's prompts, and its model if it has a separate one. */
-export async function openCriticOf(
-  config: PlayedConfig,
-  env: Readonly<Record<string, string | undefined>>,
-  own: LanguageModel | undefined,
-): Promise<CriticAssembly | undefined> {
-  const { critic, policy, prompts } = config;
-  if (critic === undefined) return undefined;
-  const { model } = critic;
-  const userHelpers = prompts.helpers === undefined ? undefined : await loadHelpers(prompts.helpers);
-  const ownPolicy = policy.kind === 'module';
-  return {
-    prompts: loadCriticPrompts({ set: critic.prompts, ownPolicy, userHelpers }),
-    // In a replay, the recording answers the critic's calls too.
-    model:
-      model === undefined || config.model.provider === 'replayed'
-        ? undefined
-        : (own ??
-          (await inMember<SingleProposer>('critic.model', async () =>
-            model.provider === 'module' ? moduleModel(model) : createProposer(model, env, waitOnClock),
-          ))),
-  };
 }
 
 export async function openModel(
@@ -123,10 +93,6 @@ export async function contextOf(
     throw error;
   }
 }
-
-/** Reports a model's problems under the field of the model's section, such as `critic.model`. */
-const inMember = <T>(field: string, open: () => T | Promise<T>): Promise<T> =>
-  changingProblems(open, (problem) => placedIn(problem, field));
 
 export interface Recording {
   readonly cassette: Cassette;

@@ -1,14 +1,14 @@
-import type { CommandContext } from '../base/context.js';
-import type { BufferEntry } from '../rollout/replay-buffer.js';
-import { stageOf } from '../runs/calls.js';
-import type { RunEvent } from '../runs/events.js';
-import { watchStopRequests } from '../runs/stop-request.js';
-import type { RunDirectory } from '../runs/writer.js';
-import { type Assembly, closeEnvironment } from './assemble.js';
-import { runExperiment } from './experiment.js';
-import { type Experiment, experimentIn } from './parts.js';
-import { languageModelIn } from './proposer.js';
-import { capsIn, statusAfter } from './stopping.js';
+import type { CommandContext } from '../../base/context.js';
+import type { BufferEntry } from '../../rollout/replay-buffer.js';
+import { stageOf } from '../../runs/calls.js';
+import type { RunEvent } from '../../runs/events.js';
+import { watchStopRequests } from '../../runs/stop-request.js';
+import type { RunDirectory } from '../../runs/writer.js';
+import { runExperiment } from '../experiment.js';
+import type { Experiment } from '../parts.js';
+import { capsIn, statusAfter } from '../stopping.js';
+import { type Assembly, closeEnvironment, languageModelsOf } from './assemble.js';
+import { experimentIn } from './open-experiment.js';
 
 /** Shows the progress of a run. */
 export interface Display {
@@ -46,8 +46,7 @@ export async function runInDirectory(
     await directory.close();
     await closeEnvironment(assembly);
     assembly.family.close?.();
-    await languageModelIn(assembly.model)?.close?.();
-    await assembly.critic?.model?.close?.();
+    for (const model of languageModelsOf(assembly)) await model.close?.();
   }
 }
 

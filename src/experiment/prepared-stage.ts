@@ -1,0 +1,38 @@
+import type { Config } from '../config/config.js';
+import type { ModelConfig, SingleModelConfig } from '../config/model.js';
+import type { EnvironmentSpec } from '../environments/environment.js';
+import type { LanguageModel } from '../models/language-model.js';
+import type { PolicyFamily } from '../policies/policy.js';
+import type { PolicyConfig } from '../policies/settings.js';
+import type { PromptSet } from '../prompting/templates/prompt-set.js';
+import type { Stage } from './parts.js';
+import type { Proposer, SingleProposer } from './proposer.js';
+
+/** Loads a stage's prompts and its model; undefined if the config doesn't have the stage. */
+export type PrepareStage = (
+  config: Config & { readonly policy: PolicyConfig },
+  env: Readonly<Record<string, string | undefined>>,
+  own: { readonly critic?: LanguageModel | undefined },
+) => Promise<PreparedStage | undefined>;
+
+export interface PreparedStage {
+  /** Hash of its prompts. */
+  readonly hash: string;
+  /** Its own model, if it has one; a replayed run's model answers for all. */
+  readonly model?: {
+    readonly field: string;
+    readonly config: SingleModelConfig;
+    readonly proposer: SingleProposer | undefined;
+  };
+  /** Undefined if the run has no language model that could answer. */
+  open(run: {
+    readonly config: Config;
+    /** In a replay, the model config of the recorded run. */
+    readonly counted: ModelConfig;
+    readonly countedBeside: Pick<Config, 'critic'>;
+    readonly environment: EnvironmentSpec;
+    readonly family: PolicyFamily;
+    readonly model: Proposer;
+    readonly prompts: Pick<PromptSet, 'description'>;
+  }): Stage | undefined;
+}

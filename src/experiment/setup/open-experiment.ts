@@ -1,0 +1,156 @@
+/** Builds a run's state and components from an assembly and a run directory. */
+import { commit, version } from '../../base/package.js';
+import { languageModelOf } from '../../config/model.js';
+import { isBuiltInId } from '../../environments/catalogue/open.js';
+import type { EnvironmentSpec } from '../../environments/environment.js';
+import { programsOf } from '../../policies/policy.js';
+import { BehaviourTest } from '../../rollout/behaviour-test.js';
+import type { EvaluationSetting } from '../../rollout/evaluation.js';
+import { createReplayBuffer } from '../../rollout/replay-buffer.js';
+import type { CallRecord } from '../../runs/calls.js';
+import { firstFaults, type LoggedEvent, tallyOf } from '../../runs/events.js';
+import { fixedSettings } from '../../runs/fingerprint.js';
+import type { Manifest, RecordedSpec } from '../../runs/manifest.js';
+import { addPrograms } from '../../runs/open-run.js';
+import type { RunDirectory } from '../../runs/writer.js';
+import { findBaseline } from '../../search/baselines.js';
+import { Ledger } from '../budget/ledger.js';
+import { countedBy, countedOthers } from '../budget/usage.js';
+import { type Experiment, Replies } from '../parts.js';
+import { Prompter } from '../prompter.js';
+import { languageModelIn } from '../proposer.js';
+import type { Assembly } from './assemble.js';
+
+export function newManifest(assembly: Assembly, run: string, now: Date): Manifest {
+  const { config, environment, model, prompts } = assembly;
+  const head = commit();
+  return {
+    version: 1,
+    run,
+    status: 'running',
+    created: now.toISOString(),
+    updated: now.toISOString(),
+    activeMs: 0,
+    versions: { policyloop: version(), node: process.versions.node, ...(head && { commit: head }) },
+    environment: environment.id,
+    ...(!isBuiltInId(config.environment.id) && { spec: specOf(environment) }),
+    ...policyOf(assembly),
+    model: model.id,
+    fingerprint: assembly.fingerprint,
+    settings: fixedSettings(config),
+    prompts: prompts.hash,
+    ...(assembly.modules && { modules: assembly.modules }),
+    seed: config.seed,
+    iterations: { done: 0, of: config.iterations },
+    confirmations: [],
+    usage: ledgerOf(assembly).totals,
+  };
+}
+
+/** Longer lists of names aren't recorded, which keeps the manifest small. */
+const mostNames = 1000;
+
+/** Records the spaces of an environment, and what their numbers mean, for readers that don't have the environment. */
+function specOf({ observationSpace, actionSpace, maxSteps, words = {} }: EnvironmentSpec): RecordedSpec {
+  const { actionNames, observationNames } = words;
+  return {
+    ...{ observationSpace, actionSpace, ...(maxSteps !== undefined && { maxSteps }) },
+    ...(observationNames && observationNames.length <= mostNames && { observationNames }),
+    ...(actionNames && actionNames.length <= mostNames && { actionNames }),
+  };
+}
+
+/** Records the description of a module's policy for readers that don't have the module. */
+function policyOf({ family: { description, parameters } }: Assembly): Pick<Manifest, 'policy'> {
+  if (description.kind !== 'module') return {};
+  const { name, text } = description;
+  return { policy: { name, text, parameters } };
+}
+
+/** Restores an experiment from its run directory, whose logs are empty for a new run. */
+export function experimentIn(
+  assembly: Assembly,
+  directory: RunDirectory,
+  outside: Pick<Experiment, 'activeMs' | 'emit' | 'now'>,
+): Experiment {
+  const { config, environment, family, model, workers } = assembly;
+  const { recorded, manifest } = directory;
+  const { arrived = [] } = recorded;
+  const buffer = createReplayBuffer(recorded.entries);
+  const setting: EvaluationSetting = {
+    ...{ environment, family, maxSteps: config.evaluation.maxSteps, record: config.record, workers },
+  };
+  const programs = programsOf(family);
+  addPrograms(family, recorded.entries);
+  const ledger = ledgerOf(assembly);
+  // A shared budget already includes the recorded calls.
+  const isHeld = assembly.sharedBudget !== undefined;
+  const isBaseline = findBaseline(assembly.counted.provider) !== undefined;
+  const replies = new Replies(isBaseline);
+  const unfinishedCalls: CallRecord[] = [];
+  for (const call of recorded.calls) {
+    ledger.record(call, isHeld);
+    if (call.iteration > recorded.iteration) {
+      unfinishedCalls.push(call);
+      if (call.outcome.kind === 'accepted' && call.outcome.program) programs?.add(call.outcome.program);
+    } else replies.count(call);
+  }
+  for (const call of arrived) ledger.record(call, isHeld);
+  return {
+    run: manifest.run,
+    config,
+    seed: manifest.seed,
+    setting,
+    behaviour: programs && new BehaviourTest(setting, recorded.episodes),
+    model,
+    languageModel: languageModelIn(model),
+    isBaseline,
+    stages: assembly.stages.flatMap((stage) => stage.open(assembly) ?? []),
+    prompter: new Prompter({ ...assembly, buffer, recorded }),
+    buffer,
+    imported: assembly.imported,
+    ledger,
+    tally: tallyOf(recorded.events),
+    completed: recorded.iteration,
+    shared: assembly.sharedBudget,
+    unfinishedCalls,
+    arrived,
+    replies,
+    asked: { isReached: false, isAnswered: false, lastError: undefined },
+    ask: isPaid(assembly) ? (request) => directory.ask(request) : undefined,
+    warn: warnOnce(outside.emit, recorded.events),
+    onFault: firstFaults(outside.emit),
+    commit: () => directory.commit(),
+    ...outside,
+  };
+}
+
+/** True if calls cost money or compute time, so none should be repeated. */
+const isPaid = ({ config: { model }, stages }: Assembly) =>
+  model.provider !== 'replayed' &&
+  [model, ...stages.map((stage) => stage.model?.config)].some(
+    (one) => one !== undefined && languageModelOf(one) !== undefined,
+  );
+
+/** Creates an empty ledger. */
+export function ledgerOf({
+  config,
+  counted: model,
+  countedBeside,
+  sharedBudget,
+}: Pick<Assembly, 'config' | 'counted' | 'countedBeside' | 'sharedBudget'>): Ledger {
+  const beside = countedOthers(countedBeside);
+  return new Ledger({ ...countedBy(model), limits: config.limits, sharedBudget, beside });
+}
+
+/** @param earlier the run's log so far; its warnings aren't repeated */
+function warnOnce(emit: Experiment['emit'], earlier: Iterable<LoggedEvent>): Experiment['warn'] {
+  const keyOf = (message: string) => message.replaceAll(/\d+/g, '#');
+  const given = new Set<string>();
+  for (const event of earlier) if (event.kind === 'warning') given.add(keyOf(event.message));
+  return (message) => {
+    if (given.has(keyOf(message))) return;
+    given.add(keyOf(message));
+    emit({ kind: 'warning', message });
+  };
+}

@@ -1,0 +1,92 @@
+import type { CriticConfig } from '../../../config/critic.js';
+import type { EnvironmentSpec } from '../../../environments/environment.js';
+import type { ChatMessage } from '../../../models/language-model.js';
+import type { ParameterSpec } from '../../../policies/policy.js';
+import type { ParseFailure } from '../../../prompting/answer/failure.js';
+import type { CriticContext } from '../../../prompting/context/critic-context.js';
+import { statisticsContext } from '../../../prompting/context/critic-context.js';
+import { percent } from '../../../prompting/context/failure-context.js';
+import type { TaskContext } from '../../../prompting/context/prompt-context.js';
+import { type ScoreText, scoreTexts } from '../../../prompting/context/scores.js';
+import { trajectoryRows } from '../../../prompting/context/trajectory.js';
+import type { Encoding } from '../../../prompting/notation/encoding.js';
+import type { CriticPrompts } from '../../../prompting/templates/prompt-set.js';
+import { behaviourOf, medianEpisode } from '../../../rollout/behaviour.js';
+import type { EpisodeRecord } from '../../../rollout/episode.js';
+import type { BufferEntry } from '../../../rollout/replay-buffer.js';
+import { isTable } from '../../../search/moves.js';
+
+/** Largest allowed distance between a proposal and its revision, in [0, 1]. In a table, one entry may always change. */
+export const mostChange = (share: number, spec: ParameterSpec): number =>
+  isTable(spec) ? Math.max(share, 1 / spec.count) : share;
+
+interface RevisionRequest {
+  readonly iteration: number;
+  readonly iterations: number;
+  readonly revised: BufferEntry;
+  /** All episodes of `revised`, in order. */
+  readonly episodes: readonly EpisodeRecord[];
+  readonly best: BufferEntry | undefined;
+}
+
+export type CriticPrompter = ReturnType<typeof createCriticPrompter>;
+
+export function createCriticPrompter(parts: {
+  readonly config: Pick<CriticConfig, 'rows' | 'show'>;
+  readonly environment: EnvironmentSpec;
+  readonly encoding: Encoding;
+  readonly prompts: CriticPrompts;
+  readonly task: TaskContext;
+  readonly most: number;
+}) {
+  const { encoding, most, prompts, task } = parts;
+  return {
+    prompt({ best, episodes, iteration, iterations, revised }: RevisionRequest) {
+      const scores = [revised.score, ...(best === undefined ? [] : [best.score])];
+      const asText = scoreTexts(scores);
+      const context: CriticContext = {
+        ...{ ...task, iterations, iteration, remaining: Math.max(0, iterations - iteration) },
+        revised: {
+          ...textOf(revised, encoding, asText),
+          best: best === undefined || revised.score >= best.score,
+        },
+        best: best === undefined ? null : textOf(best, encoding, asText),
+        table: isTable(encoding.spec),
+        most: most >= 1 ? null : percent(most),
+        ...shown(parts, revised, episodes, asText),
+      };
+      const messages: readonly ChatMessage[] = [
+        { role: 'system', content: prompts.system(context) },
+        { role: 'user', content: prompts.user(context) },
+      ];
+      return {
+        messages,
+        formatCorrection: (failure: ParseFailure) => prompts.formatCorrection(context, failure, asText),
+      };
+    },
+  };
+}
+
+const textOf = ({ parameters, score }: BufferEntry, encoding: Encoding, asText: ScoreText) => ({
+  parameters: encoding.text(parameters),
+  score: asText(score),
+});
+
+function shown(
+  { config: { rows, show }, environment }: Parameters<typeof createCriticPrompter>[0],
+  { returns }: BufferEntry,
+  episodes: readonly EpisodeRecord[],
+  returnText: ScoreText,
+): Pick<CriticContext, 'episode' | 'statistics'> {
+  const median = medianEpisode(returns);
+  return {
+    statistics: show === 'median-episode' ? null : statisticsContext(behaviourOf(episodes, environment)),
+    episode:
+      show === 'statistics'
+        ? null
+        : {
+            ...{ number: median + 1, of: returns.length },
+            text: trajectoryRows(episodes[median]!, rows, returnText).join('\n'),
+          },
+  };
+}

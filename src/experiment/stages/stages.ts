@@ -1,0 +1,5 @@
+import type { PrepareStage } from '../prepared-stage.js';
+import { prepareCritic } from './critic/prepare.js';
+
+/** The stages that a config can add to the iterations, in the order in which they run. */
+export const stages: readonly PrepareStage[] = [prepareCritic];
