@@ -7,7 +7,7 @@ import { type ConfiguredRun, commonRange } from '../comparison/compared-runs.js'
 import { comparisonPage } from '../comparison/page.js';
 import { compareGroups } from '../comparison/run-comparison.js';
 import { groupRuns } from '../comparison/run-groups.js';
-import { compareValues, fieldOf, fields, isAsked } from '../runs/listing/fields.js';
+import { compareValues, fieldOf, isAsked } from '../runs/listing/fields.js';
 import { parseFilter } from '../runs/listing/filter.js';
 import type { Item } from '../runs/listing/item.js';
 import { summarizeMean } from '../statistics/paired.js';
@@ -132,7 +132,6 @@ export async function comparedPage(
   );
   const readable = kept.flatMap((run) => comparedRun(run) ?? []);
   if (readable.length === 0) throw nothingToCompare(runs.length, kept.length);
-  requireKnown(by, chosen);
   const keys = by.join() === 'config' ? undefined : by;
   const tasks = groupRuns(readable, keys, (run) => valuesOf(itemOf(run), by));
   const comparison = compareGroups(tasks, {
@@ -174,18 +173,6 @@ const valuesOf = (item: Item, by: readonly string[]): readonly (readonly [string
       ? []
       : [[key, String(of(item) ?? '–')] as const];
   });
-
-function requireKnown(by: readonly string[], places: readonly Place[]): void {
-  const own = ['run', 'config', ...fields.map(({ key }) => key)];
-  const { different, keys } = configKeys(places);
-  for (const key of by) {
-    if (own.includes(key) || keys.some((one) => one === key || one.startsWith(`${key}.`))) continue;
-    throw badRequest(
-      `no config of these runs has the key ${key}; keys that differ: ${different.slice(0, 20).join(', ') || 'none'}`,
-      'by',
-    );
-  }
-}
 
 /** @param kept number of the `found` runs that may be compared */
 const nothingToCompare = (found: number, kept: number) =>

@@ -5,7 +5,7 @@ import { UserError } from '../base/errors.js';
 import { groupedBy } from '../base/grouped.js';
 import { planLock } from '../runs/finder.js';
 import { type Item, type ItemKind, isHolder } from '../runs/listing/item.js';
-import { runItem, trainingItem, unknown } from '../runs/listing/items.js';
+import { runItem, totalsOf, trainingItem, unknown } from '../runs/listing/items.js';
 import { labelsFile, readLabels } from '../runs/listing/listing.js';
 import { planFile, runFiles } from '../runs/reader.js';
 import { type RunSummary, summaryOf } from '../runs/summary.js';
@@ -206,26 +206,13 @@ export const isBelow = ({ name }: Pick<Item, 'name'>, holder: Pick<Item, 'name'>
   name.startsWith(`${holder.name}/`);
 
 function sumOf(holder: Item, items: readonly Item[]): Partial<Item> {
-  const done = items.filter(({ status }) => status === 'completed').length;
+  const total = totalsOf(items);
   const of = Math.max(holder.of, items.length);
-  const either = (of: (item: Item) => string | null, plural: string) => {
-    const values = new Set(items.map(of));
-    return values.size > 1 ? `${values.size} ${plural}` : ([...values][0] ?? null);
-  };
-  const total = (of: (item: Item) => number | null) => items.reduce((sum, item) => sum + (of(item) ?? 0), 0);
-  const costs = items.some(({ cost }) => cost !== null);
+  const isRunning = [holder, ...items].some(({ status }) => status === 'running');
   return {
-    ...{ done, of, tokens: total(({ tokens }) => tokens) },
-    cost: costs ? total(({ cost }) => cost) : null,
-    environment: either(({ environment }) => environment, 'environments'),
-    model: either(({ model }) => model, 'models'),
-    status:
-      holder.status === 'running' || items.some(({ status }) => status === 'running')
-        ? 'running'
-        : done === of
-          ? 'completed'
-          : 'interrupted',
-    started: items.map(({ started }) => started ?? '').toSorted()[0] || null,
+    ...total,
+    of,
+    status: isRunning ? 'running' : total.done === of ? 'completed' : 'interrupted',
   };
 }
 

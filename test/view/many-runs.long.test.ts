@@ -215,7 +215,7 @@ describe('a comparison', () => {
 
   it.each([
     ['of=nothing', 404, 'run nothing not found'],
-    ['by=no.such.key', 400, 'keys that differ: '],
+    ['by=no.such.key', 422, 'has this key'],
     ['of=best-10&by=config', 422, 'include unfinished runs'],
     ['of=tuned', 422, 'no runs to compare'],
   ])('%s is refused with a message', async (query, status, message) => {

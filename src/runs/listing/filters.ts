@@ -7,11 +7,12 @@ import type { RecordedTraining } from '../training/trainings.js';
 import { fieldOf, sorted } from './fields.js';
 import { isKnown, parseFilter, unknownKey } from './filter.js';
 import type { Item } from './item.js';
-import { runItem, trainingItem } from './items.js';
+import { trainingItem } from './items.js';
 import {
   type Labels,
   type ListedRun,
   linesOf,
+  listedItem,
   listRuns,
   type RunPlaces,
   readLabels,
@@ -41,11 +42,7 @@ export function listed(selection: Selection, places: RunPlaces) {
   const labelled = trainings.map((one): ListedTraining => ({ ...one, labels: readLabels(one.path) }));
   for (const [i, { path }] of trainings.entries()) numbers.set(path, lines.length + i + 1);
   return {
-    runs: selected(
-      runs,
-      (one) => ({ within: null, ...runItem(one), ...one.labels, name: one.name }),
-      selection,
-    ),
+    runs: selected(runs, listedItem, selection),
     trainings: selected(
       labelled,
       (one) => ({ within: null, ...trainingItem(one), ...one.labels, name: shownPath(one.path, places.cwd) }),

@@ -37,3 +37,21 @@ export function trainingItem(training: RecordedTraining): Recorded {
     ...(best && { final: { value: measuredText(best), of: `${best.name} at ${unit} ${best.step}` } }),
   };
 }
+
+/** The totals of a directory of runs; if its runs differ in a text, how many texts there are. */
+export function totalsOf(items: readonly Item[]) {
+  const either = (of: (item: Item) => string | null, plural: string) => {
+    const values = new Set(items.map(of));
+    return values.size > 1 ? `${values.size} ${plural}` : ([...values][0] ?? null);
+  };
+  const total = (of: (item: Item) => number | null) => items.reduce((sum, item) => sum + (of(item) ?? 0), 0);
+  return {
+    done: items.filter(({ status }) => status === 'completed').length,
+    of: items.length,
+    tokens: total(({ tokens }) => tokens),
+    cost: items.some(({ cost }) => cost !== null) ? total(({ cost }) => cost) : null,
+    environment: either(({ environment }) => environment, 'environments'),
+    model: either(({ model }) => model, 'models'),
+    started: items.map(({ started }) => started ?? '').toSorted()[0] || null,
+  };
+}

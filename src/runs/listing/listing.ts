@@ -7,13 +7,15 @@ import { z } from 'zod';
 import { common } from '../../base/command.js';
 import { UserError, unlessRefused } from '../../base/errors.js';
 import { formatReturn } from '../../format/numbers.js';
-import { type Cell, number, terminalTable, text } from '../../format/table.js';
+import { type Column, number, terminalTable, text } from '../../format/table.js';
 import { checkedValue, readOwnJson, replaceFile } from '../../storage/files.js';
 import { lockRun } from '../../storage/lock.js';
 import { holderOf, runsBelow } from '../finder.js';
 import { type RunSummary, summaryOf } from '../summary.js';
 import { listTrainings, trainingsBelow } from '../training/trainings.js';
 import { registeredTrainings, trainingsFolder } from '../training-files.js';
+import { type Item, isHolder } from './item.js';
+import { runItem, totalsOf, unknown } from './items.js';
 
 export interface ListedRun extends RunSummary {
   /** Path relative to the listed directory; if that directory is the run, its base name. */
@@ -91,46 +93,47 @@ export const isRun = ([name, runs]: Line): boolean => runs[0]!.name === name;
 export const resultOfLine = ({ confirmed, manifest: { play } }: RunSummary): number | undefined =>
   confirmed?.mean ?? play?.meanReturn;
 
+export const listedItem = (run: ListedRun): Item => ({
+  ...{ name: run.name, within: null, tags: run.labels.tags },
+  ...runItem(run),
+});
+
 /** @param numberOf returns the number that commands accept instead of the name */
 export function listTable(
   lines: readonly Line[],
   numberOf: (line: Line) => number | undefined,
   width?: number,
 ): string {
-  const either = (
-    runs: readonly ListedRun[],
-    of: (manifest: RunSummary['manifest']) => string,
-    plural: string,
-  ) => {
-    const different = new Set(runs.map(({ manifest }) => of(manifest)));
-    return different.size === 1 ? [...different][0] : `${different.size} ${plural}`;
-  };
-  const completed = (runs: readonly ListedRun[]) =>
-    runs.filter(({ status }) => status === 'completed').length;
-  const own = (line: Line, of: (run: ListedRun) => Cell) => (isRun(line) ? of(line[1][0]!) : null);
-  const hasTags = lines.some(([, runs]) => runs.some(({ labels }) => labels.tags.length > 0));
-  const columns = [
-    number('#', numberOf),
-    text('run', (line: Line) => (isRun(line) ? line[0] : `${line[0]}/`)),
-    text('status', (line: Line) =>
-      isRun(line) ? statusText(line[1][0]!) : `${completed(line[1])} of ${line[1].length} completed`,
-    ),
-    text('environment', ([, runs]: Line) => either(runs, ({ environment }) => environment, 'environments')),
-    text('model', ([, runs]: Line) => either(runs, ({ model }) => model, 'models')),
-    number('iterations', (line: Line) => own(line, ({ manifest: { iterations: i } }) => `${i.done}/${i.of}`)),
-    number('observed', (line: Line) => own(line, ({ observed }) => observed), { format: formatReturn }),
-    number('confirmed', (line: Line) => own(line, resultOfLine), { format: formatReturn }),
-    text('started (UTC)', ([, [first]]: Line) => started(first!.manifest)),
-    ...(hasTags ? [text('tags', (line: Line) => own(line, ({ labels }) => labels.tags.join(' ')))] : []),
+  const rows = lines.map((line): Item & { readonly number: number | undefined } => {
+    const items = line[1].map(listedItem);
+    const inside = {
+      ...unknown,
+      ...totalsOf(items),
+      name: `${line[0]}/`,
+      within: null,
+      kind: 'sweep',
+    } as const;
+    return { ...(isRun(line) ? items[0]! : { ...inside, status: 'completed' }), number: numberOf(line) };
+  });
+  const columns: readonly Column<(typeof rows)[number]>[] = [
+    number('#', (row) => row.number),
+    text('run', ({ name }) => name),
+    text('status', (row) => (isHolder(row) ? `${row.done} of ${row.of} completed` : statusText(row))),
+    text('environment', ({ environment }) => environment),
+    text('model', ({ model }) => model),
+    number('iterations', (row) => (isHolder(row) ? null : `${row.done}/${row.of}`)),
+    number('observed', ({ observed }) => observed, { format: formatReturn }),
+    number('confirmed', ({ confirmed }) => confirmed, { format: formatReturn }),
+    text('started (UTC)', ({ started }) => started?.slice(0, 16).replace('T', ' ')),
+    ...(rows.some(({ tags }) => tags.length > 0)
+      ? [text<(typeof rows)[number]>('tags', ({ tags }) => tags.join(' '))]
+      : []),
   ];
-  return terminalTable(lines, columns, width);
+  return terminalTable(rows, columns, width);
 }
 
-function statusText({ manifest: { reason }, status }: RunSummary): string {
-  return status === 'failed' && reason?.kind === 'no-proposals' ? `${status}: 0 proposals accepted` : status;
-}
-
-const started = ({ created }: RunSummary['manifest']) => created.slice(0, 16).replace('T', ' ');
+const statusText = ({ fault, status }: Item): string =>
+  fault === undefined ? status : `${status}: 0 proposals accepted`;
 
 export interface Labels {
   /** Sorted, without duplicates. */
