@@ -82,7 +82,11 @@ function usageOf({ done, prompt_eval_count, eval_count }: Response, reply: Reply
       ? { prompt: null, completion: null }
       : { prompt: prompt_eval_count, completion: eval_count };
   const { faults, usage, warning } = checkUsage(reported, {
-    ...{ messages: prompt, maxTokens, window, floor, replies: [reply] },
+    messages: prompt,
+    maxTokens,
+    window,
+    floor,
+    replies: [reply],
   });
   const whole = withReasoning(usage, reply, isSecond ? thoughts : 0);
   const { promptTokens = 0, completionTokens = 0 } = usage;

@@ -71,7 +71,12 @@ export function createOllama(config: OllamaConfig, env: CommandContext['env'], w
     ask: (client: Ollama) => Promise<T>,
   ) =>
     callWithRetries({
-      ...{ ...options, id, policy: config, wait, secrets, server },
+      ...options,
+      id,
+      policy: config,
+      wait,
+      secrets,
+      server,
       async attempt(signal) {
         // The client has no option for a signal, so add it here.
         const fetch: typeof jsonFetch = (url, init) => jsonFetch(url, { ...init, signal });
@@ -120,7 +125,9 @@ export function createOllama(config: OllamaConfig, env: CommandContext['env'], w
         },
       );
       const reading = readCompletion(value, {
-        ...{ messages, maxTokens, window },
+        messages,
+        maxTokens,
+        window,
         floor: floor.of(messages),
         isConstrained: request.format !== undefined,
       });
@@ -134,7 +141,9 @@ export function createOllama(config: OllamaConfig, env: CommandContext['env'], w
       const completion = {
         ...reading,
         ...(config.format === 'auto' && options.grammar && { format }),
-        ...{ latencyMs, retries, ...(failedTries.length > 0 && { failedTries }) },
+        latencyMs,
+        retries,
+        ...(failedTries.length > 0 && { failedTries }),
         ...(warning !== undefined && { warnings: [...(reading.warnings ?? []), warning] }),
       };
       return [withoutSecrets(completion, secrets)];

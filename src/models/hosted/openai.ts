@@ -73,7 +73,15 @@ export function createOpenAI(config: OpenAIConfig, env: CommandContext['env'], w
       const { attempts, grammar, seeds, signal } = options;
       const maxTokens = lowestLimit(config.maxTokens, options.maxTokens);
       const { failedTries, latencyMs, retries, value } = await callWithRetries({
-        ...{ id, policy: config, wait, secrets, server, seed: seeds[0]!, signal, attempts, rate },
+        id,
+        policy: config,
+        wait,
+        secrets,
+        server,
+        seed: seeds[0]!,
+        signal,
+        attempts,
+        rate,
         attempt: (end) => request(requestBody({ ...config, maxTokens }, dialect, messages, options), end),
       });
       const sent = { messages, maxTokens };
@@ -86,7 +94,8 @@ export function createOpenAI(config: OpenAIConfig, env: CommandContext['env'], w
           : []),
       ];
       const completions = completionsOf({ ...response, choices: response.choices.slice(0, asked) }, sent, {
-        ...{ latencyMs, retries },
+        latencyMs,
+        retries,
         ...(failedTries.length > 0 && { failedTries }),
         ...(warnings.length > 0 && { warnings }),
       });
@@ -193,8 +202,8 @@ const factsSchema = z.record(z.string(), z.unknown());
 
 function lengthsIn(facts: unknown): readonly number[] {
   const { data = {} } = factsSchema.safeParse(facts);
-  const isLength = (value: unknown) => Number.isSafeInteger(value) && (value as number) > 0;
-  return names.map((name) => data[name]).filter((value): value is number => isLength(value));
+  const values = names.map((name) => data[name]);
+  return values.filter((value): value is number => typeof value === 'number' && value > 0);
 }
 
 /** Longest wait for the context length, which a run can do without. */

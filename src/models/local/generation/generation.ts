@@ -202,7 +202,11 @@ export class TextGenerator {
           const rest = prompt.slice(position[row]);
           return [...rest, ...Array<number>(longest - rest.length).fill(rest.at(-1)!)];
         }),
-        ...{ rows: works.length, position, adapter: request.adapter, prompt: this.#none, own },
+        rows: works.length,
+        position,
+        adapter: request.adapter,
+        prompt: this.#none,
+        own,
         sequenceTokens: works.map(({ request: { maxTokens, prompt } }) => prompt.length + maxTokens),
         logitsOf: unread.map((tokens, row) => row * longest + tokens - 1),
       });

@@ -39,10 +39,16 @@ export function modelWithoutShapes(graph: OnnxGraph, input: string): Uint8Array 
 }
 
 const node = (op: string, inputs: readonly string[], output: string): OnnxNode => ({
-  ...{ op, domain: '', inputs, outputs: [output], attributes: {} },
+  op,
+  domain: '',
+  inputs,
+  outputs: [output],
+  attributes: {},
 });
 
 const integer = (name: string, value: number): OnnxInitializer => ({
-  ...{ name, type: 'int64', shape: [1] },
+  name,
+  type: 'int64',
+  shape: [1],
   data: { kind: 'inline', bytes: new Uint8Array(BigInt64Array.of(BigInt(value)).buffer) },
 });

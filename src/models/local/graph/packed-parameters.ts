@@ -78,7 +78,10 @@ export function packedParameters(
   const multiplied = (x: Value, matrix: PackedMatrix): Value => {
     const { rows, columns, bits, block, codes, scales, offsets } = matrix;
     const attributes = {
-      ...{ K: columns, N: rows, bits, block_size: block },
+      K: columns,
+      N: rows,
+      bits,
+      block_size: block,
       ...(!g.shaders && { accuracy_level: 4 }),
     };
     const inputs = [x, g.stored(codes), g.stored(scales)];

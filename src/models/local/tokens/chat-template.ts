@@ -135,8 +135,17 @@ const mostSeconds = 20;
 /** Formats a fixed date (the default of Llama's templates), so that prompts don't change from day to day. */
 function fixedDate(format: string): string {
   const parts: Readonly<Record<string, string>> = {
-    ...{ Y: '2024', y: '24', m: '07', b: 'Jul', B: 'July', d: '26' },
-    ...{ A: 'Friday', a: 'Fri', H: '00', M: '00', S: '00' },
+    Y: '2024',
+    y: '24',
+    m: '07',
+    b: 'Jul',
+    B: 'July',
+    d: '26',
+    A: 'Friday',
+    a: 'Fri',
+    H: '00',
+    M: '00',
+    S: '00',
   };
   return format.replace(/%([a-zA-Z])/g, (whole, letter: string) => parts[letter] ?? whole);
 }

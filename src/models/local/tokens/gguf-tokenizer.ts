@@ -194,12 +194,14 @@ function missing({ file, metadata }: GgufFile, name: string, what: string): User
   const field = `tokenizer.ggml.${name}`;
   return metadata.has(field)
     ? new UserError({
-        ...{ file, field },
+        file,
+        field,
         message: `must be ${what}`,
         remedy: 'use a different GGUF file of this model',
       })
     : new UserError({
-        ...{ file, field },
+        file,
+        field,
         message: `is missing, but the tokenizer needs ${what}`,
         remedy: 'use a complete GGUF file, including the tokenizer',
       });

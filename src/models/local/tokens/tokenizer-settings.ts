@@ -163,7 +163,10 @@ function withoutIdle({ normalizer, pre_tokenizer: step }: TokenizerJson): unknow
 }
 
 export const splitStep = (Regex: string): Step => ({
-  ...{ type: 'Split', pattern: { Regex }, behavior: 'Isolated', invert: false },
+  type: 'Split',
+  pattern: { Regex },
+  behavior: 'Isolated',
+  invert: false,
 });
 
 /** Rewrites a step as regular expressions, because the library's own digits and white space differ from Unicode's. */
