@@ -10,6 +10,7 @@ import {
   type Parameter,
   type TrainingSession,
 } from '../engine/training-session.js';
+import type { Improvement } from '../train/events.js';
 import { refuseNonFinite } from '../train/loop.js';
 import type { PolicyObjective, Sampled } from '../train/objectives/sampled.js';
 import type { ObjectiveSettings } from '../train/objectives/settings.js';
@@ -64,27 +65,6 @@ export async function openSessions(
 /** True if the objective penalizes the KL divergence from the initial policy. */
 export const readsReference = (settings: ObjectiveSettings): boolean =>
   'kl' in settings && (typeof settings.kl === 'number' ? settings.kl : settings.kl.coefficient) !== 0;
-
-/** Statistics of an update's first step, except as noted; means are over trained tokens. */
-export interface Improvement {
-  readonly loss: number;
-  readonly gradientNorm: number;
-  readonly learningRate: number;
-  /** Nats per token. */
-  readonly entropy: number;
-  /** KL divergence between the sampler's and the trainer's policy before the update; 0 if they agree. */
-  readonly mismatch: number;
-  /** Largest absolute difference between the two log-probabilities of a token. */
-  readonly largestMismatch: number;
-  /** KL divergence from the reference; missing without a reference. */
-  readonly kl?: number;
-  /** Fraction of the returns' variance explained by the value head before the update; missing without one. */
-  readonly explainedVariance?: number;
-  /** Fraction of tokens with a clipped ratio in the last step. */
-  readonly clipShare: number;
-  /** Number of tokens in all sequences of the update, including prompts. */
-  readonly tokens: number;
-}
 
 /** Updates `state` in place. @throws UserError if training diverges */
 export async function improve(

@@ -13,12 +13,12 @@ import {
 } from '../engine/checkpoint.js';
 import type { Sampler } from '../engine/sampler.js';
 import type { Parameter } from '../engine/training-session.js';
+import type { Evaluated, PolicyStep, TrainingEvent } from '../train/events.js';
 import { type Ended, type LoopHooks, runLoop } from '../train/loop.js';
 import type { PolicyObjective } from '../train/objectives/sampled.js';
 import { isFlat } from './advantages.js';
+import { AlarmWatch } from './alarms.js';
 import { type CreditSettings, credited, type RewardSettings, returnsOf } from './credit.js';
-import type { Evaluated, RlEvent, RlEventOf } from './events.js';
-import { AlarmWatch } from './events.js';
 import { type ImprovementSettings, improve, readBefore, type Sessions } from './improvement.js';
 import type { Group, RlTask } from './learning/episode.js';
 
@@ -52,7 +52,7 @@ export interface OnlineLearning {
   readonly owner: CheckpointOwner;
 }
 
-export interface OnlineHooks extends Omit<LoopHooks<RlEvent>, 'finish'> {
+export interface OnlineHooks extends Omit<LoopHooks, 'finish'> {
   /** Receives the samples of some evaluations, each time before the evaluation's event. */
   onSamples?(step: number, samples: readonly Sample[]): void;
   /** What evaluations measure; recorded in the start event. Default: mean return. */
@@ -60,7 +60,7 @@ export interface OnlineHooks extends Omit<LoopHooks<RlEvent>, 'finish'> {
   /** A monotonic clock in milliseconds. */
   milliseconds?(): number;
   /** Returns the updates of earlier sessions, because alarms consider the whole run. Called after the start event. */
-  earlier?(): readonly RlEventOf<'step'>[];
+  earlier?(): readonly PolicyStep[];
   /** If true after an update or when a run resumes, the run ends early with a result. */
   isSpent?(): boolean;
 }
@@ -89,9 +89,9 @@ export async function learnOnline(run: OnlineLearning, hooks: OnlineHooks = {}):
   const state = readCheckpoint(checkpoint, run.parameters, owner.identity) ?? freshState(run.parameters);
   if (state.progress !== undefined) await task.progress?.restore(state.progress);
   const watch = new AlarmWatch(settings.credit.objective.kind !== 'ppo');
-  const report = (event: RlEvent) => hooks.onEvent?.(event);
+  const report = (event: TrainingEvent) => hooks.onEvent?.(event);
   let last: Evaluated | undefined;
-  const evaluated = async (): Promise<RlEvent> => {
+  const evaluated = async (): Promise<TrainingEvent> => {
     const { best, episodes, ...measured } = await evaluate(run, state, hooks);
     last = measured;
     return { kind: 'evaluation', ...measured, episodes, best };
@@ -110,7 +110,7 @@ export async function learnOnline(run: OnlineLearning, hooks: OnlineHooks = {}):
       report({ kind: 'baseline', step: 0, ...baseline });
     report(await evaluated());
   }
-  const ended = await runLoop<RlEvent>(
+  const ended = await runLoop(
     {
       ...{ state, totalSteps, evaluateEvery, checkpointEvery, checkpoint, owner },
       async step() {
@@ -140,7 +140,7 @@ async function playAndLearn(
   { objective, reference, sampler, sessions, settings, task }: OnlineLearning,
   state: TrainingState,
   { milliseconds = () => 0 }: OnlineHooks,
-): Promise<Extract<RlEvent, { kind: 'step' }>> {
+): Promise<PolicyStep> {
   const { seed, groups: starts, groupSize, updates } = settings;
   const number = state.step;
   const started = milliseconds();

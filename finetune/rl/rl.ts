@@ -1,25 +1,21 @@
 import type { CommandContext } from '../../src/base/context.js';
-import { formatBytes, formatCompact, formatNumber, plural } from '../../src/format/numbers.js';
-import type { Progress } from '../../src/format/progress.js';
+import { formatBytes, formatNumber, plural } from '../../src/format/numbers.js';
 import { requireRuntime } from '../../src/models/local/engine/find-devices.js';
 import { shownModel } from '../../src/models/local/settings.js';
 import { secondsLeftOf } from '../../src/runs/training/trainings.js';
-import type { Scalars } from '../../src/storage/tensorboard.js';
 import { type DatasetLineage, playedLineage } from '../dataset/lineage.js';
 import { orOutOfMemory } from '../engine/training-session.js';
+import { speedText } from '../train/display.js';
+import { type Evaluated, isPolicyStep, type Metric, type MetricOf } from '../train/events.js';
 import { trainedOf, writeResult } from '../train/method.js';
 import {
-  beginProgress,
   runTraining,
   type SessionHooks,
   type SessionSummary,
-  showAlarm,
   type Trained,
   type TrainingArguments,
-  timeLeft,
 } from '../train/session.js';
 import { modelParameters, openLearning, type PlannedLearning, planLearning } from './assemble.js';
-import type { Evaluated, RlEvent, RlMetric } from './events.js';
 import { learnOnline, type OnlineOutcome } from './online.js';
 import {
   environmentsOf,
@@ -46,11 +42,12 @@ export async function rl(args: TrainingArguments, context: CommandContext): Prom
   const plan = planLearning(config, context.env);
   const { milliseconds } = context;
   const words = wordsOf(config);
-  return runTraining<RlEvent, OnlineOutcome & Trained>(
+  return runTraining<OnlineOutcome & Trained>(
     {
-      ...{ command: 'rl', output: config.output, unit: 'update', scalars, secondsLeft: secondsLeftOf },
+      ...{ command: 'rl', output: config.output, unit: 'update', secondsLeft: secondsLeftOf },
       about: { ...trainedOf(config.method), model: config.model, config, dataset: episodesOf(config, 0) },
-      show: (progress, metric, metrics) => show(progress, metric, metrics, words),
+      figures: (step) => figuresOf(step, words),
+      line: (metric) => lineOf(metric, words),
       train: (hooks, metrics) => learn(plan, args.finish === true, hooks, metrics, milliseconds),
       dataset: ({ step }) => episodesOf(config, step),
       summary: ({ best, last }) =>
@@ -73,8 +70,8 @@ export async function rl(args: TrainingArguments, context: CommandContext): Prom
 async function learn(
   plan: PlannedLearning,
   finish: boolean,
-  hooks: SessionHooks<RlEvent>,
-  metrics: () => readonly RlMetric[],
+  hooks: SessionHooks,
+  metrics: () => readonly Metric[],
   milliseconds: () => number,
 ): Promise<OnlineOutcome & Trained> {
   const { config, decoder, method } = plan;
@@ -85,7 +82,7 @@ async function learn(
         ...hooks,
         measured: wordsOf(config).measured,
         milliseconds,
-        earlier: () => metrics().filter((metric) => metric.kind === 'step'),
+        earlier: () => metrics().flatMap((metric) => (isPolicyStep(metric) ? [metric] : [])),
         isSpent: () => finish || isSpent(config, metrics()),
       }),
     );
@@ -100,9 +97,9 @@ async function learn(
   }
 }
 
-function isSpent({ limits }: LearningConfig, metrics: readonly RlMetric[]): boolean {
-  const total = (of: (metric: RlMetric) => number) => metrics.reduce((sum, metric) => sum + of(metric), 0);
-  const tokens = total((metric) => (metric.kind === 'step' ? metric.sampledTokens : 0));
+function isSpent({ limits }: LearningConfig, metrics: readonly Metric[]): boolean {
+  const total = (of: (metric: Metric) => number) => metrics.reduce((sum, metric) => sum + of(metric), 0);
+  const tokens = total((metric) => (metric.kind === 'step' ? (metric.sampledTokens ?? 0) : 0));
   return (
     (limits.tokens !== undefined && tokens >= limits.tokens) ||
     (limits.minutes !== undefined && total(({ seconds }) => seconds) >= 60 * limits.minutes)
@@ -117,61 +114,27 @@ function episodesOf(config: LearningConfig, step: number): DatasetLineage {
   return playedLineage(placeOf(config), model, seed, Object.fromEntries(kept));
 }
 
-function scalars(metric: RlMetric): Scalars {
-  if (metric.kind === 'evaluation')
-    return { 'return/held out': metric.meanReward, 'return/of policies': metric.policyReturn };
-  if (metric.kind !== 'step') return {};
-  return {
-    'return/sampled': metric.reward,
-    'return/spread in groups': metric.spread,
-    'return/groups without variance': metric.flat,
-    'policy/entropy': metric.entropy,
-    'policy/kl to the reference': metric.kl,
-    'policy/clip share': metric.clipShare,
-    'policy/mismatch': metric.mismatch,
-    'policy/explained variance': metric.explainedVariance,
-    'replies/tokens': metric.replyTokens,
-    'replies/valid': metric.valid,
-    'loss/train': metric.loss,
-    learning_rate: metric.learningRate,
-    gradient_norm: metric.gradientNorm,
-    tokens_per_second: metric.tokensPerSecond,
-  };
+type Words = ReturnType<typeof wordsOf>;
+
+function figuresOf(metric: MetricOf<'step'>, { relative }: Words) {
+  const { policyReturn, reward = Number.NaN, tokensPerSecond } = metric;
+  return [
+    // The mean of ranks never changes, and gains depend on earlier policies; the policies' own return shows progress.
+    { text: `return ${formatNumber(relative && policyReturn !== undefined ? policyReturn : reward, 3)}` },
+    ...speedText(tokensPerSecond),
+    formatBytes(metric.rssBytes),
+  ];
 }
 
-function show(
-  progress: Progress,
-  metric: RlMetric,
-  metrics: readonly RlMetric[],
-  { counted, measured, relative }: ReturnType<typeof wordsOf>,
-): void {
+function lineOf(metric: Metric, { counted, measured }: Words): string | undefined {
   switch (metric.kind) {
     case 'start':
-      progress.say(`${metric.totalSteps} updates of ${metric.episodes} episodes`);
-      beginProgress(progress, metric, 'update');
-      break;
-    case 'step': {
-      const { policyReturn, reward, rssBytes, step, tokensPerSecond } = metric;
-      // The mean of ranks never changes, and gains depend on earlier policies; the policies' own return shows progress.
-      progress.update(step, [
-        { text: `return ${formatNumber(relative && policyReturn !== undefined ? policyReturn : reward, 3)}` },
-        ...(tokensPerSecond === undefined ? [] : [`${formatCompact(tokensPerSecond)} tok/s`]),
-        formatBytes(rssBytes),
-        ...timeLeft(secondsLeftOf(metrics)),
-      ]);
-      break;
-    }
+      return `${metric.totalSteps} updates of ${metric.episodes} episodes`;
     case 'evaluation':
-      progress.say(
-        `update ${metric.step}  ${measured} ${formatNumber(metric.meanReward, 4)} ± ${formatNumber(metric.margin, 2)} over ${plural(metric.episodes, counted)}${metric.policyReturn === undefined ? '' : `, mean return of the proposed policies ${formatNumber(metric.policyReturn, 4)}`}${metric.best ? ', the best so far' : ''}`,
-      );
-      break;
+      return `update ${metric.step}  ${measured} ${formatNumber(metric.meanReward, 4)} ± ${formatNumber(metric.margin ?? 0, 2)} over ${plural(metric.episodes, counted)}${metric.policyReturn === undefined ? '' : `, mean return of the proposed policies ${formatNumber(metric.policyReturn, 4)}`}${metric.best ? ', the best so far' : ''}`;
     case 'baseline':
-      progress.say(`${metric.label}: mean best return per run ${formatNumber(metric.bestReturn, 4)}`);
-      break;
-    case 'alarm':
-      showAlarm(progress, metric);
-      break;
+      return `${metric.label}: mean best return per run ${formatNumber(metric.bestReturn ?? Number.NaN, 4)}`;
     default:
+      return undefined;
   }
 }

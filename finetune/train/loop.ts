@@ -1,11 +1,12 @@
 /** The training loop, whatever is trained and wherever its samples come from. Read this file first. */
 import { FailedWork } from '../../src/base/errors.js';
 import { type CheckpointOwner, type TrainingState, writeCheckpoint } from '../engine/checkpoint.js';
+import type { TrainingEvent } from './events.js';
 
 /** `early`: training ended before its last step, for example at a limit. */
 export type Ended = 'complete' | 'early' | 'interrupted';
 
-export interface TrainingLoop<Event> {
+export interface TrainingLoop {
   readonly state: TrainingState;
   readonly totalSteps: number;
   /** Steps between evaluations; there is also one after the last step. */
@@ -14,17 +15,17 @@ export interface TrainingLoop<Event> {
   readonly checkpoint: string;
   readonly owner: CheckpointOwner;
   /** Draws the next samples and learns from them. Undefined if it stopped before changing the state. */
-  step(): Promise<readonly Event[] | undefined>;
+  step(): Promise<readonly TrainingEvent[] | undefined>;
   /** Evaluates the weights and keeps the best ones. Undefined if it stopped before changing the state. */
-  evaluate(): Promise<readonly Event[] | undefined>;
+  evaluate(): Promise<readonly TrainingEvent[] | undefined>;
   /** True if training ends before its last step. */
   isOver?(): boolean;
   /** State other than weights that the next step depends on; stored in checkpoints. */
   progress?(): string | undefined;
 }
 
-export interface LoopHooks<Event> {
-  onEvent?(event: Event | { readonly kind: 'checkpoint'; readonly step: number }): void;
+export interface LoopHooks {
+  onEvent?(event: TrainingEvent): void;
   /** Checked after every step; if true, the run writes a checkpoint and ends. */
   stop?(): boolean;
   /** If true, takes no further steps; the result comes from the checkpoint. */
@@ -32,16 +33,16 @@ export interface LoopHooks<Event> {
 }
 
 /** Trains from the state's step until the last step, an early end or an interruption. */
-export async function runLoop<Event>(
-  { state, totalSteps, ...training }: TrainingLoop<Event>,
-  hooks: LoopHooks<Event>,
+export async function runLoop(
+  { state, totalSteps, ...training }: TrainingLoop,
+  hooks: LoopHooks,
 ): Promise<Ended> {
   const isOver = () => state.step >= totalSteps || hooks.finish === true || training.isOver?.() === true;
   const isDue = (every: number) => state.step % every === 0;
   let stepped = false;
   let stopped = false;
   /** @returns false if the work was stopped */
-  const reported = async (work: Promise<readonly Event[] | undefined>) => {
+  const reported = async (work: Promise<readonly TrainingEvent[] | undefined>) => {
     const events = await work;
     for (const event of events ?? []) hooks.onEvent?.(event);
     return events !== undefined;

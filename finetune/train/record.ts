@@ -13,32 +13,14 @@ import { replaceFile } from '../../src/storage/files.js';
 import { JsonLinesFile, keepFirstLines, readJsonLines } from '../../src/storage/json-lines.js';
 import { EventFile, type Scalars } from '../../src/storage/tensorboard.js';
 import { page } from '../../src/web/page.js';
-
-export type Timed<Event> = Event & {
-  /** ISO 8601. */
-  readonly time: string;
-  /** Seconds since the previous event, e.g. the duration of this step; 0 for `resume`, so that pauses don't count. */
-  readonly seconds: number;
-  /** Resident memory of the process. */
-  readonly rssBytes: number;
-  /** Speed of a step; missing for other events. */
-  readonly tokensPerSecond?: number;
-};
-
-/** An event and the number of steps completed at that point. */
-export interface LoggedEvent {
-  readonly kind: string;
-  readonly step: number;
-  readonly tokens?: number;
-  readonly totalSteps?: number;
-}
+import type { Metric, TrainingEvent } from './events.js';
 
 /** Returns a function that adds the time, its duration and the memory in use to an event. */
 export function createMeter(meters: {
   now(): Date;
   milliseconds(): number;
   memory(): number;
-}): <Event extends LoggedEvent>(event: Event) => Timed<Event> {
+}): (event: TrainingEvent) => Metric {
   let last = meters.milliseconds();
   return (event) => {
     const present = meters.milliseconds();
@@ -49,18 +31,51 @@ export function createMeter(meters: {
       time: meters.now().toISOString(),
       seconds,
       rssBytes: meters.memory(),
-      ...(event.tokens !== undefined &&
+      ...(event.kind === 'step' &&
+        event.tokens !== undefined &&
         seconds > 0 && { tokensPerSecond: Number((event.tokens / seconds).toPrecision(6)) }),
     };
   };
 }
 
-export interface Recording<M> {
+interface Recording {
   /** The content of `training.json` at the start. */
   readonly about: TrainingAbout;
-  secondsLeft(metrics: readonly M[]): number | undefined;
-  /** Values for TensorBoard by tag; if undefined, no event files are written. */
-  readonly scalars?: ((metric: M) => Scalars) | undefined;
+  secondsLeft(metrics: readonly Metric[]): number | undefined;
+}
+
+/** TensorBoard tags of the figures of steps. */
+const stepTags = {
+  reward: 'return/sampled',
+  spread: 'return/spread in groups',
+  flat: 'return/groups without variance',
+  entropy: 'policy/entropy',
+  kl: 'policy/kl to the reference',
+  clipShare: 'policy/clip share',
+  mismatch: 'policy/mismatch',
+  explainedVariance: 'policy/explained variance',
+  replyTokens: 'replies/tokens',
+  valid: 'replies/valid',
+  loss: 'loss/train',
+  learningRate: 'learning_rate',
+  gradientNorm: 'gradient_norm',
+  tokensPerSecond: 'tokens_per_second',
+} as const;
+
+/** A metric's values by TensorBoard tag. */
+export function trainingScalars(metric: Metric): Scalars {
+  switch (metric.kind) {
+    case 'step':
+      return Object.fromEntries(
+        Object.entries(stepTags).map(([key, tag]) => [tag, metric[key as keyof typeof stepTags]]),
+      );
+    case 'validation':
+      return { 'loss/validation': metric.loss };
+    case 'evaluation':
+      return { 'return/held out': metric.meanReward, 'return/of policies': metric.policyReturn };
+    default:
+      return {};
+  }
 }
 
 /** Minimum seconds between rewrites of the page while only step metrics arrive. */
@@ -70,27 +85,26 @@ const pageEvery = 5;
  * Writes metrics and the page. Modifies nothing until training starts; then removes the metrics of steps after the
  * starting step, because training repeats them.
  */
-export class TrainingRecord<M extends Timed<LoggedEvent>> {
+export class TrainingRecord {
   readonly #output: string;
-  readonly #recording: Recording<M>;
-  readonly #file: JsonLinesFile<M>;
+  readonly #recording: Recording;
+  readonly #file: JsonLinesFile<Metric>;
   readonly #samples: JsonLinesFile<RecordedSample>;
-  readonly #events: EventFile<M> | undefined;
-  #metrics: M[] = [];
+  readonly #events: EventFile<Metric>;
+  #metrics: Metric[] = [];
   #read: TrainingMetric[] = [];
   #unwritten = 0;
 
-  constructor(output: string, recording: Recording<M>) {
-    const { scalars } = recording;
+  constructor(output: string, recording: Recording) {
     this.#output = output;
     this.#recording = recording;
     this.#file = new JsonLinesFile(join(output, trainingFiles.metrics));
     this.#samples = new JsonLinesFile(join(output, trainingFiles.samples));
-    this.#events = scalars && new EventFile(join(output, trainingFiles.eventFiles), scalars);
+    this.#events = new EventFile(join(output, trainingFiles.eventFiles), trainingScalars);
   }
 
   /** Metrics of the whole training run, including earlier sessions. */
-  get metrics(): readonly M[] {
+  get metrics(): readonly Metric[] {
     return this.#metrics;
   }
 
@@ -100,11 +114,11 @@ export class TrainingRecord<M extends Timed<LoggedEvent>> {
   }
 
   /** @throws UserError if the metrics of an earlier session are damaged */
-  add(metric: M): void {
+  add(metric: Metric): void {
     if (metric.kind === 'start') this.#keepUntil(metric.step);
     this.#keep(metric);
     this.#file.append([metric]);
-    this.#events?.add(metric);
+    this.#events.add(metric);
     this.#unwritten += metric.seconds;
     if (metric.kind === 'step' && this.#unwritten < pageEvery) return;
     this.#writePage(this.#recording.about);
@@ -121,7 +135,7 @@ export class TrainingRecord<M extends Timed<LoggedEvent>> {
    */
   async end(changes: Partial<TrainingAbout>): Promise<void> {
     this.#writePage({ ...this.#recording.about, ...changes }, false);
-    this.#events?.close();
+    this.#events.close();
     for (const file of [this.#file, this.#samples]) {
       await file.flush();
       file.close();
@@ -132,11 +146,11 @@ export class TrainingRecord<M extends Timed<LoggedEvent>> {
   #keepUntil(step: number): void {
     this.#metrics = [];
     this.#read = [];
-    for (const metric of keptUntil<M>(this.#file.path, step)) this.#keep(metric);
+    for (const metric of keptUntil<Metric>(this.#file.path, step)) this.#keep(metric);
     keptUntil<RecordedSample>(this.#samples.path, step);
   }
 
-  #keep(metric: M): void {
+  #keep(metric: Metric): void {
     this.#metrics.push(metric);
     const read = readMetric(metric);
     if (read !== undefined) this.#read.push(read);

@@ -9,8 +9,7 @@ import { messageOf, UserError } from '../../src/base/errors.js';
 import { openPage } from '../../src/base/open-page.js';
 import { formatDuration, plural } from '../../src/format/numbers.js';
 import { shellWord } from '../../src/format/one-line.js';
-import { createProgress, type Progress } from '../../src/format/progress.js';
-import type { Figure } from '../../src/format/progress-line.js';
+import { createProgress } from '../../src/format/progress.js';
 import { watchStopRequests } from '../../src/runs/stop-request.js';
 import type { Sample } from '../../src/runs/training/samples.js';
 import { finalText, type TrainingAbout, trainingOf } from '../../src/runs/training/trainings.js';
@@ -18,7 +17,10 @@ import { trainingFiles } from '../../src/runs/training-files.js';
 import { lockRun } from '../../src/storage/lock.js';
 import { type DatasetLineage, type Training, trainingState, writeLineage } from '../dataset/lineage.js';
 import type { StepLoss } from '../engine/checkpoint.js';
-import { createMeter, type LoggedEvent, type Recording, type Timed, TrainingRecord } from './record.js';
+import { type Display, showMetric } from './display.js';
+import type { Metric, TrainingEvent } from './events.js';
+import type { Ended } from './loop.js';
+import { createMeter, TrainingRecord } from './record.js';
 
 export interface TrainingArguments {
   readonly config: string;
@@ -32,7 +34,7 @@ export interface TrainingArguments {
 }
 
 export interface Trained {
-  readonly ended: 'complete' | 'early' | 'interrupted';
+  readonly ended: Ended;
   /** Number of completed steps or updates. */
   readonly step: number;
   /**
@@ -44,23 +46,20 @@ export interface Trained {
   readonly result: string | undefined;
 }
 
-export interface SessionHooks<E> {
-  onEvent(event: E): void;
+export interface SessionHooks {
+  onEvent(event: TrainingEvent): void;
   /** Receives an evaluation's samples before the evaluation's event. */
   onSamples(step: number, samples: readonly Sample[]): void;
   /** Checked after every step; if true, the run writes a checkpoint and ends. */
   stop(): boolean;
 }
 
-export interface TrainingJob<E extends LoggedEvent, T extends Trained>
-  extends Omit<Recording<Timed<E>>, 'about'> {
+interface TrainingJob<T extends Trained> extends Display {
   readonly command: 'train' | 'rl';
   readonly output: string;
-  readonly unit: 'step' | 'update';
   readonly about: Omit<Training, 'outcome'>;
-  show(progress: Progress, metric: Timed<E>, metrics: readonly Timed<E>[]): void;
   /** @param metrics returns the metrics of the whole run */
-  train(hooks: SessionHooks<E>, metrics: () => readonly Timed<E>[]): Promise<T>;
+  train(hooks: SessionHooks, metrics: () => readonly Metric[]): Promise<T>;
   /** Returns the dataset if it is known only at the end. */
   dataset?(trained: T): DatasetLineage;
   /** Additional fields of the last `--json` line for this kind of training. */
@@ -85,8 +84,8 @@ export interface SessionSummary {
  * Starts or resumes training. Returns the exit code.
  * @throws UserError if there is no checkpoint to finish from
  */
-export async function runTraining<E extends LoggedEvent, T extends Trained>(
-  job: TrainingJob<E, T>,
+export async function runTraining<T extends Trained>(
+  job: TrainingJob<T>,
   args: TrainingArguments,
   context: CommandContext,
 ): Promise<number> {
@@ -107,8 +106,8 @@ export async function runTraining<E extends LoggedEvent, T extends Trained>(
   }
 }
 
-async function lockedTraining<E extends LoggedEvent, T extends Trained>(
-  job: TrainingJob<E, T>,
+async function lockedTraining<T extends Trained>(
+  job: TrainingJob<T>,
   args: TrainingArguments,
   context: CommandContext,
 ): Promise<number> {
@@ -119,9 +118,7 @@ async function lockedTraining<E extends LoggedEvent, T extends Trained>(
   );
   const given = { command, folder: cwd };
   const about = aboutAtStart(job.about, given);
-  const record = new TrainingRecord<Timed<E>>(job.output, {
-    ...{ about, secondsLeft: job.secondsLeft, scalars: job.scalars },
-  });
+  const record = new TrainingRecord(job.output, { about, secondsLeft: job.secondsLeft });
   const state = trainingState(job.output, job.about, given);
   const outcome = await recorded(job, record, () => state.begin(), args, context).catch(
     async (error: unknown) => {
@@ -181,9 +178,9 @@ function failedOutcome(error: unknown, metrics: readonly { readonly step: number
   return { ended: 'failed', step, message, ...(remedy !== undefined && { remedy }) };
 }
 
-async function recorded<E extends LoggedEvent, T extends Trained>(
-  job: TrainingJob<E, T>,
-  record: TrainingRecord<Timed<E>>,
+async function recorded<T extends Trained>(
+  job: TrainingJob<T>,
+  record: TrainingRecord,
   onStart: () => void,
   args: TrainingArguments,
   context: CommandContext,
@@ -193,22 +190,20 @@ async function recorded<E extends LoggedEvent, T extends Trained>(
   const progress = createProgress(args, context);
   const measured = createMeter({ now, milliseconds, memory: () => process.memoryUsage.rss() });
   const requests = watchStopRequests(job.output, context.stop);
-  const add = (metric: Timed<E>) => {
+  const add = (metric: Metric) => {
     record.add(metric);
     if (metric.kind === 'start' && args.open) void openPage(pagePath, context);
     if (metric.kind === 'start' && !args.json && !args.quiet)
       note(`watch the progress in ${shownPath(pagePath, cwd)}`);
     if (args.json) progress.emit(metric);
-    else job.show(progress, metric, record.metrics);
+    else showMetric(progress, metric, record.metrics, job);
   };
   try {
     return await job.train(
       {
         onEvent(event) {
           const metric = measured(event);
-          if (metric.kind === 'start') {
-            onStart();
-          }
+          if (metric.kind === 'start') onStart();
           add(metric);
         },
         onSamples: (step, samples) => record.addSamples(step, samples),
@@ -221,26 +216,3 @@ async function recorded<E extends LoggedEvent, T extends Trained>(
     progress.close();
   }
 }
-
-export function beginProgress(
-  progress: Progress,
-  { step, totalSteps }: { readonly step: number; readonly totalSteps: number },
-  label: 'step' | 'update',
-): void {
-  if (step > 0) progress.say(`resuming from the checkpoint after ${label} ${step}`);
-  progress.begin({ label, total: totalSteps, value: step, timed: false });
-}
-
-/** Shows an alarm, even in quiet mode. */
-export function showAlarm(
-  progress: Progress,
-  alarm: { readonly message: string; readonly remedy: string },
-): void {
-  progress.alert(`${styleText('yellow', 'alarm')} ${alarm.message}\n  remedy: ${alarm.remedy}`);
-}
-
-/** Remaining time for the progress line; omitted in the last half second. */
-export const timeLeft = (seconds: number | undefined): readonly Figure[] =>
-  seconds === undefined || seconds < 0.5
-    ? []
-    : [{ text: `${formatDuration(1000 * Math.round(seconds))} left` }];

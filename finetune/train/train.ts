@@ -2,29 +2,20 @@
 import type { CommandContext } from '../../src/base/context.js';
 import { machineMemory } from '../../src/base/machine-memory.js';
 import { formatBytes, formatCompact, plural } from '../../src/format/numbers.js';
-import type { Progress } from '../../src/format/progress.js';
 import { requireRuntime } from '../../src/models/local/engine/find-devices.js';
 import { shownModel } from '../../src/models/local/settings.js';
 import { measuredText } from '../../src/runs/training/trainings.js';
-import type { Scalars } from '../../src/storage/tensorboard.js';
 import { datasetLineage } from '../dataset/lineage.js';
 import { readComparisons, readConversations } from '../dataset/read-dataset.js';
 import type { StepLoss } from '../engine/checkpoint.js';
+import { speedText } from './display.js';
+import type { Metric, MetricOf } from './events.js';
 import type { MemoryEstimate } from './memory-estimate.js';
 import { methodOf, servedAs, trainedOf } from './method.js';
 import { paceOf } from './pace.js';
-import {
-  beginProgress,
-  runTraining,
-  type SessionSummary,
-  showAlarm,
-  type Trained,
-  type TrainingArguments,
-  timeLeft,
-} from './session.js';
+import { runTraining, type SessionSummary, type Trained, type TrainingArguments } from './session.js';
 import { type FineTuned, fineTune } from './sft.js';
 import { loadTrainConfig, type TrainConfig } from './train-config.js';
-import type { Metric, MetricOf, TrainingEvent } from './trainer.js';
 
 /** Last line of `--json` output. */
 interface TrainingSummary extends SessionSummary {
@@ -43,12 +34,13 @@ export async function train(args: TrainingArguments, context: CommandContext): P
   const { device, ignoreKeys: ignoredKeys, model, output, samples, template, threads } = config;
   const method = methodOf(config.method);
   const settings = settingsOf(config);
-  return runTraining<TrainingEvent, FineTuned & Trained>(
+  return runTraining<FineTuned & Trained>(
     {
-      ...{ command: 'train', output, unit: 'step', scalars: trainingScalars },
+      ...{ command: 'train', output, unit: 'step' },
       about: { ...trainedOf(config.method), model, dataset, config },
       secondsLeft: (metrics) => paceOf(metrics, config).secondsLeft,
-      show: (progress, metric, metrics) => show(progress, metric, metrics, config),
+      figures: (step, metrics) => figuresOf(step, metrics, config),
+      line: (metric, metrics) => lineOf(metric, metrics, config),
       async train(hooks) {
         const tuned = await fineTune(
           {
@@ -68,23 +60,6 @@ export async function train(args: TrainingArguments, context: CommandContext): P
   );
 }
 
-/** A metric's values by TensorBoard tag. */
-export function trainingScalars(metric: Metric): Scalars {
-  switch (metric.kind) {
-    case 'step':
-      return {
-        'loss/train': metric.loss,
-        learning_rate: metric.learningRate,
-        gradient_norm: metric.gradientNorm,
-        tokens_per_second: metric.tokensPerSecond,
-      };
-    case 'validation':
-      return { 'loss/validation': metric.loss };
-    default:
-      return {};
-  }
-}
-
 /** Shows the estimate. Too little free memory is only a warning, because other programs may release memory. */
 function showMemory(
   estimate: MemoryEstimate,
@@ -97,47 +72,38 @@ function showMemory(
   else if (!json && !quiet) context.note(text);
 }
 
-function show(progress: Progress, metric: Metric, metrics: readonly Metric[], config: TrainConfig): void {
+function figuresOf(
+  { step, totalSteps, ...metric }: MetricOf<'step'>,
+  metrics: readonly Metric[],
+  config: TrainConfig,
+) {
+  const { loss, tokensPerSecond } = paceOf(metrics, config);
   const start = metrics.findLast((one) => one.kind === 'start');
-  switch (metric.kind) {
-    case 'start':
-      progress.say(startText(metric, config));
-      beginProgress(progress, metric, 'step');
-      break;
-    case 'step': {
-      const { rssBytes, step, totalSteps } = metric;
-      const { loss, secondsLeft, tokensPerSecond } = paceOf(metrics, config);
-      const isValidated = step % config.evaluateEvery === 0 || step === totalSteps;
-      const speed = tokensPerSecond === undefined ? [] : [`${formatCompact(tokensPerSecond)} tok/s`];
-      progress.update(step, [
-        ...(loss === undefined ? [] : [{ text: `loss ${formatLoss(loss)}` }]),
-        // Replaces the speed, so that the line fits into 80 columns.
-        ...(isValidated && start !== undefined && start.validation.examples > 0 ? ['validating'] : speed),
-        formatBytes(rssBytes),
-        ...timeLeft(secondsLeft),
-      ]);
-      break;
-    }
-    case 'validation': {
-      const best = metrics.findLast((one) => one.kind === 'validation' && one.best) ?? start?.best;
-      progress.say(validationText(metric, best as StepLoss | undefined));
-      break;
-    }
-    case 'alarm':
-      showAlarm(progress, metric);
-      break;
-    default:
-  }
+  const isValidated = step % config.evaluateEvery === 0 || step === totalSteps;
+  return [
+    ...(loss === undefined ? [] : [{ text: `loss ${formatLoss(loss)}` }]),
+    // Replaces the speed, so that the line fits into 80 columns.
+    ...(isValidated && start?.validation?.examples ? ['validating'] : speedText(tokensPerSecond)),
+    formatBytes(metric.rssBytes),
+  ];
+}
+
+function lineOf(metric: Metric, metrics: readonly Metric[], config: TrainConfig): string | undefined {
+  if (metric.kind === 'start') return startText(metric, config);
+  if (metric.kind !== 'validation') return undefined;
+  const start = metrics.findLast((one) => one.kind === 'start');
+  const best = metrics.findLast((one) => one.kind === 'validation' && one.best) ?? start?.best;
+  return validationText(metric, best as StepLoss | undefined);
 }
 
 function startText(
   { totalSteps, training, validation }: MetricOf<'start'>,
   { objective }: TrainConfig,
 ): string {
-  const split = ({ examples, tokens }: MetricOf<'start'>['training']) =>
+  const split = ({ examples, tokens }: NonNullable<typeof training>) =>
     `${objective.kind === 'dpo' ? plural(examples / 2, 'pair') : plural(examples, 'example')} (${formatCompact(tokens)} tokens)`;
-  const heldOut = validation.examples === 0 ? 'nothing held out' : `${split(validation)} held out`;
-  return `${plural(totalSteps, 'step')} over ${split(training)}, ${heldOut}`;
+  const heldOut = validation!.examples === 0 ? 'nothing held out' : `${split(validation!)} held out`;
+  return `${plural(totalSteps, 'step')} over ${split(training!)}, ${heldOut}`;
 }
 
 function validationText({ step, loss, best }: MetricOf<'validation'>, lowest: StepLoss | undefined): string {

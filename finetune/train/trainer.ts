@@ -3,51 +3,14 @@ import { exampleLength, type TokenExample } from '../engine/batch.js';
 import { bestParameters, freshState, keepBest, readCheckpoint, type StepLoss } from '../engine/checkpoint.js';
 import { openMuon, scheduleFactor } from '../engine/optimisers.js';
 import { clipFactor, gradientNorm, type Parameter } from '../engine/training-session.js';
+import type { EventOf, TrainingEvent } from './events.js';
 import { type Ended, type LoopHooks, refuseNonFinite, runLoop } from './loop.js';
 import { layOut, planEpoch, stepsPerEpoch, unitsOf, usableExamples, validationParts } from './packing.js';
-import type { Timed } from './record.js';
 import { learned, type TrainingRun, trainingIdentity } from './supervised.js';
-import { DivergenceWatch, type TrainingAlarm } from './training-alarms.js';
+import { DivergenceWatch } from './training-alarms.js';
 import { lossAndGradients, openObjective, readParts, update } from './training-step.js';
 
-/** Counts over the usable examples of a split, which have a nonzero weight and an answer. */
-interface ReadSplit {
-  readonly examples: number;
-  /** Total number of tokens in the examples. */
-  readonly tokens: number;
-}
-
-export type TrainingEvent =
-  | {
-      readonly kind: 'start';
-      /** Number of completed steps; more than 0 if training resumes from a checkpoint. */
-      readonly step: number;
-      readonly totalSteps: number;
-      readonly training: ReadSplit;
-      readonly validation: ReadSplit;
-      /** Lowest validation loss of earlier sessions; missing if there was none. */
-      readonly best?: StepLoss | undefined;
-    }
-  | {
-      readonly kind: 'step';
-      /** Numbered from 1. */
-      readonly step: number;
-      readonly totalSteps: number;
-      /** Loss on the step's examples before the update. */
-      readonly loss: number;
-      readonly gradientNorm: number;
-      readonly learningRate: number;
-      /** Total number of tokens in the examples, without padding; a shared prompt counts once per example. */
-      readonly tokens: number;
-    }
-  | { readonly kind: 'validation'; readonly step: number; readonly loss: number; readonly best: boolean }
-  | { readonly kind: 'checkpoint'; readonly step: number }
-  | ({ readonly kind: 'alarm'; readonly step: number } & TrainingAlarm);
-
-export type Metric = Timed<TrainingEvent>;
-export type MetricOf<Kind extends Metric['kind']> = Extract<Metric, { readonly kind: Kind }>;
-
-export interface TrainingHooks extends LoopHooks<TrainingEvent> {
+export interface TrainingHooks extends LoopHooks {
   /** Awaited before a validation is reported. @param number the validation's number, from 1 */
   onValidation?(step: number, number: number, parameters: readonly Parameter[]): Promise<void>;
 }
@@ -144,7 +107,7 @@ function batches(training: readonly TokenExample[], settings: TrainingRun['setti
 const tokensOf = (examples: readonly TokenExample[]) =>
   examples.reduce((sum, example) => sum + exampleLength(example), 0);
 
-const readSplit = (examples: readonly TokenExample[]): ReadSplit => ({
+const readSplit = (examples: readonly TokenExample[]): NonNullable<EventOf<'start'>['training']> => ({
   examples: examples.length,
   tokens: tokensOf(examples),
 });

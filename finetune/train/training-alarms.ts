@@ -3,12 +3,7 @@ import { basename, resolve } from 'node:path';
 import type { ChatTokenizer } from '../../src/models/local/tokens/tokenizer.js';
 import { mean } from '../../src/statistics/descriptive.js';
 import { type Conversation, keepsAnswers } from '../dataset/read-dataset.js';
-
-export interface TrainingAlarm {
-  readonly alarm: 'answers-changed' | 'other-prompts' | 'validation-diverging';
-  readonly message: string;
-  readonly remedy: string;
-}
+import type { Alarm } from './events.js';
 
 /** Maximum number of conversations to check: rendering takes time, and a template treats all conversations alike. */
 const checked = 100;
@@ -18,7 +13,7 @@ export function templateAlarms(
   model: string,
   tokenizer: ChatTokenizer,
   conversations: readonly Conversation[],
-): readonly TrainingAlarm[] {
+): readonly Alarm[] {
   const name = `local/${basename(resolve(model))}`;
   const served = conversations
     .flatMap(({ messages, served }) =>
@@ -31,7 +26,7 @@ export function templateAlarms(
   const other = served.filter(({ before, now }) => before !== now);
   const some = conversations.slice(0, checked);
   const changed = some.filter((conversation) => !keepsAnswers(tokenizer, conversation));
-  const alarms: TrainingAlarm[] = [];
+  const alarms: Alarm[] = [];
   if (other[0] !== undefined)
     alarms.push({
       alarm: 'other-prompts',
@@ -69,7 +64,7 @@ export class DivergenceWatch {
     this.#interval.push(loss);
   }
 
-  validation(loss: number): TrainingAlarm | undefined {
+  validation(loss: number): Alarm | undefined {
     const training = mean(this.#interval);
     this.#interval = [];
     this.#lowest = Math.min(this.#lowest, loss);

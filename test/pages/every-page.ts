@@ -7,9 +7,9 @@ import type { Arm } from '../../finetune/evaluate/arms.js';
 import { evaluate } from '../../finetune/evaluate/evaluate.js';
 import { readFigures } from '../../finetune/evaluate/evaluation.js';
 import { evaluationPage } from '../../finetune/evaluate/page.js';
+import type { TrainingEvent } from '../../finetune/train/events.js';
 import { createMeter, TrainingRecord } from '../../finetune/train/record.js';
 import { trainConfigSchema } from '../../finetune/train/train-config.js';
-import type { Metric, TrainingEvent } from '../../finetune/train/trainer.js';
 import { readComparedRuns } from '../../src/comparison/compared-runs.js';
 import { renderComparisonPage } from '../../src/comparison/page.js';
 import { compareGroups } from '../../src/comparison/run-comparison.js';
@@ -128,7 +128,7 @@ async function training(output: string, isFinished: boolean): Promise<string> {
       files: { 'train.jsonl': 'abc'.repeat(20) },
     },
   };
-  const record = new TrainingRecord<Metric>(output, { about, secondsLeft: () => 1 });
+  const record = new TrainingRecord(output, { about, secondsLeft: () => 1 });
   let milliseconds = 0;
   const measured = createMeter({
     now: tickingClock(),

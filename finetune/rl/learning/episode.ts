@@ -32,7 +32,7 @@ interface Measured {
 }
 
 /** Result of a baseline search that played as many episodes as the model. */
-export interface Baseline {
+interface Baseline {
   readonly label: string;
   readonly bestReturn: number;
   readonly episodes: number;

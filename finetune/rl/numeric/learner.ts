@@ -3,6 +3,7 @@ import type { EnvironmentSpec } from '../../../src/environments/environment.js';
 import { createGenerator, deriveSeeds } from '../../../src/random/generator.js';
 import type { TrainingState } from '../../engine/checkpoint.js';
 import type { Parameter } from '../../engine/training-session.js';
+import type { UpdateFigures } from '../../train/events.js';
 import type { Actor, NumericEpisode } from './algorithms/episodes.js';
 import { addRow, emptyMoments, type RunningMoments, rowWidth } from './algorithms/episodes.js';
 import { type PpoState, ppoUpdate } from './algorithms/ppo.js';
@@ -40,19 +41,6 @@ const observedIn = (parameters: readonly Parameter[]): RunningMoments => ({
   mean: parameterOf(parameters, 'observed.mean'),
   squares: parameterOf(parameters, 'observed.squares'),
 });
-
-export interface UpdateFigures {
-  /** KL divergence from the policy before the update, in nats; for PPO, the mean over its last epoch. */
-  readonly kl: number;
-  readonly entropy: number;
-  readonly valueLoss: number;
-  /** Norm of the gradient of the policy's loss or surrogate. */
-  readonly gradientNorm: number;
-  /** Fraction of steps whose ratio PPO clipped. */
-  readonly clipShare?: number;
-  /** Number of times TRPO halved its step; null if no step was accepted. */
-  readonly backtracks?: number | null;
-}
 
 export interface Learner {
   initial(): readonly Parameter[];

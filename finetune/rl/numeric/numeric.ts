@@ -1,20 +1,18 @@
 import type { CommandContext } from '../../../src/base/context.js';
 import { formatNumber } from '../../../src/format/numbers.js';
-import type { Progress } from '../../../src/format/progress.js';
 import { requireRuntime } from '../../../src/models/local/engine/find-devices.js';
 import { secondsLeftOf } from '../../../src/runs/training/trainings.js';
 import { mean } from '../../../src/statistics/descriptive.js';
 import { playedLineage, type Training } from '../../dataset/lineage.js';
+import type { Metric } from '../../train/events.js';
 import {
-  beginProgress,
   runTraining,
   type SessionSummary,
   type Trained,
   type TrainingArguments,
-  timeLeft,
 } from '../../train/session.js';
 import { loadNumericConfig, type NumericConfig, policyText } from './numeric-config.js';
-import { type NumericEvent, type NumericMetric, type NumericOutcome, trainNumeric } from './train-numeric.js';
+import { type NumericOutcome, trainNumeric } from './train-numeric.js';
 
 /** Last line of `--json` output. */
 interface NumericSummary extends SessionSummary {
@@ -31,14 +29,19 @@ export async function numeric(args: TrainingArguments, context: CommandContext):
   const { note } = context;
   const config = loadNumericConfig(args.config, args.overrides, context.cwd, note);
   requireRuntime();
-  return runTraining<NumericEvent, NumericOutcome & Trained>(
+  return runTraining<NumericOutcome & Trained>(
     {
       ...{ command: 'rl', output: config.output, unit: 'update', about: aboutOf(config) },
-      ...{ show, secondsLeft: secondsLeftOf },
+      secondsLeft: secondsLeftOf,
+      figures: ({ episodes, reward = Number.NaN }) => [
+        { text: `return ${formatNumber(reward, 4)}` },
+        { text: `${episodes} episodes` },
+      ],
+      line: lineOf,
       async train(hooks, metrics) {
         const outcome = await trainNumeric(config, { ...hooks, note, finish: args.finish });
         const best = metrics().findLast((metric) => metric.kind === 'evaluation' && metric.best);
-        const lowest = best?.kind === 'evaluation' ? { step: best.step, loss: -best.meanReturn } : undefined;
+        const lowest = best?.kind === 'evaluation' ? { step: best.step, loss: -best.meanReward } : undefined;
         return { ...outcome, lowest };
       },
       dataset: ({ episodes }) => episodesOf(config, episodes),
@@ -71,28 +74,10 @@ const modelOf = (policy: NumericConfig['policy']) =>
 const episodesOf = ({ environment: { id }, policy, seed }: NumericConfig, kept: number) =>
   playedLineage(id, modelOf(policy), seed, { [id]: kept });
 
-function show(progress: Progress, metric: NumericMetric, metrics: readonly NumericMetric[]): void {
-  switch (metric.kind) {
-    case 'start':
-      beginProgress(progress, metric, 'update');
-      break;
-    case 'step':
-      progress.update(metric.step, [
-        { text: `return ${formatNumber(metric.reward, 4)}` },
-        { text: `${metric.episodes} episodes` },
-        ...timeLeft(secondsLeftOf(metrics)),
-      ]);
-      break;
-    case 'evaluation':
-      progress.say(
-        `update ${metric.step}  mean return ${formatNumber(metric.meanReturn, 4)}${metric.best ? ', the best so far' : ''}`,
-      );
-      break;
-    case 'baseline':
-      progress.say(
-        `${metric.label}: mean return ${formatNumber(mean(metric.returns), 4)} after ${metric.episodes} episodes`,
-      );
-      break;
-    default:
-  }
+function lineOf(metric: Metric): string | undefined {
+  if (metric.kind === 'evaluation')
+    return `update ${metric.step}  mean return ${formatNumber(metric.meanReward, 4)}${metric.best ? ', the best so far' : ''}`;
+  if (metric.kind === 'baseline')
+    return `${metric.label}: mean return ${formatNumber(mean(metric.returns ?? []), 4)} after ${metric.episodes} episodes`;
+  return undefined;
 }

@@ -17,43 +17,13 @@ import {
 } from '../../engine/checkpoint.js';
 import type { Parameter } from '../../engine/training-session.js';
 import { type Ended, type LoopHooks, runLoop } from '../../train/loop.js';
-import type { Timed } from '../../train/record.js';
 import { type NumericEpisode, playEpisodes, returnOf, type Start } from './algorithms/episodes.js';
 import { type NumericBaseline, playBaseline } from './baselines.js';
-import { type Learner, openLearner, type UpdateFigures } from './learner.js';
+import { type Learner, openLearner } from './learner.js';
 import type { NumericConfig } from './numeric-config.js';
 import { writePolicy } from './numeric-files.js';
 
-export type NumericEvent =
-  /** `step`: number of completed updates. In the event `step`, `episodes` and `steps` are totals so far. */
-  | { readonly kind: 'start'; readonly step: number; readonly totalSteps: number }
-  | ({
-      readonly kind: 'step';
-      readonly step: number;
-      /** Mean return of this update's episodes, with sampled actions. */
-      readonly reward: number;
-      readonly episodes: number;
-      readonly steps: number;
-    } & UpdateFigures)
-  | {
-      readonly kind: 'evaluation';
-      readonly step: number;
-      readonly meanReturn: number;
-      readonly best: boolean;
-    }
-  | { readonly kind: 'checkpoint'; readonly step: number }
-  /** `episodes`: training episodes. `returns`: returns of the final episodes, whose seeds weren't used before. */
-  | {
-      readonly kind: 'final';
-      readonly step: number;
-      readonly episodes: number;
-      readonly returns: readonly number[];
-    }
-  | ({ readonly kind: 'baseline'; readonly step: number } & NumericBaseline);
-
-export type NumericMetric = Timed<NumericEvent>;
-
-export interface NumericHooks extends LoopHooks<NumericEvent> {
+export interface NumericHooks extends LoopHooks {
   note?(text: string): void;
   /** Checked at every environment step and before each baseline; if true, the run writes a checkpoint and ends. */
   stop?(): boolean;
@@ -111,7 +81,7 @@ async function trainOn(training: OpenedTraining): Promise<NumericOutcome> {
     state.progress === undefined ? { episodes: 0, steps: 0 } : (JSON.parse(state.progress) as Played);
   const isComplete = () => state.step >= config.updates || played.episodes >= mostEpisodes(config);
   hooks.onEvent?.({ kind: 'start', step: state.step, totalSteps: config.updates });
-  const ended = await runLoop<NumericEvent>(
+  const ended = await runLoop(
     {
       ...{ state, totalSteps: config.updates, checkpoint, owner },
       ...{ evaluateEvery: config.evaluation.every, checkpointEvery: config.checkpointEvery },
@@ -128,9 +98,9 @@ async function trainOn(training: OpenedTraining): Promise<NumericOutcome> {
       async evaluate() {
         const returns = await play(training, state.parameters, evaluationSeeds(config, 0));
         if (returns === undefined) return undefined;
-        const meanReturn = mean(returns);
-        const best = keepBest(state, -meanReturn, true);
-        return [{ kind: 'evaluation', step: state.step, meanReturn, best }];
+        const meanReward = mean(returns);
+        const best = keepBest(state, -meanReward, true);
+        return [{ kind: 'evaluation', step: state.step, meanReward, episodes: returns.length, best }];
       },
       isOver: isComplete,
       progress: () => JSON.stringify(played),

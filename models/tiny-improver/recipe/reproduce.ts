@@ -11,7 +11,7 @@ import process from 'node:process';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { fileHash } from '../../../finetune/dataset/lineage.js';
-import type { Metric } from '../../../finetune/train/trainer.js';
+import type { Metric } from '../../../finetune/train/events.js';
 import { packageRoot } from '../../../src/base/package.js';
 import { trainingFiles } from '../../../src/runs/training-files.js';
 import { readJsonLines } from '../../../src/storage/json-lines.js';

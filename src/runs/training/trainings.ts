@@ -134,7 +134,6 @@ const metricShape = z.looseObject({
   ...{
     reward: amount,
     meanReward: amount,
-    meanReturn: amount,
     bestReturn: amount,
     margin: amount,
     loss: amount,
@@ -285,10 +284,9 @@ function statusOf(isHeld: boolean, ended: string | undefined): RecordedTraining[
 }
 
 function measuredIn(
-  { best, episodes, kind, loss, margin, meanReturn, meanReward, step }: TrainingMetric,
+  { best, episodes, kind, loss, margin, meanReward: value, step }: TrainingMetric,
   name = 'mean return',
 ): readonly { readonly measured: Measured; readonly best: boolean }[] {
-  const value = meanReward ?? meanReturn;
   if (kind === 'evaluation' && value !== undefined) {
     const counted = { ...(margin !== undefined && { margin }), ...(episodes !== undefined && { episodes }) };
     const measured = { step, kind: 'return', name: `held-out ${name}`, value, ...counted } as const;

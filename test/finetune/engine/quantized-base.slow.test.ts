@@ -295,7 +295,7 @@ test.each(['int4', 'int8'] as const)(
         device: 'cpu',
         threads: 1,
       },
-      { onEvent: (event) => void (event.kind === 'step' && losses.push(event.loss)) },
+      { onEvent: (event) => void (event.kind === 'step' && losses.push(event.loss!)) },
     );
     expect(outcome.ended).toBe('complete');
     expect(losses.at(-1)).toBeLessThan(losses[0]! - 0.5);

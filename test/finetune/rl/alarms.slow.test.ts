@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
+import { AlarmWatch } from '../../../finetune/rl/alarms.js';
 import type { OpenedLearning } from '../../../finetune/rl/assemble.js';
-import type { RlAlarm, RlEvent } from '../../../finetune/rl/events.js';
-import { AlarmWatch } from '../../../finetune/rl/events.js';
 import type { Episode } from '../../../finetune/rl/learning/episode.js';
 import type { OnlineHooks } from '../../../finetune/rl/online.js';
+import type { Alarm, TrainingEvent } from '../../../finetune/train/events.js';
 import { learnt, tinyConfig } from './tiny-learning.js';
 
 const bandit = { environment: 'bandit', updates: 24, groups: 4, groupSize: 16, learningRate: 1e-2 };
@@ -14,7 +14,7 @@ async function alarmsOf(
   change?: (learning: OpenedLearning) => OpenedLearning,
   hooks: OnlineHooks = {},
 ) {
-  const events: RlEvent[] = [];
+  const events: TrainingEvent[] = [];
   await learnt(tinyConfig(written), { ...hooks, onEvent: (event) => events.push(event) }, change);
   return events.filter((event) => event.kind === 'alarm');
 }
@@ -36,7 +36,7 @@ const changed =
 const earning = (reward: (episode: Episode) => number) =>
   changed((episode) => ({ rewards: episode.rewards.map(() => reward(episode)) }));
 
-const names = (alarms: readonly RlAlarm[]) => alarms.map(({ alarm }) => alarm);
+const names = (alarms: readonly Alarm[]) => alarms.map(({ alarm }) => alarm);
 
 describe('alarms', () => {
   it('are not raised while a run learns well', async () => {
@@ -141,7 +141,7 @@ describe('alarms', () => {
   });
 
   it('take earlier sessions into account and are not raised twice', async () => {
-    const alarms: RlAlarm[] = [];
+    const alarms: Alarm[] = [];
     const whole = await learnt(
       tinyConfig(bandit),
       {},

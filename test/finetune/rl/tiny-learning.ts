@@ -2,9 +2,9 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type OpenedLearning, openLearning, planLearning } from '../../../finetune/rl/assemble.js';
-import type { RlEvent, RlEventOf } from '../../../finetune/rl/events.js';
 import { learnOnline, type OnlineHooks, type OnlineOutcome } from '../../../finetune/rl/online.js';
 import { loadRlConfig, type RlConfig } from '../../../finetune/rl/rl-config.js';
+import { isPolicyStep, type PolicyStep, type TrainingEvent } from '../../../finetune/train/events.js';
 import { writeByteModel } from '../../../scripts/byte-model.js';
 import type { Sample } from '../../../src/runs/training/samples.js';
 import { temporaryDirectory } from '../../support/temporary-directory.js';
@@ -34,8 +34,8 @@ export function tinyConfig(written: object, folder = temporaryDirectory()): RlCo
 export interface Learnt extends OnlineOutcome {
   /** What the model said, by update. */
   readonly samples: readonly (readonly [step: number, samples: readonly Sample[]])[];
-  readonly events: readonly RlEvent[];
-  readonly steps: readonly RlEventOf<'step'>[];
+  readonly events: readonly TrainingEvent[];
+  readonly steps: readonly PolicyStep[];
 }
 
 /** @param change what is learnt with, in place of its own */
@@ -45,7 +45,7 @@ export async function learnt(
   change: (learning: OpenedLearning) => OpenedLearning = (learning) => learning,
 ): Promise<Learnt> {
   const learning = await openLearning(planLearning(config));
-  const events: RlEvent[] = [];
+  const events: TrainingEvent[] = [];
   const samples: (readonly [number, readonly Sample[]])[] = [];
   try {
     const outcome = await learnOnline(change(learning), {
@@ -56,7 +56,7 @@ export async function learnt(
         hooks.onEvent?.(event);
       },
     });
-    return { ...outcome, events, samples, steps: events.filter((event) => event.kind === 'step') };
+    return { ...outcome, events, samples, steps: events.filter(isPolicyStep) };
   } finally {
     await learning.close();
   }

@@ -4,9 +4,9 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { execute as rlCommand } from '../../../finetune/commands/rl.js';
 import { readLineage } from '../../../finetune/dataset/lineage.js';
 import type { Conversation } from '../../../finetune/dataset/read-dataset.js';
+import type { TrainingEvent } from '../../../finetune/train/events.js';
 import { type FineTuning, fineTune } from '../../../finetune/train/sft.js';
 import type { TrainingSettings } from '../../../finetune/train/supervised.js';
-import type { TrainingEvent } from '../../../finetune/train/trainer.js';
 import { adaptableModules } from '../../../src/models/local/graph/adapter.js';
 import { referenceDirectory } from '../../models/local/fixture.js';
 import { recordingContext, temporaryDirectory } from '../../support/experiments.js';
@@ -41,7 +41,7 @@ const job = (name: string, adapter?: string, change: Partial<TrainingSettings> =
 async function lossesOf(of: FineTuning): Promise<readonly number[]> {
   const events: TrainingEvent[] = [];
   await fineTune(of, { onEvent: (event) => void events.push(event) });
-  return events.flatMap((event) => (event.kind === 'step' ? [event.loss] : []));
+  return events.flatMap((event) => (event.kind === 'step' ? [event.loss!] : []));
 }
 
 describe('a continued adapter', () => {

@@ -2,8 +2,8 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { trainingScalars } from '../../../finetune/train/train.js';
-import type { Metric } from '../../../finetune/train/trainer.js';
+import type { Metric } from '../../../finetune/train/events.js';
+import { trainingScalars } from '../../../finetune/train/record.js';
 import { EventFile } from '../../../src/storage/tensorboard.js';
 import { temporaryDirectory, tickingClock } from '../../support/experiments.js';
 

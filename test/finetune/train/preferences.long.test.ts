@@ -6,11 +6,11 @@ import {
   readComparisons,
   readConversations,
 } from '../../../finetune/dataset/read-dataset.js';
+import type { TrainingEvent } from '../../../finetune/train/events.js';
 import { layOut, pairsOf } from '../../../finetune/train/packing.js';
 import { type FineTuning, fineTune } from '../../../finetune/train/sft.js';
 import type { TrainingSettings } from '../../../finetune/train/supervised.js';
 import { loadTrainConfig } from '../../../finetune/train/train-config.js';
-import type { TrainingEvent } from '../../../finetune/train/trainer.js';
 import { adaptableModules } from '../../../src/models/local/graph/adapter.js';
 import { referenceDirectory } from '../../models/local/fixture.js';
 import { temporaryDirectory } from '../../support/temporary-directory.js';

@@ -4,9 +4,9 @@ import { describe, expect, it } from 'vitest';
 import type { Conversation } from '../../../finetune/dataset/read-dataset.js';
 import { checkpointThreads } from '../../../finetune/engine/checkpoint.js';
 import { isDecayed } from '../../../finetune/engine/optimisers.js';
+import type { TrainingEvent } from '../../../finetune/train/events.js';
 import { type FineTuning, fineTune } from '../../../finetune/train/sft.js';
 import type { TrainingSettings } from '../../../finetune/train/supervised.js';
-import type { TrainingEvent } from '../../../finetune/train/trainer.js';
 import { readDecoderConfig } from '../../../src/models/local/families/hf-config.js';
 import { adaptableModules, readAdapter } from '../../../src/models/local/graph/adapter.js';
 import { decoderTensors } from '../../../src/models/local/graph/parameters.js';
@@ -70,7 +70,7 @@ const recorded = () => {
 };
 
 const lossesOf = (events: readonly TrainingEvent[]) =>
-  events.flatMap((event) => (event.kind === 'step' ? [event.loss] : []));
+  events.flatMap((event) => (event.kind === 'step' ? [event.loss!] : []));
 
 describe('training an adapter', () => {
   it('lowers the loss and changes every adapter weight but no model weight', async () => {
@@ -173,7 +173,7 @@ describe('training an adapter', () => {
     const outcome = await fineTune(job('early', { settings: wild }), { onEvent });
     expect(outcome.ended).toBe('early');
     expect(outcome.step).toBe(outcome.best!.step + 3);
-    const validations = events.flatMap((event) => (event.kind === 'validation' ? [event.loss] : []));
+    const validations = events.flatMap((event) => (event.kind === 'validation' ? [event.loss!] : []));
     expect(outcome.best!.loss).toBe(Math.min(...validations));
   });
 
@@ -187,7 +187,7 @@ describe('training an adapter', () => {
     expect(alarms).toHaveLength(1);
     expect(alarms[0]).toMatchObject({ alarm: 'validation-diverging' });
     const before = events.slice(0, events.indexOf(alarms[0]!));
-    const validations = before.flatMap((event) => (event.kind === 'validation' ? [event.loss] : []));
+    const validations = before.flatMap((event) => (event.kind === 'validation' ? [event.loss!] : []));
     const rise = validations.slice(-4);
     expect(rise.toSorted((a, b) => a - b)).toEqual(rise);
   });

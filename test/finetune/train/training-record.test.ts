@@ -1,10 +1,10 @@
 import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import type { Metric, TrainingEvent } from '../../../finetune/train/events.js';
 import { paceOf } from '../../../finetune/train/pace.js';
 import { createMeter, TrainingRecord } from '../../../finetune/train/record.js';
 import { trainConfigSchema } from '../../../finetune/train/train-config.js';
-import type { Metric, TrainingEvent } from '../../../finetune/train/trainer.js';
 import { isSampled, readSamples, type Sample, sampleOf } from '../../../src/runs/training/samples.js';
 import { appScript } from '../../../src/web/page.js';
 import { trainingLoss } from '../../../src/web/training-charts.js';
@@ -49,7 +49,7 @@ function events(from: number, to: number): readonly TrainingEvent[] {
 
 function recordIn(output: string, dataset = 'data') {
   const config = trainConfigSchema.parse({ model: '/models/<b>tiny', dataset, output });
-  return new TrainingRecord<Metric>(output, {
+  return new TrainingRecord(output, {
     about: {
       ...{ method: 'lora', base: { model: config.model }, config },
       ...{ command: 'policyloop finetune train tune.yaml', folder: output },
@@ -163,7 +163,7 @@ describe('samples', () => {
   const samplesIn = (output: string) => readFileSync(join(output, 'samples.jsonl'), 'utf8');
 
   /** Trains from one step to another, as a process that ends without a word. */
-  function trainTo(output: string, from: number, to: number): TrainingRecord<Metric> {
+  function trainTo(output: string, from: number, to: number): TrainingRecord {
     const record = recordIn(output);
     const measured = createMeter({ now: tickingClock(), milliseconds: () => 0, memory: () => 1 });
     for (const event of events(from, to)) {

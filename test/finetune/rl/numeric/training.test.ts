@@ -2,11 +2,8 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { loadNumericConfig } from '../../../../finetune/rl/numeric/numeric-config.js';
-import {
-  type NumericEvent,
-  type NumericOutcome,
-  trainNumeric,
-} from '../../../../finetune/rl/numeric/train-numeric.js';
+import { type NumericOutcome, trainNumeric } from '../../../../finetune/rl/numeric/train-numeric.js';
+import type { TrainingEvent } from '../../../../finetune/train/events.js';
 import { UserError } from '../../../../src/base/errors.js';
 import { loadConfig } from '../../../../src/config/load.js';
 import { temporaryDirectory } from '../../../support/experiments.js';
@@ -25,7 +22,7 @@ baselines: []
 const trpo = 'algorithm={kind: trpo, conjugateGradientSteps: 4, valueIterations: 3}';
 
 interface Trained extends NumericOutcome {
-  readonly events: readonly NumericEvent[];
+  readonly events: readonly TrainingEvent[];
   readonly policy: Buffer;
 }
 
@@ -35,7 +32,7 @@ async function train(
 ): Promise<Trained> {
   const file = join(output, 'small.yaml');
   writeFileSync(file, small);
-  const events: NumericEvent[] = [];
+  const events: TrainingEvent[] = [];
   const outcome = await trainNumeric(loadNumericConfig(file, [`output=${output}`, ...overrides]), {
     onEvent: (event) => events.push(event),
     finish,

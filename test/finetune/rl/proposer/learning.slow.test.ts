@@ -2,9 +2,9 @@ import { appendFileSync, cpSync, mkdirSync, readFileSync, writeFileSync } from '
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { type OpenedLearning, openLearning, planLearning } from '../../../../finetune/rl/assemble.js';
-import type { RlEvent } from '../../../../finetune/rl/events.js';
 import { learnOnline, type OnlineHooks } from '../../../../finetune/rl/online.js';
 import { loadLearningConfig } from '../../../../finetune/rl/rl-config.js';
+import { isPolicyStep, type TrainingEvent } from '../../../../finetune/train/events.js';
 import { UserError } from '../../../../src/base/errors.js';
 import { packageRoot } from '../../../../src/base/package.js';
 import { temporaryDirectory } from '../../../support/temporary-directory.js';
@@ -63,11 +63,11 @@ async function learnt(
     readonly change?: (learning: OpenedLearning) => OpenedLearning;
   } = {},
 ) {
-  const events: RlEvent[] = [];
+  const events: TrainingEvent[] = [];
   const learning = await openLearning(planLearning(configIn(folder, changes)));
   try {
     const outcome = await learnOnline(change(learning), { ...hooks, onEvent: (event) => events.push(event) });
-    const steps = events.filter((event) => event.kind === 'step');
+    const steps = events.filter(isPolicyStep);
     return { ...outcome, events, steps };
   } finally {
     await learning.close();

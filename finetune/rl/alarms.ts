@@ -1,76 +1,9 @@
-/** Events of reinforcement learning for the console, the log and the page. */
+/** Detects problems of reinforcement learning that make a training run useless. */
 import { mean } from '../../src/statistics/descriptive.js';
-import type { Timed } from '../train/record.js';
-import type { Improvement } from './improvement.js';
-import type { Baseline } from './learning/episode.js';
-
-export interface RlAlarm {
-  readonly alarm: 'no-variance' | 'entropy-collapse' | 'mismatch' | 'format-loss' | 'length-drift';
-  readonly message: string;
-  readonly remedy: string;
-}
-
-/** Result of an evaluation, and the update after which it was measured. */
-export interface Evaluated {
-  readonly step: number;
-  readonly meanReward: number;
-  /** Half the width of the mean's 95% interval. */
-  readonly margin: number;
-  /** Mean return of the proposed policies; proposers only. */
-  readonly policyReturn?: number | undefined;
-  /** Best return of a held-out run, averaged over the runs; proposers only. */
-  readonly bestReturn?: number | undefined;
-}
-
-export type RlEvent =
-  | {
-      readonly kind: 'start';
-      /** Number of completed updates; more than 0 if training resumes from a checkpoint. */
-      readonly step: number;
-      readonly totalSteps: number;
-      /** Episodes per update. */
-      readonly episodes: number;
-      /** What evaluations measure, such as `mean return`. */
-      readonly measured?: string;
-      readonly best?: Pick<Evaluated, 'step' | 'meanReward'> | undefined;
-    }
-  | ({
-      readonly kind: 'step';
-      /** Numbered from 1. */
-      readonly step: number;
-      readonly totalSteps: number;
-      /** Mean return of the update's episodes. */
-      readonly reward: number;
-      /** Return of the worst episode; `highest` is the return of the best. */
-      readonly lowest: number;
-      readonly highest: number;
-      /** Standard deviation of the returns within a group, averaged over the groups. */
-      readonly spread: number;
-      /** Fraction of groups whose returns are all equal. */
-      readonly flat: number;
-      /** Mean return of the proposed policies; proposers only. */
-      readonly policyReturn?: number;
-      /** Fraction of replies that could be parsed into an action or parameters. */
-      readonly valid: number;
-      /** Mean number of turns per episode. */
-      readonly turns: number;
-      /** Mean number of tokens per reply. */
-      readonly replyTokens: number;
-      readonly sampledTokens: number;
-      /** Seconds spent playing episodes; part of the metric's `seconds`. */
-      readonly samplingSeconds: number;
-    } & Improvement)
-  | ({ readonly kind: 'evaluation'; readonly episodes: number; readonly best: boolean } & Evaluated)
-  | ({ readonly kind: 'baseline'; readonly step: number } & Baseline)
-  | { readonly kind: 'checkpoint'; readonly step: number }
-  | ({ readonly kind: 'alarm'; readonly step: number } & RlAlarm);
-
-export type RlEventOf<Kind extends RlEvent['kind']> = Extract<RlEvent, { readonly kind: Kind }>;
-
-export type RlMetric = Timed<RlEvent>;
+import type { Alarm, PolicyStep } from '../train/events.js';
 
 type Step = Pick<
-  RlEventOf<'step'>,
+  PolicyStep,
   'flat' | 'reward' | 'lowest' | 'highest' | 'entropy' | 'mismatch' | 'valid' | 'replyTokens'
 >;
 
@@ -87,10 +20,10 @@ interface Course {
 }
 
 interface Watch {
-  readonly alarm: RlAlarm['alarm'];
+  readonly alarm: Alarm['alarm'];
   /** Number of the latest updates to consider; the alarm can't come earlier. Default: `window`. */
   readonly updates?: number;
-  check(course: Course): Omit<RlAlarm, 'alarm'> | undefined;
+  check(course: Course): Omit<Alarm, 'alarm'> | undefined;
 }
 
 const meanOf = (steps: readonly Step[], key: Exclude<keyof Step, 'lowest' | 'highest'>) =>
@@ -180,13 +113,13 @@ export class AlarmWatch {
   #last: readonly Step[] = [];
   #lowest = Number.POSITIVE_INFINITY;
   #highest = Number.NEGATIVE_INFINITY;
-  readonly #raised = new Set<RlAlarm['alarm']>();
+  readonly #raised = new Set<Alarm['alarm']>();
 
   constructor(compares: boolean) {
     this.#compares = compares;
   }
 
-  step(step: Step): readonly RlAlarm[] {
+  step(step: Step): readonly Alarm[] {
     this.#lowest = Math.min(this.#lowest, step.lowest);
     this.#highest = Math.max(this.#highest, step.highest);
     if (this.#first.length < window) this.#first.push(step);

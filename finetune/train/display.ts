@@ -1,0 +1,51 @@
+/** Shows a training run in the terminal. */
+import { styleText } from 'node:util';
+import { formatCompact, formatDuration } from '../../src/format/numbers.js';
+import type { Progress } from '../../src/format/progress.js';
+import type { Figure } from '../../src/format/progress-line.js';
+import type { Metric, MetricOf } from './events.js';
+
+/** What differs between kinds of training. */
+export interface Display {
+  readonly unit: 'step' | 'update';
+  secondsLeft(metrics: readonly Metric[]): number | undefined;
+  /** Figures of the progress line, without the remaining time. */
+  figures(step: MetricOf<'step'>, metrics: readonly Metric[]): readonly Figure[];
+  /** A line for another event; undefined for none. */
+  line(metric: Metric, metrics: readonly Metric[]): string | undefined;
+}
+
+export function showMetric(
+  progress: Progress,
+  metric: Metric,
+  metrics: readonly Metric[],
+  { figures, line, secondsLeft, unit }: Display,
+): void {
+  const text = line(metric, metrics);
+  if (text !== undefined) progress.say(text);
+  switch (metric.kind) {
+    case 'start': {
+      const { step, totalSteps } = metric;
+      if (step > 0) progress.say(`resuming from the checkpoint after ${unit} ${step}`);
+      progress.begin({ label: unit, total: totalSteps, value: step, timed: false });
+      break;
+    }
+    case 'step':
+      progress.update(metric.step, [...figures(metric, metrics), ...timeLeft(secondsLeft(metrics))]);
+      break;
+    case 'alarm':
+      // Shown even in quiet mode.
+      progress.alert(`${styleText('yellow', 'alarm')} ${metric.message}\n  remedy: ${metric.remedy}`);
+      break;
+    default:
+  }
+}
+
+/** Remaining time for the progress line; omitted in the last half second. */
+const timeLeft = (seconds: number | undefined): readonly Figure[] =>
+  seconds === undefined || seconds < 0.5
+    ? []
+    : [{ text: `${formatDuration(1000 * Math.round(seconds))} left` }];
+
+export const speedText = (tokensPerSecond: number | undefined): readonly Figure[] =>
+  tokensPerSecond === undefined ? [] : [`${formatCompact(tokensPerSecond)} tok/s`];
