@@ -1,7 +1,6 @@
 /** Runs of any length, written as the loop writes them, without playing anything. */
 import { basename } from 'node:path';
 import { parseConfig, resolvedYaml } from '../src/config/load.js';
-import { noUsage } from '../src/experiment/budget/usage.js';
 import { assemble } from '../src/experiment/setup/assemble.js';
 import { newManifest } from '../src/experiment/setup/open-experiment.js';
 import type { ChatMessage } from '../src/models/language-model.js';
@@ -13,6 +12,7 @@ import { playEpisode } from '../src/rollout/episode.js';
 import type { BufferEntry } from '../src/rollout/replay-buffer.js';
 import type { CallRecord, UsageTotals } from '../src/runs/calls.js';
 import { createRunDirectory } from '../src/runs/create.js';
+import { noUsage } from '../src/runs/usage.js';
 import { mean } from '../src/statistics/descriptive.js';
 
 export interface SyntheticRun {

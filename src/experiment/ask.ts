@@ -18,7 +18,6 @@ import { vectorKey } from '../rollout/replay-buffer.js';
 import { type CallRecord, type EndedCall, faultsOf, type LimitName, stageOf } from '../runs/calls.js';
 import type { StopReason } from '../runs/events.js';
 import type { StopRequests } from '../runs/stop-request.js';
-import { callKey } from '../runs/underway.js';
 import { type AskingRequest, askRound, finalError, type Round } from './budget/ask-round.js';
 import type { Experiment } from './parts.js';
 import { callsUnderway, deadlineOf } from './stopping.js';
@@ -72,8 +71,6 @@ export interface AskRequest extends Question, Omit<AskingRequest, keyof Answerer
   readonly corrections: number;
   /** Receives each new call once its outcome is known. */
   readonly onCall: (call: CallRecord) => void;
-  /** Receives the answers of an interrupted round, which are interpreted when the iteration resumes. */
-  readonly onLeft?: (call: EndedCall) => void;
 }
 
 /**
@@ -102,7 +99,7 @@ export async function ask(
       seed: (candidate, attempt) => callSeed(seed, iteration, candidate, attempt),
       signal: deadline === undefined ? abort : AbortSignal.any([abort, deadline.signal]),
       onWait: (ms) => experiment.emit({ kind: 'rate-limited', seconds: Math.round(ms / 1000) }),
-      ...(underway && { ask: underway.ask, onLeft: (call) => ledger.record(call) }),
+      ...(underway && { ask: underway.ask }),
     });
   } catch (error) {
     if (abort.aborted || !deadline?.signal.aborted || !(error instanceof ModelError)) throw error;
@@ -113,9 +110,7 @@ export async function ask(
 }
 
 function recordCall(experiment: Experiment, call: CallRecord, emitCall: (call: CallRecord) => void): void {
-  const { arrived, asked, ledger, warn } = experiment;
-  // Answers received by an earlier process have already been counted.
-  if (!arrived.some((answer) => callKey(answer) === callKey(call))) ledger.record(call);
+  const { asked, warn } = experiment;
   if (!isByBaseline(call) && stageOf(call) === 'proposal') {
     asked.isAnswered ||= call.completion !== undefined;
     asked.isReached ||= asked.isAnswered || faultsOf(call).some((fault) => fault !== 'network');
@@ -185,11 +180,8 @@ export async function askUntilUsable(request: AskRequest): Promise<ProposalGroup
   let rejected = 0;
   let reached: LimitName | undefined;
   for (let attempt = 0; attempt <= corrections && pending.length > 0; attempt++) {
-    const { isCut, limit, release, replies } = await askEach(request, pending, attempt);
-    if (isCut) {
-      release();
-      return abandon(request, replies);
-    }
+    const { isCut, limit, replies } = await askEach(request, pending, attempt);
+    if (isCut) return abandon(request, replies);
     let final: ModelError | undefined;
     const again: Pending[] = [];
     for (const [i, item] of pending.entries()) {
@@ -227,7 +219,6 @@ export async function askUntilUsable(request: AskRequest): Promise<ProposalGroup
       if (outcome.kind === 'error' && isRefusal(outcome.error)) done.push(reject(item));
       else again.push(item);
     }
-    release();
     if (final !== undefined) throw final;
     pending = again;
     const isHopeless = accepted.size === 0 && rejected >= mostRejected && pending.length > 0;
@@ -264,9 +255,6 @@ async function askEach(request: AskRequest, pending: readonly Pending[], attempt
     replies: pending.map((item) => replies.get(item)),
     isCut: rounds.some(({ round }) => round.isCut),
     ...(limit !== undefined && { limit }),
-    release() {
-      for (const { round } of rounds) round.release();
-    },
   };
 }
 
@@ -280,8 +268,8 @@ function abandon(request: AskRequest, replies: Round['replies']): ProposalGroup 
   for (const reply of replies) {
     if (reply?.kind !== 'ended') continue;
     const { outcome, ...call } = reply.call;
-    if (outcome === undefined) request.onLeft?.(call);
-    else request.onCall({ ...call, outcome });
+    // Answers are interpreted when the iteration resumes.
+    if (outcome !== undefined) request.onCall({ ...call, outcome });
     final = finalError(reply.call, request) ?? final;
   }
   if (final !== undefined) throw final;

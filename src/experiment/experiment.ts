@@ -47,7 +47,7 @@ export async function runExperiment(experiment: Experiment, stop: StopRequests):
     ...limitsUsed(experiment),
   });
   await commit();
-  experiment.shared?.claim(entries.length);
+  experiment.ledger.claim(entries.length);
   return { reason, iterations: experiment.completed, best, confirmed, usage: ledger.totals };
 }
 

@@ -10,7 +10,6 @@ import type { firstFaults, ProposalTally, RunEvent, StopReason } from '../runs/e
 import type { StopRequests } from '../runs/stop-request.js';
 import type { RunDirectory } from '../runs/writer.js';
 import type { Ledger } from './budget/ledger.js';
-import type { SharedBudget } from './budget/limits.js';
 import type { Prompter } from './prompter.js';
 import type { Proposer } from './proposer.js';
 
@@ -49,8 +48,6 @@ export interface Experiment {
   readonly ask: RunDirectory['ask'] | undefined;
   /** Active time of this run in milliseconds, across all processes. */
   readonly activeMs: () => number;
-  /** The budget that the run shares with the other runs of a sweep, if it is limited. */
-  readonly shared: SharedBudget | undefined;
   readonly emit: (event: RunEvent) => void;
   /** Emits a warning once per run; warnings that differ only in numbers count as equal. */
   readonly warn: (message: string) => void;

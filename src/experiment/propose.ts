@@ -267,7 +267,7 @@ function mayAskAhead(experiment: Experiment, ahead: number, before: number): boo
   if (!hasPlace(experiment, ahead)) return false;
   const asked = candidates + stages.length;
   const calls = (before + 1) * asked * (corrections + 1);
-  return !ledger.isLimited || ledger.hasRoomFor(prompter.messages(ahead, lastKnown(config, ahead)), calls);
+  return ledger.hasRoomFor(calls, () => prompter.messages(ahead, lastKnown(config, ahead)));
 }
 
 /** Whether enough iterations and evaluations remain for an iteration once all earlier ones have been evaluated. */

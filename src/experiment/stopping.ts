@@ -13,7 +13,6 @@ import { rejectionText } from '../runs/failure-text.js';
 import type { StopRequests } from '../runs/stop-request.js';
 import type { AskedRequest, SentRequest } from '../runs/underway.js';
 import { largest, smallest } from '../statistics/descriptive.js';
-import { sweepLimit } from './budget/limits.js';
 import type { Experiment } from './parts.js';
 
 /** Why the run ends before its next iteration; undefined if it continues, with its evaluations claimed. */
@@ -26,36 +25,31 @@ export function endOf(experiment: Experiment, stop: StopRequests): StopReason | 
   if (completed >= config.iterations) return { kind: 'iterations' };
   const limit =
     claimEvaluations(experiment, config.candidates) ??
-    (replies.left <= 0 ? 'rejections' : minuteLimits(experiment).find(({ leftMs }) => leftMs <= 0)?.limit);
+    (replies.left <= 0 ? 'rejections' : leftOf(experiment, 'minutes').find(({ left }) => left <= 0)?.limit);
   return limit && { kind: 'limit', limit };
 }
 
 /** Claims the next `count` evaluations. Returns the limit that they could exceed, if there is one. */
 export function claimEvaluations(experiment: Experiment, count: number): LimitName | undefined {
-  const limit = evaluationLimits(experiment).find(({ left }) => left < count)?.limit;
-  if (limit === undefined) experiment.shared?.claim(experiment.buffer.entries.length + count);
+  const limit = leftOf(experiment, 'evaluations').find(({ left }) => left < count)?.limit;
+  if (limit === undefined) experiment.ledger.claim(experiment.buffer.entries.length + count);
   return limit;
 }
 
-/** The limits on evaluations, with the number of evaluations left. */
-function evaluationLimits({ buffer, config, shared }: Pick<Experiment, 'buffer' | 'config' | 'shared'>) {
-  const made = buffer.entries.length;
-  const left = (limit: LimitName, cap: number | undefined, used: number) =>
-    cap === undefined ? [] : [{ limit, left: cap - used }];
-  return [
-    ...left('evaluations', config.limits.evaluations, made),
-    ...(shared
-      ? left(sweepLimit('evaluations'), shared.budget.limits.evaluations, made + shared.otherEvaluations)
-      : []),
-  ];
-}
+/** The run's and the sweep's limit of this kind, with what is left of each. */
+const leftOf = (experiment: LimitedRun, kind: 'evaluations' | 'minutes') =>
+  capsIn(experiment).flatMap(({ cap, limit, used }) =>
+    limit.endsWith(kind) ? [{ limit, left: cap - used }] : [],
+  );
 
 /** Number of evaluations that the limits still allow; infinite without a limit. */
-export const evaluationsLeft = (experiment: Pick<Experiment, 'buffer' | 'config' | 'shared'>): number =>
-  smallest(evaluationLimits(experiment).map(({ left }) => left));
+export const evaluationsLeft = (experiment: LimitedRun): number =>
+  smallest(leftOf(experiment, 'evaluations').map(({ left }) => left));
+
+type LimitedRun = Pick<Experiment, 'activeMs' | 'buffer' | 'ledger'>;
 
 /** How much of each limit has been used. */
-export const capsIn = ({ activeMs, buffer, ledger }: Experiment): readonly Cap[] =>
+export const capsIn = ({ activeMs, buffer, ledger }: LimitedRun): readonly Cap[] =>
   ledger.caps({ evaluations: buffer.entries.length, ms: activeMs() });
 
 /** Number of consecutive iterations, up to the last, in which an evaluation reached `target`. */
@@ -70,24 +64,14 @@ export function heldFor(entries: readonly BufferEntry[], target: number, lastIte
   return held;
 }
 
-/** The time limits, with the milliseconds left. */
-function minuteLimits({ activeMs, config: { limits }, shared }: Experiment) {
-  const usedMs = activeMs();
-  const left = (limit: LimitName, minutes: number | undefined, used: number) =>
-    minutes === undefined ? [] : [{ limit, leftMs: minutes * 60_000 - used }];
-  return [
-    ...left('minutes', limits.minutes, usedMs),
-    ...(shared ? left(sweepLimit('minutes'), shared.budget.limits.minutes, usedMs + shared.otherMs) : []),
-  ];
-}
-
 const longestTimerMs = 2 ** 31 - 1;
 
 /** When to stop waiting for the model; undefined without a time limit. */
 export function deadlineOf(experiment: Experiment) {
-  const [next] = minuteLimits(experiment).toSorted((a, b) => a.leftMs - b.leftMs);
+  const [next] = leftOf(experiment, 'minutes').toSorted((a, b) => a.left - b.left);
   if (next === undefined) return undefined;
-  const { limit, leftMs } = next;
+  const { limit, left } = next;
+  const leftMs = left * 60_000;
   return {
     limit,
     leftMs,

@@ -60,7 +60,7 @@ export function modelSpeaker(settings: ModelSpeakerSettings): Speaker<ModelReply
     async reply(conversations) {
       const seeds = new Map(conversations.map(({ game, seed }) => [game, seed]));
       const attempt = conversations[0]!.turn;
-      const { isCut, limit, release, replies } = await askRound(
+      const { isCut, limit, replies } = await askRound(
         { ...asking, seed: (candidate) => seeds.get(candidate)! },
         conversations.map((conversation) => ({
           candidate: conversation.game,
@@ -75,7 +75,6 @@ export function modelSpeaker(settings: ModelSpeakerSettings): Speaker<ModelReply
         settings.onCall(call);
         return call;
       });
-      release();
       for (const call of calls) {
         const error = call && finalError(call, settings);
         if (error === undefined) continue;

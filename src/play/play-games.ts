@@ -12,7 +12,6 @@ import { deriveSeeds } from '../random/generator.js';
 import { type CallRecord, type EndedCall, faultsOf } from '../runs/calls.js';
 import { firstFaults, type GameRecord, type RunEvent, type StopReason } from '../runs/events.js';
 import { watchStopRequests } from '../runs/stop-request.js';
-import { callKey } from '../runs/underway.js';
 import type { RunDirectory } from '../runs/writer.js';
 import { mean } from '../statistics/descriptive.js';
 import { GamesStopped, type ModelReply, modelSpeaker } from './model-speaker.js';
@@ -242,8 +241,6 @@ class Play {
   }
 
   #onCall(call: CallRecord): void {
-    // Answers received by an earlier process are already counted.
-    if (!this.#arrived.some((answer) => callKey(answer) === callKey(call))) this.#setup.ledger.record(call);
     this.#isReached ||= call.completion !== undefined || faultsOf(call).some((fault) => fault !== 'network');
     this.#emit({ kind: 'call-finished', call });
     for (const message of call.completion?.warnings ?? []) {

@@ -131,7 +131,7 @@ function evaluationFindings({ config, imported }: Assembly): readonly Finding[] 
 }
 
 function callFindings(assembly: Assembly, { first }: PromptSize): readonly Finding[] {
-  const reservation = ledgerOf(assembly).reserve([first.messages]);
+  const reservation = ledgerOf(assembly).reserve([{ prompt: first.messages, answers: 1 }]);
   if (reservation.kind === 'granted') return [];
   const { limit } = reservation;
   return [

@@ -5,8 +5,14 @@ import type { Config } from '../config/config.js';
 import type { LimitsConfig } from '../config/limits.js';
 import { loadConfig } from '../config/load.js';
 import { spentBy } from '../experiment/budget/ledger.js';
-import { type Budget, createBudget, plus, type SharedBudget } from '../experiment/budget/limits.js';
-import type { EndedCall, LimitKey } from '../runs/calls.js';
+import {
+  type Amounts,
+  type CallUsage,
+  nothing,
+  type SharedBudget,
+  total,
+} from '../experiment/budget/limits.js';
+import type { EndedCall } from '../runs/calls.js';
 import { planAround, runsBelow } from '../runs/finder.js';
 import { inTurn } from '../runs/logs.js';
 import { requireConfig } from '../runs/open-run.js';
@@ -18,10 +24,10 @@ import { lockRun } from '../storage/lock.js';
 import { type Part, shareOf } from './part.js';
 import type { Plan } from './plan.js';
 
+/** The runs of a sweep, which share limits. */
 export class SharedLimits {
-  readonly #budget: Budget;
-  /** The runs that have started; the time of a run in progress is that of its last complete iteration. */
-  readonly #runs = new Map<string, { readonly activeMs: () => number; readonly evaluations: number }>();
+  readonly limits: LimitsConfig;
+  readonly #runs = new Map<string, RunUsage>();
 
   /**
    * Reads the usage of all runs from their logs.
@@ -33,51 +39,59 @@ export class SharedLimits {
     runs: readonly string[],
     configOf: (path: string, index: number) => Config,
   ) {
-    this.#budget = createBudget(limits);
+    this.limits = limits;
     for (const [i, path] of runs.entries()) {
       if (!existsSync(join(path, runFiles.manifest))) continue;
       const { calls, entries } = openLogs(path);
       const { arrived, failed } = readCallsLeft(path, calls);
-      const paid = inTurn<EndedCall>(calls, failed, arrived);
-      this.#budget.spent = plus(this.#budget.spent, spentBy(paid, configOf(path, i)));
+      const spent = spentBy(inTurn<EndedCall>(calls, failed, arrived), configOf(path, i));
       const { activeMs } = readManifest(path);
-      this.#runs.set(path, { activeMs: () => activeMs, evaluations: entries.length });
+      this.#runs.set(path, {
+        calls: { spent, inFlight: nothing },
+        evaluations: entries.length,
+        activeMs: () => activeMs,
+      });
     }
   }
 
-  get limits(): LimitsConfig {
-    return this.#budget.limits;
-  }
-
-  /** Total usage of the runs, by limit. */
-  get used(): Readonly<Record<LimitKey, number>> {
-    const runs = [...this.#runs.values()];
-    const evaluations = runs.reduce((sum, run) => sum + run.evaluations, 0);
-    const ms = runs.reduce((sum, { activeMs }) => sum + activeMs(), 0);
-    return { ...this.#budget.spent, evaluations, minutes: ms / 60_000 };
+  /** Total usage of the runs. */
+  get used(): Amounts {
+    return total([...this.#runs.values()].map((run) => usageOf(run).spent));
   }
 
   /** The limits as seen by the run in `directory`. */
   of(directory: RunDirectory): SharedBudget {
     const { path } = directory;
-    const budget = this.#budget;
-    const runs = this.#runs;
-    const claim = (evaluations: number) =>
-      runs.set(path, { activeMs: () => directory.manifest.activeMs, evaluations });
-    const others = () => [...runs].flatMap(([one, run]) => (one === path ? [] : [run]));
-    claim(runs.get(path)?.evaluations ?? 0);
+    const { calls = unused, evaluations = 0 } = this.#runs.get(path) ?? {};
+    // The time of a run in progress is that of its last complete iteration.
+    const own: RunUsage = { calls, evaluations, activeMs: () => directory.manifest.activeMs };
+    this.#runs.set(path, own);
     return {
-      budget,
-      claim,
-      get otherMs() {
-        return others().reduce((sum, { activeMs }) => sum + activeMs(), 0);
+      limits: this.limits,
+      others: () => [...this.#runs.values()].filter((run) => run !== own).map(usageOf),
+      join(ledger) {
+        own.calls = ledger;
       },
-      get otherEvaluations() {
-        return others().reduce((sum, { evaluations }) => sum + evaluations, 0);
+      claim(count) {
+        own.evaluations = count;
       },
     };
   }
 }
+
+interface RunUsage {
+  calls: CallUsage;
+  /** Made or claimed. */
+  evaluations: number;
+  readonly activeMs: () => number;
+}
+
+const unused: CallUsage = { spent: nothing, inFlight: nothing };
+
+const usageOf = ({ activeMs, calls, evaluations }: RunUsage): CallUsage => ({
+  spent: { ...calls.spent, evaluations, minutes: activeMs() / 60_000 },
+  inFlight: calls.inFlight,
+});
 
 /** The limits that all runs of a plan share, or a part's share of them; undefined if there are none. */
 export function limitsOf(

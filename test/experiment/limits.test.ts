@@ -3,7 +3,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { Ledger } from '../../src/experiment/budget/ledger.js';
-import { createBudget } from '../../src/experiment/budget/limits.js';
+import type { CallUsage, SharedBudget } from '../../src/experiment/budget/limits.js';
 import { propose } from '../../src/experiment/propose.js';
 import { type GenerateOptions, type LanguageModel, ModelError } from '../../src/models/language-model.js';
 import { mostTokens, mostTokensOf } from '../../src/models/reply-faults.js';
@@ -93,7 +93,7 @@ async function play(ledger: Ledger, model: LanguageModel, candidates: number, se
       ledger,
       signal: new AbortController().signal,
       now: () => new Date(0),
-      onCall: (call) => ledger.record(call),
+      onCall: () => undefined,
     };
     const { end } = await propose(request);
     if (end?.kind === 'limit') return end.limit;
@@ -111,10 +111,23 @@ const settings = fc.record({
   calls: fc.integer({ min: 3, max: 60 }),
 });
 
-const sharing = (budget: ReturnType<typeof createBudget>) => ({
-  ...{ budget, otherMs: 0, otherEvaluations: 0 },
-  claim: () => undefined,
-});
+/** A limit that several runs share. */
+function sharing(limits: SharedBudget['limits']) {
+  const runs: CallUsage[] = [];
+  const budget = (): SharedBudget => {
+    let own: CallUsage;
+    return {
+      limits,
+      others: () => runs.filter((run) => run !== own),
+      join(calls) {
+        own = calls;
+        runs.push(calls);
+      },
+      claim: () => undefined,
+    };
+  };
+  return { budget, runs };
+}
 
 describe('limits', () => {
   it('are never exceeded by concurrent repeats that share them, whatever a server bills within bounds', async () => {
@@ -122,11 +135,11 @@ describe('limits', () => {
     await fc.assert(
       fc.asyncProperty(settings, async ({ seed, candidates, repeats, maxTokens, tokens, cost, calls }) => {
         const billed = { calls: 0, tokens: 0, cost: 0 };
-        const budget = createBudget({ tokens, cost, calls });
+        const { budget, runs } = sharing({ tokens, cost, calls });
         const model = greedyModel(seed, billed, maxTokens);
         const played = Array.from({ length: repeats }, (_, i) =>
           play(
-            new Ledger({ limits: {}, price, maxTokens, usesTokens: true, sharedBudget: sharing(budget) }),
+            new Ledger({ limits: {}, price, maxTokens, usesTokens: true, sharedBudget: budget() }),
             model,
             candidates,
             seed + i,
@@ -136,7 +149,7 @@ describe('limits', () => {
         expect(billed.tokens).toBeLessThanOrEqual(tokens);
         expect(billed.cost).toBeLessThanOrEqual(cost + 1e-9);
         expect(billed.calls).toBeLessThanOrEqual(calls);
-        expect(budget.reserved.tokens).toBe(0);
+        for (const { inFlight } of runs) expect(inFlight.tokens).toBe(0);
       }),
       { numRuns: 60, seed: 3 },
     );
@@ -170,15 +183,8 @@ describe('limits', () => {
     expect(alone).toBeGreaterThan(10);
   });
 
-  it('count unreported usage, and count the calls of an earlier process only once', () => {
-    const budget = createBudget({});
-    const ledger = new Ledger({
-      limits: { tokens: 5000 },
-      price,
-      maxTokens: 100,
-      usesTokens: true,
-      sharedBudget: sharing(budget),
-    });
+  it('count unreported usage', () => {
+    const ledger = new Ledger({ limits: { tokens: 5000 }, price, maxTokens: 100, usesTokens: true });
     const unreported = { promptTokens: 300, completionTokens: mostTokensOf('params[0]: 1.0') };
     const call = {
       ...{ iteration: 1, candidate: 0, attempt: 0, messages: [], seed: 1, time: '' },
@@ -193,29 +199,28 @@ describe('limits', () => {
         faults: ['usage-missing'],
       },
     } as const;
-    ledger.record(call, true);
-    expect(budget.spent.calls).toBe(0);
     ledger.record(call);
-    expect(budget.spent).toMatchObject({ calls: 1, tokens: 300 + unreported.completionTokens });
+    expect(ledger.spent).toMatchObject({ calls: 1, tokens: 300 + unreported.completionTokens });
     expect(ledger.totals).toMatchObject({
       promptTokens: 0,
-      unreported: 2 * (300 + unreported.completionTokens),
-      faults: { 'usage-missing': 2 },
+      unreported: 300 + unreported.completionTokens,
+      faults: { 'usage-missing': 1 },
     });
     expect(ledger.cost(call.completion.usage)).toBeCloseTo(
       (300 * 2 + unreported.completionTokens * 9) / 1e6,
       12,
     );
     expect(ledger.caps({ evaluations: 0, ms: 0 })).toEqual([
-      { limit: 'tokens', used: 2 * (300 + unreported.completionTokens), cap: 5000 },
+      { limit: 'tokens', used: 300 + unreported.completionTokens, cap: 5000 },
     ]);
   });
 
   it('cap the length of answers to the room left if the model has no maxTokens', () => {
     const messages = [{ role: 'user', content: 'Propose.' }] as const;
+    const prompt = { prompt: messages, answers: 1 };
     const room = (tokens: number) => {
       const ledger = new Ledger({ limits: { tokens }, price, maxTokens: undefined, usesTokens: true });
-      return ledger.reserve([messages, messages]);
+      return ledger.reserve([prompt, prompt]);
     };
     const wide = room(1e6);
     expect(wide).toMatchObject({ kind: 'granted', maxTokens: 8192 });
@@ -223,6 +228,6 @@ describe('limits', () => {
     expect(narrow).toMatchObject({ kind: 'granted', maxTokens: Math.floor(4000 - mostTokens(messages)) });
     expect(room(4000)).toEqual({ kind: 'refused', limit: 'tokens' });
     const free = new Ledger({ limits: {}, price, maxTokens: undefined, usesTokens: true });
-    expect(free.reserve([messages])).toMatchObject({ kind: 'granted', maxTokens: undefined });
+    expect(free.reserve([prompt])).toMatchObject({ kind: 'granted', maxTokens: undefined });
   });
 });

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
 import { parseConfig, resolvedYaml } from '../../src/config/load.js';
-import { assemble } from '../../src/experiment/setup/assemble.js';
+import { countedBy } from '../../src/experiment/budget/counted-model.js';
 import { Ledger } from '../../src/experiment/budget/ledger.js';
-import { countedBy } from '../../src/experiment/budget/usage.js';
 import { withDefaultsOf } from '../../src/experiment/proposer.js';
+import { assemble } from '../../src/experiment/setup/assemble.js';
 
 const env = { OPENAI_API_KEY: 'none' };
 const written = (more: object = {}) =>

@@ -21,7 +21,7 @@ import {
 } from '../../runs/calls.js';
 import { faultMeaning } from '../../runs/failure-text.js';
 import type { AskedRequest, SentRequest } from '../../runs/underway.js';
-import type { Ledger } from './ledger.js';
+import type { Ledger, ReservedRequest } from './ledger.js';
 
 type Lookup<Call> = (
   candidate: number,
@@ -95,8 +95,6 @@ export interface Round {
   /** True if a stop request or a time limit prevented or aborted some requests. */
   readonly isCut: boolean;
   readonly limit?: LimitName;
-  /** Releases the budget reserved for these calls; call it once the ledger has recorded them. */
-  readonly release: () => void;
 }
 
 /**
@@ -108,79 +106,65 @@ export async function askRound(
   pending: readonly Asked[],
   attempt: number,
 ): Promise<Round> {
-  const { arrived, finish, isBaseline, isFree, ledger, model, purpose, recorded, signal } = request;
+  const { arrived, concurrency, finish, isBaseline, isFree, ledger, model, purpose, recorded, signal } =
+    request;
   const replies = pending.map((item): Reply | undefined => {
     const place = [item.candidate, attempt, item.messages] as const;
     const call = recorded(...place);
     const answer = call ?? arrived?.(...place);
     return answer && (call ? { kind: 'recorded', call } : { kind: 'ended', call: answer });
   });
-  const rooms: Room[] = [];
-  const release = () => {
-    for (const room of rooms) room.release();
-  };
   const open = () => pending.flatMap((item, i) => (replies[i] === undefined ? [{ item, i }] : []));
   const isStopped = () => signal.aborted || finish?.aborted === true;
   const isCut = () => isStopped() && replies.some((reply) => reply === undefined || isAborted(reply.call));
-  const reserve = () => {
-    const prompts = open().map(({ item }) => item.messages);
-    const room = ledger.reserve(prompts, isFree, purpose);
-    if (room.kind === 'granted') rooms.push(room);
-    return room;
-  };
-  const askFor = async (asked: readonly ReturnType<typeof open>[number][], room: Room) => {
-    const calls = await ask(
-      request,
-      asked.map(({ item }) => item),
-      attempt,
-      room,
+  /** Sends one request per group. Returns the limit that doesn't allow it, if any. */
+  const askFor = async (groups: readonly Group[]): Promise<LimitName | undefined> => {
+    const requests = groups.map((group) => ({ prompt: group[0]!.item.messages, answers: group.length }));
+    const room = ledger.reserve(requests, isFree, purpose);
+    if (room.kind === 'refused') return room.limit;
+    const limit = pLimit(concurrency);
+    const askOne = async (group: Group, reserved: ReservedRequest) => {
+      const items = group.map(({ item }) => item);
+      const calls = isStopped() ? [] : await ask(request, items, attempt, room.maxTokens, reserved);
+      for (const [k, call] of calls.entries()) {
+        ledger.record(call);
+        replies[group[k]!.i] = { kind: 'ended', call };
+      }
+    };
+    await Promise.all(
+      groups.map((group, k) => {
+        const reserved = room.requests[k]!;
+        return limit(() => askOne(group, reserved).finally(reserved.release));
+      }),
     );
-    for (const [k, call] of calls.entries()) replies[asked[k]!.i] = { kind: 'ended', call };
-    return calls;
+    return undefined;
   };
-  try {
-    const first = open();
-    const groups = isBaseline ? [first] : ofOnePrompt(first);
-    const together = groups.filter((group) => group.length > 1);
-    if (attempt === 0 && together.length > 0 && model.givesSeveral && !isStopped()) {
-      const room = reserve();
-      if (room.kind === 'refused') return { replies, isCut: false, limit: room.limit, release };
-      const limit = pLimit(request.concurrency);
-      const asked = together.map((group) =>
-        limit(async () => (isStopped() ? [] : await askFor(group, room))),
-      );
-      const calls = (await Promise.all(asked)).flat();
-      if (calls.some((call) => finalError(call, request))) return { replies, isCut: isCut(), release };
-      // Candidates without an answer are requested again, with a new reservation.
-      room.settle(calls);
-    }
-    const rest = open();
-    if (rest.length > 0 && !isStopped()) {
-      const room = reserve();
-      if (room.kind === 'refused') return { replies, isCut: false, limit: room.limit, release };
-      const limit = pLimit(request.concurrency);
-      await Promise.all(
-        rest.map((one) => limit(async () => (isStopped() ? undefined : askFor([one], room)))),
-      );
-    }
-    return { replies, isCut: isCut(), release };
-  } catch (error) {
-    release();
-    throw error;
+  const together = () => {
+    if (attempt > 0 || !model.givesSeveral) return [];
+    return (isBaseline ? [open()] : ofOnePrompt(open())).filter((group) => group.length > 1);
+  };
+  // Candidates that get no answer from a shared request are requested again, alone.
+  const alone = () => open().map((one) => [one]);
+  for (const groupsOf of [together, alone]) {
+    const groups = groupsOf();
+    if (groups.length === 0 || isStopped()) continue;
+    const limit = await askFor(groups);
+    if (limit !== undefined) return { replies, isCut: false, limit };
+    if (replies.some((reply) => reply && finalError(reply.call, request))) break;
   }
+  return { replies, isCut: isCut() };
 }
 
-function ofOnePrompt<One extends { readonly item: Asked }>(
-  asked: readonly One[],
-): readonly (readonly One[])[] {
-  const groups = new Map<Asked['messages'], One[]>();
+/** Candidates that share a request, with their indices. */
+type Group = readonly { readonly item: Asked; readonly i: number }[];
+
+function ofOnePrompt(asked: Group): readonly Group[] {
+  const groups = new Map<Asked['messages'], Group>();
   for (const one of asked) groups.set(one.item.messages, [...(groups.get(one.item.messages) ?? []), one]);
   return [...groups.values()];
 }
 
 const isAborted = ({ outcome }: EndedCall) => outcome?.kind === 'error' && outcome.error === 'aborted';
-
-type Room = Extract<ReturnType<Ledger['reserve']>, { kind: 'granted' }>;
 
 /**
  * Waits for the rate limiter, then sends one request for all of the candidates.
@@ -191,7 +175,8 @@ async function ask(
   request: AskingRequest,
   items: readonly Asked[],
   attempt: number,
-  { maxTokens, tryAgain }: Room,
+  maxTokens: number | undefined,
+  reserved: ReservedRequest,
 ): Promise<readonly EndedCall[]> {
   const { behind, finish, grammar, isFree, iteration, ledger, member, model, now, purpose, signal } = request;
   const { onFault, onWait } = request;
@@ -219,7 +204,7 @@ async function ask(
         ...(onWait && { onWait }),
         ...(onFault && { onFault }),
         mayTryAgain(kind) {
-          const may = tryAgain(kind, items.length);
+          const may = reserved.mayTryAgain(kind);
           if (may && mayBePaid(kind)) sent?.lost(kind);
           return may;
         },

@@ -1,59 +1,52 @@
-/** Tracks the usage of model calls and decides whether the next call could exceed a limit. */
+/**
+ * Stops a run before any model call that could exceed a limit: what has been used, plus the worst case of the calls in
+ * flight and of the next ones, must not be more than `limits` allow.
+ */
 import type { Config } from '../../config/config.js';
 import type { LimitsConfig } from '../../config/limits.js';
-import { isByBaseline } from '../../config/model.js';
 import { type ChatMessage, type ModelErrorKind, mayBePaid, type Usage } from '../../models/language-model.js';
+import type { CallPurpose, Cap, EndedCall, LimitKey, LimitName, UsageTotals } from '../../runs/calls.js';
+import { addUsage, noUsage, usageOfCall } from '../../runs/usage.js';
+import { smallest } from '../../statistics/descriptive.js';
 import {
-  type CallPurpose,
-  type Cap,
-  type EndedCall,
-  faultsOf,
-  type LimitName,
-  type UsageTotals,
-} from '../../runs/calls.js';
-import { largest } from '../../statistics/descriptive.js';
-import {
-  type Amounts,
-  type Budget,
-  capsOf,
-  createBudget,
-  exceeded,
-  limitsCalls,
-  limitsLength,
-  minus,
-  nothing,
-  plus,
-  type SharedBudget,
-  sweepLimit,
-} from './limits.js';
-import {
-  addUsage,
-  amountsOf,
   CountedModel,
   type CountedOptions,
   countedBy,
   countedOthers,
-  noUsage,
-  tokensOf,
-  usageOfCall,
-} from './usage.js';
+  longestUnknown,
+} from './counted-model.js';
+import {
+  type Amounts,
+  type CallUsage,
+  capsOf,
+  nothing,
+  type SharedBudget,
+  sweepLimit,
+  total,
+} from './limits.js';
 
-/** Longest completion to request, in tokens, if a limit depends on its length but no setting bounds it. */
-const longestUnknown = 8192;
+/** A request that is about to be sent. */
+interface PlannedRequest {
+  readonly prompt: readonly ChatMessage[];
+  /** Number of answers that the request asks for. */
+  readonly answers: number;
+}
+
+export interface ReservedRequest {
+  /**
+   * Whether the limits allow a retry. If the failed attempt may have been billed, also reserves the worst case of
+   * another.
+   */
+  readonly mayTryAgain: (kind: ModelErrorKind) => boolean;
+  readonly release: () => void;
+}
 
 type Reservation =
   | {
       readonly kind: 'granted';
-      /** Maximum completion length of one call, in tokens; undefined if neither a limit nor a setting bounds it. */
+      /** Maximum length of a completion, in tokens; undefined if neither a limit nor a setting bounds it. */
       readonly maxTokens: number | undefined;
-      /**
-       * Returns whether the limits allow a retry. If the failed request may have been billed, also reserves the retry's
-       * worst case, for `calls` candidates.
-       */
-      tryAgain(kind: ModelErrorKind, calls: number): boolean;
-      /** Reduces the reservation to what these calls used, which frees the rest for other calls. */
-      settle(calls: readonly EndedCall[]): void;
-      release(): void;
+      readonly requests: readonly ReservedRequest[];
     }
   | { readonly kind: 'refused'; readonly limit: LimitName };
 
@@ -62,17 +55,18 @@ export function spentBy(
   calls: Iterable<EndedCall>,
   { critic, model }: Pick<Config, 'critic' | 'model'>,
 ): Amounts {
-  const beside = countedOthers({ critic });
-  const ledger = new Ledger({ ...countedBy(model), limits: {}, beside });
+  const ledger = new Ledger({ ...countedBy(model), limits: {}, beside: countedOthers({ critic }) });
   for (const call of calls) ledger.record(call);
   return ledger.spent;
 }
 
-export class Ledger {
+export class Ledger implements CallUsage {
   readonly #model: CountedModel;
   readonly #beside: Readonly<Partial<Record<CallPurpose, CountedModel>>>;
-  readonly #own: Budget;
+  readonly #limits: LimitsConfig;
   readonly #shared: SharedBudget | undefined;
+  readonly #inFlight = new Set<{ worst: Amounts }>();
+  #spent = nothing;
   #totals: UsageTotals;
 
   constructor(
@@ -89,194 +83,161 @@ export class Ledger {
     this.#beside = Object.fromEntries(
       Object.entries(beside).map(([purpose, counted]) => [purpose, new CountedModel(counted)]),
     );
-    this.#own = createBudget(limits);
+    this.#limits = limits;
     this.#shared = sharedBudget;
+    sharedBudget?.join(this);
     const prices = [this.#model, ...Object.values(this.#beside)].flatMap(({ price = [] }) => price);
-    const priced = prices.map(({ listed }) => ({ ...noUsage, cost: 0, ...(listed && { listed }) }));
-    this.#totals = addUsage(priced);
-  }
-
-  #for(purpose: CallPurpose | undefined): CountedModel {
-    return (purpose && this.#beside[purpose]) ?? this.#model;
+    this.#totals = addUsage(prices.map(({ listed }) => ({ ...noUsage, cost: 0, ...(listed && { listed }) })));
   }
 
   get totals(): UsageTotals {
     return this.#totals;
   }
 
-  /** Usage as it counts towards the run's limits. */
   get spent(): Amounts {
-    return this.#own.spent;
+    return this.#spent;
   }
 
-  get #budgets(): readonly Budget[] {
-    return this.#shared === undefined ? [this.#own] : [this.#own, this.#shared.budget];
+  get inFlight(): Amounts {
+    return total([...this.#inFlight].map(({ worst }) => worst));
   }
 
   /** Cost of one call, including unreported tokens (estimated); undefined if there is no price. */
   cost(usage: Usage, purpose?: CallPurpose): number | undefined {
-    const { price } = this.#for(purpose);
-    return price && amountsOf(usage, price).cost;
+    const model = this.#for(purpose);
+    return model.price && model.used(usage).cost;
   }
 
-  /**
-   * Reserves the worst-case usage of one call per prompt until `release`. If that could exceed a limit, refuses and
-   * names the limit.
-   * @param isFree see `AskingRequest`
-   */
-  reserve(messages: readonly (readonly ChatMessage[])[], isFree = false, purpose?: CallPurpose): Reservation {
-    return this.#reserve(messages, isFree, this.#for(purpose));
-  }
-
-  get isLimited(): boolean {
-    return this.#budgets.some(limitsCalls);
-  }
-
-  /**
-   * True if this many more calls with this prompt fit within the limits, assuming that no completion is more than twice
-   * as long as the longest so far.
-   */
-  hasRoomFor(prompt: readonly ChatMessage[], calls: number): boolean {
-    const model = this.#model;
-    const length = model.usesTokens ? Math.min(2 * model.longestCompletion, longestUnknown) : 0;
-    const prompts = Array<number>(calls).fill(model.usesTokens ? model.promptTokens(prompt) : 0);
-    return this.#refusal(model, prompts, length) === undefined;
-  }
-
-  /** The first limit that one call per prompt, with completions of `length` tokens, could exceed, if any. */
-  #refusal(
-    { worst }: Pick<CountedModel, 'worst'>,
-    prompts: readonly number[],
-    length: number,
-  ): LimitName | undefined {
-    return this.#exceeded(prompts.map((prompt) => worst(prompt, length)).reduce(plus, nothing));
-  }
-
-  #exceeded(more: Amounts): LimitName | undefined {
-    const own = exceeded(this.#own, more);
-    const shared = this.#shared && exceeded(this.#shared.budget, more);
-    return own ?? (shared && sweepLimit(shared));
-  }
-
-  /** The largest completion length that fits the limits, in tokens: at least `fewest`, at most `longestUnknown`. */
-  #longestCompletion(model: CountedModel, prompts: readonly number[], fewest: number): number {
-    let [low, high] = [fewest, longestUnknown + 1];
-    while (high - low > 1) {
-      const middle = Math.floor((low + high) / 2);
-      if (this.#refusal(model, prompts, middle) === undefined) low = middle;
-      else high = middle;
-    }
-    return low;
-  }
-
-  #reserve(messages: readonly (readonly ChatMessage[])[], isFree: boolean, model: CountedModel): Reservation {
-    const usesTokens = model.usesTokens && !isFree;
-    const prompts = messages.map((prompt) => (usesTokens ? model.promptTokens(prompt) : 0));
-    const { maxTokens: fixedLength } = model;
-    const fewest = usesTokens ? (fixedLength ?? Math.min(2 * model.longestCompletion, longestUnknown)) : 0;
-    const limit = this.#refusal(model, prompts, fewest);
-    if (limit !== undefined) return { kind: 'refused', limit };
-    const isKnown = usesTokens && fixedLength !== undefined;
-    const isOpen = usesTokens && !isKnown && this.#budgets.some(limitsLength);
-    const length = isOpen ? this.#longestCompletion(model, prompts, fewest) : fewest;
-    return {
-      kind: 'granted',
-      maxTokens: isOpen || isKnown ? length : undefined,
-      ...this.#held(model, prompts, length),
-    };
-  }
-
-  /** @param earlier true if an earlier process made the call and the shared budget already counts it */
-  record(call: EndedCall, earlier = false): void {
+  /** Counts a call that has ended. */
+  record(call: EndedCall): void {
     const model = this.#for(call.purpose);
-    const usage = call.completion?.usage ?? {};
     model.learn(call);
-    const used = this.#usedBy(call);
-    this.#own.spent = plus(this.#own.spent, used);
-    const shared = this.#shared?.budget;
-    if (shared && !earlier) shared.spent = plus(shared.spent, used);
-    const unreported = used.tokens - tokensOf(usage);
+    const used = model.usedBy(call);
+    this.#spent = total([this.#spent, used]);
+    const { completionTokens = 0, promptTokens = 0 } = call.completion?.usage ?? {};
+    const unreported = used.tokens - promptTokens - completionTokens;
     this.#totals = addUsage([this.#totals, usageOfCall(call, unreported, model.price !== undefined)]);
   }
 
-  /** A call's usage, including failed attempts that may have been billed. */
-  #usedBy(call: EndedCall): Amounts {
-    const { price } = this.#for(call.purpose);
-    return this.#lostTries(call).reduce(plus, {
-      ...amountsOf(call.completion?.usage ?? {}, price),
-      calls: 1,
-    });
+  /**
+   * Reserves the worst case of these requests. If that could exceed a limit, refuses and names the limit.
+   * @param isFree see `AskingRequest`
+   */
+  reserve(planned: readonly PlannedRequest[], isFree = false, purpose?: CallPurpose): Reservation {
+    const model = isFree ? free : this.#for(purpose);
+    const sizes = planned.map(({ answers, prompt }) => ({ answers, prompt: model.promptTokens(prompt) }));
+    const worst = (length: number) =>
+      total(sizes.map(({ answers, prompt }) => model.worst(prompt, length, answers)));
+    const limit = this.#exceededBy(worst(model.expectedLength));
+    if (limit !== undefined) return { kind: 'refused', limit };
+    const isOpen = model.usesTokens && model.maxTokens === undefined && this.#budgets.some(limitsLength);
+    const length = isOpen ? this.#longestCompletion(worst, model.expectedLength) : model.expectedLength;
+    const requests = sizes.map(({ answers, prompt }) =>
+      this.#held(
+        model.worst(prompt, length, answers),
+        // A retry doesn't count as another call.
+        { ...model.worst(prompt, length * answers), calls: 0 },
+      ),
+    );
+    return { kind: 'granted', maxTokens: isOpen ? length : model.maxTokens, requests };
+  }
+
+  /**
+   * Whether this many more calls with a prompt fit within the limits, if no completion is more than twice as long as the
+   * longest so far.
+   */
+  hasRoomFor(calls: number, prompt: () => readonly ChatMessage[]): boolean {
+    if (!this.#budgets.some(limitsCalls)) return true;
+    const model = this.#model;
+    const worst = model.worst(model.promptTokens(prompt()), model.expectedLength, calls);
+    return this.#exceededBy(worst) === undefined;
+  }
+
+  /** Claims evaluations of the sweep's; see `SharedBudget`. */
+  claim(evaluations: number): void {
+    this.#shared?.claim(evaluations);
   }
 
   /**
    * How much of each limit has been used.
    * @param used evaluations of the run, and its active time in milliseconds
    */
-  caps(used: { readonly evaluations: number; readonly ms: number }): readonly Cap[] {
+  caps({ evaluations, ms }: { readonly evaluations: number; readonly ms: number }): readonly Cap[] {
+    const own = { ...this.spent, evaluations, minutes: ms / 60_000 };
     const shared = this.#shared;
+    if (shared === undefined) return capsOf(this.#limits, own);
+    const all = total([own, ...shared.others().map(({ spent }) => spent)]);
+    return [...capsOf(this.#limits, own), ...capsOf(shared.limits, all, sweepLimit)];
+  }
+
+  #for(purpose: CallPurpose | undefined): CountedModel {
+    return (purpose && this.#beside[purpose]) ?? this.#model;
+  }
+
+  /** The run's limits and those of its sweep, with the usage of calls that have ended or are in flight. */
+  get #budgets(): readonly Budget[] {
+    const shared = this.#shared;
+    const usage = (runs: readonly CallUsage[]) =>
+      total(runs.flatMap(({ spent, inFlight }) => [spent, inFlight]));
     return [
-      ...capsOf(this.#own, used, (key) => key),
-      ...(shared === undefined
-        ? []
-        : capsOf(
-            shared.budget,
-            {
-              evaluations: used.evaluations + shared.otherEvaluations,
-              ms: used.ms + shared.otherMs,
-            },
-            sweepLimit,
-          )),
+      { limits: this.#limits, used: usage([this]), name: (key) => key },
+      ...(shared
+        ? [{ limits: shared.limits, used: usage([this, ...shared.others()]), name: sweepLimit }]
+        : []),
     ];
   }
 
-  #setAside(amounts: Amounts): void {
-    for (const budget of this.#budgets) budget.reserved = plus(budget.reserved, amounts);
+  /** The first limit on calls that this much more usage would exceed, if any. */
+  #exceededBy(more: Amounts): LimitName | undefined {
+    for (const { limits, name, used } of this.#budgets) {
+      const key = callKeys.find((one) => used[one] + more[one] > (limits[one] ?? Number.POSITIVE_INFINITY));
+      if (key !== undefined) return name(key);
+    }
+    return undefined;
   }
 
-  #free(amounts: Amounts): void {
-    for (const budget of this.#budgets) budget.reserved = minus(budget.reserved, amounts);
+  /** The longest completions that fit the limits, in tokens: at least `fewest`, at most `longestUnknown`. */
+  #longestCompletion(worst: (length: number) => Amounts, fewest: number): number {
+    const [none, one] = [worst(0), worst(1)];
+    const longest = this.#budgets.flatMap(({ limits, used }) =>
+      callKeys
+        .filter((key) => one[key] > none[key])
+        .map(
+          (key) =>
+            ((limits[key] ?? Number.POSITIVE_INFINITY) - used[key] - none[key]) / (one[key] - none[key]),
+        ),
+    );
+    return Math.max(fewest, Math.floor(smallest([longestUnknown, ...longest])));
   }
 
-  /** Sets the worst case of these calls aside. */
-  #held(
-    model: CountedModel,
-    prompts: readonly number[],
-    length: number,
-  ): Pick<Reservation & { kind: 'granted' }, 'tryAgain' | 'settle' | 'release'> {
-    const worst = model.worst;
-    let set = prompts.map((prompt) => worst(prompt, length)).reduce(plus, nothing);
-    this.#setAside(set);
-    const longest = largest([0, ...prompts]);
+  #held(worst: Amounts, retry: Amounts): ReservedRequest {
+    const held = { worst };
+    this.#inFlight.add(held);
     return {
-      tryAgain: (kind, calls) => {
+      mayTryAgain: (kind) => {
         if (!mayBePaid(kind)) return true;
-        // A retry of the same call doesn't count as another call.
-        const again = { ...worst(longest, length * calls), calls: 0 };
-        if (this.#exceeded(again) !== undefined) return false;
-        set = plus(set, again);
-        this.#setAside(again);
+        if (this.#exceededBy(retry) !== undefined) return false;
+        held.worst = total([held.worst, retry]);
         return true;
       },
-      settle: (calls) => {
-        this.#free(set);
-        set = calls.map((call) => this.#usedBy(call)).reduce(plus, nothing);
-        this.#setAside(set);
-      },
-      release: () => {
-        this.#free(set);
-        set = nothing;
-      },
+      release: () => this.#inFlight.delete(held),
     };
   }
-
-  /** High estimates of the tokens and cost of failed attempts that may have been billed. */
-  #lostTries(call: EndedCall): readonly Amounts[] {
-    const model = this.#for(call.purpose);
-    if (!model.usesTokens || isByBaseline(call)) return [];
-    const lost = faultsOf(call).filter((kind) => mayBePaid(kind as ModelErrorKind));
-    if (lost.length === 0) return [];
-    const longest = model.maxTokens ?? 2 * model.longestCompletion;
-    const worst = model.worst(model.promptTokens(call.messages), longest * (call.choices ?? 1));
-    return lost.map(() => ({ ...worst, calls: 0 }));
-  }
 }
+
+interface Budget {
+  readonly limits: LimitsConfig;
+  readonly used: Amounts;
+  readonly name: (key: LimitKey) => LimitName;
+}
+
+const callKeys = ['calls', 'tokens', 'cost'] as const;
+
+/** Whether any limit depends on calls. */
+const limitsCalls = ({ limits }: Budget) => callKeys.some((key) => limits[key] !== undefined);
+
+/** Whether any limit depends on the length of completions. */
+const limitsLength = ({ limits: { cost, tokens } }: Budget) => (tokens ?? cost) !== undefined;
+
+/** A baseline in a portfolio or in tuning. */
+const free = new CountedModel({ price: undefined, maxTokens: undefined, usesTokens: false });

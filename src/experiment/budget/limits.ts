@@ -1,80 +1,53 @@
-/** Limits on calls, tokens and cost: of a run, and of all runs of a sweep together. */
+/** Amounts that limits restrict, and limits that all runs of a sweep share. */
 import type { LimitsConfig } from '../../config/limits.js';
 import type { Cap, LimitKey, LimitName } from '../../runs/calls.js';
 
-/** Usage of calls, either actual or worst-case. */
-export interface Amounts {
-  readonly calls: number;
-  /** Prompt and completion tokens. */
-  readonly tokens: number;
-  readonly cost: number;
-}
+export type Amounts = Readonly<Record<LimitKey, number>>;
 
-export const nothing: Amounts = { calls: 0, tokens: 0, cost: 0 };
+export const nothing: Amounts = { evaluations: 0, calls: 0, tokens: 0, cost: 0, minutes: 0 };
 
-export const plus = (a: Amounts, b: Amounts): Amounts => ({
-  calls: a.calls + b.calls,
-  tokens: a.tokens + b.tokens,
-  cost: a.cost + b.cost,
-});
+const keys = Object.keys(nothing) as readonly LimitKey[];
 
-export const minus = (a: Amounts, b: Amounts): Amounts => ({
-  calls: a.calls - b.calls,
-  tokens: a.tokens - b.tokens,
-  cost: a.cost - b.cost,
-});
-
-/** Limits, usage of completed calls, and reservations for calls in flight. */
-export interface Budget {
-  readonly limits: LimitsConfig;
-  spent: Amounts;
-  reserved: Amounts;
-}
-
-export const createBudget = (limits: LimitsConfig): Budget => ({
-  limits,
-  spent: nothing,
-  reserved: nothing,
-});
-
-/** One run's view of the budget that it shares with the other runs of a sweep. */
-export interface SharedBudget {
-  /** Of all runs of the sweep. */
-  readonly budget: Budget;
-  /** Active time of the other runs, in milliseconds. */
-  readonly otherMs: number;
-  /** Evaluations that the other runs have made or claimed. */
-  readonly otherEvaluations: number;
-  /** Claims a number of evaluations, including those that the run has already made; replaces its earlier claim. */
-  claim(evaluations: number): void;
-}
-
-const amountKeys = ['calls', 'tokens', 'cost'] as const;
-
-/** True if any limit depends on calls. */
-export const limitsCalls = ({ limits }: Budget): boolean =>
-  amountKeys.some((key) => limits[key] !== undefined);
-
-/** True if any limit depends on the length of completions. */
-export const limitsLength = ({ limits: { cost, tokens } }: Budget): boolean => (tokens ?? cost) !== undefined;
-
-/** The first limit that this much more usage would exceed, if any. */
-export function exceeded({ limits, reserved, spent }: Budget, more: Amounts): LimitKey | undefined {
-  const all = plus(plus(spent, reserved), more);
-  return amountKeys.find((key) => limits[key] !== undefined && all[key] > limits[key]);
-}
+export const total = (amounts: readonly Amounts[]): Amounts =>
+  amounts.reduce(
+    (a, b) => ({
+      evaluations: a.evaluations + b.evaluations,
+      calls: a.calls + b.calls,
+      tokens: a.tokens + b.tokens,
+      cost: a.cost + b.cost,
+      minutes: a.minutes + b.minutes,
+    }),
+    nothing,
+  );
 
 /** How much of each limit has been used. */
-export function capsOf(
-  { limits, spent }: Pick<Budget, 'limits' | 'spent'>,
-  used: { readonly evaluations: number; readonly ms: number },
-  name: (key: LimitKey) => LimitName,
-): readonly Cap[] {
-  const all = { evaluations: used.evaluations, ...spent, minutes: used.ms / 60_000 };
-  return (Object.keys(all) as LimitKey[]).flatMap((key) => {
+export const capsOf = (
+  limits: LimitsConfig,
+  used: Amounts,
+  name: (key: LimitKey) => LimitName = (key) => key,
+): readonly Cap[] =>
+  keys.flatMap((key) => {
     const cap = limits[key];
-    return cap === undefined ? [] : [{ limit: name(key), used: all[key], cap }];
+    return cap === undefined ? [] : [{ limit: name(key), used: used[key], cap }];
   });
+
+/** The usage of a run's calls. */
+export interface CallUsage {
+  /** Of the calls that have ended. */
+  readonly spent: Amounts;
+  /** The worst case of the calls in flight. */
+  readonly inFlight: Amounts;
+}
+
+/** One run's view of the limits that it shares with the other runs of a sweep. */
+export interface SharedBudget {
+  readonly limits: LimitsConfig;
+  /** Usage of the other runs; includes evaluations that they have claimed. */
+  others(): readonly CallUsage[];
+  /** Makes the usage of this run's calls known to the other runs. */
+  join(calls: CallUsage): void;
+  /** Claims a number of evaluations, including those that the run has already made; replaces its earlier claim. */
+  claim(evaluations: number): void;
 }
 
 /** The name of a limit that all runs of a sweep share. */

@@ -14,8 +14,8 @@ import type { Manifest, RecordedSpec } from '../../runs/manifest.js';
 import { addPrograms } from '../../runs/open-run.js';
 import type { RunDirectory } from '../../runs/writer.js';
 import { findBaseline } from '../../search/baselines.js';
+import { countedBy, countedOthers } from '../budget/counted-model.js';
 import { Ledger } from '../budget/ledger.js';
-import { countedBy, countedOthers } from '../budget/usage.js';
 import { type Experiment, Replies } from '../parts.js';
 import { Prompter } from '../prompter.js';
 import { languageModelIn } from '../proposer.js';
@@ -83,19 +83,17 @@ export function experimentIn(
   const programs = programsOf(family);
   addPrograms(family, recorded.entries);
   const ledger = ledgerOf(assembly);
-  // A shared budget already includes the recorded calls.
-  const isHeld = assembly.sharedBudget !== undefined;
   const isBaseline = findBaseline(assembly.counted.provider) !== undefined;
   const replies = new Replies(isBaseline);
   const unfinishedCalls: CallRecord[] = [];
   for (const call of recorded.calls) {
-    ledger.record(call, isHeld);
+    ledger.record(call);
     if (call.iteration > recorded.iteration) {
       unfinishedCalls.push(call);
       if (call.outcome.kind === 'accepted' && call.outcome.program) programs?.add(call.outcome.program);
     } else replies.count(call);
   }
-  for (const call of arrived) ledger.record(call, isHeld);
+  for (const call of arrived) ledger.record(call);
   return {
     run: manifest.run,
     config,
@@ -112,7 +110,6 @@ export function experimentIn(
     ledger,
     tally: tallyOf(recorded.events),
     completed: recorded.iteration,
-    shared: assembly.sharedBudget,
     unfinishedCalls,
     arrived,
     replies,

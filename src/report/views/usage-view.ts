@@ -1,4 +1,3 @@
-import { addUsage, usageOfCall } from '../../experiment/budget/usage.js';
 import { type Html, html } from '../../format/html.js';
 import {
   formatCompact,
@@ -11,6 +10,7 @@ import {
 } from '../../format/numbers.js';
 import { bar as barColumn, htmlTable, number, text } from '../../format/table.js';
 import type { CallRecord, Cap, LimitName, UsageTotals } from '../../runs/calls.js';
+import { addUsage, usageOfCall } from '../../runs/usage.js';
 import { type Chart, chartFigure } from '../../web/chart.js';
 import type { RunData } from '../data/proposals.js';
 

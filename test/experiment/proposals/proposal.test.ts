@@ -42,7 +42,6 @@ function request(model: LanguageModel, changes: Partial<Parameters<typeof propos
     now: () => new Date(0),
     onCall: (call) => {
       calls.push(call);
-      ledger.record(call);
     },
     ...changes,
   };
@@ -144,7 +143,7 @@ describe('propose', () => {
   it('never exceeds a limit, and reports which one it reached', async () => {
     const model = createScriptedModel(() => 'nothing');
     const ledger = new Ledger({ limits: { calls: 2 }, price: undefined, maxTokens: 100, usesTokens: true });
-    const { proposals } = request(model, { ledger, onCall: (call) => ledger.record(call) });
+    const { proposals } = request(model, { ledger });
     expect(await proposals).toMatchObject({
       end: { kind: 'limit', limit: 'calls' },
       proposals: [{ kind: 'rejected' }],

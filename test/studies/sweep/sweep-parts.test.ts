@@ -2,8 +2,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { sweepSchema } from '../../../src/config/many-runs.js';
-import { addUsage } from '../../../src/experiment/budget/usage.js';
 import { createGenerator } from '../../../src/random/generator.js';
+import { addUsage } from '../../../src/runs/usage.js';
 import { summarize } from '../../../src/statistics/paired.js';
 import {
   drawnEffects,

@@ -1,5 +1,5 @@
 /** Results of sweeps, without playing anything. */
-import { addUsage } from '../../../src/experiment/budget/usage.js';
+import { addUsage } from '../../../src/runs/usage.js';
 import { summarize } from '../../../src/statistics/paired.js';
 import { drawnEffects, gridEffects } from '../../../src/studies/sweep/effects.js';
 import type { SettingFigures, SweepResult } from '../../../src/studies/sweep/sweep-result.js';

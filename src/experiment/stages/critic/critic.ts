@@ -66,7 +66,7 @@ async function revise(
   const { buffer, config, emit, setting } = experiment;
   const best = bestEntry(measured.map(({ entry }) => entry));
   if (best === undefined || evaluationsLeft(experiment) <= 0) return undefined;
-  experiment.shared?.claim(buffer.entries.length + 1);
+  experiment.ledger.claim(buffer.entries.length + 1);
   const model = answererOf(experiment, critic);
   const prompt = critic.prompter.prompt({
     iteration,
