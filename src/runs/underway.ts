@@ -51,7 +51,7 @@ interface CallsLeft {
 const fileName = 'underway.jsonl';
 
 /** Distinguishes calls for the same position at different times. */
-export const callKey = ({ iteration, candidate, attempt, time }: CallPosition & { readonly time: string }) =>
+const callKey = ({ iteration, candidate, attempt, time }: CallPosition & { readonly time: string }) =>
   `${iteration}/${candidate}/${attempt}/${time}`;
 
 /** @param calls the calls in the run's log @param repair if true, cuts a torn last line off the file */
