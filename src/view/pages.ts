@@ -14,7 +14,7 @@ import type { SweepResult } from '../studies/sweep/sweep-result.js';
 import { type Page, sectionsOf } from '../web/page.js';
 import { pageHeader, type Shown } from '../web/study.js';
 import type { Place } from './items.js';
-import { shownRunPage } from './shown-run.js';
+import { pageAddress, shownRunPage } from './shown-run.js';
 
 /** Pages that other modules build; undefined if they don't recognise the directory. */
 export interface GivenPages {
@@ -25,7 +25,7 @@ export interface GivenPages {
 export async function pageOf(place: Place, given: GivenPages): Promise<Page> {
   const { path } = place;
   const { kind, name, status } = place.item;
-  const shown: Shown = { linkOf: (run) => addressOf(`${name}/${run}`), status };
+  const shown: Shown = { linkOf: (run) => pageAddress(`${name}/${run}`), status };
   switch (kind) {
     case 'run':
       return shownRunPage(name, path);
@@ -41,8 +41,6 @@ export async function pageOf(place: Place, given: GivenPages): Promise<Page> {
       });
   }
 }
-
-const addressOf = (name: string): string => `/of/${name.split('/').map(encodeURIComponent).join('/')}`;
 
 /** The page of a study's result or, if it has none that can be shown, of its plan. */
 function studyPage({ item, path }: Place, recorded: () => Page | undefined): Page {
