@@ -112,7 +112,9 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
       samples,
       winners,
       context: window,
-      ...{ minReturn: args.minReturn, bestShare: args.bestShare, history: args.history },
+      minReturn: args.minReturn,
+      bestShare: args.bestShare,
+      history: args.history,
     },
   );
   const manifest = writeDataset(dataset, format, out);

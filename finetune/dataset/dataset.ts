@@ -184,7 +184,9 @@ function assembled(
     recipe,
     seed,
     winners,
-    ...{ minReturn, bestShare, history },
+    minReturn,
+    bestShare,
+    history,
     train,
     validation,
     sources: sources.map((source) => ({

@@ -54,15 +54,22 @@ export async function readPlay(
   const { id, options } = config.environment;
   const agent = openAgent({
     environment: manifest.spec === undefined ? await makeEnvironment(id, options) : { ...manifest.spec, id },
-    ...{ options, maxSteps: config.maxSteps, prompts: config.policy.prompts },
-    ...{ reading: readingOf(config.policy.act), field: 'policy.prompts' },
+    options,
+    maxSteps: config.maxSteps,
+    prompts: config.policy.prompts,
+    reading: readingOf(config.policy.act),
+    field: 'policy.prompts',
   });
   const episodes = join(path, runFiles.episodes);
   const all = readJsonLines<GameRecord>(episodes, { repair: false }) ?? [];
   const best = all.toSorted((a, b) => b.return - a.return).slice(0, Math.ceil(bestShare * all.length));
   const isChosen = new Set(best.filter((game) => game.return >= minReturn));
   return {
-    ...{ name, manifest, agent, config, played: all.length },
+    name,
+    manifest,
+    agent,
+    config,
+    played: all.length,
     games: all.filter((game) => isChosen.has(game)),
     hash: sha256([file, episodes].map(fileHash).join('\n')),
   };
@@ -96,7 +103,8 @@ function stepsOf(
     const asked = (before: readonly Exchange[]) =>
       messagesOf({
         system: agent.systemPrompt(before.length === number ? undefined : game.objective),
-        ...{ before, message },
+        before,
+        message,
       });
     const before = shown(exchanges.slice(Math.max(0, number - history), number), asked);
     const prompt = asked(before);
@@ -107,14 +115,16 @@ function stepsOf(
         completion: answerText(reply.text).text.trim(),
         weight: 1,
         lineage: {
-          ...{
-            run: name,
-            environment: manifest.environment,
-            model: manifest.model,
-            recipe: 'demonstrations',
-          },
-          ...{ prompt: promptHash(prompt), promptIteration: number + 1, iteration: number + 1 },
-          ...{ candidate: game.episode, score: game.return, history: before.length },
+          run: name,
+          environment: manifest.environment,
+          model: manifest.model,
+          recipe: 'demonstrations',
+          prompt: promptHash(prompt),
+          promptIteration: number + 1,
+          iteration: number + 1,
+          candidate: game.episode,
+          score: game.return,
+          history: before.length,
         },
       },
     ];

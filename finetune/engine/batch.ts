@@ -126,11 +126,18 @@ export function makeBatch<E extends TokenSequence>(
     targets.endFamily();
   });
   return {
-    ...{ ids, positions, lengths },
+    ids,
+    positions,
+    lengths,
     blocks: {
-      ...{ ...sizes, slots },
-      ...{ promptPlaces: prompts.places, promptPositions: prompts.positions, promptSlots: prompts.slots },
-      ...{ answerPlaces: replies.places, answerPositions: replies.positions, answerSlots: replies.slots },
+      ...sizes,
+      slots,
+      promptPlaces: prompts.places,
+      promptPositions: prompts.positions,
+      promptSlots: prompts.slots,
+      answerPlaces: replies.places,
+      answerPositions: replies.positions,
+      answerSlots: replies.slots,
     },
     ...targets.arrays(),
   };

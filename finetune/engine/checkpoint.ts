@@ -30,8 +30,13 @@ export interface TrainingState {
 export function freshState(parameters: readonly Parameter[]): TrainingState {
   const moments = parameters.map(zeroMoments);
   return {
-    ...{ parameters, moments, step: 0, optimizerSteps: 0, evaluated: 0 },
-    ...{ best: undefined, evaluationsWithoutGain: 0 },
+    parameters,
+    moments,
+    step: 0,
+    optimizerSteps: 0,
+    evaluated: 0,
+    best: undefined,
+    evaluationsWithoutGain: 0,
   };
 }
 

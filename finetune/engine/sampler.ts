@@ -83,7 +83,9 @@ export async function openSampler(settings: SamplerSettings): Promise<Sampler> {
           remedy: `increase ${settings.fields.reply}, reduce ${settings.fields.prompt}, or use a model with a longer context`,
         });
       return {
-        ...{ prompt, maxTokens, eosTokens },
+        prompt,
+        maxTokens,
+        eosTokens,
         adapter: inputs,
         seeds: alike.map(({ seed }) => seed),
         stop: [],
@@ -128,7 +130,9 @@ export async function openSampler(settings: SamplerSettings): Promise<Sampler> {
         conversations.map((one) => {
           const texts = constrained ? one.choices?.map(({ text }) => text) : undefined;
           return {
-            ...{ ids: promptOf(tokenizer, encode, one), seed: one.seed, form: texts?.join('\n') ?? '' },
+            ids: promptOf(tokenizer, encode, one),
+            seed: one.seed,
+            form: texts?.join('\n') ?? '',
             constraint: texts && constraints.among(texts),
           };
         }),

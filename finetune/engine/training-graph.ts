@@ -89,7 +89,9 @@ function emitInputsOfBlocks(g: GraphBuilder): { blocks: Blocks; inverses: Readon
   const answers = input('answers', ['F', 'G', 'A']);
   const slots = input('slots', ['N']);
   const blocks = {
-    ...{ prompts, answers, slots },
+    prompts,
+    answers,
+    slots,
     promptPositions: input('prompt_positions', ['F', 'P']),
     answerPositions: input('answer_positions', ['F', 'G', 'A']),
   };

@@ -258,7 +258,9 @@ function resultPlot({ experiments, groups }: Evaluation): Html | undefined {
   if (experiments.length === 1)
     return intervalRows(
       Object.entries(only.arms).map(([name, { confirmed }]) => ({
-        ...{ name, value: confirmed?.mean ?? null, interval: confirmed?.meanInterval ?? null },
+        name,
+        value: confirmed?.mean ?? null,
+        interval: confirmed?.meanInterval ?? null,
         isMuted: name !== 'tuned',
       })),
       { title: 'Mean confirmed return, with 95 % interval' },

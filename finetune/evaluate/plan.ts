@@ -49,7 +49,10 @@ function planOf({
   const counted = [plural(experiments.length, 'experiment'), plural(arms.length, 'model')];
   return {
     kind: 'evaluation',
-    ...{ arms, experiments, seeds, entries },
+    arms,
+    experiments,
+    seeds,
+    entries,
     others: 'the other models',
     shape: [...counted, plural(seeds.length, 'seed')].join(' × '),
   };

@@ -33,7 +33,8 @@ export async function openAgentTask(
 ): Promise<RlTask> {
   if (isRemoteId(id))
     throw new UserError({
-      ...{ field: 'environment', value: id },
+      field: 'environment',
+      value: id,
       message: 'models can’t learn in an environment that runs in another program',
       remedy:
         'play it with policyloop play and imitate the games (finetune dataset --recipe demonstrations), or choose a built-in environment',
@@ -45,12 +46,18 @@ export async function openAgentTask(
   const arena = localArena(environments);
   const { fallback, maxTurns } = playing;
   const agent = openAgent({
-    ...{ environment: first!, options, prompts, reading: readingOf(act) },
-    ...{ maxSteps: maxTurns, field: 'agent.prompts' },
+    environment: first!,
+    options,
+    prompts,
+    reading: readingOf(act),
+    maxSteps: maxTurns,
+    field: 'agent.prompts',
   });
   if (act === 'constrained' && !isListed(first!))
     throw new UserError({
-      ...{ field: 'agent.act', value: act, alternatives: ['text', 'json'] },
+      field: 'agent.act',
+      value: act,
+      alternatives: ['text', 'json'],
       message: `the actions of ${id} can't be listed, as constrained requires`,
     });
   if (['random', 'first'].includes(fallback) && !isListed(first!))
@@ -66,7 +73,7 @@ export async function openAgentTask(
     size: number,
     seed: number,
   ): Promise<readonly Game<SampledReply>[]> => {
-    const setting: GameSetting<SampledReply> = { ...{ arena, agent, ...playing }, speaker: sampler };
+    const setting: GameSetting<SampledReply> = { arena, agent, ...playing, speaker: sampler };
     const samplings = deriveSeeds(seed, [], starts.length * size);
     return playGames(
       setting,

@@ -86,7 +86,10 @@ export async function openTrainer(plan: PlannedLearning, prompts?: string): Prom
   );
   const parameters = [...ofModel, ...ownParameters(objective, decoder)];
   const sampler = await openSampler({
-    ...{ config: decoder, trainable, threads, device },
+    config: decoder,
+    trainable,
+    threads,
+    device,
     ...samplerParts(config, decoder),
   });
   try {
@@ -95,7 +98,12 @@ export async function openTrainer(plan: PlannedLearning, prompts?: string): Prom
     const graph = { config: decoder, trainable, device, threads };
     const sessions = await openSessions(graph, objective, isRead);
     return {
-      ...{ sampler, objective, parameters, trainable, checkpoint, sessions },
+      sampler,
+      objective,
+      parameters,
+      trainable,
+      checkpoint,
+      sessions,
       close: async () => void (await Promise.all([sampler.close(), sessions.close()])),
       reference: kl ? parameters.map((one) => ({ ...one, values: one.values.slice() })) : undefined,
       settings: settingsOf(config),
@@ -152,10 +160,20 @@ function settingsOf(config: LearningConfig): OnlineSettings {
     config;
   const { objective, schedule: kind, updates, warmupSteps } = config;
   return {
-    ...{ seed, updates, groups: config.groups, groupSize: config.groupSize, reward: rewardOf(config) },
+    seed,
+    updates,
+    groups: config.groups,
+    groupSize: config.groupSize,
+    reward: rewardOf(config),
     credit: { objective, scale: config.advantages, ...rewardOf(config) },
     improvement: {
-      ...{ epochs, minibatches, seed, learningRate, maxGradientNorm, batchTokens, objective },
+      epochs,
+      minibatches,
+      seed,
+      learningRate,
+      maxGradientNorm,
+      batchTokens,
+      objective,
       schedule: { kind, warmupSteps, totalSteps: updates * epochs * minibatches, floor: 0 },
       adamw: { betas, epsilon: 1e-8, weightDecay },
     },

@@ -96,7 +96,10 @@ export async function improve(
     );
     const found = policyStatistics(examples, settings.objective);
     first ??= {
-      ...{ loss, gradientNorm: norm, learningRate, entropy: found.entropy },
+      loss,
+      gradientNorm: norm,
+      learningRate,
+      entropy: found.entropy,
       mismatch: found.samplerKl ?? 0,
       largestMismatch: found.largestSamplerDifference ?? 0,
       ...(found.referenceKl !== undefined && { kl: found.referenceKl }),

@@ -112,7 +112,12 @@ export async function learnOnline(run: OnlineLearning, hooks: OnlineHooks = {}):
   }
   const ended = await runLoop(
     {
-      ...{ state, totalSteps, evaluateEvery, checkpointEvery, checkpoint, owner },
+      state,
+      totalSteps,
+      evaluateEvery,
+      checkpointEvery,
+      checkpoint,
+      owner,
       async step() {
         const event = await playAndLearn(run, state, hooks);
         const alarms = watch.step(event);

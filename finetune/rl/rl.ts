@@ -44,7 +44,10 @@ export async function rl(args: TrainingArguments, context: CommandContext): Prom
   const words = wordsOf(config);
   return runTraining<OnlineOutcome & Trained>(
     {
-      ...{ command: 'rl', output: config.output, unit: 'update', secondsLeft: secondsLeftOf },
+      command: 'rl',
+      output: config.output,
+      unit: 'update',
+      secondsLeft: secondsLeftOf,
       about: { ...trainedOf(config.method), model: config.model, config, dataset: episodesOf(config, 0) },
       figures: (step) => figuresOf(step, words),
       line: (metric) => lineOf(metric, words),

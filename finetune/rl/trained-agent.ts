@@ -85,7 +85,12 @@ export async function openTrainedAgent<A extends Action>(
   if (!Number.isInteger(groups) || groups < 1)
     throw new UserError({ field: 'batch', value: groups, message: 'must be a whole number of at least 1' });
   const parsed = parseSettings(rlKind, {
-    ...{ ...rest, model, groups, groupSize: 1, agent, environment: 'custom' },
+    ...rest,
+    model,
+    groups,
+    groupSize: 1,
+    agent,
+    environment: 'custom',
     ...{ objective: { kind: 'ppo', ...objective }, reward: { invalid } },
   });
   const config: RlConfig = {
@@ -193,8 +198,13 @@ export class TrainedAgent<A extends Action = Action> {
     const message = this.#functions.formatObservation(observation);
     const place = [streams.samples, this.#episodes, turn, ...(this.#index === 0 ? [] : [this.#index])];
     const reply = await this.#learner.reply({
-      ...{ system: this.#functions.systemPrompt?.() ?? '', before, whole: before.length === turn, message },
-      ...{ choices: undefined, game: this.#episodes, turn },
+      system: this.#functions.systemPrompt?.() ?? '',
+      before,
+      whole: before.length === turn,
+      message,
+      choices: undefined,
+      game: this.#episodes,
+      turn,
       // `GenerateOptions` requires seeds below 2³¹.
       seed: deriveSeeds(seed, place, 1)[0]! >>> 1,
     });

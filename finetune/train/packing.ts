@@ -127,7 +127,8 @@ export function joinedExamples(
     }
   }
   return joined.map(({ first: { promptIds, weight }, known, trained }) => ({
-    ...{ promptIds, weight },
+    promptIds,
+    weight,
     ...(observationWeight === 0
       ? { trained }
       : { factors: trained.map((isAnswer) => (isAnswer ? 1 : observationWeight)) }),

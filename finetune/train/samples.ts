@@ -32,7 +32,10 @@ export function openSamples({ conversations, ...model }: Speaking) {
   return {
     async answer(parameters: readonly Parameter[]): Promise<readonly Sample[]> {
       opened ??= openSampler({
-        ...{ ...model, temperature: 0, maxTokens: mostTokens, constrained: false },
+        ...model,
+        temperature: 0,
+        maxTokens: mostTokens,
+        constrained: false,
         fields: { reply: 'samples', prompt: 'samples' },
       });
       const sampler = await opened;

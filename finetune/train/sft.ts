@@ -73,7 +73,12 @@ export async function fineTune(given: FineTuning, hooks: FineTuningHooks = {}): 
   };
   const [training, validation] = [render(job.training, settings.observationWeight), render(job.validation)];
   const speaker = {
-    ...{ config, trainable, tokenizer, device, threads, settings },
+    config,
+    trainable,
+    tokenizer,
+    device,
+    threads,
+    settings,
     eosTokens: endTokens(config, readGenerationDefaults(job.model), tokenizer),
     conversations: chosenSamples(job.validation, settings, job.samples),
   };

@@ -36,7 +36,9 @@ export async function train(args: TrainingArguments, context: CommandContext): P
   const settings = settingsOf(config);
   return runTraining<FineTuned & Trained>(
     {
-      ...{ command: 'train', output, unit: 'step' },
+      command: 'train',
+      output,
+      unit: 'step',
       about: { ...trainedOf(config.method), model, dataset, config },
       secondsLeft: (metrics) => paceOf(metrics, config).secondsLeft,
       figures: (step, metrics) => figuresOf(step, metrics, config),
@@ -44,8 +46,17 @@ export async function train(args: TrainingArguments, context: CommandContext): P
       async train(hooks) {
         const tuned = await fineTune(
           {
-            ...{ model, method, training, validation, settings, template, output, ignoredKeys },
-            ...{ device, samples, threads },
+            model,
+            method,
+            training,
+            validation,
+            settings,
+            template,
+            output,
+            ignoredKeys,
+            device,
+            samples,
+            threads,
           },
           { ...hooks, onMemory: (estimate) => showMemory(estimate, args, context), finish: args.finish },
         );
@@ -119,13 +130,21 @@ function settingsOf(config: TrainConfig) {
   const { objective, optimizer, weightDecay, betas } = config;
   const { batchExamples, batchTokens, packing, evaluateEvery, patience, checkpointEvery } = config;
   return {
-    ...{ seed, epochs, learningRate, schedule, warmupSteps, learningRateFloor },
+    seed,
+    epochs,
+    learningRate,
+    schedule,
+    warmupSteps,
+    learningRateFloor,
     adamw: { betas, epsilon: 1e-8, weightDecay },
     muon: optimizer.kind === 'muon' ? { momentum: optimizer.momentum, weightDecay } : undefined,
     maxGradientNorm,
     ...(objective.kind === 'dpo'
       ? { dpo: { beta: objective.beta }, batchExamples: 2 * batchExamples, packing: 'pairs' as const }
       : { batchExamples, packing, observationWeight: config.observationWeight }),
-    ...{ batchTokens, evaluateEvery, patience, checkpointEvery },
+    batchTokens,
+    evaluateEvery,
+    patience,
+    checkpointEvery,
   };
 }

@@ -64,7 +64,9 @@ export function openLearner(config: NumericConfig, environment: EnvironmentSpec)
       const valueTheta = initialLayers(valueLayers, createGenerator(config.seed, [streams.value]));
       const { count, mean, squares } = emptyMoments(inputs);
       return [theta, valueTheta, count, mean, squares].map((values, i) => ({
-        ...{ name: names[i]!, shape: [values.length], values },
+        name: names[i]!,
+        shape: [values.length],
+        values,
       }));
     },
     actor: (parameters) => ({
@@ -111,7 +113,10 @@ async function improve(
     const [order] = deriveSeeds(seed, [streams.order, state.step], 1);
     const [moments, valueMoments] = state.moments;
     const ppo: PpoState = {
-      ...{ theta, valueTheta, moments: moments!, valueMoments: valueMoments! },
+      theta,
+      valueTheta,
+      moments: moments!,
+      valueMoments: valueMoments!,
       adamSteps: state.optimizerSteps,
     };
     const update = await ppoUpdate(networks, ppo, batch, algorithm, rate, order!);

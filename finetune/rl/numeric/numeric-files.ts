@@ -22,7 +22,9 @@ export function writePolicy(
     written.map((one) => tensorOf(one, one.values)),
   );
   const about = {
-    ...{ environment, policy, normalizeObservations },
+    environment,
+    policy,
+    normalizeObservations,
     observed: parameters.find(({ name }) => name === 'observed.count')!.values[0],
     ...(state.best && { step: state.best.step, meanReturn: -state.best.loss }),
   };

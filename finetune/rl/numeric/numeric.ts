@@ -31,7 +31,10 @@ export async function numeric(args: TrainingArguments, context: CommandContext):
   requireRuntime();
   return runTraining<NumericOutcome & Trained>(
     {
-      ...{ command: 'rl', output: config.output, unit: 'update', about: aboutOf(config) },
+      command: 'rl',
+      output: config.output,
+      unit: 'update',
+      about: aboutOf(config),
       secondsLeft: secondsLeftOf,
       figures: ({ episodes, reward = Number.NaN }) => [
         { text: `return ${formatNumber(reward, 4)}` },
@@ -47,7 +50,8 @@ export async function numeric(args: TrainingArguments, context: CommandContext):
       dataset: ({ episodes }) => episodesOf(config, episodes),
       summary: ({ baselines, episodes, returns, steps }) =>
         ({
-          ...{ episodes, steps },
+          episodes,
+          steps,
           meanReturn: returns === undefined ? null : mean(returns),
           baselines: Object.fromEntries(baselines.map((one) => [one.name, mean(one.returns)])),
         }) satisfies Partial<NumericSummary>,

@@ -83,8 +83,12 @@ async function trainOn(training: OpenedTraining): Promise<NumericOutcome> {
   hooks.onEvent?.({ kind: 'start', step: state.step, totalSteps: config.updates });
   const ended = await runLoop(
     {
-      ...{ state, totalSteps: config.updates, checkpoint, owner },
-      ...{ evaluateEvery: config.evaluation.every, checkpointEvery: config.checkpointEvery },
+      state,
+      totalSteps: config.updates,
+      checkpoint,
+      owner,
+      evaluateEvery: config.evaluation.every,
+      checkpointEvery: config.checkpointEvery,
       async step() {
         const episodes = await playBatch(training, state.parameters, played.episodes);
         if (episodes === undefined) return undefined;

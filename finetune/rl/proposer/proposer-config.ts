@@ -205,7 +205,9 @@ export function runPlans(
   locate: (error: UserError, list: 'tasks' | 'heldOut', task: number) => UserError = (error) => error,
 ): RunPlans {
   const plan = (list: 'tasks' | 'heldOut', own: TaskPlan['tasks'], stream: number): TaskPlan => ({
-    ...{ experiment, model, tasks: own },
+    experiment,
+    model,
+    tasks: own,
     seed: deriveSeeds(seed, [stream], 1)[0]!,
     locate: (error, task) => locate(error, list, task),
   });

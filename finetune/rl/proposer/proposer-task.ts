@@ -86,7 +86,8 @@ export async function openProposerTask(config: ProposerConfig, env: Env): Promis
     },
     baselines: async () =>
       (await baselinesOf()).map(({ label, returns, episodes }) => ({
-        ...{ label, episodes },
+        label,
+        episodes,
         bestReturn: mean(returns),
       })),
     progress: { save: () => training.save(), restore: (saved) => training.restore(saved) },
@@ -185,7 +186,8 @@ async function playHeldOut(
 ): Promise<readonly Outcome[]> {
   const runs: RunInFlight[] = [];
   const played = configs.map(() => ({
-    ...{ scores: [] as number[], rewards: [] as number[] },
+    scores: [] as number[],
+    rewards: [] as number[],
     sample: { turns: [] } as Sample,
   }));
   try {

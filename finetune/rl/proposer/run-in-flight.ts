@@ -1,8 +1,8 @@
 /** A run in flight while a model learns: its prompts, evaluations and memory. */
 import type { Config } from '../../../src/config/config.js';
-import { assemble, closeEnvironment } from '../../../src/experiment/setup/assemble.js';
 import { randomPolicies } from '../../../src/experiment/evaluate.js';
 import { Prompter } from '../../../src/experiment/prompter.js';
+import { assemble, closeEnvironment } from '../../../src/experiment/setup/assemble.js';
 import type { AnswerGrammar, ChatMessage, LanguageModel } from '../../../src/models/language-model.js';
 import type { ParameterSpec, ParameterVector } from '../../../src/policies/policy.js';
 import { encodingFor } from '../../../src/prompting/notation/encoding.js';
@@ -59,7 +59,10 @@ export async function openRun(
   const { evaluation, memory, seed } = config;
   const shown = memory.trajectories !== 'none';
   const setting: EvaluationSetting = {
-    ...{ environment, family, maxSteps: evaluation.maxSteps, record: shown ? 'first' : 'none' },
+    environment,
+    family,
+    maxSteps: evaluation.maxSteps,
+    record: shown ? 'first' : 'none',
     workers: assembly.workers,
   };
   const seeds = evaluationSeeds(seed, evaluation.episodes);

@@ -83,7 +83,11 @@ export async function ppoLoss(
   );
   const fit = await valueLoss(value, state.valueTheta, part, settings.valueClip);
   return {
-    ...{ policyLoss, entropy, kl, clipShare: clipped, valueLoss: fit.loss },
+    policyLoss,
+    entropy,
+    kl,
+    clipShare: clipped,
+    valueLoss: fit.loss,
     loss: policyLoss + settings.valueFactor * fit.loss - settings.entropy * entropy,
     gradient: await policy.backward(state.theta, part.inputs, slope),
     valueGradient: fit.gradient.map((one) => settings.valueFactor * one),

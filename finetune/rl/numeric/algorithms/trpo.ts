@@ -107,7 +107,12 @@ export async function trpoUpdate(
   const curvature = 0.5 * dot(direction, await product(direction));
   const start = surrogateOf(batch, policy, logs, before);
   const kept = {
-    ...{ theta, surrogate: start, gain: 0, kl: 0, entropy: head.entropy(before), backtracks: undefined },
+    theta,
+    surrogate: start,
+    gain: 0,
+    kl: 0,
+    entropy: head.entropy(before),
+    backtracks: undefined,
     gradientNorm: Math.sqrt(dot(gradient, gradient)),
   };
   if (!(curvature > 0)) return kept;

@@ -73,7 +73,9 @@ export function openNetwork(definition: NetworkDefinition, threads: number): Num
     return y;
   };
   return {
-    ...{ parameters, outputs, size },
+    parameters,
+    outputs,
+    size,
     forward: (theta, rows) => outputRows('forward', rows, tensors('', theta)),
     async vectorJacobian(theta, rows, u) {
       const total = new Float64Array(size);
