@@ -13,7 +13,7 @@ import { markdownTable, text } from '../src/format/table.js';
 import { playKind } from '../src/play/play-config.js';
 import { criticCorrectionSchema } from '../src/prompting/context/critic-context.js';
 import { correctionContextSchema } from '../src/prompting/context/prompt-context.js';
-import { variablesOf } from '../src/prompting/templates/template-scope.js';
+import { variablesOf } from '../src/prompting/templates/variables.js';
 import { jsonSchemaOf, type SchemaNode } from '../src/settings/schema.js';
 import { configReference, configSummary, withReference } from './reference.js';
 

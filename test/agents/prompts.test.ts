@@ -11,7 +11,7 @@ import {
 import { viewOf } from '../../src/agents/prompts/views.js';
 import { packageRoot } from '../../src/base/package.js';
 import { makeEnvironment } from '../../src/environments/catalogue/open.js';
-import { variablesOf } from '../../src/prompting/templates/template-scope.js';
+import { variablesOf } from '../../src/prompting/templates/variables.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
 
 const folder = resolve(import.meta.dirname, '../fixtures/prompts/agents');

@@ -10,7 +10,7 @@ import {
   descriptionSchema,
   promptContextSchema,
 } from '../../src/prompting/context/prompt-context.js';
-import { shapeOfData, shapeOfSchema, variablesOf } from '../../src/prompting/templates/template-scope.js';
+import { samplesOf, variablesOf } from '../../src/prompting/templates/variables.js';
 
 describe('the variables of templates', () => {
   it('are listed in prompts/README.md', () => {
@@ -44,35 +44,11 @@ describe('the variables of templates', () => {
     expect(nameless).toEqual([]);
   });
 
-  it('get their shape from a schema', () => {
-    expect(shapeOfSchema(descriptionSchema)).toMatchObject({
-      kind: 'object',
-      optional: false,
-      fields: {
-        id: { kind: 'value', optional: false },
-        observation: { kind: 'object', fields: { box: { kind: 'object', optional: true } } },
-        options: { kind: 'list', item: { kind: 'object', fields: { name: { kind: 'value' } } } },
-      },
-    });
-    expect(shapeOfSchema(promptContextSchema)).toMatchObject({
-      fields: { optimum: { kind: 'value', optional: true } },
-    });
-  });
-
-  it('get their shape from data', () => {
-    expect(shapeOfData({ rows: [{ first: 1 }], none: [], on: true })).toEqual({
-      kind: 'object',
-      optional: false,
-      fields: {
-        rows: {
-          kind: 'list',
-          optional: false,
-          item: { kind: 'object', optional: false, fields: { first: { kind: 'value', optional: false } } },
-        },
-        none: { kind: 'list', optional: false, item: { kind: 'value', optional: false } },
-        on: { kind: 'value', optional: false },
-      },
-    });
+  it.each([promptContextSchema, correctionContextSchema, descriptionSchema])('have samples', (schema) => {
+    const [full, empty] = samplesOf(schema);
+    expect(schema.parse(full)).toEqual(full);
+    expect(schema.parse(empty)).toEqual(empty);
+    expect(full).not.toEqual(empty);
   });
 });
 

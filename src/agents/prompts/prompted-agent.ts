@@ -12,7 +12,7 @@ import { descriptionContext } from '../../prompting/context/task-context.js';
 import { environmentDescription } from '../../prompting/templates/description.js';
 import { loadTemplates } from '../../prompting/templates/rendering.js';
 import { fileOfSet, isFolder } from '../../prompting/templates/template-files.js';
-import { shapeOfData, shapeOfSchema, withField } from '../../prompting/templates/template-scope.js';
+import { samplesOf } from '../../prompting/templates/variables.js';
 import { type CompleteAgent, genericAgent, shown } from '../agent.js';
 import { type Choice, listedChoices, type Reading, readAction } from '../reading.js';
 import { type EnvironmentView, environmentSets, viewOf } from './views.js';
@@ -106,14 +106,14 @@ function openTemplates(set: string, given: AgentOptions, view: EnvironmentView |
   const folder = findSet(set, agents, given, view);
   const facts = environmentFacts(given.environment.id, given.options);
   const state = view?.state(view.sample) ?? {};
-  const shapes = [
-    withField(shapeOfSchema(systemSchema), 'facts', shapeOfData(facts)),
-    withField(shapeOfSchema(observationSchema), 'state', shapeOfData(state)),
-    shapeOfSchema(askAgainSchema),
+  const samples = [
+    samplesOf(systemSchema, { facts }),
+    samplesOf(observationSchema, { state }),
+    samplesOf(askAgainSchema),
   ];
-  const wanted = shapes.map((shape, i) => {
+  const wanted = samples.map((own, i) => {
     const file = fileOfSet(folder, fileNames[i]!, fileNames, given.field, join('agents', 'generic'));
-    return { file, shape };
+    return { file, samples: own };
   });
   const { hash, render } = loadTemplates(wanted, [join(packageRoot(), 'prompts'), agents, folder]);
   const [system, observation, askAgain] = render;

@@ -8,7 +8,7 @@ import { descriptionSchema } from '../context/prompt-context.js';
 import { descriptionContext } from '../context/task-context.js';
 import { loadTemplates } from './rendering.js';
 import { isFile } from './template-files.js';
-import { shapeOfData, shapeOfSchema, withField } from './template-scope.js';
+import { samplesOf } from './variables.js';
 
 /** The package's own description of an environment, if it has one; `maxSteps` is an additional step limit. */
 export function environmentDescription(
@@ -20,8 +20,7 @@ export function environmentDescription(
   const file = findDescription(own, environment, undefined);
   if (file === join(own, 'environments', 'any.hbs')) return undefined;
   const facts = environmentFacts(environment.id, options);
-  const shape = withField(shapeOfSchema(descriptionSchema), 'facts', shapeOfData(facts));
-  const { render } = loadTemplates([{ file, shape }], [own]);
+  const { render } = loadTemplates([{ file, samples: samplesOf(descriptionSchema, { facts }) }], [own]);
   return render[0]!({ ...descriptionContext(environment, options, maxSteps), facts });
 }
 

@@ -23,10 +23,9 @@ import {
 import type { ScoreText } from '../context/scores.js';
 import { descriptionContext } from '../context/task-context.js';
 import { findDescription } from './description.js';
-import { loadTemplates, type WantedTemplate } from './rendering.js';
-import type { TemplateHelpers } from './template-check.js';
+import { loadTemplates, type TemplateHelpers, type WantedTemplate } from './rendering.js';
 import { fileOfSet, isFolder } from './template-files.js';
-import { shapeOfData, shapeOfSchema, withField } from './template-scope.js';
+import { samplesOf } from './variables.js';
 
 /** Renders the prompts for one kind of call. User prompts can use the variables of `Context`. */
 interface Prompts<Context> {
@@ -68,7 +67,7 @@ export function loadPromptSet(options: PromptSetOptions): PromptSet {
   const facts = environmentFacts(environment.id, options.options);
   const description = {
     file: findDescription(folder, environment, options.description),
-    shape: withField(shapeOfSchema(descriptionSchema), 'facts', shapeOfData(facts)),
+    samples: samplesOf(descriptionSchema, { facts }),
   };
   const schemas = [promptContextSchema, correctionContextSchema] as const;
   const { prompts, render } = loadPrompts<PromptContext>(folder, 'prompts.set', options, schemas, [
@@ -104,7 +103,7 @@ function loadPrompts<Context extends TaskContext>(
   const example = isProposal ? 'semantic' : field.split('.')[0]!;
   const own = [taskContextSchema, ...schemas].map((schema, i) => ({
     file: fileOfSet(folder, fileNames[i]!, fileNames, field, example),
-    shape: shapeOfSchema(schema),
+    samples: samplesOf(schema),
   }));
   const sets = [join(packageRoot(), 'prompts'), folder];
   const { hash, render } = loadTemplates([...own, ...more], sets, userHelpers, ownPolicy);

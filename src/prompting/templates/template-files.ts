@@ -1,10 +1,15 @@
 /** Reads the files of a prompt set. */
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import type Handlebars from 'handlebars';
+import Handlebars from 'handlebars';
 import { messageOf, type Problem, UserError } from '../../base/errors.js';
 import { packageRoot } from '../../base/package.js';
-import type { ParsedTemplate } from './template-check.js';
+
+export interface ParsedTemplate {
+  readonly file: string;
+  readonly source: string;
+  readonly program: hbs.AST.Program;
+}
 
 /** True for regular files; false for folders and devices. */
 export const isFile = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isFile() === true;
@@ -33,7 +38,7 @@ export function fileOfSet(
 }
 
 /** Reads a template. @throws UserError if it can't be read or parsed */
-export function readTemplate(handlebars: typeof Handlebars, file: string): ParsedTemplate {
+export function readTemplate(file: string): ParsedTemplate {
   let source: string;
   try {
     source = readFileSync(file, 'utf8')
@@ -43,23 +48,18 @@ export function readTemplate(handlebars: typeof Handlebars, file: string): Parse
     throw new UserError({ file, message: `can't be read: ${messageOf(error)}` });
   }
   try {
-    return { file, source, program: handlebars.parse(source) };
+    return { file, source, program: Handlebars.parse(source) };
   } catch (error) {
     throw new UserError(syntaxProblem(file, source, error));
   }
 }
 
 /** All templates in a set's `partials/`, by name without `.hbs`; empty if there is no such folder. */
-export function readPartials(
-  handlebars: typeof Handlebars,
-  set: string,
-): ReadonlyMap<string, ParsedTemplate> {
+export function readPartials(set: string): ReadonlyMap<string, ParsedTemplate> {
   const folder = join(set, 'partials');
   if (!isFolder(folder)) return new Map();
   const names = readdirSync(folder).filter((name) => name.endsWith('.hbs'));
-  return new Map(
-    names.sort().map((name) => [basename(name, '.hbs'), readTemplate(handlebars, join(folder, name))]),
-  );
+  return new Map(names.sort().map((name) => [basename(name, '.hbs'), readTemplate(join(folder, name))]));
 }
 
 /** A one-line message with the location of a syntax error; Handlebars' own messages list grammar symbols. */
