@@ -4,7 +4,7 @@ import { randomMaze, sampleMaze } from '../props/maze.js';
 import { frozenLakeMaps } from '../toy-text/grid-walks.js';
 
 export type Facts = { readonly [name: string]: Fact };
-export type Fact = string | number | boolean | readonly Fact[] | Facts;
+type Fact = string | number | boolean | readonly Fact[] | Facts;
 
 export type Options = Readonly<Record<string, unknown>>;
 
