@@ -85,7 +85,7 @@ export async function ask(
   { isPaid, ...question }: Question & { readonly isPaid: boolean },
   emitCall: (call: CallRecord) => void,
 ): Promise<ProposalGroup> {
-  const { config, ledger, now, onFault, seed } = experiment;
+  const { clock, config, ledger, log } = experiment;
   const deadline = deadlineOf(experiment);
   const onCall = (call: CallRecord) => recordCall(experiment, call, emitCall);
   const earlier = earlierCalls(experiment, iteration, question, onCall);
@@ -94,11 +94,11 @@ export async function ask(
     return await askUntilUsable({
       ...question,
       ...earlier,
-      ...{ finish, iteration, ledger, now, onCall, onFault },
+      ...{ finish, iteration, ledger, now: clock.now, onCall, onFault: log.onFault },
       corrections: config.corrections,
-      seed: (candidate, attempt) => callSeed(seed, iteration, candidate, attempt),
+      seed: (candidate, attempt) => callSeed(config.seed, iteration, candidate, attempt),
       signal: deadline === undefined ? abort : AbortSignal.any([abort, deadline.signal]),
-      onWait: (ms) => experiment.emit({ kind: 'rate-limited', seconds: Math.round(ms / 1000) }),
+      onWait: (ms) => log.emit({ kind: 'rate-limited', seconds: Math.round(ms / 1000) }),
       ...(underway && { ask: underway.ask }),
     });
   } catch (error) {
@@ -110,14 +110,14 @@ export async function ask(
 }
 
 function recordCall(experiment: Experiment, call: CallRecord, emitCall: (call: CallRecord) => void): void {
-  const { asked, warn } = experiment;
+  const { log, progress } = experiment;
   if (!isByBaseline(call) && stageOf(call) === 'proposal') {
-    asked.isAnswered ||= call.completion !== undefined;
-    asked.isReached ||= asked.isAnswered || faultsOf(call).some((fault) => fault !== 'network');
-    if (call.outcome.kind === 'error') asked.lastError = call.outcome.message;
+    progress.isAnswered ||= call.completion !== undefined;
+    progress.isReached ||= progress.isAnswered || faultsOf(call).some((fault) => fault !== 'network');
+    if (call.outcome.kind === 'error') progress.lastError = call.outcome.message;
   }
   emitCall(call);
-  for (const message of call.completion?.warnings ?? []) warn(message);
+  for (const message of call.completion?.warnings ?? []) log.warn(message);
 }
 
 /**
@@ -132,8 +132,8 @@ function earlierCalls(
 ) {
   const of = <Call extends EndedCall>(calls: readonly Call[]) =>
     calls.filter((call) => call.iteration === iteration && stageOf(call) === purpose);
-  const recorded = of(experiment.unfinishedCalls);
-  const answers = of(experiment.arrived);
+  const recorded = of(experiment.earlier.calls);
+  const answers = of(experiment.earlier.arrived);
   const areSame = (a: CallRecord['messages'], b: CallRecord['messages']) =>
     JSON.stringify(a) === JSON.stringify(b);
   for (const answer of answers) {

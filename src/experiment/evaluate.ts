@@ -1,9 +1,9 @@
 /** Evaluates policies: those of the warm-up, the candidates of an iteration, and finally the best ones. */
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
-import { type ConfirmationConfig, tuningOf } from '../config/config.js';
+import { type Config, type ConfirmationConfig, tuningOf } from '../config/config.js';
 import { isByTuning } from '../config/model.js';
 import { returnRange } from '../environments/catalogue/known-bounds.js';
-import type { ParameterVector } from '../policies/policy.js';
+import type { ParameterVector, PolicyFamily } from '../policies/policy.js';
 import { programsOf } from '../policies/policy.js';
 import { ProgramFault } from '../programs/program.js';
 import { remembered } from '../prompting/context/history.js';
@@ -48,9 +48,9 @@ export async function evaluateCandidates(
   abort: AbortSignal,
   record = experiment.setting.record,
 ): Promise<readonly Measured[]> {
-  const { config, setting } = experiment;
+  const { config, log, setting } = experiment;
   const fresh = config.evaluation.seeds === 'fresh' ? iteration : undefined;
-  const seeds = evaluationSeeds(experiment.seed, config.evaluation.episodes, fresh);
+  const seeds = evaluationSeeds(config.seed, config.evaluation.episodes, fresh);
   const evaluated: Measured[] = [];
   for (const { candidate, parameters, revises, tuned } of candidates) {
     await yieldToEventLoop();
@@ -64,24 +64,22 @@ export async function evaluateCandidates(
       recordEvaluation(experiment, measured);
     } catch (error) {
       if (!(error instanceof ProgramFault)) throw error;
-      experiment.emit({ kind: 'proposal-rejected', iteration, candidate, failures: ['program'] });
-      experiment.warn(
-        `the program of ${placeName(place, config)} failed: ${programFailureText(error.failure)}`,
-      );
+      log.emit({ kind: 'proposal-rejected', iteration, candidate, failures: ['program'] });
+      log.warn(`the program of ${placeName(place, config)} failed: ${programFailureText(error.failure)}`);
     }
   }
   return evaluated;
 }
 
 function recordEvaluation(
-  { buffer, emit, prompter, setting }: Experiment,
+  { buffer, log, prompter, setting }: Experiment,
   { entry, episodes }: Measured,
 ): void {
   const improved = buffer.best === undefined || entry.score > buffer.best.score;
   const kept = episodes.filter(({ episode }) => isRecorded(episode, setting));
   buffer.append([entry]);
   prompter.remember(kept);
-  emit({ kind: 'candidate-evaluated', entry, episodes: kept, improved });
+  log.emit({ kind: 'candidate-evaluated', entry, episodes: kept, improved });
 }
 
 /** Evaluates the accepted proposals and logs the rejected ones. */
@@ -91,11 +89,11 @@ export async function evaluateProposals(
   proposals: readonly Proposal[],
   { abort }: StopRequests,
 ): Promise<readonly Measured[]> {
-  const { config, emit, setting, stages } = experiment;
+  const { config, log, setting, stages } = experiment;
   for (const proposal of proposals) {
     if (proposal.kind === 'accepted') continue;
     const { candidate } = proposal;
-    emit({ kind: 'proposal-rejected', iteration, candidate, failures: failuresOf(proposal) });
+    log.emit({ kind: 'proposal-rejected', iteration, candidate, failures: failuresOf(proposal) });
   }
   const accepted = proposals.filter((proposal) => proposal.kind === 'accepted');
   const tune = tuningOf(config);
@@ -115,7 +113,7 @@ const failuresOf = ({ calls }: Proposal) =>
     return outcome.kind === 'error' ? (['model-error'] as const) : [];
   });
 
-export const knownTo = ({ buffer, config }: Pick<Experiment, 'buffer' | 'config'>, iteration: number) =>
+export const knownTo = ({ buffer, config }: Experiment, iteration: number) =>
   knownEntries(buffer.entries, lastKnown(config, iteration));
 
 /** A search task; its history is the part of `entries` that the memory holds. */
@@ -147,10 +145,10 @@ export function searchedPrograms({ environment, family }: EvaluationSetting): Ta
  * @returns why the run ends, if a limit doesn't allow the warm-up
  */
 export async function warmUp(experiment: Experiment, stop: StopRequests): Promise<StopReason | undefined> {
-  const { buffer, commit, completed, config, emit, imported, seed, setting } = experiment;
-  if (completed > 0) return undefined;
-  const seeds = evaluationSeeds(seed, config.evaluation.episodes);
-  const policies = [...imported, ...randomPolicies(experiment)];
+  const { buffer, config, imported, log, progress, setting } = experiment;
+  if (progress.completed > 0) return undefined;
+  const seeds = evaluationSeeds(config.seed, config.evaluation.episodes);
+  const policies = [...imported, ...randomPolicies(config, setting.family, imported)];
   const limit = claimEvaluations(experiment, policies.length - buffer.entries.length);
   if (limit !== undefined) return { kind: 'limit', limit };
   for (const [candidate, parameters] of policies.entries()) {
@@ -163,28 +161,25 @@ export async function warmUp(experiment: Experiment, stop: StopRequests): Promis
     experiment.behaviour?.observe(episodes);
     buffer.append([measured.entry]);
     experiment.prompter.remember(measured.episodes);
-    emit({ kind: 'warmup-evaluated', ...measured, of: policies.length });
+    log.emit({ kind: 'warmup-evaluated', ...measured, of: policies.length });
     await yieldToEventLoop();
   }
-  await commit();
+  await log.commit();
   return undefined;
 }
 
 /** Draws the random initial policies. Duplicates, also of imported policies, are redrawn up to 100 times. */
-export function randomPolicies({
-  config,
-  imported,
-  seed,
-  setting,
-}: Pick<Experiment, 'config' | 'imported' | 'seed'> & {
-  readonly setting: Pick<EvaluationSetting, 'family'>;
-}): readonly ParameterVector[] {
+export function randomPolicies(
+  { seed, warmup }: Config,
+  family: PolicyFamily,
+  imported: readonly ParameterVector[],
+): readonly ParameterVector[] {
   const random = warmupGenerator(seed);
   const drawn = new Set(imported.map(vectorKey));
-  return Array.from({ length: config.warmup.policies }, () => {
-    let parameters = setting.family.initial(random);
+  return Array.from({ length: warmup.policies }, () => {
+    let parameters = family.initial(random);
     for (let tries = 0; drawn.has(vectorKey(parameters)) && tries < 100; tries++) {
-      parameters = setting.family.initial(random);
+      parameters = family.initial(random);
     }
     drawn.add(vectorKey(parameters));
     return parameters;
@@ -193,17 +188,22 @@ export function randomPolicies({
 
 /** Selects the best of the top candidates on fresh seeds (if there are several), then measures it on other ones. */
 export async function confirmBest(
-  experiment: Pick<Experiment, 'buffer' | 'config' | 'emit' | 'seed' | 'setting' | 'warn'>,
+  experiment: Experiment,
   { candidates, episodes }: ConfirmationConfig,
   signal: AbortSignal,
 ): Promise<Confirmation | undefined> {
-  const { buffer, config, emit, seed, setting, warn } = experiment;
+  const {
+    buffer,
+    config,
+    log: { emit, warn },
+    setting,
+  } = experiment;
   const range = returnRange(config.environment, config.evaluation);
   const finalists = bestEntries(buffer.entries, candidates);
   const of = finalists.length === 1 ? 1 : finalists.length + 1;
   if (finalists.length === 0) return undefined;
   const measured = async (entry: BufferEntry, stage: Confirmation['stage']) => {
-    const seeds = confirmationSeeds(seed, stage, episodes);
+    const seeds = confirmationSeeds(config.seed, stage, episodes);
     const confirmation = await confirm({ setting, range }, entry, seeds, stage, signal);
     if (typeof confirmation === 'string')
       warn(`the program of ${placeName(entry, config)} failed during confirmation: ${confirmation}`);

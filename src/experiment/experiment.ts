@@ -29,16 +29,16 @@ export interface Outcome {
  * @throws any other error, such as a file system error
  */
 export async function runExperiment(experiment: Experiment, stop: StopRequests): Promise<Outcome> {
-  const { buffer, commit, emit, ledger } = experiment;
+  const { buffer, ledger, log, progress } = experiment;
   emitStart(experiment);
   const { confirmed, reason } = await searchAndConfirm(experiment, stop).catch((error: unknown) => ({
     confirmed: undefined,
     reason: failureOf(error, stop),
   }));
   // A resumed run evaluates an unfinished iteration again.
-  const entries = buffer.entries.filter(({ iteration }) => iteration <= experiment.completed);
+  const entries = buffer.entries.filter(({ iteration }) => iteration <= progress.completed);
   const best = bestEntry(entries);
-  emit({
+  log.emit({
     kind: 'run-finished',
     reason,
     ...(best && { best }),
@@ -46,9 +46,9 @@ export async function runExperiment(experiment: Experiment, stop: StopRequests):
     usage: ledger.totals,
     ...limitsUsed(experiment),
   });
-  await commit();
-  experiment.ledger.claim(entries.length);
-  return { reason, iterations: experiment.completed, best, confirmed, usage: ledger.totals };
+  await log.commit();
+  ledger.claim(entries.length);
+  return { reason, iterations: progress.completed, best, confirmed, usage: ledger.totals };
 }
 
 async function searchAndConfirm(
@@ -73,7 +73,7 @@ async function search(experiment: Experiment, stop: StopRequests): Promise<StopR
   try {
     let end = (await warmUp(experiment, stop)) ?? endOf(experiment, stop);
     while (end === undefined) {
-      const iteration = experiment.completed + 1;
+      const iteration = experiment.progress.completed + 1;
       const group = await pipeline.propose(iteration);
       if (group.end !== undefined && callsOf(group).length === 0) return group.end;
       const evaluated = await evaluateProposals(experiment, iteration, group.proposals, stop);
@@ -111,10 +111,10 @@ function lastModelError(group: ProposalGroup): StopReason {
 
 /** Completes an iteration, which counts once it is written to disk. */
 async function finishIteration(experiment: Experiment, iteration: number): Promise<void> {
-  const { buffer, emit, ledger } = experiment;
+  const { buffer, ledger, log, progress } = experiment;
   const first = buffer.entries.findLastIndex((entry) => entry.iteration < iteration) + 1;
   const scores = buffer.entries.slice(first).map(({ score }) => score);
-  emit({
+  log.emit({
     kind: 'iteration-finished',
     iteration,
     ...(scores.length > 0 && { score: largest(scores) }),
@@ -122,22 +122,23 @@ async function finishIteration(experiment: Experiment, iteration: number): Promi
     usage: ledger.totals,
     ...limitsUsed(experiment),
   });
-  await experiment.commit();
-  experiment.completed = iteration;
+  await log.commit();
+  progress.completed = iteration;
 }
 
 function emitStart(experiment: Experiment): void {
-  const { buffer, completed, config, emit, model, run, setting, tally } = experiment;
-  emit({
+  const { buffer, config, earlier, log, model, setting } = experiment;
+  const { completed } = experiment.progress;
+  log.emit({
     kind: 'run-started',
-    run,
+    run: log.run,
     environment: setting.environment.id,
     model: model.id,
     ...(config.policy?.kind !== 'program' && { parameters: setting.family.parameters.count }),
     iterations: config.iterations,
     ...(completed > 0 && { resumedAt: completed + 1 }),
     ...(buffer.best && { best: buffer.best }),
-    ...(completed > 0 && { tally }),
+    ...(completed > 0 && { tally: earlier.tally }),
   });
 }
 

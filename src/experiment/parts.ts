@@ -1,6 +1,5 @@
 import type { Config } from '../config/config.js';
 import { isByBaseline } from '../config/model.js';
-import type { LanguageModel } from '../models/language-model.js';
 import type { ParameterVector } from '../policies/policy.js';
 import type { BehaviourTest } from '../rollout/behaviour-test.js';
 import type { EvaluationSetting, Measured } from '../rollout/evaluation.js';
@@ -13,56 +12,53 @@ import type { Ledger } from './budget/ledger.js';
 import type { Prompter } from './prompter.js';
 import type { Proposer } from './proposer.js';
 
-/** Everything that the outer loop reads or changes while it runs. */
+/** Everything that the outer loop reads while it runs. */
 export interface Experiment {
-  readonly run: string;
   readonly config: Config;
-  readonly seed: number;
   readonly setting: EvaluationSetting;
   readonly model: Proposer;
-  /** The model that reads prompts, possibly a portfolio member; undefined if only baselines propose. */
-  readonly languageModel: LanguageModel | undefined;
   /** True if a baseline is the only proposer, here or in the replayed run. A baseline answers with plain parameters. */
   readonly isBaseline: boolean;
   readonly prompter: Prompter;
   /** Finds programs that behave like earlier ones; undefined for other policies. */
   readonly behaviour: BehaviourTest | undefined;
   readonly stages: readonly Stage[];
-  readonly buffer: ReplayBuffer;
   /** Parameters from an earlier run, evaluated first. */
   readonly imported: readonly ParameterVector[];
+  readonly buffer: ReplayBuffer;
+  readonly progress: Progress;
   readonly ledger: Ledger;
-  /** Counts of proposal outcomes in earlier processes. */
-  readonly tally: ProposalTally;
-  /** The last complete iteration; 0 for a new run. */
-  completed: number;
-  /** Calls of the iterations that an earlier process did not finish. */
-  readonly unfinishedCalls: readonly CallRecord[];
-  /** Answers that an earlier process received and counted but didn't interpret. */
-  readonly arrived: readonly EndedCall[];
-  /** Tally of accepted and rejected replies, across all processes. */
-  readonly replies: Replies;
-  /** How the model's proposal calls have gone in this process. */
-  readonly asked: AskedSoFar;
-  /** Records a request before it is sent; undefined if calls are free. */
-  readonly ask: RunDirectory['ask'] | undefined;
-  /** Active time of this run in milliseconds, across all processes. */
-  readonly activeMs: () => number;
+  readonly earlier: EarlierProcesses;
+  readonly log: RunLog;
+  readonly clock: RunClock;
+}
+
+interface RunLog {
+  /** Name of the run. */
+  readonly run: string;
   readonly emit: (event: RunEvent) => void;
   /** Emits a warning once per run; warnings that differ only in numbers count as equal. */
   readonly warn: (message: string) => void;
   readonly onFault: ReturnType<typeof firstFaults>;
+  /** Records a request before it is sent; undefined if calls are free. */
+  readonly ask: RunDirectory['ask'] | undefined;
   /** Makes emitted events durable in the background; see `RunDirectory`. */
   readonly commit: () => Promise<void>;
-  readonly now: () => Date;
 }
 
-interface AskedSoFar {
-  /** True once a call was answered, or failed for a reason other than the network. */
-  isReached: boolean;
-  isAnswered: boolean;
-  /** Error message of the last failed call; undefined if none has failed. */
-  lastError: string | undefined;
+export interface RunClock {
+  readonly now: () => Date;
+  /** Active time of this run in milliseconds, across all processes. */
+  readonly activeMs: () => number;
+}
+
+/** What earlier processes of this run left. */
+interface EarlierProcesses {
+  readonly tally: ProposalTally;
+  /** Calls of unfinished iterations. */
+  readonly calls: readonly CallRecord[];
+  /** Answers that were received and counted but not interpreted. */
+  readonly arrived: readonly EndedCall[];
 }
 
 /** An optional step of an iteration, run once its proposals are evaluated and recorded. */
@@ -81,8 +77,17 @@ export interface Stage {
   ): Promise<StopReason | undefined>;
 }
 
-export class Replies {
+/** How far the run is, and what became of the replies. */
+export class Progress {
   readonly #isBaseline: boolean;
+  /** The last complete iteration; 0 for a new run. */
+  completed: number;
+  /** True once a proposal call of this process was answered, or failed for a reason other than the network. */
+  isReached = false;
+  /** True once a proposal call of this process was answered. */
+  isAnswered = false;
+  /** Message of the last failed proposal call of this process. */
+  lastError: string | undefined;
   /** True once any proposal, including a baseline's, has been accepted. */
   isAnyAccepted = false;
   isModelAccepted = false;
@@ -92,8 +97,9 @@ export class Replies {
   first: CallRecord | undefined;
 
   /** @param isBaseline true if only a baseline proposes; its replies don't count as a model's */
-  constructor(isBaseline: boolean) {
+  constructor(isBaseline: boolean, completed: number) {
     this.#isBaseline = isBaseline;
+    this.completed = completed;
   }
 
   /** Counts a call's outcome; ignores calls other than proposals. */

@@ -24,11 +24,11 @@ export type Trial = (
 
 /** Returns the trial for an iteration's programs; undefined for other kinds of policies. */
 export function triedIn(experiment: Experiment, iteration: number): Trial | undefined {
-  const { behaviour, config, seed, setting } = experiment;
+  const { behaviour, config, setting } = experiment;
   if (behaviour === undefined) return undefined;
   const tune = tuningOf(config);
   const fresh = config.evaluation.seeds === 'fresh' ? iteration : undefined;
-  const seeds = evaluationSeeds(seed, config.evaluation.episodes, fresh);
+  const seeds = evaluationSeeds(config.seed, config.evaluation.episodes, fresh);
   // Episodes of remote environments are slow, so play only one.
   const played = isRemote(setting.environment) ? seeds.slice(0, 1) : seeds;
   /** A hash of the actions that a program takes; undefined if it fails, as even an accepted one can on fresh seeds. */

@@ -10,7 +10,7 @@ import { type Encoding, encodingFor } from '../prompting/notation/encoding.js';
 import { type AnswerForm, answerFormOf, answerGrammar } from '../prompting/notation/grammar.js';
 import { createGenerator } from '../random/generator.js';
 import { callSeed } from '../random/seeds.js';
-import { vectorKey } from '../rollout/replay-buffer.js';
+import { type ReplayBuffer, vectorKey } from '../rollout/replay-buffer.js';
 import type { CallRecord } from '../runs/calls.js';
 import type { StopRequests } from '../runs/stop-request.js';
 import type { Task } from '../search/baseline.js';
@@ -53,7 +53,7 @@ function proposeCandidates(
   stop: StopRequests,
   emitCall: (call: CallRecord) => void,
 ): Promise<ProposalGroup> {
-  const { asked, config, prompter, replies, setting } = experiment;
+  const { buffer, config, progress, prompter, setting } = experiment;
   const { candidates, model, pipeline = 1, prompts } = config;
   const known = lastKnown(config, iteration);
   const behind = iteration - 1 - known;
@@ -62,7 +62,7 @@ function proposeCandidates(
   const { family } = setting;
   const proposals = proposalQuestion({
     ...prompter.prompt(iteration, known),
-    ...{ by, family, seen: seenBefore(experiment, iteration), tried: triedIn(experiment, iteration) },
+    ...{ by, family, seen: seenBefore(buffer, known), tried: triedIn(experiment, iteration) },
     edited: prompter.parent(known)?.parameters,
     form: answerFormOf(reader, prompts),
     encoding: encodingFor(family, prompts.set),
@@ -72,9 +72,9 @@ function proposeCandidates(
     candidates,
     ...(behind > 0 && { behind }),
     concurrency: reader && 'concurrency' in reader ? reader.concurrency : 1,
-    isReached: () => asked.isReached,
+    isReached: () => progress.isReached,
     // Iterations that are in flight together must not affect each other's outcome.
-    mostRejected: pipeline === 1 ? replies.left : undefined,
+    mostRejected: pipeline === 1 ? progress.left : undefined,
     afterRepeat: afterRepeat(config),
     isPaid: reader !== undefined,
   };
@@ -174,7 +174,7 @@ function answerers(experiment: Experiment, iteration: number): (candidate: numbe
  * evaluations in memory.
  */
 function proposers(experiment: Experiment, iteration: number): (candidate: number) => Answerer {
-  const { config, isBaseline, model, seed, stages } = experiment;
+  const { config, isBaseline, model, stages } = experiment;
   const isPortfolio = 'members' in model;
   const task: Task = {
     ...searched(experiment, knownTo(experiment, iteration)),
@@ -195,15 +195,15 @@ function proposers(experiment: Experiment, iteration: number): (candidate: numbe
   const shares = model.members.map(({ weight }) => weight / total);
   // A stream derived from the call's seed, but independent of the stream from which the member draws its proposal.
   return (candidate) =>
-    members[createGenerator(callSeed(seed, iteration, candidate, 0), [0]).categorical(shares)]!;
+    members[createGenerator(callSeed(config.seed, iteration, candidate, 0), [0]).categorical(shares)]!;
 }
 
-/** Finds the earlier evaluation of the same parameters among those that an iteration knows. */
+/** Finds the evaluation of the same parameters among those up to iteration `known`. */
 export const seenBefore =
-  ({ buffer, config }: Pick<Experiment, 'buffer' | 'config'>, iteration: number) =>
+  (buffer: ReplayBuffer, known: number) =>
   (parameters: ParameterVector): SeenParameters | undefined => {
     const entry = buffer.find(parameters);
-    return entry === undefined || entry.iteration > lastKnown(config, iteration) ? undefined : entry;
+    return entry === undefined || entry.iteration > known ? undefined : entry;
   };
 
 /**
@@ -217,7 +217,7 @@ export function openPipeline(experiment: Experiment, stop: StopRequests) {
   const leave = new AbortController();
   const stopping = { ...stop, finish: AbortSignal.any([stop.finish, leave.signal]) };
   const underway = new Map<number, { readonly calls: CallRecord[]; readonly group: Promise<Ended> }>();
-  const emitCall = (call: CallRecord) => experiment.emit({ kind: 'call-finished', call });
+  const emitCall = (call: CallRecord) => experiment.log.emit({ kind: 'call-finished', call });
   const start = (iteration: number) => {
     const calls: CallRecord[] = [];
     const onCall = pipeline === 1 ? emitCall : (call: CallRecord) => calls.push(call);
@@ -246,7 +246,7 @@ export function openPipeline(experiment: Experiment, stop: StopRequests) {
       underway.delete(iteration);
       for (const call of calls) emitCall(call);
       if ('error' in ended) throw ended.error;
-      for (const call of callsOf(ended.proposed)) experiment.replies.count(call);
+      for (const call of callsOf(ended.proposed)) experiment.progress.count(call);
       return ended.proposed;
     },
     /** Stops sending requests; answers that still arrive are kept for a resumed run. */
@@ -272,8 +272,8 @@ function mayAskAhead(experiment: Experiment, ahead: number, before: number): boo
 
 /** Whether enough iterations and evaluations remain for an iteration once all earlier ones have been evaluated. */
 function hasPlace(experiment: Experiment, iteration: number): boolean {
-  const { completed, config } = experiment;
-  const [ahead, now] = [iteration - 1, completed].map((iterations) =>
+  const { config, progress } = experiment;
+  const [ahead, now] = [iteration - 1, progress.completed].map((iterations) =>
     evaluationsOf({ ...config, iterations }),
   );
   const needed = ahead! - now! + config.candidates;

@@ -17,15 +17,15 @@ import type { Experiment } from './parts.js';
 
 /** Why the run ends before its next iteration; undefined if it continues, with its evaluations claimed. */
 export function endOf(experiment: Experiment, stop: StopRequests): StopReason | undefined {
-  const { buffer, completed, config, replies } = experiment;
+  const { buffer, config, progress } = experiment;
   const { target } = config;
   if (stop.finish.aborted || stop.abort.aborted) return { kind: 'interrupted' };
-  if (target !== undefined && heldFor(buffer.entries, target.return, completed) >= target.hold)
+  if (target !== undefined && heldFor(buffer.entries, target.return, progress.completed) >= target.hold)
     return { kind: 'target', return: target.return };
-  if (completed >= config.iterations) return { kind: 'iterations' };
+  if (progress.completed >= config.iterations) return { kind: 'iterations' };
   const limit =
     claimEvaluations(experiment, config.candidates) ??
-    (replies.left <= 0 ? 'rejections' : leftOf(experiment, 'minutes').find(({ left }) => left <= 0)?.limit);
+    (progress.left <= 0 ? 'rejections' : leftOf(experiment, 'minutes').find(({ left }) => left <= 0)?.limit);
   return limit && { kind: 'limit', limit };
 }
 
@@ -37,20 +37,18 @@ export function claimEvaluations(experiment: Experiment, count: number): LimitNa
 }
 
 /** The run's and the sweep's limit of this kind, with what is left of each. */
-const leftOf = (experiment: LimitedRun, kind: 'evaluations' | 'minutes') =>
+const leftOf = (experiment: Experiment, kind: 'evaluations' | 'minutes') =>
   capsIn(experiment).flatMap(({ cap, limit, used }) =>
     limit.endsWith(kind) ? [{ limit, left: cap - used }] : [],
   );
 
 /** Number of evaluations that the limits still allow; infinite without a limit. */
-export const evaluationsLeft = (experiment: LimitedRun): number =>
+export const evaluationsLeft = (experiment: Experiment): number =>
   smallest(leftOf(experiment, 'evaluations').map(({ left }) => left));
 
-type LimitedRun = Pick<Experiment, 'activeMs' | 'buffer' | 'ledger'>;
-
 /** How much of each limit has been used. */
-export const capsIn = ({ activeMs, buffer, ledger }: LimitedRun): readonly Cap[] =>
-  ledger.caps({ evaluations: buffer.entries.length, ms: activeMs() });
+export const capsIn = ({ buffer, clock, ledger }: Experiment): readonly Cap[] =>
+  ledger.caps({ evaluations: buffer.entries.length, ms: clock.activeMs() });
 
 /** Number of consecutive iterations, up to the last, in which an evaluation reached `target`. */
 export function heldFor(entries: readonly BufferEntry[], target: number, lastIteration: number): number {
@@ -85,7 +83,11 @@ export function callsUnderway(
   finish: AbortSignal,
   leftMs = Number.POSITIVE_INFINITY,
 ) {
-  const { activeMs, ask, config, emit } = experiment;
+  const {
+    clock: { activeMs },
+    config,
+    log: { ask, emit },
+  } = experiment;
   if (ask === undefined) return undefined;
   const reader = languageModelOf(config.model);
   const ownSeconds = reader && 'timeoutSeconds' in reader ? reader.timeoutSeconds : undefined;
@@ -120,32 +122,32 @@ export const noContribution = (experiment: Experiment, reason: StopReason): Stop
   neverAnswered(experiment, reason) ?? neverAccepted(experiment, reason);
 
 /** A stop reason if no process ever got an answer, or this one got none by the last iteration. */
-function neverAnswered({ asked, ledger }: Experiment, reason: StopReason): StopReason | undefined {
+function neverAnswered({ ledger, progress }: Experiment, reason: StopReason): StopReason | undefined {
   const { calls, errors } = ledger.totals;
-  const isUnanswered = asked.lastError !== undefined && !asked.isAnswered;
+  const isUnanswered = progress.lastError !== undefined && !progress.isAnswered;
   const isTimeUp = reason.kind === 'limit' && reason.limit.endsWith('minutes');
   if (!(calls > 0 && errors === calls) && !(isUnanswered && reason.kind === 'iterations')) return undefined;
   const message = isTimeUp
     ? `no answer before ${limitField(reason.limit)} was reached`
-    : (asked.lastError ?? 'no call was ever answered');
+    : (progress.lastError ?? 'no call was ever answered');
   return { kind: 'model-error', message };
 }
 
 /** A stop reason if the model answered, but no proposal was accepted, not even a baseline's. */
-function neverAccepted({ replies }: Experiment, reason: StopReason): StopReason | undefined {
-  if (replies.isAnyAccepted || replies.first === undefined) return undefined;
+function neverAccepted({ progress }: Experiment, reason: StopReason): StopReason | undefined {
+  if (progress.isAnyAccepted || progress.first === undefined) return undefined;
   return {
     kind: 'no-proposals',
-    message: rejectionText(replies.first),
+    message: rejectionText(progress.first),
     ...(reason.kind === 'limit' && { limit: reason.limit }),
   };
 }
 
 /** Warns if only the baselines of a portfolio contributed. */
-export function warnOfUnusedModel({ replies, warn }: Experiment): void {
-  const { first, isModelAccepted, rejected } = replies;
+export function warnOfUnusedModel({ log, progress }: Experiment): void {
+  const { first, isModelAccepted, rejected } = progress;
   if (first === undefined || isModelAccepted) return;
-  warn(
+  log.warn(
     `the language model contributed nothing: ${rejected === 1 ? 'its only reply was' : `all ${rejected} of its replies were`} rejected, and every accepted proposal is a baseline's; first reason: ${rejectionText(first)}`,
   );
 }

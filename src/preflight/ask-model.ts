@@ -184,7 +184,7 @@ async function firstProposal(
   let asked: CallRecord | undefined;
   await propose({
     ...prompter.prompt(1),
-    seen: seenBefore({ buffer, config }, 1),
+    seen: seenBefore(buffer, 0),
     edited: prompter.parent(0)?.parameters,
     ...{ iteration: 1, candidates: 1, corrections: 0, concurrency: 1 },
     by: () => ({ model }),

@@ -96,7 +96,7 @@ export function madeUpWarmUp({
 }: Pick<Parts, 'config' | 'family' | 'imported'>): readonly BufferEntry[] {
   const { seed } = config;
   const random = createGenerator(seed);
-  const drawn = randomPolicies({ config, imported, seed, setting: { family } });
+  const drawn = randomPolicies(config, family, imported);
   return [...imported, ...drawn].map((parameters, candidate) => {
     const score = Number(random.uniform(-100, 100).toFixed(2));
     return { ...madeUp, candidate, parameters, returns: [score], lengths: [1], score };

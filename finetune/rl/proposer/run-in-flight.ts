@@ -88,7 +88,7 @@ export async function openRun(
     await showFirstEpisode(entry);
   };
   if (from === undefined)
-    for (const [i, parameters] of randomPolicies({ config, imported: [], seed, setting }).entries())
+    for (const [i, parameters] of randomPolicies(config, family, []).entries())
       await remember(await evaluated(parameters, 0, i));
   else for (const entry of buffer.entries) await showFirstEpisode(entry);
   const encoding = encodingFor(family, config.prompts.set);

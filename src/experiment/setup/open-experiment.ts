@@ -8,7 +8,7 @@ import { BehaviourTest } from '../../rollout/behaviour-test.js';
 import type { EvaluationSetting } from '../../rollout/evaluation.js';
 import { createReplayBuffer } from '../../rollout/replay-buffer.js';
 import type { CallRecord } from '../../runs/calls.js';
-import { firstFaults, type LoggedEvent, tallyOf } from '../../runs/events.js';
+import { firstFaults, type LoggedEvent, type RunEvent, tallyOf } from '../../runs/events.js';
 import { fixedSettings } from '../../runs/fingerprint.js';
 import type { Manifest, RecordedSpec } from '../../runs/manifest.js';
 import { addPrograms } from '../../runs/open-run.js';
@@ -16,9 +16,8 @@ import type { RunDirectory } from '../../runs/writer.js';
 import { findBaseline } from '../../search/baselines.js';
 import { countedBy, countedOthers } from '../budget/counted-model.js';
 import { Ledger } from '../budget/ledger.js';
-import { type Experiment, Replies } from '../parts.js';
+import { type Experiment, Progress, type RunClock } from '../parts.js';
 import { Prompter } from '../prompter.js';
-import { languageModelIn } from '../proposer.js';
 import type { Assembly } from './assemble.js';
 
 export function newManifest(assembly: Assembly, run: string, now: Date): Manifest {
@@ -71,7 +70,7 @@ function policyOf({ family: { description, parameters } }: Assembly): Pick<Manif
 export function experimentIn(
   assembly: Assembly,
   directory: RunDirectory,
-  outside: Pick<Experiment, 'activeMs' | 'emit' | 'now'>,
+  { emit, ...clock }: RunClock & { readonly emit: (event: RunEvent) => void },
 ): Experiment {
   const { config, environment, family, model, workers } = assembly;
   const { recorded, manifest } = directory;
@@ -84,41 +83,38 @@ export function experimentIn(
   addPrograms(family, recorded.entries);
   const ledger = ledgerOf(assembly);
   const isBaseline = findBaseline(assembly.counted.provider) !== undefined;
-  const replies = new Replies(isBaseline);
-  const unfinishedCalls: CallRecord[] = [];
+  const progress = new Progress(isBaseline, recorded.iteration);
+  const calls: CallRecord[] = [];
   for (const call of recorded.calls) {
     ledger.record(call);
     if (call.iteration > recorded.iteration) {
-      unfinishedCalls.push(call);
+      calls.push(call);
       if (call.outcome.kind === 'accepted' && call.outcome.program) programs?.add(call.outcome.program);
-    } else replies.count(call);
+    } else progress.count(call);
   }
   for (const call of arrived) ledger.record(call);
   return {
-    run: manifest.run,
-    config,
-    seed: manifest.seed,
+    config: { ...config, seed: manifest.seed },
     setting,
-    behaviour: programs && new BehaviourTest(setting, recorded.episodes),
     model,
-    languageModel: languageModelIn(model),
     isBaseline,
-    stages: assembly.stages.flatMap((stage) => stage.open(assembly) ?? []),
     prompter: new Prompter({ ...assembly, buffer, recorded }),
-    buffer,
+    behaviour: programs && new BehaviourTest(setting, recorded.episodes),
+    stages: assembly.stages.flatMap((stage) => stage.open(assembly) ?? []),
     imported: assembly.imported,
+    buffer,
+    progress,
     ledger,
-    tally: tallyOf(recorded.events),
-    completed: recorded.iteration,
-    unfinishedCalls,
-    arrived,
-    replies,
-    asked: { isReached: false, isAnswered: false, lastError: undefined },
-    ask: isPaid(assembly) ? (request) => directory.ask(request) : undefined,
-    warn: warnOnce(outside.emit, recorded.events),
-    onFault: firstFaults(outside.emit),
-    commit: () => directory.commit(),
-    ...outside,
+    earlier: { tally: tallyOf(recorded.events), calls, arrived },
+    log: {
+      run: manifest.run,
+      emit,
+      warn: warnOnce(emit, recorded.events),
+      onFault: firstFaults(emit),
+      ask: isPaid(assembly) ? (request) => directory.ask(request) : undefined,
+      commit: () => directory.commit(),
+    },
+    clock,
   };
 }
 
@@ -141,11 +137,11 @@ export function ledgerOf({
 }
 
 /** @param earlier the run's log so far; its warnings aren't repeated */
-function warnOnce(emit: Experiment['emit'], earlier: Iterable<LoggedEvent>): Experiment['warn'] {
+function warnOnce(emit: (event: RunEvent) => void, earlier: Iterable<LoggedEvent>) {
   const keyOf = (message: string) => message.replaceAll(/\d+/g, '#');
   const given = new Set<string>();
   for (const event of earlier) if (event.kind === 'warning') given.add(keyOf(event.message));
-  return (message) => {
+  return (message: string) => {
     if (given.has(keyOf(message))) return;
     given.add(keyOf(message));
     emit({ kind: 'warning', message });

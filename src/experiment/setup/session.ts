@@ -52,14 +52,14 @@ export async function runInDirectory(
 
 /** Clears a resumed run's earlier outcome from the manifest, and updates the rest from the logs, which may be newer. */
 function catchUp(directory: RunDirectory, experiment: Experiment): void {
-  const { buffer, completed, config, ledger } = experiment;
+  const { buffer, config, ledger, progress } = experiment;
   const caps = capsIn(experiment);
   const { best } = buffer;
   directory.update({
     status: 'running',
     reason: undefined,
     confirmations: [],
-    iterations: { done: completed, of: config.iterations },
+    iterations: { done: progress.completed, of: config.iterations },
     best: best && bestOf(best),
     usage: ledger.totals,
     caps: caps.length > 0 ? caps : undefined,

@@ -63,7 +63,7 @@ async function revise(
   measured: readonly Measured[],
   stop: StopRequests,
 ): Promise<StopReason | undefined> {
-  const { buffer, config, emit, setting } = experiment;
+  const { buffer, config, log, setting } = experiment;
   const best = bestEntry(measured.map(({ entry }) => entry));
   if (best === undefined || evaluationsLeft(experiment) <= 0) return undefined;
   experiment.ledger.claim(buffer.entries.length + 1);
@@ -96,19 +96,19 @@ async function revise(
   } as const;
   const { end, proposals: answers } = await ask(experiment, iteration, stop, question, (call) => {
     critic.onCall(call);
-    emit({ kind: 'call-finished', call });
+    log.emit({ kind: 'call-finished', call });
   });
   const [proposal] = answers;
   if (end !== undefined && (proposal?.calls ?? []).length === 0) return end;
   const report = (result: Revision['result'], rest: Pick<Revision, 'after' | 'distance'> = {}) =>
-    emit({
+    log.emit({
       kind: 'revised',
       ...{ iteration, candidate, revises: best.candidate, before: best.score, result },
       ...rest,
     });
   if (proposal?.kind !== 'accepted') {
     const last = proposal?.calls.at(-1)?.outcome;
-    if (last?.kind === 'error') experiment.warn(`the critic didn't answer: ${last.message}`);
+    if (last?.kind === 'error') log.warn(`the critic didn't answer: ${last.message}`);
     report('rejected');
     return end;
   }
