@@ -6,7 +6,7 @@ import { z } from 'zod';
 import { type EnvironmentConfig, environmentSchema } from '../environments/settings.js';
 import { isModulePath } from '../modules/user-module.js';
 import { policySchema } from '../policies/families.js';
-import { type MemoryConfig, memorySchema, promptsSchema } from '../prompting/settings.js';
+import { type MemorySettings, memorySchema, promptsSchema } from '../prompting/settings.js';
 import { evaluationSchema } from '../rollout/settings.js';
 import { isMapping, jsonSchemaOf, type SettingsKind } from '../settings/schema.js';
 import { longestPart } from '../storage/regular-file.js';
@@ -127,7 +127,7 @@ export type Config = Omit<
   readonly environment: EnvironmentConfig;
   readonly target?: TargetConfig | undefined;
   readonly warmup: WarmupConfig & { readonly policies: number };
-  readonly memory: MemoryConfig;
+  readonly memory: MemorySettings;
 };
 
 /** Functions that expand sections given as a bare value. */

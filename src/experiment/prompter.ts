@@ -3,6 +3,7 @@
  */
 import type { Config } from '../config/config.js';
 import { languageModelOf } from '../config/model.js';
+import type { ResolvedConfig } from '../config/resolve.js';
 import type { EnvironmentSpec } from '../environments/environment.js';
 import type { ChatMessage } from '../models/language-model.js';
 import type { PolicyFamily } from '../policies/policy.js';
@@ -27,7 +28,7 @@ import type { RecordedRun } from '../runs/logs.js';
 const firstTurn = { parameters: 'Propose parameters.', program: 'Write the function.' } as const;
 
 export class Prompter {
-  readonly #config: Config;
+  readonly #config: ResolvedConfig;
   readonly #prompts: PromptSet;
   readonly #buffer: ReplayBuffer;
   readonly #task: TaskContext;
@@ -40,7 +41,7 @@ export class Prompter {
 
   /** @param recorded data of the run, used to restore trajectories */
   constructor(parts: {
-    readonly config: Config;
+    readonly config: ResolvedConfig;
     /** In a replay, the model of the recorded run (default: the config's model). */
     readonly counted?: Config['model'];
     readonly environment: EnvironmentSpec;

@@ -1,22 +1,18 @@
 import { relative } from 'node:path';
 import type { z } from 'zod';
 import { changingProblems, type Problem, UserError } from '../base/errors.js';
-import type { Config } from '../config/config.js';
-import { languageModelOf, type ModelConfig, membersOf, type PortfolioConfig } from '../config/model.js';
+import { type ModelConfig, membersOf, type PortfolioConfig } from '../config/model.js';
 import { placedIn } from '../config/model-checks.js';
 import { createOllama } from '../models/hosted/ollama.js';
 import { createOpenAI } from '../models/hosted/openai.js';
-import { withListPrice } from '../models/hosted/prices.js';
 import { type Wait, waitOnClock } from '../models/hosted/retry.js';
-import { type LanguageModel, type ModelContext, ModelError } from '../models/language-model.js';
-import { withDefaultSampling } from '../models/local/default-sampling.js';
-import { createLocalModel, localContext } from '../models/local/process/local-model.js';
+import { type LanguageModel, ModelError } from '../models/language-model.js';
+import { createLocalModel } from '../models/local/process/local-model.js';
 import { type LocalConfig, localSchema, modelDirectory } from '../models/local/settings.js';
 import { type Cassette, createReplayed } from '../models/replayed.js';
 import { customModelSchema, ollamaSchema, openaiSchema, replayedSchema } from '../models/settings.js';
 import type { ParameterVector } from '../policies/policy.js';
 import { type Encoding, encodingOf, programEncoding } from '../prompting/notation/encoding.js';
-import { historyTokens } from '../prompting/settings.js';
 import { createGenerator, type RandomGenerator } from '../random/generator.js';
 import type { Baseline, Task } from '../search/baseline.js';
 import { findBaseline } from '../search/baselines.js';
@@ -208,92 +204,3 @@ function atPath({ file, field, value, message, ...rest }: Problem, directory: st
     message: `${place.join(', ')}${given}: ${message}`,
   };
 }
-
-/** Defaults for a new run; a replay takes them from the recorded run. */
-export interface RunDefaults {
-  readonly memory: Pick<Config['memory'], 'best' | 'recent' | 'tokens'>;
-}
-
-/** @param contextOf returns the model's context length; called only if the size of the history depends on it */
-export async function defaultsOf(
-  { memory, model, policy }: Config,
-  contextOf: () => Promise<ModelContext | undefined>,
-): Promise<RunDefaults> {
-  const reader = languageModelOf(model);
-  // A selection by `best` or `recent` is small, so its token limit needn't depend on the model's context.
-  const isOpen = memory.best === undefined && memory.recent === undefined && memory.tokens === undefined;
-  const own = isOpen && reader?.provider === 'local' ? localContext(reader) : undefined;
-  const context = own ?? (isOpen ? (await contextOf())?.tokens : undefined);
-  return {
-    memory: {
-      tokens: context === undefined ? historyTokens : historyWithin(context),
-      ...(isOpen && policy?.kind === 'program' && shownPrograms),
-    },
-  };
-}
-
-/** The default selection of programs in prompts; a program takes about as much room as ten vectors. */
-const shownPrograms = { best: 4, recent: 2 };
-
-/** The history's share of the context, in tokens; the task, the corrections and the answer need the rest. */
-export const historyWithin = (context: number): number => Math.min(historyTokens, Math.floor(context / 2));
-
-/**
- * Fills in the sampling settings of a new run's local models and the list prices of its hosted ones.
- * @throws UserError if a local model doesn't exist
- */
-export function withModelDefaults(config: Config, env: Surroundings['environment']): Config {
-  const { critic, model } = config;
-  const whole = <Model extends { readonly provider: string }>(one: Model): Model =>
-    isLocal(one) ? withDefaultSampling(one) : withListPrice(one, env);
-  return {
-    ...config,
-    model:
-      model.provider === 'portfolio'
-        ? { ...model, members: model.members.map((member) => whole(member)) }
-        : whole(model),
-    ...(critic?.model && { critic: { ...critic, model: whole(critic.model) } }),
-  };
-}
-
-/** The config of a resumed run: unset settings keep the values that were filled in when the run began. */
-export function withDefaultsOf(was: Config, wanted: Config): Config {
-  const { critic, memory, model } = wanted;
-  return {
-    ...wanted,
-    memory: { ...stated(was.memory, ['tokens', 'best', 'recent']), ...memory },
-    model:
-      model.provider === 'portfolio' && was.model.provider === 'portfolio'
-        ? { ...model, members: membersAs(was.model.members, model.members) }
-        : filledInAs(was.model, model),
-    ...(critic?.model && { critic: { ...critic, model: filledInAs(was.critic?.model, critic.model) } }),
-  };
-}
-
-type Members = Extract<Config['model'], { readonly provider: 'portfolio' }>['members'];
-
-const membersAs = (was: Members, wanted: Members): Members =>
-  wanted.map((member, i) => filledInAs(was[i], member));
-
-const samplingKeys = ['temperature', 'topP', 'topK', 'minP', 'repetitionPenalty'] as const;
-
-/** Adds the settings that policyloop filled in when the run began. */
-function filledInAs<Model extends { readonly provider: string }>(
-  was: { readonly provider: string } | undefined,
-  model: Model,
-): Model {
-  if (was === undefined || was.provider !== model.provider) return model;
-  if (isLocal(was) && isLocal(model)) return { ...stated(was, samplingKeys), ...model };
-  return 'price' in was && was.price !== undefined ? { ...model, price: was.price, ...model } : model;
-}
-
-/** The part of a section with these keys, without undefined values. */
-function stated<Section extends object, Key extends keyof Section>(
-  section: Section,
-  keys: readonly Key[],
-): Partial<Pick<Section, Key>> {
-  const own = keys.flatMap((key) => (section[key] === undefined ? [] : [[key, section[key]]]));
-  return Object.fromEntries(own) as Partial<Pick<Section, Key>>;
-}
-
-const isLocal = (model: { readonly provider: string }): model is LocalConfig => model.provider === 'local';

@@ -5,16 +5,15 @@ import type { Problem } from '../base/errors.js';
 import type { Config } from '../config/config.js';
 import { languageMemberOf, languageModelOf, type SingleModelConfig } from '../config/model.js';
 import { placedIn } from '../config/model-checks.js';
+import { historyWithin } from '../config/resolve.js';
 import { environmentName } from '../environments/catalogue/facts.js';
 import { bestReturn } from '../environments/catalogue/known-bounds.js';
 import { environmentIds, isBuiltInId } from '../environments/catalogue/open.js';
-import { historyWithin } from '../experiment/proposer.js';
 import type { Assembly } from '../experiment/setup/assemble.js';
 import { plural } from '../format/numbers.js';
 import type { ModelContext } from '../models/language-model.js';
 import { embeddedModel } from '../models/local/settings.js';
 import type { PolicyDescription } from '../policies/policy.js';
-import { historyTokens } from '../prompting/settings.js';
 import { type Finding, found, warning } from './findings.js';
 import { type PromptSize, promptSize } from './prompt-size.js';
 import { estimateRun } from './run-estimate.js';
@@ -192,7 +191,7 @@ function memoryFindings(
   context: number | undefined,
 ): readonly Finding[] {
   const { candidates, iterations, memory, warmup } = config;
-  const { best, recent, tokens = historyTokens } = memory;
+  const { best, recent, tokens } = memory;
   const last = warmup.policies + imported.length + (iterations - 1) * candidates;
   const wanted = best === undefined && recent === undefined ? last : (best ?? 0) + (recent ?? 0);
   const [room, shown] = [Math.floor(tokens / entry), Math.min(last, wanted)];

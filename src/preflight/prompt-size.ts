@@ -8,7 +8,6 @@ import { fewestTokens, mostTokens } from '../models/reply-faults.js';
 import { programsOf } from '../policies/policy.js';
 import { createHistory } from '../prompting/context/history.js';
 import { encodingFor } from '../prompting/notation/encoding.js';
-import { historyTokens } from '../prompting/settings.js';
 import { estimatePromptTokens, estimateTokens } from '../prompting/token-estimate.js';
 import { createGenerator } from '../random/generator.js';
 import { type BufferEntry, createReplayBuffer } from '../rollout/replay-buffer.js';
@@ -61,8 +60,7 @@ export function promptSize(parts: Parts, context?: ModelContext): PromptSize {
   const answer = (arePrograms ? programTokens : estimateTokens(encoding.text(sample))) + reasonTokens;
   const history = createHistory({ encoding, memory, trajectory: () => undefined });
   const entry = arePrograms ? programTokens : history.tokens({ ...madeUp, parameters: sample });
-  const budget = memory.tokens ?? historyTokens;
-  const { best, recent } = memory;
+  const { best, recent, tokens: budget } = memory;
   const most =
     best === undefined && recent === undefined ? Number.POSITIVE_INFINITY : (best ?? 0) + (recent ?? 0);
   const shown = Math.min(most, entries.length);

@@ -48,7 +48,6 @@ export const memorySchema = z.strictObject({
 });
 
 export type PromptsConfig = z.output<typeof promptsSchema>;
-export type MemoryConfig = z.output<typeof memorySchema>;
-
-/** Default of `memory.tokens`; in a context of 32,768, leaves room for the task and an answer of 4,096 tokens. */
-export const historyTokens = 24_000;
+export type MemorySettings = z.output<typeof memorySchema>;
+/** Settings with their defaults, which depend on the model (src/config/resolve.ts). */
+export type MemoryConfig = MemorySettings & { readonly tokens: number };

@@ -8,7 +8,7 @@ import { formatProblem, messageOf, UserError, unlessRefused } from '../base/erro
 import type { Config } from '../config/config.js';
 import type { LimitsConfig } from '../config/limits.js';
 import { type LoadedConfig, loadConfig, resolvedYaml } from '../config/load.js';
-import { withDefaultsOf } from '../experiment/proposer.js';
+import { withDefaultsOf } from '../config/resolve.js';
 import {
   type Assembly,
   assemble,

@@ -79,7 +79,11 @@ export async function situation(
         iteration,
         iterations: config.iterations,
         held: entries,
-        shown: selectHistory(entries, config.memory, history.tokens),
+        shown: selectHistory(
+          entries,
+          { ...config.memory, tokens: config.memory.tokens ?? 24_000 },
+          history.tokens,
+        ),
         parent: chosen?.kind === 'program' && chosen.edits ? bestEntry(entries) : undefined,
       }),
     };

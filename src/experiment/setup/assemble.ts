@@ -6,12 +6,13 @@ import { type Config, modulesOf } from '../../config/config.js';
 import { loadConfig } from '../../config/load.js';
 import { membersOf } from '../../config/model.js';
 import { requirePrices } from '../../config/model-checks.js';
+import { type ResolvedConfig, resolve, resolveModels } from '../../config/resolve.js';
 import { customPrefix, isRemoteId } from '../../environments/catalogue/open.js';
 import type { Environment, EnvironmentSpec } from '../../environments/environment.js';
 import type { RemoteEnvironment } from '../../environments/remote/remote-environment.js';
 import type { LanguageModel } from '../../models/language-model.js';
 import { hashModules, type ModuleHashes } from '../../modules/sources.js';
-import { defaultPolicy, openPolicyFamily } from '../../policies/families.js';
+import { openPolicyFamily } from '../../policies/families.js';
 import type { ParameterVector, PolicyFamily } from '../../policies/policy.js';
 import type { PolicyConfig } from '../../policies/settings.js';
 import { spacesOf } from '../../programs/tree.js';
@@ -26,14 +27,14 @@ import { openLogs, readManifest, runFiles } from '../../runs/reader.js';
 import { findBaseline } from '../../search/baselines.js';
 import type { SharedBudget } from '../budget/limits.js';
 import type { PreparedStage } from '../prepared-stage.js';
-import { languageModelIn, withModelDefaults } from '../proposer.js';
+import { languageModelIn } from '../proposer.js';
 import { stages } from '../stages/stages.js';
 import { type OpenedModel, openModel } from './open-models.js';
 
 /** Everything that a config names, created and validated. Nothing has been written yet. */
-export interface Assembly extends OpenedModel {
+export interface Assembly extends Omit<OpenedModel, 'facts'> {
   /** The config, including the defaults that depend on the environment and the model. */
-  readonly config: Config & { readonly policy: PolicyConfig };
+  readonly config: ResolvedConfig;
   readonly environment: Environment | RemoteEnvironment;
   /** Threads that play episodes; undefined if they aren't needed or can't be used. */
   readonly workers: EvaluationWorkers | undefined;
@@ -83,14 +84,14 @@ export async function assemble(
       return undefined;
     }
   };
-  const written = taken === undefined ? ((await part(() => withModelDefaults(given, env))) ?? given) : given;
+  const written = taken === undefined ? ((await part(() => resolveModels(given, env))) ?? given) : given;
   await part(() => requirePrices(written));
   // A problem with the model was already reported above; don't report it twice.
   const model =
     problems.length > 0 ? undefined : await part(() => openModel(written, env, own.model, own.ask));
   const environment = await part(() => openEnvironmentOf(written, env, own));
   if (environment === undefined) throw new UserError(problems);
-  const config = { ...written, policy: written.policy ?? defaultPolicy(environment) };
+  const config = resolve(written, { environment, ...model?.facts });
   const family = await part(() => openPolicyFamily(config.policy, environment));
   await part(() => checkRandomPrograms(config, environment));
   const prompts = await part(() => loadPrompts(config, environment));
@@ -105,26 +106,29 @@ export async function assemble(
   }
   const hash = [prompts, ...ofConfig].map((one) => one.hash).join(' ');
   const paths = modulesOf(config);
-  // A resumed run keeps the settings it started with.
-  const settings = taken === undefined ? { memory: { ...model.defaults.memory, ...config.memory } } : {};
   const modules = paths.length > 0 ? hashModules(paths) : undefined;
-  const whole = { ...config, ...settings };
+  const { facts: _facts, ...opened } = model;
   return {
-    config: whole,
+    config,
     environment,
     workers: workersFor(config),
     family,
     prompts,
-    ...model,
+    ...opened,
     stages: ofConfig,
-    fingerprint: fingerprint(whole, hash, modules),
+    fingerprint: fingerprint(config, hash, modules),
     ...(modules && { modules }),
     imported,
   };
 }
 
 async function loadPrompts(
-  { environment: { options }, evaluation: { maxSteps }, policy, prompts }: Assembly['config'],
+  {
+    environment: { options },
+    evaluation: { maxSteps },
+    policy,
+    prompts,
+  }: Config & { readonly policy: PolicyConfig },
   environment: EnvironmentSpec,
 ): Promise<PromptSet> {
   const { description, helpers, set } = prompts;
@@ -168,7 +172,7 @@ export async function closeEnvironment({
 }
 
 function importedParameters(
-  { policy, warmup: { from: path } }: Assembly['config'],
+  { policy, warmup: { from: path } }: Config & { readonly policy: PolicyConfig },
   family: PolicyFamily,
   environment: string,
 ): readonly ParameterVector[] {

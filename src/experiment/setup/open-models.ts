@@ -4,8 +4,10 @@ import { UserError } from '../../base/errors.js';
 import type { Config } from '../../config/config.js';
 import { loadConfig } from '../../config/load.js';
 import { languageModelOf, type ModelConfig, membersOf, type SingleModelConfig } from '../../config/model.js';
+import { dependsOnContext, type Facts } from '../../config/resolve.js';
 import { waitOnClock } from '../../models/hosted/retry.js';
 import { type LanguageModel, type ModelContext, ModelError } from '../../models/language-model.js';
+import { localContext } from '../../models/local/process/local-model.js';
 import type { Cassette } from '../../models/replayed.js';
 import type { ReplayedConfig } from '../../models/settings.js';
 import { moduleModel } from '../../models/user-model.js';
@@ -16,11 +18,9 @@ import { openLogs, readManifest, runFiles } from '../../runs/reader.js';
 import {
   createPortfolio,
   createProposer,
-  defaultsOf,
   inMember,
   languageModelIn,
   type Proposer,
-  type RunDefaults,
   type SingleProposer,
 } from '../proposer.js';
 
@@ -31,7 +31,8 @@ export interface OpenedModel {
   readonly counted: ModelConfig;
   /** The critic section of the same config. */
   readonly countedBeside: Pick<Config, 'critic'>;
-  readonly defaults: RunDefaults;
+  /** Facts on which the config's defaults depend. */
+  readonly facts: Omit<Facts, 'environment'>;
 }
 
 export async function openModel(
@@ -45,9 +46,14 @@ export async function openModel(
   const counted = recording?.model ?? config.model;
   // Query the context only after opening the model, which reports problems with its files.
   const opened = async (model: Proposer): Promise<OpenedModel> => {
-    const context = () => contextOf(config.model, model, ask !== undefined, ask);
-    const defaults = recording?.defaults ?? (await defaultsOf(config, context));
-    return { model, counted, countedBeside, defaults };
+    const isAsked = recording === undefined && dependsOnContext(config);
+    const reader = languageModelOf(config.model);
+    const context = !isAsked
+      ? undefined
+      : reader?.provider === 'local'
+        ? localContext(reader)
+        : (await contextOf(config.model, model, ask !== undefined, ask))?.tokens;
+    return { model, counted, countedBeside, facts: { context, recorded: recording?.recorded } };
   };
   const open = async (model: SingleModelConfig): Promise<SingleProposer> => {
     if (own !== undefined && (model === config.model || languageModelOf(model) !== undefined)) return own;
@@ -100,8 +106,8 @@ export interface Recording {
   readonly model: ModelConfig;
   /** The recorded critic section, which may name another model. */
   readonly beside: Pick<Config, 'critic'>;
-  /** Defaults of the recorded run. */
-  readonly defaults: RunDefaults;
+  /** Config of the recorded run. */
+  readonly recorded: Config;
 }
 
 /**
@@ -124,14 +130,9 @@ export function openRecording(model: ReplayedConfig, { seed }: Pick<Config, 'see
     const { path } = own;
     const recorded = loadConfig({ file: requireConfig(join(path, runFiles.config)), asWritten: true }).config;
     const cassette = { path, model: readManifest(path).model, calls: callsIn(path) };
-    const { best, recent, tokens } = recorded.memory;
-    const selection = recorded.policy?.kind === 'program' && { best, recent };
-    const defaults = {
-      memory: { ...(tokens && { tokens }), ...selection },
-    };
     if (recorded.model.provider === 'replayed')
-      return { ...openRecording(recorded.model, recorded), cassette, defaults };
-    return { cassette, model: recorded.model, beside: { critic: recorded.critic }, defaults };
+      return { ...openRecording(recorded.model, recorded), cassette, recorded };
+    return { cassette, model: recorded.model, beside: { critic: recorded.critic }, recorded };
   } catch (error) {
     if (!(error instanceof UserError)) throw error;
     const { message, remedy, alternatives } = error.problems[0]!;

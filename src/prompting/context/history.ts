@@ -3,7 +3,7 @@ import type { EpisodeRecord } from '../../rollout/episode.js';
 import { type BufferEntry, bestEntry } from '../../rollout/replay-buffer.js';
 import type { Encoding } from '../notation/encoding.js';
 import type { AnswerForm } from '../notation/grammar.js';
-import { historyTokens, type MemoryConfig } from '../settings.js';
+import type { MemoryConfig, MemorySettings } from '../settings.js';
 import { estimateTokens } from '../token-estimate.js';
 import type { ProgressContext } from './prompt-context.js';
 import { type ScoreText, ScoreTexts, scoreText as textOfScore } from './scores.js';
@@ -54,7 +54,7 @@ export function selectHistory(
   memory: Pick<MemoryConfig, 'best' | 'recent' | 'tokens'>,
   tokens: (entry: BufferEntry) => number,
 ): readonly BufferEntry[] {
-  const { best, recent, tokens: budget = historyTokens } = memory;
+  const { best, recent, tokens: budget } = memory;
   return best === undefined && recent === undefined
     ? window(entries, budget, tokens)
     : bestAndRecent(entries, best ?? 0, recent ?? 0, budget, tokens);
@@ -132,7 +132,7 @@ export function createHistory({
   trajectory,
 }: {
   readonly encoding: Encoding;
-  readonly memory: MemoryConfig;
+  readonly memory: MemorySettings;
   /** The first recorded episode of an evaluation, if there is one. */
   readonly trajectory?: (entry: BufferEntry) => EpisodeRecord | undefined;
 }): History {

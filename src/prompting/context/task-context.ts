@@ -7,7 +7,7 @@ import type { BinEdges, ParameterSpec, PolicyDescription, PolicyFamily } from '.
 import type { PolicyConfig } from '../../policies/settings.js';
 import type { EvaluationConfig } from '../../rollout/settings.js';
 import { type AnswerForm, exampleAnswer, formatValue } from '../notation/grammar.js';
-import type { MemoryConfig, PromptsConfig } from '../settings.js';
+import type { MemorySettings, PromptsConfig } from '../settings.js';
 import type { DescriptionContext, SpaceContext, TableContext, TaskContext } from './prompt-context.js';
 import { linearContext, networkContext } from './weights-context.js';
 
@@ -46,7 +46,7 @@ interface Task {
     readonly iterations: number;
     readonly candidates: number;
     readonly prompts: PromptsConfig;
-    readonly memory: MemoryConfig;
+    readonly memory: MemorySettings;
     readonly evaluation: EvaluationConfig;
     readonly policy?: PolicyConfig | undefined;
   };

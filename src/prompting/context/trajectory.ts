@@ -2,13 +2,13 @@
 import { short, significant } from '../../environments/catalogue/facts.js';
 import type { Action, Observation } from '../../environments/environment.js';
 import type { EpisodeRecord } from '../../rollout/episode.js';
-import type { MemoryConfig } from '../settings.js';
+import type { MemorySettings } from '../settings.js';
 import type { ScoreText } from './scores.js';
 
 /** The lines shown for an evaluation's first episode. */
 export function trajectoryLines(
   episode: Episode | undefined,
-  memory: MemoryConfig,
+  memory: MemorySettings,
   returnText: ScoreText,
 ): readonly string[] {
   if (episode === undefined) return [];

@@ -124,6 +124,5 @@ it('a resumed run gets no defaults for settings that it started without', async 
   const path = referenceDirectory('qwen3-fp32');
   const config = await of({ provider: 'local', path, format: 'text' }, {}, taken);
   expect(config.model).not.toHaveProperty('temperature');
-  expect(config.memory).not.toHaveProperty('tokens');
   expect(config.limits).toEqual({});
 });

@@ -1,0 +1,123 @@
+/**
+ * Decides the defaults that a config file can't state: those that depend on its models, its environment or an earlier
+ * run. Defaults that are constants are in the schemas.
+ */
+import type { EnvironmentSpec } from '../environments/environment.js';
+import { withListPrice } from '../models/hosted/prices.js';
+import { withDefaultSampling } from '../models/local/default-sampling.js';
+import type { LocalConfig } from '../models/local/settings.js';
+import { defaultPolicy } from '../policies/families.js';
+import type { PolicyConfig } from '../policies/settings.js';
+import type { MemoryConfig } from '../prompting/settings.js';
+import type { Config } from './config.js';
+
+/** A config without open defaults. It can't be changed. */
+export type ResolvedConfig = Config & { readonly policy: PolicyConfig; readonly memory: MemoryConfig };
+
+/** What defaults depend on besides the config. */
+export interface Facts {
+  readonly environment: EnvironmentSpec;
+  /** Tokens of the model's context, if known. */
+  readonly context?: number | undefined;
+  /** Config of the run that is replayed. */
+  readonly recorded?: Config | undefined;
+}
+
+/** @param config with its models resolved. A resolved config is returned with the same settings. */
+export const resolve = (config: Config, facts: Facts): ResolvedConfig =>
+  frozen({
+    ...config,
+    policy: config.policy ?? defaultPolicy(facts.environment),
+    memory: memoryOf(config, facts),
+  });
+
+function frozen<T>(value: T): T {
+  if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value;
+  Object.values(value).forEach(frozen);
+  return Object.freeze(value);
+}
+
+/** Whether the default size of the history depends on the model's context; a selection is small in any case. */
+export const dependsOnContext = ({ memory: { best, recent, tokens } }: Config): boolean =>
+  best === undefined && recent === undefined && tokens === undefined;
+
+function memoryOf(config: Config, { context, recorded }: Facts): MemoryConfig {
+  const { memory, policy } = config;
+  const tokens = context === undefined ? historyTokens : historyWithin(context);
+  const shown = recorded?.memory ?? (dependsOnContext(config) ? shownPrograms : {});
+  return {
+    ...(policy?.kind === 'program' &&
+      stated<Partial<Config['memory']>, 'best' | 'recent'>(shown, ['best', 'recent'])),
+    ...memory,
+    tokens: memory.tokens ?? recorded?.memory.tokens ?? tokens,
+  };
+}
+
+/** Default of `memory.tokens`; in a context of 32,768, leaves room for the task and an answer of 4,096 tokens. */
+const historyTokens = 24_000;
+
+/** The default selection of programs in prompts; a program takes about as much room as ten vectors. */
+const shownPrograms = { best: 4, recent: 2 };
+
+/** The history's share of the context, in tokens; the task, the corrections and the answer need the rest. */
+export const historyWithin = (context: number): number => Math.min(historyTokens, Math.floor(context / 2));
+
+/**
+ * Fills in the sampling settings of a new run's local models and the list prices of its hosted ones.
+ * @throws UserError if a local model doesn't exist
+ */
+export function resolveModels(config: Config, env: Readonly<Record<string, string | undefined>>): Config {
+  const { critic, model } = config;
+  const whole = <Model extends { readonly provider: string }>(one: Model): Model =>
+    isLocal(one) ? withDefaultSampling(one) : withListPrice(one, env);
+  return {
+    ...config,
+    model:
+      model.provider === 'portfolio'
+        ? { ...model, members: model.members.map((member) => whole(member)) }
+        : whole(model),
+    ...(critic?.model && { critic: { ...critic, model: whole(critic.model) } }),
+  };
+}
+
+/** The config of a resumed run: unset settings keep the values that were filled in when the run began. */
+export function withDefaultsOf(was: Config, wanted: Config): Config {
+  const { critic, memory, model } = wanted;
+  return {
+    ...wanted,
+    memory: { ...stated(was.memory, ['tokens', 'best', 'recent']), ...memory },
+    model:
+      model.provider === 'portfolio' && was.model.provider === 'portfolio'
+        ? { ...model, members: membersAs(was.model.members, model.members) }
+        : filledInAs(was.model, model),
+    ...(critic?.model && { critic: { ...critic, model: filledInAs(was.critic?.model, critic.model) } }),
+  };
+}
+
+type Members = Extract<Config['model'], { readonly provider: 'portfolio' }>['members'];
+
+const membersAs = (was: Members, wanted: Members): Members =>
+  wanted.map((member, i) => filledInAs(was[i], member));
+
+const samplingKeys = ['temperature', 'topP', 'topK', 'minP', 'repetitionPenalty'] as const;
+
+/** Adds the settings that policyloop filled in when the run began. */
+function filledInAs<Model extends { readonly provider: string }>(
+  was: { readonly provider: string } | undefined,
+  model: Model,
+): Model {
+  if (was === undefined || was.provider !== model.provider) return model;
+  if (isLocal(was) && isLocal(model)) return { ...stated(was, samplingKeys), ...model };
+  return 'price' in was && was.price !== undefined ? { ...model, price: was.price, ...model } : model;
+}
+
+/** The part of a section with these keys, without undefined values. */
+function stated<Section extends object, Key extends keyof Section>(
+  section: Section,
+  keys: readonly Key[],
+): Partial<Pick<Section, Key>> {
+  const own = keys.flatMap((key) => (section[key] === undefined ? [] : [[key, section[key]]]));
+  return Object.fromEntries(own) as Partial<Pick<Section, Key>>;
+}
+
+const isLocal = (model: { readonly provider: string }): model is LocalConfig => model.provider === 'local';
