@@ -7,8 +7,8 @@ import { parse } from 'yaml';
 import { UserError } from '../../../src/base/errors.js';
 import { packageRoot } from '../../../src/base/package.js';
 import { type LoadedConfig, loadConfig } from '../../../src/config/load.js';
-import { assemble, closeEnvironment } from '../../../src/experiment/setup/assemble.js';
 import { Prompter } from '../../../src/experiment/prompter.js';
+import { assemble, closeEnvironment } from '../../../src/experiment/setup/assemble.js';
 import { createReplayBuffer } from '../../../src/rollout/replay-buffer.js';
 import { nothingRecorded } from '../../../src/runs/reader.js';
 
