@@ -1,7 +1,7 @@
 /**
  * The outer loop. Warm up with imported and random policies. Then, in each iteration: show the model earlier
- * evaluations, let it propose parameters, evaluate and record them, and train on them if configured. Finally, confirm
- * the best policy on unused seeds.
+ * evaluations, let it propose parameters, evaluate and record them, and run the stages. Finally, confirm the
+ * best policy on unused seeds.
  */
 import { type BufferEntry, bestEntry } from '../rollout/replay-buffer.js';
 import type { CallRecord, UsageTotals } from '../runs/calls.js';
