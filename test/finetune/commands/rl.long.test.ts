@@ -45,8 +45,11 @@ describe('policyloop finetune rl', () => {
     const page = visibleText(written);
     expect(page).toContain('Best held-out mean return');
     expect(page).toMatch(/Sample answers .* update 0 Prompt .* Answer .* return \d/s);
-    for (const metric of ['reward', 'spread', 'flat', 'entropy', 'clipShare', 'turns'])
-      expect(written).toContain(`"${metric}":[`);
+    const charts = [
+      ...['mean per update', '± standard deviation within groups', 'Groups whose returns are all equal'],
+      ...['Entropy (nats per token or action)', 'Clipped ratios', 'Episode length (turns)'],
+    ];
+    for (const chart of charts) expect(written).toContain(chart);
     expect(page).toContain('policyloop play CONFIG model.provider=local model.path=');
     expect(page).toContain('policy.act=text policy.history=1000 model.maxTokens=1');
     expect(page).not.toContain('policyloop run');
