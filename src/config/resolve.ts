@@ -45,11 +45,14 @@ function memoryOf(config: Config, { context, recorded }: Facts): MemoryConfig {
   const { memory, policy } = config;
   const tokens = context === undefined ? historyTokens : historyWithin(context);
   const shown = recorded?.memory ?? (dependsOnContext(config) ? shownPrograms : {});
+  const { rows, trajectories } = memory;
+  const which: Partial<Config['memory']> = policy?.kind === 'program' ? { ...shown, ...memory } : memory;
+  // In the order of the schema, so that a resumed run writes the same config.
   return {
-    ...(policy?.kind === 'program' &&
-      stated<Partial<Config['memory']>, 'best' | 'recent'>(shown, ['best', 'recent'])),
-    ...memory,
+    ...stated(which, ['best', 'recent']),
     tokens: memory.tokens ?? recorded?.memory.tokens ?? tokens,
+    trajectories,
+    rows,
   };
 }
 
