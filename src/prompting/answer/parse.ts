@@ -270,7 +270,8 @@ const lists = (plain: string): readonly NumberSet[] =>
     const lead = plain.slice(Math.max(0, start - 80), start);
     const tail = plain.slice(end, end + 80);
     if (before.test(lead) || after.test(tail)) return [];
-    const items = itemsOf(found.replace(/(?:#|\/\/)[^\n]*|[[\]()]/g, ' '));
+    // Two spaces, so that the sign in `-)1` doesn't belong to the number.
+    const items = itemsOf(found.replace(/(?:#|\/\/)[^\n]*|[[\]()]/g, '  '));
     const isAlone = /^[^\p{L}]*(?:\n|$)/u.test(tail) && opensLine.test(lead);
     return listed(items, lead.slice(lead.lastIndexOf('\n') + 1), isAlone, { start, end });
   });
