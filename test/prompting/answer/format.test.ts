@@ -344,10 +344,11 @@ describe('parseParameters', () => {
           if (!result.ok) return;
           accepted++;
           expect(result.value).toHaveLength(3);
-          const written = reply
-            .replaceAll('\u2212', '-')
-            .match(/[+-]? ?(?:\d+(?:\.\d+)?|\.\d+)(?:e[+-]?\d+)?/gi)!;
-          const held = new Set(written.map((text) => Number(text.replace(' ', '')) + 0));
+          const text = reply.replaceAll('\u2212', '-');
+          const written = text.match(/[+-]? ?(?:\d+(?:\.\d+)?|\.\d+)(?:e[+-]?\d+)?/gi)!;
+          // At the start of a line, "- " may be a bullet.
+          const bullets = text.match(/(?<=^\s*- )(?:\d+(?:\.\d+)?|\.\d+)(?:e[+-]?\d+)?/gim) ?? [];
+          const held = new Set([...written, ...bullets].map((one) => Number(one.replace(' ', '')) + 0));
           for (const value of result.value) {
             expect(held).toContain(value);
             expect(Math.abs(value)).toBeLessThanOrEqual(6);
