@@ -48,7 +48,6 @@ export const finishing = 'stopping';
 /** Checks a config of another command than `run`; undefined for experiments. */
 export type OtherCheck = (
   config: { readonly file: string; readonly overrides: readonly string[] },
-  offline: boolean,
   context: CommandContext,
 ) => Promise<readonly Finding[] | undefined>;
 
@@ -63,8 +62,7 @@ export async function execute(
   const checked: Output['configs'][number][] = [];
   for (const file of files) {
     const config = { file, overrides };
-    const findings =
-      (await other(config, args.offline, context)) ?? (await checkConfig(config, args.offline, context));
+    const findings = (await other(config, context)) ?? (await checkConfig(config, args.offline, context));
     checked.push({ config: file, findings });
     if (!args.json) context.print(`${checked.length > 1 ? '\n' : ''}${file}\n${describeFindings(findings)}`);
   }

@@ -5,7 +5,6 @@ import { type Arena, localArena, remoteArena } from '../agents/player.js';
 import { openAgent, type PromptedAgent } from '../agents/prompts/prompted-agent.js';
 import { readingOf } from '../agents/reading.js';
 import { UserError } from '../base/errors.js';
-import { commit, version } from '../base/package.js';
 import { isBuiltInId, isRemoteId, makeEnvironment, openEnvironment } from '../environments/catalogue/open.js';
 import type { Environment } from '../environments/environment.js';
 import { isRemote } from '../environments/remote/remote-environment.js';
@@ -21,7 +20,7 @@ import { hashModules, type ModuleHashes } from '../modules/sources.js';
 import { isModulePath } from '../modules/user-module.js';
 import { evaluationSeeds } from '../random/seeds.js';
 import { fingerprint, fixedSettings } from '../runs/fingerprint.js';
-import type { Manifest } from '../runs/manifest.js';
+import { type Manifest, manifestHead } from '../runs/manifest.js';
 import { readManifest, runFiles } from '../runs/reader.js';
 import { isProgram, loadPlayConfig, type PlayConfig, type PlayModelConfig } from './play-config.js';
 import { requirePlayer } from './players.js';
@@ -185,15 +184,8 @@ export const playerName = ({ player }: PlayConfig): string => (isProgram(player)
 export function playManifest(setup: PlaySetup, run: string, now: Date): Manifest {
   const { config, ledger, model, modules, prompts } = setup;
   const { observationSpace, actionSpace, maxSteps } = setup.arena;
-  const head = commit();
   return {
-    version: 1,
-    run,
-    status: 'running',
-    created: now.toISOString(),
-    updated: now.toISOString(),
-    activeMs: 0,
-    versions: { policyloop: version(), node: process.versions.node, ...(head && { commit: head }) },
+    ...manifestHead(run, now),
     environment: config.environment.id,
     ...(!isBuiltInId(config.environment.id) && {
       spec: { observationSpace, actionSpace, ...(maxSteps !== undefined && { maxSteps }) },

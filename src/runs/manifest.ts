@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { commit, version } from '../base/package.js';
 import { type EnvironmentSpec, type EnvironmentWords, recordedSpace } from '../environments/environment.js';
 import type { AnswerFormat } from '../models/language-model.js';
 import type { ModuleHashes } from '../modules/sources.js';
@@ -23,7 +24,7 @@ export interface Manifest {
   /** ISO 8601. */
   readonly created: string;
   readonly updated: string;
-  /** Milliseconds over all processes, without pauses and waits for people. */
+  /** Milliseconds over all processes. */
   readonly activeMs: number;
   readonly versions: { readonly policyloop: string; readonly node: string; readonly commit?: string };
   readonly environment: string;
@@ -59,6 +60,23 @@ export interface Manifest {
   readonly caps?: readonly Cap[];
   /** Present only for a play run; `iterations` then counts games. */
   readonly play?: PlaySummary;
+}
+
+/** The part of the manifest that is the same for every run that is about to start. */
+export function manifestHead(
+  run: string,
+  now: Date,
+): Pick<Manifest, 'version' | 'run' | 'status' | 'created' | 'updated' | 'activeMs' | 'versions'> {
+  const head = commit();
+  return {
+    version: 1,
+    run,
+    status: 'running',
+    created: now.toISOString(),
+    updated: now.toISOString(),
+    activeMs: 0,
+    versions: { policyloop: version(), node: process.versions.node, ...(head && { commit: head }) },
+  };
 }
 
 interface PlaySummary {

@@ -10,6 +10,7 @@ import type { CallRecord, UsageTotals } from '../../src/runs/calls.js';
 import type { Confirmation, LoggedEvent } from '../../src/runs/events.js';
 import { fixedSettings } from '../../src/runs/fingerprint.js';
 import { summaryOf } from '../../src/runs/summary.js';
+import { noUsage } from '../../src/runs/usage.js';
 import { mean } from '../../src/statistics/descriptive.js';
 import { meanInterval95 } from '../../src/statistics/distributions.js';
 
@@ -121,16 +122,7 @@ export function runFixture(
   for (let candidate = 0; candidate < config.warmup.policies; candidate++) {
     record(drawVector(task.parameters, random), { iteration: 0, candidate, source: 'warm-up' });
   }
-  let usage: UsageTotals = {
-    calls: 0,
-    errors: 0,
-    retries: 0,
-    promptTokens: 0,
-    cachedTokens: 0,
-    completionTokens: 0,
-    reasoningTokens: 0,
-    latencyMs: 0,
-  };
+  let usage: UsageTotals = noUsage;
   for (let iteration = 1; iteration <= iterations; iteration++) {
     const messages = promptMessages(task, entries, iteration, options.historyCharacters);
     const conversation: ChatMessage[] = [...messages];

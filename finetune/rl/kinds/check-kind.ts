@@ -30,7 +30,6 @@ const loaders: Readonly<Record<Exclude<ConfigKindName, 'experiment'>, Load>> = {
 /** Checks a config of `play`, `finetune train` or `finetune rl`; undefined for other and unreadable configs. */
 export async function checkKind(
   { file, overrides }: { readonly file: string; readonly overrides: readonly string[] },
-  _offline: boolean,
   { cwd }: CommandContext,
 ): Promise<readonly Finding[] | undefined> {
   let kind: ConfigKindName;

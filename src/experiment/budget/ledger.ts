@@ -153,7 +153,7 @@ export class Ledger implements CallUsage {
     return this.#exceededBy(worst) === undefined;
   }
 
-  /** Claims evaluations of the sweep's; see `SharedBudget`. */
+  /** Claims evaluations for this run if it shares limits; see `SharedBudget`. */
   claim(evaluations: number): void {
     this.#shared?.claim(evaluations);
   }

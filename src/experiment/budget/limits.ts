@@ -33,7 +33,7 @@ export const capsOf = (
 
 /** The usage of a run's calls. */
 export interface CallUsage {
-  /** Of the calls that have ended. */
+  /** What the calls that have ended used. */
   readonly spent: Amounts;
   /** The worst case of the calls in flight. */
   readonly inFlight: Amounts;

@@ -1,5 +1,4 @@
 /** Builds a run's state and components from an assembly and a run directory. */
-import { commit, version } from '../../base/package.js';
 import { languageModelOf } from '../../config/model.js';
 import { isBuiltInId } from '../../environments/catalogue/open.js';
 import type { EnvironmentSpec } from '../../environments/environment.js';
@@ -10,7 +9,7 @@ import { createReplayBuffer } from '../../rollout/replay-buffer.js';
 import type { CallRecord } from '../../runs/calls.js';
 import { firstFaults, type LoggedEvent, type RunEvent, tallyOf } from '../../runs/events.js';
 import { fixedSettings } from '../../runs/fingerprint.js';
-import type { Manifest, RecordedSpec } from '../../runs/manifest.js';
+import { type Manifest, manifestHead, type RecordedSpec } from '../../runs/manifest.js';
 import { addPrograms } from '../../runs/open-run.js';
 import type { RunDirectory } from '../../runs/writer.js';
 import { findBaseline } from '../../search/baselines.js';
@@ -22,15 +21,8 @@ import type { Assembly } from './assemble.js';
 
 export function newManifest(assembly: Assembly, run: string, now: Date): Manifest {
   const { config, environment, model, prompts } = assembly;
-  const head = commit();
   return {
-    version: 1,
-    run,
-    status: 'running',
-    created: now.toISOString(),
-    updated: now.toISOString(),
-    activeMs: 0,
-    versions: { policyloop: version(), node: process.versions.node, ...(head && { commit: head }) },
+    ...manifestHead(run, now),
     environment: environment.id,
     ...(!isBuiltInId(config.environment.id) && { spec: specOf(environment) }),
     ...policyOf(assembly),

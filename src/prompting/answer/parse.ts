@@ -278,8 +278,9 @@ const lists = (plain: string): readonly NumberSet[] =>
 
 const numberLines =
   /^([^\n]*[:=])?((?:[ \t"']*(?:[-*+\u2022>][ \t]+|\|[ \t]*|\d{1,3}[.)][ \t]+)?[+-]? ?\.?\d[-+.\deE,;|\t ]*(?:["'})\]]+[.,]?[ \t]*)?(?:\n|$))+)/gm;
-/** A bullet at the start of a line and punctuation at its end. */
-const edges = /^[ \t]*(?:[+\u2022>|]\s*|\d{1,3}[.)]\s+|-\s+(?=[+-]?[\d.]+\s*$))?["']?|["'.,;| \t})\]]+$/gm;
+/** A bullet at the start of a line and punctuation at its end. A dash is a bullet only if every line has one. */
+const edges = /^[ \t]*(?:[+\u2022>|]\s*|\d{1,3}[.)]\s+)?["']?|["'.,;| \t})\]]+$/gm;
+const dashed = /^[ \t]*-\s+(?=[+-]?[\d.]+\s*$)/;
 /** A key such as `params[3]:` is followed by a single value, not by a list. */
 const isKey = /(?:\[ ?\d+ ?\]|^\s*\w?\d+)["')]*\s*[:=]$|[-+/*]=$/;
 
@@ -287,7 +288,9 @@ const isKey = /(?:\[ ?\d+ ?\]|^\s*\w?\d+)["')]*\s*[:=]$|[-+/*]=$/;
 const lines = (plain: string, count: number): readonly NumberSet[] =>
   [...plain.replace(/\bf ?\( ?param\w* ?\)[^\n]*/gi, blank).matchAll(numberLines)].flatMap((found) => {
     const [all, label = '', body = ''] = found;
-    const rows = body.trimEnd().replace(edges, '').split('\n').map(itemsOf);
+    const written = body.trimEnd().split('\n');
+    const bullet = written.every((line) => dashed.test(line)) ? dashed : '';
+    const rows = written.map((line) => itemsOf(line.replace(bullet, '').replace(edges, '')));
     const joint = rows.flat();
     if (isKey.test(label) || joint.some(({ number }) => number === undefined)) return [];
     const isSplit = joint.length !== count && !body.includes('|');

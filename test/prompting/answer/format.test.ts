@@ -237,6 +237,13 @@ describe('parseParameters', () => {
     expect(parseParameters(reply, spec, { seen })).toEqual({ ok: true, value: [1, 2, 3] });
   });
 
+  it.each([
+    ['params:\n- 0.1\n- 0.2\n- 0.3', [0.1, 0.2, 0.3]],
+    ['{"params": [\n 0.1,\n 0.2,\n - 0.3\n]}', [0.1, 0.2, -0.3]],
+  ])('a dash is a bullet only if every line has one: %j', (reply, value) => {
+    expect(parseParameters(reply, spec)).toMatchObject({ ok: true, value });
+  });
+
   it('does not trust the last number of a truncated reply', () => {
     const reply = 'params[0]: 1, params[1]: 2, params[2]: 3';
     expect(parseParameters(reply, spec, { finishReason: 'length' })).toEqual({
@@ -260,6 +267,7 @@ describe('parseParameters', () => {
     ['params_low[0]: 1, params_low[1]: 2, params_low[2]: 3', 3],
     ['low: [1, 2, 3]\nhigh: [4, 5, 6]', 3],
     ['gradient = [0.1, 0.2, 0.3]', 3],
+    ['params:\n0.1\n- 0.2\n0.3', 3],
   ])('takes no parameters from: %j', (reply, count) => {
     expect(parseParameters(reply, { ...spec, count }).ok).toBe(false);
   });
