@@ -26,19 +26,26 @@ describe.skipIf(chromium === undefined)('the view in a browser', () => {
     await expectAllShown(view, ['/', run, training], { width: 390, dark: true });
   });
 
-  it('shows a point for each line that is appended, and loses none', async () => {
+  it('shows the evaluations of each iteration once it is complete, and loses none', async () => {
     await open(of('runs/growing'));
     const log = join(view.place, 'runs', 'growing', 'evaluations.jsonl');
     const label = `document.querySelector('.chart').getAttribute('aria-label')`;
     await until(`${label}.startsWith('Learning curve of ')`);
     const first = Number(/\d+/.exec(await browser.evaluate<string>(label))![0]);
     expect(first).toBe(readFileSync(log, 'utf8').trimEnd().split('\n').length);
+    const events = join(view.place, 'runs', 'growing', 'events.jsonl');
+    const finished = readFileSync(events, 'utf8')
+      .split('\n')
+      .filter((line) => line.includes('"iteration-finished"'));
+    const last = JSON.parse(finished.at(-1)!) as { readonly lines: object };
     for (let i = 0; i < 5; i++) {
       const returns = [100 + i, 300 + i];
       appendFileSync(
         log,
         `${JSON.stringify({ iteration: 31 + i, candidate: 0, score: 200 + i, returns, parameters: [1] })}\n`,
       );
+      const lines = { ...last.lines, evaluations: first + i + 1 };
+      appendFileSync(events, `${JSON.stringify({ ...last, iteration: 31 + i, lines })}\n`);
       await until(
         `${label}.startsWith('Learning curve of ${first + i + 1} evaluations; best so far ${200 + i}')`,
       );

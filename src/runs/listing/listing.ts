@@ -89,7 +89,7 @@ export function linesOf(runs: readonly ListedRun[], root: string): readonly Line
 /** True if the line is a single run. */
 export const isRun = ([name, runs]: Line): boolean => runs[0]!.name === name;
 
-/** The result of a run: the confirmed return of an experiment, or the mean return of a play run. */
+/** A run as an item of the list. */
 export const resultOfLine = ({ confirmed, manifest: { play } }: RunSummary): number | undefined =>
   confirmed?.mean ?? play?.meanReturn;
 

@@ -14,8 +14,8 @@ import { Cluster, lacking } from './cluster.js';
 const missing = lacking();
 if (missing !== undefined) process.stderr.write(`Slurm is not tested: ${missing}\n`);
 
-const place = temporaryDirectory();
-const folder = temporaryDirectory();
+let place: string;
+let folder: string;
 
 /** Without what depends on when the others played: all that limits had seen used, and calls that were lost on the way. */
 const ownOf = ({ usage: _, ...result }: Result): unknown =>
@@ -26,6 +26,7 @@ describe.skipIf(missing !== undefined)('a sweep on a Slurm cluster of two nodes'
   let server: FakeServer;
 
   beforeAll(async () => {
+    [place, folder] = [temporaryDirectory(), temporaryDirectory()];
     server = await startScriptedServer();
     cluster = new Cluster(folder);
     writeFileSync(
