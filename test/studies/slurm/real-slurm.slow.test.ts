@@ -72,12 +72,15 @@ slurm: { tasks: 4, time: "00:10:00" }
     runsBelow(join(place, out)).reduce((sum, run) => sum + readRun(run).calls.length, 0);
 
   const left = (out: string) => {
-    const { settings, effects, best } = JSON.parse(
-      readFileSync(join(place, out, 'sweep.json'), 'utf8'),
-    ) as Record<string, unknown> & { settings: { returns: unknown }[] };
+    const { tasks } = JSON.parse(readFileSync(join(place, out, 'sweep.json'), 'utf8')) as {
+      readonly tasks: readonly { readonly effects: unknown; readonly settings: { returns: unknown }[] }[];
+    };
     const path = join(place, out);
     return {
-      ...{ effects, best, returns: settings.map(({ returns }) => returns) },
+      tasks: tasks.map(({ effects, settings }) => ({
+        effects,
+        returns: settings.map(({ returns }) => returns),
+      })),
       plan: readFileSync(join(path, 'plan.json'), 'utf8'),
       runs: runsBelow(path).map((run) => [run.slice(path.length), ownOf(resultOf(run))]),
     };
