@@ -131,7 +131,7 @@ export function kindOfConfig(name: string, cwd: string): ConfigKindName {
   const { content } = parseSource(text, path);
   if (!isMapping(content)) return 'experiment';
   const has = (key: string) => Object.hasOwn(content, key);
-  if (has('dataset')) return 'training';
+  if (has('dataset') || has('epochs')) return 'training';
   if (has('algorithm') || has('objective')) return 'rl';
   return has('player') ? 'agents' : (otherKind(content, 'experiment') ?? 'experiment');
 }

@@ -28,6 +28,7 @@ async function check(configs: readonly string[], offline = false) {
   writeFileSync(join(folder, 'numbers.yaml'), numbers);
   writeFileSync(join(folder, 'agent.yaml'), agent);
   writeFileSync(join(folder, 'train.yaml'), 'model: package:models/tiny-improver\ndataset: ./mine\n');
+  writeFileSync(join(folder, 'no-dataset.yaml'), 'model: package:models/tiny-improver\nepochs: 2\n');
   const { context, printed } = recordingContext(folder);
   const args = { configs: [...configs], offline, strict: false, json: true };
   const code = await checkCommand(args, context, checkKind);
@@ -65,6 +66,7 @@ describe('policyloop check of a config for another command than run', () => {
     ['agent.yaml', 'player=model', 'model'],
     ['train.yaml', 'epochs=0', 'epochs'],
     ['training/lora', 'epochs=1', 'dataset'],
+    ['no-dataset.yaml', 'learningRate=0.001', 'dataset'],
   ])('reports an error in %s %s with its field', async (config, override, field) => {
     const { code, findings } = await check([config, override]);
     expect(code).toBe(2);
