@@ -131,9 +131,10 @@ export function kindOfConfig(name: string, cwd: string): ConfigKindName {
   const { content } = parseSource(text, path);
   if (!isMapping(content)) return 'experiment';
   const has = (key: string) => Object.hasOwn(content, key);
-  if (has('dataset') || has('epochs')) return 'training';
+  if (has('dataset')) return 'training';
   if (has('algorithm') || has('objective')) return 'rl';
-  return has('player') ? 'agents' : (otherKind(content, 'experiment') ?? 'experiment');
+  if (has('player')) return 'agents';
+  return otherKind(content, 'experiment') ?? (has('epochs') ? 'training' : 'experiment');
 }
 
 /** @returns the file; for a bundled config, also its kind */
