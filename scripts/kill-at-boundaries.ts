@@ -166,7 +166,7 @@ function requireExplained({ kind }: Fault, { killed, code, errors }: Ended, path
     return;
   }
   if (code === 0) return;
-  const clear = errors.includes(path) && errors.includes(kind) && errors.includes('remedy: ');
+  const clear = errors.includes(path) && errors.includes(kind) && errors.includes('hint: ');
   if (!clear || /unexpected error|^ +at /m.test(errors) || errors.split('\n').length > 12)
     throw new Error(`says: ${errors}`);
 }

@@ -38,7 +38,7 @@ function writer(stream: NodeJS.WriteStream & { readonly fd: number }, name: stri
       process.exitCode = exitCodes.failure;
     });
     context.note(
-      `${red('error')} can't write the ${name}: ${error.message}\n  remedy: ${systemRemedy(error.code)}`,
+      `${red('error')} can't write the ${name}: ${error.message}\n  hint: ${systemHint(error.code)}`,
     );
   };
   stream.on('error', close);
@@ -145,9 +145,7 @@ function report(error: unknown): number {
   if (error instanceof UserError || error instanceof EnvironmentError) {
     context.note(`${red('error')} ${error.message}`);
   } else if (error instanceof Error && 'syscall' in error && 'code' in error) {
-    context.note(
-      `${red('error')} system error: ${error.message}\n  remedy: ${systemRemedy(String(error.code))}`,
-    );
+    context.note(`${red('error')} system error: ${error.message}\n  hint: ${systemHint(String(error.code))}`);
   } else {
     const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
     context.note(`${red('unexpected error')} ${text}\nThis is a bug in policyloop.`);
@@ -155,7 +153,7 @@ function report(error: unknown): number {
   return exitCodeOfError(error);
 }
 
-function systemRemedy(code: string | undefined): string {
+function systemHint(code: string | undefined): string {
   switch (code) {
     case 'ENOSPC':
     case 'EDQUOT':
@@ -201,14 +199,14 @@ function requireNames(argv: Readonly<Record<string, unknown>>): true {
 /** Whether the command accepts `key=value`. */
 const takesOverrides = ([signature]: ListedCommand): boolean => /\[overrides|<configs/.test(signature);
 
-/** The error for an invalid command line; its remedy points to the help of the command or group. */
+/** The error for an invalid command line; its hint points to the help of the command or group. */
 function misused(message: string): UserError {
   const named = namedCommand(words);
   if (named === undefined)
-    return new UserError({ message, remedy: 'run policyloop --help to list the commands' });
+    return new UserError({ message, hint: 'run policyloop --help to list the commands' });
   const { command, path } = named;
   if (command === undefined)
-    return new UserError({ message, remedy: `run policyloop ${path} --help to list its commands` });
+    return new UserError({ message, hint: `run policyloop ${path} --help to list its commands` });
   // Users often write --iterations 50 instead of iterations=50.
   const option = /^unknown arguments?: ([^\s,]+)/.exec(message)?.[1];
   const word = option === undefined ? undefined : words.find((one) => one.startsWith(`--${option}`));
@@ -216,13 +214,13 @@ function misused(message: string): UserError {
     const [key, value = 'VALUE'] = word.slice(2).split('=');
     return new UserError({
       message,
-      remedy: `for a config key, write ${key}=${value} without dashes; policyloop ${path} --help lists the options`,
+      hint: `for a config key, write ${key}=${value} without dashes; policyloop ${path} --help lists the options`,
     });
   }
   const usage = ['policyloop', path, ...command[0].split(' ').slice(1)].join(' ');
   return new UserError({
     message: `${message}; usage: ${usage}`,
-    remedy: `run policyloop ${path} --help for its arguments and options`,
+    hint: `run policyloop ${path} --help for its arguments and options`,
   });
 }
 

@@ -126,8 +126,8 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
           context.columns,
         ),
   );
-  for (const { message, remedy } of manifest.alarms) {
-    context.note(`${styleText('yellow', 'alarm')} ${message}\n  remedy: ${remedy}`);
+  for (const { message, hint } of manifest.alarms) {
+    context.note(`${styleText('yellow', 'alarm')} ${message}\n  hint: ${hint}`);
   }
   return dataset.train.length === 0 ? exitCodes.failure : 0;
 }

@@ -28,7 +28,7 @@ export const options = (y: Argv) =>
         demandOption: true,
         describe: 'Experiments to run with every model: config files, or names of bundled configs',
       })
-      .option('control', {
+      .option('baseline', {
         ...kinds.text,
         array: true,
         default: [],
@@ -46,7 +46,7 @@ export const options = (y: Argv) =>
       })
       .option('open', common.open),
   ).example(
-    '$0 finetune evaluate --tuned tuned --configs cartpole-numeric acrobot-numeric --control random iterations=50',
+    '$0 finetune evaluate --tuned tuned --configs cartpole-numeric acrobot-numeric --baseline random iterations=50',
     'runs both configs with the tuned model, its base and random search; the same command resumes',
   );
 

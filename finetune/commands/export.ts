@@ -84,6 +84,6 @@ function refuseUnused(args: Args, used: readonly string[]): void {
     field: field === undefined ? 'overrides' : `--${field === 'ignoreKeys' ? 'ignore-keys' : field}`,
     value: field === undefined ? args.overrides!.join(' ') : args[field],
     message: `has no effect with --to ${args.to}`,
-    remedy: 'remove it',
+    hint: 'remove it',
   });
 }

@@ -15,7 +15,7 @@ export interface Alarm {
     | 'templates-changed'
     | 'weights-dropped';
   readonly message: string;
-  readonly remedy: string;
+  readonly hint: string;
 }
 
 export interface Checked {
@@ -52,7 +52,7 @@ const noPositiveSignal: Check = ({ recipe, train, made }) => {
       recipe === 'preference'
         ? 'no two answers to a prompt differ in score'
         : 'no training example beats the best earlier score',
-    remedy: 'add runs of models or baselines that improve',
+    hint: 'add runs of models or baselines that improve',
   };
 };
 
@@ -62,7 +62,7 @@ const equalWeights: Check = ({ recipe, train }) => {
   return {
     kind: 'equal-weights',
     message: 'all training examples have the same weight',
-    remedy: 'add runs whose scores differ, or use --recipe improvement',
+    hint: 'add runs whose scores differ, or use --recipe improvement',
   };
 };
 
@@ -76,7 +76,7 @@ const tooLong: Check = ({ recipe, train, validation, lengths, context }) => {
   return {
     kind: 'too-long',
     message: `the context of ${context} tokens is too short for ${long.length} of ${train.length + validation.length} examples`,
-    remedy: `train a model with a longer context, or ${recipe === 'demonstrations' ? 'lower --history' : 'use runs with a smaller memory.tokens or memory.best'}`,
+    hint: `train a model with a longer context, or ${recipe === 'demonstrations' ? 'lower --history' : 'use runs with a smaller memory.tokens or memory.best'}`,
   };
 };
 
@@ -86,7 +86,7 @@ const duplicates: Check = ({ train, validation, made }) => {
   return {
     kind: 'duplicates',
     message: `duplicates removed: ${made - kept} of ${made} examples`,
-    remedy: 'remove copies of runs, or lower --samples',
+    hint: 'remove copies of runs, or lower --samples',
   };
 };
 
@@ -96,16 +96,16 @@ const emptySplit: Check = ({ recipe, train, validation, heldOut }) => {
     return {
       kind: 'no-validation',
       message: 'no validation examples',
-      remedy: 'add runs with other seeds, name other runs in --validation, or use --validation none',
+      hint: 'add runs with other seeds, name other runs in --validation, or use --validation none',
     };
-  const [cause, remedy] =
+  const [cause, hint] =
     validation.length === 0
       ? ['', recipe === 'demonstrations' ? 'lower --min-return if it is set' : 'use another recipe']
       : ['all examples are held out for validation: ', 'hold out fewer runs with --validation'];
   return {
     kind: 'empty-split',
     message: `${cause}nothing is left to train on`,
-    remedy: `add runs, or ${remedy}`,
+    hint: `add runs, or ${hint}`,
   };
 };
 
@@ -116,7 +116,7 @@ const leakage: Check = ({ train, validation }) => {
   return {
     kind: 'leakage',
     message: `validation examples with the same prompt as a training example: ${leaked.length} of ${validation.length}`,
-    remedy: 'hold out all runs of a seed together, e.g. with --validation 0.1',
+    hint: 'hold out all runs of a seed together, e.g. with --validation 0.1',
   };
 };
 
@@ -126,7 +126,7 @@ const templatesChanged: Check = ({ changedTemplates }) => {
   return {
     kind: 'templates-changed',
     message: `the prompt templates of ${first}${others.length > 0 ? ` and ${plural(others.length, 'other run')}` : ''} are missing or have changed, so in use the trained model would receive different prompts`,
-    remedy: 'restore the templates, or exclude these runs',
+    hint: 'restore the templates, or exclude these runs',
   };
 };
 
@@ -136,6 +136,6 @@ export function weightsDropped(format: string, examples: readonly Example[]): Al
   return {
     kind: 'weights-dropped',
     message: `${format} can't store weights, so every example counts equally`,
-    remedy: 'use --format jsonl, or another recipe',
+    hint: 'use --format jsonl, or another recipe',
   };
 }

@@ -25,8 +25,8 @@ const samplesShown = 20;
 export function renderDatasetPage(dataset: Dataset, manifest: DatasetManifest): string {
   const { recipe, sources } = dataset;
   const alarms = manifest.alarms.map(
-    ({ message, remedy }) =>
-      html`${message}${remedy !== undefined && html`<br><span class="muted">${remedy}</span>`}`,
+    ({ message, hint }) =>
+      html`${message}${hint !== undefined && html`<br><span class="muted">${hint}</span>`}`,
   );
   return page({
     title: `Dataset: ${recipe}, ${plural(dataset.train.length, 'training example')}`,

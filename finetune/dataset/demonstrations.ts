@@ -78,7 +78,7 @@ export async function readPlay(
 const noPlay: Problem = {
   field: '--recipe',
   message: "this run wasn't made with policyloop play",
-  remedy: 'use another recipe, or play games first, e.g. policyloop play agents/cooking player=expert',
+  hint: 'use another recipe, or play games first, e.g. policyloop play agents/cooking player=expert',
 };
 
 /** Makes one example per step, with the reply as the answer. Skips replies without a valid action. */

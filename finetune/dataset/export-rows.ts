@@ -32,7 +32,7 @@ export function requireExportable(recipe: Recipe, format: RowFormat): void {
       : 'this format is for single answers; the recipe preference makes pairs',
     value: format,
     alternatives: rowFormats.filter((other) => isOwn(other) || isPaired(other) !== isPaired(format)),
-    ...(isPaired(format) && { remedy: 'or use --recipe preference' }),
+    ...(isPaired(format) && { hint: 'or use --recipe preference' }),
   });
 }
 

@@ -80,7 +80,7 @@ export interface Training {
     readonly step: number;
     readonly best?: StepLoss | undefined;
     readonly message?: string;
-    readonly remedy?: string;
+    readonly hint?: string;
   };
 }
 
@@ -251,7 +251,7 @@ function readAs<T extends z.ZodType>(file: string, schema: T): z.output<T> | und
     new UserError({
       file,
       message: `damaged: ${message}`,
-      remedy: 'restore the file from a copy, or remove it',
+      hint: 'restore the file from a copy, or remove it',
     });
   let content: unknown;
   try {

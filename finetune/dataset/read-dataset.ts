@@ -29,7 +29,7 @@ export function endOfAnswer(directory: string, config: DecoderConfig, tokenizer:
       field: 'model',
       value: directory,
       message: 'neither the tokenizer nor the config defines an end token',
-      remedy: 'set eos_token in tokenizer_config.json or eos_token_id in config.json',
+      hint: 'set eos_token in tokenizer_config.json or eos_token_id in config.json',
     });
   return end;
 }
@@ -74,8 +74,7 @@ type Split = 'train' | 'validation';
 export function readConversations(dataset: string, split: Split): readonly Conversation[] {
   return readRows(dataset, split, rowSchema, {
     message: "this row isn't a single answer",
-    remedy:
-      'make the dataset with --format jsonl and a recipe other than preference, or train with objective.kind=dpo',
+    hint: 'make the dataset with --format jsonl and a recipe other than preference, or train with objective.kind=dpo',
   }).map(({ completion, ...row }) => conversation(row, completion));
 }
 
@@ -86,7 +85,7 @@ export function readConversations(dataset: string, split: Split): readonly Conve
 export function readComparisons(dataset: string, split: Split): readonly Conversation[] {
   return readRows(dataset, split, pairSchema, {
     message: "this row isn't a pair of answers",
-    remedy: 'make the dataset with --format jsonl --recipe preference, or train with objective.kind=sft',
+    hint: 'make the dataset with --format jsonl --recipe preference, or train with objective.kind=sft',
   }).flatMap(({ chosen, rejected, ...row }) => [conversation(row, chosen), conversation(row, rejected)]);
 }
 
@@ -106,7 +105,7 @@ function readRows<T>(
   dataset: string,
   split: Split,
   schema: z.ZodType<T>,
-  problem: { readonly message: string; readonly remedy: string },
+  problem: { readonly message: string; readonly hint: string },
 ): readonly T[] {
   const file = join(dataset, `${split}.jsonl`);
   if (!existsSync(file)) throw missing(dataset, split);
@@ -123,7 +122,7 @@ function missing(dataset: string, split: Split): UserError {
       ? 'this dataset is in Parquet format, for other trainers'
       : `this directory has no ${split}.jsonl`,
     value: dataset,
-    remedy: isParquet ? 'make the dataset with --format jsonl' : makeOne,
+    hint: isParquet ? 'make the dataset with --format jsonl' : makeOne,
   });
 }
 
@@ -133,7 +132,7 @@ const makeOne = 'create one: policyloop finetune dataset <runs> --recipe improve
 function checkedRow<T>(
   schema: z.ZodType<T>,
   row: unknown,
-  problem: Required<Pick<Problem, 'file' | 'line' | 'message' | 'remedy'>>,
+  problem: Required<Pick<Problem, 'file' | 'line' | 'message' | 'hint'>>,
 ): T {
   const parsed = schema.safeParse(row);
   if (parsed.success) return parsed.data;
@@ -183,7 +182,7 @@ export function readStoredDataset(dataset: string): StoredDataset {
       field: 'dataset',
       message: existsSync(files.train) ? 'train.jsonl is empty' : 'this directory has no train.jsonl',
       value: dataset,
-      remedy: makeOne,
+      hint: makeOne,
     });
   }
   const kind = typeof first === 'object' && first !== null && 'chosen' in first ? 'preference' : 'imitation';
@@ -193,7 +192,7 @@ export function readStoredDataset(dataset: string): StoredDataset {
         file,
         line: i + 1,
         message: "this row isn't an example",
-        remedy: 'make the dataset with policyloop finetune dataset … --format jsonl',
+        hint: 'make the dataset with policyloop finetune dataset … --format jsonl',
       }),
     );
   return { kind, train: examples(files.train), validation: examples(files.validation) };

@@ -85,7 +85,7 @@ export async function readSourceRun(path: string, name: string): Promise<SourceR
       file: join(path, runFiles.config),
       field: 'policy.edits',
       message: 'no recipe supports replies that edit a program',
-      remedy: 'exclude this run',
+      hint: 'exclude this run',
     });
   }
   // Prompts are rendered many times, so keep episodes in memory, but only if prompts show trajectories.

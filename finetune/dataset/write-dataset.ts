@@ -30,7 +30,7 @@ export function requireNewDirectory(path: string): void {
     field: '--out',
     message: isFolder ? 'this directory is not empty' : 'this is a file, not a directory',
     value: path,
-    remedy: 'choose a new or empty directory',
+    hint: 'choose a new or empty directory',
   });
 }
 

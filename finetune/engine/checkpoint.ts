@@ -97,7 +97,7 @@ export function readCheckpoint(
     throw new UserError({
       file,
       message: 'this checkpoint is from a training run with different settings, data or weights',
-      remedy: 'restore the earlier settings, choose another output, or remove the checkpoint to start over',
+      hint: 'restore the earlier settings, choose another output, or remove the checkpoint to start over',
     });
   const { identity: _, threads: _threads, best, ...counts } = progress as Progress;
   const byName = new Map(tensors.map((tensor) => [tensor.name, tensor]));

@@ -25,7 +25,7 @@ export async function makeModelDirectory<T>(
       message: contents.includes('config.json')
         ? 'this directory already contains a model'
         : 'this directory is not empty',
-      remedy: 'choose a new directory',
+      hint: 'choose a new directory',
     });
   return writeWhole(output, async (partial): Promise<T> => {
     mkdirSync(partial);
@@ -40,8 +40,7 @@ export function requireModelDirectory(model: string): void {
     field: 'model',
     value: model,
     message: 'this is a GGUF file, but a model directory is required (config.json, safetensors weights)',
-    remedy:
-      'use the Hugging Face directory of the same model, e.g. hf:ORG/NAME after `policyloop models pull hf:ORG/NAME`',
+    hint: 'use the Hugging Face directory of the same model, e.g. hf:ORG/NAME after `policyloop models pull hf:ORG/NAME`',
   });
 }
 

@@ -80,7 +80,7 @@ export async function openSampler(settings: SamplerSettings): Promise<Sampler> {
           field: settings.fields.reply,
           value: maxTokens,
           message: `an answer may need ${constraint.answerTokens} tokens, but only ${maxTokens} are allowed or fit into the context`,
-          remedy: `increase ${settings.fields.reply}, reduce ${settings.fields.prompt}, or use a model with a longer context`,
+          hint: `increase ${settings.fields.reply}, reduce ${settings.fields.prompt}, or use a model with a longer context`,
         });
       return {
         prompt,
@@ -196,6 +196,6 @@ function roomFor(prompt: readonly number[], { config, fields, maxTokens }: Sampl
   throw new UserError({
     field: fields.prompt,
     message: `a prompt has ${prompt.length} tokens, which leaves no room for a reply in the context of ${config.contextTokens} tokens`,
-    remedy: `reduce ${fields.prompt}, or use a model with a longer context`,
+    hint: `reduce ${fields.prompt}, or use a model with a longer context`,
   });
 }

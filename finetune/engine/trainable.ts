@@ -51,7 +51,7 @@ export function requireGradients({ architecture, layers }: DecoderConfig): void 
     value: architecture,
     message: `models of this family can't be trained yet: stateful layers (${found.kind}) have no gradient`,
     alternatives: ['a model with attention in every layer, e.g. Qwen3, Llama, SmolLM2, Gemma 3'],
-    remedy: 'train it with TRL: `policyloop finetune export CONFIG --to trl --out FOLDER`',
+    hint: 'train it with TRL: `policyloop finetune export CONFIG --to trl --out FOLDER`',
   });
 }
 

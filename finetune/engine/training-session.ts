@@ -139,7 +139,7 @@ export async function orOutOfMemory<T>(doing: string, work: () => T | Promise<T>
     if (error instanceof UserError || !outOfMemory.test(messageOf(error))) throw error;
     throw new UserError({
       message: `out of memory while ${doing}`,
-      remedy:
+      hint:
         'lower batchTokens (you can still resume from the checkpoint), train on shorter examples, ' +
         'or save memory with samples=0 (finetune train), method.kind=lora, fewer method.modules, a lower method.rank or method.quantization=int4',
     });
@@ -221,7 +221,7 @@ export function accumulate(sum: Gradients | undefined, part: Gradients): Gradien
  */
 export async function requireInt8(device: string): Promise<void> {
   const refuse = (message: string, field: string, value: string) =>
-    new UserError({ field, value, message, remedy: 'set method.compute to float32' });
+    new UserError({ field, value, message, hint: 'set method.compute to float32' });
   if (device !== 'cpu') throw refuse('int8 products run only on the CPU', 'device', device);
   const width = 64;
   const g = new GraphBuilder();

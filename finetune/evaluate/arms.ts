@@ -76,15 +76,15 @@ const withTemplate = (arm: Arm, template: Readonly<Record<string, unknown>>): Ar
 
 export function trainedOn(tuned: Arm, stated: readonly string[] | undefined): TrainedOn {
   if (stated !== undefined) return { kind: 'stated', environments: stated };
-  const remedy = 'set --trained-on ID,… (or none)';
+  const hint = 'set --trained-on ID,… (or none)';
   if (tuned.lineage === undefined) {
-    return { kind: 'unknown', reason: `the tuned model has no training.json; ${remedy}` };
+    return { kind: 'unknown', reason: `the tuned model has no training.json; ${hint}` };
   }
   const environments = trainedEnvironments(tuned.lineage);
   if (environments === undefined) {
     return {
       kind: 'unknown',
-      reason: `a training dataset has no manifest, or has changed since it was made; ${remedy}`,
+      reason: `a training dataset has no manifest, or has changed since it was made; ${hint}`,
     };
   }
   const held = tuned.lineage.dataset.sources?.filter(({ split }) => split === 'validation') ?? [];
@@ -98,14 +98,14 @@ export function trainedOn(tuned: Arm, stated: readonly string[] | undefined): Tr
 }
 
 function baselineArms(specs: readonly string[]): readonly Arm[] {
-  const arms = [...new Set(specs)].map((spec) => armOf('--control', spec));
+  const arms = [...new Set(specs)].map((spec) => armOf('--baseline', spec));
   const twice = arms.find(({ name }, i) => arms.findIndex((other) => other.name === name) !== i);
   if (twice === undefined) return arms;
   throw new UserError({
-    field: '--control',
+    field: '--baseline',
     message: 'is listed twice with different settings',
     value: twice.name,
-    remedy: 'list each baseline once; compare other settings in a separate evaluation',
+    hint: 'list each baseline once; compare other settings in a separate evaluation',
   });
 }
 
@@ -119,7 +119,7 @@ function armOf(field: string, spec: string): Arm {
       field,
       message: "isn't a baseline setting",
       value: wrong,
-      remedy: 'write settings like hill-climb:sigma=2',
+      hint: 'write settings like hill-climb:sigma=2',
     });
   }
   return {
@@ -183,7 +183,7 @@ function requireProposer(directory: string, name: Arm['name']): void {
     field: `--${name}`,
     value: directory,
     message: `is ${actor} trained in ${lineage!.dataset.path}: it acts there and can't propose policies`,
-    remedy: 'see its held-out returns with policyloop show DIRECTORY',
+    hint: 'see its held-out returns with policyloop show DIRECTORY',
   });
 }
 
@@ -210,7 +210,7 @@ function weightsIn(directory: string, field: string): string {
         ? 'this directory has neither a model nor an adapter'
         : 'there is no such directory',
     value: directory,
-    remedy: interrupted
+    hint: interrupted
       ? 'resume it with the command that policyloop show prints'
       : 'choose a GGUF file, a directory (of a model, adapter or training run), ollama:NAME, openai:NAME, or a baseline',
   });
@@ -235,7 +235,7 @@ function itsBase({ local, lineage, label }: Arm): string {
   throw new UserError({
     field: '--base',
     message: `is required: the model that ${label} was trained from can't be found`,
-    remedy: 'set the base model: --base models/…',
+    hint: 'set the base model: --base models/…',
   });
 }
 

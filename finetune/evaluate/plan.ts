@@ -96,7 +96,7 @@ export function planEvaluation(request: {
       field: '--configs',
       message: 'two configs have the same name',
       value: twice.name,
-      remedy: 'list each config once, and rename files with the same name',
+      hint: 'list each config once, and rename files with the same name',
     });
   }
   const first = experiments[0]?.configs[arms[0]!.name];
@@ -104,7 +104,7 @@ export function planEvaluation(request: {
     throw new UserError({
       field: '--configs',
       message: 'must contain at least one config',
-      remedy: 'name the experiments to run, for example --configs cartpole-numeric acrobot-numeric',
+      hint: 'name the experiments to run, for example --configs cartpole-numeric acrobot-numeric',
     });
   }
   const seeds = repeatSeeds(request.seed ?? first.seed, repeats);
@@ -127,9 +127,9 @@ const reserved: Readonly<Record<string, string>> = {
 function refuseOverrides(overrides: readonly string[]): void {
   for (const text of overrides) {
     const key = text.split('=', 1)[0]!;
-    const remedy = Object.hasOwn(reserved, key) ? reserved[key] : undefined;
-    if (remedy !== undefined) {
-      throw new UserError({ field: key, message: "can't be overridden here", remedy });
+    const hint = Object.hasOwn(reserved, key) ? reserved[key] : undefined;
+    if (hint !== undefined) {
+      throw new UserError({ field: key, message: "can't be overridden here", hint });
     }
   }
 }

@@ -24,7 +24,7 @@ interface EvaluationRequest extends ScheduleArguments {
   /** A directory, `ollama:NAME`, `openai:NAME` or a baseline; see `openArms`. */
   readonly tuned: string;
   readonly base?: string | undefined;
-  readonly control: readonly string[];
+  readonly baseline: readonly string[];
   readonly configs: readonly string[];
   readonly overrides: readonly string[];
   /** First root seed. Default: the first config's. */
@@ -43,7 +43,7 @@ const files = { result: resultFiles.evaluation, page: 'index.html' } as const;
 /** Completes the runs of an evaluation and prints the results. @returns the exit code */
 export async function runEvaluation(args: EvaluationRequest, context: CommandContext): Promise<number> {
   const stated = args.trainedOn === undefined ? undefined : await environmentsIn(args.trainedOn);
-  const { arms, notes } = openArms(args.base, args.tuned, args.control, context.cwd);
+  const { arms, notes } = openArms(args.base, args.tuned, args.baseline, context.cwd);
   const given = withoutOverrides(args.configs);
   const { plan, notes: configNotes } = planEvaluation({
     arms,
@@ -140,7 +140,7 @@ function evaluationPlace(directory: string, plan: EvaluationPlan): PlanPlace {
   const record = (written: unknown) => {
     if (written !== undefined && (written as { readonly hash?: unknown } | null)?.hash !== hash) {
       const message = 'contains an evaluation with different models, weights, configs, overrides or seeds';
-      throw new UserError({ field: '--out', message, value: directory, remedy: 'choose another directory' });
+      throw new UserError({ field: '--out', message, value: directory, hint: 'choose another directory' });
     }
     const arms = plan.arms.map(({ name, label, hash: weights }) => ({ name, label, weights }));
     return { version: 1, kind: 'evaluation', hash, arms, seeds: plan.seeds, experiments: plan.experiments };

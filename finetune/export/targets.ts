@@ -150,7 +150,7 @@ async function writeOllamaAdapter(job: ExportJob): Promise<Written> {
     throw new UserError({
       field: '--from',
       message: 'is required with --to ollama',
-      remedy: "pass the base model's name in Ollama, e.g. --from llama3.2:1b-instruct-fp16",
+      hint: "pass the base model's name in Ollama, e.g. --from llama3.2:1b-instruct-fp16",
     });
   const weights = `${job.out.replace(/\.Modelfile$/, '')}.adapter.gguf`;
   if (!isCutOff(weights)) for (const file of [job.out, weights]) requireNew(file, cwd);
@@ -216,7 +216,7 @@ function openModel(job: ExportJob): { readonly model: string; readonly adapter?:
     field: '--model',
     value: model,
     message: `${source} isn't an adapter, so it needs no base model`,
-    remedy: 'pass the adapter as the source, or remove --model',
+    hint: 'pass the adapter as the source, or remove --model',
   });
 }
 
@@ -242,6 +242,6 @@ function requireNew(file: string, cwd: string): void {
       field: '--out',
       value: shownPath(file, cwd),
       message: 'this file already exists',
-      remedy: 'choose another file name',
+      hint: 'choose another file name',
     });
 }

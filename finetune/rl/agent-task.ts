@@ -36,8 +36,7 @@ export async function openAgentTask(
       field: 'environment',
       value: id,
       message: 'models can’t learn in an environment that runs in another program',
-      remedy:
-        'play it with policyloop play and imitate the games (finetune dataset --recipe demonstrations), or choose a built-in environment',
+      hint: 'play it with policyloop play and imitate the games (finetune dataset --recipe demonstrations), or choose a built-in environment',
     });
   const environments = await Promise.all(
     Array.from({ length: Math.min(episodes, mostAtOnce) }, () => makeEnvironment(id, options)),

@@ -39,8 +39,7 @@ const watches: readonly Watch[] = [
       if (!compares || flat < 0.9 || solved) return undefined;
       return {
         message: `in ${percent(flat)} of the groups of the last ${window} updates, all returns were equal, so there was nothing to compare`,
-        remedy:
-          'raise groupSize or the temperature, choose an easier task, reward partial success, or stop if the task is solved',
+        hint: 'raise groupSize or the temperature, choose an easier task, reward partial success, or stop if the task is solved',
       };
     },
   },
@@ -53,7 +52,7 @@ const watches: readonly Watch[] = [
       if (solved || teaches || first < 0.1 || last > 0.05 * first) return undefined;
       return {
         message: `the entropy of the replies fell from ${first.toFixed(2)} to ${last.toPrecision(2)} nats per token: the model no longer explores`,
-        remedy: 'lower the learning rate, raise objective.entropy, or stop if the task is solved',
+        hint: 'lower the learning rate, raise objective.entropy, or stop if the task is solved',
       };
     },
   },
@@ -64,8 +63,7 @@ const watches: readonly Watch[] = [
       if (mismatch < 0.01) return undefined;
       return {
         message: `sampler and trainer compute different probabilities (KL ${mismatch.toPrecision(2)} nats per token)`,
-        remedy:
-          'with method lora, set method.quantization=none and method.compute=float32; otherwise, lower objective.importance.cap',
+        hint: 'with method lora, set method.quantization=none and method.compute=float32; otherwise, lower objective.importance.cap',
       };
     },
   },
@@ -77,11 +75,11 @@ const watches: readonly Watch[] = [
       if (first === 0)
         return {
           message: 'no reply can be parsed',
-          remedy: 'raise maxTokens, or start from a model that knows the format (finetune train)',
+          hint: 'raise maxTokens, or start from a model that knows the format (finetune train)',
         };
       return {
         message: `only ${percent(last)} of the replies can be parsed, down from ${percent(first)} at the start`,
-        remedy: 'lower reward.invalid to penalize invalid replies, or lower the learning rate',
+        hint: 'lower reward.invalid to penalize invalid replies, or lower the learning rate',
       };
     },
   },
@@ -93,14 +91,12 @@ const watches: readonly Watch[] = [
       if (first >= 8 && last <= 0.3 * first)
         return {
           message: lengths,
-          remedy:
-            'lower the learning rate; if objective.variant is grpo, use dr_grpo, which gives all tokens equal weight',
+          hint: 'lower the learning rate; if objective.variant is grpo, use dr_grpo, which gives all tokens equal weight',
         };
       if (last >= 16 && last >= 3 * first)
         return {
           message: lengths,
-          remedy:
-            'lower maxTokens; if objective.variant is grpo, use dr_grpo, which gives all tokens equal weight',
+          hint: 'lower maxTokens; if objective.variant is grpo, use dr_grpo, which gives all tokens equal weight',
         };
       return undefined;
     },

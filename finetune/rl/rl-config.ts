@@ -111,7 +111,7 @@ export const rlKind: SettingsKind<Written> = {
   longForm: (path, value) => (path.length === 1 && path[0] === 'environment' ? { id: value } : undefined),
 };
 
-/** @throws UserError that lists every problem with its location, value, alternatives and remedy */
+/** @throws UserError that lists every problem with its location, value, alternatives and hint */
 export function loadRlConfig(...source: ConfigSource): RlConfig {
   const { config } = readTrainingConfig('rl', rlKind, ...source);
   const { environment } = config;

@@ -35,7 +35,7 @@ export function showMetric(
       break;
     case 'alarm':
       // Shown even in quiet mode.
-      progress.alert(`${styleText('yellow', 'alarm')} ${metric.message}\n  remedy: ${metric.remedy}`);
+      progress.alert(`${styleText('yellow', 'alarm')} ${metric.message}\n  hint: ${metric.hint}`);
       break;
     default:
   }

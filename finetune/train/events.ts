@@ -116,7 +116,7 @@ export interface Alarm {
     | 'format-loss'
     | 'length-drift';
   readonly message: string;
-  readonly remedy: string;
+  readonly hint: string;
 }
 
 export type TrainingEvent =

@@ -21,7 +21,7 @@ export interface MemoryEstimate {
   readonly overhead: number;
   readonly total: number;
   readonly batch: BatchSize;
-  readonly remedy: string;
+  readonly hint: string;
 }
 
 interface BatchSize {
@@ -73,7 +73,7 @@ export function estimateMemory(training: EstimatedTraining): MemoryEstimate {
   const overhead = processBytes;
   const total = weights.mapped + weights.copied + parameters + activations + logits + overhead;
   const parts = { weights, parameters, activations, logits };
-  return { ...parts, overhead, total, batch, remedy: remedyOf({ ...parts, batch }, trainable) };
+  return { ...parts, overhead, total, batch, hint: hintOf({ ...parts, batch }, trainable) };
 }
 
 function batches({ config, training, settings }: EstimatedTraining): readonly BatchSize[] {
@@ -136,8 +136,8 @@ function parameterBytes(config: DecoderConfig, trainable: Trainable, validated: 
   return 4 * ((parameterCopies + (validated ? 1 : 0)) * count + embedding);
 }
 
-function remedyOf(
-  { weights, parameters, activations, logits, batch }: Omit<MemoryEstimate, 'overhead' | 'total' | 'remedy'>,
+function hintOf(
+  { weights, parameters, activations, logits, batch }: Omit<MemoryEstimate, 'overhead' | 'total' | 'hint'>,
   trainable: Trainable,
 ): string {
   const frozen = trainable.kind === 'adapter';
@@ -145,7 +145,7 @@ function remedyOf(
     batch.examples > 1
       ? `lower batchTokens (${batch.tokens} tokens are processed at once)`
       : `shorten the examples (one has ${batch.tokens} tokens and can't be split)`;
-  const remedies = [
+  const hints = [
     { bytes: activations + logits, text: reading },
     {
       bytes: parameters,
@@ -159,7 +159,7 @@ function remedyOf(
           : 'use a smaller model',
     },
   ];
-  return remedies
+  return hints
     .filter(({ bytes }) => bytes > 0)
     .sort((a, b) => b.bytes - a.bytes)
     .slice(0, 2)
@@ -175,6 +175,6 @@ export function refuseImpossible(estimate: MemoryEstimate, { total }: MachineMem
   if ((estimate.total - estimate.weights.mapped) / tolerance <= total) return;
   throw new UserError({
     message: `training needs about ${formatBytes(estimate.total)}, but this machine has only ${formatBytes(total)}`,
-    remedy: estimate.remedy,
+    hint: estimate.hint,
   });
 }

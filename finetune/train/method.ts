@@ -92,8 +92,8 @@ export function withOwnModules(method: Method, config: DecoderConfig): Method {
 function requireSettings(adapter: string, lora: LoraSettings, config: DecoderConfig): void {
   const problem = { field: 'method.adapter', value: adapter };
   const own = continuedLora(openAdapter(adapter, config, [], 'method.adapter'), config, (reason) => {
-    const remedy = `merge it first: policyloop finetune export ${shellWord(adapter)} --to merged --out …`;
-    return new UserError({ ...problem, message: `this adapter can't be continued: ${reason}`, remedy });
+    const hint = `merge it first: policyloop finetune export ${shellWord(adapter)} --to merged --out …`;
+    return new UserError({ ...problem, message: `this adapter can't be continued: ${reason}`, hint });
   });
   const sameModules = own.modules.toSorted().join() === lora.modules.toSorted().join();
   const settings = [
@@ -106,7 +106,7 @@ function requireSettings(adapter: string, lora: LoraSettings, config: DecoderCon
   throw new UserError({
     ...problem,
     message: 'this adapter was trained with other settings',
-    remedy: `use the same ones: ${settings.map(shellWord).join(' ')}`,
+    hint: `use the same ones: ${settings.map(shellWord).join(' ')}`,
   });
 }
 
@@ -127,7 +127,7 @@ export function firstParameters(
           field: 'modules',
           value: method.lora.modules,
           message: 'the model has none of these modules',
-          remedy: 'use modules such as q_proj, k_proj, v_proj, o_proj, gate_proj, up_proj and down_proj',
+          hint: 'use modules such as q_proj, k_proj, v_proj, o_proj, gate_proj, up_proj and down_proj',
         });
       const parameters = initialAdapter(shapes, seed);
       if (method.adapter === undefined) return { trainable, parameters };
@@ -168,7 +168,7 @@ export function refuseOtherModel({ method, model, output }: MethodJob, checkpoin
       field: 'output',
       value: output,
       message: 'contains the adapter to continue, which the result would overwrite',
-      remedy: 'choose another output',
+      hint: 'choose another output',
     });
   const directory = path.join(output, 'model');
   if (method.kind === 'lora' || !existsSync(directory) || readdirSync(directory).length === 0) return;
@@ -177,6 +177,6 @@ export function refuseOtherModel({ method, model, output }: MethodJob, checkpoin
     field: 'output',
     value: output,
     message: 'already contains a model, which the result would overwrite',
-    remedy: `choose another output, or move ${directory}`,
+    hint: `choose another output, or move ${directory}`,
   });
 }

@@ -95,7 +95,7 @@ export async function runTraining<T extends Trained>(
       field: '--finish',
       value: checkpoint,
       message: 'this training run has no checkpoint yet',
-      remedy: 'run it without --finish first',
+      hint: 'run it without --finish first',
     });
   mkdirSync(job.output, { recursive: true });
   const release = lockRun(join(job.output, trainingFiles.lock));
@@ -173,9 +173,9 @@ const aboutAtStart = (
 /** Outcome of a failed run for `training.json`. */
 function failedOutcome(error: unknown, metrics: readonly { readonly step: number }[]) {
   const [problem] = error instanceof UserError ? error.problems : [];
-  const { message, remedy } = problem ?? { message: messageOf(error) };
+  const { message, hint } = problem ?? { message: messageOf(error) };
   const step = metrics.at(-1)?.step ?? 0;
-  return { ended: 'failed', step, message, ...(remedy !== undefined && { remedy }) };
+  return { ended: 'failed', step, message, ...(hint !== undefined && { hint }) };
 }
 
 async function recorded<T extends Trained>(

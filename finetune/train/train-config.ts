@@ -248,7 +248,7 @@ export type ConfigSource = readonly [
   note?: (text: string) => void,
 ];
 
-/** @throws UserError that lists the problems with their locations, values, alternatives and remedies */
+/** @throws UserError that lists the problems with their locations, values, alternatives and hints */
 export function loadTrainConfig(...source: ConfigSource): TrainConfig {
   const { config } = readTrainingConfig('training', trainingKind, ...source);
   return { ...config, model: modelDirectory(config.model, undefined, 'model') };
@@ -276,7 +276,7 @@ export function readTrainingConfig<T extends { readonly output?: string | undefi
       field: 'output',
       value: config.output,
       message: 'must not be inside the package',
-      remedy: 'choose another directory, e.g. tuned/mine',
+      hint: 'choose another directory, e.g. tuned/mine',
     });
   return { config: { ...config, output: config.output ?? resolve(cwd, join('tuned', source.stem)) }, read };
 }

@@ -79,7 +79,7 @@ function showMemory(
 ): void {
   const { free, total } = machineMemory();
   const text = `memory: about ${formatBytes(estimate.total)} at the peak, ${formatBytes(free)} of ${formatBytes(total)} free`;
-  if (estimate.total > free) context.note(`warning: ${text}, which may not be enough; ${estimate.remedy}`);
+  if (estimate.total > free) context.note(`warning: ${text}, which may not be enough; ${estimate.hint}`);
   else if (!json && !quiet) context.note(text);
 }
 

@@ -31,13 +31,13 @@ export function templateAlarms(
     alarms.push({
       alarm: 'other-prompts',
       message: `the number of tokens has changed for ${other.length} of ${served.length} prompts served to ${name}, e.g. from ${other[0].before} to ${other[0].now}, so training would use different prompts`,
-      remedy: "set `template` to the runs' model.template, and use the same tokenizer",
+      hint: "set `template` to the runs' model.template, and use the same tokenizer",
     });
   if (changed.length > 0)
     alarms.push({
       alarm: 'answers-changed',
       message: `the chat template changes ${changed.length} of ${some.length} answers, so in format corrections the model would see answers that differ from its training data`,
-      remedy: 'use a chat template that keeps earlier answers unchanged, or set its variables in `template`',
+      hint: 'use a chat template that keeps earlier answers unchanged, or set its variables in `template`',
     });
   return alarms;
 }
@@ -82,8 +82,7 @@ export class DivergenceWatch {
     return {
       alarm: 'validation-diverging',
       message: `the validation loss has risen ${rises} times in a row, from ${first.validation.toFixed(4)} to ${loss.toFixed(4)}, while the training loss fell from ${first.training.toFixed(4)} to ${training.toFixed(4)}: the model is overfitting`,
-      remedy:
-        'stop the run and write the weights with the lowest validation loss (--finish); then add runs to the dataset, lower epochs or learningRate, or set `patience`',
+      hint: 'stop the run and write the weights with the lowest validation loss (--finish); then add runs to the dataset, lower epochs or learningRate, or set `patience`',
     };
   }
 }

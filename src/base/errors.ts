@@ -72,7 +72,7 @@ export interface Problem {
   /** Accepted values or keys. */
   readonly alternatives?: readonly string[];
   /** How to fix the problem. */
-  readonly remedy?: string;
+  readonly hint?: string;
 }
 
 /** A misconfiguration or misuse. The CLI prints it without a stack trace and exits with code 2. */
@@ -108,7 +108,7 @@ function isList(problems: Problem | readonly Problem[]): problems is readonly Pr
   return Array.isArray(problems);
 }
 
-/** `file:line:column: field: message`, with the value, alternatives and remedy indented below it. */
+/** `file:line:column: field: message`, with the value, alternatives and hint indented below it. */
 export function formatProblem(problem: Problem): string {
   const place = [problem.file, problem.line, problem.column].filter((part) => part !== undefined).join(':');
   const field = problem.field === undefined ? '' : `${problem.field}: `;
@@ -119,7 +119,7 @@ export function formatProblem(problem: Problem): string {
       `  ${problem.alternatives.length === 1 ? 'expected' : 'one of'}: ${shorten(problem.alternatives.map(harmlessLine).join(', '), 400)}`,
     );
   }
-  if (problem.remedy !== undefined) lines.push(`  remedy: ${problem.remedy}`);
+  if (problem.hint !== undefined) lines.push(`  hint: ${problem.hint}`);
   return harmless(lines.join('\n'));
 }
 

@@ -23,8 +23,8 @@ export function withoutOverrides(given: readonly string[]): {
 }
 
 /**
- * Moves overrides before the options, so that no option takes them as values: `--control random iterations=50` becomes
- * `iterations=50 --control random`. An option with a single value keeps it, as in `--out a=b`.
+ * Moves overrides before the options, so that no option takes them as values: `--baseline random iterations=50` becomes
+ * `iterations=50 --baseline random`. An option with a single value keeps it, as in `--out a=b`.
  */
 export function overridesApart(
   args: readonly string[],

@@ -48,7 +48,7 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
   if (args.open && args.html === undefined)
     throw new UserError({
       ...{ field: '--open', message: 'there is no page to open' },
-      remedy: 'add --html FILE to write one',
+      hint: 'add --html FILE to write one',
     });
   const by = args.by === undefined ? undefined : keysOf(args.by);
   const { comparePlays } = await import('../play/compare-plays.js');

@@ -65,8 +65,8 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
 
 function readPicture(picture: string, cwd: string): string {
   const file = resolve(cwd, picture);
-  const problem = (message: string, remedy?: string) =>
-    new UserError({ field: '--picture', message, value: picture, ...(remedy && { remedy }) });
+  const problem = (message: string, hint?: string) =>
+    new UserError({ field: '--picture', message, value: picture, ...(hint && { hint }) });
   if (!/\.(svg|gif)$/i.test(file)) throw problem('must end in .svg or .gif');
   if (!existsSync(dirname(file))) throw problem('the directory does not exist', 'create it first');
   if (existsSync(file) && !statSync(file).isFile())

@@ -38,7 +38,7 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
     throw new UserError({
       file,
       message: 'is already a policyloop config',
-      remedy: `run it with policyloop run ${args.config}`,
+      hint: `run it with policyloop run ${args.config}`,
     });
   }
   const built = await buildImport(loaded, context.env);
@@ -64,7 +64,7 @@ function write(path: string, text: string, { output, force }: Args): void {
       field: '--output',
       message: 'already exists',
       value: output,
-      remedy: 'choose another file, or add --force to overwrite this one',
+      hint: 'choose another file, or add --force to overwrite this one',
     });
   writeWhole(path, (draft) => writeFileSync(draft, text));
 }

@@ -37,7 +37,7 @@ export async function execute(
       field: 'file',
       message: "isn't a module name",
       value: file,
-      remedy: `use a name such as my-${kind}.mjs`,
+      hint: `use a name such as my-${kind}.mjs`,
     });
   }
   requireRunnable(file, 'file');
@@ -47,7 +47,7 @@ export async function execute(
       field: 'file',
       message: 'already exists',
       value: file,
-      remedy: 'choose another file name',
+      hint: 'choose another file name',
     });
   const path = /^[./\\]|:/.test(file) ? file : `./${file}`;
   const template = readFileSync(join(packageRoot(), 'templates', `${kind}.js`), 'utf8');

@@ -32,7 +32,7 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
     const { command } = readTraining(training);
     throw new UserError({
       ...{ field: 'run', value: args.run, message: 'this is a training run' },
-      remedy: `resume it with ${command ?? 'the command that started it'}`,
+      hint: `resume it with ${command ?? 'the command that started it'}`,
     });
   }
   const { resumeRun } = await import('../studies/single-run.js');

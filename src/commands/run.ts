@@ -39,7 +39,7 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
     throw new UserError({
       field: args.history === undefined ? '--history-from' : '--history',
       message: 'only works with --dry-run; a run creates its own history',
-      remedy: "add --dry-run; to start from another run's replay buffer, set warmup.from=RUN",
+      hint: "add --dry-run; to start from another run's replay buffer, set warmup.from=RUN",
     });
   }
   const { runConfig } = await import('../studies/single-run.js');

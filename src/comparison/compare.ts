@@ -81,7 +81,7 @@ export function nothingLeft(leftOut: readonly LeftOut[], unreadable: boolean): U
     field: 'runs',
     message: unreadable ? 'none of these runs can be read' : 'none of these runs is complete',
     value: first.join('; '),
-    remedy: unreadable
+    hint: unreadable
       ? 'check each run with policyloop show'
       : 'finish them with policyloop resume, or add --unfinished to compare them as they are',
   });

@@ -157,8 +157,8 @@ export const commonRange = (runs: readonly Pick<ComparedRun, 'range'>[]): Interv
   largest(runs.map(({ range }) => range[1])),
 ];
 
-/** The model's name without the `control/` prefix. */
-export const shortModel = (id: string): string => id.replace(/^control\//, '');
+/** The model's name without the `baseline/` prefix. */
+export const shortModel = (id: string): string => id.replace(/^baseline\//, '');
 
 /** Shortens an absolute path to its last part; returns other values unchanged. */
 export const shortPath = (value: string): string => (isAbsolute(value) ? basename(value) : value);

@@ -36,7 +36,7 @@ function environmentProblems({ id, ...environment }: EnvironmentConfig): readonl
         field: `environment.${key}`,
         message: `has no effect on ${id}`,
         value: environment[key],
-        remedy: `remove environment.${key}`,
+        hint: `remove environment.${key}`,
       },
   );
 }
@@ -65,7 +65,7 @@ function programProblems({ critic, model, policy, prompts, warmup }: Config): re
       ? 'searches numbers, but the policies are programs'
       : 'searches programs, but the policies have numeric parameters',
     alternatives: isProgram ? programSearches : ['random', 'hill-climb', 'cma-es', 'gp'],
-    remedy: isProgram
+    hint: isProgram
       ? 'choose another baseline, or a language model'
       : 'set policy.kind to program, or choose another baseline',
   }));
@@ -81,7 +81,7 @@ function programProblems({ critic, model, policy, prompts, warmup }: Config): re
           value === own && {
             ...{ field, value },
             message: 'asks for programs, but the policies have numeric parameters',
-            remedy: 'set policy.kind to program, or choose another set',
+            hint: 'set policy.kind to program, or choose another set',
           },
       ),
     ];
@@ -95,7 +95,7 @@ function programProblems({ critic, model, policy, prompts, warmup }: Config): re
       value: prompts.set,
       message: 'asks for parameters, but the policies are programs',
       alternatives: ['programs', 'the path of your own folder'],
-      remedy: 'set prompts.set to programs',
+      hint: 'set prompts.set to programs',
     },
     ...unread.map(
       (key) =>
@@ -108,7 +108,7 @@ function programProblems({ critic, model, policy, prompts, warmup }: Config): re
           field: `${field}.path`,
           value: config.path,
           message: 'is the embedded model, which only proposes numbers, but the policies are programs',
-          remedy: 'choose a model that writes code, e.g. qwen2.5-coder:7b with the provider ollama',
+          hint: 'choose a model that writes code, e.g. qwen2.5-coder:7b with the provider ollama',
         },
     ),
     critic !== undefined &&
@@ -124,7 +124,7 @@ function programProblems({ critic, model, policy, prompts, warmup }: Config): re
         field: 'policy.edits',
         value: true,
         message: 'needs a first program to change, but there is no warm-up',
-        remedy: 'set warmup to 1 or more',
+        hint: 'set warmup to 1 or more',
       },
     warmup.from !== undefined &&
       conflict('warmup.from', 'policy.kind: program', 'because this is not supported yet'),
@@ -138,7 +138,7 @@ function rangeProblem({ low, high, decimals }: BuiltInPolicyConfig): Found {
     return {
       field: 'policy',
       message: `values from ${low} to ${high} can't be represented exactly with ${plural(decimals, 'decimal')}`,
-      remedy: 'use fewer decimals or a smaller range',
+      hint: 'use fewer decimals or a smaller range',
     };
   }
   return (
@@ -146,7 +146,7 @@ function rangeProblem({ low, high, decimals }: BuiltInPolicyConfig): Found {
       field: 'policy.decimals',
       message: `fewer than two numbers with ${plural(decimals, 'decimal')} lie between ${low} and ${high}`,
       value: decimals,
-      remedy: 'use more decimals or a wider range',
+      hint: 'use more decimals or a wider range',
     }
   );
 }
@@ -160,7 +160,7 @@ function tableProblems({ discretize = [], actions = [] }: QTableConfig): readonl
       wrong >= 0 && {
         field: `${field}.edges.${wrong}`,
         message: `edges must ascend, but ${item.edges[wrong]} follows ${item.edges[wrong - 1]}`,
-        remedy: 'sort the edges and remove repeated ones',
+        hint: 'sort the edges and remove repeated ones',
       }
     );
   });
@@ -174,7 +174,7 @@ function tableProblems({ discretize = [], actions = [] }: QTableConfig): readonl
       field: `policy.actions.${odd}`,
       message: `has ${actions[odd]!.length} numbers, but the first action has ${length}`,
       value: actions[odd],
-      remedy: 'give each action one number per dimension of the action space',
+      hint: 'give each action one number per dimension of the action space',
     },
     repeated >= 0 && {
       field: `policy.actions.${repeated}`,
@@ -189,7 +189,7 @@ function emptyRange(path: string, low: number, high: number): Problem {
     field: `${path}.low`,
     message: `must be below ${path}.high, which is ${high}`,
     value: low,
-    remedy: low === high ? 'widen the range' : `swap them: low: ${high}, high: ${low}`,
+    hint: low === high ? 'widen the range' : `swap them: low: ${high}, high: ${low}`,
   };
 }
 
@@ -210,7 +210,7 @@ function memoryProblems({ memory, record }: Config): readonly Found[] {
         field: 'memory.trajectories',
         message: 'needs the trajectories of episodes, but record is none',
         value: memory.trajectories,
-        remedy: 'set record to first or all, or memory.trajectories to none',
+        hint: 'set record to first or all, or memory.trajectories to none',
       },
   ];
 }
@@ -240,14 +240,13 @@ function criticProblems(config: Config): readonly Found[] {
       readsNothing(config) && {
         field: 'critic.model',
         message: `is missing, and ${model.provider} doesn't read prompts`,
-        remedy:
-          'set critic.model to a language model, or to a baseline for comparison; or remove the critic with critic=',
+        hint: 'set critic.model to a language model, or to a baseline for comparison; or remove the critic with critic=',
       },
     critic.every > config.iterations && {
       field: 'critic.every',
       value: critic.every,
       message: `exceeds the number of iterations of the run, ${config.iterations}`,
-      remedy: 'lower critic.every or raise iterations',
+      hint: 'lower critic.every or raise iterations',
     },
     isBaseline &&
       critic.show !== 'both' &&

@@ -16,7 +16,7 @@ interface ConfigKind {
   readonly folder: string;
   /** Keys by which a config of this kind is recognised. */
   readonly required: readonly string[];
-  /** Remedy for a file that is empty or isn't a mapping. */
+  /** Hint for a file that is empty or isn't a mapping. */
   readonly sample: string;
 }
 
@@ -115,7 +115,7 @@ export function openConfig(
     throw new UserError({
       file: path,
       message: `this is ${configKinds[other].title}, not ${configKinds[kind].title}`,
-      remedy: `use ${configKinds[other].command} ${name}`,
+      hint: `use ${configKinds[other].command} ${name}`,
     });
   }
   return { ...source, content, path, folder: dirname(resolve(cwd, path)), stem: stemOf(path) };
@@ -193,7 +193,7 @@ function readConfigFile(path: string): string {
     throw new UserError({
       file: path,
       message: `is too large for a config: ${formatBytes(stats.size)}`,
-      remedy: `pass the path of a YAML file of at most ${formatBytes(largestBytes)}`,
+      hint: `pass the path of a YAML file of at most ${formatBytes(largestBytes)}`,
     });
   }
   if (stats.isDirectory()) return readFileSync(path, 'utf8');
@@ -206,7 +206,7 @@ function folderProblem(name: string, cwd: string): Problem {
     file: name,
     message: 'is a folder, not a config',
     alternatives: files.slice(0, 12),
-    remedy: 'pass the path of a YAML file',
+    hint: 'pass the path of a YAML file',
   };
 }
 
@@ -224,7 +224,7 @@ function missingProblem(kind: ConfigKindName, name: string, cwd: string): Proble
     file: name,
     message: 'no such file or bundled config',
     alternatives: bundled.filter((config) => !config.includes('/')),
-    remedy:
+    hint:
       suggestion === undefined
         ? 'pass the path of a YAML file, or one of these names'
         : `did you mean \`${suggestion}\`?`,
@@ -249,6 +249,6 @@ function notMapping(kind: ConfigKindName, content: unknown, source: ConfigSource
       content === null
         ? `is empty, but a config needs keys such as ${required.join(' and ')}`
         : `is not a config: it contains ${Array.isArray(content) ? 'a list' : 'a single value'} instead of keys and values`,
-    remedy: sample,
+    hint: sample,
   };
 }

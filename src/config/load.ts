@@ -60,7 +60,7 @@ export interface LoadConfigOptions {
 /**
  * Reads a config, applies overrides and fills in defaults. Relative paths in the file are resolved against its
  * folder, relative paths in overrides against the working directory.
- * @throws UserError listing problems in the file, each with its location and, if known, a remedy
+ * @throws UserError listing problems in the file, each with its location and, if known, a hint
  */
 export function loadConfig(options: LoadConfigOptions): LoadedConfig {
   const { cwd = '', overrides = [] } = options;
@@ -122,7 +122,7 @@ function refuseSweep(where: Where): never {
     ...where(['sweep'], 'key'),
     field: 'sweep',
     message: 'this config describes many runs',
-    remedy: 'use policyloop sweep, or add sweep= to ignore the section',
+    hint: 'use policyloop sweep, or add sweep= to ignore the section',
   });
 }
 
@@ -203,7 +203,7 @@ function refuseAgent(input: unknown, where: Where): void {
     value: policy.kind,
     message: 'an agent has no parameters to propose',
     alternatives: ['linear', 'mlp', 'q-table', './my-policy.js'],
-    remedy: 'use `policyloop play` (bundled: agents/cartpole, agents/cooking, …), or choose another kind',
+    hint: 'use `policyloop play` (bundled: agents/cartpole, agents/cooking, …), or choose another kind',
   });
 }
 
@@ -216,8 +216,7 @@ function refuseTrained(input: unknown, where: Where): void {
     value: policy.kind,
     message: 'policies of this kind have too many parameters to propose',
     alternatives: ['linear', 'mlp', 'q-table', './my-policy.js'],
-    remedy:
-      'train one with `policyloop finetune rl` (bundled: rl/cartpole-ppo, rl/halfcheetah-trpo), or choose another kind',
+    hint: 'train one with `policyloop finetune rl` (bundled: rl/cartpole-ppo, rl/halfcheetah-trpo), or choose another kind',
   });
 }
 

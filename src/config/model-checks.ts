@@ -3,9 +3,9 @@ import { isDeepStrictEqual } from 'node:util';
 import { type Problem, UserError } from '../base/errors.js';
 import {
   hasSecretQuery,
+  hintOfReserved,
   isVariableName,
   noVariable,
-  remedyOfReserved,
   secretQuery,
 } from '../models/hosted/openai-access.js';
 import { listPrice } from '../models/hosted/prices.js';
@@ -24,7 +24,7 @@ export const unused = (field: string, why: string, value?: unknown, instead?: st
   field,
   ...(value !== undefined && { value }),
   message: `has no effect: ${why}`,
-  remedy: `remove ${field}${instead === undefined ? '' : `, or ${instead}`}`,
+  hint: `remove ${field}${instead === undefined ? '' : `, or ${instead}`}`,
 });
 
 export const conflict = (
@@ -37,7 +37,7 @@ export const conflict = (
   field,
   ...(value !== undefined && { value }),
   message: `can't be combined with ${other}${why === undefined ? '' : `, ${why}`}`,
-  remedy: instead === undefined ? `remove ${field} or ${other}` : `${instead}, or remove ${field}`,
+  hint: instead === undefined ? `remove ${field} or ${other}` : `${instead}, or remove ${field}`,
 });
 
 /**
@@ -64,12 +64,12 @@ export function modelProblems(config: Config, isFinal = false): readonly Found[]
 /** Replaces `model.` in a problem with the model's actual place in the config, `field`. */
 export function placedIn<P extends Problem>(problem: P, field: string): P {
   const placed = (text: string) => text.replaceAll(/(?<![\w.])model\.(?=\w)/g, `${field}.`);
-  const { remedy } = problem;
+  const { hint } = problem;
   return {
     ...problem,
     ...(problem.field !== undefined && { field: placed(problem.field) }),
     message: placed(problem.message),
-    ...(remedy !== undefined && { remedy: placed(remedy) }),
+    ...(hint !== undefined && { hint: placed(hint) }),
   };
 }
 
@@ -105,7 +105,7 @@ function portfolioProblems(model: PortfolioConfig): readonly Found[] {
       field: `${readers[1]!.field}.provider`,
       value: readers[1]!.config.provider,
       message: `is a second language model, but costs, limits and retries apply to only one, here ${readers[0]!.config.provider}`,
-      remedy: 'keep one language model, with any number of baselines',
+      hint: 'keep one language model, with any number of baselines',
     },
   ];
 }
@@ -135,21 +135,21 @@ function secretProblems({ environment, model }: SingleConfig): readonly Found[] 
 
 function addressProblem(key: 'baseUrl' | 'host', address: string | undefined, variable: string): Found {
   const field = `model.${key}`;
-  const remedy = `set the environment variable ${variable} to the address, and remove ${field}`;
-  const login = loginProblem(field, address, remedy);
+  const hint = `set the environment variable ${variable} to the address, and remove ${field}`;
+  const login = loginProblem(field, address, hint);
   if (login || address === undefined) return login;
   const url = new URL(address);
   if (key === 'host' && url.search !== '') {
-    return { field, message: 'has a query (?…), which is not sent', remedy: 'remove the query' };
+    return { field, message: 'has a query (?…), which is not sent', hint: 'remove the query' };
   }
   return key === 'baseUrl' && hasSecretQuery(url) && { field, ...secretQuery };
 }
 
-function loginProblem(field: string, address: string | undefined, remedy: string): Found {
+function loginProblem(field: string, address: string | undefined, hint: string): Found {
   if (address === undefined || !URL.canParse(address)) return undefined;
   const { username, password } = new URL(address);
   const message = 'contains credentials, but configs are copied to places that others may read';
-  return (username !== '' || password !== '') && { field, message, remedy };
+  return (username !== '' || password !== '') && { field, message, hint };
 }
 
 /** Rejects fields that policyloop sets itself, and values that can't be sent as JSON. */
@@ -157,9 +157,9 @@ function extraProblems(model: SingleModelConfig): readonly Found[] {
   if (model.provider !== 'openai') return [];
   return Object.entries(model.extra ?? {}).map(([key, value]) => {
     const field = `model.extra.${key}`;
-    const remedy = remedyOfReserved(key);
-    if (remedy !== undefined)
-      return { field, value, message: 'is a request field that policyloop sets itself', remedy };
+    const hint = hintOfReserved(key);
+    if (hint !== undefined)
+      return { field, value, message: 'is a request field that policyloop sets itself', hint };
     const isJson = isDeepStrictEqual(JSON.parse(JSON.stringify(value) ?? 'null'), value);
     return !isJson && { field, value, message: "can't be sent as JSON" };
   });
@@ -172,8 +172,7 @@ function contextProblem(model: SingleModelConfig): Found {
       field: 'model.contextTokens',
       message: `leaves no room for a prompt: replies may take ${model.maxTokens} tokens (model.maxTokens)`,
       value: model.contextTokens,
-      remedy:
-        'raise model.contextTokens, lower model.maxTokens, or remove contextTokens to fit the context to the prompt',
+      hint: 'raise model.contextTokens, lower model.maxTokens, or remove contextTokens to fit the context to the prompt',
     }
   );
 }
@@ -201,12 +200,12 @@ function costProblems({ critic, model, limits }: SingleConfig, isFinal: boolean)
       !isPricedBeside({ critic }) && {
         ...at,
         message: `has no effect: ${unpriced} has no price`,
-        remedy: 'use limits.tokens or limits.minutes',
+        hint: 'use limits.tokens or limits.minutes',
       },
     lacksPrice && {
       ...at,
       message: 'needs model.price, because no list price is known',
-      remedy: 'add model.price: {input: …, output: …} (US dollars per million tokens), or use limits.tokens',
+      hint: 'add model.price: {input: …, output: …} (US dollars per million tokens), or use limits.tokens',
     },
   ];
 }
@@ -218,7 +217,7 @@ function stoppingProblems({ target, iterations }: SingleConfig): readonly Found[
         field: 'target.hold',
         message: `can't be reached: it needs ${target.hold} iterations in a row, but the run has ${iterations}`,
         value: target.hold,
-        remedy: 'lower target.hold or raise iterations',
+        hint: 'lower target.hold or raise iterations',
       },
   ];
 }

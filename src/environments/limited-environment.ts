@@ -73,7 +73,7 @@ export class LimitedEnvironment implements Environment {
     return new UserError({
       field: 'environment',
       message: `this environment (${this.id}) is closed`,
-      remedy: 'create a new one',
+      hint: 'create a new one',
     });
   }
 }
@@ -83,7 +83,7 @@ export function notRunning(id: string, phase: 'new' | 'running' | 'finished'): U
   return new UserError({
     field: 'step',
     message: phase === 'new' ? `${id} has not been reset yet` : `this episode of ${id} has ended`,
-    remedy: 'call reset() first',
+    hint: 'call reset() first',
   });
 }
 
@@ -114,32 +114,31 @@ function isFiniteVector(action: Action, length: number): action is readonly numb
 }
 
 export function invalidAction(action: Action, space: Space, id: string): UserError {
-  const refuse = (message: string, alternatives: readonly string[], remedy?: string) =>
+  const refuse = (message: string, alternatives: readonly string[], hint?: string) =>
     new UserError({
       ...{ field: 'action', message, value: printable(action), alternatives },
-      ...(remedy !== undefined && { remedy }),
+      ...(hint !== undefined && { hint }),
     });
   switch (space.kind) {
     case 'discrete': {
       const whole = Number.isInteger(action);
       const message = whole ? `is out of range for ${id}` : `actions of ${id} must be integers`;
-      const remedy =
-        Array.isArray(action) && action.length === 1 ? 'pass the number, not an array' : undefined;
-      return refuse(message, [rangeOf(space)], remedy);
+      const hint = Array.isArray(action) && action.length === 1 ? 'pass the number, not an array' : undefined;
+      return refuse(message, [rangeOf(space)], hint);
     }
     case 'box': {
       const { length } = space.low;
       const expected = `an array of ${length} finite number${length === 1 ? '' : 's'}`;
       if (!Array.isArray(action)) {
-        const remedy = length === 1 && typeof action === 'number' ? `pass [${action}]` : `pass ${expected}`;
-        return refuse(`actions of ${id} must be vectors`, [expected], remedy);
+        const hint = length === 1 && typeof action === 'number' ? `pass [${action}]` : `pass ${expected}`;
+        return refuse(`actions of ${id} must be vectors`, [expected], hint);
       }
       if (action.length !== length) {
         const message = `has length ${action.length}, but actions of ${id} have length ${length}`;
         return refuse(message, [expected], `pass ${expected}`);
       }
-      const remedy = 'check the policy for NaN and overflow';
-      return refuse('contains a value that is not a finite number', [expected], remedy);
+      const hint = 'check the policy for NaN and overflow';
+      return refuse('contains a value that is not a finite number', [expected], hint);
     }
     case 'text':
       return refuse(`is not a valid action of ${id}`, space.choices ?? ['any string']);

@@ -32,7 +32,7 @@ export function parseOptions<S extends z.ZodObject>(
       field: 'options',
       message: `the options of ${id} must be an object`,
       value: options,
-      remedy: 'use names and values, e.g. {max_episode_steps: 100}',
+      hint: 'use names and values, e.g. {max_episode_steps: 100}',
     });
   }
   const names = optionNames(schema);
@@ -69,7 +69,7 @@ function unknownOption(id: string, given: string, names: readonly string[]): Pro
     field: given,
     message: `unknown option of ${id}`,
     alternatives: names,
-    ...(suggestion === undefined ? {} : { remedy: `did you mean ${suggestion}?` }),
+    ...(suggestion === undefined ? {} : { hint: `did you mean ${suggestion}?` }),
   };
 }
 
@@ -78,8 +78,8 @@ function unusableValue(issue: z.core.$ZodIssue, given: Readonly<Record<string, u
   const field = issue.path.join('.');
   const value = typeof name === 'string' ? given[name] : undefined;
   if (name !== 'max_episode_steps') return { field, message: issue.message, value };
-  const remedy = 'set the number of steps, or -1 for no limit';
-  return { field, message: 'must be a positive integer or -1', value, remedy };
+  const hint = 'set the number of steps, or -1 for no limit';
+  return { field, message: 'must be a positive integer or -1', value, hint };
 }
 
 /** Information about an environment, available without loading it. */

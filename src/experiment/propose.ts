@@ -158,7 +158,7 @@ function answerers(experiment: Experiment, iteration: number): (candidate: numbe
       tuning === undefined
         ? proposer(candidate)
         : {
-            model: writing(`control/${tuning.by}`, encoding, {
+            model: writing(`baseline/${tuning.by}`, encoding, {
               givesSeveral: false,
               propose: tuning.propose,
             }),

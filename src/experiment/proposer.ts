@@ -150,7 +150,7 @@ export function createProposer(...given: Parameters<typeof createModel>): Single
   const [config] = given;
   const control = findBaseline(config.provider);
   if (control === undefined) return createModel(...given);
-  return { id: `control/${control.name}`, ...control.create(config) };
+  return { id: `baseline/${control.name}`, ...control.create(config) };
 }
 
 /** Reports a model's problems under the field of the model's section, such as `critic.model`. */
@@ -163,7 +163,7 @@ export const inMember = <T>(field: string, open: () => T | Promise<T>): Promise<
  */
 export function createPortfolio(config: PortfolioConfig, proposers: readonly SingleProposer[]): Portfolio {
   const members = membersOf(config).map(({ name, weight }, i) => ({ name, weight, proposer: proposers[i]! }));
-  const ids = proposers.map(({ id }) => id.replace(/^control\//, ''));
+  const ids = proposers.map(({ id }) => id.replace(/^baseline\//, ''));
   return { id: `portfolio(${ids.join('+')})`, members };
 }
 
@@ -174,8 +174,7 @@ function notAtHand(id: string): UserError {
     message:
       "this model was an object passed in by the program that started the run, so it isn't available here",
     value: id,
-    remedy:
-      'call run(config, {model, directory}) in that program, or put the model in a module (model: {provider: ./my-model.js})',
+    hint: 'call run(config, {model, directory}) in that program, or put the model in a module (model: {provider: ./my-model.js})',
   });
 }
 

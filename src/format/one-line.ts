@@ -16,7 +16,7 @@ export function requireOneLine<T>(data: T, field = ''): T {
       ...(field !== '' && { field }),
       value: data,
       message: 'contains a line break or another control character, which would corrupt the output file',
-      remedy: 'remove it, or rename the file or folder',
+      hint: 'remove it, or rename the file or folder',
     });
   if (typeof data !== 'object' || data === null) return data;
   for (const [key, item] of Object.entries(data))

@@ -77,7 +77,7 @@ async function loadProtocol() {
   } catch {
     throw new UserError({
       message: 'the package @modelcontextprotocol/server is not installed',
-      remedy: 'run npm install @modelcontextprotocol/server, or run the commands directly with --json',
+      hint: 'run npm install @modelcontextprotocol/server, or run the commands directly with --json',
     });
   }
 }
@@ -107,7 +107,7 @@ export async function answered(
     if (Buffer.byteLength(text) > longestAnswer)
       throw new UserError({
         message: 'the answer is too long',
-        remedy: 'request less: set a limit, or choose fewer runs or columns',
+        hint: 'request less: set a limit, or choose fewer runs or columns',
       });
     return { content: [{ type: 'text', text }], structuredContent: JSON.parse(text) as Answer };
   } catch (error) {

@@ -139,7 +139,7 @@ export interface ModelContext {
   readonly tokens: number;
   /** Set if the model can think before it answers. */
   readonly thinks?: boolean;
-  /** A problem that keeps the model from reading its prompts properly, and its remedy. */
+  /** A problem that keeps the model from reading its prompts properly, and its hint. */
   readonly warning?: string;
   /** Counts the tokens of a prompt; absent if they can't be counted exactly. */
   count?(messages: readonly ChatMessage[]): number;
@@ -159,7 +159,7 @@ export interface RequestRate {
   divide(senders: number): void;
 }
 
-/** The remedy for a prompt that doesn't fit into the context. */
+/** The hint for a prompt that doesn't fit into the context. */
 export const shortenPrompt = 'shorten the prompt (memory.tokens; in a play, policy.historyTokens)';
 
 /** A hosted or local model. It handles messages and replies, and knows nothing about the task. */

@@ -32,7 +32,7 @@ export async function moduleModel({ path, options }: ModuleModelConfig): Promise
     throw new UserError({
       file: module.file,
       message: 'create didn’t return a model',
-      remedy: 'return an object with the function generate(messages, options)',
+      hint: 'return an object with the function generate(messages, options)',
     });
   return checkedModel(made, `module/${module.name}`, module.file);
 }
@@ -50,8 +50,8 @@ export function checkedModel(made: object, name: string, file?: string): Languag
   if (typeof id !== 'string' || id === '')
     throw new UserError({ ...place, message: `id of ${subject} must be a non-empty string`, value: id });
   if (typeof generate !== 'function') {
-    const remedy = 'add generate(messages, options), which returns the text of the answer';
-    throw new UserError({ ...place, message: `${subject} has no generate function`, remedy });
+    const hint = 'add generate(messages, options), which returns the text of the answer';
+    throw new UserError({ ...place, message: `${subject} has no generate function`, hint });
   }
   return {
     id,

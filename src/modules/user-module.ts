@@ -39,18 +39,18 @@ export function requireRunnable(file: string, field: string): void {
     field,
     message: `Node ${process.version} can't run TypeScript`,
     value: file,
-    remedy: 'use Node 22.18 or newer, or write the module in JavaScript (.mjs)',
+    hint: 'use Node 22.18 or newer, or write the module in JavaScript (.mjs)',
   });
 }
 
 /** How to fix a file whose syntax doesn't match its module kind (ESM or CommonJS). */
-function remedyOf(file: string, message: string): Pick<Problem, 'remedy'> {
+function hintOf(file: string, message: string): Pick<Problem, 'hint'> {
   const stem = basename(file, extname(file));
   const language = file.endsWith('ts') ? 'ts' : 'js';
   if (/Unexpected token 'export'|import statement outside|Unexpected strict/.test(message))
-    return { remedy: `name it ${stem}.m${language}, or set "type": "module" in package.json` };
+    return { hint: `name it ${stem}.m${language}, or set "type": "module" in package.json` };
   if (/(module|exports|require) is not defined/.test(message))
-    return { remedy: `name it ${stem}.c${language}, or write export default { … }` };
+    return { hint: `name it ${stem}.c${language}, or write export default { … }` };
   return {};
 }
 
@@ -67,7 +67,7 @@ export async function loadModule(path: string, kind: ModuleKind, field: string):
       field,
       message: 'there is no such module',
       value: path,
-      remedy: `pass the path of a JavaScript or TypeScript file; to create one, run policyloop init ${kind} ${basename(path)}`,
+      hint: `pass the path of a JavaScript or TypeScript file; to create one, run policyloop init ${kind} ${basename(path)}`,
     });
   }
   requireRunnable(file, field);
@@ -81,23 +81,23 @@ export async function loadModule(path: string, kind: ModuleKind, field: string):
     throw new UserError({
       ...(thrown.line === undefined && isSyntaxError(error) ? syntaxErrorIn(file) : thrown),
       message: `can't be imported: ${message}`,
-      ...remedyOf(file, message),
+      ...hintOf(file, message),
     });
   }
   // Compilers write `exports.default` for `export default`.
   const compiled = isRecord(exported.default) && exported.default.__esModule === true;
   const record = compiled ? (exported.default as { readonly default?: unknown }).default : exported.default;
   if (record === undefined) {
-    throw problem('has no default export', { alternatives: Object.keys(exported), remedy: shape });
+    throw problem('has no default export', { alternatives: Object.keys(exported), hint: shape });
   }
   if (!isRecord(record) || typeof record.create !== 'function') {
-    throw problem('the default export has no create function', { remedy: shape });
+    throw problem('the default export has no create function', { hint: shape });
   }
   const { name = basename(file, extname(file)), schema } = record;
   if (typeof name !== 'string' || name === '')
     throw problem('name must be a non-empty string', { value: name });
   if (schema !== undefined && !(isRecord(schema) && typeof schema.parse === 'function')) {
-    throw problem('schema has no parse function', { remedy: 'pass a zod schema, or omit schema' });
+    throw problem('schema has no parse function', { hint: 'pass a zod schema, or omit schema' });
   }
   const create = record.create.bind(record) as (...given: readonly unknown[]) => unknown;
   return {

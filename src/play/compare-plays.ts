@@ -65,7 +65,7 @@ export function comparePlays(
     throw new UserError({
       ...{ field: 'runs', value: shownPath(plays[0]!, cwd) },
       message: "play runs can't be compared with other runs",
-      remedy: 'name only play runs, or none',
+      hint: 'name only play runs, or none',
     });
   refuseOptions(request);
   const read = plays.map((path) => readPlay(path, cwd, request.unfinished));
@@ -136,7 +136,7 @@ function requireSameGames(plays: readonly ReadPlay[]): void {
   throw new UserError({
     ...{ field: 'runs', value: other.result.run },
     message: `this play run uses ${other.environment}, but ${first!.result.run} uses ${first!.environment}`,
-    remedy: 'compare play runs of the same environment and options',
+    hint: 'compare play runs of the same environment and options',
   });
 }
 

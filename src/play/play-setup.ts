@@ -113,8 +113,8 @@ function recordedConfig(run: string): PlayConfig {
     throw new UserError({ message: 'no model played in this run, so it contains no replies' });
   } catch (error) {
     if (!(error instanceof UserError)) throw error;
-    const { message, remedy = 'choose the directory of a play run by a model' } = error.problems[0]!;
-    throw new UserError({ field: 'model.run', value: run, message, remedy });
+    const { message, hint = 'choose the directory of a play run by a model' } = error.problems[0]!;
+    throw new UserError({ field: 'model.run', value: run, message, hint });
   }
 }
 
@@ -157,7 +157,7 @@ async function requireWays(
     throw new UserError({
       ...{ field: 'policy.act', value: act, alternatives },
       message: `${model.id} can't restrict replies to given texts`,
-      remedy: 'choose another value, or a model with provider: local',
+      hint: 'choose another value, or a model with provider: local',
     });
   if (act === 'constrained' && !isListed)
     throw new UserError({

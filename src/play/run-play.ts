@@ -91,7 +91,7 @@ export async function resumePlay(
         ? `this play run stopped ${limitText(reason.limit)} after ${iterations.done} of ${plural(iterations.of, 'game')}`
         : `this play run is complete (${plural(iterations.of, 'game')})`,
       value: path,
-      remedy: isLimited
+      hint: isLimited
         ? `raise the limit: policyloop resume ${path} ${limitField(reason.limit)}=…`
         : `to play more games, run policyloop resume ${path} episodes=${2 * iterations.done}`,
     });

@@ -54,7 +54,7 @@ export function createPolicyFamily(config: PolicyConfig, environment: Environmen
   throw new UserError({
     field: 'policy.kind',
     message: 'policies from a module must be loaded first',
-    remedy: 'use openPolicyFamily',
+    hint: 'use openPolicyFamily',
   });
 }
 

@@ -101,7 +101,7 @@ function checkSize({ hidden, projection }: MlpConfig, weights: number): void {
     field: 'policy.hidden',
     message: `this network would have ${weights} weights and biases; the maximum is ${most}${projection === undefined ? '' : ' with policy.projection'}`,
     value: hidden,
-    remedy: `${fewer}, or train a larger network by reinforcement learning with \`policyloop finetune rl\``,
+    hint: `${fewer}, or train a larger network by reinforcement learning with \`policyloop finetune rl\``,
   });
 }
 

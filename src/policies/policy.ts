@@ -135,7 +135,7 @@ export function createProjection({ rank, seed }: ProjectionConfig, weights: numb
       field: 'policy.projection.rank',
       message: `exceeds the number of weights of this policy (${weights})`,
       value: rank,
-      remedy: `set a rank of at most ${weights}, or omit policy.projection to make every weight a parameter`,
+      hint: `set a rank of at most ${weights}, or omit policy.projection to make every weight a parameter`,
     });
   }
   return { seed, rank, scale: Math.sqrt(weights / rank), basis: orthonormalBasis(weights, rank, seed) };
@@ -165,8 +165,7 @@ export function numericSpace(space: Space, id: string): NumericSpace {
     field: 'environment',
     value: id,
     message: "has text observations or actions, which numeric policies can't handle",
-    remedy:
-      'use a language model as the agent (policyloop play, or policyloop finetune rl to train it), or a policy from your own module',
+    hint: 'use a language model as the agent (policyloop play, or policyloop finetune rl to train it), or a policy from your own module',
   });
 }
 
@@ -174,7 +173,7 @@ export function tupleActions(id: string): UserError {
   return new UserError({
     field: 'environment',
     message: `linear policies, networks and Q-tables can't act in ${id}, because its action is a tuple`,
-    remedy: 'use policy.kind: program, or a policy from your own module',
+    hint: 'use policy.kind: program, or a policy from your own module',
   });
 }
 
@@ -196,7 +195,7 @@ export function vectorShape(
       message: `${kind === 'mlp' ? 'a network' : `a ${kind} policy`} needs a vector observation, but ${id} has ${observed.n} discrete states`,
       value: kind,
       alternatives: ['q-table'],
-      remedy: 'set policy.kind to q-table, or omit policy',
+      hint: 'set policy.kind to q-table, or omit policy',
     });
   }
   const observations = dimensionsOf(observed);

@@ -22,7 +22,7 @@ export function programPolicies(environment: EnvironmentSpec): PolicyFamily {
     },
     description: { kind: 'program', programs },
     build() {
-      throw new UserError({ message: 'programs run only in a sandbox', remedy: 'use openPolicyFamily' });
+      throw new UserError({ message: 'programs run only in a sandbox', hint: 'use openPolicyFamily' });
     },
     initial: (random) => programs.add(randomProgram(environment, random)),
   };

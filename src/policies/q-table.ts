@@ -66,8 +66,8 @@ function createDiscretizer(config: QTableConfig, environment: EnvironmentSpec): 
   };
 }
 
-const refuse = (field: string, message: string, remedy: string, value?: unknown) =>
-  new UserError({ field, message, ...(value !== undefined && { value }), remedy });
+const refuse = (field: string, message: string, hint: string, value?: unknown) =>
+  new UserError({ field, message, ...(value !== undefined && { value }), hint });
 
 /** Linear policies need a vector as the observation. */
 const orLinear = ({ observationSpace }: EnvironmentSpec) =>
@@ -196,12 +196,12 @@ function actionsOf(config: QTableConfig, environment: EnvironmentSpec): readonly
     case 'box': {
       const dimensions = space.low.length;
       const example = JSON.stringify([-1, 0, 1].map((value) => Array(dimensions).fill(value)));
-      const remedy = `list at least two vectors of ${plural(dimensions, 'number')}, e.g. ${example}${orLinear(environment)}`;
+      const hint = `list at least two vectors of ${plural(dimensions, 'number')}, e.g. ${example}${orLinear(environment)}`;
       if (config.actions === undefined || config.actions.length < 2) {
         throw refuse(
           'policy.actions',
           `a Q-table needs a list of at least two actions, because actions of ${environment.id} are continuous`,
-          remedy,
+          hint,
         );
       }
       const wrong = config.actions.findIndex((action) => action.length !== dimensions);
@@ -209,7 +209,7 @@ function actionsOf(config: QTableConfig, environment: EnvironmentSpec): readonly
         throw refuse(
           `policy.actions.${wrong}`,
           `each action of ${environment.id} must have ${plural(dimensions, 'number')}`,
-          remedy,
+          hint,
           config.actions[wrong],
         );
       }

@@ -97,7 +97,7 @@ async function askOne(
     const answers = answerText(name, completion!);
     return [
       completion!.text.trim() === ''
-        ? warning({ field, message: `${answers}, but its answer is empty`, remedy: longerAnswer(field) })
+        ? warning({ field, message: `${answers}, but its answer is empty`, hint: longerAnswer(field) })
         : found(field, answers),
       ...warningsOf(completion!, field),
     ];
@@ -140,7 +140,7 @@ function proposalFindings(
     warning({
       field,
       message: `${answers}, but a run would reject this reply: ${rejectionText(call, 200)}`,
-      remedy: isCut
+      hint: isCut
         ? longerAnswer(field)
         : `${again}; if that doesn't help, try another prompts.set, a model.format that enforces the answer, or a larger model`,
     }),

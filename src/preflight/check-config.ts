@@ -65,7 +65,7 @@ const notChecked = warning({
   field: 'config',
   message:
     'the config names modules or another program, which are not run offline, so only its fields are checked',
-  remedy: 'if you trust this code, run the check without --offline',
+  hint: 'if you trust this code, run the check without --offline',
 });
 
 const notesOf = (loaded: LoadedConfig | undefined): readonly Finding[] =>

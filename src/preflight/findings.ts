@@ -18,7 +18,7 @@ export const errorsIn = (findings: readonly Finding[]): readonly Finding[] =>
 export const warningsIn = (findings: readonly Finding[]): readonly Finding[] =>
   findings.filter(({ level }) => level === 'warning');
 
-/** Formats one line per finding, with its value, alternatives and remedy indented below. */
+/** Formats one line per finding, with its value, alternatives and hint indented below. */
 export function describeFindings(findings: readonly Finding[]): string {
   const width = largest([0, ...findings.map(({ field }) => (field ?? '').length)]);
   return findings

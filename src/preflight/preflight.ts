@@ -92,7 +92,7 @@ function boundFindings({ config, environment: { id, maxSteps } }: Assembly): rea
         field: 'prompts.optimum',
         value: optimum,
         message: `the prompt states a mean return that ${id} can't reach: the upper bound is ${best}`,
-        remedy: `set prompts.optimum=${possible}, or omit it with prompts.optimum=`,
+        hint: `set prompts.optimum=${possible}, or omit it with prompts.optimum=`,
       }),
     );
   } else if (optimum !== undefined) {
@@ -104,7 +104,7 @@ function boundFindings({ config, environment: { id, maxSteps } }: Assembly): rea
         field: 'target.return',
         value: target.return,
         message: `exceeds the upper bound on the mean return of ${id}: ${best}`,
-        remedy: `set target.return=${possible} or lower, or remove the target with target=`,
+        hint: `set target.return=${possible} or lower, or remove the target with target=`,
       }),
     );
   }
@@ -128,15 +128,14 @@ function promptFindings(
         field: 'prompts.set',
         value: prompts.set,
         message: `the prompt mentions params[${highest}], but the policy has ${count} parameters (0 to ${count - 1})`,
-        remedy: 'use {{parameters.count}} or {{parameters.lastIndex}} instead of a number',
+        hint: 'use {{parameters.count}} or {{parameters.lastIndex}} instead of a number',
       },
     arePrograms
       ? !/```|^<{5,}/m.test(text) && {
           field: 'prompts.set',
           value: prompts.set,
           message: 'the prompt never shows how to write a program, so replies are likely to be rejected',
-          remedy:
-            'show the answer format in a code block, as prompts/programs/partials/program-answer.hbs does',
+          hint: 'show the answer format in a code block, as prompts/programs/partials/program-answer.hbs does',
         }
       : named.length === 0 &&
         !/"params"/.test(text) && {
@@ -144,7 +143,7 @@ function promptFindings(
           value: prompts.set,
           message:
             'the prompt never shows how to write parameters (params[0]: …), so replies are likely to be rejected',
-          remedy: 'include the partial {{> answer-format}}',
+          hint: 'include the partial {{> answer-format}}',
         },
     descriptionProblem(prompts.description, environment.id),
     rewardProblem(config),
@@ -166,7 +165,7 @@ function notationFindings({ critic, model, prompts }: Config): readonly Finding[
             field: 'prompts.set',
             value: prompts.set,
             message,
-            remedy: 'set prompts.set=compact, or choose another model',
+            hint: 'set prompts.set=compact, or choose another model',
           }),
         ]
       : []),
@@ -176,8 +175,7 @@ function notationFindings({ critic, model, prompts }: Config): readonly Finding[
             field: 'critic.prompts',
             value: critic.prompts,
             message,
-            remedy:
-              'set critic.model to another language model or a baseline such as hill-climb, or choose critic templates with the number format of compact',
+            hint: 'set critic.model to another language model or a baseline such as hill-climb, or choose critic templates with the number format of compact',
           }),
         ]
       : []),
@@ -203,7 +201,7 @@ function memoryFindings(
       field: 'memory.tokens',
       value: tokens,
       message: `fits about ${room} of the ${shown} evaluations that the last prompt would show; the oldest are hidden`,
-      remedy: `${all}choose which to show with memory.best and memory.recent`,
+      hint: `${all}choose which to show with memory.best and memory.recent`,
     }),
   ];
 }
@@ -224,7 +222,7 @@ function lengthFindings(
       field: 'model.maxTokens',
       value: maxTokens,
       message: `an answer with ${plural(count, 'parameter')} takes at least ${count} tokens, so it would be truncated`,
-      remedy: `set model.maxTokens=${2 * answer}, or use fewer parameters`,
+      hint: `set model.maxTokens=${2 * answer}, or use fewer parameters`,
     });
   const room = context === undefined ? '' : ` of ${context}`;
   const longest = Math.round(last);
@@ -245,7 +243,7 @@ function lengthFindings(
       level: fewest > context ? 'error' : 'warning',
       field: 'memory.tokens',
       message: `the first prompt takes about ${first.tokens} tokens, the last about ${longest} and its answer ${answer}, but the model's context has only ${context}`,
-      remedy: `show less (memory.tokens=${historyWithin(context)}, memory.best, memory.recent), allow fewer corrections, or use a model with a longer context`,
+      hint: `show less (memory.tokens=${historyWithin(context)}, memory.best, memory.recent), allow fewer corrections, or use a model with a longer context`,
     },
   ];
 }
@@ -260,7 +258,7 @@ function rewardProblem({ environment: { id }, evaluation, model, prompts }: Conf
       field: 'evaluation.reward',
       value: evaluation.reward,
       message: `replaces the rewards that the description of ${id} explains to the model`,
-      remedy: 'describe the task and its rewards in your own template (prompts.description)',
+      hint: 'describe the task and its rewards in your own template (prompts.description)',
     }
   );
 }
@@ -275,7 +273,7 @@ function descriptionProblem(file: string | undefined, id: string): Problem | und
     field: 'prompts.description',
     value: file,
     message: `seems to describe ${other}, but the environment is ${id}`,
-    remedy: 'choose a description of this environment, or omit prompts.description to use the default one',
+    hint: 'choose a description of this environment, or omit prompts.description to use the default one',
   };
 }
 
@@ -288,7 +286,7 @@ function thoughtFindings(model: ReturnType<typeof languageModelOf>, thinks = fal
       value: model.think,
       message:
         'with format: json, reasoning and answer can each use up to model.maxTokens; Ollama counts only the answer, so reasoning tokens are estimated',
-      remedy: 'set model.think=false, or model.format=auto, which enforces no format on reasoning models',
+      hint: 'set model.think=false, or model.format=auto, which enforces no format on reasoning models',
     }),
   ];
 }

@@ -17,14 +17,14 @@ import { type Finding, found } from './findings.js';
 
 type Surroundings = Pick<CommandContext, 'cwd' | 'env'>;
 
-const broken = (field: string, message: string, remedy: string): Finding => ({
-  ...{ level: 'error', field, message, remedy },
+const broken = (field: string, message: string, hint: string): Finding => ({
+  ...{ level: 'error', field, message, hint },
 });
 
 /** An optional part that isn't there. */
-const absent = (field: string, message: string, remedy: string): Finding => ({
+const absent = (field: string, message: string, hint: string): Finding => ({
   ...found(field, message),
-  remedy,
+  hint,
 });
 
 /** @param offline if true, doesn't ask an Ollama server */
@@ -51,8 +51,8 @@ const oldestNode = [20, 19] as const;
 export function nodeVersion(version: string): Finding {
   const [major = 0, minor = 0] = version.split('.').map(Number);
   const isNew = major > oldestNode[0] || (major === oldestNode[0] && minor >= oldestNode[1]);
-  const remedy = `install version ${oldestNode.join('.')} or newer: https://nodejs.org`;
-  return isNew ? found('Node.js', version) : broken('Node.js', version, remedy);
+  const hint = `install version ${oldestNode.join('.')} or newer: https://nodejs.org`;
+  return isNew ? found('Node.js', version) : broken('Node.js', version, hint);
 }
 
 /** Minimum memory in bytes for a useful local model alongside a run. */
@@ -61,8 +61,8 @@ const leastMemory = 2 * 2 ** 30;
 function memory(): Finding {
   const { free, total } = machineMemory();
   const message = `${formatBytes(total)}, ${formatBytes(free)} free`;
-  const remedy = 'local models need more; use a server on another machine (model.provider ollama or openai)';
-  return total >= leastMemory ? found('memory', message) : broken('memory', message, remedy);
+  const hint = 'local models need more; use a server on another machine (model.provider ollama or openai)';
+  return total >= leastMemory ? found('memory', message) : broken('memory', message, hint);
 }
 
 /** Minimum free disk space in bytes: runs need megabytes, downloaded models need gigabytes. */
@@ -88,11 +88,11 @@ async function localModels(): Promise<Finding> {
     const [first] = unusable;
     return {
       ...found('local models', `run on ${usable.join(', ')}; model.device auto chooses ${auto}`),
-      ...(first && { remedy: `${first.device} can't be used: ${first.reason}; ${first.remedy}` }),
+      ...(first && { hint: `${first.device} can't be used: ${first.reason}; ${first.hint}` }),
     };
   } catch (error) {
-    const [{ message, remedy = 'reinstall policyloop' } = { message: String(error) }] = problemsOf(error);
-    return broken('local models', message, remedy);
+    const [{ message, hint = 'reinstall policyloop' } = { message: String(error) }] = problemsOf(error);
+    return broken('local models', message, hint);
   }
 }
 
@@ -119,16 +119,16 @@ async function ollama({ env }: Surroundings): Promise<Finding> {
   } catch (error) {
     if (error instanceof UserError)
       return broken('Ollama', error.problems[0]!.message, 'fix or unset OLLAMA_HOST');
-    const remedy = 'install it from https://ollama.com and start it (ollama serve), or set OLLAMA_HOST';
-    return absent('Ollama', `no answer from ${place}`, remedy);
+    const hint = 'install it from https://ollama.com and start it (ollama serve), or set OLLAMA_HOST';
+    return absent('Ollama', `no answer from ${place}`, hint);
   }
 }
 
 function cachedModels({ env }: Surroundings): Finding {
   const models = hfModels(env);
   if (models.length > 0) return found('Hugging Face', `${plural(models.length, 'model')} in ${hfCache(env)}`);
-  const remedy = 'run policyloop models pull hf:HuggingFaceTB/SmolLM2-135M-Instruct';
-  return absent('Hugging Face', `no models in ${hfCache(env)}`, remedy);
+  const hint = 'run policyloop models pull hf:HuggingFaceTB/SmolLM2-135M-Instruct';
+  return absent('Hugging Face', `no models in ${hfCache(env)}`, hint);
 }
 
 const askVersions =
@@ -144,8 +144,8 @@ async function python({ env }: Surroundings): Promise<Finding> {
     });
     const [version, gymnasium] = stdout.trim().split('\n');
     if (gymnasium !== undefined) return found('Python', `${version} (${program}), Gymnasium ${gymnasium}`);
-    const remedy = `Gymnasium is ${need}; run pip install "gymnasium[mujoco]"`;
-    return absent('Python', `${version} (${program}), without Gymnasium`, remedy);
+    const hint = `Gymnasium is ${need}; run pip install "gymnasium[mujoco]"`;
+    return absent('Python', `${version} (${program}), without Gymnasium`, hint);
   } catch {
     const message = `${program} can't be run`;
     return env.POLICYLOOP_PYTHON === undefined

@@ -50,7 +50,7 @@ function rangeFindings({ form, low, high }: QTableConfig, environment: Environme
       field: 'policy.low',
       value: `${low} to ${high}`,
       message: `the range ${low} to ${high} doesn't match ${held}: ${wrong.join(', ')}`,
-      remedy: `remove policy.low and policy.high: a table of form actions uses ${first} to ${last} automatically`,
+      hint: `remove policy.low and policy.high: a table of form actions uses ${first} to ${last} automatically`,
     },
   ];
 }
@@ -60,7 +60,7 @@ const noEffect = (value: string, held: string) =>
     field: 'policy.low',
     value,
     message: `low and high have no effect: a table of form actions contains ${held}`,
-    remedy: 'remove policy.low and policy.high, or set policy.form: values',
+    hint: 'remove policy.low and policy.high, or set policy.form: values',
   });
 
 /** Reports actions that exceed the bounds of a continuous space, or cover only one side of it. */
@@ -77,7 +77,7 @@ function actionFindings({ actions = [] }: QTableConfig, environment: Environment
         field: 'policy.actions',
         value: least < low ? least : most,
         message: `${name} of ${id} ranges from ${low} to ${high}`,
-        remedy: 'list actions within these bounds',
+        hint: 'list actions within these bounds',
       });
     }
     const missing = least >= 0 && low < 0 ? 'below' : most <= 0 && high > 0 ? 'above' : undefined;
@@ -86,7 +86,7 @@ function actionFindings({ actions = [] }: QTableConfig, environment: Environment
       field: 'policy.actions',
       value: values,
       message: `no listed action has ${name} ${missing} 0, which ${id} allows (${low} to ${high})`,
-      remedy: `list an action with ${name} ${missing} 0`,
+      hint: `list an action with ${name} ${missing} 0`,
     });
   });
 }
@@ -105,7 +105,7 @@ function binFindings(
       field: `policy.discretize.${d}`,
       value: `${edges.length + 1} bins`,
       message: `${idle} of them can't be reached: observation[${d}] of ${id} ranges from ${low} to ${high}`,
-      remedy: 'choose bins within that range',
+      hint: 'choose bins within that range',
     });
   });
 }
@@ -125,7 +125,7 @@ function evaluationFindings({ config, imported }: Assembly): readonly Finding[] 
       field: 'limits.evaluations',
       value: limits.evaluations,
       message: `the warm-up takes ${plural(first, 'evaluation')} and the first iteration ${fewest - first}, so the run would stop before its first iteration`,
-      remedy: `set limits.evaluations=${fewest} or higher`,
+      hint: `set limits.evaluations=${fewest} or higher`,
     },
   ];
 }
@@ -140,7 +140,7 @@ function callFindings(assembly: Assembly, { first }: PromptSize): readonly Findi
       field: limitField(limit),
       value: valueAt(limit.split('.'), assembly.config.limits),
       message: 'the first call could already exceed this limit, so the run would stop before it',
-      remedy: `raise ${limitField(limit)}${limit === 'calls' ? '' : ', or lower model.maxTokens'}`,
+      hint: `raise ${limitField(limit)}${limit === 'calls' ? '' : ', or lower model.maxTokens'}`,
     },
   ];
 }
@@ -158,8 +158,7 @@ function costFindings({ config }: Assembly): readonly Finding[] {
       field: 'limits.cost',
       value: limits.cost,
       message: 'never stops the run, because all prices are 0',
-      remedy:
-        'set the price per million tokens (model.price.input, model.price.output), or use limits.tokens',
+      hint: 'set the price per million tokens (model.price.input, model.price.output), or use limits.tokens',
     }),
   ];
 }

@@ -35,7 +35,7 @@ export function createProgramLibrary(actionSpace: Space, components: readonly st
       if (program !== undefined) return program;
       throw new UserError({
         message: `the source of program ${(parameters[0] ?? 0).toString(16)} is missing`,
-        remedy: "restore the run's evaluations.jsonl from a copy",
+        hint: "restore the run's evaluations.jsonl from a copy",
       });
     },
   };

@@ -48,7 +48,7 @@ function withoutText(space: Space, id: string): NumericSpace {
     field: 'environment',
     value: id,
     message: 'has text observations or actions, which random programs do not support',
-    remedy: 'set warmup=0, and use a language model to propose programs',
+    hint: 'set warmup=0, and use a language model to propose programs',
   });
 }
 

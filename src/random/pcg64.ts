@@ -42,7 +42,7 @@ function toWords(value: number | bigint, field: string): number[] {
       field,
       message: 'must be a non-negative integer',
       value: Number.isFinite(value) ? value : String(value),
-      remedy: 'use 0, 1, 2, … or a bigint such as 12345678901234567890n',
+      hint: 'use 0, 1, 2, … or a bigint such as 12345678901234567890n',
     });
   }
   const words: number[] = [];

@@ -35,7 +35,7 @@ export function iterationFigures(
     field: isMissing ? '--iteration' : '--candidate',
     message: isMissing ? 'not found in this run' : `not found in iteration ${iteration}`,
     value: isMissing ? iteration : candidate,
-    remedy: isMissing
+    hint: isMissing
       ? `choose an iteration from 0 (the warm-up) to ${recorded.iteration}`
       : `omit it to see all candidates of iteration ${iteration}`,
   });

@@ -171,20 +171,20 @@ function chartsOf(training: ShownTraining): Html {
 function alarms({ about, facts }: ShownTraining): readonly Html[] {
   const { outcome } = about ?? {};
   const raised = new Map(
-    facts.alarms.map(({ message, remedy, step }) => [
+    facts.alarms.map(({ message, hint, step }) => [
       message,
-      { remedy, when: step === 0 ? '' : `${capitalised(facts.unit)} ${formatCount(step)}: ` },
+      { hint, when: step === 0 ? '' : `${capitalised(facts.unit)} ${formatCount(step)}: ` },
     ]),
   );
   if (facts.status === 'failed' && facts.note !== null)
-    raised.set(facts.note, { remedy: outcome?.remedy ?? null, when: '' });
+    raised.set(facts.note, { hint: outcome?.hint ?? null, when: '' });
   if (about?.dataset.changed === true)
     raised.set("the dataset's rows have changed since its manifest was written", {
-      ...{ remedy: 'rebuild the dataset, unless the change was intended', when: '' },
+      ...{ hint: 'rebuild the dataset, unless the change was intended', when: '' },
     });
   return [...raised].map(
-    ([message, { remedy, when }]) =>
-      html`${when}${message}${remedy !== null && html`<br><span class="muted">${remedy}</span>`}`,
+    ([message, { hint, when }]) =>
+      html`${when}${message}${hint !== null && html`<br><span class="muted">${hint}</span>`}`,
   );
 }
 

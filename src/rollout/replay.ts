@@ -30,7 +30,7 @@ export function replay(
     throw new UserError({
       field: 'policy',
       message: `this policy has ${parameters.length} parameters, but the config's policies have ${count}`,
-      remedy: "restore the original environment and policy in the run's config.yaml",
+      hint: "restore the original environment and policy in the run's config.yaml",
     });
   }
   const policy = family.build(parameters);
@@ -54,6 +54,6 @@ export function notDrawn(id: string, field = 'environment'): UserError {
   return new UserError({
     field,
     message: `${id} can't be drawn`,
-    remedy: `use an environment with pictures, such as CartPole-v1, or a module with a frame method${field === 'environment' ? '' : `; or remove ${field.split('.')[0]}`}`,
+    hint: `use an environment with pictures, such as CartPole-v1, or a module with a frame method${field === 'environment' ? '' : `; or remove ${field.split('.')[0]}`}`,
   });
 }

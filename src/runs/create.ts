@@ -59,7 +59,7 @@ export function requireEmpty(path: string): void {
     field: '--run-dir',
     message: isRun ? 'this directory already contains a run' : 'this directory is not empty',
     value: path,
-    remedy: isRun
+    hint: isRun
       ? `resume it with policyloop resume ${path}, or choose another directory for a new run`
       : 'choose a new or empty directory',
   });

@@ -68,7 +68,7 @@ export function refuseDifferences(was: object, config: object, kind: keyof typeo
       message: `can't change within a run: it was ${JSON.stringify(before) ?? 'not set'}`,
       value: now,
       alternatives: changeableKeys.filter((name) => name !== (kind === 'play' ? 'iterations' : 'episodes')),
-      remedy: newStart[kind],
+      hint: newStart[kind],
     })),
   );
 }
@@ -125,7 +125,7 @@ export function requireSame(
       changed.map((module) => ({
         file: module,
         message: `this module has changed since the run started`,
-        remedy: `restore it, or ${newStart[kind]}`,
+        hint: `restore it, or ${newStart[kind]}`,
       })),
     );
   }
@@ -138,7 +138,7 @@ export function requireSame(
         message: `this file has been edited since the run started`,
         value: now,
         alternatives: [was === undefined ? 'not set' : JSON.stringify(was)],
-        remedy: `restore ${key}, or ${newStart[kind]}`,
+        hint: `restore ${key}, or ${newStart[kind]}`,
       })),
     );
   }
@@ -148,7 +148,7 @@ export function requireSame(
       assembly.prompts.hash === manifest.prompts
         ? `the config of this run has changed since it started`
         : `the prompt templates have changed since this run started`,
-    remedy: `undo the changes, or ${newStart[kind]}`,
+    hint: `undo the changes, or ${newStart[kind]}`,
   });
 }
 

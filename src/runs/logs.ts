@@ -179,7 +179,7 @@ function requireWhole(files: LogFiles, { iteration, lines }: RecordedRun, last: 
       `this file has evaluations of ${last - iteration} iterations (from byte ${endOfLine(file, lines.evaluations)} on) ` +
       `that the other logs don't record as complete: lines of ` +
       `${basename(files.events)}, ${basename(files.episodes)} or ${basename(files.calls)} are missing`,
-    remedy: `restore those files from a copy, or remove this line and all later ones to resume after iteration ${iteration}`,
+    hint: `restore those files from a copy, or remove this line and all later ones to resume after iteration ${iteration}`,
   });
 }
 

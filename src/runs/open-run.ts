@@ -37,7 +37,7 @@ export function requireConfig(file: string): string {
   throw new UserError({
     file,
     message: "this run's config is missing",
-    remedy: "restore it from a copy, or write a new one with the run's settings",
+    hint: "restore it from a copy, or write a new one with the run's settings",
   });
 }
 
@@ -108,8 +108,7 @@ async function frameOf(
     throw new UserError({
       message: 'this run was made by policyloop play; an agent has no numeric policy',
       value: path,
-      remedy:
-        'use policyloop show, report, resume or compare; for more games, run policyloop play with another seed',
+      hint: 'use policyloop show, report, resume or compare; for more games, run policyloop play with another seed',
     });
   const { config } = loadConfig({ file: requireConfig(join(path, runFiles.config)), asWritten: true });
   const { policy } = config;
@@ -195,7 +194,7 @@ export function choosePolicy(
     throw new UserError({
       message: 'this run has no evaluated policy yet',
       value: path,
-      remedy: `wait for the first evaluation or, if it isn't running, run policyloop resume ${path}`,
+      hint: `wait for the first evaluation or, if it isn't running, run policyloop resume ${path}`,
     });
   }
   if (typeof wanted === 'string') {
@@ -204,7 +203,7 @@ export function choosePolicy(
       field: '--candidate',
       message: `--iteration ${wanted} already identifies a single policy`,
       value: candidate,
-      remedy: 'omit --candidate, or pass an iteration number to --iteration',
+      hint: 'omit --candidate, or pass an iteration number to --iteration',
     });
   }
   const entries = recorded.entries.filter(({ iteration }) => iteration === wanted);
@@ -213,7 +212,7 @@ export function choosePolicy(
       field: '--iteration',
       message: 'this iteration has no evaluated policy',
       value: wanted,
-      remedy: `choose another iteration, from 0 (warm-up) to ${recorded.iteration}`,
+      hint: `choose another iteration, from 0 (warm-up) to ${recorded.iteration}`,
     });
   }
   if (candidate === undefined) return bestEntry(entries)!;

@@ -87,7 +87,7 @@ function readShaped<T extends z.ZodType>(file: string, shape: T): z.output<T> {
     new UserError({
       file,
       message,
-      remedy: 'restore this file from a copy; the logs are not affected',
+      hint: 'restore this file from a copy; the logs are not affected',
     });
   let content: unknown;
   try {
@@ -112,13 +112,13 @@ export function noRun(path: string): UserError {
     return new UserError({
       message: 'this directory contains a training run, not an experiment',
       value: path,
-      remedy: `for its progress and how to use its result, run policyloop show ${path}`,
+      hint: `for its progress and how to use its result, run policyloop show ${path}`,
     });
   }
   return new UserError({
     message: existsSync(path) ? 'this directory contains no run' : 'there is no such run',
     value: path,
-    remedy: 'list your runs with policyloop list',
+    hint: 'list your runs with policyloop list',
   });
 }
 

@@ -110,7 +110,7 @@ function unknownKey(path: Path, root: SchemaNode, content: unknown, listKeys: bo
       field: fieldName(path),
       message: 'unknown key',
       ...(listKeys && { alternatives: keys }),
-      ...(candidates.length > 0 && { remedy: `did you mean ${listed(candidates)}?` }),
+      ...(candidates.length > 0 && { hint: `did you mean ${listed(candidates)}?` }),
     },
   };
 }
@@ -152,14 +152,14 @@ function describeWrong(path: Path, node: SchemaNode, value: unknown, issue: Issu
     return {
       message: 'missing',
       alternatives: [`${expectation(node)}${meaning}`],
-      remedy: example === undefined ? `add \`${key}\`` : `add it, for example \`${key}: ${flow(example)}\``,
+      hint: example === undefined ? `add \`${key}\`` : `add it, for example \`${key}: ${flow(example)}\``,
     };
   }
   if (value === null) {
     return {
       message: path.length === 0 ? 'is empty' : 'has no value',
       alternatives: [expectation(node)],
-      remedy: 'set a value, or remove the key',
+      hint: 'set a value, or remove the key',
     };
   }
   if (typeof value === 'number' && !Number.isFinite(value))
@@ -176,18 +176,18 @@ function describeWrong(path: Path, node: SchemaNode, value: unknown, issue: Issu
     return {
       message: `must be ${expectation(node)}`,
       value,
-      ...(near !== undefined && { remedy: `did you mean \`${near}\`?` }),
+      ...(near !== undefined && { hint: `did you mean \`${near}\`?` }),
     };
   }
-  const remedy = remedyFor(path, node, value);
+  const hint = hintFor(path, node, value);
   return {
     message: `must be ${expectation(node)}`,
     value: shown(value),
-    ...(remedy !== undefined && { remedy }),
+    ...(hint !== undefined && { hint }),
   };
 }
 
-function remedyFor(path: Path, node: SchemaNode, value: unknown): string | undefined {
+function hintFor(path: Path, node: SchemaNode, value: unknown): string | undefined {
   const discriminator = discriminatorOf(node);
   if (discriminator !== undefined && typeof value === 'string') {
     return `write \`${String(path.at(-1))}: {${discriminator}: ${printable(value)}, …}\``;

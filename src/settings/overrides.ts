@@ -69,7 +69,7 @@ export function parseOverride(
   const equals = text.indexOf('=');
   const path = text.slice(0, Math.max(0, equals)).trim().split('.');
   if (equals < 0 || path.some((key) => key === '')) {
-    return { file: name, message: "isn't of the form key=value", remedy: `write, for example, ${example}` };
+    return { file: name, message: "isn't of the form key=value", hint: `write, for example, ${example}` };
   }
   const source = text.slice(equals + 1).trim();
   try {
@@ -77,8 +77,8 @@ export function parseOverride(
   } catch (error) {
     if (!(error instanceof UserError)) throw error;
     const message = error.problems[0]?.message ?? error.message;
-    const remedy = `put it in quotes: '${fieldName(path)}="…"'`;
-    return { file: name, message: `the value can't be read: ${message}`, remedy };
+    const hint = `put it in quotes: '${fieldName(path)}="…"'`;
+    return { file: name, message: `the value can't be read: ${message}`, hint };
   }
 }
 
@@ -221,7 +221,7 @@ function unknownPath(override: Override, depth: number, node: SchemaNode, holder
     ...problem,
     message: 'unknown key',
     alternatives: [...new Set(keys)],
-    ...(near !== undefined && { remedy: `did you mean \`${near}\`?` }),
+    ...(near !== undefined && { hint: `did you mean \`${near}\`?` }),
   };
 }
 

@@ -131,8 +131,7 @@ function drawn(kind: 'uniform' | 'loguniform', parts: readonly string[], name: s
   throw wrong(name, `${kind} takes ${asks}`, `write, for example, ${kind}(0.01,1)`);
 }
 
-const wrong = (name: string, message: string, remedy: string) =>
-  new UserError({ file: name, message, remedy });
+const wrong = (name: string, message: string, hint: string) => new UserError({ file: name, message, hint });
 
 /**
  * @param texts `key=value`
@@ -147,7 +146,7 @@ export function refuseLists(texts: readonly string[]): void {
     throw new UserError({
       field: text.slice(0, equals),
       message: 'lists several values for one run',
-      remedy: `use policyloop sweep to run each value, or put a string with a comma in quotes: '${text.slice(0, equals)}="…"'`,
+      hint: `use policyloop sweep to run each value, or put a string with a comma in quotes: '${text.slice(0, equals)}="…"'`,
     });
   }
 }

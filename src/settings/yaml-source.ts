@@ -137,26 +137,26 @@ function syntaxProblem(error: YAMLError, text: string): Problem {
     case 'DUPLICATE_KEY':
       return {
         message: `duplicate key: ${printable(rest.split(':')[0] ?? rest)}`,
-        remedy: 'remove one of them',
+        hint: 'remove one of them',
       };
     case 'RESOURCE_EXHAUSTION':
       return { message: 'the YAML is nested too deeply' };
     case 'MULTIPLE_DOCS':
-      return { message: 'not valid YAML: a second document starts here', remedy: 'use one config per file' };
+      return { message: 'not valid YAML: a second document starts here', hint: 'use one config per file' };
     case 'TAB_AS_INDENT':
-      return { message: 'not valid YAML: indented with tabs', remedy: 'indent with spaces' };
+      return { message: 'not valid YAML: indented with tabs', hint: 'indent with spaces' };
     case 'BAD_INDENT': {
       const bracket = /^Flow .* end with a ([\]}])/.exec(error.message)?.[1];
       if (bracket === undefined) break;
       return {
         message: `not valid YAML: \`${bracket}\` expected before this`,
-        remedy: `close the ${bracket === '}' ? '{' : '['} on an earlier line, or indent this line`,
+        hint: `close the ${bracket === '}' ? '{' : '['} on an earlier line, or indent this line`,
       };
     }
     case 'BLOCK_AS_IMPLICIT_KEY':
       return {
         message: 'not valid YAML: another key starts inside a value',
-        remedy: 'indent all keys of a section equally; put a value that contains `: ` in quotes',
+        hint: 'indent all keys of a section equally; put a value that contains `: ` in quotes',
       };
   }
   return { message: `not valid YAML: ${error.message.replaceAll(/\p{C}/gu, '?').slice(0, 200)}` };

@@ -83,7 +83,7 @@ export function openDraft(output: string): Draft {
       field: '--out',
       value: output,
       message: `can't write the unfinished output to ${path}, because it already exists`,
-      remedy: 'move it, or choose another location',
+      hint: 'move it, or choose another location',
     });
   }
   rmSync(path, { recursive: true, force: true });

@@ -87,7 +87,7 @@ export function refuseDevice(path: string): void {
   throw new UserError({
     file: path,
     message: 'is a device, pipe or socket, not a file',
-    remedy: 'choose a file',
+    hint: 'choose a file',
   });
 }
 
@@ -128,7 +128,7 @@ export function makeDirectory(path: string, field = '--run-dir'): void {
       field,
       message: `can't create this directory (${(error as NodeJS.ErrnoException).code ?? 'unknown error'})`,
       value: path,
-      remedy: 'choose a location where you may create directories',
+      hint: 'choose a location where you may create directories',
     });
   }
 }
@@ -211,7 +211,7 @@ export function foldersMatching(pattern: string, from: string): readonly string[
       throw new UserError({
         value: pattern,
         message: `this pattern searches more than ${mostFolders} folders`,
-        remedy: 'use a more specific path',
+        hint: 'use a more specific path',
       });
     return known;
   };

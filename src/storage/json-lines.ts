@@ -57,7 +57,7 @@ export class JsonLinesFile<T> {
     throw new UserError({
       file: this.path,
       message: `a line of ${line.length} characters is too long to be logged`,
-      remedy: 'record fewer trajectories (record: first or none), or shorten episodes (evaluation.maxSteps)',
+      hint: 'record fewer trajectories (record: first or none), or shorten episodes (evaluation.maxSteps)',
     });
   }
 
@@ -166,7 +166,7 @@ const overlong = (file: string, start: number) =>
   new UserError({
     file,
     message: `the line at byte ${start} is longer than ${longestLine / 2 ** 20} MiB; this line and the rest of the file are not read`,
-    remedy: 'restore the file from a copy, or truncate the file before this line',
+    hint: 'restore the file from a copy, or truncate the file before this line',
   });
 
 function openIfExists(path: string, links: Links): number | undefined {
@@ -202,7 +202,7 @@ export function brokenLine(problem: string, text: string, { path, line, start }:
     line,
     message: `${problem} (byte ${start})`,
     value: text.slice(0, 80),
-    remedy: 'restore the file from a copy, or remove this line and all later ones to continue from there',
+    hint: 'restore the file from a copy, or remove this line and all later ones to continue from there',
   });
 }
 

@@ -39,7 +39,7 @@ export function lockRun(path: string, { keepAtExit = false } = {}): () => void {
       throw new UserError({
         file: path,
         message: `another process is writing here (process ${pid} on ${host})`,
-        remedy: `wait for it or stop it; if you are sure that it has ended, delete ${path}`,
+        hint: `wait for it or stop it; if you are sure that it has ended, delete ${path}`,
       });
     }
     if (holder !== undefined) removeStale(path, holder);

@@ -20,7 +20,7 @@ export function openRegularFile(
     new UserError({
       file: path,
       message: `is ${what}, not a regular file`,
-      remedy: 'use a regular file in its place',
+      hint: 'use a regular file in its place',
     });
   if (links === 'refuse' && lstatSync(path).isSymbolicLink()) throw refuse('a link');
   const { O_NOFOLLOW = 0, O_NONBLOCK = 0, O_RDONLY } = constants;
@@ -101,6 +101,6 @@ export function requireFileName(name: string, place: Omit<Problem, 'message' | '
 /** @throws UserError if a part of the path is too long */
 export function requireShortNames(path: string, place: Omit<Problem, 'message' | 'value'>): string {
   const long = path.split(/[/\\]/).find((part) => Buffer.byteLength(part) > longestName);
-  if (long !== undefined) requireFileName(long, { remedy: 'choose a shorter name', ...place });
+  if (long !== undefined) requireFileName(long, { hint: 'choose a shorter name', ...place });
   return path;
 }

@@ -80,7 +80,7 @@ async function historyOf(
       field: '--history-from',
       message: "can't be combined with --history",
       value: historyFrom,
-      remedy: 'remove one of the two',
+      hint: 'remove one of the two',
     });
   }
   const path = findRun(historyFrom, { cwd, runsDir });
@@ -98,7 +98,7 @@ async function historyOf(
     field: '--history-from',
     message: `the policies of this run ${other.program === undefined ? `have ${plural(other.parameters.length, 'parameter')}` : 'are programs'}, but those of the config ${arePrograms ? 'are programs' : `have ${plural(spec.count, 'parameter')}`}`,
     value: historyFrom,
-    remedy: 'choose a run with the same environment and policy',
+    hint: 'choose a run with the same environment and policy',
   });
 }
 

@@ -43,7 +43,7 @@ export function shareOf(limits: LimitsConfig, { of }: Pick<Part, 'of'>): LimitsC
       field: `sweep.limits.${key}`,
       value: limit,
       message: `is divided between ${of} tasks, which leaves nothing for each`,
-      remedy: `raise it to ${of} or more, or use fewer tasks`,
+      hint: `raise it to ${of} or more, or use fewer tasks`,
     });
   };
   return {

@@ -70,7 +70,7 @@ export function requireConfirmation({ confirmation }: Config, file: string): voi
     field: 'confirmation.candidates',
     message:
       'is 0, but runs are compared by their confirmed returns, because observed returns are biased by selection',
-    remedy: 'set confirmation.candidates=3',
+    hint: 'set confirmation.candidates=3',
   });
 }
 
@@ -89,7 +89,7 @@ export function refuseDirectory(kind: Plan['kind'], directory: string, message?:
     field: '--out',
     message: message ?? `contains something other than ${kindNames[kind]}`,
     value: directory,
-    remedy: 'choose another directory, or omit --out',
+    hint: 'choose another directory, or omit --out',
   });
 }
 
@@ -126,7 +126,7 @@ export function openPart({ directory, record }: PlanPlace): void {
       field: '--part',
       value: directory,
       message: 'another process is executing all of these runs',
-      remedy: 'stop it, or wait for it to finish',
+      hint: 'stop it, or wait for it to finish',
     });
   const file = join(directory, planFile);
   const written = readOwnJson(file);

@@ -114,7 +114,7 @@ export async function resumeRun(
     throw new UserError({
       message: `this run ${manifest.status === 'failed' ? 'has ended' : 'is complete'} after ${plural(manifest.iterations.done, 'iteration')}: ${describeReason(manifest)}`,
       value: path,
-      remedy: whatCompletes(manifest, was, config, path, limits)!,
+      hint: whatCompletes(manifest, was, config, path, limits)!,
     });
   } finally {
     around?.release();

@@ -117,7 +117,7 @@ async function asked(program: string, args: readonly string[]): Promise<string> 
         code === 'ENOENT'
           ? `${program} is not installed on this machine`
           : `${program} failed: ${stderr.trim().split('\n').slice(-3).join(' ')}`,
-      remedy:
+      hint:
         code === 'ENOENT'
           ? 'run this command on a machine that can submit jobs, or omit --slurm'
           : program !== 'sbatch'
@@ -180,7 +180,7 @@ function requireShares(plan: Plan, directory: string, of: number): void {
       field: `sweep.limits.${key}`,
       value: limit,
       message: `leaves each of ${of} tasks ${each}, but some of their runs have already used more`,
-      remedy: 'raise the limit, or use as many tasks as before',
+      hint: 'raise the limit, or use as many tasks as before',
     });
   }
 }

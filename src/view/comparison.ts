@@ -179,9 +179,9 @@ const nothingToCompare = (found: number, kept: number) =>
   found > 0 && kept === 0
     ? new UserError({
         message: 'none of these runs is complete',
-        remedy: 'include unfinished runs to compare them as they are',
+        hint: 'include unfinished runs to compare them as they are',
       })
     : new UserError({
         message: found === 0 ? 'there are no runs to compare' : 'none of these runs can be read',
-        remedy: 'choose other runs in the list',
+        hint: 'choose other runs in the list',
       });

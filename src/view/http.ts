@@ -142,8 +142,8 @@ async function listen(server: Server, port: number): Promise<number> {
 }
 
 function listenError(error: NodeJS.ErrnoException, port: number): Error {
-  const wrongPort = (message: string, remedy: string) =>
-    new UserError({ field: '--port', value: port, message, remedy });
+  const wrongPort = (message: string, hint: string) =>
+    new UserError({ field: '--port', value: port, message, hint });
   switch (error.code) {
     case 'EADDRINUSE':
       return wrongPort('this port is already in use', 'choose another port, or 0 for any free one');

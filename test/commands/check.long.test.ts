@@ -64,7 +64,7 @@ describe('policyloop check', () => {
     expect(code).toBe(0);
   });
 
-  it('prints level, field, location, finding and remedy', async () => {
+  it('prints level, field, location, finding and hint', async () => {
     const { code, text } = await check(
       `environment: FrozenLake-v1\n${model}prompts: { set: semantic, optimum: 1 }\n`,
     );
@@ -74,7 +74,7 @@ describe('policyloop check', () => {
       /^warning {2}prompts\.optimum +\S*my\.yaml:3:\d+: .*the upper bound is 0\.744 \(dynamic programming over 100 steps/m,
     );
     expect(text).toMatch(/^ +got: 1$/m);
-    expect(text).toMatch(/^ +remedy: set prompts\.optimum=0\.744/m);
+    expect(text).toMatch(/^ +hint: set prompts\.optimum=0\.744/m);
     expect(text).toMatch(/^0 errors, 1 warning$/m);
   });
 
@@ -227,21 +227,21 @@ describe('a memory budget that hides evaluations', () => {
   it('gives a warning with the number shown and the budget that shows them all', async () => {
     const finding = await hidden(config('tokens: 16000'));
     expect(finding?.message).toMatch(/fits about 1\d\d of the 419 evaluations/);
-    const enough = /memory\.tokens=(\d+)/.exec(finding!.remedy!)![1]!;
+    const enough = /memory\.tokens=(\d+)/.exec(finding!.hint!)![1]!;
     expect(await hidden(config('tokens: 16000'), [`memory.tokens=${enough}`])).toBeUndefined();
   });
 
   it('suggests no budget that exceeds the context of the model', async () => {
-    const remedy = async (contextTokens: number) => {
+    const hint = async (contextTokens: number) => {
       const finding = await hidden(config('tokens: 2000'), [
         'model.provider=ollama',
         `model.contextTokens=${contextTokens}`,
         'model.maxTokens=300',
       ]);
-      return finding!.remedy!;
+      return finding!.hint!;
     };
-    expect(await remedy(100_000)).toMatch(/^set memory\.tokens=\d+, or choose/);
-    expect(await remedy(8192)).toMatch(/^choose which to show with memory\.best/);
+    expect(await hint(100_000)).toMatch(/^set memory\.tokens=\d+, or choose/);
+    expect(await hint(8192)).toMatch(/^choose which to show with memory\.best/);
   });
 
   it('is compared with the evaluations that the memory settings select', async () => {
@@ -379,7 +379,7 @@ describe('the model', () => {
       /: Not within −6 to 6/,
       /a model\.format that enforces the answer/,
     ],
-  ])('a reply that a run would reject is a warning: %s', async (reply, message, remedy) => {
+  ])('a reply that a run would reject is a warning: %s', async (reply, message, hint) => {
     const server = await startFakeOpenAI({ reply: () => reply });
     const text = `environment: CartPole-v1\nmodel: { provider: openai, name: tiny, baseUrl: "${server.url}", maxRetries: 0 }\n`;
     try {
@@ -390,7 +390,7 @@ describe('the model', () => {
           level: 'warning',
           field: 'model',
           message: expect.stringMatching(message),
-          remedy: expect.stringMatching(remedy),
+          hint: expect.stringMatching(hint),
         }),
       ]);
       expect(bad(checked)[0]!.message).toMatch(/answers \(.*\), but a run would reject this reply/);
@@ -399,7 +399,7 @@ describe('the model', () => {
     }
   });
 
-  it('gives an error with a remedy if the server does not have it', async () => {
+  it('gives an error with a hint if the server does not have it', async () => {
     const server = await startFakeOllama({ reply: () => proposal, models: ['other'] });
     try {
       const { code, text } = await check(
@@ -424,7 +424,7 @@ describe('the model', () => {
         expect.objectContaining({
           level: 'error',
           message: expect.stringContaining('context has only 2048'),
-          remedy: expect.stringContaining('memory.tokens=1024'),
+          hint: expect.stringContaining('memory.tokens=1024'),
         }),
       ]);
     } finally {
@@ -563,7 +563,7 @@ describe('a run', () => {
     }
   });
 
-  it('ends with a remedy when prompts no longer fit, and sends each such prompt once', async () => {
+  it('ends with a hint when prompts no longer fit, and sends each such prompt once', async () => {
     let asked = 0;
     const reply = () => answer.replace('1.0', (asked++ / 10).toFixed(1));
     const server = await startFakeOllama({ reply, contextTokens: 1200, strict: true });

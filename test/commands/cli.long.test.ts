@@ -80,7 +80,7 @@ describe('policyloop', () => {
     const again = await cli(cwd, ['run', 'config.yaml', '--run-dir', 'buffers/a']);
     expect(again).toMatchObject({ code: 2, stdout: '' });
     expect(again.stderr).toContain('this directory already contains a run');
-    expect(again.stderr).toMatch(/remedy: resume it with policyloop resume /);
+    expect(again.stderr).toMatch(/hint: resume it with policyloop resume /);
     expect(readFileSync(join(cwd, 'buffers/a/evaluations.jsonl'), 'utf8').trimEnd().split('\n')).toEqual(
       evaluations,
     );
@@ -165,7 +165,7 @@ describe('policyloop', () => {
     const { code, stdout } = await cli(cwd, ['run', 'config.yaml', '--dry-run']);
     expect(code).toBe(0);
     expect(stdout).toContain('kind: linear');
-    expect(stdout).toContain('# CartPole-v1, 10 parameters, control/cma-es');
+    expect(stdout).toContain('# CartPole-v1, 10 parameters, baseline/cma-es');
     expect(stdout).toMatch(/--- system ---[\s\S]+--- user ---/);
     expect(existsSync(join(cwd, 'buffers'))).toBe(false);
   });

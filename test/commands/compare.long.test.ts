@@ -318,7 +318,7 @@ describe('compare', () => {
         base: 'random',
         tuned: 'hill-climb',
         configs: [at('pole.yaml')],
-        control: [],
+        baseline: [],
         repeats: 6,
         out: at('evaluation'),
         runsDir: 'buffers',

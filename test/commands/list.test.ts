@@ -34,7 +34,7 @@ describe('policyloop list', () => {
     }
     const { rows, runs, noted } = await list(cwd);
     expect(rows).toEqual([
-      ['1', 'a', 'completed', 'CartPole-v1', 'control/random', '2/2', '–', '30.00', '2026-01-01 00:00'],
+      ['1', 'a', 'completed', 'CartPole-v1', 'baseline/random', '2/2', '–', '30.00', '2026-01-01 00:00'],
     ]);
     expect(runs.map(({ name }) => name)).toEqual(['a']);
     expect(noted).toEqual([]);
@@ -56,9 +56,9 @@ describe('policyloop list', () => {
 
     const { rows, runs, noted } = await list(cwd);
     expect(rows.map(([, name, status, environment, model]) => [name, status, environment, model])).toEqual([
-      ['group/repeat-1', 'completed', 'CartPole-v1', 'control/random'],
-      ['mine/a', 'completed', 'CartPole-v1', 'control/random'],
-      ['sweep-1/', '1 of 2 completed', '2 environments', 'control/random'],
+      ['group/repeat-1', 'completed', 'CartPole-v1', 'baseline/random'],
+      ['mine/a', 'completed', 'CartPole-v1', 'baseline/random'],
+      ['sweep-1/', '1 of 2 completed', '2 environments', 'baseline/random'],
     ]);
     expect(noted).toEqual([expect.stringContaining('policyloop list --runs-dir buffers/sweep-1')]);
     const names = ['sweep-1/acrobot/random-01', 'sweep-1/cartpole/random-01'];

@@ -70,10 +70,10 @@ test('models check describes a model as JSON', async () => {
 
 test('missing files and unsupported features are reported, with exit code 1', async () => {
   const cases: readonly (readonly [(directory: string) => void, RegExp])[] = [
-    [(d) => rmSync(join(d, 'tokenizer.json')), /tokenizer\.json: this file is missing[\s\S]*remedy: /],
+    [(d) => rmSync(join(d, 'tokenizer.json')), /tokenizer\.json: this file is missing[\s\S]*hint: /],
     [
       (d) => rmSync(join(d, 'chat_template.jinja')),
-      /has no chat template[\s\S]*remedy: use the instruction-tuned/,
+      /has no chat template[\s\S]*hint: use the instruction-tuned/,
     ],
     [(d) => rmSync(join(d, 'model.safetensors')), /safetensors/],
     [
@@ -90,7 +90,7 @@ test('missing files and unsupported features are reported, with exit code 1', as
           join(d, 'chat_template.jinja'),
           "{% if messages[0].role == 'system' %}{{ raise_exception('no') }}{% endif %}",
         ),
-      /refuses system messages[\s\S]*remedy: /,
+      /refuses system messages[\s\S]*hint: /,
     ],
   ];
   for (const [change, pattern] of cases) {

@@ -47,8 +47,8 @@ describe('overridesApart', () => {
   it('does not separate options from their values', () => {
     expect(moved('--out', 'a=b', 'c=d')).toEqual(['c=d', '--out', 'a=b']);
     expect(moved('-o', 'a=b', '--out=e', 'c=d', 'x')).toEqual(['x', 'c=d', '-o', 'a=b', '--out=e']);
-    expect(moved('--control=p', 'q', 'c=d', 'r', '--json', 'true', 'x')).toEqual([
-      ...['x', 'c=d', '--control=p'],
+    expect(moved('--baseline=p', 'q', 'c=d', 'r', '--json', 'true', 'x')).toEqual([
+      ...['x', 'c=d', '--baseline=p'],
       ...['q', 'r', '--json', 'true'],
     ]);
   });
@@ -80,7 +80,7 @@ describe('policyloop recognizes an override before and after other arguments', (
     ['finetune', 'train', 'lora'],
     ['finetune', 'export', 'lora', '--to', 'trl', '--out', 'cluster'],
     ['finetune', 'evaluate', ...models, '--configs', 'config.yaml'],
-    ['finetune', 'evaluate', ...models, '--configs', 'config.yaml', '--control', 'random', 'hill-climb'],
+    ['finetune', 'evaluate', ...models, '--configs', 'config.yaml', '--baseline', 'random', 'hill-climb'],
   ];
 
   it.each(commands.map((args) => [args.join(' '), args] as const))('%s', (_, args) => {

@@ -209,7 +209,7 @@ describe('a secret in a config', () => {
     ['a key in apiKeyEnv', `provider: openai, name: m, apiKeyEnv: ${key}`, 'environment variable'],
     ['a login in what is no web address', `provider: openai, name: m, baseUrl: "ftp://${host}"`, 'baseUrl'],
     ['a login that makes it no address', `provider: ollama, name: m, host: "http://a b:${key}@h"`, 'host'],
-  ])('is refused with a remedy, without being shown: %s', async (_, model, remedy) => {
+  ])('is refused with a hint, without being shown: %s', async (_, model, hint) => {
     const cwd = temporaryDirectory();
     const { context, printed, noted } = recordingContext(cwd);
     const started = async (file: string, overrides: readonly string[]) => {
@@ -226,7 +226,7 @@ describe('a secret in a config', () => {
       );
       expect(error).toBeInstanceOf(UserError);
       const { message, problems } = error as UserError;
-      expect(message).toContain(remedy);
+      expect(message).toContain(hint);
       expect(`${message}${JSON.stringify(problems)}`).not.toMatch(forms);
     }
     expect([...printed, ...noted]).toEqual([]);
@@ -270,7 +270,7 @@ describe('an address in an environment variable', () => {
   ])('is refused without being shown if it can’t be used: %s', async (_, env, model) => {
     const message = await attempt(env, model);
     expect(message).toMatch(/OPENAI_BASE_URL|OLLAMA_HOST/);
-    expect(message).toContain('remedy: ');
+    expect(message).toContain('hint: ');
     expect(message).not.toMatch(forms);
   });
 });

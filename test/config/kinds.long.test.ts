@@ -78,7 +78,7 @@ describe('a config of the wrong kind', () => {
       {
         file,
         message: `this is ${configKinds[is].title}, not ${configKinds[asked].title}`,
-        remedy: `use ${configKinds[is].command} ${file}`,
+        hint: `use ${configKinds[is].command} ${file}`,
       },
     ]);
   });
@@ -87,7 +87,7 @@ describe('a config of the wrong kind', () => {
     const name = bundledConfigs(is).find((ready) => !bundledConfigs(asked).includes(ready))!;
     expect(refusal(() => loaders[asked](name)).problems[0]).toMatchObject({
       message: `this is ${configKinds[is].title}, not ${configKinds[asked].title}`,
-      remedy: `use ${configKinds[is].command} ${name}`,
+      hint: `use ${configKinds[is].command} ${name}`,
     });
   });
 
@@ -125,7 +125,7 @@ describe('every kind of config', () => {
   it.each(configKindNames)('%s: reports a file that is missing, empty or not a mapping', (kind) => {
     const keys = configKinds[kind].required.join(' and ');
     expect(refusal(() => loaders[kind](written('').file)).message).toMatch(
-      new RegExp(`is empty, but a config needs keys such as ${keys}[\\s\\S]*remedy`),
+      new RegExp(`is empty, but a config needs keys such as ${keys}[\\s\\S]*hint`),
     );
     expect(refusal(() => loaders[kind](written('- 1').file)).message).toContain('it contains a list');
     const [problem] = refusal(() => loaders[kind]('syntetic')).problems;
@@ -144,7 +144,7 @@ describe('every kind of config', () => {
       const said = (...overrides: string[]) => refusal(() => load(...overrides)).message;
       const typo = count.slice(0, -1);
       expect(said(`${typo}=3`)).toMatch(new RegExp(`${typo}: unknown key[\\s\\S]*did you mean \`${count}\``));
-      expect(said(`${count}="3"`)).toContain('remedy: remove the quotes');
+      expect(said(`${count}="3"`)).toContain('hint: remove the quotes');
       expect(said(`${count}=null`)).toMatch(/has no value[\s\S]*set a value, or remove the key/);
       expect(said(`${count}=0`)).toMatch(/must be a whole number (of at least 1|from 1 to)/);
       expect(said(count)).toContain('form key=value');

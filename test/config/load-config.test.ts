@@ -206,7 +206,7 @@ describe('the config file', () => {
 
   it('if missing, is reported with general advice when no name is similar', () => {
     expect(messageOf(at('zzzzzzzz.yaml'))).toContain(
-      'remedy: pass the path of a YAML file, or one of these names',
+      'hint: pass the path of a YAML file, or one of these names',
     );
     expect(messageOf(at('pendulum.yaml/x'))).toContain('no such file or bundled config');
     expect(messageOf('')).toContain('no such file or bundled config');

@@ -38,10 +38,10 @@ describe('model.extra', () => {
     ['stream', 'remove it'],
     ['tools', 'remove it'],
     ['stop', 'remove it'],
-  ])('refuses %s with the remedy: %s', (field, remedy) => {
+  ])('refuses %s with the hint: %s', (field, hint) => {
     expect(() => load({ [field]: 1 })).toThrow(
       new RegExp(
-        `model\\.extra\\.${field}: is a request field .* itself[\\s\\S]*remedy: .*${remedy.replace('.', '\\.')}`,
+        `model\\.extra\\.${field}: is a request field .* itself[\\s\\S]*hint: .*${hint.replace('.', '\\.')}`,
       ),
     );
   });

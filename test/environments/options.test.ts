@@ -61,7 +61,7 @@ describe('options', () => {
 
   test('an error for an unknown name suggests the closest one and lists others', async () => {
     const [problem] = await problemsOf('FrozenLake-v1', { isSlipery: true });
-    expect(problem).toMatchObject({ field: 'isSlipery', remedy: 'did you mean is_slippery?' });
+    expect(problem).toMatchObject({ field: 'isSlipery', hint: 'did you mean is_slippery?' });
     expect(problem!.alternatives).toContain('success_rate');
   });
 
@@ -117,7 +117,7 @@ describe('options', () => {
 
 describe('an error explains the invalid action', () => {
   test.each([
-    ['Pendulum-v1', 0.5, /must be vectors[\s\S]*remedy: pass \[0\.5\]/],
+    ['Pendulum-v1', 0.5, /must be vectors[\s\S]*hint: pass \[0\.5\]/],
     ['Pendulum-v1', [1, 2], /has length 2, but actions of Pendulum-v1 have length 1/],
     ['Pendulum-v1', [Number.NaN], /not a finite number/],
     ['CartPole-v1', 2, /out of range for CartPole-v1[\s\S]*0–1/],

@@ -258,7 +258,7 @@ describe.runIf(present)('Python environments', { timeout: 120_000 }, () => {
     [
       'gymnasium:Nonsense-v0',
       {},
-      /NameNotFound[\s\S]*remedy: correct the id, or add the module that registers it/,
+      /NameNotFound[\s\S]*hint: correct the id, or add the module that registers it/,
     ],
     ['gymnasium:no_such_module:X-v0', {}, /No module named 'no_such_module'/],
   ])('%s %j is refused when it is opened', async (id, options, message) => {

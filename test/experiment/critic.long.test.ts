@@ -271,7 +271,7 @@ it('a baseline that proposes gets task.shared only if there is a critic', async 
     const shared: (boolean | undefined)[] = [];
     const random = findBaseline('random')!.create({ provider: 'random' });
     const model = {
-      id: 'control/random',
+      id: 'baseline/random',
       propose: (task: Task, generator: RandomGenerator) => {
         shared.push(task.shared);
         return random.propose(task, generator);

@@ -119,7 +119,7 @@ describe('limits.evaluations', () => {
         value: 6,
         message:
           'the warm-up takes 3 evaluations and the first iteration 4, so the run would stop before its first iteration',
-        remedy: 'set limits.evaluations=7 or higher',
+        hint: 'set limits.evaluations=7 or higher',
       },
     ]);
     const { path } = await runExperimentFrom(config, { model: seededModel() });

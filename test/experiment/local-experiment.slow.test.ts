@@ -181,7 +181,7 @@ const screen = async (lines: string, model = path) => {
 
 test('an error in the model settings is reported at its line in the config', async () => {
   expect(await screen('  path: ./nowhere')).toMatch(
-    /config\.yaml:5:9: model\.path: there is no such directory\n[\s\S]*remedy: use the directory/,
+    /config\.yaml:5:9: model\.path: there is no such directory\n[\s\S]*hint: use the directory/,
   );
   const gemma = spaciousModel();
   writeFileSync(join(gemma, 'config.json'), JSON.stringify({ model_type: 'gemma3' }));

@@ -47,9 +47,9 @@ testModelContract('ollama/test-model', async () =>
     ollamaConfig({ host }),
   ),
 );
-testModelContract('control/random', control({ provider: 'random' }));
-testModelContract('control/hill-climb', control({ provider: 'hill-climb', sigma: 1 }));
-testModelContract('control/cma-es', control({ provider: 'cma-es', sigma: 2 }));
+testModelContract('baseline/random', control({ provider: 'random' }));
+testModelContract('baseline/hill-climb', control({ provider: 'hill-climb', sigma: 1 }));
+testModelContract('baseline/cma-es', control({ provider: 'cma-es', sigma: 2 }));
 testModelContract('scripted/model', async () => ({
   model: createScriptedModel(({ options }) => answerFor(options.seeds[0]!)),
   close: async () => {},

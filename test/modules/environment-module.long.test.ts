@@ -158,7 +158,7 @@ describe('an error names an invalid module and its problem', () => {
   });
 
   it.each([
-    ['step: undefined', 'has no member step\n  remedy: add it'],
+    ['step: undefined', 'has no member step\n  hint: add it'],
     ['actionSpace: undefined', 'has no member actionSpace'],
     ['frame: 1', 'frame of the environment created by'],
     ['maxSteps: 0', 'maxSteps of the environment created by'],

@@ -117,11 +117,11 @@ describe('networks', () => {
     throw new Error('was accepted');
   };
 
-  it('refuse too many weights, with the maximum and a remedy', () => {
+  it('refuse too many weights, with the maximum and a hint', () => {
     const problem = refusal(network({ hidden: [100, 100] }), box(17), box(6));
     expect(problem).toMatchObject({ field: 'policy.hidden', value: [100, 100] });
     expect(problem.message).toBe('this network would have 12506 weights and biases; the maximum is 5000');
-    expect(problem.remedy).toMatch(/fewer hidden units.*projection.*finetune rl/);
+    expect(problem.hint).toMatch(/fewer hidden units.*projection.*finetune rl/);
     const projected = createPolicyFamily(
       network({ hidden: [100], projection: { rank: 4, seed: 0 } }),
       withSpaces(box(17), box(6)),

@@ -23,15 +23,15 @@ it('check without a config describes the setup, and exits with 0 although option
   expect(printed.join('\n')).not.toContain('sk-secret');
 });
 
-it('an old Node, a folder that isn’t writable and a wrong Python are errors with remedies', async () => {
-  expect(nodeVersion('20.18.9')).toMatchObject({ level: 'error', remedy: expect.stringContaining('20.19') });
+it('an old Node, a folder that isn’t writable and a wrong Python are errors with hints', async () => {
+  expect(nodeVersion('20.18.9')).toMatchObject({ level: 'error', hint: expect.stringContaining('20.19') });
   expect(nodeVersion('22.0.0')).toMatchObject({ level: 'ok' });
   const cwd = temporaryDirectory();
   const env = { ...process.env, POLICYLOOP_PYTHON: join(cwd, 'no-python') };
   const findings = await checkSetup({ cwd, env }, true);
   expect(findings.find(({ field }) => field === 'Python')).toMatchObject({
     level: 'error',
-    remedy: expect.stringContaining('POLICYLOOP_PYTHON'),
+    hint: expect.stringContaining('POLICYLOOP_PYTHON'),
   });
   const closed = join(cwd, 'closed');
   mkdirSync(closed);

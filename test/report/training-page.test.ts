@@ -42,14 +42,14 @@ it('hostile text in a training is not executed, and 20,000 samples render within
     {
       ...{ method: evil, base: { model: evil }, dataset: { path: evil, recipe: 5, sources: 'no', files: 3 } },
       config: { [evil]: evil, tasks: 1, seed: evil, reward: 7, maxGradientNorm: 'x', agent: evil },
-      ...{ outcome: { ended: 'failed', step: 1, message: evil, remedy: evil }, use: evil, command: evil },
+      ...{ outcome: { ended: 'failed', step: 1, message: evil, hint: evil }, use: evil, command: evil },
     },
     [
       { kind: 'start', step: 0, measured: evil, totalSteps: 9 },
       { kind: 'step', step: 1, reward: 1, [evil]: 3, loss: null },
       { kind: 'evaluation', step: 1, meanReward: 2, best: true },
       { kind: 'baseline', step: 1, label: evil, returns: [] },
-      { kind: 'alarm', step: 1, message: evil, remedy: evil },
+      { kind: 'alarm', step: 1, message: evil, hint: evil },
     ],
     Array.from({ length: 20_000 }, () => ({ step: 1, turns: [{ prompt: evil, reply: evil }], score: 1 })),
   );

@@ -51,7 +51,7 @@ export function writeRun(path: string, run: WrittenRun): string {
     activeMs: 1,
     versions: { policyloop: '0.1.0', node: 'v20' },
     environment: config.environment.id,
-    model: run.model ?? `control/${config.model.provider}`,
+    model: run.model ?? `baseline/${config.model.provider}`,
     fingerprint: '',
     settings: fixedSettings(config),
     prompts: run.prompts ?? 'p',

@@ -111,7 +111,7 @@ export async function writeHostileDirectory(place: string): Promise<void> {
   mkdirSync(training);
   const metrics = [
     { kind: 'start', step: 0, totalSteps: 9 },
-    ...hostileTexts.map((message, i) => ({ kind: 'alarm', step: i, message, remedy: message })),
+    ...hostileTexts.map((message, i) => ({ kind: 'alarm', step: i, message, hint: message })),
     ...[1, 2, 3].map((step) => ({ kind: 'step', step, loss: 1, [hostileTexts[step]!]: step })),
   ];
   writeFileSync(join(training, 'metrics.jsonl'), metrics.map((line) => `${JSON.stringify(line)}\n`).join(''));

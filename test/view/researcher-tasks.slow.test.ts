@@ -16,7 +16,7 @@ const seeds = [1, 2, 3, 4, 5, 6, 7, 8];
 function asOfLanguageModel(run: string): void {
   const change = (file: string, changed: (text: string) => string) =>
     writeFileSync(join(run, file), changed(readFileSync(join(run, file), 'utf8')));
-  change('manifest.json', (text) => text.replaceAll('control/random', 'openai/small'));
+  change('manifest.json', (text) => text.replaceAll('baseline/random', 'openai/small'));
   change('config.yaml', (text) => text.replace('provider: random', 'provider: openai\n  name: small'));
   change('evaluations.jsonl', (text) => {
     const lines = text.trimEnd().split('\n');

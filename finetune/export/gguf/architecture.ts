@@ -45,7 +45,7 @@ function refused(config: DecoderConfig, what: string): UserError {
   return new UserError({
     field: 'config.json',
     message: `llama.cpp's architecture ${ggufArchitecture(config)} doesn't support ${what}`,
-    remedy: 'serve the model directory with a server that supports it, e.g. vLLM',
+    hint: 'serve the model directory with a server that supports it, e.g. vLLM',
   });
 }
 

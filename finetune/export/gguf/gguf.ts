@@ -60,7 +60,7 @@ export async function writeGguf(
       field: '--out',
       value: output,
       message: 'this file already exists',
-      remedy: 'choose another file name',
+      hint: 'choose another file name',
     });
   const config = readDecoderConfig(model, ignoredKeys);
   const rounding = roundingMeter();
@@ -128,8 +128,7 @@ function mergedGguf(
       field: 'model',
       value: model,
       message: 'this is already a GGUF file',
-      remedy:
-        'pass an adapter that was trained on it: policyloop finetune export tuned/adapter --to gguf --out tuned.gguf',
+      hint: 'pass an adapter that was trained on it: policyloop finetune export tuned/adapter --to gguf --out tuned.gguf',
     });
   const gguf = openGguf(model);
   const weights = ggufTensors(gguf);

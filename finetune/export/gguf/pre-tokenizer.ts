@@ -134,7 +134,7 @@ function inexpressible(directory: string, reason: string): UserError {
     file: path.join(directory, 'tokenizer.json'),
     field: 'model.merges',
     message: `SentencePiece's scores can't express the order of these merges: ${reason}`,
-    remedy: "add the model's tokenizer.model to the directory; the export reads the scores from it",
+    hint: "add the model's tokenizer.model to the directory; the export reads the scores from it",
   });
 }
 
@@ -234,8 +234,7 @@ export function preTokenizerName(preTokenizer: unknown, ignoreMerges: boolean, f
     value: steps ?? preTokenizer,
     message: "none of llama.cpp's rules known to policyloop splits text like this tokenizer",
     alternatives: known.map(({ models }) => `like ${models}`),
-    remedy:
-      "convert the model directory with llama.cpp's convert_hf_to_gguf.py; merge an adapter first (`policyloop finetune export --to merged`)",
+    hint: "convert the model directory with llama.cpp's convert_hf_to_gguf.py; merge an adapter first (`policyloop finetune export --to merged`)",
   });
 }
 

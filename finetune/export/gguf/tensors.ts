@@ -47,8 +47,7 @@ export function ggufArchitecture({ architecture }: DecoderConfig): string {
     value: architecture,
     message: "models of this family can't be exported to GGUF",
     alternatives: Object.keys(architectures),
-    remedy:
-      "convert the model directory with llama.cpp's convert_hf_to_gguf.py; merge an adapter first (`policyloop finetune export --to merged`)",
+    hint: "convert the model directory with llama.cpp's convert_hf_to_gguf.py; merge an adapter first (`policyloop finetune export --to merged`)",
   });
 }
 

@@ -90,7 +90,7 @@ function listTokens({ model, added_tokens: added }: Tokenizer, rows: number, fil
       file,
       value: tokens.length,
       message: `the tokenizer has more tokens than the model's embedding has rows (${rows})`,
-      remedy: 'check that tokenizer.json and config.json belong together',
+      hint: 'check that tokenizer.json and config.json belong together',
     });
   return tokens.map((token, id) => token ?? { text: `[PAD${id}]`, kind: tokenKinds.unused });
 }

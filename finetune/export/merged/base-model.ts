@@ -29,20 +29,15 @@ export function openBase(
 const otherBase = "pass the base model's directory, e.g. --model models/…";
 
 /** Path of an adapter's base (a directory or a GGUF file), found as in `openBase` but not opened. */
-export function findBase(
-  adapter: string,
-  model: string | undefined,
-  cwd: string,
-  remedy = otherBase,
-): string {
+export function findBase(adapter: string, model: string | undefined, cwd: string, hint = otherBase): string {
   if (model !== undefined && isAdapter(model))
     throw new UserError({
       field: '--model',
       value: model,
       message: 'this directory contains an adapter, not a model',
-      remedy,
+      hint,
     });
-  return model ?? namedBase(adapter, cwd, remedy);
+  return model ?? namedBase(adapter, cwd, hint);
 }
 
 export function isAdapter(directory: string): boolean {
@@ -59,7 +54,7 @@ export function trainedVariables(directory: string): Readonly<Record<string, unk
   return stated.success ? stated.data.template : {};
 }
 
-function namedBase(adapter: string, cwd: string, remedy: string): string {
+function namedBase(adapter: string, cwd: string, hint: string): string {
   const file = path.join(adapter, 'adapter_config.json');
   const raw = readJson(file);
   if (raw === undefined)
@@ -69,7 +64,7 @@ function namedBase(adapter: string, cwd: string, remedy: string): string {
       message: existsSync(adapter)
         ? 'this directory has no adapter_config.json'
         : 'there is no such directory',
-      remedy: 'choose the directory of a LoRA adapter (adapter_config.json and adapter_model.safetensors)',
+      hint: 'choose the directory of a LoRA adapter (adapter_config.json and adapter_model.safetensors)',
     });
   const named = z.looseObject({ base_model_name_or_path: z.string() }).safeParse(raw);
   const name = named.success ? named.data.base_model_name_or_path : undefined;
@@ -82,6 +77,6 @@ function namedBase(adapter: string, cwd: string, remedy: string): string {
     field: 'base_model_name_or_path',
     value: name,
     message: name === undefined ? "doesn't name the base model" : 'model not found',
-    remedy,
+    hint,
   });
 }

@@ -54,7 +54,7 @@ export async function mergeAdapter(
       field: 'model',
       value: model,
       message: "GPT-2 adapters can't be merged, because the model's files store transposed weights",
-      remedy: 'use the adapter with `model.adapter`, or merge it with PEFT',
+      hint: 'use the adapter with `model.adapter`, or merge it with PEFT',
     });
   const changes = adapterChanges(adapter, weights);
   const rounding = roundingMeter();
@@ -124,7 +124,7 @@ function* changedRows(
         file: tensor.file,
         field: tensor.name,
         message: `with the adapter, this matrix has values outside the range of ${dtype}`,
-        remedy: 'use --dtype f32',
+        hint: 'use --dtype f32',
       });
     yield bytes;
   }
@@ -221,6 +221,6 @@ function sameConfig(gguf: GgufFile, config: DecoderConfig) {
     field: 'general.architecture',
     value: gguf.metadata.get('general.architecture'),
     message: `config.json can't express this model${gguf.tensors.has('rope_freqs.weight') ? ' (the divisors in rope_freqs)' : ''}`,
-    remedy: 'write a GGUF file: policyloop finetune export tuned/adapter --to gguf --out tuned.gguf',
+    hint: 'write a GGUF file: policyloop finetune export tuned/adapter --to gguf --out tuned.gguf',
   });
 }

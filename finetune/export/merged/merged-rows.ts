@@ -169,7 +169,7 @@ export function* mergedRows(
         file: weight.file,
         field: weight.name,
         message: 'with the adapter, this matrix would have non-finite values',
-        remedy: "check that the adapter belongs to this model, and that its training didn't diverge",
+        hint: "check that the adapter belongs to this model, and that its training didn't diverge",
       });
     yield change === undefined ? { values } : { values, change };
   }

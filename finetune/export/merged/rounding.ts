@@ -37,12 +37,12 @@ export type RoundingMeter = ReturnType<typeof roundingMeter>;
 /** Smaller kept shares are reported. */
 const enough = 0.9;
 
-/** A note if rounding lost a notable part of the adapter's change; `remedy` names the option that avoids it. */
+/** A note if rounding lost a notable part of the adapter's change; `hint` names the option that avoids it. */
 export const roundingNote = (
   keptChange: number | undefined,
   dtype: string,
-  remedy: string,
+  hint: string,
 ): string | undefined =>
   keptChange === undefined || keptChange >= enough
     ? undefined
-    : `rounding to ${dtype} kept only ${Math.max(0, 100 * keptChange).toFixed(0)} % of the adapter's change, which is smaller than the steps of ${dtype}; ${remedy}`;
+    : `rounding to ${dtype} kept only ${Math.max(0, 100 * keptChange).toFixed(0)} % of the adapter's change, which is smaller than the steps of ${dtype}; ${hint}`;

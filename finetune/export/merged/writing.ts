@@ -45,7 +45,7 @@ export function makeRoom(directory: string, bytes: number): void {
       field: '--out',
       value: directory,
       message: `not enough disk space: ${formatBytes(bytes)} needed, ${formatBytes(bavail * bsize)} free`,
-      remedy: `free some space on the disk that contains ${path.resolve(directory)}, or choose another disk`,
+      hint: `free some space on the disk that contains ${path.resolve(directory)}, or choose another disk`,
     });
 }
 

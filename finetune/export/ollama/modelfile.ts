@@ -76,14 +76,14 @@ export function adapterModelfile(
       value: architecture,
       message: "Ollama doesn't support adapters for this architecture",
       alternatives: ['llama', 'mistral', 'qwen2'],
-      remedy: `merge base and adapter: policyloop finetune export ${adapter.directory} --to gguf --out tuned.gguf`,
+      hint: `merge base and adapter: policyloop finetune export ${adapter.directory} --to gguf --out tuned.gguf`,
     });
   if (adapter.decomposed)
     throw new UserError({
       field: 'adapter',
       value: adapter.directory,
       message: "Ollama doesn't support DoRA adapters",
-      remedy: `merge base and adapter: policyloop finetune export ${adapter.directory} --to gguf --out tuned.gguf`,
+      hint: `merge base and adapter: policyloop finetune export ${adapter.directory} --to gguf --out tuned.gguf`,
     });
   // Three quotes would start a string that ends only at the next three quotes.
   if (from.trim() === '' || from.includes('"'))

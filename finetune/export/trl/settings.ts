@@ -54,7 +54,7 @@ function loraSettings(method: TrainConfig['method']): TrlSettings['lora'] {
       field: 'method.adapter',
       value: method.adapter,
       message: 'the script starts with a new adapter',
-      remedy: 'merge this one first (policyloop finetune export --to merged), and train the merged model',
+      hint: 'merge this one first (policyloop finetune export --to merged), and train the merged model',
     });
   return {
     r: method.rank,

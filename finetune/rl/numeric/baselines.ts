@@ -39,7 +39,7 @@ export async function playBaseline(
   signal?: AbortSignal,
 ): Promise<NumericBaseline> {
   const record = findBaseline(name)!;
-  const control = record.create(record.schema.parse({ provider: name }) as { provider: string });
+  const baseline = record.create(record.schema.parse({ provider: name }) as { provider: string });
   const family = createPolicyFamily(
     environment.observationSpace.kind === 'discrete'
       ? qTableSchema.parse({ kind: 'q-table' })
@@ -51,7 +51,7 @@ export async function playBaseline(
   const seeds = deriveSeeds(seed, [streams.episodes], episodesEach);
   const history: Evaluated[] = [];
   for (let played = 0; played === 0 || played + episodesEach <= episodes; played += episodesEach) {
-    const parameters = await control.propose({ parameters: family.parameters, history, warmup: 0 }, random);
+    const parameters = await baseline.propose({ parameters: family.parameters, history, warmup: 0 }, random);
     const { score } = await evaluate(setting, parameters, seeds, signal);
     history.push({ parameters, score });
   }

@@ -155,7 +155,7 @@ export function isNumericConfig(file: string, overrides: readonly string[], cwd:
   return has('algorithm') || (has('policy') && !has('model'));
 }
 
-/** @throws UserError that lists every problem with its location, value, alternatives and remedy */
+/** @throws UserError that lists every problem with its location, value, alternatives and hint */
 export function loadNumericConfig(...source: ConfigSource): NumericConfig {
   const { config } = readTrainingConfig('rl', numericKind, ...source);
   const { environment, policy } = config;

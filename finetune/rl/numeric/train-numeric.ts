@@ -159,7 +159,7 @@ function refuseInfinite({ parameters, step }: TrainingState): void {
   if (parameters[0]!.values.every(Number.isFinite)) return;
   throw new FailedWork({
     message: `the policy's parameters aren't finite after update ${step}`,
-    remedy: 'lower algorithm.learningRate (ppo) or algorithm.maxKl (trpo)',
+    hint: 'lower algorithm.learningRate (ppo) or algorithm.maxKl (trpo)',
   });
 }
 
@@ -209,7 +209,7 @@ async function openEnvironments(
       field: 'environment',
       value: id,
       message: 'numeric policies can’t learn in an environment that runs in another program',
-      remedy: 'choose a built-in environment, or your own module (./my-env.js)',
+      hint: 'choose a built-in environment, or your own module (./my-env.js)',
     });
   const replacement = replacementFor(id);
   if (replacement !== undefined) note?.(replacement.note);

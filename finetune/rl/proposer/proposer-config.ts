@@ -123,7 +123,7 @@ export function isProposerConfig(file: string, cwd: string): boolean {
   return ['tasks', 'experiment', 'answers'].some((key) => Object.hasOwn(content, key));
 }
 
-/** @throws UserError that lists every problem with its location, value, alternatives and remedy */
+/** @throws UserError that lists every problem with its location, value, alternatives and hint */
 export function loadProposerConfig(...source: ConfigSource): ProposerConfig {
   const { config, read } = readTrainingConfig('rl', proposerKind, ...source);
   const problems = layerProblems(read.content, read.where, reserved);

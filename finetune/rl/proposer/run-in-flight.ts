@@ -154,13 +154,13 @@ async function playBaseline(
   const returns: number[] = [];
   let episodes = 0;
   for (const config of configs) {
-    const control = record.create(record.schema.parse({ provider: name }) as { provider: string });
+    const baseline = record.create(record.schema.parse({ provider: name }) as { provider: string });
     const run = await openRun(config, env);
     const warmup = run.state.entries.length;
     const history: { parameters: readonly number[]; score: number }[] = [...run.state.entries];
     for (let iteration = 1; iteration <= config.iterations; iteration++) {
       const random = createGenerator(callSeed(config.seed, iteration, 0, 0));
-      const parameters = await control.propose({ parameters: run.parameters, history, warmup }, random);
+      const parameters = await baseline.propose({ parameters: run.parameters, history, warmup }, random);
       const { score } = await run.evaluate(parameters);
       history.push({ parameters, score });
     }

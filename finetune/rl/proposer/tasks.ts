@@ -117,7 +117,7 @@ const writtenOut = (section: string, value: unknown): unknown =>
 export const layerLongForm = (path: Path, value: unknown) =>
   experimentKind.longForm?.(path.slice(path[0] === 'experiment' ? 1 : 2), value);
 
-/** Keys that a layer can't set, with the remedy. */
+/** Keys that a layer can't set, with the hint. */
 export type Reserved = Readonly<Record<string, string>>;
 
 const taskLists = ['tasks', 'heldOut'] as const;
@@ -162,7 +162,7 @@ export function layerProblems(content: Layer, where: Where, reserved: Reserved):
     return Array.isArray(written) ? written.map((_, i) => [list, i]) : [];
   };
   return [['experiment'], ...taskLists.flatMap(items)].flatMap((path) =>
-    Object.entries(reserved).flatMap(([key, remedy]): Problem[] =>
+    Object.entries(reserved).flatMap(([key, hint]): Problem[] =>
       valueAt([...path, key], content) === undefined
         ? []
         : [
@@ -170,7 +170,7 @@ export function layerProblems(content: Layer, where: Where, reserved: Reserved):
               ...where([...path, key], 'key'),
               field: fieldName([...path, key]),
               message: "can't be set here",
-              remedy,
+              hint,
             },
           ],
     ),

@@ -148,7 +148,7 @@ function findSet(
   const suggestion = nearest(set, [...builtInSets, plain]);
   throw new UserError({
     ...{ field, message: 'there is no such prompt set for agents', value: set, alternatives },
-    ...(suggestion !== undefined && { remedy: `did you mean ${suggestion}?` }),
+    ...(suggestion !== undefined && { hint: `did you mean ${suggestion}?` }),
   });
 }
 

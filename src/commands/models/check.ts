@@ -45,7 +45,7 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
         field: '--quantization',
         value: quantization,
         message: 'only applies to complete models, and this directory contains an adapter',
-        remedy: 'use the directory of the base model',
+        hint: 'use the directory of the base model',
       });
     const base = args.base === undefined ? undefined : modelDirectory(args.base, context.cwd, '--base');
     return explain(adapterSummary(directory, base, context.cwd, ignored), adapterRows, args.json, context);
@@ -55,7 +55,7 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
       field: '--base',
       value: args.base,
       message: 'only applies to adapters, and this directory contains none',
-      remedy: 'use the directory that contains adapter_config.json and adapter_model.safetensors',
+      hint: 'use the directory that contains adapter_config.json and adapter_model.safetensors',
     });
   if (quantization !== undefined) context.note(`measuring the quality lost with ${quantization} …`);
   const { modelRows, modelSummary } = await import('../../models/local/summary/model-summary.js');

@@ -50,7 +50,7 @@ async function agreed(
   if (readLine === undefined)
     throw new UserError({
       ...{ field: '--yes', message: "can't ask for confirmation without a terminal" },
-      remedy: 'add --yes to skip the confirmation',
+      hint: 'add --yes to skip the confirmation',
     });
   const answer = await readLine(`${question} [y/N] `);
   const isYes = /^y(es)?$/i.test(answer?.trim() ?? '');

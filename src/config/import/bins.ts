@@ -81,7 +81,7 @@ export function binsOf(theirs: TheirConfig, dimensions: readonly Dimension[]) {
       field: key ?? 'states',
       message: "isn't a valid number of bins",
       value: count,
-      remedy: 'set it to a whole number of at least 1',
+      hint: 'set it to a whole number of at least 1',
     });
   });
   if (bins.every(({ bins: count }) => count === 1))
@@ -89,7 +89,7 @@ export function binsOf(theirs: TheirConfig, dimensions: readonly Dimension[]) {
       field: 'states',
       message: 'a Q-table needs discrete states, but neither states nor num_…_bins divides an observation',
       value: states,
-      remedy: 'list values for all dimensions in states, or remove states and continuous for a linear policy',
+      hint: 'list values for all dimensions in states, or remove states and continuous for a linear policy',
     });
   return bins;
 }
@@ -114,6 +114,6 @@ export function actionVectors(theirs: TheirConfig, id: string): readonly (readon
     field: count === undefined ? 'actions' : 'num_action_bins',
     message: `a Q-table needs discrete actions, but the actions of ${id} are continuous, from ${-bound} to ${bound}`,
     value: count ?? written,
-    remedy: 'set num_action_bins to at least 2, or list values within this range in actions',
+    hint: 'set num_action_bins to at least 2, or list values within this range in actions',
   });
 }

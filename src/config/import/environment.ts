@@ -21,7 +21,7 @@ export function chooseEnvironment(theirs: TheirConfig, fixed?: string): Environm
       field: 'gym_env_name',
       message: "isn't an environment id",
       value: written,
-      remedy: 'set it to the id of an environment, e.g. CartPole-v1',
+      hint: 'set it to the id of an environment, e.g. CartPole-v1',
     });
   const named = typeof written === 'string' ? resolved(written) : undefined;
   if (fixed === undefined) return named ?? unknown(String(written));
@@ -56,13 +56,13 @@ function unknown(id: string): never {
     throw new UserError({
       ...{ field, value },
       message: "is not built in, and its observations are dictionaries, which policies can't read",
-      remedy: 'wrap it in your own module, with vectors as observations: environment: ./my-env.js',
+      hint: 'wrap it in your own module, with vectors as observations: environment: ./my-env.js',
     });
   if (/^(LunarLander|BipedalWalker|CarRacing|Ant|Humanoid|Pusher)\w*-v\d+$/.test(id))
     throw new UserError({
       ...{ field, value },
       message: 'is not built in',
-      remedy: `run it in Python's Gymnasium with gym_env_name=gymnasium:${id}`,
+      hint: `run it in Python's Gymnasium with gym_env_name=gymnasium:${id}`,
     });
   try {
     environmentInfo(id);
@@ -82,7 +82,7 @@ export function importOptions(draft: Draft, id: string): void {
       field: 'env_kwargs',
       message: 'must map option names to values',
       value: options,
-      remedy: 'write a mapping, for example env_kwargs: {is_slippery: true}',
+      hint: 'write a mapping, for example env_kwargs: {is_slippery: true}',
     });
   for (const [name, option] of Object.entries(options)) {
     const path = `env_kwargs.${name}`;
@@ -99,7 +99,7 @@ export function importOptions(draft: Draft, id: string): void {
       field: 'grid_size',
       message: 'must be 4 or 8, the sizes of the FrozenLake maps',
       value: grid,
-      remedy: 'remove it with grid_size=, and set environment.options.desc to a list of rows such as SFFH',
+      hint: 'remove it with grid_size=, and set environment.options.desc to a list of rows such as SFFH',
     });
   carry(draft, 'grid_size', { 'environment.options.map_name': `${size}x${size}` });
 }

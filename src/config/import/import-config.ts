@@ -87,7 +87,7 @@ function refuseBranches(task: unknown): void {
     field: 'task',
     value: task,
     message: "exists only in a branch of LLM-RL-finetune, whose configs can't be imported",
-    remedy: 'write a similar policyloop config yourself, starting from a bundled one',
+    hint: 'write a similar policyloop config yourself, starting from a bundled one',
   });
 }
 

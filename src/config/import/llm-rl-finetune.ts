@@ -67,7 +67,7 @@ export function importFinetune(draft: Draft): void {
       field: 'rank',
       message: 'projects the values of a table, but policyloop can only project weights',
       value: rank,
-      remedy: 'remove it with rank=; the model then proposes every entry of the table',
+      hint: 'remove it with rank=; the model then proposes every entry of the table',
     });
   if (rank !== undefined) carry(draft, 'rank', { 'policy.projection.rank': rank });
   if (policy === 'q-table') importTable(draft, environment.id);

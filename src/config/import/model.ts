@@ -73,8 +73,7 @@ function adapted(adapter: string, base: unknown): ModelChoice {
       field: 'base_model',
       message: 'policyloop can neither run nor adapt models of this architecture',
       value: base,
-      remedy:
-        'serve the model with the adapter (e.g. with vLLM), and set model_type=openai and model.baseUrl',
+      hint: 'serve the model with the adapter (e.g. with vLLM), and set model_type=openai and model.baseUrl',
     });
   const { fields, ...reason } = localModel(String(base));
   return { fields: { ...fields, adapter }, ...reason };

@@ -53,7 +53,7 @@ export async function moduleEnvironment(
 export function checkedEnvironment(made: unknown, id: string, file?: string): Environment {
   const origin = file === undefined ? id : basename(file);
   const subject = file === undefined ? `the environment ${id}` : `the environment created by ${origin}`;
-  const wrong = (message: string, more: Pick<Problem, 'value' | 'remedy'> = {}) =>
+  const wrong = (message: string, more: Pick<Problem, 'value' | 'hint'> = {}) =>
     new UserError({ ...(file && { file }), message, ...more });
   if (!isRecord(made) || typeof made === 'function')
     throw wrong(file === undefined ? `${subject} must be an object` : 'create returned no environment');
@@ -64,7 +64,7 @@ export function checkedEnvironment(made: unknown, id: string, file?: string): En
   for (const name of ['observationSpace', 'actionSpace', 'reset', 'step'])
     if (made[name] === undefined)
       throw wrong(`${subject} has no member ${name}`, {
-        remedy: 'add it; policyloop init environment FILE writes a complete example',
+        hint: 'add it; policyloop init environment FILE writes a complete example',
       });
   for (const name of ['reset', 'step', 'frame', 'close'])
     check(name, (value) => typeof value === 'function', 'a function');

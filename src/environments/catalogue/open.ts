@@ -108,11 +108,11 @@ function find(id: string): CatalogueEntry {
 
 function unknownEnvironment(id: string): UserError {
   const ids = [...environmentIds(), ...textEnvironmentIds()];
-  const refuse = (message: string, remedy?: string, alternatives?: readonly string[]) =>
+  const refuse = (message: string, hint?: string, alternatives?: readonly string[]) =>
     new UserError({
       ...{ field: 'environment', value: id, message },
       ...(alternatives && { alternatives }),
-      ...(remedy !== undefined && { remedy }),
+      ...(hint !== undefined && { hint }),
     });
   if (typeof id !== 'string') return refuse('the id must be a string', undefined, ids);
   if (isRemoteId(id)) {
@@ -133,11 +133,11 @@ function unknownEnvironment(id: string): UserError {
   const prefix = /^[^:/]*[:/]/.exec(id)?.[0];
   if (prefix !== undefined && !textEnvironmentIds().some((known) => known.startsWith(prefix))) {
     const builtIn = ids.find((known) => equalButForCase(known, id.slice(prefix.length)));
-    const remedy =
+    const hint =
       builtIn === undefined
         ? `use gymnasium:${id} if Python's Gymnasium has this environment`
         : `omit the prefix: ${builtIn} is built in`;
-    return refuse(`${prefix} environments are not supported`, remedy, ids);
+    return refuse(`${prefix} environments are not supported`, hint, ids);
   }
   const name = environmentName(id);
   const versions = ids.filter((known) => equalButForCase(environmentName(known), name));

@@ -65,8 +65,8 @@ export function shortestPath(maze: Maze): number | undefined {
 
 /** @throws UserError if the lines don't form a maze, or the goal is unreachable */
 export function parseMaze(lines: readonly string[]): Maze {
-  const problem = (message: string, remedy: string) =>
-    new UserError({ field: 'layout', message, value: lines, remedy });
+  const problem = (message: string, hint: string) =>
+    new UserError({ field: 'layout', message, value: lines, hint });
   const columns = lines[0]?.length ?? 0;
   const [width, height] = [(columns - 1) / 2, (lines.length - 1) / 2];
   if (lines.some((line) => line.length !== columns)) {

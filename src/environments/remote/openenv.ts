@@ -58,7 +58,7 @@ function parseOptions(options: Readonly<Record<string, unknown>>): Options {
     if (example === undefined)
       return { field, message: issue.message, ...given, alternatives: Object.keys(optionsSchema.shape) };
     const message = given ? 'is not a valid space' : "is required: OpenEnv's protocol doesn't report it";
-    return { field, message, ...given, remedy: `set ${example}` };
+    return { field, message, ...given, hint: `set ${example}` };
   });
   throw new UserError(problems);
 }
@@ -182,7 +182,7 @@ export async function openOpenEnv(
       field: 'environment',
       message: `can't reach the OpenEnv server: ${error.message.slice(id.length + 2)}`,
       value: id,
-      remedy: `start it, or correct its address (${address})`,
+      hint: `start it, or correct its address (${address})`,
     });
   }
   return {
@@ -205,7 +205,7 @@ function addressOf(id: string): string {
       field: 'environment',
       message: "isn't a WebSocket address",
       value: id,
-      remedy: 'use openenv:ws://<host>:<port>, e.g. openenv:ws://127.0.0.1:8000',
+      hint: 'use openenv:ws://<host>:<port>, e.g. openenv:ws://127.0.0.1:8000',
     });
   }
   if (url.pathname === '/') url.pathname = '/ws';

@@ -26,10 +26,10 @@ const failed = z.object({
   }),
 });
 
-/** Returns the message and the remedy for a failure to create an environment. */
+/** Returns the message and the hint for a failure to create an environment. */
 export type Refusals = (failure: z.output<typeof failed>['failure']) => {
   readonly message: string;
-  readonly remedy?: string;
+  readonly hint?: string;
 };
 
 /** Minimum time limit for starting, because importing large packages takes a while. */
@@ -103,7 +103,7 @@ export class PythonPlayers<Description> {
         field: 'environment',
         message: `can't start its process\n  ${error.message.slice(id.length + 2)}`,
         value: id,
-        remedy: `set environment.python or POLICYLOOP_PYTHON (now ${python}) to an interpreter that has ${needs}`,
+        hint: `set environment.python or POLICYLOOP_PYTHON (now ${python}) to an interpreter that has ${needs}`,
       });
     }
   }
@@ -140,18 +140,18 @@ export async function openPythonEnvironment(
   const name = id.slice('gymnasium:'.length);
   const refusals: Refusals = ({ kind, message, details }) => {
     if (kind === 'import') {
-      return { message: `a Python module is missing: ${message}`, remedy: remedyFor(details, python) };
+      return { message: `a Python module is missing: ${message}`, hint: hintFor(details, python) };
     }
     if (kind === 'space') {
-      const remedy =
+      const hint =
         'wrap the environment in Python so that its spaces are Box, Discrete, or a Tuple or Dict of these';
-      return { message, remedy };
+      return { message, hint };
     }
     const given = Object.keys(options).length > 0 ? ` with the options ${JSON.stringify(options)}` : '';
-    const remedy = `correct the id, or add the module that registers it: gymnasium:module:${name}`;
+    const hint = `correct the id, or add the module that registers it: gymnasium:module:${name}`;
     return {
       message: `Gymnasium can't create this environment${given}: ${message}`,
-      ...(message.startsWith('NameNotFound') && { remedy }),
+      ...(message.startsWith('NameNotFound') && { hint }),
     };
   };
   const players = new PythonPlayers(
@@ -194,7 +194,7 @@ const packages: Readonly<Record<string, string>> = {
   ale_py: '"gymnasium[atari]"',
 };
 
-function remedyFor(module: string, python: string): string {
+function hintFor(module: string, python: string): string {
   const known = packages[module.split('.')[0]!];
   return known === undefined
     ? `install the package that provides ${module}, or set environment.modules to the folder of ${module}.py`

@@ -99,7 +99,7 @@ function unknownGame(id: string, name: string): UserError {
     value: id,
     message: 'unknown TextWorldExpress game',
     alternatives: games,
-    ...(suggestion !== undefined && { remedy: `did you mean textworld-express:${suggestion}?` }),
+    ...(suggestion !== undefined && { hint: `did you mean textworld-express:${suggestion}?` }),
   });
 }
 
@@ -143,12 +143,12 @@ export async function openTextWorldExpress(
     if (kind === 'import')
       return {
         message: `a Python module is missing: ${message}`,
-        remedy: `run ${python} -m pip install textworld-express (it also needs Java), or set environment.python or POLICYLOOP_PYTHON to another interpreter`,
+        hint: `run ${python} -m pip install textworld-express (it also needs Java), or set environment.python or POLICYLOOP_PYTHON to another interpreter`,
       };
     if (kind === 'java')
       return {
         message: `TextWorldExpress can't start Java: ${message}`,
-        remedy: 'install Java 8 or newer so that the java command is found, or set JAVA_HOME',
+        hint: 'install Java 8 or newer so that the java command is found, or set JAVA_HOME',
       };
     return { message: `TextWorldExpress can't create this game: ${message}` };
   };

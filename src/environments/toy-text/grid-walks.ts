@@ -119,13 +119,13 @@ function chooseMap({ desc, map_name }: FrozenLakeOptions): readonly string[] {
     message: 'random maps are not supported, because runs must be reproducible',
     value: map_name,
     alternatives: Object.keys(frozenLakeMaps),
-    remedy: 'generate a map once and pass its rows as `desc`',
+    hint: 'generate a map once and pass its rows as `desc`',
   });
 }
 
 function checkMap(desc: readonly string[]): void {
-  const problem = (message: string, remedy: string) =>
-    new UserError({ field: 'desc', message, value: desc, remedy });
+  const problem = (message: string, hint: string) =>
+    new UserError({ field: 'desc', message, value: desc, hint });
   const columns = desc[0]?.length ?? 0;
   if (columns === 0) throw problem('the map is empty', 'use one string per row, e.g. ["SF", "HG"]');
   if (desc.some((row) => row.length !== columns)) {

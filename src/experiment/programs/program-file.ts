@@ -68,7 +68,7 @@ export function chosenProgram(
   if (programs === undefined)
     throw new UserError({
       ...{ value: run.path, message: "this run's policies aren't programs" },
-      remedy: 'choose a run with policy.kind: program',
+      hint: 'choose a run with policy.kind: program',
     });
   const entry = choosePolicy(run, iteration ?? 'best', candidate);
   return {
@@ -122,12 +122,12 @@ export async function openPlayedPolicy(
   if (id === undefined)
     throw new UserError({
       ...{ field: '--environment', message: 'a program file needs an environment to act in' },
-      remedy: 'add one, such as --environment CartPole-v1; list them with policyloop environments',
+      hint: 'add one, such as --environment CartPole-v1; list them with policyloop environments',
     });
   if (iteration !== undefined)
     throw new UserError({
       ...{ field: '--iteration', value: iteration, message: 'a program file has only one program' },
-      remedy: 'omit --iteration',
+      hint: 'omit --iteration',
     });
   const policy = { kind: 'program' } as const;
   const config = { ...parseConfig({ environment: id, policy, model: { provider: 'random' } }, cwd), policy };

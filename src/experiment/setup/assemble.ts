@@ -182,7 +182,7 @@ function importedParameters(
       field: 'warmup.from',
       message,
       value: path,
-      remedy: 'choose the directory of a run with the same environment and policy',
+      hint: 'choose the directory of a run with the same environment and policy',
     });
   let manifest: Manifest;
   try {

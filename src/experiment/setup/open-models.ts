@@ -125,7 +125,7 @@ export function openRecording(model: ReplayedConfig, { seed }: Pick<Config, 'see
       throw new UserError({
         message: `several runs in this directory have the seed ${seed}`,
         alternatives: [own.path, another.path],
-        remedy: 'choose one of them, or the directory of a single setting',
+        hint: 'choose one of them, or the directory of a single setting',
       });
     const { path } = own;
     const recorded = loadConfig({ file: requireConfig(join(path, runFiles.config)), asWritten: true }).config;
@@ -135,13 +135,13 @@ export function openRecording(model: ReplayedConfig, { seed }: Pick<Config, 'see
     return { cassette, model: recorded.model, beside: { critic: recorded.critic }, recorded };
   } catch (error) {
     if (!(error instanceof UserError)) throw error;
-    const { message, remedy, alternatives } = error.problems[0]!;
+    const { message, hint, alternatives } = error.problems[0]!;
     throw new UserError({
       field: 'model.run',
       value: model.run,
       message,
       ...(alternatives && { alternatives }),
-      remedy: remedy ?? 'choose a run directory; list your runs with policyloop list',
+      hint: hint ?? 'choose a run directory; list your runs with policyloop list',
     });
   }
 }
@@ -171,5 +171,5 @@ const otherSeed = (runs: readonly SeededRun[], seed: number): UserError =>
   new UserError({
     message: `this config has the seed ${seed}, but no recorded run has it`,
     alternatives: runs.map((run) => String(run.seed)),
-    remedy: `set seed=${runs[0]!.seed}`,
+    hint: `set seed=${runs[0]!.seed}`,
   });

@@ -91,15 +91,15 @@ function usageOf({ done, prompt_eval_count, eval_count }: Response, reply: Reply
   const whole = withReasoning(usage, reply, isSecond ? thoughts : 0);
   const { promptTokens = 0, completionTokens = 0 } = usage;
   const used = promptTokens + completionTokens;
-  const remedy = contextRemedy(window);
-  if (warning !== undefined) return { usage: whole, faults, warning: `${warning} ${remedy}` };
+  const hint = contextHint(window);
+  if (warning !== undefined) return { usage: whole, faults, warning: `${warning} ${hint}` };
   // The last token of a reply isn't stored in the context.
   if (promptTokens < window && used > window + 1) {
     const text = `prompt and reply have ${used} tokens, more than the context window of ${window}: the server dropped part of the prompt during the reply`;
-    return { usage: whole, faults: [...faults, 'prompt-cut' as const], warning: `${text} ${remedy}` };
+    return { usage: whole, faults: [...faults, 'prompt-cut' as const], warning: `${text} ${hint}` };
   }
   const isFull = reply.finishReason === 'length' && completionTokens < maxTokens && used >= window;
-  const full = `the context window of ${window} tokens was full before the reply was complete ${remedy}`;
+  const full = `the context window of ${window} tokens was full before the reply was complete ${hint}`;
   return { usage: whole, faults, isFull, warning: isFull ? full : undefined };
 }
 
@@ -123,7 +123,7 @@ function withReasoning(usage: Usage, { text, reasoning }: Reply, uncounted: numb
   return { ...usage, reasoningTokens: Math.round((completionTokens * thought) / (thought + said)) };
 }
 
-export const contextRemedy = (contextTokens: number) =>
+export const contextHint = (contextTokens: number) =>
   `(requested context window: ${contextTokens}; the model's own may be smaller). ` +
   `Raise model.contextTokens if it is set, or ${shortenPrompt}`;
 

@@ -15,7 +15,7 @@ import { mostTokens } from '../reply-faults.js';
 import { withoutSecrets } from '../secrets.js';
 import type { OllamaConfig } from '../settings.js';
 import { jsonFetch } from './json-fetch.js';
-import { contextRemedy, PromptFloor, readCompletion, readResponse } from './ollama-reply.js';
+import { contextHint, PromptFloor, readCompletion, readResponse } from './ollama-reply.js';
 import { loginOf } from './openai-access.js';
 import { openRate } from './rate.js';
 import { type Call, callWithRetries, TryFailure, type Wait } from './retry.js';
@@ -83,7 +83,7 @@ export function createOllama(config: OllamaConfig, env: CommandContext['env'], w
         try {
           return await ask(new Ollama({ host: host.href, headers, fetch }));
         } catch (error) {
-          throw withRemedy(error, config, host, lowestLimit(contextTokens, ownTokens)!);
+          throw withHint(error, config, host, lowestLimit(contextTokens, ownTokens)!);
         }
       },
     });
@@ -208,20 +208,20 @@ function chatRequest(
   } as ChatRequest & { stream: false };
 }
 
-function withRemedy(error: unknown, config: OllamaConfig, host: URL, contextTokens: number): unknown {
+function withHint(error: unknown, config: OllamaConfig, host: URL, contextTokens: number): unknown {
   if (!(error instanceof TryFailure)) return error;
   const { kind, message } = error;
   if (kind === 'network')
     return new TryFailure(kind, `${message}. Start the server with \`ollama serve\`, or set model.host`);
   if (kind === 'too-long' || (kind === 'bad-request' && /exceeds .*context/i.test(message)))
-    return new TryFailure('too-long', `${message} ${contextRemedy(contextTokens)}`);
+    return new TryFailure('too-long', `${message} ${contextHint(contextTokens)}`);
   if (kind === 'bad-request' && /does not support thinking/.test(message))
     return new TryFailure(kind, `${message}; set model.think=false, or remove model.think`);
   if (kind !== 'not-found') return error;
-  const remedy = /model/i.test(message)
+  const hint = /model/i.test(message)
     ? `download the model with \`ollama pull ${config.name}\``
     : `${host.origin} doesn't seem to be an Ollama server: check model.host`;
-  return new TryFailure(kind, `${message}; ${remedy}`);
+  return new TryFailure(kind, `${message}; ${hint}`);
 }
 
 /** Parses a host as Ollama's client does: the scheme, the port and IPv6 brackets are optional. */
@@ -248,7 +248,7 @@ export function readHost(config: Pick<OllamaConfig, 'host'>, env: CommandContext
       field: 'model.host',
       // Don't show a login, which even an invalid address may contain.
       ...(!given.includes('@') && { value: given }),
-      remedy: 'use the full URL, e.g. http://127.0.0.1:11434',
+      hint: 'use the full URL, e.g. http://127.0.0.1:11434',
     });
   }
   if (url.hostname === '0.0.0.0' || url.hostname === '[::]') url.hostname = '127.0.0.1';

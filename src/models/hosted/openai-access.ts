@@ -50,14 +50,14 @@ export function openaiServer(access: OpenAIAccess, env: CommandContext['env']): 
     throw new UserError({
       field: 'model.baseUrl',
       message: `${access.baseUrl === undefined ? 'OPENAI_BASE_URL' : 'this URL'} contains a login and ${apiKeyEnv} contains a key, but a request can only use one of them`,
-      remedy: `unset ${apiKeyEnv} (or name another variable in model.apiKeyEnv), or remove the login from the URL`,
+      hint: `unset ${apiKeyEnv} (or name another variable in model.apiKeyEnv), or remove the login from the URL`,
     });
   if (apiKey === undefined && login === undefined && !isLoopback(baseUrl))
     throw new UserError({
       field: 'model.apiKeyEnv',
       value: apiKeyEnv,
       message: `the API key is missing: the environment variable ${apiKeyEnv} is not set or is empty`,
-      remedy: `export ${apiKeyEnv}=… (any value for a server that needs no key), or set model.apiKeyEnv to the name of the variable that contains the key`,
+      hint: `export ${apiKeyEnv}=… (any value for a server that needs no key), or set model.apiKeyEnv to the name of the variable that contains the key`,
     });
   return {
     baseUrl,
@@ -95,7 +95,7 @@ function readBaseUrl(access: OpenAIAccess, env: CommandContext['env']): URL {
       field: 'model.baseUrl',
       // Don't show a login, which even an invalid URL may contain.
       ...(!given.includes('@') && { value: given }),
-      remedy: 'use the full URL, e.g. http://127.0.0.1:8000/v1',
+      hint: 'use the full URL, e.g. http://127.0.0.1:8000/v1',
     });
   }
   const url = new URL(given);
@@ -112,7 +112,7 @@ export const hasSecretQuery = ({ searchParams }: URL): boolean =>
 
 export const secretQuery = {
   message: 'the URL appears to contain a key in its query string (?…)',
-  remedy: 'remove the key from the URL, and put it into the environment variable that model.apiKeyEnv names',
+  hint: 'remove the key from the URL, and put it into the environment variable that model.apiKeyEnv names',
 } as const;
 
 function readApiKey({ apiKeyEnv }: OpenAIAccess, env: CommandContext['env']): string | undefined {
@@ -124,7 +124,7 @@ function readApiKey({ apiKeyEnv }: OpenAIAccess, env: CommandContext['env']): st
       message: `the environment variable ${apiKeyEnv} contains spaces or characters that API keys never have`,
       field: 'model.apiKeyEnv',
       value: apiKeyEnv,
-      remedy: 'set it to the key alone',
+      hint: 'set it to the key alone',
     });
   return key;
 }
@@ -135,7 +135,7 @@ export const isVariableName = (name: string): boolean => /^[A-Za-z_]\w*$/.test(n
 /** The problem with an invalid name, which isn't shown because it may be a key. */
 export const noVariable = {
   message: 'this is not the name of an environment variable',
-  remedy: 'put the key into an environment variable, and use the name of that variable here',
+  hint: 'put the key into an environment variable, and use the name of that variable here',
 } as const;
 
 /** Values of headers that the client library reads from the environment, one `name: value` per line. */
@@ -166,7 +166,7 @@ const formFields =
   'stream stream_options modalities audio stop echo best_of logprobs top_logprobs tools tool_choice parallel_tool_calls functions function_call';
 
 /** What to do instead of setting this field in `model.extra`; undefined if it can be set. */
-export function remedyOfReserved(field: string): string | undefined {
+export function hintOfReserved(field: string): string | undefined {
   const name = field.toLowerCase();
   if (formFields.split(' ').includes(name)) return 'remove it: each answer is read as one complete text';
   return Object.hasOwn(own, name) ? own[name] : undefined;

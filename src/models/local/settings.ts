@@ -29,7 +29,7 @@ export function modelDirectory(path: string, cwd?: string, field = 'model.path')
     field,
     message: `this installation of policyloop doesn’t contain this model: there is no directory ${directory}`,
     value: path,
-    remedy: 'reinstall the package, or use the directory of a Hugging Face model',
+    hint: 'reinstall the package, or use the directory of a Hugging Face model',
   });
 }
 

@@ -128,6 +128,6 @@ function findSet(set: string, builtIn: readonly string[], field: string): string
     message: folder === set ? 'there is no such folder' : 'there is no such prompt set',
     value: set,
     alternatives: [...builtIn, "the path of a folder, containing a '/'"],
-    ...(suggestion !== undefined && { remedy: `did you mean ${suggestion}?` }),
+    ...(suggestion !== undefined && { hint: `did you mean ${suggestion}?` }),
   });
 }

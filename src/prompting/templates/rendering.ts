@@ -147,7 +147,7 @@ function problemOf(message: string): Problem {
   if (absent !== null)
     return {
       message: `what contains ${absent[1] ?? absent[2]} may be absent`,
-      remedy: 'put this inside {{#if …}} … {{/if}} or {{#with …}} … {{/with}}',
+      hint: 'put this inside {{#if …}} … {{/if}} or {{#with …}} … {{/with}}',
     };
   const helper = /unknown helper (\S+)/.exec(message)?.[1];
   if (helper === undefined) return { message: message.replace(/ - \d+:\d+$/, '') };
@@ -194,7 +194,7 @@ function guarded(value: unknown, path: string): unknown {
 
 function suggestion(name: string, alternatives: readonly string[], prefix = ''): Partial<Problem> {
   const near = nearest(name, alternatives);
-  return { alternatives, ...(near !== undefined && { remedy: `did you mean ${prefix}${near}?` }) };
+  return { alternatives, ...(near !== undefined && { hint: `did you mean ${prefix}${near}?` }) };
 }
 
 const placeOf = (source: string, at: number) => {

@@ -33,7 +33,7 @@ export function fileOfSet(
     file,
     message: `the prompt set lacks ${name}.hbs`,
     alternatives: required.map((one) => `${one}.hbs`),
-    remedy: `write it, or copy and adapt the one in ${join(packageRoot(), 'prompts', example)}`,
+    hint: `write it, or copy and adapt the one in ${join(packageRoot(), 'prompts', example)}`,
   });
 }
 

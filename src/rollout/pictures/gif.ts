@@ -39,7 +39,7 @@ function loadPackages(): Gifenc & Resvg {
   } catch {
     throw new UserError({
       message: 'a GIF needs the packages @resvg/resvg-js and gifenc, which are not installed',
-      remedy: 'run npm install @resvg/resvg-js gifenc, or write an .svg file',
+      hint: 'run npm install @resvg/resvg-js gifenc, or write an .svg file',
     });
   }
 }

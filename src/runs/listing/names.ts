@@ -177,8 +177,8 @@ export function requireWithin(name: string, places: RunPlaces): void {
 
 const isBelow = (path: string, folder: string) => path.startsWith(`${folder.replace(/[/\\]$/, '')}${sep}`);
 
-const leadsOut = (value: string, folder: string, remedy: string) =>
-  new UserError({ value, message: `leads to a path outside ${folder}`, remedy });
+const leadsOut = (value: string, folder: string, hint: string) =>
+  new UserError({ value, message: `leads to a path outside ${folder}`, hint });
 
 const rootsOf = (name: string, { cwd, runsDir }: RunPlaces) =>
   isAbsolute(name) ? [cwd] : [cwd, resolve(cwd, runsDir)];
@@ -289,6 +289,6 @@ function nothing(name: string, message: string, places: RunPlaces, field = 'runs
     message,
     value: name,
     ...(shown.length > 0 && { alternatives: shown.slice(0, mostCandidates) }),
-    remedy: 'list your runs with policyloop list',
+    hint: 'list your runs with policyloop list',
   });
 }

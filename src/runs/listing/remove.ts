@@ -45,7 +45,7 @@ function requireIdle(path: string): void {
   if (locked === undefined) return;
   throw new UserError({
     ...{ field: 'run', value: dirname(locked), message: 'a process is still writing to this directory' },
-    remedy: `stop it with policyloop stop ${dirname(locked)}`,
+    hint: `stop it with policyloop stop ${dirname(locked)}`,
   });
 }
 

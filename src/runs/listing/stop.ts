@@ -41,7 +41,7 @@ export async function stopRun(path: string, now: boolean, seconds: number): Prom
   if (!isRunning(path))
     throw new UserError({
       ...{ field: 'run', value: path, message: "this run isn't running" },
-      remedy: 'list running runs with policyloop list status=running',
+      hint: 'list running runs with policyloop list status=running',
     });
   requestStop(path, now);
   for (let tries = Math.ceil(10 * seconds); tries > 0 && isRunning(path); tries--) await delay(100);
@@ -58,7 +58,7 @@ export async function stopRuns(
   if (running.length === 0)
     throw new UserError({
       ...{ field: 'run', value: names.join(' '), message: 'none of these runs is running' },
-      remedy: 'list running runs with policyloop list status=running',
+      hint: 'list running runs with policyloop list status=running',
     });
   return Promise.all(running.map((path) => stopRun(path, now, seconds)));
 }
@@ -69,5 +69,5 @@ export const stoppedText = ({ outcome }: Pick<Stopped, 'outcome'>): string =>
 export const alreadyRunning = (path: string): UserError =>
   new UserError({
     ...{ field: 'run', value: path, message: 'this run is already running' },
-    remedy: `stop it first: policyloop stop ${path}`,
+    hint: `stop it first: policyloop stop ${path}`,
   });

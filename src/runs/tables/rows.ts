@@ -35,7 +35,7 @@ export const tables = {
     column(
       'model',
       'VARCHAR',
-      'id of the model; `control/…` for a baseline, `player/…` for a play run without one',
+      'id of the model; `baseline/…` for a baseline, `player/…` for a play run without one',
     ),
     column('seed', 'BIGINT', 'root seed of the run'),
     column('status', 'VARCHAR', 'completed, running, interrupted, failed or crashed'),

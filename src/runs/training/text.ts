@@ -65,8 +65,8 @@ export function trainingText(training: RecordedTraining, cwd: string): string {
           `mean return: ${final.map(({ name, meanReturn }) => `${name} ${formatNumber(meanReturn, 4)}`).join(', ')}`,
         ],
     ...[...raised.values()].map(
-      ({ message, remedy, step }) =>
-        ['alarm', `${unit} ${step}: ${message}${remedy === null ? '' : `\n  remedy: ${remedy}`}`] as const,
+      ({ message, hint, step }) =>
+        ['alarm', `${unit} ${step}: ${message}${hint === null ? '' : `\n  hint: ${hint}`}`] as const,
     ),
     ...useOf(training, cwd),
     ['report', shownPath(join(path, trainingFiles.page), cwd)],

@@ -45,7 +45,7 @@ export interface RecordedTraining {
   readonly alarms: readonly {
     readonly step: number;
     readonly message: string;
-    readonly remedy: string | null;
+    readonly hint: string | null;
   }[];
   /** ISO 8601; null if the training run never started. */
   readonly started: string | null;
@@ -109,7 +109,7 @@ const aboutShape = z.looseObject({
   }),
   outcome: z.looseObject({
     ...{ ended: z.string(), step: z.number() },
-    ...{ message: z.string().optional(), remedy: z.string().optional() },
+    ...{ message: z.string().optional(), hint: z.string().optional() },
   }),
   command: z.string().optional(),
   folder: z.string().optional(),
@@ -146,7 +146,7 @@ const metricShape = z.looseObject({
     .regex(/^[a-z ]{1,60}$/)
     .optional()
     .catch(undefined),
-  ...{ label: z.string().optional(), message: z.string().optional(), remedy: z.string().optional() },
+  ...{ label: z.string().optional(), message: z.string().optional(), hint: z.string().optional() },
 });
 
 export type TrainingMetric = z.output<typeof metricShape>;
@@ -253,8 +253,8 @@ export function trainingOf(
       ? steps.reduce((sum, { sampledTokens, tokens = 0 }) => sum + (sampledTokens ?? tokens), 0)
       : null,
     seconds: metrics.reduce((sum, { seconds }) => sum + seconds, 0),
-    alarms: metrics.flatMap(({ kind, message, remedy, step }) =>
-      kind === 'alarm' && message !== undefined ? [{ step, message, remedy: remedy ?? null }] : [],
+    alarms: metrics.flatMap(({ kind, message, hint, step }) =>
+      kind === 'alarm' && message !== undefined ? [{ step, message, hint: hint ?? null }] : [],
     ),
     started: metrics[0]?.time ?? null,
     result: status === 'completed' ? (result ?? null) : null,
@@ -323,6 +323,6 @@ export function refuseIteration(iteration: number | undefined): void {
     field: '--iteration',
     value: iteration,
     message: 'a training run has no iterations',
-    remedy: 'omit it; for the learning curves, see index.html in the training directory',
+    hint: 'omit it; for the learning curves, see index.html in the training directory',
   });
 }

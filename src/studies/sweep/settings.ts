@@ -84,8 +84,8 @@ function refuseKeys(keys: readonly string[]): void {
   for (const key of keys) {
     const own = Object.keys(reserved).find((name) => key === name || key.startsWith(`${name}.`));
     if (own === undefined) continue;
-    const remedy = reserved[own]!;
-    throw new UserError({ field: key, message: "can't be varied", remedy });
+    const hint = reserved[own]!;
+    throw new UserError({ field: key, message: "can't be varied", hint });
   }
 }
 
@@ -97,7 +97,7 @@ function seedsOf(values: Values): readonly number[] {
       field: 'seed',
       message: 'must be a list of non-negative whole numbers',
       ...(values.kind === 'list' && { value: values.items[wrong] }),
-      remedy: 'write, for example, seed=1..10',
+      hint: 'write, for example, seed=1..10',
     });
   return [...new Set(seeds)];
 }
@@ -127,7 +127,7 @@ function listed(keys: readonly SweptKey[], method: string): Listed {
     throw new UserError({
       field: key,
       message: `is drawn from a range, but sweep.method=${method} needs a list of values`,
-      remedy: 'list its values, or set sweep.method=random sweep.samples=20',
+      hint: 'list its values, or set sweep.method=random sweep.samples=20',
     });
   });
 }
@@ -138,7 +138,7 @@ function everyCombination(lists: Listed): readonly Readonly<Record<string, strin
     throw new UserError({
       field: 'sweep',
       message: `the grid has ${size} settings; the maximum is ${mostSettings}`,
-      remedy: 'list fewer values, or draw some of them with sweep.method=random sweep.samples=100',
+      hint: 'list fewer values, or draw some of them with sweep.method=random sweep.samples=100',
     });
   return lists.reduce<readonly Readonly<Record<string, string>>[]>(
     (settings, [key, items]) =>
@@ -153,7 +153,7 @@ function inParallel(lists: Listed): readonly Readonly<Record<string, string>>[] 
     throw new UserError({
       field: 'sweep',
       message: `with sweep.method=list, all lists must have the same length, not ${lists.map(([key, items]) => `${items.length} (${key})`).join(', ')}`,
-      remedy: 'list the same number of values for each key, or set sweep.method=grid',
+      hint: 'list the same number of values for each key, or set sweep.method=grid',
     });
   const [length = 1] = lengths;
   return Array.from({ length }, (_, i) => Object.fromEntries(lists.map(([key, items]) => [key, items[i]!])));
@@ -183,7 +183,7 @@ function drawnSettings(
       field: 'sweep.samples',
       message: `there are only ${possible} different settings`,
       value: samples,
-      remedy: `set sweep.samples=${possible}, or sweep.method=grid for all of them`,
+      hint: `set sweep.samples=${possible}, or sweep.method=grid for all of them`,
     });
   const drawn = new Map<string, Readonly<Record<string, string>>>();
   // Draw in alphabetical order, so that the order of the keys doesn't matter.

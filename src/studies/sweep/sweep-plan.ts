@@ -78,18 +78,17 @@ export function loadPlannedSweep(
   return { name, how, keys: swept.keys, settings, seeds, notes: [...notes] };
 }
 
-/** Adds a remedy to errors that a drawn number may have caused. */
+/** Adds a hint to errors that a drawn number may have caused. */
 function drawnFor<T>(keys: readonly SweptKey[], load: () => T): T {
   try {
     return load();
   } catch (error) {
     if (!(error instanceof UserError)) throw error;
     const drawn = new Set(keys.flatMap(({ key, values }) => (values.kind === 'list' ? [] : [key])));
-    const remedy =
-      'uniform(…) and loguniform(…) also draw fractions; for whole numbers, write 1..9 or a list';
+    const hint = 'uniform(…) and loguniform(…) also draw fractions; for whole numbers, write 1..9 or a list';
     throw new UserError(
       error.problems.map((problem) =>
-        problem.field !== undefined && drawn.has(problem.field) ? { remedy, ...problem } : problem,
+        problem.field !== undefined && drawn.has(problem.field) ? { hint, ...problem } : problem,
       ),
     );
   }

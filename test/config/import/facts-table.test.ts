@@ -126,14 +126,14 @@ const configs = (existsSync(folder) ? readdirSync(folder, { recursive: true, enc
   .filter((path) => /^gym_env_name:/m.test(readFileSync(path, 'utf8')));
 
 describe.runIf(configs.length > 0)('every config of the reference systems', () => {
-  it.each(configs)('%s builds, or is refused with a remedy', async (path) => {
+  it.each(configs)('%s builds, or is refused with a hint', async (path) => {
     let loaded: LoadedConfig;
     try {
       loaded = loadConfig({ file: path });
     } catch (error) {
       expect(error).toBeInstanceOf(UserError);
       const [problem] = (error as UserError).problems;
-      expect(problem?.remedy).toBeDefined();
+      expect(problem?.hint).toBeDefined();
       return;
     }
     const facts = await built(loaded);

@@ -188,7 +188,7 @@ describe('an OpenEnv server', () => {
     await expect(play(environment, [1])).rejects.toMatchObject({ name: 'EnvironmentError' });
   });
 
-  test('that is not running causes an error with a remedy', async () => {
+  test('that is not running causes an error with a hint', async () => {
     const { id } = await serve();
     await closing.pop()!();
     await expect(open(id)).rejects.toThrow(

@@ -80,10 +80,10 @@ describe('finetune dataset', () => {
     expect(printed.join('\n')).toContain('dataset/index.html');
   });
 
-  it('fails with an alarm and a remedy if there is nothing to train on', async () => {
+  it('fails with an alarm and a hint if there is nothing to train on', async () => {
     const { command, noted } = await workplace([{ environment: 'MountainCar-v0' }]);
     expect(await command({ recipe: 'improvement', validation: 'none' })).toBe(1);
-    expect(noted.join('\n')).toMatch(/alarm [\s\S]*remedy: /);
+    expect(noted.join('\n')).toMatch(/alarm [\s\S]*hint: /);
   });
 
   it('rejects invalid options, output paths and run patterns', async () => {

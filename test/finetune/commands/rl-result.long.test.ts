@@ -109,7 +109,7 @@ describe('the result of finetune rl, named by its own directory or that of its t
     ['tuned/numbers', /is a numeric policy trained in CartPole-v1/],
     ['tuned/cut', /is an agent/],
   ])('is not a proposer, so finetune evaluate rejects %s', async (tuned, message) => {
-    const args = { tuned, base: undefined, configs: ['quickstart'], overrides: [], control: [], repeats: 1 };
+    const args = { tuned, base: undefined, configs: ['quickstart'], overrides: [], baseline: [], repeats: 1 };
     const given = { ...args, seed: 0, jobs: 1, quiet: true, json: true };
     await expect(
       evaluateCommand(

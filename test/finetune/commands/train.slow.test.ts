@@ -298,7 +298,7 @@ describe('alarms before training starts', () => {
     writeFileSync(template, `Think. ${readFileSync(template, 'utf8')}`);
     const other = await told('otherwise', changed);
     expect(other).toMatch(/alarm .*prompts served to local\/qwen3-fp32/);
-    expect(other).toMatch(/remedy: .*`template`/);
+    expect(other).toMatch(/hint: .*`template`/);
     expect(readFileSync(path('otherwise', 'metrics.jsonl'), 'utf8')).toMatch(/"alarm":"other-prompts"/);
   });
 });
@@ -336,7 +336,7 @@ describe('a finetune train error', () => {
       (error: unknown) => (error instanceof UserError ? error.message : String(error)),
     );
 
-  it('names the line, the key and a remedy', async () => {
+  it('names the line, the key and a hint', async () => {
     const message = await refusal(writeConfig('typo', 'learningrate: 1\nmethod: { kind: lora, rank: 0 }\n'));
     expect(message).toMatch(/typo\.yaml:7:1: learningrate: unknown key[\s\S]*did you mean `learningRate`\?/);
     expect(message).toMatch(/typo\.yaml:8:29: method\.rank: /);

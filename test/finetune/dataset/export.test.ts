@@ -13,7 +13,7 @@ const prompt = [
 const lineage = {
   run: 'a',
   environment: 'CartPole-v1',
-  model: 'control/random',
+  model: 'baseline/random',
   prompt: 'hash',
   promptIteration: 2,
   history: 3,

@@ -77,7 +77,7 @@ async function run(changes: Partial<EvaluateArguments>, context: Partial<Command
       base: 'random',
       tuned: 'hill-climb',
       configs: [path('cartpole.yaml')],
-      control: [],
+      baseline: [],
       repeats: 6,
       runsDir: 'buffers',
       overrides: [],
@@ -114,7 +114,7 @@ describe('finetune evaluate', () => {
       ...scripted,
       out: 'better',
       overrides: served(),
-      control: ['cma-es'],
+      baseline: ['cma-es'],
       trainedOn: 'none',
     });
     expect(code).toBe(0);
@@ -293,7 +293,7 @@ describe('finetune evaluate', () => {
       {
         ...scripted,
         configs: [path('cartpole.yaml')],
-        control: ['cma-es'],
+        baseline: ['cma-es'],
         repeats: 6,
         out: 'better',
         runsDir: 'buffers',
@@ -365,7 +365,7 @@ describe('a trained adapter', () => {
       base: undefined,
       tuned: training('tuned', ['CartPole-v1']),
       configs: [path('car.yaml')],
-      control: ['random'],
+      baseline: ['random'],
       repeats: 1,
       out: 'local',
       overrides: [
@@ -401,7 +401,7 @@ describe('a trained adapter', () => {
         base: undefined,
         tuned: 'tuned',
         configs: [path('car.yaml')],
-        control: ['random'],
+        baseline: ['random'],
         repeats: 1,
         out: 'local',
       }),
@@ -424,7 +424,7 @@ describe('a trained adapter', () => {
   }
 });
 
-describe('baselines from --control', () => {
+describe('baselines from --baseline', () => {
   const arms = (control: readonly string[]) => openArms('random', 'hill-climb', control, place).arms;
 
   it('use the settings given with their names', () => {
@@ -443,9 +443,9 @@ describe('baselines from --control', () => {
   });
 
   it.each([
-    [['hill-climb:2'], /--control: .*setting/],
-    [['climber:sigma=2'], /--control: unknown baseline/],
-    [['hill-climb', 'hill-climb:sigma=2'], /--control: is listed twice/],
+    [['hill-climb:2'], /--baseline: .*setting/],
+    [['climber:sigma=2'], /--baseline: unknown baseline/],
+    [['hill-climb', 'hill-climb:sigma=2'], /--baseline: is listed twice/],
   ])('%j is refused', (control, message) => {
     expect(() => arms(control)).toThrow(message);
   });

@@ -47,7 +47,7 @@ describe('alarms', () => {
     expect(events.filter(({ kind }) => kind === 'alarm')).toEqual([]);
   });
 
-  it('no variance: raised once, with a remedy, when all episodes earn the same', async () => {
+  it('no variance: raised once, with a hint, when all episodes earn the same', async () => {
     const alarms = await alarmsOf(
       bandit,
       earning(() => 0),
@@ -55,7 +55,7 @@ describe('alarms', () => {
     expect(alarms).toEqual([
       expect.objectContaining({
         ...{ alarm: 'no-variance', step: 10 },
-        remedy: expect.stringMatching(/groupSize/),
+        hint: expect.stringMatching(/groupSize/),
       }),
     ]);
   });
@@ -71,7 +71,7 @@ describe('alarms', () => {
     const fluke = changed(({ rewards }) => ({ rewards: played++ === 3 ? [10] : rewards }));
     const alarms = await alarmsOf({ ...bandit, updates: 30, groupSize: 32, learningRate: 5e-2 }, fluke);
     expect(names(alarms)).toContain('entropy-collapse');
-    expect(alarms.find(({ alarm }) => alarm === 'entropy-collapse')!.remedy).toMatch(/learning rate|entropy/);
+    expect(alarms.find(({ alarm }) => alarm === 'entropy-collapse')!.hint).toMatch(/learning rate|entropy/);
   });
 
   it('entropy collapse: detected by the fifth update', () => {
@@ -88,7 +88,7 @@ describe('alarms', () => {
     }));
     const written = { ...bandit, updates: 10, learningRate: 1e-6 };
     const [alarm] = await alarmsOf(written, noisy);
-    expect(alarm).toMatchObject({ alarm: 'mismatch', remedy: expect.stringMatching(/method\.quantization/) });
+    expect(alarm).toMatchObject({ alarm: 'mismatch', hint: expect.stringMatching(/method\.quantization/) });
     expect(names(await alarmsOf(written))).not.toContain('mismatch');
   });
 
@@ -100,7 +100,7 @@ describe('alarms', () => {
     const alarms = await alarmsOf({ ...bandit, updates: 40 }, judged(-1));
     expect(alarms.find(({ alarm }) => alarm === 'format-loss')).toMatchObject({
       message: expect.stringMatching(/\d\d %.*\d\d %/),
-      remedy: expect.stringMatching(/reward\.invalid/),
+      hint: expect.stringMatching(/reward\.invalid/),
     });
     expect(names(await alarmsOf({ ...bandit, updates: 40 }, judged(1)))).not.toContain('format-loss');
     const never = await alarmsOf(
@@ -123,7 +123,7 @@ describe('alarms', () => {
     );
     expect(short.find(({ alarm }) => alarm === 'length-drift')).toMatchObject({
       message: expect.stringMatching(/tokens.*\d+\.\d/),
-      remedy: expect.stringMatching(/dr_grpo/),
+      hint: expect.stringMatching(/dr_grpo/),
     });
     const same = await alarmsOf(
       talkative,
@@ -136,7 +136,7 @@ describe('alarms', () => {
       watch.step({ ...usual, replyTokens: 6 + 2 * i }),
     ).flat();
     expect(raised).toEqual([
-      expect.objectContaining({ alarm: 'length-drift', remedy: expect.stringMatching(/maxTokens/) }),
+      expect.objectContaining({ alarm: 'length-drift', hint: expect.stringMatching(/maxTokens/) }),
     ]);
   });
 

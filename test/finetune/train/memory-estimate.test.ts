@@ -87,18 +87,18 @@ it('training all weights also needs memory for their gradients and moments', () 
   expect(all.parameters).toBeGreaterThan(4 * weights);
 });
 
-it('the remedy addresses what takes the most memory', () => {
-  expect(estimate(adapter(), 8, 512, 64).remedy).toMatch(/^lower batchTokens \(4096 tokens are processed/);
-  expect(estimate(adapter(), 1, 2048, 64).remedy).toMatch(/^shorten the examples/);
-  expect(estimate(adapter(), 1, 32, 4).remedy).toMatch(/^set method\.quantization to int4/);
-  expect(estimate({ kind: 'all' }, 1, 64, 4).remedy).toMatch(/^set method.kind to lora/);
-  expect(estimate(adapter(4, adaptableModules), 1, 32, 4).remedy).not.toMatch(/quantization/);
+it('the hint addresses what takes the most memory', () => {
+  expect(estimate(adapter(), 8, 512, 64).hint).toMatch(/^lower batchTokens \(4096 tokens are processed/);
+  expect(estimate(adapter(), 1, 2048, 64).hint).toMatch(/^shorten the examples/);
+  expect(estimate(adapter(), 1, 32, 4).hint).toMatch(/^set method\.quantization to int4/);
+  expect(estimate({ kind: 'all' }, 1, 64, 4).hint).toMatch(/^set method.kind to lora/);
+  expect(estimate(adapter(4, adaptableModules), 1, 32, 4).hint).not.toMatch(/quantization/);
 });
 
 it('a training is refused only if it can never fit in memory', () => {
   const needed = estimate(adapter(), 1, 1024, 64);
   expect(() => refuseImpossible(needed, { total: 1.5 * 2 ** 30, free: 0 })).toThrow(
-    /needs about \d\.\d+ GB, but this machine has only 1\.61 GB.*remedy: shorten/s,
+    /needs about \d\.\d+ GB, but this machine has only 1\.61 GB.*hint: shorten/s,
   );
   // The weights are mapped from their file: the system can drop them.
   expect(() => refuseImpossible(needed, { total: 5 * 2 ** 30, free: 0 })).not.toThrow();

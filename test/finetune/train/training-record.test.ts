@@ -62,8 +62,8 @@ function recordIn(output: string, dataset = 'data') {
 
 const interrupted = { outcome: { ended: 'interrupted', step: 0 } };
 const complete = { outcome: { ended: 'complete', step: totalSteps } };
-const failed = (message: string, remedy?: string) => ({
-  outcome: { ended: 'failed', step: 0, message, ...(remedy !== undefined && { remedy }) },
+const failed = (message: string, hint?: string) => ({
+  outcome: { ended: 'failed', step: 0, message, ...(hint !== undefined && { hint }) },
 });
 
 const lines = (output: string) =>
@@ -286,7 +286,7 @@ describe('the training page', () => {
     await record.end(interrupted);
   });
 
-  it('shows the message and remedy of a diverged training', async () => {
+  it('shows the message and hint of a diverged training', async () => {
     const output = temporaryDirectory();
     const record = recordIn(output);
     for (const event of events(0, 7).map(meter())) record.add(event);
@@ -300,7 +300,7 @@ describe('the training page', () => {
   it('shows an alarm only once, even if it was raised more often', async () => {
     const output = temporaryDirectory();
     const record = recordIn(output);
-    const alarm = { alarm: 'other-prompts', message: 'other prompts', remedy: 'see to it' } as const;
+    const alarm = { alarm: 'other-prompts', message: 'other prompts', hint: 'see to it' } as const;
     for (const event of events(0, 3).map(meter())) record.add(event);
     for (const number of [2, 3]) record.add(meter()({ kind: 'alarm', step: number, ...alarm }));
     await record.end(complete);

@@ -257,7 +257,7 @@ describe('a limited context window', () => {
     expect(server.requests.filter(({ path }) => path === '/api/show')).toHaveLength(1);
   });
 
-  it('causes a non-fatal error with a remedy if the prompt is too long', async () => {
+  it('causes a non-fatal error with a hint if the prompt is too long', async () => {
     const { model } = await start({ reply: () => 'ok', strict: true }, { contextTokens: 600 });
     const error = await failureOf(ask(model, history(100), options));
     expect(error).toMatchObject({ kind: 'too-long', fatal: false, retries: 0 });

@@ -286,7 +286,7 @@ describe('format: auto', () => {
     expect(types(server)).toEqual([undefined]);
   });
 
-  it('is the suggested remedy if the server refuses format: json', async () => {
+  it('is the suggested hint if the server refuses format: json', async () => {
     const { model } = await start({ reply, refuses: ['response_format'] }, { format: 'json' });
     await expect(ask(model, messages, options)).rejects.toThrow('set model.format=auto');
   });
@@ -317,10 +317,10 @@ describe('a base URL without a version', () => {
 });
 
 describe('the openai provider', () => {
-  it('reports a missing API key with its variable, field and remedy', () => {
+  it('reports a missing API key with its variable, field and hint', () => {
     const create = () => createModel(openaiConfig({ apiKeyEnv: 'MY_KEY' }), { OPENAI_API_KEY: key });
     expect(create).toThrow(UserError);
-    expect(create).toThrow(/model\.apiKeyEnv: .*MY_KEY is not set[\s\S]*remedy: export MY_KEY=/);
+    expect(create).toThrow(/model\.apiKeyEnv: .*MY_KEY is not set[\s\S]*hint: export MY_KEY=/);
   });
 
   it.each(['http://localhost:8000/v1', 'http://127.0.0.1:1/v1', 'http://[::1]:8000/v1'])(

@@ -47,9 +47,9 @@ test('models check describes the embedded model if no directory is given', async
   expect(printed.join('\n')).toMatch(/^.*models.tiny-improver\n[\s\S]*verdict +can be run/);
 });
 
-test('an error gives a remedy if the package lacks the model', async () => {
+test('an error gives a hint if the package lacks the model', async () => {
   const message =
-    /model\.path: this installation .*models.tiny-improver\n.*package:models[\s\S]*remedy: reinstall/;
+    /model\.path: this installation .*models.tiny-improver\n.*package:models[\s\S]*hint: reinstall/;
   expect(() => createModel(config().model, {})).toThrow(message);
   const { context } = recordingContext(temporaryDirectory());
   await expect(checkModelCommand({ json: false }, context)).rejects.toThrow(message);

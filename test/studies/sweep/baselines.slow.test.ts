@@ -122,7 +122,7 @@ memory: { trajectories: rows }
       const { entries } = readRun(at(result.out, name, 'seed-4'));
       if (baseline !== null) expect(entries).toHaveLength(2 + 5 * 2);
       if (baseline !== null)
-        expect(readManifest(at(result.out, name, 'seed-4')).model).toBe(`control/${baseline}`);
+        expect(readManifest(at(result.out, name, 'seed-4')).model).toBe(`baseline/${baseline}`);
     }
     const few = await sweep(config(near(0, 0, 0, 0)) + more, given, false);
     expect(few.text).toContain('A verdict needs at least 6 seeds: run the same command with seed=1..10.');

@@ -26,7 +26,7 @@ describe('a filter', () => {
   const items = [
     withTemperature('cold', '0', { observed: 10, tags: ['baseline'], started: '2026-01-31T10:00:00.000Z' }),
     withTemperature('warm', '0.7', { observed: 400, status: 'running', started: '2026-02-01T10:00:00.000Z' }),
-    withTemperature('hot', '1.5', { observed: 500, seed: 3, model: 'control/random' }),
+    withTemperature('hot', '1.5', { observed: 500, seed: 3, model: 'baseline/random' }),
     item('training', { kind: 'training', environment: 'data' }),
   ];
 

@@ -161,7 +161,7 @@ export function rowWidth({ id, observationSpace: space }: EnvironmentSpec): numb
       field: 'environment',
       value: id,
       message: 'the observations of this environment are text',
-      remedy: 'train a language model instead: set model, and remove algorithm and policy',
+      hint: 'train a language model instead: set model, and remove algorithm and policy',
     });
   return space.kind === 'discrete' ? space.n : dimensionsOf(space);
 }

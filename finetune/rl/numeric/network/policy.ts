@@ -57,7 +57,7 @@ export function createHead({ id, actionSpace }: EnvironmentSpec, logDeviation: n
         field: 'environment',
         value: id,
         message: `numeric policies don't support ${actionSpace.kind === 'text' ? 'text actions' : 'several choices at once'}`,
-        remedy: 'choose an environment with discrete or continuous actions',
+        hint: 'choose an environment with discrete or continuous actions',
       });
   }
 }

@@ -218,6 +218,6 @@ function tooLong(path: string, tokens: number, { contextTokens }: DecoderConfig,
     field: 'policy.path',
     value: path,
     message: `an observation has ${tokens} tokens, more than the context of ${contextTokens}`,
-    remedy: `${isText ? 'lower policy.decimals, or ' : ''}choose a model with a longer context`,
+    hint: `${isText ? 'lower policy.decimals, or ' : ''}choose a model with a longer context`,
   });
 }

@@ -32,7 +32,7 @@ function loadInterpreter(): Interpreter {
     throw new UserError({
       field: 'environment',
       message: 'compiled games need the package ifvms, which is not installed',
-      remedy: 'run npm install ifvms, or play the .json that tw-make writes next to the .z8',
+      hint: 'run npm install ifvms, or play the .json that tw-make writes next to the .z8',
     });
   }
 }
@@ -198,7 +198,7 @@ export function loadStory(file: string): () => TextGame {
     throw new UserError({
       file,
       message: 'the game file does not exist',
-      remedy: 'choose a .z8 file that tw-make wrote',
+      hint: 'choose a .z8 file that tw-make wrote',
     });
   const bytes = readFileSync(file);
   if (![3, 4, 5, 8].includes(bytes[0] ?? 0))

@@ -146,7 +146,7 @@ function requireCharacters(characters: string, { bytes, byFirst }: ConstraintVoc
   throw new UserError({
     field: 'model.format',
     message: `the model's tokenizer has no single-character token for ${missing.map((c) => JSON.stringify(c)).join(', ')}`,
-    remedy: 'set model.format to text',
+    hint: 'set model.format to text',
   });
 }
 

@@ -32,7 +32,7 @@ export async function chooseDevice(wanted: LocalConfig['device'], field = 'model
     value: wanted,
     message: `this device can't be used: ${failure.reason}`,
     alternatives: ['auto', ...usable],
-    remedy: failure.remedy,
+    hint: failure.hint,
   });
 }
 
@@ -65,7 +65,7 @@ export async function requireFloat16(device: Device): Promise<void> {
     value: 'float16',
     message: `${device} can't multiply in float16${device === shaderDevice ? ': the graphics card or its driver lacks shader-f16' : ''}`,
     alternatives: quantizations.filter((one) => one !== 'float16'),
-    remedy: device === 'cpu' ? 'use int8 or int4, which are fast on a CPU' : 'use int8 or int4',
+    hint: device === 'cpu' ? 'use int8 or int4, which are fast on a CPU' : 'use int8 or int4',
   });
 }
 
@@ -123,12 +123,12 @@ function physicalCores(): number {
 export interface UnusableDevice {
   readonly device: Device;
   readonly reason: string;
-  readonly remedy: string;
+  readonly hint: string;
 }
 
 const install = 'ONNXRUNTIME_NODE_INSTALL=cuda12 node node_modules/onnxruntime-node/script/install.js';
 
-const remedies: Readonly<Record<Device, string>> = {
+const hints: Readonly<Record<Device, string>> = {
   cpu: 'reinstall onnxruntime-node',
   cuda: `install an NVIDIA driver, CUDA 12 and cuDNN 9, then run \`${install}\`; webgpu needs only the driver`,
   webgpu:
@@ -145,8 +145,8 @@ export function unusable(device: Device, cause?: unknown): UnusableDevice {
     cause === undefined
       ? `the runtime for ${process.platform} ${process.arch} doesn't include ${device}`
       : reasonOf(device, messageOf(cause));
-  const remedy = cause === undefined ? 'use auto, which selects a device that works here' : remedies[device];
-  return { device, reason, remedy };
+  const hint = cause === undefined ? 'use auto, which selects a device that works here' : hints[device];
+  return { device, reason, hint };
 }
 
 function reasonOf(device: Device, message: string): string {

@@ -22,7 +22,7 @@ export async function findDevices(): Promise<Devices> {
       reject(
         new UserError({
           message: `the search for devices ended with ${signal ?? `exit code ${code}`}: a driver may be broken`,
-          remedy: 'set model.device to cpu',
+          hint: 'set model.device to cpu',
         }),
       ),
     );
@@ -40,7 +40,7 @@ export function requireRuntime(
       field: 'model.provider',
       value: 'local',
       message: 'onnxruntime-node, the runtime for local models, was not installed with policyloop',
-      remedy: 'install it without its download script: npm install --ignore-scripts policyloop',
+      hint: 'install it without its download script: npm install --ignore-scripts policyloop',
     });
   }
 }

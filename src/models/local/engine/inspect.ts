@@ -58,7 +58,7 @@ export function inspectModel(directory: string, ignoredKeys: readonly string[] =
       field: 'added_tokens',
       value: tokenizer.largestId,
       message: `the tokenizer has a token with this id, but the model's embedding has only ${config!.vocabulary} rows`,
-      remedy: 'use the tokenizer that was published with these weights',
+      hint: 'use the tokenizer that was published with these weights',
     });
   return {
     directory,

@@ -37,8 +37,7 @@ export function readDecoderConfig(directory: string, ignoredKeys: readonly strin
       field: 'model.path',
       value: directory,
       message: existsSync(directory) ? 'this directory has no config.json' : 'there is no such directory',
-      remedy:
-        'use the directory of a Hugging Face model, with config.json, tokenizer.json and model.safetensors, or a GGUF file',
+      hint: 'use the directory of a Hugging Face model, with config.json, tokenizer.json and model.safetensors, or a GGUF file',
     });
   const config = parseDecoderConfig(withoutKeys(raw, ignoredKeys), file);
   return config.tied && storesOwnHead(directory, config.modules) ? { ...config, tied: false } : config;
@@ -176,7 +175,7 @@ function readFamily(
     throw new UserError({
       file,
       message: 'this is not a model config: it must be an object with a model_type',
-      remedy: 'download the model directory again',
+      hint: 'download the model directory again',
     });
   const { model_type: type, architectures: classes, text_config: text } = parsed.data;
   const inner = withText[type ?? ''];
@@ -198,7 +197,7 @@ function readFamily(
     message:
       family === undefined ? 'this architecture is not supported' : 'this is not a causal language model',
     alternatives: family === undefined ? Object.keys(families) : [`${type} with a class …ForCausalLM`],
-    remedy: 'serve this model with another program and use the provider `openai` or `ollama`',
+    hint: 'serve this model with another program and use the provider `openai` or `ollama`',
   });
 }
 

@@ -79,7 +79,7 @@ export function openAdapter(
         file: a.file,
         field: module,
         message: 'the base model’s GGUF file stores this module’s heads in a different order',
-        remedy: 'use the adapter with the model’s Hugging Face directory',
+        hint: 'use the adapter with the model’s Hugging Face directory',
       });
     const shape = shapes.get(module);
     if (shape?.[0] !== b.shape[0] || shape?.[1] !== a.shape[1])
@@ -99,7 +99,7 @@ export function openAdapter(
     field: 'target_modules',
     value: missing.slice(0, 3),
     message: `the adapter has no factors for ${missing.length === 1 ? 'this module' : `${missing.length} modules, such as these`}`,
-    remedy: 'save it again with PEFT, or list only the changed modules in target_modules',
+    hint: 'save it again with PEFT, or list only the changed modules in target_modules',
   });
 }
 
@@ -122,7 +122,7 @@ function readFiles(
       message: existsSync(directory)
         ? 'there is no adapter_config.json in this directory'
         : 'there is no such directory',
-      remedy: 'use the directory of a LoRA adapter, with adapter_config.json and adapter_model.safetensors',
+      hint: 'use the directory of a LoRA adapter, with adapter_config.json and adapter_model.safetensors',
     });
   const config = parseAdapterConfig(raw, file, ignoredKeys);
   const weights = path.join(directory, 'adapter_model.safetensors');
@@ -131,7 +131,7 @@ function readFiles(
       field,
       value: directory,
       message: 'there is no adapter_model.safetensors in this directory',
-      remedy: 'if the adapter is in another format (adapter_model.bin), save it again with PEFT',
+      hint: 'if the adapter is in another format (adapter_model.bin), save it again with PEFT',
     });
   const { scalings: _, ...rest } = config;
   const modules = modulesOf(weights, config);
@@ -220,10 +220,10 @@ function checkedTensor(given: StoredTensor): StoredTensor {
   );
 }
 
-const wrong = ({ file, name }: StoredTensor, what: string, remedy = 'save it again with PEFT') =>
+const wrong = ({ file, name }: StoredTensor, what: string, hint = 'save it again with PEFT') =>
   new UserError({
     file,
     field: name,
     message: `this adapter can't be used: this tensor ${what}`,
-    remedy,
+    hint,
   });

@@ -71,7 +71,7 @@ function rowScaleOf(
     throw new UserError({
       file: stored.file,
       message: `DoRA needs unquantised weights, but ${stored.name} has ${stored.dtype} blocks`,
-      remedy: 'use the model in its original format: a Hugging Face directory, or a GGUF file in F16 or F32',
+      hint: 'use the model in its original format: a Hugging Face directory, or a GGUF file in F16 or F32',
     });
   const matrix = orderedRows(g, stored, precision);
   const upright = stored.transposed ? g.op('Transpose', [matrix], { perm: [1, 0] }) : matrix;

@@ -36,7 +36,7 @@ export function packedWeights(
       value: quantization,
       message: `the weights in this file are already quantised (${[...new Set(blocks.map(({ dtype }) => dtype))].join(', ')})`,
       alternatives: ['none', 'float32'],
-      remedy: 'remove this setting; the weights are then used as they are',
+      hint: 'remove this setting; the weights are then used as they are',
     });
   if (quantization === 'float16') return undefined;
   return roundedWeights(model, multipliedMatrices(config, weights), quantization);

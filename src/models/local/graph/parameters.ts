@@ -60,7 +60,7 @@ export function requireTensor(weights: StoredTensors, name: string): StoredTenso
     throw new UserError({
       field: 'model.path',
       message: `the weights lack the tensor \`${name}\`, which the model’s config requires`,
-      remedy: 'check that the config and the weights belong to the same model',
+      hint: 'check that the config and the weights belong to the same model',
     });
   if (blockType(tensor.dtype) === undefined)
     throw new UserError({

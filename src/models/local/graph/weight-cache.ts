@@ -28,7 +28,7 @@ export function cachedFile(
     throw new UserError({
       field: 'model.quantization',
       message: `the quantised weights can't be written to ${path.dirname(file)} (${String(error.code)})`,
-      remedy: `free up ${Math.ceil(bytes / 2 ** 20)} MiB there, or make the directory writable`,
+      hint: `free up ${Math.ceil(bytes / 2 ** 20)} MiB there, or make the directory writable`,
     });
   }
   return file;
@@ -71,6 +71,6 @@ function writableFolder(folders: readonly string[]): string {
     field: 'model.quantization',
     message: `no folder for the quantised weights is writable (${messageOf(failure)})`,
     alternatives: folders,
-    remedy: 'make one of these folders writable',
+    hint: 'make one of these folders writable',
   });
 }

@@ -41,7 +41,7 @@ export function withoutScheme(model: string): string {
       ? 'Ollama manages its own models'
       : 'this is not a Hugging Face model',
     alternatives: ['hf:ORG/NAME', 'hf:ORG/NAME:FILE.gguf'],
-    ...(model.startsWith('ollama:') && { remedy: 'use `ollama pull`' }),
+    ...(model.startsWith('ollama:') && { hint: 'use `ollama pull`' }),
   });
 }
 
@@ -79,7 +79,7 @@ export function hfModel(reference: string, env: Variables): string {
     alternatives: hfModels(env)
       .slice(0, 12)
       .map((model) => model.reference),
-    remedy: `download it: \`policyloop models pull hf:${reference}\`, or set HF_HUB_CACHE to the folder of the cache`,
+    hint: `download it: \`policyloop models pull hf:${reference}\`, or set HF_HUB_CACHE to the folder of the cache`,
   });
 }
 

@@ -149,7 +149,7 @@ const strange = ({ HF_ENDPOINT: given }: Variables, url: string, what: string) =
     field: given ? 'HF_ENDPOINT' : 'model',
     value: url,
     message: `the model hub sent an unusable response: ${what}`,
-    remedy: given
+    hint: given
       ? 'unset HF_ENDPOINT, or set it to a server that you trust'
       : 'check whether a proxy or firewall replaces responses, or set HF_ENDPOINT to a server that you trust',
   });
@@ -189,7 +189,7 @@ function refuseOffline(reference: string, { HF_HUB_OFFLINE: offline }: Variables
     field: 'HF_HUB_OFFLINE',
     value: offline,
     message: `can’t pull hf:${reference}, because this variable turns off downloads`,
-    remedy: 'unset it',
+    hint: 'unset it',
   });
 }
 
@@ -201,7 +201,7 @@ function unreachable(reference: string, env: Variables, error: unknown): UserErr
     return new UserError({
       ...place,
       message: `${endpoint} restricts access to this model (HTTP ${status}), or the model doesn’t exist`,
-      remedy: 'check its name, accept the licence on its page, and set HF_TOKEN to your token',
+      hint: 'check its name, accept the licence on its page, and set HF_TOKEN to your token',
     });
   if (status === 404)
     return new UserError({ ...place, message: `${endpoint} has no such model, revision or file` });
@@ -209,7 +209,7 @@ function unreachable(reference: string, env: Variables, error: unknown): UserErr
   return new UserError({
     ...place,
     message: redact(`the download failed: ${messageOf(error)}${cause}`, [env.HF_TOKEN ?? '']),
-    remedy: 'try again (complete files are kept), or set HF_ENDPOINT to another server',
+    hint: 'try again (complete files are kept), or set HF_ENDPOINT to another server',
   });
 }
 

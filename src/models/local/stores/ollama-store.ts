@@ -47,7 +47,7 @@ export function ollamaModel(reference: string, env: Variables): OllamaModel {
       alternatives: storedNames(root)
         .slice(0, 12)
         .map((name) => ollamaScheme + name),
-      remedy: `pull it: \`ollama pull ${reference}\`, or set OLLAMA_MODELS to the location of the store`,
+      hint: `pull it: \`ollama pull ${reference}\`, or set OLLAMA_MODELS to the location of the store`,
     });
   return readManifest(root, reference, manifest);
 }
@@ -91,7 +91,7 @@ function readManifest(root: string, name: string, manifest: string): OllamaModel
         kindOf(unusable) === 'adapter'
           ? 'this model has a GGUF adapter in addition to its weights, which is not supported here'
           : 'this model’s weights are stored as safetensors for MLX, which is not supported here',
-      remedy: 'use the provider `ollama` for this model',
+      hint: 'use the provider `ollama` for this model',
     });
   const model = layers.find((layer) => kindOf(layer) === 'model');
   const file = model && blobFile(root, model.digest);
@@ -99,7 +99,7 @@ function readManifest(root: string, name: string, manifest: string): OllamaModel
     throw new UserError({
       file: manifest,
       message: model === undefined ? 'this manifest lists no weights' : `the blob ${model.digest} is missing`,
-      remedy: `pull the model again: \`ollama pull ${name}\``,
+      hint: `pull the model again: \`ollama pull ${name}\``,
     });
   const params = layers.find((layer) => kindOf(layer) === 'params');
   const paramsFile = params && blobFile(root, params.digest);

@@ -50,8 +50,7 @@ export async function modelSummary(
     problems.push({
       file: report.tokenizer.templateFile,
       message: 'the chat template refuses system messages, but every prompt of an experiment has one',
-      remedy:
-        'write a chat_template.jinja that puts the system message before the first user message, if the model was trained with such prompts',
+      hint: 'write a chat_template.jinja that puts the system message before the first user message, if the model was trained with such prompts',
     });
   const generation = report.config && attempt(() => readGenerationDefaults(directory), problems);
   const devices = await findDevices().catch((error: unknown) => {

@@ -85,8 +85,7 @@ export function openChatTemplate(
           file,
           message: `the chat template can't render these messages: ${messageOf(error)}`,
           value: messages.map(({ role }) => role),
-          remedy:
-            'check the template and the roles: some templates reject system messages or require roles to alternate',
+          hint: 'check the template and the roles: some templates reject system messages or require roles to alternate',
         });
       }
     },
@@ -108,8 +107,7 @@ const refused = (error: UnsupportedError, file: string) =>
   new UserError({
     file,
     message: `the chat template uses ${error.message}, which is not supported, because the prompt could differ from Transformers'`,
-    remedy:
-      'serve this model with another program and use the provider `openai` or `ollama`, or change the template',
+    hint: 'serve this model with another program and use the provider `openai` or `ollama`, or change the template',
   });
 
 /** Values available to every template in addition to its variables. */
@@ -179,7 +177,7 @@ export function templateSource(directory: string, config: TokenizerConfig): { so
       field: 'chat_template',
       value: inConfig.map(({ name }) => name),
       message: 'none of these templates is named `default`, so it is unclear which to use',
-      remedy: 'save the template to use as chat_template.jinja in the same directory',
+      hint: 'save the template to use as chat_template.jinja in the same directory',
     });
   // Some older models keep the template in a separate JSON file.
   const old = path.join(directory, 'chat_template.json');
@@ -192,12 +190,12 @@ export function templateSource(directory: string, config: TokenizerConfig): { so
   );
 }
 
-const noTemplate = (model: string, remedy: string) =>
+const noTemplate = (model: string, hint: string) =>
   new UserError({
     field: 'model.path',
     value: model,
     message: 'this model has no chat template, so its prompt format is unknown',
-    remedy,
+    hint,
   });
 
 function parse(source: string, file: string): Node {

@@ -27,7 +27,7 @@ export function ggufTokenizerJson(gguf: GgufFile): Record<string, unknown> {
       field: 'tokenizer.ggml.tokens',
       value: tokens.find((token, id) => vocab.get(token) !== id)!.slice(0, 80),
       message: 'two tokens have this text, so its encoding is ambiguous',
-      remedy: 'use a different GGUF file of this model',
+      hint: 'use a different GGUF file of this model',
     });
   const model = metadata.get('tokenizer.ggml.model');
   const shared = { added_tokens: added, post_processor: null };
@@ -52,7 +52,7 @@ export function ggufTokenizerJson(gguf: GgufFile): Record<string, unknown> {
     value: model ?? null,
     message: model === undefined ? 'this file has no tokenizer' : 'this kind of tokenizer is not supported',
     alternatives: ['gpt2', 'llama', 'gemma4'],
-    remedy:
+    hint:
       model === undefined
         ? 'use a complete GGUF file, including the tokenizer'
         : 'serve this model with llama-server or Ollama and use the provider `openai` or `ollama`',
@@ -90,7 +90,7 @@ function byteLevel(gguf: GgufFile, vocab: Vocabulary): Record<string, unknown> {
       value: name ?? null,
       message: 'this tokenizer’s rule for splitting text is not supported',
       alternatives: Object.keys(preTokenizers),
-      remedy: 'use a newer file of this model, or serve it with llama-server or Ollama',
+      hint: 'use a newer file of this model, or serve it with llama-server or Ollama',
     });
   const bytes = { type: 'ByteLevel', add_prefix_space: false, trim_offsets: false, use_regex: false };
   return {
@@ -197,12 +197,12 @@ function missing({ file, metadata }: GgufFile, name: string, what: string): User
         file,
         field,
         message: `must be ${what}`,
-        remedy: 'use a different GGUF file of this model',
+        hint: 'use a different GGUF file of this model',
       })
     : new UserError({
         file,
         field,
         message: `is missing, but the tokenizer needs ${what}`,
-        remedy: 'use a complete GGUF file, including the tokenizer',
+        hint: 'use a complete GGUF file, including the tokenizer',
       });
 }

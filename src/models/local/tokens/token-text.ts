@@ -28,7 +28,7 @@ export function tokenBytes(
       value: kinds,
       message: 'this kind of tokenizer is not supported',
       alternatives: Object.keys(forms),
-      remedy: 'serve this model with another program and use the provider `openai` or `ollama`',
+      hint: 'serve this model with another program and use the provider `openai` or `ollama`',
     });
   const { byteLevel, stripsFirstSpace } = forms[form]!;
   const special = new Set(json.added_tokens.filter((token) => token.special).map((token) => token.id));

@@ -145,7 +145,7 @@ const notSupported = (field: string, value: unknown, alternatives: readonly stri
     value: value ?? null,
     message: 'this tokenizer setting is not supported',
     alternatives,
-    remedy: 'serve this model with another program and use the provider `openai` or `ollama`',
+    hint: 'serve this model with another program and use the provider `openai` or `ollama`',
   });
 
 /** In Gemma's tokenizers, splitting at spaces does nothing, because the normalizer has already replaced them. */

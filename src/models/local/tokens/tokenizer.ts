@@ -176,7 +176,7 @@ function bounded<T>(file: string, work: () => T): T {
     throw new UserError({
       file,
       message: `${error.message} to tokenize text with this file’s patterns`,
-      remedy: 'use the tokenizer that was published with these weights',
+      hint: 'use the tokenizer that was published with these weights',
     });
   }
 }
@@ -207,7 +207,7 @@ export function readTokenizerJson(model: string): TokenizerJson {
     throw new UserError({
       file,
       message: 'this file is missing',
-      remedy: existsSync(path.join(path.dirname(file), 'tokenizer.model'))
+      hint: existsSync(path.join(path.dirname(file), 'tokenizer.model'))
         ? 'convert tokenizer.model once with Transformers: AutoTokenizer.from_pretrained(dir).save_pretrained(dir)'
         : 'download the whole model directory again',
     });
@@ -220,7 +220,7 @@ export function readTokenizerJson(model: string): TokenizerJson {
       value: type,
       message: 'this kind of tokenizer is not supported',
       alternatives: ['BPE'],
-      remedy: 'serve this model with another program and use the provider `openai` or `ollama`',
+      hint: 'serve this model with another program and use the provider `openai` or `ollama`',
     });
   refuseStrangeIds(json.model, file);
   return json;

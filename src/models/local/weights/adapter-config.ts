@@ -74,7 +74,7 @@ export function parseAdapterConfig(
       file,
       field: 'target_modules',
       message: 'is missing, so the changed modules are unknown',
-      remedy: 'list the names of the changed modules there, e.g. ["q_proj", "v_proj"]',
+      hint: 'list the names of the changed modules there, e.g. ["q_proj", "v_proj"]',
     });
   const scaling = { rank: fields.r, alpha: fields.lora_alpha, rankStabilized: fields.use_rslora ?? false };
   return {
@@ -107,7 +107,7 @@ function refuseChangedBase({ init_lora_weights: given }: Fields, file: string): 
     value: given,
     message: 'this initialisation may change the base weights, so the adapter may not fit the original model',
     alternatives: ['true', 'false', ...plainBeginnings.slice(0, 4)],
-    remedy:
+    hint:
       'convert it to a plain LoRA with PEFT (save_pretrained with path_initial_model_for_weight_conversion), ' +
       `or use the changed weights as the model; ${ignoring('init_lora_weights')}`,
   });
@@ -200,7 +200,7 @@ function matching(
       field,
       value: pattern,
       message: `this regular expression can't be used: ${reason}`,
-      remedy: 'use a simpler expression, or list the modules by name',
+      hint: 'use a simpler expression, or list the modules by name',
     });
   };
   if (pattern.length > most.characters) refuse(`it is longer than ${most.characters} characters`);

@@ -34,7 +34,7 @@ const notUnderstood = (file: string, field: string, value: unknown): Problem => 
   field,
   value,
   message: 'unknown key that may change what the model computes',
-  remedy: ignoring(field),
+  hint: ignoring(field),
 });
 
 /** Explains how to ignore a key. */

@@ -12,7 +12,7 @@ export function ggufArchitecture({ metadata, file }: GgufFile): string {
     value: stated ?? null,
     message: 'this architecture is not supported',
     alternatives: Object.keys(ggufFamilies),
-    remedy: 'serve this model with llama-server or Ollama and use the provider `openai` or `ollama`',
+    hint: 'serve this model with llama-server or Ollama and use the provider `openai` or `ollama`',
   });
 }
 
@@ -110,7 +110,7 @@ function numberReader(gguf: GgufFile, architecture: string): (key: string) => nu
       field: `${architecture}.${key}`,
       value: Array.isArray(given) ? given.slice(0, 4) : (given ?? null),
       message: given === undefined ? 'is missing' : 'must be the same number for all layers',
-      remedy: 'use a different file of this model, or serve it with llama-server or Ollama',
+      hint: 'use a different file of this model, or serve it with llama-server or Ollama',
     });
   };
 }
@@ -166,7 +166,7 @@ function refuseUnknown({ metadata, file }: GgufFile, architecture: string, ignor
       field: key,
       value: Array.isArray(value) ? value.slice(0, 4) : value,
       message: 'unknown key that may change what the model computes',
-      remedy: `serve this model with llama-server or Ollama; if the key changes nothing, set model.ignoreKeys: [${key}]`,
+      hint: `serve this model with llama-server or Ollama; if the key changes nothing, set model.ignoreKeys: [${key}]`,
     });
   }
 }

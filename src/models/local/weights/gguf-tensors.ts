@@ -64,7 +64,7 @@ export function ggufTensors(gguf: GgufFile): StoredTensors {
         file: tensor.file,
         field: tensor.name.slice(0, 80),
         message: 'unknown tensor that may change what the model computes',
-        remedy: 'serve this model with llama-server or Ollama and use the provider `openai` or `ollama`',
+        hint: 'serve this model with llama-server or Ollama and use the provider `openai` or `ollama`',
       });
     const turned = interleaved && /\.self_attn\.[qk]_proj\./.test(name);
     const { shape } = tensor;

@@ -54,13 +54,13 @@ function splitOf(first: GgufFile): readonly GgufFile[] {
     throw new UserError({
       file: first.file,
       message: `this is one of ${String(count)} parts, but its name doesn’t end in …-NNNNN-of-${String(count).padStart(5, '0')}.gguf`,
-      remedy: 'give all parts the names under which they were published',
+      hint: 'give all parts the names under which they were published',
     });
   if (!first.metadata.has('general.architecture'))
     throw new UserError({
       file: first.file,
       message: 'this part of a split file lacks the metadata of the model',
-      remedy: `use the first part: ${match[1]}-00001-of-${match[2]}.gguf`,
+      hint: `use the first part: ${match[1]}-00001-of-${match[2]}.gguf`,
     });
   return Array.from({ length: count }, (_, i) => {
     const name = `${match[1]}-${String(i + 1).padStart(5, '0')}-of-${match[2]}.gguf`;
@@ -69,7 +69,7 @@ function splitOf(first: GgufFile): readonly GgufFile[] {
       throw new UserError({
         file: first.file,
         message: `the part ${name} of this split file is missing`,
-        remedy: 'download all parts into the same directory',
+        hint: 'download all parts into the same directory',
       });
     return name === path.basename(first.file) ? first : readOne(part);
   });
@@ -100,7 +100,7 @@ function readPrefix(reader: HeadReader, file: string): [tensors: number, pairs: 
         version % 65_536 === 0 && version > 0
           ? 'this GGUF file is big-endian, but only little-endian files are supported'
           : `this GGUF file has version ${version} of the format, but only 2 and 3 are supported`,
-      remedy: 'use a different file of this model',
+      hint: 'use a different file of this model',
     });
   const tensors = reader.count('tensors', most.tensors, 24);
   return [tensors, reader.count('metadata pairs', most.pairs, 13)];
@@ -214,8 +214,7 @@ function sizeOf({ name, shape, type }: TensorInfo, file: string): { dtype: strin
         ? 'tensors of this type are not supported'
         : 'this is not the number of a known tensor type',
       alternatives: blockTypes.map((block) => block.dtype),
-      remedy:
-        'use a different file of the model, e.g. Q4_K_M or Q8_0, or serve this one with llama-server or Ollama',
+      hint: 'use a different file of the model, e.g. Q4_K_M or Q8_0, or serve this one with llama-server or Ollama',
     });
   const columns = shape.at(-1)!;
   if (columns % known.elements !== 0)
@@ -294,7 +293,7 @@ function broken(file: string, what: string): UserError {
   return new UserError({
     file,
     message: `this is not a usable GGUF file: ${what}`,
-    remedy:
+    hint:
       'download it again or use a different file of this model; ' +
       'a text file of a few lines is a Git LFS pointer: run `git lfs pull`',
   });

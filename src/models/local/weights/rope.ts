@@ -220,7 +220,7 @@ function sectionOf(
       field: 'rope_scaling',
       value: old,
       message: 'rope_parameters is also set, but only one of the two can apply',
-      remedy: ignoring('rope_scaling'),
+      hint: ignoring('rope_scaling'),
     });
   const sections = Object.values(parameters!).some(
     (value) => typeof value === 'object' && value !== null && !Array.isArray(value),

@@ -129,7 +129,7 @@ export function directoryWeights(directory: string): StoredTensors {
   const index = path.join(directory, 'model.safetensors.index.json');
   if (!existsSync(index)) throw noWeights(directory);
   const wrong = (message: string, place: { readonly field?: string } = {}) =>
-    new UserError({ file: index, ...place, message, remedy: 'download the whole model directory again' });
+    new UserError({ file: index, ...place, message, hint: 'download the whole model directory again' });
   const content = z.looseObject({ weight_map: z.record(z.string(), z.string()) }).safeParse(readJson(index));
   if (!content.success)
     throw wrong('this index doesn’t state which shard contains which tensor', { field: 'weight_map' });
@@ -216,7 +216,7 @@ function broken(file: string, what: string): UserError {
   return new UserError({
     file,
     message: `this is not a usable safetensors file: ${what}`,
-    remedy: 'copy or download it again; a text file of a few lines is a Git LFS pointer: run `git lfs pull`',
+    hint: 'copy or download it again; a text file of a few lines is a Git LFS pointer: run `git lfs pull`',
   });
 }
 
@@ -233,7 +233,7 @@ function noWeights(directory: string): UserError {
         ? 'there are no weights in this directory'
         : `there is no model.safetensors in this directory, only ${others.join(', ')}`,
     alternatives: ['model.safetensors', 'model.safetensors.index.json with its shards'],
-    remedy: has(/-of-\d+\.safetensors$/)
+    hint: has(/-of-\d+\.safetensors$/)
       ? 'download the whole model directory again, including the index'
       : has(/\.gguf$/)
         ? 'use the path of the .gguf file itself'

@@ -1,4 +1,4 @@
-/** One contract for every provider: play, caps, usage, resume, replay, and failures in words that name key and remedy. */
+/** One contract for every provider: play, caps, usage, resume, replay, and failures in words that name key and hint. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';

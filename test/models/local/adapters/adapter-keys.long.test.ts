@@ -146,7 +146,7 @@ describe('keys of adapter_config.json', () => {
 
   it('a refused key can be ignored, and the error says how', () => {
     const unknown = adapterWith({ config: { a_key_of_tomorrow: 0.5 } });
-    expect(() => open(unknown)).toThrow(/remedy: .*model\.ignoreKeys=\[a_key_of_tomorrow\]/);
+    expect(() => open(unknown)).toThrow(/hint: .*model\.ignoreKeys=\[a_key_of_tomorrow\]/);
     expect(open(unknown, ['a_key_of_tomorrow']).modules.size).toBe(21);
     const residual = adapterWith({ config: { init_lora_weights: 'pissa' } });
     expect(() => open(residual)).toThrow(

@@ -28,10 +28,10 @@ test('the CPU is always usable, and `auto` chooses a usable device', async () =>
 });
 
 test.each((['cuda', 'webgpu', 'dml', 'coreml'] as const).filter((device) => !usable.includes(device)))(
-  'an unavailable %s is refused with the available devices and a remedy',
+  'an unavailable %s is refused with the available devices and a hint',
   async (device) => {
     await expect(chooseDevice(device)).rejects.toThrow(
-      new RegExp(`model\\.device[\\s\\S]*"${device}"[\\s\\S]*cpu[\\s\\S]*remedy: .+`),
+      new RegExp(`model\\.device[\\s\\S]*"${device}"[\\s\\S]*cpu[\\s\\S]*hint: .+`),
     );
   },
 );
@@ -64,8 +64,8 @@ test('the reason why a device is unusable does not quote the runtime’s source 
     `the runtime for ${process.platform} ${process.arch} doesn't include dml`,
   );
   // Installing a driver wouldn't add a device to the runtime.
-  expect(unusable('cuda').remedy).toMatch(/^use auto/);
-  expect(unusable('cuda', new Error('no driver')).remedy).toMatch(/^install an NVIDIA driver/);
+  expect(unusable('cuda').hint).toMatch(/^use auto/);
+  expect(unusable('cuda', new Error('no driver')).hint).toMatch(/^install an NVIDIA driver/);
 });
 
 test('float16 is refused on the CPU, with int8 and int4 as alternatives', async () => {

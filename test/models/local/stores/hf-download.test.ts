@@ -244,13 +244,13 @@ describe('a hub that can’t be trusted', () => {
     );
   });
 
-  it('causes an error whose remedy depends on whether HF_ENDPOINT is set', async () => {
+  it('causes an error whose hint depends on whether HF_ENDPOINT is set', async () => {
     reply = { status: 200, body: 'not JSON' };
-    await expect(pull(args('hf:org/tiny'), outside().context)).rejects.toThrow(/remedy: unset HF_ENDPOINT/);
+    await expect(pull(args('hf:org/tiny'), outside().context)).rejects.toThrow(/hint: unset HF_ENDPOINT/);
     vi.stubGlobal('fetch', async () => new Response('not JSON'));
     try {
       const unset = outside({ HF_ENDPOINT: '' }).context;
-      await expect(pull(args('hf:org/tiny'), unset)).rejects.toThrow(/remedy: check whether a proxy/);
+      await expect(pull(args('hf:org/tiny'), unset)).rejects.toThrow(/hint: check whether a proxy/);
     } finally {
       vi.unstubAllGlobals();
     }

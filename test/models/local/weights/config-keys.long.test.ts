@@ -69,10 +69,10 @@ describe('keys of config.json', () => {
     ['text_config', { hidden_size: 8 }],
     ['something_new', 'yes'],
     ['mlp_only_layers', [3]],
-  ])('%s: %j is refused by name, with a remedy that ignores the key', (key, value) => {
+  ])('%s: %j is refused by name, with a hint that ignores the key', (key, value) => {
     const config = { ...llama, [key]: value };
     expect(() => parse(config)).toThrow(new RegExp(`config.json: ${key}: unknown key that may change`));
-    expect(() => parse(config)).toThrow(new RegExp(`remedy: .*model\\.ignoreKeys=\\[${key}\\]`));
+    expect(() => parse(config)).toThrow(new RegExp(`hint: .*model\\.ignoreKeys=\\[${key}\\]`));
     expect(parse(withoutKeys(config, [key]) as object)).toEqual(parse(llama));
   });
 
@@ -165,7 +165,7 @@ describe('keys of the rotary embedding', () => {
 });
 
 describe('model.ignoreKeys', () => {
-  it('is the remedy that the error suggests, and it works', () => {
+  it('is the hint that the error suggests, and it works', () => {
     const directory = modelWith({ some_scale: 3 });
     const settings = { provider: 'local', path: directory };
     expect(() => createLocalModel(localSchema.parse(settings))).toThrow(/model\.ignoreKeys=\[some_scale\]/);
