@@ -48,9 +48,19 @@ const { model, method, threads, groupSize, completion, games } = JSON.parse(proc
 const groups = games.length;
 
 const config = parseSettings(rlKind, {
-  ...{ model, method, environment: 'bandit', objective: { kind: 'grpo' } },
-  ...{ updates: 1e6, groups, groupSize, learningRate: 1e-6, threads, checkpointEvery: 1e6 },
-  ...{ agent: { maxTokens: completion }, evaluation: { every: 1e6, episodes: 1 }, batchTokens: 4096 },
+  model,
+  method,
+  environment: 'bandit',
+  objective: { kind: 'grpo' },
+  updates: 1e6,
+  groups,
+  groupSize,
+  learningRate: 1e-6,
+  threads,
+  checkpointEvery: 1e6,
+  agent: { maxTokens: completion },
+  evaluation: { every: 1e6, episodes: 1 },
+  batchTokens: 4096,
 });
 const output = mkdtempSync(join(tmpdir(), 'policyloop-bench-rl-'));
 const learning = await openLearning(
@@ -79,8 +89,14 @@ async function sample(sampler: Sampler, seed: number): Promise<Sampled> {
   const before = seeds.map((): Exchange<SampledReply>[] => []);
   for (let turn = 0; turn < games[0]!.length; turn++) {
     const conversations = seeds.map((own, game) => ({
-      ...{ system: '', before: before[game]!, whole: true, choices: undefined, turn },
-      ...{ message: games[Math.floor(game / groupSize)]![turn]!, seed: own, game },
+      system: '',
+      before: before[game]!,
+      whole: true,
+      choices: undefined,
+      turn,
+      message: games[Math.floor(game / groupSize)]![turn]!,
+      seed: own,
+      game,
     }));
     for (const [game, reply] of (await sampler.reply(conversations)).entries())
       before[game]!.push({ message: conversations[game]!.message, reply });
@@ -138,7 +154,10 @@ await learnOnline(
       if (event.kind !== 'step') return;
       const answer: RlStepTime = {
         seconds: clock() - began,
-        ...{ samplingSeconds, updateSeconds: updating, trainedTokens, sampledTokens },
+        samplingSeconds,
+        updateSeconds: updating,
+        trainedTokens,
+        sampledTokens,
         peakGB: process.resourceUsage().maxRSS / 1e6,
       };
       process.stdout.write(`${JSON.stringify(answer)}\n`);

@@ -29,7 +29,9 @@ type Result = Readonly<Record<string, unknown>>;
 function policyloop(...args: readonly string[]): Result {
   const cli = join(packageRoot(), 'dist', 'src', 'cli.js');
   const { status, stdout } = spawnSync(process.execPath, [cli, ...args, '--json'], {
-    ...{ cwd: work, encoding: 'utf8', maxBuffer: 2 ** 30 },
+    cwd: work,
+    encoding: 'utf8',
+    maxBuffer: 2 ** 30,
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   if (status !== 0) throw new Error(`policyloop ${args.join(' ')} ended with ${status}`);

@@ -91,7 +91,8 @@ export async function openTrainedAgent<A extends Action>(
     groupSize: 1,
     agent,
     environment: 'custom',
-    ...{ objective: { kind: 'ppo', ...objective }, reward: { invalid } },
+    objective: { kind: 'ppo', ...objective },
+    reward: { invalid },
   });
   const config: RlConfig = {
     ...parsed,

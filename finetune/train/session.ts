@@ -165,7 +165,11 @@ const aboutAtStart = (
   { config, dataset, method, model }: Omit<Training, 'outcome'>,
   given: { readonly command: string; readonly folder: string },
 ): TrainingAbout => ({
-  ...{ method, base: { model }, dataset, outcome: { ended: 'running', step: 0 }, ...given },
+  method,
+  base: { model },
+  dataset,
+  outcome: { ended: 'running', step: 0 },
+  ...given,
   // Convert to JSON and back, so that this equals the config in the file.
   config: JSON.parse(JSON.stringify(config)) as TrainingAbout['config'],
 });

@@ -266,7 +266,10 @@ export function localArena(environments: readonly Environment[]): Arena {
   const [first] = environments;
   const { id, observationSpace, actionSpace, maxSteps, info, gold, objective } = first!;
   return {
-    ...{ id, observationSpace, actionSpace, ...(maxSteps !== undefined && { maxSteps }) },
+    id,
+    observationSpace,
+    actionSpace,
+    ...(maxSteps !== undefined && { maxSteps }),
     batch: {
       slots: environments.length,
       reset: async (seeds) => seeds.map((seed, slot) => environments[slot]!.reset(seed)),
@@ -285,7 +288,10 @@ export function localArena(environments: readonly Environment[]): Arena {
 export function remoteArena(environment: RemoteEnvironment): Arena {
   const { id, observationSpace, actionSpace, maxSteps, batches } = environment;
   return {
-    ...{ id, observationSpace, actionSpace, ...(maxSteps !== undefined && { maxSteps }) },
+    id,
+    observationSpace,
+    actionSpace,
+    ...(maxSteps !== undefined && { maxSteps }),
     batch: batches[0]!,
     close: () => environment.close(),
   };

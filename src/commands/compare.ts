@@ -47,7 +47,8 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
   }
   if (args.open && args.html === undefined)
     throw new UserError({
-      ...{ field: '--open', message: 'there is no page to open' },
+      field: '--open',
+      message: 'there is no page to open',
       hint: 'add --html FILE to write one',
     });
   const by = args.by === undefined ? undefined : keysOf(args.by);

@@ -66,7 +66,8 @@ async function describe(id: string, { env }: Pick<CommandContext, 'env'>): Promi
   const prompts = loadPromptSet({ set: 'semantic', environment, options: {}, maxSteps: defaultMaxSteps });
   return {
     id: environment.id,
-    ...{ note: replacementFor(id)?.note, observation: spaceText(environment.observationSpace) },
+    note: replacementFor(id)?.note,
+    observation: spaceText(environment.observationSpace),
     action: spaceText(environment.actionSpace),
     maxSteps: environment.maxSteps,
     options: info?.options ?? ['defined by the environment'],

@@ -51,7 +51,9 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
   if (args.json) {
     context.print(
       JSON.stringify({
-        ...{ program: imported.program, config: imported.config, notes: imported.notes },
+        program: imported.program,
+        config: imported.config,
+        notes: imported.notes,
       } satisfies Output),
     );
   } else if (args.output === undefined) context.print(text.trimEnd());

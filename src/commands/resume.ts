@@ -31,7 +31,9 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
   if (training !== undefined) {
     const { command } = readTraining(training);
     throw new UserError({
-      ...{ field: 'run', value: args.run, message: 'this is a training run' },
+      field: 'run',
+      value: args.run,
+      message: 'this is a training run',
       hint: `resume it with ${command ?? 'the command that started it'}`,
     });
   }

@@ -79,7 +79,8 @@ function programProblems({ critic, model, policy, prompts, warmup }: Config): re
       ...sets.map(
         ([field, value, own]) =>
           value === own && {
-            ...{ field, value },
+            field,
+            value,
             message: 'asks for programs, but the policies have numeric parameters',
             hint: 'set policy.kind to program, or choose another set',
           },

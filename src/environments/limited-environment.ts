@@ -116,7 +116,10 @@ function isFiniteVector(action: Action, length: number): action is readonly numb
 export function invalidAction(action: Action, space: Space, id: string): UserError {
   const refuse = (message: string, alternatives: readonly string[], hint?: string) =>
     new UserError({
-      ...{ field: 'action', message, value: printable(action), alternatives },
+      field: 'action',
+      message,
+      value: printable(action),
+      alternatives,
       ...(hint !== undefined && { hint }),
     });
   switch (space.kind) {

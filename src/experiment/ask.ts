@@ -94,7 +94,12 @@ export async function ask(
     return await askUntilUsable({
       ...question,
       ...earlier,
-      ...{ finish, iteration, ledger, now: clock.now, onCall, onFault: log.onFault },
+      finish,
+      iteration,
+      ledger,
+      now: clock.now,
+      onCall,
+      onFault: log.onFault,
       corrections: config.corrections,
       seed: (candidate, attempt) => callSeed(config.seed, iteration, candidate, attempt),
       signal: deadline === undefined ? abort : AbortSignal.any([abort, deadline.signal]),

@@ -43,10 +43,7 @@ export function triedIn(experiment: Experiment, iteration: number): Trial | unde
     const repeats = (
       { iteration: at, score }: (typeof earlier)[number],
       same: 'actions' | 'structure',
-    ): ParseFailure => ({
-      kind: 'repeated',
-      ...{ iteration: at, ...(score !== undefined && { score }), same },
-    });
+    ): ParseFailure => ({ kind: 'repeated', iteration: at, ...(score !== undefined && { score }), same });
     // Once the search has begun to tune a structure, the model's variants of it count as repeats.
     const [structure] = parameters;
     const variant = isTuned

@@ -150,7 +150,10 @@ export class Prompter {
     return {
       ...this.#task,
       ...this.#history.context({
-        ...{ iteration, iterations, held: this.#held(known), shown: this.#shown(known) },
+        iteration,
+        iterations,
+        held: this.#held(known),
+        shown: this.#shown(known),
         parent: this.parent(known),
       }),
     };

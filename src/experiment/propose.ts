@@ -62,7 +62,10 @@ function proposeCandidates(
   const { family } = setting;
   const proposals = proposalQuestion({
     ...prompter.prompt(iteration, known),
-    ...{ by, family, seen: seenBefore(buffer, known), tried: triedIn(experiment, iteration) },
+    by,
+    family,
+    seen: seenBefore(buffer, known),
+    tried: triedIn(experiment, iteration),
     edited: prompter.parent(known)?.parameters,
     form: answerFormOf(reader, prompts),
     encoding: encodingFor(family, prompts.set),
@@ -162,7 +165,9 @@ function answerers(experiment: Experiment, iteration: number): (candidate: numbe
               givesSeveral: false,
               propose: tuning.propose,
             }),
-            ...{ member: tuning.by, isFree: true, isBaseline: true },
+            member: tuning.by,
+            isFree: true,
+            isBaseline: true,
           };
     chosen.set(candidate, answerer);
     return answerer;

@@ -80,7 +80,8 @@ export function writing(
   },
 ): LanguageModel {
   return {
-    ...{ id, givesSeveral },
+    id,
+    givesSeveral,
     async generate(_messages, { seeds, signal }) {
       const started = performance.now();
       if (signal?.aborted) {
@@ -90,7 +91,10 @@ export function writing(
       const latencyMs = performance.now() - started;
       return group.map((parameters) => ({
         text: text(parameters),
-        ...{ finishReason: 'stop', usage: {}, latencyMs, retries: 0 },
+        finishReason: 'stop',
+        usage: {},
+        latencyMs,
+        retries: 0,
       }));
     },
   };

@@ -84,7 +84,10 @@ async function launch(
     // The client's words can't be options, because `confined.ts` rejects leading hyphens.
     [fileURLToPath(new URL('../cli.js', import.meta.url)), ...words, '--quiet'],
     {
-      ...{ cwd, env: { ...env }, detached: true, stdio: ['ignore', 'ignore', said] },
+      cwd,
+      env: { ...env },
+      detached: true,
+      stdio: ['ignore', 'ignore', said],
     },
   );
   try {

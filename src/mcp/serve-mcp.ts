@@ -146,7 +146,12 @@ async function execute(
   const [printed, notes]: [string[], string[]] = [[], []];
   const { cwd, env, milliseconds, now, stop } = outside;
   const context: CommandContext = {
-    ...{ cwd, env, milliseconds, now, stop, terminal: undefined },
+    cwd,
+    env,
+    milliseconds,
+    now,
+    stop,
+    terminal: undefined,
     print: (text) => printed.push(text),
     note: (text) => notes.push(text),
   };

@@ -44,7 +44,9 @@ function inOneLine({ action, description, id, observation }: Environments[number
 /** The tools, in the order in which clients receive them. */
 export const tools: readonly Tool[] = [
   {
-    ...{ name: 'list_runs', command: 'list', reads: true },
+    name: 'list_runs',
+    command: 'list',
+    reads: true,
     description: 'Lists runs and training runs: status, best observed and confirmed returns',
     input: z.strictObject({
       filters: z
@@ -57,13 +59,17 @@ export const tools: readonly Tool[] = [
     }),
   },
   {
-    ...{ name: 'show_run', command: 'show', reads: true },
+    name: 'show_run',
+    command: 'show',
+    reads: true,
     description:
       'Shows a run: status, best evaluations, confirmed return with its 95 % interval, failures, usage. Judge by `confirmed`, not by `best`.',
     input: z.strictObject({ run, top: count.max(1000).optional().describe('Number of evaluations to list') }),
   },
   {
-    ...{ name: 'show_iteration', command: 'show', reads: true },
+    name: 'show_iteration',
+    command: 'show',
+    reads: true,
     description: 'Shows an iteration of a run: prompts, replies and scores',
     input: z.strictObject({
       run,
@@ -72,7 +78,9 @@ export const tools: readonly Tool[] = [
     }),
   },
   {
-    ...{ name: 'compare_runs', command: 'compare', reads: true },
+    name: 'compare_runs',
+    command: 'compare',
+    reads: true,
     description: 'Compares groups of runs: confirmed returns with intervals, differences with verdicts',
     input: z.strictObject({
       runs,
@@ -82,20 +90,27 @@ export const tools: readonly Tool[] = [
     }),
   },
   {
-    ...{ name: 'environments', command: 'environments', reads: true },
+    name: 'environments',
+    command: 'environments',
+    reads: true,
     description: 'Lists built-in environments; with an id: its options, observations, actions and rewards',
     input: z.strictObject({ id: confinedId.optional().describe('Only this environment, with all details') }),
     shorten: (result, { id }) => (id === undefined ? (result as Environments).map(inOneLine) : result),
   },
   {
-    ...{ name: 'check_config', command: 'check', reads: true },
+    name: 'check_config',
+    command: 'check',
+    reads: true,
     description:
       'Finds problems in configs and estimates run costs, without contacting servers; without configs, checks the setup of this machine',
     input: z.strictObject({ configs: z.array(confinedConfig).max(20).default([]), overrides }),
     fixed: { offline: true },
   },
   {
-    ...{ name: 'run', command: 'run', reads: false, launches: true },
+    name: 'run',
+    command: 'run',
+    reads: false,
+    launches: true,
     description:
       "Starts an experiment in its own process and returns the run's name; follow it with show_run",
     input: z.strictObject({
@@ -104,12 +119,17 @@ export const tools: readonly Tool[] = [
     }),
   },
   {
-    ...{ name: 'resume_run', command: 'resume', reads: false, launches: true },
+    name: 'resume_run',
+    command: 'resume',
+    reads: false,
+    launches: true,
     description: 'Resumes a stopped or crashed run, or extends it (iterations=200)',
     input: z.strictObject({ run, overrides }),
   },
   {
-    ...{ name: 'stop_run', command: 'stop', reads: false },
+    name: 'stop_run',
+    command: 'stop',
+    reads: false,
     description: 'Stops runs after their current iteration; resume_run can continue them',
     input: z.strictObject({
       runs,
@@ -117,7 +137,9 @@ export const tools: readonly Tool[] = [
     }),
   },
   {
-    ...{ name: 'evaluate_run', command: 'evaluate', reads: false },
+    name: 'evaluate_run',
+    command: 'evaluate',
+    reads: false,
     description: 'Evaluates the best policy of a run on fresh seeds: mean return with its 95 % interval',
     input: z.strictObject({
       run,

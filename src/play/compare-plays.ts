@@ -63,7 +63,8 @@ export function comparePlays(
   if (plays.length === 0) return undefined;
   if (plays.length < paths.length)
     throw new UserError({
-      ...{ field: 'runs', value: shownPath(plays[0]!, cwd) },
+      field: 'runs',
+      value: shownPath(plays[0]!, cwd),
       message: "play runs can't be compared with other runs",
       hint: 'name only play runs, or none',
     });
@@ -134,7 +135,8 @@ function requireSameGames(plays: readonly ReadPlay[]): void {
   const other = plays.find(({ environment }) => environment !== first!.environment);
   if (other === undefined) return;
   throw new UserError({
-    ...{ field: 'runs', value: other.result.run },
+    field: 'runs',
+    value: other.result.run,
     message: `this play run uses ${other.environment}, but ${first!.result.run} uses ${first!.environment}`,
     hint: 'compare play runs of the same environment and options',
   });

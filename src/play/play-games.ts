@@ -151,8 +151,11 @@ class Play {
     const wave = starts.slice(first, first + size);
     const { policy } = config;
     const setting: GameSetting<ModelReply> = {
-      ...{ arena, ...this.#player() },
-      ...{ history: policy.history, historyTokens: policy.historyTokens, maxTurns: config.maxSteps },
+      arena,
+      ...this.#player(),
+      history: policy.history,
+      historyTokens: policy.historyTokens,
+      maxTurns: config.maxSteps,
     };
     const sampling = deriveSeeds(config.seed, [samplingStream, this.#wave], wave.length);
     const play = () =>
@@ -217,9 +220,15 @@ class Play {
         (later) => later.iteration === iteration && later.candidate === candidate && later.attempt > attempt,
       );
     return {
-      ...{ agent, fallback: policy.fallback, asks: policy.asks },
+      agent,
+      fallback: policy.fallback,
+      asks: policy.asks,
       speaker: modelSpeaker({
-        ...{ agent, finish, ledger, policy, model: model! },
+        agent,
+        finish,
+        ledger,
+        policy,
+        model: model!,
         wave: this.#wave,
         concurrency: callsAtOnce(config),
         signal: timer === undefined ? abort : AbortSignal.any([abort, timer]),
@@ -303,7 +312,8 @@ function recordOf(
     last,
     return: game.return,
     length: turns.filter(({ action }) => action !== undefined).length,
-    ...{ terminated, truncated },
+    terminated,
+    truncated,
     ...(objective !== undefined && { objective }),
     ...(info && { score: info.score, maxScore: info.maxScore, won: info.won, lost: info.lost }),
   };

@@ -59,8 +59,12 @@ export async function setUpPlay(
     const starts = evaluationSeeds(seed, episodes);
     await requirePlayer(player, arena, starts[0]!);
     const agent = openAgent({
-      ...{ environment: arena, options, maxSteps, prompts: policy.prompts },
-      ...{ reading: readingOf(policy.act), field: 'policy.prompts' },
+      environment: arena,
+      options,
+      maxSteps,
+      prompts: policy.prompts,
+      reading: readingOf(policy.act),
+      field: 'policy.prompts',
     });
     const model = player === 'model' ? (own ?? (await openModel(config, env))) : undefined;
     if (model !== undefined) await requireWays(config, arena, agent, model, starts[0]!);
@@ -68,7 +72,12 @@ export async function setUpPlay(
     const modules = modulesOf(config);
     const hashes = modules.length === 0 ? undefined : hashModules(modules);
     return {
-      ...{ config, arena, agent, model, program, starts },
+      config,
+      arena,
+      agent,
+      model,
+      program,
+      starts,
       ledger: new Ledger({
         limits: config.limits,
         ...(counted === undefined
@@ -155,18 +164,24 @@ async function requireWays(
   const alternatives = ['text', 'json'];
   if (act === 'constrained' && !model.choosesTexts)
     throw new UserError({
-      ...{ field: 'policy.act', value: act, alternatives },
+      field: 'policy.act',
+      value: act,
+      alternatives,
       message: `${model.id} can't restrict replies to given texts`,
       hint: 'choose another value, or a model with provider: local',
     });
   if (act === 'constrained' && !isListed)
     throw new UserError({
-      ...{ field: 'policy.act', value: act, alternatives },
+      field: 'policy.act',
+      value: act,
+      alternatives,
       message: `the actions of ${id} can't be listed`,
     });
   if (['random', 'first'].includes(fallback) && !isListed)
     throw new UserError({
-      ...{ field: 'policy.fallback', value: fallback, alternatives: ['ask-again', 'end'] },
+      field: 'policy.fallback',
+      value: fallback,
+      alternatives: ['ask-again', 'end'],
       message: `the actions of ${id} can't be listed`,
     });
 }

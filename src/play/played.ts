@@ -41,7 +41,8 @@ export function shownPlay(
   const game = games[number - 1];
   if (game === undefined)
     throw new UserError({
-      ...{ field: '--game', value: number },
+      field: '--game',
+      value: number,
       message: games.length === 0 ? 'this play run has no complete games' : 'there is no such game',
       alternatives: games.length === 0 ? [] : [`1 to ${games.length}`],
     });

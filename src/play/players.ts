@@ -26,7 +26,8 @@ export interface Player<R extends Reply = Reply> {
 export function expertPlayer(agent: Agent, { batch }: Arena): Player {
   const known = new Map<number, readonly string[]>();
   return {
-    ...{ fallback: 'end', asks: 0 },
+    fallback: 'end',
+    asks: 0,
     // Take commands as they are, because the default parser might find a different command inside one.
     agent: { ...agent, extractAction: (reply) => (reply === '' ? undefined : reply) },
     speaker: {
@@ -44,7 +45,8 @@ export function expertPlayer(agent: Agent, { batch }: Arena): Player {
 /** Always takes a random action, or always the first one. */
 export function carelessPlayer(agent: Agent, fallback: 'random' | 'first'): Player {
   return {
-    ...{ fallback, asks: 0 },
+    fallback,
+    asks: 0,
     agent: { ...agent, extractAction: () => undefined },
     speaker: {
       async reply(conversations) {
@@ -63,7 +65,8 @@ export function programPlayer(agent: Agent, { actionSpace }: Arena, build: () =>
   const policies = new Map<number, Policy>();
   const isText = actionSpace.kind === 'text';
   return {
-    ...{ fallback: 'end', asks: 0 },
+    fallback: 'end',
+    asks: 0,
     agent: { ...agent, extractAction: (reply) => (isText ? reply : (JSON.parse(reply) as Action)) },
     speaker: {
       async reply(conversations) {
@@ -91,7 +94,9 @@ export class QuitError extends Error {
  */
 export function humanPlayer(agent: Agent, ask: (text: string) => Promise<string | undefined>): Player {
   return {
-    ...{ agent, fallback: 'ask-again', asks: Number.POSITIVE_INFINITY },
+    agent,
+    fallback: 'ask-again',
+    asks: Number.POSITIVE_INFINITY,
     speaker: {
       async reply([conversation]) {
         const { message, system, turn } = conversation!;

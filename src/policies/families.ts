@@ -30,7 +30,8 @@ const families = [
   { name: 'mlp', schema: mlpSchema, create: mlpPolicies },
   { name: 'q-table', schema: qTableSchema, create: qTablePolicies },
   {
-    ...{ name: 'program', schema: programSchema },
+    name: 'program',
+    schema: programSchema,
     create: (_: ProgramConfig, environment: EnvironmentSpec) => programPolicies(environment),
   },
 ] as const satisfies readonly PolicyRecord[];

@@ -54,13 +54,15 @@ export function recordedPolicies(recorded: RecordedPolicy | { readonly count: nu
   const { name, parameters, text } =
     'name' in recorded
       ? recorded
-      : { ...{ name: 'module policy', text: '' }, parameters: { ...bare, count: recorded.count } };
+      : { name: 'module policy', text: '', parameters: { ...bare, count: recorded.count } };
   return { parameters, description: { kind: 'module', name, text }, build: refuse, initial: refuse };
 }
 
 const bare = {
-  ...{ kind: 'float' as const, decimals: 6 },
-  ...{ low: Number.NEGATIVE_INFINITY, high: Number.POSITIVE_INFINITY },
+  kind: 'float' as const,
+  decimals: 6,
+  low: Number.NEGATIVE_INFINITY,
+  high: Number.POSITIVE_INFINITY,
 };
 
 const parametersShape = z

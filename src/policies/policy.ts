@@ -226,7 +226,9 @@ export const weightParameters = (
 ): ParameterSpec => ({
   count: rank ?? names.length,
   kind: decimals === 0 ? 'integer' : 'float',
-  ...{ low, high, decimals },
+  low,
+  high,
+  decimals,
   names:
     rank === undefined ? names : Array.from({ length: rank }, (_, j) => `coordinate ${j} of the weights`),
 });

@@ -17,8 +17,11 @@ export function programPolicies(environment: EnvironmentSpec): PolicyFamily {
   );
   return {
     parameters: {
-      ...{ count: 1, kind: 'float', decimals: 6 },
-      ...{ low: Number.NEGATIVE_INFINITY, high: Number.POSITIVE_INFINITY },
+      count: 1,
+      kind: 'float',
+      decimals: 6,
+      low: Number.NEGATIVE_INFINITY,
+      high: Number.POSITIVE_INFINITY,
     },
     description: { kind: 'program', programs },
     build() {

@@ -108,7 +108,8 @@ async function askOne(
 }
 
 const noAnswer = (field: string, message: string): Finding => ({
-  ...{ level: 'error', field },
+  level: 'error',
+  field,
   message: `did not answer: ${message}`,
 });
 
@@ -186,7 +187,10 @@ async function firstProposal(
     ...prompter.prompt(1),
     seen: seenBefore(buffer, 0),
     edited: prompter.parent(0)?.parameters,
-    ...{ iteration: 1, candidates: 1, corrections: 0, concurrency: 1 },
+    iteration: 1,
+    candidates: 1,
+    corrections: 0,
+    concurrency: 1,
     by: () => ({ model }),
     family,
     form: answerFormOf(languageModelOf(config.model), config.prompts),

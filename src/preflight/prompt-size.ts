@@ -75,7 +75,10 @@ export function promptSize(parts: Parts, context?: ModelContext): PromptSize {
   const surplus = Math.max(1, mostTokens(messages) / Math.max(1, estimatePromptTokens(messages)));
   return {
     first: { messages, tokens: count(messages), fewest: (context?.count ?? fewestTokens)(messages) },
-    ...{ last, correction, answer, entry },
+    last,
+    correction,
+    answer,
+    entry,
     mean: mean(Array.from({ length: iterations }, (_, i) => at(i + 1))),
     bound: Math.ceil(surplus * (last + corrections * correction)),
   };

@@ -18,7 +18,10 @@ import { type Finding, found } from './findings.js';
 type Surroundings = Pick<CommandContext, 'cwd' | 'env'>;
 
 const broken = (field: string, message: string, hint: string): Finding => ({
-  ...{ level: 'error', field, message, hint },
+  level: 'error',
+  field,
+  message,
+  hint,
 });
 
 /** An optional part that isn't there. */
@@ -140,7 +143,8 @@ async function python({ env }: Surroundings): Promise<Finding> {
   try {
     const { stdout } = await promisify(execFile)(program, ['-c', askVersions], {
       env: childEnvironment(env),
-      ...{ timeout: 20_000, maxBuffer: 2 ** 20 },
+      timeout: 20_000,
+      maxBuffer: 2 ** 20,
     });
     const [version, gymnasium] = stdout.trim().split('\n');
     if (gymnasium !== undefined) return found('Python', `${version} (${program}), Gymnasium ${gymnasium}`);

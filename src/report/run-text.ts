@@ -76,7 +76,10 @@ export function runFigures(run: OpenedRun, { top, cwd }: Shown): RunFigures {
       const { iteration, candidate, score, parameters, program } = entry;
       const by = maker(entry);
       return {
-        ...{ iteration, candidate, return: score, parameters },
+        iteration,
+        candidate,
+        return: score,
+        parameters,
         ...(program !== undefined && { program }),
         ...(by !== undefined && { by }),
         ...(weightsOf && { weights: weightsOf(parameters) }),

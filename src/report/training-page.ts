@@ -180,7 +180,8 @@ function alarms({ about, facts }: ShownTraining): readonly Html[] {
     raised.set(facts.note, { hint: outcome?.hint ?? null, when: '' });
   if (about?.dataset.changed === true)
     raised.set("the dataset's rows have changed since its manifest was written", {
-      ...{ hint: 'rebuild the dataset, unless the change was intended', when: '' },
+      hint: 'rebuild the dataset, unless the change was intended',
+      when: '',
     });
   return [...raised].map(
     ([message, { hint, when }]) =>
@@ -196,7 +197,8 @@ function useOf({ about, facts }: ShownTraining): Html {
   if (status !== 'completed') {
     const when = {
       running: 'If training is killed, this',
-      ...{ crashed: 'This', interrupted: 'This' },
+      crashed: 'This',
+      interrupted: 'This',
       failed: 'After you fix the cause, this',
     }[status];
     const resumed = `${when} command resumes from the last checkpoint${status === 'failed' ? '; different settings need a new output directory' : ''}:`;

@@ -63,7 +63,9 @@ export function behaviourOf(episodes: readonly SeenEpisode[], spaces: Spaces): B
     episodes: episodes.length,
     return: {
       ...quartiles(returns),
-      ...{ mean: mean(returns), lowest: smallest(returns), highest: largest(returns) },
+      mean: mean(returns),
+      lowest: smallest(returns),
+      highest: largest(returns),
     },
     length: quartiles(episodes.map(lengthOf)),
     endings: endings.toSorted((a, b) => b.episodes - a.episodes),

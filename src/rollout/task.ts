@@ -74,7 +74,9 @@ function withRewards(environment: Environment, give: Reward): Environment {
   const { id, observationSpace, actionSpace, maxSteps, stepSeconds, words } = environment;
   let before: Observation;
   return {
-    ...{ id, observationSpace, actionSpace },
+    id,
+    observationSpace,
+    actionSpace,
     ...(maxSteps !== undefined && { maxSteps }),
     ...(words !== undefined && { words }),
     ...(stepSeconds !== undefined && { stepSeconds }),

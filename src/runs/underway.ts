@@ -87,7 +87,13 @@ function withoutAnswer(
 ): CallRecord {
   const { candidate, seed } = candidates[0]!;
   return {
-    ...{ iteration, candidate, attempt, messages, seed, purpose, time },
+    iteration,
+    candidate,
+    attempt,
+    messages,
+    seed,
+    purpose,
+    time,
     ...(candidates.length > 1 && { choices: candidates.length }),
     outcome: {
       kind: 'error',

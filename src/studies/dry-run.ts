@@ -51,7 +51,8 @@ export async function dryRun(assembly: Assembly, args: Arguments, context: Comma
       config: { ...config },
       model: model.id,
       ...(description.kind !== 'program' && { parameters }),
-      ...{ iteration, messages },
+      iteration,
+      messages,
     };
     context.print(JSON.stringify(said satisfies FirstPrompt));
     return 0;

@@ -48,8 +48,11 @@ export function shareOf(limits: LimitsConfig, { of }: Pick<Part, 'of'>): LimitsC
   };
   return {
     ...limits,
-    ...{ calls: whole('calls'), tokens: whole('tokens'), evaluations: whole('evaluations') },
-    ...{ cost: limits.cost && limits.cost / of, minutes: limits.minutes && limits.minutes / of },
+    calls: whole('calls'),
+    tokens: whole('tokens'),
+    evaluations: whole('evaluations'),
+    cost: limits.cost && limits.cost / of,
+    minutes: limits.minutes && limits.minutes / of,
   };
 }
 

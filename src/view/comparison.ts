@@ -135,7 +135,9 @@ export async function comparedPage(
   const keys = by.join() === 'config' ? undefined : by;
   const tasks = groupRuns(readable, keys, (run) => valuesOf(itemOf(run), by));
   const comparison = compareGroups(tasks, {
-    ...{ by: keys, target: undefined, named },
+    by: keys,
+    target: undefined,
+    named,
     leftOut: [
       ...leftOut,
       ...unreadable.map(({ item }) => ({ run: item.name, reason: item.fault ?? "its config can't be read" })),
@@ -145,7 +147,9 @@ export async function comparedPage(
   const shown = isByRun ? { ...comparison, by: null, tasks: untested } : comparison;
   const page = comparisonPage(shown, tasks, {
     hrefOf: (path) => pageAddress(named(path)),
-    ...{ isByRun, isNormalised: query.has('normalise'), mostRuns: 200 },
+    isByRun,
+    isNormalised: query.has('normalise'),
+    mostRuns: 200,
   });
   return soFar(page, chosen.length, wanted.length);
 }

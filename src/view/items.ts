@@ -165,7 +165,12 @@ export const versionOf = (files: readonly string[]) =>
     .join(' ');
 
 const damagedItem = ({ name, within }: Sight, kind: ItemKind, fault: string): Item => ({
-  ...{ ...unknown, kind, status: 'failed', name, within, fault },
+  ...unknown,
+  kind,
+  status: 'failed',
+  name,
+  within,
+  fault,
 });
 
 function holderItem({ name, path, within }: Sight): Item {

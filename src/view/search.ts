@@ -35,7 +35,12 @@ export async function search(
       const add = (where: string, content: string, at: RegExpExecArray) => {
         const end = at.index + at[0].length;
         hits.push({
-          ...{ of: item.name, iteration, candidate, attempt, where, match: at[0] },
+          of: item.name,
+          iteration,
+          candidate,
+          attempt,
+          where,
+          match: at[0],
           before: content.slice(Math.max(0, at.index - around), at.index),
           after: content.slice(end, end + around),
         });

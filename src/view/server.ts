@@ -156,7 +156,8 @@ const answers: Readonly<Record<string, (asked: Asked) => Answer | Promise<Answer
   async '/api/episode'(asked) {
     const number = (key: string, least: number) => wholeNumber(asked.query, key, least) ?? least;
     const body = await episodeSvg(placeIn(asked).path, {
-      ...{ iteration: number('iteration', 0), candidate: number('candidate', 1) },
+      iteration: number('iteration', 0),
+      candidate: number('candidate', 1),
       episode: number('episode', 1),
     });
     return { type: 'image/svg+xml', body, policy: picturePolicy };

@@ -127,7 +127,9 @@ ${view}
 ${parent && programChange(entry, parent, config, true)}${vector}`;
   });
   const animated = shown.map((entry) => ({
-    ...{ entry, alt: 'an episode of ', title: html`<b>${placeName(entry, config)}</b>` },
+    entry,
+    alt: 'an episode of ',
+    title: html`<b>${placeName(entry, config)}</b>`,
   }));
   const title = iteration === 0 ? 'Warm-up' : `Iteration ${iteration}`;
   return {

@@ -73,7 +73,10 @@ export function parallelPlot(
       { title: result, ticks: ticks.map((tick) => [share(tick), resultText(tick)] as const) },
     ],
     lines: ordered.map(({ group, href, link, note, result: own, values }) => ({
-      ...{ group, href, link, note },
+      group,
+      href,
+      link,
+      note,
       at: [...keyAxes.map(({ at }, i) => at(values[keys[i]!.key] ?? '', share(own))), share(own)].map(
         (place) => Math.round(1e4 * place) / 1e4,
       ),

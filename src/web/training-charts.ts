@@ -243,7 +243,8 @@ function smallChart(
     label: `${title}, by ${words.unit}: from ${formatNumber(values[0] ?? undefined)} to ${formatNumber(values.at(-1) ?? undefined)}.`,
     x: xAxis(words),
     y: { title, kind, ...(!isNegative && { from: 0 }), ...(kind === 'share' && { to: 1 }) },
-    ...{ height: 170, at },
+    height: 170,
+    at,
     series: [{ label: title.toLowerCase(), draw: 'line', colour: '--accent', outliers: 'high', values }],
     ...(isLimited && { levels: [{ y: limit, label: `clipped to ${formatNumber(limit)}` }] }),
   };

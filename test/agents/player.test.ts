@@ -80,7 +80,12 @@ describe('episodes with a model', () => {
       const { model, setting } = await playing(id, () => 'look', { history, maxTurns: 5 });
       const environment = await makeEnvironment(id);
       const agent = openAgent({
-        ...{ environment, options: {}, maxSteps: 5, prompts, reading: 'text', field: 'policy.prompts' },
+        environment,
+        options: {},
+        maxSteps: 5,
+        prompts,
+        reading: 'text',
+        field: 'policy.prompts',
       });
       const [game] = await playGames({ ...setting, agent, fallback: 'first' }, [{ start: 3, sampling: 1 }]);
       environment.reset(3);
@@ -263,7 +268,11 @@ describe('episodes with a model', () => {
         });
       },
       info: (slot) => ({
-        ...{ score: 0, maxScore: null, won: false, lost: false, moves: null },
+        score: 0,
+        maxScore: null,
+        won: false,
+        lost: false,
+        moves: null,
         admissible: [`take ${state[slot]}`],
       }),
       objective: () => 'Take them all.',

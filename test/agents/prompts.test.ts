@@ -23,7 +23,11 @@ async function opened(
 ) {
   const environment = await makeEnvironment(id, options);
   const agent = openAgent({
-    ...{ environment, options, maxSteps: 1000, reading: 'text', field: 'policy.prompts' },
+    environment,
+    options,
+    maxSteps: 1000,
+    reading: 'text',
+    field: 'policy.prompts',
     ...given,
   });
   return { agent, environment };

@@ -49,7 +49,10 @@ function damagesIn(outside: string): Readonly<Record<string, (file: string) => v
 /** Writes a run and a training run. @returns the files to damage */
 async function writeRuns(buffers: string): Promise<readonly string[]> {
   const { path } = await runExperimentFrom({
-    ...{ environment: 'CartPole-v1', model: { provider: 'random' }, iterations: 2, warmup: 2 },
+    environment: 'CartPole-v1',
+    model: { provider: 'random' },
+    iterations: 2,
+    warmup: 2,
     evaluation: { episodes: 2, maxSteps: 20, workers: 1 },
     confirmation: { candidates: 1, episodes: 2 },
   });
@@ -57,7 +60,10 @@ async function writeRuns(buffers: string): Promise<readonly string[]> {
   const training = join(buffers, 'training');
   mkdirSync(training);
   const record = {
-    ...{ method: 'lora', base: { model: '/models/m' }, dataset: { path: 'data' }, config: {} },
+    method: 'lora',
+    base: { model: '/models/m' },
+    dataset: { path: 'data' },
+    config: {},
     outcome: { ended: 'complete', step: 2 },
   };
   writeFileSync(join(training, 'training.json'), JSON.stringify(record));

@@ -58,8 +58,11 @@ beforeAll(async () => {
   await runExperimentFrom({ ...quick, model: { provider: 'random' } }, { path: join(runs, 'plain') });
   await runExperimentFrom(
     {
-      ...{ ...quick, environment: { id: paths.environment }, policy: { kind: 'module', path: paths.policy } },
-      ...{ model: { provider: 'random' }, confirmation: { candidates: 1, episodes: 2 } },
+      ...quick,
+      environment: { id: paths.environment },
+      policy: { kind: 'module', path: paths.policy },
+      model: { provider: 'random' },
+      confirmation: { candidates: 1, episodes: 2 },
     },
     { path: join(runs, 'own') },
   );

@@ -39,7 +39,9 @@ it.each([
   [{}, 11],
 ])('timeToTarget counts evaluations, not candidates: %j', (more, evaluation) => {
   const config = parseConfig({
-    ...{ environment: 'CartPole-v1', model: { provider: 'openai', name: 'any' }, candidates: 3 },
+    environment: 'CartPole-v1',
+    model: { provider: 'openai', name: 'any' },
+    candidates: 3,
     ...more,
   });
   const run = { config, warmup: 5, scores: [3, 12] };
@@ -49,7 +51,10 @@ it.each([
 it('timeToTarget counts the evaluations actually made if the run has an evaluation limit', async () => {
   const { path } = await runExperimentFrom(
     {
-      ...{ ...quick, iterations: 5, candidates: 2, limits: { evaluations: 9 } },
+      ...quick,
+      iterations: 5,
+      candidates: 2,
+      limits: { evaluations: 9 },
       model: { provider: 'ollama', name: 'scripted' },
     },
     { model: seededModel() },

@@ -51,7 +51,9 @@ export function blocksOf(page: string, markdown: string): readonly Block[] {
     const one = (kind: string) => marks.find((mark) => mark.kind === kind)?.value;
     const [file, notRun] = [one('file'), one('not run')];
     return {
-      ...{ page, language, code },
+      page,
+      language,
+      code,
       line: markdown.slice(0, fence.index + comments.length).split('\n').length,
       first: marks.flatMap(({ kind, value }) => (kind === 'first' ? [value] : [])),
       words: new Map(

@@ -44,14 +44,20 @@ afterAll(() => ollama.close());
 /** What a shell of the reader's would have, without keys of whoever runs the tests. */
 function environment(place: string): NodeJS.ProcessEnv {
   return {
-    ...{ PATH: [bin, process.env.PATH].join(delimiter), HOME: place, TMPDIR: process.env.TMPDIR },
-    ...{ OLLAMA_HOST: ollama.url, PACKAGE: root, CI: 'true' },
+    PATH: [bin, process.env.PATH].join(delimiter),
+    HOME: place,
+    TMPDIR: process.env.TMPDIR,
+    OLLAMA_HOST: ollama.url,
+    PACKAGE: root,
+    CI: 'true',
   };
 }
 
 function shell(command: string, place: string): Promise<void> {
   const child = spawn('bash', ['-e', '-o', 'pipefail', '-c', command], {
-    ...{ cwd: place, env: environment(place), stdio: ['ignore', 'pipe', 'pipe'] },
+    cwd: place,
+    env: environment(place),
+    stdio: ['ignore', 'pipe', 'pipe'],
   });
   let said = '';
   for (const stream of [child.stdout, child.stderr])
@@ -69,7 +75,9 @@ function shell(command: string, place: string): Promise<void> {
 /** Starts what goes on until a Ctrl-C, and gives it one as soon as it says where it listens. */
 function endless(words: readonly string[], place: string): Promise<void> {
   const child = spawn(process.execPath, [built('src/cli.js'), ...words], {
-    ...{ cwd: place, env: environment(place), stdio: ['ignore', 'pipe', 'pipe'] },
+    cwd: place,
+    env: environment(place),
+    stdio: ['ignore', 'pipe', 'pipe'],
   });
   let said = '';
   let asked = false;
@@ -122,7 +130,9 @@ function runCell(before: readonly Block[], { code }: Block, place: string): stri
   const mark = '-- this cell --';
   const script = [...before.map((block) => block.code), `print("${mark}")\n`, code].join('\n');
   const said = execFileSync(python, ['-c', script], {
-    ...{ cwd: place, env: environment(place), encoding: 'utf8' },
+    cwd: place,
+    env: environment(place),
+    encoding: 'utf8',
   });
   return said.slice(said.indexOf(mark) + mark.length);
 }

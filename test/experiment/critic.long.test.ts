@@ -357,7 +357,9 @@ it('remembered() keeps the better of a proposal and its revision, in random iter
   for (let round = 0; round < 200; round++) {
     const entries = Array.from({ length: 4 }, (_, i) => i + 1).flatMap((iteration) => {
       const own = Array.from({ length: random.integers(1, 4) }, (__, candidate) => ({
-        ...{ iteration, candidate, score: random.integers(0, 5) },
+        iteration,
+        candidate,
+        score: random.integers(0, 5),
       }));
       const revises = random.integers(0, own.length);
       return random.random() < 0.3

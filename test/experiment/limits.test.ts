@@ -187,7 +187,12 @@ describe('limits', () => {
     const ledger = new Ledger({ limits: { tokens: 5000 }, price, maxTokens: 100, usesTokens: true });
     const unreported = { promptTokens: 300, completionTokens: mostTokensOf('params[0]: 1.0') };
     const call = {
-      ...{ iteration: 1, candidate: 0, attempt: 0, messages: [], seed: 1, time: '' },
+      iteration: 1,
+      candidate: 0,
+      attempt: 0,
+      messages: [],
+      seed: 1,
+      time: '',
       purpose: 'proposal',
       outcome: { kind: 'accepted', parameters: [1] },
       completion: {

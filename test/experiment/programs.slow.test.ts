@@ -23,7 +23,10 @@ const seeded: LanguageModel = {
           ? '  return memory.nothing.here;'
           : `  return observation.poleAngle + ${(seed % 97) / 50} * observation.poleAngularVelocity > 0 ? 1 : 0;`,
       ),
-      ...{ finishReason: 'stop', usage: { promptTokens: 9, completionTokens: 9 }, latencyMs: 1, retries: 0 },
+      finishReason: 'stop',
+      usage: { promptTokens: 9, completionTokens: 9 },
+      latencyMs: 1,
+      retries: 0,
     }));
   },
 };
@@ -35,7 +38,10 @@ const scripted = (...replies: readonly string[]): LanguageModel => {
     generate: async (_messages, { seeds }) =>
       seeds.map(() => ({
         text: replies[Math.min(next++, replies.length - 1)]!,
-        ...{ finishReason: 'stop', usage: {}, latencyMs: 1, retries: 0 },
+        finishReason: 'stop',
+        usage: {},
+        latencyMs: 1,
+        retries: 0,
       })),
   };
 };

@@ -22,7 +22,8 @@ import {
 const original = {
   ...quick,
   model: {
-    ...{ provider: 'ollama', name: 'scripted' },
+    provider: 'ollama',
+    name: 'scripted',
     price: { input: 1, cachedInput: 0.1, output: 4 },
   },
 } as const satisfies ConfigInput;

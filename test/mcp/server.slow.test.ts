@@ -65,11 +65,9 @@ describe('policyloop mcp', { timeout: 400_000 }, () => {
     };
     expect(await read('list_runs', { sort: 'confirmed' })).toMatchObject([{}, {}]);
     expect(await read('show_run', { run: 'a', top: 2 })).toMatchObject({
-      ...{
-        run: join('buffers', 'a'),
-        status: 'completed',
-        confirmed: { ci95: [expect.any(Number), expect.any(Number)] },
-      },
+      run: join('buffers', 'a'),
+      status: 'completed',
+      confirmed: { ci95: [expect.any(Number), expect.any(Number)] },
     });
     expect(await read('show_iteration', { run: 'latest', iteration: 1 })).toMatchObject({ iteration: 1 });
     expect(await read('compare_runs', { runs: ['a', 'b'] })).toMatchObject({ kind: 'comparison' });
@@ -79,7 +77,9 @@ describe('policyloop mcp', { timeout: 400_000 }, () => {
     ]);
     const environments = (await read('environments')) as readonly object[];
     expect(environments).toContainEqual({
-      ...{ id: 'CartPole-v1', observation: 'Box(4)', action: 'Discrete(2)' },
+      id: 'CartPole-v1',
+      observation: 'Box(4)',
+      action: 'Discrete(2)',
       description: 'A pole stands on a cart, joined to it by a free hinge.',
     });
     expect(JSON.stringify(environments).length).toBeLessThan(12_000);
@@ -190,7 +190,8 @@ describe('policyloop mcp', { timeout: 400_000 }, () => {
   it('prints only protocol messages, survives malformed lines and exits when its input ends', async () => {
     const { child, ended } = startCommand(cwd, ['mcp']);
     const params = {
-      ...{ protocolVersion: '2025-06-18', capabilities: {} },
+      protocolVersion: '2025-06-18',
+      capabilities: {},
       clientInfo: { name: 'test', version: '1' },
     };
     const ping = (id: number) => `${JSON.stringify({ jsonrpc: '2.0', id, method: 'ping' })}\n`;

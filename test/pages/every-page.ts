@@ -119,12 +119,17 @@ async function training(output: string, isFinished: boolean): Promise<string> {
   mkdirSync(output, { recursive: true });
   const config = trainConfigSchema.parse({ model: `/models/${long}`, dataset: 'data', output });
   const about = {
-    ...{ method: 'lora', base: { model: config.model }, config, folder: output },
+    method: 'lora',
+    base: { model: config.model },
+    config,
+    folder: output,
     command: `policyloop finetune train tune.yaml model=models/${long}`,
     outcome: { ended: 'running', step: 0 },
     dataset: {
       path: `/datasets/${long.repeat(3)}`,
-      ...{ recipe: 'weighted', sources: [], changed: true },
+      recipe: 'weighted',
+      sources: [],
+      changed: true,
       files: { 'train.jsonl': 'abc'.repeat(20) },
     },
   };

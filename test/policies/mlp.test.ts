@@ -7,7 +7,12 @@ import { box, withSpaces } from '../support/fixed-environment.js';
 
 const discrete = (n: number, start?: number) => ({ kind: 'discrete', n, ...(start && { start }) }) as const;
 const network = (config: Partial<MlpConfig> = {}): MlpConfig => ({
-  ...{ kind: 'mlp', hidden: [3], activation: 'tanh', low: -6, high: 6, decimals: 1 },
+  kind: 'mlp',
+  hidden: [3],
+  activation: 'tanh',
+  low: -6,
+  high: 6,
+  decimals: 1,
   ...config,
 });
 

@@ -8,7 +8,9 @@ import { rollout } from '../../src/rollout/episode.js';
 
 const pair: Space = { kind: 'discrete', n: 2 };
 const spec = (observationSpace: Space, actionSpace: Space, more: Partial<EnvironmentSpec> = {}) => ({
-  ...{ id: 'test', observationSpace, actionSpace },
+  id: 'test',
+  observationSpace,
+  actionSpace,
   ...more,
 });
 const cartPole = await makeEnvironment('CartPole-v1');

@@ -4,7 +4,11 @@ import type { ParameterSpec } from '../../src/policies/policy.js';
 import { encodingOf } from '../../src/prompting/notation/encoding.js';
 
 const box = (low: number, high: number, decimals: number, count = 2): ParameterSpec => ({
-  ...{ count, kind: 'float', low, high, decimals },
+  count,
+  kind: 'float',
+  low,
+  high,
+  decimals,
 });
 
 const onGrid = (value: number, decimals: number) => Number(value.toFixed(decimals)) === value;

@@ -83,8 +83,14 @@ describe('scores in prompts', () => {
     const history = createHistory({ encoding, memory });
     const held = [1.00031, 1.00012, 1.000125].map(
       (score, i): BufferEntry => ({
-        ...{ iteration: i < 2 ? 0 : 1, group: i, candidate: i, source: 'proposal' },
-        ...{ parameters: [i, 0, 0], returns: [score], lengths: [1], score },
+        iteration: i < 2 ? 0 : 1,
+        group: i,
+        candidate: i,
+        source: 'proposal',
+        parameters: [i, 0, 0],
+        returns: [score],
+        lengths: [1],
+        score,
       }),
     );
     const context = history.context({ iteration: 2, iterations: 9, held, shown: held });

@@ -33,7 +33,9 @@ describe('SKILL.md', () => {
   const path = npx();
   const run = (command: string) => {
     const { status, stderr, stdout } = spawnSync('sh', ['-c', command], {
-      ...{ cwd, encoding: 'utf8', env: { PATH: path, NO_COLOR: '1', HOME: cwd } },
+      cwd,
+      encoding: 'utf8',
+      env: { PATH: path, NO_COLOR: '1', HOME: cwd },
     });
     expect({ command, status, stderr: status === 0 ? '' : stderr }).toEqual({
       command,

@@ -44,7 +44,9 @@ describe('the learning curve', () => {
   it('keeps the extremes of a run with too many evaluations to draw', () => {
     const entries = Array.from({ length: 5000 }, (_, i) => ({
       ...data.entries.at(-1)!,
-      ...{ iteration: i + 1, candidate: 0, score: i === 777 ? -9 : i },
+      iteration: i + 1,
+      candidate: 0,
+      score: i === 777 ? -9 : i,
     }));
     const { label, series } = curveOf({ ...data, entries, calls: [] });
     expect(label).toContain('5000 evaluations');
@@ -69,7 +71,12 @@ describe('the heat map', () => {
   it('names the weights of a network by the units that they connect', () => {
     const policy: PolicyDescription = {
       kind: 'mlp',
-      ...{ observations: 4, hidden: [1], activation: 'tanh', outputs: 2, discrete: true, firstAction: 0 },
+      observations: 4,
+      hidden: [1],
+      activation: 'tanh',
+      outputs: 2,
+      discrete: true,
+      firstAction: 0,
     };
     const { names: _names, ...spec } = data.parameters;
     const parameters = { ...spec, count: 9 };

@@ -14,7 +14,10 @@ const fixture = runFixture({ iterations: 4, failureRate: 0 });
 const questions = (data: typeof fixture): readonly CallRecord[] =>
   [1, 2, 3, 4].map((iteration) => ({
     ...data.calls[0]!,
-    ...{ iteration, candidate: data.config.candidates, attempt: 0, purpose: 'critic' },
+    iteration,
+    candidate: data.config.candidates,
+    attempt: 0,
+    purpose: 'critic',
     outcome: { kind: 'rejected', failure: { kind: 'missing' } },
   }));
 

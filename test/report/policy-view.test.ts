@@ -75,7 +75,12 @@ describe('a linear policy', () => {
 describe('a network', () => {
   const policy: PolicyDescription = {
     kind: 'mlp',
-    ...{ observations: 2, hidden: [2], activation: 'relu', outputs: 3, discrete: true, firstAction: 0 },
+    observations: 2,
+    hidden: [2],
+    activation: 'relu',
+    outputs: 3,
+    discrete: true,
+    firstAction: 0,
   };
   const values = [1, 2, 3, 4, 5, -6, 7, 8, 9, 1.5, 2.5, 3.5, 0.1, 0.2, 0.3];
   const labels = taskLabels('MountainCar-v0', policy);

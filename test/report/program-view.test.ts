@@ -25,8 +25,15 @@ const entryOf = (
   structure: number,
   more: Partial<BufferEntry> = {},
 ): BufferEntry => ({
-  ...{ iteration, score, group: iteration, candidate: 0, source: iteration === 0 ? 'warm-up' : 'proposal' },
-  ...{ parameters: [structure, score], returns: [score], lengths: [1], program: `program ${structure}` },
+  iteration,
+  score,
+  group: iteration,
+  candidate: 0,
+  source: iteration === 0 ? 'warm-up' : 'proposal',
+  parameters: [structure, score],
+  returns: [score],
+  lengths: [1],
+  program: `program ${structure}`,
   ...more,
 });
 
@@ -66,14 +73,12 @@ it('the lineage lists new bests with their parents, and none for programs found 
     entryOf(3, 9, 14),
   ];
   const call = (iteration: number, content: string | undefined): CallRecord => ({
-    ...{
-      iteration,
-      candidate: 0,
-      attempt: 0,
-      purpose: 'proposal',
-      seed: 0,
-      time: '2026-01-01T00:00:00.000Z',
-    },
+    iteration,
+    candidate: 0,
+    attempt: 0,
+    purpose: 'proposal',
+    seed: 0,
+    time: '2026-01-01T00:00:00.000Z',
     messages: content === undefined ? [] : [{ role: 'user', content }],
     outcome: { kind: 'accepted', parameters: [], program: '' },
   });
@@ -106,15 +111,13 @@ it('withoutProgram keeps only the text around a program', () => {
 
 it('a program found by a search is shown as source, not as the numbers of the reply', () => {
   const call: CallRecord = {
-    ...{
-      iteration: 1,
-      candidate: 0,
-      attempt: 0,
-      purpose: 'proposal',
-      seed: 0,
-      time: '2026-01-01T00:00:00.000Z',
-      messages: [],
-    },
+    iteration: 1,
+    candidate: 0,
+    attempt: 0,
+    purpose: 'proposal',
+    seed: 0,
+    time: '2026-01-01T00:00:00.000Z',
+    messages: [],
     outcome: { kind: 'accepted', parameters: [12, 5], program: 'program 12' },
     completion: { text: 'params[0]: 12', finishReason: 'stop', usage: {}, latencyMs: 0, retries: 0 },
   };

@@ -42,7 +42,9 @@ beforeAll(async () => {
     environment: 'CartPole-v1',
     policy: { kind: 'program' },
     model: { provider: 'openai', name: 'm', baseUrl: 'http://127.0.0.1:9' },
-    ...{ iterations: 3, warmup: 2, corrections: 1 },
+    iterations: 3,
+    warmup: 2,
+    corrections: 1,
     evaluation: { episodes: 3, maxSteps: 100, workers: 1 },
     confirmation: { candidates: 1, episodes: 4 },
   } as const;

@@ -19,7 +19,10 @@ function training(about: object, metrics: readonly object[], samples: readonly o
 }
 
 const about = {
-  ...{ method: 'lora', base: { model: 'm' }, dataset: { path: 'bandit' }, config: { updates: 4 } },
+  method: 'lora',
+  base: { model: 'm' },
+  dataset: { path: 'bandit' },
+  config: { updates: 4 },
   outcome: { ended: 'complete', step: 4 },
 };
 
@@ -40,9 +43,13 @@ it('hostile text in a training is not executed, and 20,000 samples render within
   const evil = '</script><script>alert(1)</script><img src=x onerror=alert(2)>';
   const path = training(
     {
-      ...{ method: evil, base: { model: evil }, dataset: { path: evil, recipe: 5, sources: 'no', files: 3 } },
+      method: evil,
+      base: { model: evil },
+      dataset: { path: evil, recipe: 5, sources: 'no', files: 3 },
       config: { [evil]: evil, tasks: 1, seed: evil, reward: 7, maxGradientNorm: 'x', agent: evil },
-      ...{ outcome: { ended: 'failed', step: 1, message: evil, hint: evil }, use: evil, command: evil },
+      outcome: { ended: 'failed', step: 1, message: evil, hint: evil },
+      use: evil,
+      command: evil,
     },
     [
       { kind: 'start', step: 0, measured: evil, totalSteps: 9 },

@@ -33,11 +33,17 @@ it('behaviourOf reports effort, streaks and endings for vector observations and 
   expect(length).toEqual({ low: 2, median: 2, high: 3 });
   expect(endings).toEqual([
     {
-      ...{ how: 'cut off', episodes: 2, return: 2, length: { low: 2, median: 2, high: 2 } },
+      how: 'cut off',
+      episodes: 2,
+      return: 2,
+      length: { low: 2, median: 2, high: 2 },
       last: [{ low: 0.625, median: 0.75, high: 0.875 }],
     },
     {
-      ...{ how: 'terminated', episodes: 1, return: 4, length: { low: 4, median: 4, high: 4 } },
+      how: 'terminated',
+      episodes: 1,
+      return: 4,
+      length: { low: 4, median: 4, high: 4 },
       last: [{ low: 4, median: 4, high: 4 }],
     },
   ]);
@@ -77,7 +83,9 @@ it('behaviourOf treats discrete tuples as states, not as quantities', () => {
     spaces: [{ kind: 'discrete', n: 3 } as const, { kind: 'discrete', n: 3 } as const],
   } as const;
   const walk = (observations: readonly (readonly number[])[]) => ({
-    ...{ observations, actions: observations.slice(1).map(() => 0), terminated: false },
+    observations,
+    actions: observations.slice(1).map(() => 0),
+    terminated: false,
     rewards: observations.slice(1).map(() => 0),
   });
   const { endings, figures } = behaviourOf(
@@ -119,8 +127,10 @@ it('behaviourOf treats discrete tuples as states, not as quantities', () => {
 
 it('behaviourOf reports the most frequent text actions, and last observations on one line', () => {
   const play = (actions: readonly string[], last: string) => ({
-    ...{ actions, observations: [...actions.map(() => 'A hall.\nA door.'), last] },
-    ...{ rewards: actions.map(() => 0), terminated: true },
+    actions,
+    observations: [...actions.map(() => 'A hall.\nA door.'), last],
+    rewards: actions.map(() => 0),
+    terminated: true,
   });
   const text = { kind: 'text' } as const;
   const many = Array.from({ length: 20 }, (_, i) => `take ${i}`);

@@ -130,7 +130,11 @@ describe('expected improvement', () => {
 
 const numbers = (count: number): ParameterSpec => ({ count, kind: 'float', low: -6, high: 6, decimals: 1 });
 const table: ParameterSpec = {
-  ...{ count: 16, kind: 'integer', low: 0, high: 3, decimals: 0 },
+  count: 16,
+  kind: 'integer',
+  low: 0,
+  high: 3,
+  decimals: 0,
   choices: [0, 1, 2, 3],
 };
 

@@ -73,8 +73,11 @@ it('a request to stop reaches all parts of a plan, also those that start later',
   const part = (index: number) =>
     sweepCommand(
       {
-        ...{ ...common, config: join(place, 'pole.yaml'), overrides: ['memory.best=2,4', 'seed=1..3'] },
-        ...{ out: 'parts', part: `${index}/2` },
+        ...common,
+        config: join(place, 'pole.yaml'),
+        overrides: ['memory.best=2,4', 'seed=1..3'],
+        out: 'parts',
+        part: `${index}/2`,
       },
       context,
     );

@@ -18,7 +18,8 @@ export async function heldRuns(configOf: (url: string) => string, options: reado
   const at = (...path: string[]) => join(cwd, ...path);
   const start = (...args: string[]) => startCommand(cwd, [...args, ...options]);
   return {
-    ...{ server, at },
+    server,
+    at,
     run: (name: string, ...overrides: string[]) =>
       start('run', 'config.yaml', ...overrides, '--run-dir', name),
     sweep: (name: string, ...words: string[]) => start('sweep', 'config.yaml', ...words, '--out', name),

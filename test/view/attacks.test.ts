@@ -16,9 +16,13 @@ beforeAll(async () => {
   process.on('unhandledRejection', collect);
   process.on('uncaughtException', collect);
   view = await startView({
-    ...{ roots: [{ path: temporaryDirectory(), prefix: '' }], place: 'here', port: 0 },
+    roots: [{ path: temporaryDirectory(), prefix: '' }],
+    place: 'here',
+    port: 0,
     milliseconds: () => performance.now(),
-    ...{ note: () => undefined, token, pages: shownPages },
+    note: () => undefined,
+    token,
+    pages: shownPages,
   });
   port = Number(new URL(view.url).port);
 });

@@ -44,9 +44,13 @@ describe('the view', () => {
   const token = 'a-token-of-this-test';
   const started = async () => {
     const view = await startView({
-      ...{ roots: [{ path: temporaryDirectory(), prefix: '' }], place: 'here', port: 0 },
+      roots: [{ path: temporaryDirectory(), prefix: '' }],
+      place: 'here',
+      port: 0,
       milliseconds: () => performance.now(),
-      ...{ note: () => undefined, token, pages: shownPages },
+      note: () => undefined,
+      token,
+      pages: shownPages,
     });
     ends.push(() => view.close());
     return { ...view, port: Number(new URL(view.url).port) };

@@ -98,7 +98,10 @@ export async function writeHostileDirectory(place: string): Promise<void> {
     const [model, commit, message] = hostileTexts.slice(2, 5);
     return JSON.stringify({
       ...manifest,
-      ...{ run: hostileName, model, environment: 'CartPole-v1<script>', status: 'failed' },
+      run: hostileName,
+      model,
+      environment: 'CartPole-v1<script>',
+      status: 'failed',
       reason: { kind: 'model-error', message },
       versions: { policyloop: hostileTexts[0], node: hostileTexts[1], commit },
     });

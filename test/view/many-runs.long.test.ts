@@ -34,21 +34,27 @@ beforeAll(async () => {
         ...(group === groups && { status: 'interrupted', reason: { kind: 'interrupted' } as never }),
       });
   writeRun(join(place, 'lake'), {
-    ...{ seed: 1, confirmed: 0.5, scores: [0.1, 0.2, 0.3] },
+    seed: 1,
+    confirmed: 0.5,
+    scores: [0.1, 0.2, 0.3],
     config: { environment: 'FrozenLake-v1', policy: { kind: 'q-table' }, memory: { best: 1 } } as never,
   });
   writeFileSync(join(place, 'best-1', 'plan.json'), '{"version":1,"kind":"sweep"}');
   mkdirSync(join(place, 'tuned'));
   writeFileSync(join(place, 'tuned', 'metrics.jsonl'), '{"kind":"start","step":0,"totalSteps":9}\n');
   const outcome = { ended: 'interrupted', step: 0 };
-  const about = { ...{ method: 'lora', base: { model: 'm' }, dataset: { path: 'd' }, config: {} }, outcome };
+  const about = { method: 'lora', base: { model: 'm' }, dataset: { path: 'd' }, config: {}, outcome };
   writeFileSync(join(place, 'tuned', 'training.json'), JSON.stringify(about));
   mkdirSync(join(place, 'damaged'));
   writeFileSync(join(place, 'damaged', 'manifest.json'), '{');
   view = await startView({
-    ...{ roots: [{ path: place, prefix: '' }], place: 'here', port: 0 },
+    roots: [{ path: place, prefix: '' }],
+    place: 'here',
+    port: 0,
     milliseconds: () => performance.now(),
-    ...{ note: () => undefined, token, pages: { evaluation: () => undefined } },
+    note: () => undefined,
+    token,
+    pages: { evaluation: () => undefined },
   });
 });
 afterAll(() => view?.close());
@@ -134,7 +140,9 @@ describe('groups', () => {
     expect(cartPole!.groups).toHaveLength(groups - 1);
     for (const { confirmed, name } of cartPole!.groups)
       expect(found[JSON.stringify(['CartPole-v1', Number(name)])]!.confirmed).toEqual({
-        ...{ count: seeds, mean: confirmed!.mean, interval: confirmed!.meanInterval },
+        count: seeds,
+        mean: confirmed!.mean,
+        interval: confirmed!.meanInterval,
       });
     // No run of the last group is complete, and one seed has no interval.
     expect(found['["CartPole-v1",10]']).toEqual({ observed: null, confirmed: null });
@@ -229,7 +237,8 @@ describe('actions', () => {
   it('are accepted only from pages of the view, as POST', async () => {
     const body = { of: ['lake'], add: ['x'] };
     const { status } = await fetch(new URL('/api/tag', view.url), {
-      ...{ method: 'POST', headers: { ...headers, 'content-type': 'application/json' } },
+      method: 'POST',
+      headers: { ...headers, 'content-type': 'application/json' },
       body: JSON.stringify(body),
     });
     expect(status).toBe(403);

@@ -18,18 +18,26 @@ describe.skipIf(chromium === undefined)('the view of many runs in a browser', ()
     for (const best of [1, 2, 3])
       for (let seed = 1; seed <= 6; seed++)
         writeRun(join(place, `best-${best}-${seed}`), {
-          ...{ seed, confirmed: 100 * best + seed, cost: best },
+          seed,
+          confirmed: 100 * best + seed,
+          cost: best,
           config: { memory: { best } } as never,
         });
     for (let seed = 1; seed <= 2; seed++)
       writeRun(join(place, `lake-${seed}`), {
-        ...{ seed, confirmed: 0.5, scores: [0.1, 0.2, 0.3] },
+        seed,
+        confirmed: 0.5,
+        scores: [0.1, 0.2, 0.3],
         config: { environment: 'FrozenLake-v1', policy: { kind: 'q-table' }, memory: { best: 2 } } as never,
       });
     view = await startView({
-      ...{ roots: [{ path: place, prefix: '' }], place: 'here', port: 0 },
+      roots: [{ path: place, prefix: '' }],
+      place: 'here',
+      port: 0,
       milliseconds: () => performance.now(),
-      ...{ note: () => undefined, token: 'token', pages: { evaluation: () => undefined } },
+      note: () => undefined,
+      token: 'token',
+      pages: { evaluation: () => undefined },
     });
     browser = await openBrowser(chromium!);
     await browser.evaluate(`location.href = ${JSON.stringify(view.url)}; undefined`);

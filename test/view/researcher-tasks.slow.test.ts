@@ -32,12 +32,18 @@ async function project(place: string): Promise<void> {
     const scores = [10, 20, 30 + seed, 40 + seed];
     writeRun(join(runs, `alpha-${seed}`), { seed, model: 'alpha', confirmed: 100 + seed, scores });
     writeRun(join(runs, `beta-${seed}`), {
-      ...{ seed, model: 'beta', confirmed: 50 + 2 * seed, scores },
+      seed,
+      model: 'beta',
+      confirmed: 50 + 2 * seed,
+      scores,
       config: { evaluation: { episodes: 7 } },
     });
   }
   writeRun(join(runs, 'run-7'), {
-    ...{ seed: 7, model: 'gamma', scores: [10, 20, null, null], status: 'failed' },
+    seed: 7,
+    model: 'gamma',
+    scores: [10, 20, null, null],
+    status: 'failed',
     reason: { kind: 'no-proposals', message: 'the reply contains 3 of 10 numbers' },
   });
   await writeSyntheticRun(join(runs, 'of-this-week'), { iterations: 20, candidates: 1, history: 5 });
@@ -127,7 +133,8 @@ describe.skipIf(chromium === undefined)('the view answers within three clicks', 
       }
     };
     view = {
-      ...{ browser, until },
+      browser,
+      until,
       async home() {
         await browser.evaluate(`location.href = ${JSON.stringify(url)}; undefined`);
         await until(

@@ -29,15 +29,22 @@ beforeAll(async () => {
   writeFileSync(join(place, 'tuned', 'training.json'), JSON.stringify(about));
   writeFileSync(join(place, 'tuned', 'index.html'), '<script>alert(1)</script>');
   view = await startView({
-    ...{ roots: [{ path: place, prefix: '' }], place: 'here', port: 0 },
+    roots: [{ path: place, prefix: '' }],
+    place: 'here',
+    port: 0,
     milliseconds: () => performance.now(),
-    ...{ note: () => undefined, token, pages: shownPages },
+    note: () => undefined,
+    token,
+    pages: shownPages,
   });
 });
 afterAll(() => view?.close());
 
 const about = {
-  ...{ method: 'lora', base: { model: '/models/m' }, dataset: { path: 'data' }, config: {} },
+  method: 'lora',
+  base: { model: '/models/m' },
+  dataset: { path: 'data' },
+  config: {},
   outcome: { ended: 'interrupted', step: 1 },
 };
 
@@ -75,7 +82,8 @@ async function told<T>(
 ): Promise<T> {
   const stop = new AbortController();
   const response = await fetch(new URL(path, view.url), {
-    ...{ signal: stop.signal, headers: { authorization } },
+    signal: stop.signal,
+    headers: { authorization },
   });
   let text = '';
   try {

@@ -33,9 +33,13 @@ beforeAll(async () => {
   study('damaged', { version: 1, kind: 'sweep' });
   writeFileSync(join(place, 'damaged', 'sweep.json'), '{"settings":"<img src=x>"}');
   view = await startView({
-    ...{ roots: [{ path: place, prefix: '' }], place: 'here', port: 0 },
+    roots: [{ path: place, prefix: '' }],
+    place: 'here',
+    port: 0,
     milliseconds: () => performance.now(),
-    ...{ note: () => undefined, token, pages: shownPages },
+    note: () => undefined,
+    token,
+    pages: shownPages,
   });
 });
 afterAll(() => view?.close());

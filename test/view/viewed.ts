@@ -23,7 +23,10 @@ const hiddenParts = readFileSync(join(import.meta.dirname, '../pages/hidden-part
 const long = 'a-very-long-model-name:32b-instruct-q4_K_M-日本語';
 
 const about = {
-  ...{ method: 'lora', base: { model: `/models/${long}` }, dataset: { path: 'data' }, config: { seed: 1 } },
+  method: 'lora',
+  base: { model: `/models/${long}` },
+  dataset: { path: 'data' },
+  config: { seed: 1 },
   outcome: { ended: 'complete', step: 60 },
 };
 const trainingLog = (steps: number) =>
@@ -57,7 +60,9 @@ export async function viewed(): Promise<Viewed> {
   const place = temporaryDirectory();
   await writeSyntheticRun(join(place, 'runs', 'growing'), { iterations: 30, candidates: 2, history: 5 });
   await writeSyntheticRun(join(place, 'runs', long.repeat(3)), {
-    ...{ iterations: 8, candidates: 1, history: 5 },
+    iterations: 8,
+    candidates: 1,
+    history: 5,
   });
   mkdirSync(join(place, 'runs', 'training'));
   writeFileSync(join(place, 'runs', 'training', 'metrics.jsonl'), trainingLog(60));
@@ -78,7 +83,10 @@ export async function viewed(): Promise<Viewed> {
   await browser.evaluate(`location.href = ${JSON.stringify(url)}; undefined`);
   await until(`document.querySelector('main table') !== null`);
   return {
-    ...{ place, browser, url, until },
+    place,
+    browser,
+    url,
+    until,
     async open(path, view = { width: 1440 }) {
       await browser.open(new URL(path, url).href, view);
       await until(`document.querySelector('main section, main table, main .hits') !== null`);

@@ -44,7 +44,9 @@ describe('charts of a training', () => {
     const [returns, rewards, ...rest] = trainingCharts(rowsWith({ step, evaluation }), words);
     expect(returns!.marks![0]!.marks).toEqual([{ x: 2, y: 1 }]);
     expect(returns!.series.find(({ draw }) => draw === 'points')).toMatchObject({
-      ...{ values: [0, 1, 1], low: [-0.1, 0.9, 0.9], high: [0.1, 1.1, 1.1] },
+      values: [0, 1, 1],
+      low: [-0.1, 0.9, 0.9],
+      high: [0.1, 1.1, 1.1],
     });
     expect(series(rewards!, 'mean per')).toMatchObject({ low: [0.3, 1], high: [0.7, 1] });
     expect(rewards!.bands?.label).toContain('within groups');

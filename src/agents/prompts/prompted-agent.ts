@@ -147,7 +147,10 @@ function findSet(
   if (builtInSets.includes(set)) return join(own, set);
   const suggestion = nearest(set, [...builtInSets, plain]);
   throw new UserError({
-    ...{ field, message: 'there is no such prompt set for agents', value: set, alternatives },
+    field,
+    message: 'there is no such prompt set for agents',
+    value: set,
+    alternatives,
     ...(suggestion !== undefined && { hint: `did you mean ${suggestion}?` }),
   });
 }

@@ -61,23 +61,33 @@ function blackjack(observation: Observation): Facts {
 
 const views: Readonly<Record<string, (facts: Facts) => EnvironmentView>> = {
   CartPole: () => ({
-    ...{ sets: ['cartpole', 'cartpole-short'], words: ['left', 'right'], sample: [0, 0, 0, 0] },
+    sets: ['cartpole', 'cartpole-short'],
+    words: ['left', 'right'],
+    sample: [0, 0, 0, 0],
     state: cartPole,
   }),
   FrozenLake: ({ columns }) => ({
-    ...{ sets: ['frozenlake'], words: ['left', 'down', 'right', 'up'], sample: 0 },
+    sets: ['frozenlake'],
+    words: ['left', 'down', 'right', 'up'],
+    sample: 0,
     state: cell(Number(columns)),
   }),
   Blackjack: () => ({
-    ...{ sets: ['blackjack', 'blackjack-short'], words: ['stick', 'hit'], sample: [4, 1, 0] },
+    sets: ['blackjack', 'blackjack-short'],
+    words: ['stick', 'hit'],
+    sample: [4, 1, 0],
     state: blackjack,
   }),
   Taxi: () => ({
-    ...{ sets: ['taxi'], words: ['south', 'north', 'east', 'west', 'pick up', 'drop off'], sample: 0 },
+    sets: ['taxi'],
+    words: ['south', 'north', 'east', 'west', 'pick up', 'drop off'],
+    sample: 0,
     state: taxi,
   }),
   CliffWalking: () => ({
-    ...{ sets: ['cliffwalking'], words: ['up', 'right', 'down', 'left'], sample: 36 },
+    sets: ['cliffwalking'],
+    words: ['up', 'right', 'down', 'left'],
+    sample: 36,
     state: cell(12),
   }),
 };

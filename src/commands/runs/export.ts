@@ -29,7 +29,9 @@ export async function execute(args: Args, { cwd, print }: Context): Promise<numb
   const format = exportFormats.find((one) => one === args.format);
   if (format === undefined)
     throw new UserError({
-      ...{ field: '--format', value: args.format, message: 'unknown format' },
+      field: '--format',
+      value: args.format,
+      message: 'unknown format',
       alternatives: [...exportFormats, 'tensorboard'],
     });
   const runs = selectRuns(args.runs, { cwd, runsDir: args.runsDir });

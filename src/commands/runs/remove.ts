@@ -49,7 +49,8 @@ async function agreed(
   if (yes) return true;
   if (readLine === undefined)
     throw new UserError({
-      ...{ field: '--yes', message: "can't ask for confirmation without a terminal" },
+      field: '--yes',
+      message: "can't ask for confirmation without a terminal",
       hint: 'add --yes to skip the confirmation',
     });
   const answer = await readLine(`${question} [y/N] `);

@@ -23,7 +23,9 @@ export async function execute(args: Args, { cwd, print }: CommandContext): Promi
   const { now, runs, runsDir, wait: seconds } = args;
   if (!(seconds >= 0))
     throw new UserError({
-      ...{ field: '--wait', value: seconds, message: 'must be a number of seconds, 0 or more' },
+      field: '--wait',
+      value: seconds,
+      message: 'must be a number of seconds, 0 or more',
     });
   const stopped = await stopRuns(runs, { cwd, runsDir }, { now, seconds });
   const shown: Output = stopped.map((one) => ({ ...one, run: shownPath(one.run, cwd) }));

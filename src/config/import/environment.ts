@@ -54,13 +54,15 @@ function unknown(id: string): never {
   const [field, value] = ['gym_env_name', id];
   if (/^(Panda|Fetch)/.test(id))
     throw new UserError({
-      ...{ field, value },
+      field,
+      value,
       message: "is not built in, and its observations are dictionaries, which policies can't read",
       hint: 'wrap it in your own module, with vectors as observations: environment: ./my-env.js',
     });
   if (/^(LunarLander|BipedalWalker|CarRacing|Ant|Humanoid|Pusher)\w*-v\d+$/.test(id))
     throw new UserError({
-      ...{ field, value },
+      field,
+      value,
       message: 'is not built in',
       hint: `run it in Python's Gymnasium with gym_env_name=gymnasium:${id}`,
     });

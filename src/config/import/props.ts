@@ -68,7 +68,9 @@ export function importProps(draft: Draft): void {
     buffer_recent_j: 'memory.recent',
     max_traj_length: 'evaluation.maxSteps',
     ...(policy === 'linear' && {
-      ...{ param_min: 'policy.low', param_max: 'policy.high', search_step_size: 'prompts.stepSize' },
+      param_min: 'policy.low',
+      param_max: 'policy.high',
+      search_step_size: 'prompts.stepSize',
       ...(task.endsWith('_rndm_proj') && { rank: 'policy.projection.rank' }),
     }),
   };

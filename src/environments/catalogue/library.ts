@@ -97,7 +97,9 @@ function oneByOne(remote: RemoteEnvironment): RemoteTextEnvironment {
 }
 
 const specOf = ({ id, observationSpace, actionSpace, maxSteps }: EnvironmentSpec): EnvironmentSpec => ({
-  ...{ id, observationSpace, actionSpace },
+  id,
+  observationSpace,
+  actionSpace,
   ...(maxSteps !== undefined && { maxSteps }),
 });
 

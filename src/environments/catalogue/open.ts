@@ -110,7 +110,9 @@ function unknownEnvironment(id: string): UserError {
   const ids = [...environmentIds(), ...textEnvironmentIds()];
   const refuse = (message: string, hint?: string, alternatives?: readonly string[]) =>
     new UserError({
-      ...{ field: 'environment', value: id, message },
+      field: 'environment',
+      value: id,
+      message,
       ...(alternatives && { alternatives }),
       ...(hint !== undefined && { hint }),
     });

@@ -156,7 +156,11 @@ export async function openPythonEnvironment(
   };
   const players = new PythonPlayers(
     {
-      ...{ id, script: 'bridge.py', make: { id: name, options, modules }, described, refusals },
+      id,
+      script: 'bridge.py',
+      make: { id: name, options, modules },
+      described,
+      refusals,
       needs: 'gymnasium (pip install "gymnasium[mujoco]")',
     },
     settings,

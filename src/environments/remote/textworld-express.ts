@@ -154,7 +154,11 @@ export async function openTextWorldExpress(
   };
   const players = new PythonPlayers(
     {
-      ...{ id, script: 'express_bridge.py', make: { game, params, fold }, described, refusals },
+      id,
+      script: 'express_bridge.py',
+      make: { game, params, fold },
+      described,
+      refusals,
       needs: 'textworld-express (pip install textworld-express; it also needs Java)',
     },
     settings,

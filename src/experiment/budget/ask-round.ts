@@ -187,7 +187,11 @@ async function ask(
   const sent = isFree
     ? undefined
     : await request.ask?.({
-        ...{ iteration, attempt, candidates, messages, purpose: recordedPurpose },
+        iteration,
+        attempt,
+        candidates,
+        messages,
+        purpose: recordedPurpose,
       });
   const settled = await settle(() =>
     model.generate(messages, {
@@ -213,8 +217,12 @@ async function ask(
   );
   const costOf = (usage: Usage) => (isFree ? undefined : ledger.cost(usage, purpose));
   const calls = endedCalls(settled, costOf, (k) => ({
-    ...{ iteration, candidate: candidates[k]!.candidate, attempt, messages: items[k]!.messages },
-    ...{ seed: candidates[k]!.seed, time: now().toISOString() },
+    iteration,
+    candidate: candidates[k]!.candidate,
+    attempt,
+    messages: items[k]!.messages,
+    seed: candidates[k]!.seed,
+    time: now().toISOString(),
     purpose: recordedPurpose,
     ...(member !== undefined && { member }),
     ...(behind !== undefined && { behind }),

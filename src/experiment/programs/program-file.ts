@@ -67,7 +67,8 @@ export function chosenProgram(
   const programs = programsOf(run.family);
   if (programs === undefined)
     throw new UserError({
-      ...{ value: run.path, message: "this run's policies aren't programs" },
+      value: run.path,
+      message: "this run's policies aren't programs",
       hint: 'choose a run with policy.kind: program',
     });
   const entry = choosePolicy(run, iteration ?? 'best', candidate);
@@ -121,12 +122,15 @@ export async function openPlayedPolicy(
   }
   if (id === undefined)
     throw new UserError({
-      ...{ field: '--environment', message: 'a program file needs an environment to act in' },
+      field: '--environment',
+      message: 'a program file needs an environment to act in',
       hint: 'add one, such as --environment CartPole-v1; list them with policyloop environments',
     });
   if (iteration !== undefined)
     throw new UserError({
-      ...{ field: '--iteration', value: iteration, message: 'a program file has only one program' },
+      field: '--iteration',
+      value: iteration,
+      message: 'a program file has only one program',
       hint: 'omit --iteration',
     });
   const policy = { kind: 'program' } as const;
@@ -138,7 +142,9 @@ export async function openPlayedPolicy(
   const manifest = { environment: environment.id, seed: config.seed };
   const entry = {
     ...({ iteration: 0, group: 0, candidate: 0, source: 'warm-up', parameters } as const),
-    ...{ returns: [], lengths: [], score: Number.NaN },
+    returns: [],
+    lengths: [],
+    score: Number.NaN,
   };
   return { run: { config, family, manifest }, entry, file };
 }

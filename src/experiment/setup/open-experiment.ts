@@ -45,7 +45,9 @@ const mostNames = 1000;
 function specOf({ observationSpace, actionSpace, maxSteps, words = {} }: EnvironmentSpec): RecordedSpec {
   const { actionNames, observationNames } = words;
   return {
-    ...{ observationSpace, actionSpace, ...(maxSteps !== undefined && { maxSteps }) },
+    observationSpace,
+    actionSpace,
+    ...(maxSteps !== undefined && { maxSteps }),
     ...(observationNames && observationNames.length <= mostNames && { observationNames }),
     ...(actionNames && actionNames.length <= mostNames && { actionNames }),
   };
@@ -69,7 +71,11 @@ export function experimentIn(
   const { arrived = [] } = recorded;
   const buffer = createReplayBuffer(recorded.entries);
   const setting: EvaluationSetting = {
-    ...{ environment, family, maxSteps: config.evaluation.maxSteps, record: config.record, workers },
+    environment,
+    family,
+    maxSteps: config.evaluation.maxSteps,
+    record: config.record,
+    workers,
   };
   const programs = programsOf(family);
   addPrograms(family, recorded.entries);

@@ -49,7 +49,11 @@ export function networkContext(policy: PolicyDescription & { kind: 'mlp' }): Net
       const last = l === layers.length - 1;
       const row = units === 1 ? 'i' : `${units} * i + j`;
       return {
-        ...{ number: l + 1, last, inputs, units, lastUnit: units - 1 },
+        number: l + 1,
+        last,
+        inputs,
+        units,
+        lastUnit: units - 1,
         input: l === 0 ? 'observation' : `h${l}`,
         output: last ? (discrete ? 'score' : 'action') : `h${l + 1}`,
         weights: `${held}[${weights === 0 ? '' : `${weights} + `}${row}]`,

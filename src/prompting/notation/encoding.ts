@@ -59,7 +59,10 @@ export function programEncoding(spec: ParameterSpec, programs: ProgramLibrary): 
   const text = (parameters: ParameterVector) => fenced(programs.program(parameters).source);
   const same = (parameters: ParameterVector) => parameters;
   return {
-    ...{ spec, encode: same, decode: same, text },
+    spec,
+    encode: same,
+    decode: same,
+    text,
     line: (parameters, score) => `Mean return ${score}:\n${text(parameters)}`,
     result: (score) => `Mean return: ${score}`,
     answer: (parameters, _form, reason = '') => `${text(parameters)}${reason === '' ? '' : `\n${reason}`}`,
@@ -76,7 +79,10 @@ function numericEncoding(
   const text: Encoding['text'] = (parameters, separator) =>
     formatParameters(encode(parameters), spec, separator);
   return {
-    ...{ spec, encode, decode, text },
+    spec,
+    encode,
+    decode,
+    text,
     line: (parameters, score) => `${text(parameters, '; ')}; f(params): ${score}`,
     result: (score) => `f(params): ${score}`,
     answer: (parameters, form, reason) => writtenAnswer(encode(parameters), spec, form, reason),

@@ -63,13 +63,18 @@ export function armCurves(
     series: [
       ...runs.map(
         (curve): Series => ({
-          ...{ label: 'individual runs', draw: 'line', colour: '--spread', width: 1 },
+          label: 'individual runs',
+          draw: 'line',
+          colour: '--spread',
+          width: 1,
           values: along(curve),
         }),
       ),
       ...summaries.map(
         (points, i): Series => ({
-          ...{ label: labels[i]!, draw: 'line', width: 2 },
+          label: labels[i]!,
+          draw: 'line',
+          width: 2,
           colour: isSingle ? '--accent' : `arm-${i % colours}`,
           isDashed: i % (2 * colours) >= colours,
           values: along(points.map(({ mean }) => mean)),

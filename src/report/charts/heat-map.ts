@@ -56,7 +56,11 @@ export function parameterHeatMap(data: RunData, labels: TaskLabels): Html {
         (entry) =>
           `evaluation ${places.get(entry)} (${placeName(entry, config)}): score ${asText(entry.score)}`,
       ),
-      ...{ choices, scale, best: entries.indexOf(highest!), warmup, total: all.length },
+      choices,
+      scale,
+      best: entries.indexOf(highest!),
+      warmup,
+      total: all.length,
     },
     html`<ul class="legend">${legend}
 <li><span class="key outline"></span>best observed (evaluation ${places.get(highest!)})</li>

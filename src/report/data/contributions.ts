@@ -116,7 +116,10 @@ export function memberFigures(proposals: readonly LoggedProposal[]): readonly Me
     const scores = own.flatMap(({ entry }) => entry?.score ?? []);
     const improved = own.filter((proposal) => proposal.improved).length;
     return {
-      ...{ member, candidates: own.length, evaluated: scores.length, improved },
+      member,
+      candidates: own.length,
+      evaluated: scores.length,
+      improved,
       share: all === 0 ? 0 : improved / all,
       mean: meanOf(scores),
       best: scores.length === 0 ? null : largest(scores),

@@ -74,7 +74,8 @@ export function matricesOf(
   unitName = (_layer: number, unit: number) => `unit ${unit}`,
 ): readonly Matrix[] {
   const matrix = (title: string, names: readonly string[], columns: readonly string[], start: number) => ({
-    ...{ title, columns },
+    title,
+    columns,
     rows: names.map((name, i) => {
       const from = start + i * columns.length;
       return { name, weights: weights.slice(from, from + columns.length) };

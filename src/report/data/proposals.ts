@@ -56,8 +56,14 @@ export function loggedProposals(
     purpose: Stage,
   ): Mutable => {
     const made = {
-      ...{ iteration, candidate, member, purpose, attempts: [] },
-      ...{ predicted: undefined, entry: undefined, improved: false },
+      iteration,
+      candidate,
+      member,
+      purpose,
+      attempts: [],
+      predicted: undefined,
+      entry: undefined,
+      improved: false,
     };
     proposals.set(keyOf(made), made);
     return made;

@@ -28,7 +28,10 @@ export function predictionView(proposals: readonly LoggedProposal[]): Html | und
     series: [
       { label: 'proposal', draw: 'points', colour: '--point', values: observed },
       {
-        ...{ label: 'perfect prediction', draw: 'line', colour: '--muted', isDashed: true },
+        label: 'perfect prediction',
+        draw: 'line',
+        colour: '--muted',
+        isDashed: true,
         values: predicted.map((value) => (value >= low && value <= high ? value : null)),
       },
     ],

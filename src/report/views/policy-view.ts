@@ -118,7 +118,8 @@ function actionTable(
   const { columns, note, rows } =
     first && second
       ? {
-          ...{ columns: binNames(second.edges), rows: binNames(first.edges) },
+          columns: binNames(second.edges),
+          rows: binNames(first.edges),
           note: `Action by ${names[0]} (rows) and ${names[1]} (columns)`,
         }
       : {

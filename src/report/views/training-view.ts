@@ -66,8 +66,10 @@ export function baselines({ facts, metrics }: TrainingFiles): Html | undefined {
   const rows = [
     ...finals.map((metric) => rowOf(metric, 'this policy')),
     ...own.map((metric) => ({
-      ...{ label: `the model after ${facts.unit} ${formatCount(metric.step)}`, value: metric.bestReturn },
-      ...{ episodes: undefined, spread: undefined },
+      label: `the model after ${facts.unit} ${formatCount(metric.step)}`,
+      value: metric.bestReturn,
+      episodes: undefined,
+      spread: undefined,
     })),
     ...searches.map((metric) => rowOf(metric, metric.label ?? 'baseline')),
   ].filter(({ value }) => value !== undefined);
@@ -85,7 +87,8 @@ export function baselines({ facts, metrics }: TrainingFiles): Html | undefined {
 function rowOf({ bestReturn, episodes, returns }: TrainingMetric, label: string) {
   const played = returns !== undefined && returns.length > 0 ? returns : undefined;
   return {
-    ...{ label, episodes },
+    label,
+    episodes,
     value: played ? mean(played) : bestReturn,
     spread: played && standardDeviation(played),
   };

@@ -13,7 +13,10 @@ export interface Field {
 }
 
 const text = (key: string, of: Field['of'], values?: readonly string[]): Field => ({
-  ...{ key, title: key, kind: 'text', of },
+  key,
+  title: key,
+  kind: 'text',
+  of,
   ...(values && { values }),
 });
 const number = (key: string, of: Field['of']): Field => ({ key, title: key, kind: 'number', of });

@@ -6,9 +6,20 @@ import type { Item } from './item.js';
 
 /** Values of an item about which nothing is known. */
 export const unknown = {
-  ...{ seed: null, calls: null, minutes: null, tags: [] },
-  ...{ environment: null, model: null, done: 0, of: 0, observed: null, confirmed: null, ci95: null },
-  ...{ tokens: null, cost: null, started: null },
+  seed: null,
+  calls: null,
+  minutes: null,
+  tags: [],
+  environment: null,
+  model: null,
+  done: 0,
+  of: 0,
+  observed: null,
+  confirmed: null,
+  ci95: null,
+  tokens: null,
+  cost: null,
+  started: null,
 };
 
 type Recorded = Omit<Item, 'name' | 'within' | 'tags'>;
@@ -16,20 +27,35 @@ type Recorded = Omit<Item, 'name' | 'within' | 'tags'>;
 export function runItem({ confirmed, ended, manifest, observed, status, tokens }: RunSummary): Recorded {
   const { activeMs, created, environment, iterations, model, play, reason, seed, usage } = manifest;
   return {
-    ...{ status, environment, seed, observed, tokens, done: iterations.done, of: iterations.of },
+    status,
+    environment,
+    seed,
+    observed,
+    tokens,
+    done: iterations.done,
+    of: iterations.of,
     kind: play === undefined ? 'run' : 'play',
     model: play === undefined || play.player === 'model' ? model : play.player,
     confirmed: confirmed?.mean ?? play?.meanReturn ?? null,
     ci95: confirmed?.ci95 ?? play?.ci95 ?? null,
     ...(status === 'failed' && reason?.kind === 'no-proposals' && { fault: ended }),
-    ...{ calls: usage.calls, cost: usage.cost ?? null, minutes: activeMs / 60_000, started: created },
+    calls: usage.calls,
+    cost: usage.cost ?? null,
+    minutes: activeMs / 60_000,
+    started: created,
   };
 }
 
 export function trainingItem(training: RecordedTraining): Recorded {
   const { best, model, on, seconds, started, status, steps, tokens, unit } = training;
   return {
-    ...{ ...unknown, kind: 'training', status, started, tokens, ...steps, unit },
+    ...unknown,
+    kind: 'training',
+    status,
+    started,
+    tokens,
+    ...steps,
+    unit,
     environment: on === null ? null : basename(on),
     model: model === null ? null : basename(model),
     minutes: seconds / 60,

@@ -94,7 +94,9 @@ export const resultOfLine = ({ confirmed, manifest: { play } }: RunSummary): num
   confirmed?.mean ?? play?.meanReturn;
 
 export const listedItem = (run: ListedRun): Item => ({
-  ...{ name: run.name, within: null, tags: run.labels.tags },
+  name: run.name,
+  within: null,
+  tags: run.labels.tags,
   ...runItem(run),
 });
 

@@ -44,7 +44,9 @@ function requireIdle(path: string): void {
     .find(isLocked);
   if (locked === undefined) return;
   throw new UserError({
-    ...{ field: 'run', value: dirname(locked), message: 'a process is still writing to this directory' },
+    field: 'run',
+    value: dirname(locked),
+    message: 'a process is still writing to this directory',
     hint: `stop it with policyloop stop ${dirname(locked)}`,
   });
 }

@@ -40,7 +40,9 @@ function isPlanRunning(path: string): boolean {
 export async function stopRun(path: string, now: boolean, seconds: number): Promise<Stopped> {
   if (!isRunning(path))
     throw new UserError({
-      ...{ field: 'run', value: path, message: "this run isn't running" },
+      field: 'run',
+      value: path,
+      message: "this run isn't running",
       hint: 'list running runs with policyloop list status=running',
     });
   requestStop(path, now);
@@ -57,7 +59,9 @@ export async function stopRuns(
   const running = findPlayed(names, places, isPlanRunning).filter(isRunning);
   if (running.length === 0)
     throw new UserError({
-      ...{ field: 'run', value: names.join(' '), message: 'none of these runs is running' },
+      field: 'run',
+      value: names.join(' '),
+      message: 'none of these runs is running',
       hint: 'list running runs with policyloop list status=running',
     });
   return Promise.all(running.map((path) => stopRun(path, now, seconds)));
@@ -68,6 +72,8 @@ export const stoppedText = ({ outcome }: Pick<Stopped, 'outcome'>): string =>
 
 export const alreadyRunning = (path: string): UserError =>
   new UserError({
-    ...{ field: 'run', value: path, message: 'this run is already running' },
+    field: 'run',
+    value: path,
+    message: 'this run is already running',
     hint: `stop it first: policyloop stop ${path}`,
   });

@@ -116,15 +116,26 @@ export function runRow(run: ListedRun): Row {
   const { confirmed, labels, manifest, name, observed, status } = run;
   const { activeMs, created, environment, iterations, model, seed, usage } = manifest;
   return {
-    ...{ run: name, environment, model, seed, status },
-    ...{ iterations: iterations.done, planned: iterations.of, best: observed },
+    run: name,
+    environment,
+    model,
+    seed,
+    status,
+    iterations: iterations.done,
+    planned: iterations.of,
+    best: observed,
     confirmed: resultOfLine(run) ?? null,
     confirmed_low: (confirmed?.ci95 ?? manifest.play?.ci95)?.[0] ?? null,
     confirmed_high: (confirmed?.ci95 ?? manifest.play?.ci95)?.[1] ?? null,
-    ...{ calls: usage.calls, failed_calls: usage.errors ?? 0 },
-    ...{ prompt_tokens: usage.promptTokens, cached_tokens: usage.cachedTokens ?? 0 },
-    ...{ completion_tokens: usage.completionTokens, cost: usage.cost ?? null },
-    ...{ minutes: activeMs / 60_000, started: created, tags: labels.tags },
+    calls: usage.calls,
+    failed_calls: usage.errors ?? 0,
+    prompt_tokens: usage.promptTokens,
+    cached_tokens: usage.cachedTokens ?? 0,
+    completion_tokens: usage.completionTokens,
+    cost: usage.cost ?? null,
+    minutes: activeMs / 60_000,
+    started: created,
+    tags: labels.tags,
   };
 }
 
@@ -137,9 +148,15 @@ export function* rowsOf(table: Exclude<TableName, 'runs'>, run: ListedRun): Gene
       for (const entry of recorded.entries) {
         const { candidate, iteration, lengths, parameters, program, returns, score, source } = entry;
         yield {
-          ...{ ...own, iteration, candidate, source, revises: entry.revises ?? null },
-          ...{ score, episodes: returns.length },
-          ...{ lowest: smallest(returns), highest: largest(returns) },
+          ...own,
+          iteration,
+          candidate,
+          source,
+          revises: entry.revises ?? null,
+          score,
+          episodes: returns.length,
+          lowest: smallest(returns),
+          highest: largest(returns),
           steps: lengths.reduce((sum, length) => sum + length, 0),
           parameters: program === undefined ? parameters : parameters.slice(1),
           program: program ?? null,
@@ -170,14 +187,22 @@ function callRow(call: CallRecord): Row {
   const failed = outcome.kind === 'error' ? outcome : undefined;
   const accepted = outcome.kind === 'accepted' ? outcome : undefined;
   return {
-    ...{ iteration, candidate, attempt, time, purpose: call.purpose, member: call.member ?? null },
-    ...{ behind: call.behind ?? 0, outcome: outcome.kind },
+    iteration,
+    candidate,
+    attempt,
+    time,
+    purpose: call.purpose,
+    member: call.member ?? null,
+    behind: call.behind ?? 0,
+    outcome: outcome.kind,
     fault: outcome.kind === 'rejected' ? outcome.failure.kind : (failed?.error ?? null),
-    ...{ predicted: accepted?.predicted ?? null },
-    ...{ prompt_tokens: usage?.promptTokens ?? null, cached_tokens: usage?.cachedTokens ?? null },
+    predicted: accepted?.predicted ?? null,
+    prompt_tokens: usage?.promptTokens ?? null,
+    cached_tokens: usage?.cachedTokens ?? null,
     completion_tokens: usage?.completionTokens ?? null,
     latency_ms: (completion ?? failed)?.latencyMs ?? null,
     retries: (completion ?? failed)?.retries ?? null,
-    ...{ cost: call.cost ?? null, reply: completion?.text ?? null },
+    cost: call.cost ?? null,
+    reply: completion?.text ?? null,
   };
 }

@@ -85,8 +85,12 @@ export interface Measured {
 }
 
 const sourceShape = z.looseObject({
-  ...{ run: z.string(), environment: z.string(), model: z.string() },
-  ...{ seed: z.number(), kept: z.number(), split: z.string() },
+  run: z.string(),
+  environment: z.string(),
+  model: z.string(),
+  seed: z.number(),
+  kept: z.number(),
+  split: z.string(),
 });
 
 const aboutShape = z.looseObject({
@@ -108,8 +112,10 @@ const aboutShape = z.looseObject({
     algorithm: z.looseObject({ kind: z.string() }).optional(),
   }),
   outcome: z.looseObject({
-    ...{ ended: z.string(), step: z.number() },
-    ...{ message: z.string().optional(), hint: z.string().optional() },
+    ended: z.string(),
+    step: z.number(),
+    message: z.string().optional(),
+    hint: z.string().optional(),
   }),
   command: z.string().optional(),
   folder: z.string().optional(),
@@ -127,17 +133,19 @@ const amount = z
 
 /** The fields read from a line of metrics. */
 const metricShape = z.looseObject({
-  ...{ kind: z.string(), step: z.number() },
+  kind: z.string(),
+  step: z.number(),
   seconds: z.number().default(0),
-  ...{ time: z.string().optional(), totalSteps: amount },
-  ...{ episodes: amount, tokens: amount, sampledTokens: amount },
-  ...{
-    reward: amount,
-    meanReward: amount,
-    bestReturn: amount,
-    margin: amount,
-    loss: amount,
-  },
+  time: z.string().optional(),
+  totalSteps: amount,
+  episodes: amount,
+  tokens: amount,
+  sampledTokens: amount,
+  reward: amount,
+  meanReward: amount,
+  bestReturn: amount,
+  margin: amount,
+  loss: amount,
   best: z.unknown().optional(),
   returns: z.array(z.number()).optional(),
   /** Name of the figure that evaluations measure. */
@@ -146,7 +154,9 @@ const metricShape = z.looseObject({
     .regex(/^[a-z ]{1,60}$/)
     .optional()
     .catch(undefined),
-  ...{ label: z.string().optional(), message: z.string().optional(), hint: z.string().optional() },
+  label: z.string().optional(),
+  message: z.string().optional(),
+  hint: z.string().optional(),
 });
 
 export type TrainingMetric = z.output<typeof metricShape>;
@@ -228,7 +238,8 @@ export function trainingOf(
   const status = statusOf(isHeld, about?.outcome.ended);
   const facts: RecordedTraining = {
     kind: 'training',
-    ...{ path, status },
+    path,
+    status,
     note: about?.outcome.message ?? (about?.outcome.ended === 'early' ? 'ended before its last step' : null),
     model: about?.base.model ?? null,
     method: about?.method ?? null,

@@ -22,7 +22,9 @@ export function effectsView({ effects, settings }: SweptTask, keys: readonly Par
     return html`<p class="empty">No effects yet: at least two values of a key need a complete run.</p>`;
   const rows = (own: readonly LevelMean[]) =>
     own.map(({ confirmed, value }) => ({
-      ...{ name: shownValue(value), value: confirmed.mean, interval: confirmed.meanInterval },
+      name: shownValue(value),
+      value: confirmed.mean,
+      interval: confirmed.meanInterval,
     }));
   return html`${levels.map((own, i) =>
     intervalRows(rows(own), { title: listed[i]!.key, range: [smallest(ends), largest(ends)] }),
@@ -45,7 +47,8 @@ function levelsOf(
   if (known.length > 0) return known;
   const values = inOrder([...new Set(measured.map((setting) => setting.values[key] ?? ''))]);
   return values.map((value) => ({
-    ...{ key, value },
+    key,
+    value,
     confirmed: summarize(
       measured.flatMap(({ confirmed, values: own }) => (own[key] === value ? [confirmed!.mean] : [])),
     )!,

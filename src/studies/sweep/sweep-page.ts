@@ -148,7 +148,11 @@ function parallelView(
   const runs = runsOf({ settings: swept }, seeds);
   if (runs.length < 2 || keys.length === 0) return undefined;
   const lines = runs.map(({ group, path, result: own, seed, values }) => ({
-    ...{ group, values, result: own, href: linkOf(path), link: 'Open this run' },
+    group,
+    values,
+    result: own,
+    href: linkOf(path),
+    link: 'Open this run',
     note: `${settingName({ values })}, seed ${seed}: ${formatReturn(own)}.`,
   }));
   return parallelFigure(parallelPlot(keys, lines, 'confirmed'));

@@ -160,7 +160,9 @@ export function sweepPlace(
     );
   };
   const record = (written: unknown) => ({
-    ...{ version: 1, kind: 'sweep', limits },
+    version: 1,
+    kind: 'sweep',
+    limits,
     settings: { ...compatible(written), ...hashes },
   });
   return { directory, record };

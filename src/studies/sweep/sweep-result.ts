@@ -152,7 +152,8 @@ export function sweepResult(
     tasks: tasks.map(({ environment, range }, i): SweptTask => {
       const settings = figures[i]!;
       return {
-        ...{ environment, settings },
+        environment,
+        settings,
         best: bestOf(settings),
         effects: effectsOf(how.method, keys, settings, range) ?? null,
         baselines: differences[i]!,
@@ -172,7 +173,10 @@ function figuresOf(
   const returns = runs.map((run) => run?.confirmed ?? null);
   const observed = runs.flatMap((run) => run?.observed ?? []);
   return {
-    ...{ name, values, baseline, returns },
+    name,
+    values,
+    baseline,
+    returns,
     runs: runs.filter((run) => run?.isDone === true).length,
     confirmed:
       summarize(

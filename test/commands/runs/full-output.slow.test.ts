@@ -21,7 +21,8 @@ async function into(
   const target = openSync(file, 'w');
   const stdio = which === 'out' ? ['ignore', target, 'pipe'] : ['ignore', 'pipe', target];
   const child = spawn(process.execPath, [built('src/cli.js'), ...args], {
-    ...{ cwd, env: { PATH: process.env.PATH, NO_COLOR: '1' } },
+    cwd,
+    env: { PATH: process.env.PATH, NO_COLOR: '1' },
     stdio: stdio as ['ignore', number, 'pipe'],
   });
   let said = '';

@@ -38,14 +38,14 @@ async function built({ config, imported, notes }: LoadedConfig): Promise<Record<
   const { evaluation, iterations, memory, model, prompts, warmup } = config;
   const recorded = warmup.policies + iterations - 1;
   const entries = Array.from({ length: recorded }, (_, i) => ({
-    ...{
-      iteration: Math.max(0, i + 1 - warmup.policies),
-      group: 0,
-      candidate: i,
-      source: 'proposal' as const,
-    },
+    iteration: Math.max(0, i + 1 - warmup.policies),
+    group: 0,
+    candidate: i,
+    source: 'proposal' as const,
     parameters: Array.from({ length: family.parameters.count }, () => family.parameters.high),
-    ...{ returns: [-i], lengths: [1], score: -i },
+    returns: [-i],
+    lengths: [1],
+    score: -i,
   }));
   const buffer = createReplayBuffer(entries);
   const prompter = new Prompter({

@@ -109,7 +109,11 @@ test('a missing file and a file that is not a story are refused', async () => {
 function expected({ z8 }: GoldenStep): object {
   const { text, score, won, lost, moves, admissible_commands } = z8;
   return {
-    ...{ text: compact(text!), score, won, lost, moves },
+    text: compact(text!),
+    score,
+    won,
+    lost,
+    moves,
     maxScore: expect.any(Number),
     admissible: admissible_commands,
   };

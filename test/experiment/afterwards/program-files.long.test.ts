@@ -28,7 +28,9 @@ describe('show --program', () => {
     expect(await printed()).toBe(source(iteration, candidate));
     expect(await printed('--iteration', '0', '--candidate', '2')).toBe(source(0, 1));
     expect(JSON.parse(await printed('--iteration', '0', '--candidate', '2', '--json'))).toMatchObject({
-      ...{ iteration: 0, candidate: 1, program: source(0, 1) },
+      iteration: 0,
+      candidate: 1,
+      program: source(0, 1),
     });
   });
 

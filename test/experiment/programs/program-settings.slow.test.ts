@@ -108,10 +108,7 @@ const together: readonly (readonly [string, Settings])[] = [
   ['summaries', { memory: { best: 1, recent: 1, trajectories: 'summary' } }],
   [
     'fresh episodes and a critic',
-    {
-      evaluation: { episodes: 2, maxSteps: 60, seeds: 'fresh' },
-      ...{ candidates: 2, critic: {} },
-    },
+    { evaluation: { episodes: 2, maxSteps: 60, seeds: 'fresh' }, candidates: 2, critic: {} },
   ],
 ];
 

@@ -8,7 +8,9 @@ const written = {
   output: './out',
   method: { kind: 'lora', rank: 2 },
   experiment: {
-    ...{ iterations: 2, warmup: 2, evaluation: { episodes: 1, maxSteps: 50 } },
+    iterations: 2,
+    warmup: 2,
+    evaluation: { episodes: 1, maxSteps: 50 },
     prompts: { set: 'compact' },
   },
   tasks: [
@@ -16,7 +18,11 @@ const written = {
     { environment: 'CartPole-v1' },
   ],
   objective: { kind: 'grpo' },
-  ...{ updates: 3, groups: 2, groupSize: 4, checkpointEvery: 1, threads: 1 },
+  updates: 3,
+  groups: 2,
+  groupSize: 4,
+  checkpointEvery: 1,
+  threads: 1,
   answers: { maxTokens: 400, format: 'constrained' },
   evaluation: { every: 3, runs: 2 },
 };

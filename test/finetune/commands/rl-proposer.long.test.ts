@@ -20,8 +20,11 @@ describe('policyloop finetune rl on a proposer', () => {
     const { code, last } = await learn(folder);
     expect(code).toBe(0);
     expect(last).toMatchObject({
-      ...{ ended: 'complete', step: 3, result: 'out/adapter' },
-      ...{ meanReward: expect.any(Number), policyReturn: expect.any(Number) },
+      ended: 'complete',
+      step: 3,
+      result: 'out/adapter',
+      meanReward: expect.any(Number),
+      policyReturn: expect.any(Number),
     });
     const lineage = readLineage(join(folder, 'out', 'adapter'))!;
     expect(trainedEnvironments(lineage)).toEqual(['CartPole-v1', 'Pendulum-v1']);

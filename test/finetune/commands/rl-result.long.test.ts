@@ -124,8 +124,15 @@ describe('list and show', () => {
   it('report method, environment, progress and best return of a training run, and how to use it', async () => {
     const { facts, text } = await shown('tuned/whole');
     expect(facts).toMatchObject({
-      ...{ kind: 'training', status: 'completed', objective: 'grpo', method: 'scratch', on: 'bandit' },
-      ...{ unit: 'update', steps: { done: 2, of: 2 }, episodes: 32, tokens: 32 },
+      kind: 'training',
+      status: 'completed',
+      objective: 'grpo',
+      method: 'scratch',
+      on: 'bandit',
+      unit: 'update',
+      steps: { done: 2, of: 2 },
+      episodes: 32,
+      tokens: 32,
       best: { kind: 'return', value: expect.any(Number), episodes: 64 },
       result: join('tuned', 'whole', 'model'),
     });
@@ -182,7 +189,11 @@ describe('list and show', () => {
   it('report numeric policies and the searches they are compared with', async () => {
     const { facts, text } = await shown('tuned/numbers');
     expect(facts).toMatchObject({
-      ...{ status: 'completed', model: 'mlp 4 tanh', objective: 'ppo', episodes: 4, tokens: null },
+      status: 'completed',
+      model: 'mlp 4 tanh',
+      objective: 'ppo',
+      episodes: 4,
+      tokens: null,
       final: [{ name: 'this policy' }, { name: 'random search' }],
     });
     expect(text).toContain('mlp 4 tanh (scratch) with ppo in CartPole-v1');

@@ -94,7 +94,10 @@ describe('policyloop finetune rl', () => {
     const folder = temporaryDirectory();
     tinyConfig(
       {
-        ...{ ...small, updates: 1, model: 'package:models/tiny-improver', method: { kind: 'lora', rank: 2 } },
+        ...small,
+        updates: 1,
+        model: 'package:models/tiny-improver',
+        method: { kind: 'lora', rank: 2 },
         objective: { kind: 'ppo' },
       },
       folder,

@@ -23,7 +23,8 @@ function play(player: string, episodes: number, more: readonly string[] = []): s
       environment: { id: 'text:cooking', options },
       policy: { kind: 'agent', prompts: 'text-world' },
       model: { provider: 'ollama', name: 'none' },
-      ...{ player, episodes },
+      player,
+      episodes,
     }),
   );
   const run = join(folder, 'run');

@@ -54,7 +54,8 @@ describe('alarms', () => {
     );
     expect(alarms).toEqual([
       expect.objectContaining({
-        ...{ alarm: 'no-variance', step: 10 },
+        alarm: 'no-variance',
+        step: 10,
         hint: expect.stringMatching(/groupSize/),
       }),
     ]);

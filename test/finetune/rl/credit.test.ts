@@ -75,7 +75,8 @@ describe('an episode with forced turns', () => {
   it('credits a choice with the rewards of its own and later turns', () => {
     const found = credited([[played]], [[6]], (one) => ({ ...one, oldValues: [0] }), {
       objective: objectiveSchema.parse({ kind: 'ppo', rewardScale: 0.5 }),
-      ...{ scale: 'none', invalid: 0 },
+      scale: 'none',
+      invalid: 0,
     });
     expect(found.map(({ returns }) => returns)).toEqual([[2]]);
   });
@@ -143,7 +144,11 @@ describe('the assignment of rewards to turns', () => {
     { gamma = 1, invalid = 0, objective = { kind: 'grpo' } as object } = {},
   ) =>
     credited([episodes], returnsOf([episodes], { ...plain, gamma, invalid }, 0), (one) => one, {
-      ...{ objective: objectiveSchema.parse(objective), scale: 'none', invalid, gamma, assignment },
+      objective: objectiveSchema.parse(objective),
+      scale: 'none',
+      invalid,
+      gamma,
+      assignment,
     }).map(({ advantages }) => advantages);
   const earning = (rewards: readonly number[]): Episode => ({ ...episode, rewards, valid: [true, true] });
   /** Ends after the first turn. */

@@ -12,7 +12,13 @@ const objective = objectiveSchema.parse({
 });
 const context = { temperature: 1, reused: false, maxCompletionTokens: 1 };
 const settings = (more: Partial<ImprovementSettings>): ImprovementSettings => ({
-  ...{ epochs: 1, minibatches: 1, seed: 3, learningRate: 0, maxGradientNorm: 1, batchTokens: 64, objective },
+  epochs: 1,
+  minibatches: 1,
+  seed: 3,
+  learningRate: 0,
+  maxGradientNorm: 1,
+  batchTokens: 64,
+  objective,
   schedule: { kind: 'constant', warmupSteps: 0, totalSteps: 8, floor: 0 },
   adamw: { betas: [0.9, 0.999], epsilon: 1e-8, weightDecay: 0 },
   ...more,

@@ -11,9 +11,16 @@ function written(compute: 'float32' | 'int8', more: object = {}) {
   const folder = temporaryDirectory();
   cpSync(join(packageRoot(), 'models/tiny-improver'), join(folder, 'improver'), { recursive: true });
   const config = {
-    ...{ model: './improver', method: { kind: 'lora', rank: 4, compute }, learningRate: 1e-3 },
-    ...{ environment: 'bandit', updates: 3, groups: 2, groupSize: 8, agent: { maxTokens: 8 } },
-    ...{ checkpointEvery: 1, evaluation: { every: 100, episodes: 8 } },
+    model: './improver',
+    method: { kind: 'lora', rank: 4, compute },
+    learningRate: 1e-3,
+    environment: 'bandit',
+    updates: 3,
+    groups: 2,
+    groupSize: 8,
+    agent: { maxTokens: 8 },
+    checkpointEvery: 1,
+    evaluation: { every: 100, episodes: 8 },
     ...more,
   };
   return { folder, config };

@@ -66,8 +66,12 @@ describe('training on the probe environments', () => {
   ] as const;
 
   const trained = {
-    ...{ agent: { maxTokens: 1 }, reward: { invalid: -1 } },
-    ...{ updates: 35, groups: 8, groupSize: 32, learningRate: 1e-2 },
+    agent: { maxTokens: 1 },
+    reward: { invalid: -1 },
+    updates: 35,
+    groups: 8,
+    groupSize: 32,
+    learningRate: 1e-2,
   };
 
   it.each(objectives)('4: learns to take the better action (%s)', async (_, objective) => {
@@ -90,8 +94,12 @@ describe('training on the probe environments', () => {
 });
 
 const bandit = {
-  ...{ environment: 'bandit', updates: 25, groups: 2, groupSize: 64 },
-  ...{ agent: { maxTokens: 1 }, evaluation: { every: 1000, episodes: 1000 } },
+  environment: 'bandit',
+  updates: 25,
+  groups: 2,
+  groupSize: 64,
+  agent: { maxTokens: 1 },
+  evaluation: { every: 1000, episodes: 1000 },
 };
 
 describe('the bandit', () => {

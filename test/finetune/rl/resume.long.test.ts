@@ -8,8 +8,14 @@ import { temporaryDirectory } from '../../support/temporary-directory.js';
 import { learnt, tinyConfig } from './tiny-learning.js';
 
 const written = {
-  ...{ environment: 'bandit', updates: 7, groups: 2, groupSize: 16, epochs: 2, checkpointEvery: 2 },
-  ...{ evaluation: { every: 3, episodes: 16 }, schedule: 'linear' },
+  environment: 'bandit',
+  updates: 7,
+  groups: 2,
+  groupSize: 16,
+  epochs: 2,
+  checkpointEvery: 2,
+  evaluation: { every: 3, episodes: 16 },
+  schedule: 'linear',
 };
 
 const checkpointIn = (folder: string) => readFileSync(join(folder, 'out', 'checkpoint.safetensors'));

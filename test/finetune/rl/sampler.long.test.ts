@@ -104,8 +104,14 @@ describe('the sampler', () => {
       learning.sampler.refresh(learning.parameters);
       const replies = await learning.sampler.reply(
         Array.from({ length: 64 }, (_, seed) => ({
-          ...{ system: '', before: [], whole: true, message: `turn ${seed % 3}`, seed, choices },
-          ...{ game: seed, turn: 0 },
+          system: '',
+          before: [],
+          whole: true,
+          message: `turn ${seed % 3}`,
+          seed,
+          choices,
+          game: seed,
+          turn: 0,
         })),
       );
       const names = choices.map(({ text }) => text);

@@ -23,17 +23,31 @@ const conversations: readonly Conversation[] = Array.from({ length: 8 }, (_, i) 
 }));
 
 const settings: TrainingSettings = {
-  ...{ seed: 4, epochs: 4, batchExamples: 4, batchTokens: 128, packing: 'rows', learningRate: 0.01 },
-  ...{ schedule: 'constant', warmupSteps: 0, learningRateFloor: 0, maxGradientNorm: 1 },
-  ...{ adamw: { betas: [0.9, 0.999], epsilon: 1e-8, weightDecay: 0 } },
-  ...{ evaluateEvery: 4, patience: undefined, checkpointEvery: 4 },
+  seed: 4,
+  epochs: 4,
+  batchExamples: 4,
+  batchTokens: 128,
+  packing: 'rows',
+  learningRate: 0.01,
+  schedule: 'constant',
+  warmupSteps: 0,
+  learningRateFloor: 0,
+  maxGradientNorm: 1,
+  adamw: { betas: [0.9, 0.999], epsilon: 1e-8, weightDecay: 0 },
+  evaluateEvery: 4,
+  patience: undefined,
+  checkpointEvery: 4,
 };
 
 const lora = { rank: 4, alpha: 8, dropout: 0, rankStabilized: false, modules: adaptableModules };
 const job = (name: string, adapter?: string, change: Partial<TrainingSettings> = {}): FineTuning => ({
   model: referenceDirectory('qwen2-tied-bf16-sharded'),
   method: { kind: 'lora', lora, adapter },
-  ...{ training: conversations, validation: [], template: {}, device: 'cpu', threads: 1 },
+  training: conversations,
+  validation: [],
+  template: {},
+  device: 'cpu',
+  threads: 1,
   settings: { ...settings, ...change },
   output: at(name),
 });

@@ -51,8 +51,11 @@ function recordIn(output: string, dataset = 'data') {
   const config = trainConfigSchema.parse({ model: '/models/<b>tiny', dataset, output });
   return new TrainingRecord(output, {
     about: {
-      ...{ method: 'lora', base: { model: config.model }, config },
-      ...{ command: 'policyloop finetune train tune.yaml', folder: output },
+      method: 'lora',
+      base: { model: config.model },
+      config,
+      command: 'policyloop finetune train tune.yaml',
+      folder: output,
       outcome: { ended: 'running', step: 0 },
       dataset: { path: dataset, recipe: 'weighted', sources: null, files: { 'train.jsonl': 'abc' } },
     },

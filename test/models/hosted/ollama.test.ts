@@ -133,8 +133,13 @@ describe('the request', () => {
       think: 'low',
       keep_alive: -1,
       options: {
-        ...{ num_ctx: 1000, num_predict: 100, temperature: 0.5, top_p: 0.8 },
-        ...{ top_k: 40, min_p: 0.05, repeat_penalty: 1.1 },
+        num_ctx: 1000,
+        num_predict: 100,
+        temperature: 0.5,
+        top_p: 0.8,
+        top_k: 40,
+        min_p: 0.05,
+        repeat_penalty: 1.1,
       },
       format: { type: 'object', properties: { params: { minItems: 2, maxItems: 2 } } },
     });

@@ -403,7 +403,9 @@ describe('requestsPerMinute', () => {
     expect(server.requests.length).toBe(3);
     const waits: number[] = [];
     const late = ask(model, messages, {
-      ...{ ...options, signal: AbortSignal.timeout(200), attempts: { onWait: (ms) => waits.push(ms) } },
+      ...options,
+      signal: AbortSignal.timeout(200),
+      attempts: { onWait: (ms) => waits.push(ms) },
     });
     await expect(late).rejects.toMatchObject({ kind: 'aborted' });
     expect(server.requests.length).toBe(3);

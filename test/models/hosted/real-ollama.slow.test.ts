@@ -41,7 +41,10 @@ const experiment = (): ConfigInput => ({
   policy: { kind: 'linear', bias: false, low: -2, high: 2, decimals: 1 },
   model: {
     ...({ provider: 'ollama', name: 'small', format: 'json' } as const),
-    ...{ host: server.url, maxTokens: 200, maxRetries: 8, temperature: 1 },
+    host: server.url,
+    maxTokens: 200,
+    maxRetries: 8,
+    temperature: 1,
   },
   prompts: { set: 'compact' },
   warmup: 2,

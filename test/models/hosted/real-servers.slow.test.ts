@@ -75,7 +75,12 @@ describe.each(servers)('$name', (server) => {
   }
 
   const section = (more: object = {}) => ({
-    ...{ provider: server.provider, name, maxTokens: 200, temperature: 1, maxRetries: 1, concurrency: 1 },
+    provider: server.provider,
+    name,
+    maxTokens: 200,
+    temperature: 1,
+    maxRetries: 1,
+    concurrency: 1,
     ...(server.provider === 'ollama' ? { host: url } : { baseUrl: url }),
     ...more,
   });
@@ -84,7 +89,9 @@ describe.each(servers)('$name', (server) => {
     policy: { kind: 'linear', bias: false, low: -2, high: 2, decimals: 1 },
     model: model as ConfigInput['model'],
     prompts: { set: 'numeric' },
-    ...{ warmup: 2, iterations: 2, corrections: 1 },
+    warmup: 2,
+    iterations: 2,
+    corrections: 1,
     evaluation: { episodes: 1, maxSteps: 20 },
     confirmation: { candidates: 0 },
   });

@@ -57,7 +57,12 @@ describe('a call with a rate', () => {
         return 'answer';
       },
       policy: { timeoutSeconds: 10, maxRetries: 3, maxRetryAfterSeconds: 1, ...given },
-      ...{ wait: recordWaits().wait, id: 'test/model', secrets: [], seed: 0, rate, attempts: given },
+      wait: recordWaits().wait,
+      id: 'test/model',
+      secrets: [],
+      seed: 0,
+      rate,
+      attempts: given,
     });
     const ended = await outcome.catch((error: unknown) => error as ModelError);
     return { ended, turns, tries };
@@ -78,7 +83,9 @@ describe('a call with a rate', () => {
     const { ended, tries } = await called(60_000, { hasTurn: true, finish: AbortSignal.timeout(50) });
     expect(tries).toBe(1);
     expect(ended).toMatchObject({
-      ...{ kind: 'server', retries: 0, failedTries: [] },
+      kind: 'server',
+      retries: 0,
+      failedTries: [],
       message: 'test/model: HTTP 500 (stopped while waiting to try again)',
     });
   });

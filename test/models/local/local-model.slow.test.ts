@@ -6,8 +6,12 @@ const name = 'qwen2-tied-bf16-sharded';
 
 test('memory stays flat over a thousand generations', async () => {
   const model = new ModelProcess('local/test', {
-    ...{ path: referenceDirectory(name), threads: 1, device: 'cpu' },
-    ...{ quantization: 'none', contextTokens: undefined, template: {} },
+    path: referenceDirectory(name),
+    threads: 1,
+    device: 'cpu',
+    quantization: 'none',
+    contextTokens: undefined,
+    template: {},
   });
   onTestFinished(() => model.close());
   const { messages } = readReference(name);

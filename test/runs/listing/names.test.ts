@@ -84,7 +84,10 @@ describe('names that are not paths', () => {
   const training = join(home, 'tuned', 'small');
   mkdirSync(join(training, 'adapter'), { recursive: true });
   const about = {
-    ...{ method: 'lora', base: { model: 'm' }, dataset: { path: 'd' }, config: {} },
+    method: 'lora',
+    base: { model: 'm' },
+    dataset: { path: 'd' },
+    config: {},
     outcome: { ended: 'steps', step: 1 },
   };
   writeFileSync(join(training, 'training.json'), JSON.stringify(about));

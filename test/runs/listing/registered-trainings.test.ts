@@ -12,7 +12,10 @@ import { Items } from '../../../src/view/items.js';
 import { recordingContext, temporaryDirectory } from '../../support/experiments.js';
 
 const about = {
-  ...{ method: 'lora', base: { model: '/models/m' }, dataset: { path: 'data' }, config: {} },
+  method: 'lora',
+  base: { model: '/models/m' },
+  dataset: { path: 'data' },
+  config: {},
   outcome: { ended: 'interrupted', step: 1 },
 };
 

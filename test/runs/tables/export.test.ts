@@ -49,10 +49,14 @@ describe('the rows of a table', () => {
   it('give the figures and labels of each run', async () => {
     expect(await rows('runs', ['3', 'faulty'])).toMatchObject([
       {
-        ...{ run: 'faulty', seed: 0n, status: 'completed', iterations: 6, best: expect.any(Number) },
-        ...{ tags: '["paper","x"]' },
+        run: 'faulty',
+        seed: 0n,
+        status: 'completed',
+        iterations: 6,
+        best: expect.any(Number),
+        tags: '["paper","x"]',
       },
-      { ...{ run: '3', seed: 0n, status: 'completed', iterations: 30, best: 128.8 }, tags: '[]' },
+      { run: '3', seed: 0n, status: 'completed', iterations: 30, best: 128.8, tags: '[]' },
     ]);
     expect(await rows('runs', ['faulty'])).toMatchObject([{ run: 'faulty' }]);
   });

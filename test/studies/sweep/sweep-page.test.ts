@@ -94,7 +94,10 @@ describe('the page', () => {
     const keys = [{ key: hostile, kind: 'list' }] as const;
     const failures = [{ run: hostile, message: hostile }];
     const evil = file({
-      ...{ ...result, keys, failures, name: hostile },
+      ...result,
+      keys,
+      failures,
+      name: hostile,
       tasks: [{ environment: hostile, settings, best: null, effects: null, baselines: [] }],
     });
     expect(elementsOf(evil).filter(({ name }) => name === 'img')).toEqual([]);

@@ -120,7 +120,12 @@ describe('settings', () => {
 
 it('settings with more seeds rank before a lucky one with fewer', () => {
   const figures = (name: string, ...returns: readonly number[]): SettingFigures => ({
-    ...{ name, values: {}, returns, runs: returns.length, observed: null, baseline: null },
+    name,
+    values: {},
+    returns,
+    runs: returns.length,
+    observed: null,
+    baseline: null,
     confirmed: summarize(returns) ?? null,
     usage: addUsage([]),
   });

@@ -11,7 +11,13 @@ export const figures = (
 ): SettingFigures => {
   const known = returns.flatMap((value) => value ?? []);
   return {
-    ...{ name, values, returns, runs: known.length, observed: null, baseline: null, usage: addUsage([]) },
+    name,
+    values,
+    returns,
+    runs: known.length,
+    observed: null,
+    baseline: null,
+    usage: addUsage([]),
     confirmed: summarize(known) ?? null,
   };
 };
@@ -38,20 +44,30 @@ export function gridResult(
     ({ key, values: { kind: 'list', items: items.map(String) } }) as const;
   const measured = settings.map(({ name, returns, values }) => ({ name, values, confirmed: returns }));
   return {
-    ...{ version: 1, kind: 'sweep', policyloop: '0.1.0', date: '2026-01-01T00:00:00.000Z' },
+    version: 1,
+    kind: 'sweep',
+    policyloop: '0.1.0',
+    date: '2026-01-01T00:00:00.000Z',
     status: settings.every(({ runs }) => runs === seeds.length) ? 'completed' : 'incomplete',
-    ...{ name: 'study', method: 'grid', seeds },
+    name: 'study',
+    method: 'grid',
+    seeds,
     keys: [
       { key: 'rate', kind: 'list' },
       { key: 'size', kind: 'list' },
     ],
     tasks: [
       {
-        ...{ environment: 'CartPole-v1', settings, best: null, baselines: [] },
+        environment: 'CartPole-v1',
+        settings,
+        best: null,
+        baselines: [],
         effects: gridEffects([list('rate', rates), list('size', sizes)], measured, [-1000, 1000]) ?? null,
       },
     ],
-    ...{ usage: addUsage([]), activeMs: 1, failures: [] },
+    usage: addUsage([]),
+    activeMs: 1,
+    failures: [],
   };
 }
 
@@ -70,14 +86,20 @@ export function drawnResult(): SweepResult {
     { key: share, values: { kind: 'uniform', low: 0, high: 1 } },
   ] as const;
   const measured = settings.map(({ name, returns, values: own }) => ({
-    ...{ name, values: own, confirmed: returns },
+    name,
+    values: own,
+    confirmed: returns,
   }));
   return {
     ...gridResult(() => null, [1]),
-    ...{ status: 'completed', method: 'random' },
+    status: 'completed',
+    method: 'random',
     tasks: [
       {
-        ...{ environment: 'CartPole-v1', settings, best: null, baselines: [] },
+        environment: 'CartPole-v1',
+        settings,
+        best: null,
+        baselines: [],
         effects: drawnEffects(keys, measured) ?? null,
       },
     ],

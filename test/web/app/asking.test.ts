@@ -19,7 +19,8 @@ vi.stubGlobal('fetch', (address: string) => {
 
 const settled = (isDone: () => void) => vi.waitFor(isDone, { timeout: 4000 });
 const hitIn = (of: string) => ({
-  ...{ searched: 1, of: 1 },
+  searched: 1,
+  of: 1,
   hits: [{ of, iteration: 1, candidate: 0, attempt: 0, where: 'reply', before: '', match: of, after: '' }],
 });
 

@@ -21,7 +21,12 @@ vi.hoisted(() => {
 });
 
 const run = (group: number, result: number, values: ParallelRun['values']): ParallelRun => ({
-  ...{ group, result, values, note: `run ${result}`, href: `#run-${result}`, link: 'Open this run' },
+  group,
+  result,
+  values,
+  note: `run ${result}`,
+  href: `#run-${result}`,
+  link: 'Open this run',
 });
 const keys: readonly ParallelKey[] = [
   { key: 'model.temperature', kind: 'list' },

@@ -7,9 +7,24 @@ import { groupsOf, groupTitle, groupValue, sortedGroups } from '../../../src/web
 import { askedBy, queryOfState, stateOf } from '../../../src/web/table/state.js';
 
 const nothing = {
-  ...{ kind: 'run', status: 'completed', environment: 'CartPole-v1', model: 'qwen3:8b', done: 5, of: 10 },
-  ...{ observed: null, confirmed: null, ci95: null, tokens: null, cost: null, seed: null, calls: null },
-  ...{ started: null, minutes: null, tags: [], note: null, within: null },
+  kind: 'run',
+  status: 'completed',
+  environment: 'CartPole-v1',
+  model: 'qwen3:8b',
+  done: 5,
+  of: 10,
+  observed: null,
+  confirmed: null,
+  ci95: null,
+  tokens: null,
+  cost: null,
+  seed: null,
+  calls: null,
+  started: null,
+  minutes: null,
+  tags: [],
+  note: null,
+  within: null,
 } as const;
 
 const item = (name: string, more: Partial<Item> = {}) => ({ ...nothing, name, ...more }) as Item;
@@ -150,8 +165,10 @@ describe('the URL', () => {
     for (const state of [
       stateOf(new URLSearchParams()),
       {
-        ...{ filter: 'model.temperature=0.7..1 a b', sort: '-confirmed' },
-        ...{ columns: ['status', 'model.temperature', 'cost'], by: ['model.temperature', 'policy.kind'] },
+        filter: 'model.temperature=0.7..1 a b',
+        sort: '-confirmed',
+        columns: ['status', 'model.temperature', 'cost'],
+        by: ['model.temperature', 'policy.kind'],
       },
       { ...stateOf(new URLSearchParams()), columns: [] },
     ])

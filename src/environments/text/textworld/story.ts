@@ -60,9 +60,22 @@ interface Library {
 
 /** The window metrics that GlkOte requires, in characters; margins and spaces are 0. */
 const metrics = {
-  ...{ width: 80, height: 25, buffercharheight: 1, buffercharwidth: 1, gridcharheight: 1, gridcharwidth: 1 },
-  ...{ buffermarginx: 0, buffermarginy: 0, graphicsmarginx: 0, graphicsmarginy: 0 },
-  ...{ gridmarginx: 0, gridmarginy: 0, inspacingx: 0, inspacingy: 0, outspacingx: 0, outspacingy: 0 },
+  width: 80,
+  height: 25,
+  buffercharheight: 1,
+  buffercharwidth: 1,
+  gridcharheight: 1,
+  gridcharwidth: 1,
+  buffermarginx: 0,
+  buffermarginy: 0,
+  graphicsmarginx: 0,
+  graphicsmarginy: 0,
+  gridmarginx: 0,
+  gridmarginy: 0,
+  inspacingx: 0,
+  inspacingy: 0,
+  outspacingx: 0,
+  outspacingy: 0,
 };
 
 /** A running story, which pauses whenever it waits for a command. */

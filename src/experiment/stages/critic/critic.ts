@@ -90,7 +90,10 @@ async function revise(
   const candidate = config.candidates;
   const question = {
     ...proposals,
-    ...{ candidates: 1, concurrency: 1, first: candidate, isPaid: critic.isPaid },
+    candidates: 1,
+    concurrency: 1,
+    first: candidate,
+    isPaid: critic.isPaid,
     purpose: 'critic',
     isReached: critic.isReached,
   } as const;
@@ -103,7 +106,11 @@ async function revise(
   const report = (result: Revision['result'], rest: Pick<Revision, 'after' | 'distance'> = {}) =>
     log.emit({
       kind: 'revised',
-      ...{ iteration, candidate, revises: best.candidate, before: best.score, result },
+      iteration,
+      candidate,
+      revises: best.candidate,
+      before: best.score,
+      result,
       ...rest,
     });
   if (proposal?.kind !== 'accepted') {

@@ -39,7 +39,9 @@ export const prepareCritic: PrepareStage = async ({ critic, model, policy, promp
         proposer: reviser,
         // Revisions of parameters are always complete vectors.
         prompter: createCriticPrompter({
-          ...{ config: critic, environment, prompts: loaded },
+          config: critic,
+          environment,
+          prompts: loaded,
           encoding: encodingFor(family, 'numeric'),
           task: taskContext(run, answerFormOf(criticModelOf(answering), prompts)),
           most: mostChange(critic.distance, family.parameters),

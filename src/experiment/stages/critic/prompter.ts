@@ -45,7 +45,10 @@ export function createCriticPrompter(parts: {
       const scores = [revised.score, ...(best === undefined ? [] : [best.score])];
       const asText = scoreTexts(scores);
       const context: CriticContext = {
-        ...{ ...task, iterations, iteration, remaining: Math.max(0, iterations - iteration) },
+        ...task,
+        iterations,
+        iteration,
+        remaining: Math.max(0, iterations - iteration),
         revised: {
           ...textOf(revised, encoding, asText),
           best: best === undefined || revised.score >= best.score,
@@ -85,7 +88,8 @@ function shown(
       show === 'statistics'
         ? null
         : {
-            ...{ number: median + 1, of: returns.length },
+            number: median + 1,
+            of: returns.length,
             text: trajectoryRows(episodes[median]!, rows, returnText).join('\n'),
           },
   };

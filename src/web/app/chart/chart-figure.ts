@@ -102,8 +102,14 @@ ${chart.levels?.map(({ label }) => html`<li><span class="key level"></span>${lab
 /** The index that a key moves to; undefined for other keys. */
 function nextOf(key: string, from: number, count: number): number | undefined {
   const target = {
-    ...{ ArrowRight: from + 1, ArrowUp: from + 1, ArrowLeft: from - 1, ArrowDown: from - 1 },
-    ...{ PageUp: from + 10, PageDown: from - 10, Home: 0, End: count - 1 },
+    ArrowRight: from + 1,
+    ArrowUp: from + 1,
+    ArrowLeft: from - 1,
+    ArrowDown: from - 1,
+    PageUp: from + 10,
+    PageDown: from - 10,
+    Home: 0,
+    End: count - 1,
   }[key];
   return target === undefined ? undefined : Math.min(count - 1, Math.max(0, target));
 }
@@ -162,7 +168,9 @@ function optionsOf(latest: Latest, width: number): uPlot.Options {
   const [muted, grid, card] = (['--muted', '--grid', '--card'] as const).map((name) => colourOf(name));
   const font = '12px system-ui, sans-serif';
   const axisOf = (axis: Axis, room: number): uPlot.Axis => ({
-    ...{ stroke: muted!, font, ticks: { show: false } },
+    stroke: muted!,
+    font,
+    ticks: { show: false },
     grid: { stroke: grid!, width: 1 },
     values: (_, ticks) => tickTexts(axis, ticks),
     // uPlot requires a sufficiently large increment, which `splits` then ignores.

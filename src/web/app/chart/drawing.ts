@@ -10,8 +10,12 @@ function canvasOf(plot: uPlot) {
   const { bbox, ctx } = plot;
   const px = devicePixelRatio;
   return {
-    ...{ ctx, px, left: bbox.left, top: bbox.top },
-    ...{ right: bbox.left + bbox.width, bottom: bbox.top + bbox.height },
+    ctx,
+    px,
+    left: bbox.left,
+    top: bbox.top,
+    right: bbox.left + bbox.width,
+    bottom: bbox.top + bbox.height,
     x: (value: number) => plot.valToPos(value, 'x', true),
     y: (value: number) => plot.valToPos(value, 'y', true),
     stroke(lines: readonly Line[]) {

@@ -49,7 +49,8 @@ async function train(folder: string, kill?: Killed) {
   const file = join(folder, 'killer.mjs');
   writeFileSync(file, killer);
   const env = kill && {
-    ...{ KILL_IN: kill.in, KILL_AT: String(kill.at) },
+    KILL_IN: kill.in,
+    KILL_AT: String(kill.at),
     NODE_OPTIONS: `--import=${pathToFileURL(file).href}`,
   };
   return startCommand(folder, ['finetune', 'rl', 'rl.yaml', '--quiet', '--json'], env ?? {}).ended;

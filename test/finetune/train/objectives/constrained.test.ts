@@ -24,7 +24,9 @@ const update = someCompletions(4).map(
 async function read(objective: Objective, examples: readonly Sampled[]) {
   const graph = { config: tinyConfig, trainable: tinyTrainable, objective, precision: 'float64' } as const;
   const session = await openTrainingSession(buildTrainingGraph({ ...graph, purpose: 'evaluate' }), {
-    ...{ device: 'cpu', threads: 1, optimize: false },
+    device: 'cpu',
+    threads: 1,
+    optimize: false,
   });
   const found = await readParts(session, parameters, [alone(examples)], () => ({}));
   await session.close();

@@ -75,7 +75,10 @@ export function provider(given: Behaviour): FakeProvider {
   const { base = '/v1', env, format, name, refusals = 0 } = given;
   let requests = 0;
   return {
-    ...{ name, format, refusals, ...(env && { env }) },
+    name,
+    format,
+    refusals,
+    ...(env && { env }),
     model: (url) => ({ provider: 'openai', name: 'a-model', baseUrl: url + base, ...given.model }),
     answer: (request) => answerOf(given, request, ++requests),
   };
@@ -119,7 +122,9 @@ function answerOf(given: Behaviour, { body, headers, path }: ReceivedRequest, co
     body: {
       id: 'chat-1',
       choices: texts.map((text, index) => ({
-        ...{ index, message: { role: 'assistant', ...message(text) }, finish_reason: 'stop' },
+        index,
+        message: { role: 'assistant', ...message(text) },
+        finish_reason: 'stop',
       })),
       usage: usage(counts),
     },

@@ -383,7 +383,10 @@ export const ollama: FakeProvider = {
       counted: { completions: 1, promptTokens: prompt, completionTokens: completion },
       body: {
         message: { role: 'assistant', content: text },
-        ...{ done: true, done_reason: 'stop', prompt_eval_count: prompt, eval_count: completion },
+        done: true,
+        done_reason: 'stop',
+        prompt_eval_count: prompt,
+        eval_count: completion,
       },
     };
   },

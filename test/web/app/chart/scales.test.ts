@@ -3,7 +3,10 @@ import { ticksOf, tickTexts, xRange, yRange } from '../../../../src/web/app/char
 import type { Axis, Chart, Series } from '../../../../src/web/chart.js';
 
 const line = (values: readonly (number | null)[], more: Partial<Series> = {}): Series => ({
-  ...{ label: 'line', draw: 'line', colour: '--accent', values },
+  label: 'line',
+  draw: 'line',
+  colour: '--accent',
+  values,
   ...more,
 });
 
