@@ -5,9 +5,9 @@ import { numericKind } from '../finetune/rl/numeric/numeric-config.js';
 import { proposerKind } from '../finetune/rl/proposer/proposer-config.js';
 import { rlKind } from '../finetune/rl/rl-config.js';
 import { trainingKind } from '../finetune/train/train-config.js';
+import { playKind } from '../src/agents/play-config.js';
 import { packageRoot } from '../src/base/package.js';
 import { experimentKind } from '../src/config/config.js';
-import { playKind } from '../src/play/play-config.js';
 import { schemaJson } from './reference.js';
 
 const configs = {

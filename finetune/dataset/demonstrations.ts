@@ -1,12 +1,12 @@
 /** Makes imitation examples from well-played games: a prompt with the observation, and the player's reply to it. */
 import { join } from 'node:path';
-import { openAgent, type PromptedAgent } from '../../src/agents/prompts/prompted-agent.js';
+import { loadPlayConfig, type PlayConfig } from '../../src/agents/play-config.js';
+import { openAgent, type PromptedAgent } from '../../src/agents/prompted-agent.js';
 import { readingOf } from '../../src/agents/reading.js';
 import { type Exchange, messagesOf } from '../../src/agents/speaker.js';
 import { type Problem, UserError } from '../../src/base/errors.js';
 import { makeEnvironment } from '../../src/environments/catalogue/open.js';
 import { answerText } from '../../src/models/answer-text.js';
-import { loadPlayConfig, type PlayConfig } from '../../src/play/play-config.js';
 import { estimatePromptTokens } from '../../src/prompting/token-estimate.js';
 import { createGenerator, shuffled } from '../../src/random/generator.js';
 import type { GameRecord, GameTurn } from '../../src/runs/events.js';

@@ -1,5 +1,5 @@
 /** Renders an evaluation as a self-contained page with links to the reports of its runs. */
-import { verdictRule } from '../../src/comparison/words.js';
+
 import { type Content, type Html, html } from '../../src/format/html.js';
 import {
   formatCompact,
@@ -17,6 +17,7 @@ import { type Cell, type Column, htmlTable, number, text } from '../../src/forma
 import { armCurves } from '../../src/report/charts/arm-curves.js';
 import type { Interval } from '../../src/statistics/bootstrap.js';
 import type { PairedComparison } from '../../src/statistics/paired.js';
+import { verdictRule } from '../../src/studies/comparison/words.js';
 import { type IntervalRow, intervalRows } from '../../src/web/interval-rows.js';
 import { type Page, sectionsOf } from '../../src/web/page.js';
 import {

@@ -1,6 +1,5 @@
 /** Tables and terminal output of an evaluation. */
 import { styleText } from 'node:util';
-import { manyRuns, pText, verdictCell, verdictRule, verdictSentence } from '../../src/comparison/words.js';
 import {
   formatReturn,
   formatShare,
@@ -12,6 +11,13 @@ import { type Column, estimate, number, terminalTable, text } from '../../src/fo
 import { fitted } from '../../src/format/width.js';
 import type { PairedComparison } from '../../src/statistics/paired.js';
 import type { Verdict } from '../../src/statistics/tests.js';
+import {
+  manyRuns,
+  pText,
+  verdictCell,
+  verdictRule,
+  verdictSentence,
+} from '../../src/studies/comparison/words.js';
 import {
   type ArmComparison,
   type ArmSummaries,

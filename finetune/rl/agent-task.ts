@@ -1,6 +1,6 @@
 /** The task of an agent: the model plays groups of episodes in an environment. */
 import { type Game, type GameSetting, localArena, playGames } from '../../src/agents/player.js';
-import { openAgent } from '../../src/agents/prompts/prompted-agent.js';
+import { openAgent } from '../../src/agents/prompted-agent.js';
 import { readingOf, type ways } from '../../src/agents/reading.js';
 import type { Fallback } from '../../src/agents/settings.js';
 import { UserError } from '../../src/base/errors.js';

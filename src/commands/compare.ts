@@ -52,13 +52,13 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
       hint: 'add --html FILE to write one',
     });
   const by = args.by === undefined ? undefined : keysOf(args.by);
-  const { comparePlays } = await import('../play/compare-plays.js');
+  const { comparePlays } = await import('../agents/compare-plays.js');
   const plays = comparePlays(args, context);
   if (plays !== undefined) {
     context.print(plays);
     return 0;
   }
-  const { compareRuns } = await import('../comparison/compare.js');
+  const { compareRuns } = await import('../studies/comparison/compare.js');
   context.print(compareRuns({ ...args, by }, context));
   if (args.open) await openPage(resolve(context.cwd, args.html!), context);
   return 0;

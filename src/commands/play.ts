@@ -23,6 +23,6 @@ export const finishing =
   'stopping after pending answers (press Ctrl-C again to stop immediately; nothing recorded is lost; continue with policyloop resume)';
 
 export async function execute(args: Args, context: CommandContext): Promise<number> {
-  const { playConfig } = await import('../play/run-play.js');
+  const { playConfig } = await import('../agents/run-play.js');
   return playConfig(args, context);
 }

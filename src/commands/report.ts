@@ -18,11 +18,11 @@ type Output = { readonly run: string; readonly report: string };
 
 export async function execute({ json, open, run, runsDir }: Args, context: CommandContext): Promise<number> {
   const { findRun } = await import('../runs/listing/names.js');
-  const { isPlay } = await import('../play/played.js');
+  const { isPlay } = await import('../agents/played.js');
   const { cwd, print } = context;
   const path = findRun(run, { cwd, runsDir });
   const file = isPlay(path)
-    ? (await import('../play/play-page.js')).writePlayPage(path)
+    ? (await import('../agents/play-page.js')).writePlayPage(path)
     : await (await import('../report/write-report.js')).writeReport(path);
   const report = shownPath(file, cwd);
   print(json ? JSON.stringify({ run: shownPath(path, cwd), report } satisfies Output) : report);

@@ -20,9 +20,9 @@ export const finishing =
   'finishing pending work (press Ctrl-C again to stop immediately; nothing recorded is lost)';
 
 export async function execute(args: Args, context: CommandContext): Promise<number> {
-  const { findPlay } = await import('../play/played.js');
+  const { findPlay } = await import('../agents/played.js');
   if (findPlay(args, context) !== undefined) {
-    const { resumePlay } = await import('../play/run-play.js');
+    const { resumePlay } = await import('../agents/run-play.js');
     return resumePlay(args, context);
   }
   const { findTraining } = await import('../runs/listing/names.js');

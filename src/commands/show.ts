@@ -43,7 +43,7 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
   const named = findNamed(args.run, { cwd, runsDir: args.runsDir }, ['run', 'training']);
   if (named.kind === 'training') return showTraining(named.path, args, context);
   const game = requireCount('--game', args.game, 1);
-  const { isPlay, shownPlay } = await import('../play/played.js');
+  const { isPlay, shownPlay } = await import('../agents/played.js');
   if (isPlay(named.path)) {
     context.print(shownPlay(named.path, game, args.json, context));
     return 0;

@@ -1,16 +1,16 @@
 /** Groups and compares runs in the same way as `policyloop compare`. */
 import { UserError } from '../base/errors.js';
 import { matches } from '../base/pattern.js';
-import { meanBySeed } from '../comparison/comparability.js';
-import { selected } from '../comparison/compare.js';
-import { type ConfiguredRun, commonRange } from '../comparison/compared-runs.js';
-import { comparisonPage } from '../comparison/page.js';
-import { compareGroups } from '../comparison/run-comparison.js';
-import { groupRuns } from '../comparison/run-groups.js';
 import { compareValues, fieldOf, isAsked } from '../runs/listing/fields.js';
 import { parseFilter } from '../runs/listing/filter.js';
 import type { Item } from '../runs/listing/item.js';
 import { summarizeMean } from '../statistics/paired.js';
+import { meanBySeed } from '../studies/comparison/comparability.js';
+import { selected } from '../studies/comparison/compare.js';
+import { type ConfiguredRun, commonRange } from '../studies/comparison/compared-runs.js';
+import { comparisonPage } from '../studies/comparison/page.js';
+import { compareGroups } from '../studies/comparison/run-comparison.js';
+import { groupRuns } from '../studies/comparison/run-groups.js';
 import type { GroupFigures, GroupMean } from '../web/messages.js';
 import type { Page } from '../web/page.js';
 import { type Group, groupsOf } from '../web/table/groups.js';

@@ -1,9 +1,9 @@
 /** Chooses the page of an item by its kind. */
 import { join } from 'node:path';
+import { playPage } from '../agents/play-page.js';
 import { messageOf } from '../base/errors.js';
 import { html, preformatted } from '../format/html.js';
 import { formatCount, plural } from '../format/numbers.js';
-import { playPage } from '../play/play-page.js';
 import { trainingPageOf } from '../report/training-page.js';
 import { planFile } from '../runs/reader.js';
 import { readOwnJson } from '../storage/files.js';

@@ -1,13 +1,6 @@
 /** Reads configs and curves of runs on request, and caches them while their files are unchanged. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { UserError } from '../base/errors.js';
-import {
-  type ComparedRun,
-  type ConfiguredRun,
-  readComparedRun,
-  withConfig,
-} from '../comparison/compared-runs.js';
-import { settingOf, settingsOf } from '../comparison/run-groups.js';
 import { html } from '../format/html.js';
 import { formatCount, plural } from '../format/numbers.js';
 import { fields, isAsked } from '../runs/listing/fields.js';
@@ -15,6 +8,13 @@ import type { Item } from '../runs/listing/item.js';
 import { logsIn } from '../runs/reader.js';
 import type { RunSummary } from '../runs/summary.js';
 import { eachLine } from '../storage/json-lines.js';
+import {
+  type ComparedRun,
+  type ConfiguredRun,
+  readComparedRun,
+  withConfig,
+} from '../studies/comparison/compared-runs.js';
+import { settingOf, settingsOf } from '../studies/comparison/run-groups.js';
 import type { ConfigKeys } from '../web/messages.js';
 import type { Page } from '../web/page.js';
 import type { Place } from './items.js';

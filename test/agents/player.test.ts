@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { genericAgent } from '../../src/agents/agent.js';
 import { type GameSetting, localArena, playGames } from '../../src/agents/player.js';
-import { openAgent } from '../../src/agents/prompts/prompted-agent.js';
+import { openAgent } from '../../src/agents/prompted-agent.js';
 import { messagesOf, type Reply, type Speaker } from '../../src/agents/speaker.js';
 import { makeEnvironment } from '../../src/environments/catalogue/open.js';
 import type { EpisodeBatch } from '../../src/environments/remote/remote-environment.js';

@@ -7,8 +7,8 @@ import {
   observationSchema,
   openAgent,
   systemSchema,
-} from '../../src/agents/prompts/prompted-agent.js';
-import { viewOf } from '../../src/agents/prompts/views.js';
+} from '../../src/agents/prompted-agent.js';
+import { viewOf } from '../../src/agents/views.js';
 import { packageRoot } from '../../src/base/package.js';
 import { makeEnvironment } from '../../src/environments/catalogue/open.js';
 import { variablesOf } from '../../src/prompting/templates/variables.js';

@@ -15,7 +15,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { parse, stringify } from 'yaml';
 import { evaluateRun } from '../../src/experiment/afterwards/evaluate-run.js';
 import { readManifest } from '../../src/runs/reader.js';
-import { played } from '../play/playing.js';
+import { played } from '../agents/playing.js';
 import { quick, recordingContext, runExperimentFrom, temporaryDirectory } from '../support/experiments.js';
 import { openLooks } from './looks.js';
 

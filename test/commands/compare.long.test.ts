@@ -5,9 +5,9 @@ import { execute as evaluateCommand } from '../../finetune/commands/evaluate.js'
 import type { Evaluation } from '../../finetune/evaluate/evaluation.js';
 import { UserError } from '../../src/base/errors.js';
 import { execute as compareCommand } from '../../src/commands/compare.js';
-import type { RunComparison } from '../../src/comparison/run-comparison.js';
 import { mean, median } from '../../src/statistics/descriptive.js';
 import { welchTest } from '../../src/statistics/tests.js';
+import type { RunComparison } from '../../src/studies/comparison/run-comparison.js';
 import { elementsOf, visibleText } from '../report/markup.js';
 import { recordingContext, temporaryDirectory } from '../support/experiments.js';
 import { type WrittenRun, writeRun } from '../support/written-runs.js';

@@ -6,12 +6,12 @@ import { z } from 'zod';
 import { isNumericConfig, loadNumericConfig } from '../../finetune/rl/numeric/numeric-config.js';
 import { loadLearningConfig, rlKind } from '../../finetune/rl/rl-config.js';
 import { loadTrainConfig, trainingKind } from '../../finetune/train/train-config.js';
+import { loadPlayConfig, playKind } from '../../src/agents/play-config.js';
 import { UserError } from '../../src/base/errors.js';
 import { packageRoot } from '../../src/base/package.js';
 import { experimentKind } from '../../src/config/config.js';
 import { bundledConfigs, type ConfigKindName, configKindNames, configKinds } from '../../src/config/file.js';
 import { loadConfig } from '../../src/config/load.js';
-import { loadPlayConfig, playKind } from '../../src/play/play-config.js';
 import { temporaryDirectory } from '../support/experiments.js';
 
 const kinds = {

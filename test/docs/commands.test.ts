@@ -4,11 +4,11 @@ import { basename, dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { rlKind } from '../../finetune/rl/kinds/kind.js';
 import { loadTrainConfig } from '../../finetune/train/train-config.js';
+import { loadPlayConfig } from '../../src/agents/play-config.js';
 import { overridesApart } from '../../src/base/overrides-apart.js';
 import { commands, declaredOptions, namedCommand } from '../../src/commands.js';
 import { type ConfigKindName, kindOfConfig, openConfig } from '../../src/config/file.js';
 import { loadConfig } from '../../src/config/load.js';
-import { loadPlayConfig } from '../../src/play/play-config.js';
 import {
   type Block,
   blocksOf,

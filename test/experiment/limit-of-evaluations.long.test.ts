@@ -1,7 +1,6 @@
 /** A budget of evaluations: what is rejected spends none of it. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { readComparedRuns } from '../../src/comparison/compared-runs.js';
 import type { ConfigInput } from '../../src/config/config.js';
 import { parseConfig } from '../../src/config/load.js';
 import { assemble } from '../../src/experiment/setup/assemble.js';
@@ -9,6 +8,7 @@ import { preflight } from '../../src/preflight/preflight.js';
 import { runFigures } from '../../src/report/run-text.js';
 import { readWholeRun } from '../../src/runs/open-run.js';
 import { readManifest, readRun } from '../../src/runs/reader.js';
+import { readComparedRuns } from '../../src/studies/comparison/compared-runs.js';
 import {
   quick,
   readRunFile,

@@ -2,12 +2,12 @@
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { compareRuns } from '../../src/comparison/compare.js';
-import type { RunComparison } from '../../src/comparison/run-comparison.js';
 import type { Item } from '../../src/runs/listing/item.js';
 import { readLabels } from '../../src/runs/listing/listing.js';
 import { runFiles } from '../../src/runs/reader.js';
 import { lockRun } from '../../src/storage/lock.js';
+import { compareRuns } from '../../src/studies/comparison/compare.js';
+import type { RunComparison } from '../../src/studies/comparison/run-comparison.js';
 import { authorizationOf } from '../../src/view/admission.js';
 import { type RunningView, startView } from '../../src/view/server.js';
 import type { ConfigKeys, GroupFigures } from '../../src/web/messages.js';

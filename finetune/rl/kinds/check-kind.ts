@@ -13,7 +13,7 @@ type Load = (
 
 const loaders: Readonly<Record<Exclude<ConfigKindName, 'experiment'>, Load>> = {
   async agents(file, overrides, cwd, note) {
-    const { loadPlayConfig } = await import('../../../src/play/play-config.js');
+    const { loadPlayConfig } = await import('../../../src/agents/play-config.js');
     loadPlayConfig(file, overrides, cwd).notes.forEach(note);
   },
   async training(...source) {

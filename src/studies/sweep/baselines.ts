@@ -1,11 +1,12 @@
 /** The baselines of a sweep: searches without a language model that replace the model, with the same budget. */
-import type { GroupDifference } from '../../comparison/comparability.js';
+
 import type { Config, ConfigInput } from '../../config/config.js';
 import { evaluationsOf } from '../../config/critic.js';
 import { type BaselineName, findBaseline } from '../../search/baselines.js';
 import type { Interval } from '../../statistics/bootstrap.js';
 import { pairedMeans } from '../../statistics/paired.js';
 import { verdicts } from '../../statistics/tests.js';
+import type { GroupDifference } from '../comparison/comparability.js';
 import { type Setting, settingOf } from './settings.js';
 
 /** A baseline with the keys of the setting that it is compared with, apart from those it doesn't read. */

@@ -1,8 +1,9 @@
 /** Ranks the settings of a sweep, and says whether the best one is significantly better than the next. */
-import { pText } from '../../comparison/words.js';
+
 import { formatInterval, formatReturn, formatSigned, plural } from '../../format/numbers.js';
 import { comparePairs, type PairedComparison } from '../../statistics/paired.js';
 import { fewestForVerdict, pairedTest, verdicts } from '../../statistics/tests.js';
+import { pText } from '../comparison/words.js';
 import { settingName } from './settings.js';
 import type { SettingFigures } from './sweep-result.js';
 

@@ -1,5 +1,3 @@
-import { differenceColumns } from '../../comparison/table.js';
-import { verdictRule } from '../../comparison/words.js';
 import { type Html, html } from '../../format/html.js';
 import {
   costNote,
@@ -25,6 +23,8 @@ import {
   verdictBox,
   writtenBy,
 } from '../../web/study.js';
+import { differenceColumns } from '../comparison/table.js';
+import { verdictRule } from '../comparison/words.js';
 import { bestSentence, ranked } from './ranking.js';
 import { settingName } from './settings.js';
 import { effectsView } from './sweep-effects.js';

@@ -1,11 +1,11 @@
 /** Tables of a sweep, and its result on a terminal. */
 import { styleText } from 'node:util';
 import { append } from '../../base/append.js';
-import { differenceColumns } from '../../comparison/table.js';
-import { conclusionOf, pText, verdictCell, verdictRule } from '../../comparison/words.js';
 import { formatCost, formatReturn, formatSigned, plural } from '../../format/numbers.js';
 import { type Column, estimate, number, terminalTable, text } from '../../format/table.js';
 import { fewestForVerdict } from '../../statistics/tests.js';
+import { differenceColumns } from '../comparison/table.js';
+import { conclusionOf, pText, verdictCell, verdictRule } from '../comparison/words.js';
 import type { Effect, Effects } from './effects.js';
 import { bestSentence, ranked } from './ranking.js';
 import { shownValue } from './settings.js';

@@ -10,7 +10,7 @@ import { makeLibraryEnvironment } from '../../../src/environments/catalogue/libr
 import { openEnvironment } from '../../../src/environments/catalogue/open.js';
 import { isRemote, type RemoteEnvironment } from '../../../src/environments/remote/remote-environment.js';
 import { parseExpressGame } from '../../../src/environments/remote/textworld-express.js';
-import { played } from '../../play/playing.js';
+import { played } from '../../agents/playing.js';
 import { temporaryDirectory } from '../../support/experiments.js';
 import { createScriptedModel } from '../../support/scripted-model.js';
 import { expressTraces } from './golden.js';

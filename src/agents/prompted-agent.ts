@@ -2,19 +2,19 @@
 
 import { join } from 'node:path';
 import { z } from 'zod';
-import { nearest, UserError } from '../../base/errors.js';
-import { packageRoot } from '../../base/package.js';
-import { environmentFacts, type Facts, short } from '../../environments/catalogue/facts.js';
-import type { EnvironmentSpec, Space, TextInfo } from '../../environments/environment.js';
-import { count, flag, maybe, maybeText, text } from '../../prompting/context/fields.js';
-import { descriptionSchema } from '../../prompting/context/prompt-context.js';
-import { descriptionContext } from '../../prompting/context/task-context.js';
-import { environmentDescription } from '../../prompting/templates/description.js';
-import { loadTemplates } from '../../prompting/templates/rendering.js';
-import { fileOfSet, isFolder } from '../../prompting/templates/template-files.js';
-import { samplesOf } from '../../prompting/templates/variables.js';
-import { type CompleteAgent, genericAgent, shown } from '../agent.js';
-import { type Choice, listedChoices, type Reading, readAction } from '../reading.js';
+import { nearest, UserError } from '../base/errors.js';
+import { packageRoot } from '../base/package.js';
+import { environmentFacts, type Facts, short } from '../environments/catalogue/facts.js';
+import type { EnvironmentSpec, Space, TextInfo } from '../environments/environment.js';
+import { count, flag, maybe, maybeText, text } from '../prompting/context/fields.js';
+import { descriptionSchema } from '../prompting/context/prompt-context.js';
+import { descriptionContext } from '../prompting/context/task-context.js';
+import { environmentDescription } from '../prompting/templates/description.js';
+import { loadTemplates } from '../prompting/templates/rendering.js';
+import { fileOfSet, isFolder } from '../prompting/templates/template-files.js';
+import { samplesOf } from '../prompting/templates/variables.js';
+import { type CompleteAgent, genericAgent, shown } from './agent.js';
+import { type Choice, listedChoices, type Reading, readAction } from './reading.js';
 import { type EnvironmentView, environmentSets, viewOf } from './views.js';
 
 export interface PromptedAgent extends CompleteAgent {

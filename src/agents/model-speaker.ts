@@ -1,13 +1,14 @@
 /**
  * Calls the model of a play run. Records each call before sending it, keeps within the limits, and reuses recorded replies.
  */
-import type { Agent } from '../agents/agent.js';
-import { type Conversation, messagesOf, type Reply, type Speaker } from '../agents/speaker.js';
+
 import { type AskingRequest, askRound, finalError } from '../experiment/budget/ask-round.js';
 import { type LanguageModel, ModelError } from '../models/language-model.js';
 import type { CallRecord, EndedCall, LimitName } from '../runs/calls.js';
 import type { StopReason } from '../runs/events.js';
+import type { Agent } from './agent.js';
 import type { PlayConfig } from './play-config.js';
+import { type Conversation, messagesOf, type Reply, type Speaker } from './speaker.js';
 
 export interface ModelReply extends Reply {
   readonly call?: CallRecord;

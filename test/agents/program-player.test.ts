@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { playFigures } from '../../src/play/play-result.js';
+import { playFigures } from '../../src/agents/play-result.js';
 import { temporaryDirectory } from '../support/experiments.js';
 import { played } from './playing.js';
 

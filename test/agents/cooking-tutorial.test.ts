@@ -2,8 +2,8 @@
 import { expect, it } from 'vitest';
 import { loadRlConfig } from '../../finetune/rl/rl-config.js';
 import { loadTrainConfig } from '../../finetune/train/train-config.js';
+import { loadPlayConfig } from '../../src/agents/play-config.js';
 import { makeEnvironment } from '../../src/environments/catalogue/open.js';
-import { loadPlayConfig } from '../../src/play/play-config.js';
 import { commandsOf, commentBlock, policyloopWords } from '../docs/blocks.js';
 
 const games = loadPlayConfig('cooking-gold').config;

@@ -1,7 +1,7 @@
 /** The tables of a comparison, for the terminal and as CSV. */
 
 import { styleText } from 'node:util';
-import { append } from '../base/append.js';
+import { append } from '../../base/append.js';
 import {
   formatCompact,
   formatCost,
@@ -9,7 +9,7 @@ import {
   formatShare,
   formatSigned,
   plural,
-} from '../format/numbers.js';
+} from '../../format/numbers.js';
 import {
   type Column,
   csvTable,
@@ -18,8 +18,8 @@ import {
   number,
   terminalTable,
   text,
-} from '../format/table.js';
-import { fitted } from '../format/width.js';
+} from '../../format/table.js';
+import { fitted } from '../../format/width.js';
 import type { GroupDifference } from './comparability.js';
 import type { GroupFigures, RunComparison, TaskComparison } from './run-comparison.js';
 import {

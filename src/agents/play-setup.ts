@@ -1,9 +1,5 @@
 /** Sets up a play run: creates environments, agent and model from its config, and the initial manifest. */
 import { basename, join } from 'node:path';
-import type { Agent } from '../agents/agent.js';
-import { type Arena, localArena, remoteArena } from '../agents/player.js';
-import { openAgent, type PromptedAgent } from '../agents/prompts/prompted-agent.js';
-import { readingOf } from '../agents/reading.js';
 import { UserError } from '../base/errors.js';
 import { isBuiltInId, isRemoteId, makeEnvironment, openEnvironment } from '../environments/catalogue/open.js';
 import type { Environment } from '../environments/environment.js';
@@ -22,8 +18,12 @@ import { evaluationSeeds } from '../random/seeds.js';
 import { fingerprint, fixedSettings } from '../runs/fingerprint.js';
 import { type Manifest, manifestHead } from '../runs/manifest.js';
 import { readManifest, runFiles } from '../runs/reader.js';
+import type { Agent } from './agent.js';
 import { isProgram, loadPlayConfig, type PlayConfig, type PlayModelConfig } from './play-config.js';
+import { type Arena, localArena, remoteArena } from './player.js';
 import { requirePlayer } from './players.js';
+import { openAgent, type PromptedAgent } from './prompted-agent.js';
+import { readingOf } from './reading.js';
 
 /** The parts of a play run, created from its config and checked. */
 export interface PlaySetup {

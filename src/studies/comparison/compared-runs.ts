@@ -1,18 +1,18 @@
 /** Reads the data that a comparison needs from each run. */
 
 import { basename, isAbsolute, join } from 'node:path';
-import { messageOf, UserError } from '../base/errors.js';
-import type { Config } from '../config/config.js';
-import { budgetOf, evaluationsOf } from '../config/critic.js';
-import { loadConfig } from '../config/load.js';
-import { returnRange } from '../environments/catalogue/known-bounds.js';
-import { requireConfig } from '../runs/open-run.js';
-import { runFiles } from '../runs/reader.js';
-import { readScores, type Scored } from '../runs/scores.js';
-import { type RunSummary, summaryOf } from '../runs/summary.js';
-import type { Interval } from '../statistics/bootstrap.js';
-import { largest, smallest } from '../statistics/descriptive.js';
-import { readOwnText } from '../storage/regular-file.js';
+import { messageOf, UserError } from '../../base/errors.js';
+import type { Config } from '../../config/config.js';
+import { budgetOf, evaluationsOf } from '../../config/critic.js';
+import { loadConfig } from '../../config/load.js';
+import { returnRange } from '../../environments/catalogue/known-bounds.js';
+import { requireConfig } from '../../runs/open-run.js';
+import { runFiles } from '../../runs/reader.js';
+import { readScores, type Scored } from '../../runs/scores.js';
+import { type RunSummary, summaryOf } from '../../runs/summary.js';
+import type { Interval } from '../../statistics/bootstrap.js';
+import { largest, smallest } from '../../statistics/descriptive.js';
+import { readOwnText } from '../../storage/regular-file.js';
 
 /** The result of a run, with its config. */
 export interface ConfiguredRun extends RunSummary {

@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
-import { readComparedRuns } from '../../src/comparison/compared-runs.js';
-import { medianTime, timeToTarget } from '../../src/comparison/run-comparison.js';
-import { parseConfig } from '../../src/config/load.js';
-import { quick, runExperimentFrom, seededModel } from '../support/experiments.js';
+import { parseConfig } from '../../../src/config/load.js';
+import { readComparedRuns } from '../../../src/studies/comparison/compared-runs.js';
+import { medianTime, timeToTarget } from '../../../src/studies/comparison/run-comparison.js';
+import { quick, runExperimentFrom, seededModel } from '../../support/experiments.js';
 
 it('medianTime reproduces the remission times of Freireich et al. (1963), 12 of 21 censored for 6-MP', () => {
   const censored = (times: readonly number[]) => times.map((at) => ({ at, reached: false }));

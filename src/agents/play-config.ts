@@ -2,8 +2,6 @@
 import { basename, extname } from 'node:path';
 import { stringify } from 'yaml';
 import { z } from 'zod';
-import { ways } from '../agents/reading.js';
-import { agentShape, fallbacks } from '../agents/settings.js';
 import { nameSchema, withModules } from '../config/config.js';
 import { openConfig } from '../config/file.js';
 import { limitsSchema } from '../config/limits.js';
@@ -12,6 +10,8 @@ import { localSchema } from '../models/local/settings.js';
 import { moduleModelSchema, ollamaSchema, openaiSchema, replayedSchema } from '../models/settings.js';
 import { jsonSchemaOf, type SettingsKind } from '../settings/schema.js';
 import { overlaid, parseSettings, type Settings } from '../settings/settings.js';
+import { ways } from './reading.js';
+import { agentShape, fallbacks } from './settings.js';
 
 const count = (minimum: number) => z.int().min(minimum);
 

@@ -1,11 +1,11 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { loadPlayConfig, playYaml } from '../../src/agents/play-config.js';
+import { playInDirectory } from '../../src/agents/play-games.js';
+import { gamesOf } from '../../src/agents/play-result.js';
+import { playManifest, setUpPlay } from '../../src/agents/play-setup.js';
 import type { CommandContext } from '../../src/base/context.js';
 import type { LanguageModel } from '../../src/models/language-model.js';
-import { loadPlayConfig, playYaml } from '../../src/play/play-config.js';
-import { playInDirectory } from '../../src/play/play-games.js';
-import { gamesOf } from '../../src/play/play-result.js';
-import { playManifest, setUpPlay } from '../../src/play/play-setup.js';
 import { createRunDirectory } from '../../src/runs/create.js';
 import type { RunEvent } from '../../src/runs/events.js';
 import { openLogs, readManifest } from '../../src/runs/reader.js';

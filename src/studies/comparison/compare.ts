@@ -1,12 +1,12 @@
 /** Finds the runs to compare, leaves out unusable ones, and writes the requested output. */
 
 import { dirname, relative, resolve } from 'node:path';
-import { type CommandContext, shownPath } from '../base/context.js';
-import { UserError } from '../base/errors.js';
-import { plural } from '../format/numbers.js';
-import { findRuns } from '../runs/listing/names.js';
-import { headlineOf } from '../runs/summary.js';
-import { replaceFile } from '../storage/files.js';
+import { type CommandContext, shownPath } from '../../base/context.js';
+import { UserError } from '../../base/errors.js';
+import { plural } from '../../format/numbers.js';
+import { findRuns } from '../../runs/listing/names.js';
+import { headlineOf } from '../../runs/summary.js';
+import { replaceFile } from '../../storage/files.js';
 import { type ConfiguredRun, readComparedRuns } from './compared-runs.js';
 import { renderComparisonPage } from './page.js';
 import { compareGroups, type LeftOut } from './run-comparison.js';

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { playFigures } from '../../src/agents/play-result.js';
 import { ModelError } from '../../src/models/language-model.js';
-import { playFigures } from '../../src/play/play-result.js';
 import { temporaryDirectory } from '../support/experiments.js';
 import { createScriptedModel, type ScriptedCall } from '../support/scripted-model.js';
 import { played, readPlay } from './playing.js';

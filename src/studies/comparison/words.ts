@@ -6,9 +6,9 @@ import {
   formatSigned,
   missing,
   plural,
-} from '../format/numbers.js';
-import { smallest } from '../statistics/descriptive.js';
-import { fewestForVerdict, type Verdict } from '../statistics/tests.js';
+} from '../../format/numbers.js';
+import { smallest } from '../../statistics/descriptive.js';
+import { fewestForVerdict, type Verdict } from '../../statistics/tests.js';
 import type { GroupDifference } from './comparability.js';
 import type { TargetFigures, TaskComparison } from './run-comparison.js';
 

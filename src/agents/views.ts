@@ -4,8 +4,8 @@ import {
   environmentName,
   type Facts,
   type Options,
-} from '../../environments/catalogue/facts.js';
-import type { Observation } from '../../environments/environment.js';
+} from '../environments/catalogue/facts.js';
+import type { Observation } from '../environments/environment.js';
 
 export interface EnvironmentView {
   /** Prompt sets, the default first. The short ones are for training small models. */

@@ -1,13 +1,13 @@
 /** A comparison as a self-contained HTML page. */
 
-import { type Html, html } from '../format/html.js';
-import { formatCompact, formatNumber, formatReturn, plural } from '../format/numbers.js';
-import { htmlTable, number, text } from '../format/table.js';
-import { armCurves } from '../report/charts/arm-curves.js';
-import { runFiles } from '../runs/reader.js';
-import type { Interval } from '../statistics/bootstrap.js';
-import { largest, smallest } from '../statistics/descriptive.js';
-import { type Page, page, sectionsOf } from '../web/page.js';
+import { type Html, html } from '../../format/html.js';
+import { formatCompact, formatNumber, formatReturn, plural } from '../../format/numbers.js';
+import { htmlTable, number, text } from '../../format/table.js';
+import { armCurves } from '../../report/charts/arm-curves.js';
+import { runFiles } from '../../runs/reader.js';
+import type { Interval } from '../../statistics/bootstrap.js';
+import { largest, smallest } from '../../statistics/descriptive.js';
+import { type Page, page, sectionsOf } from '../../web/page.js';
 import {
   howToRead,
   pageHeader,
@@ -16,7 +16,7 @@ import {
   verdictBox,
   warningList,
   writtenBy,
-} from '../web/study.js';
+} from '../../web/study.js';
 import { type ComparedRun, commonRange, shortPath } from './compared-runs.js';
 import type { RunComparison, TaskComparison } from './run-comparison.js';
 import { type RunGroup, settingOf, settingsOf, type TaskGroups } from './run-groups.js';

@@ -1,7 +1,5 @@
 /** Plays the remaining games of a run directory. */
 
-import { type Game, type GameSetting, playGames } from '../agents/player.js';
-import type { Reply } from '../agents/speaker.js';
 import type { CommandContext } from '../base/context.js';
 import type { Action } from '../environments/environment.js';
 import { EnvironmentError } from '../environments/remote/remote-environment.js';
@@ -18,6 +16,7 @@ import { GamesStopped, type ModelReply, modelSpeaker } from './model-speaker.js'
 import { isProgram } from './play-config.js';
 import { gamesOf, playFigures, playMeans } from './play-result.js';
 import { callsAtOnce, type PlaySetup, playerName } from './play-setup.js';
+import { type Game, type GameSetting, playGames } from './player.js';
 import {
   carelessPlayer,
   expertPlayer,
@@ -26,6 +25,7 @@ import {
   programPlayer,
   QuitError,
 } from './players.js';
+import type { Reply } from './speaker.js';
 
 type Outside = Pick<CommandContext, 'now' | 'milliseconds' | 'stop' | 'readLine'>;
 

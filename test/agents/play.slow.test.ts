@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { playFigures } from '../../src/play/play-result.js';
+import { playFigures } from '../../src/agents/play-result.js';
 import { played } from './playing.js';
 
 it('every gold path in 300 games of agents/cooking fits into the step limit', async () => {

@@ -1,9 +1,9 @@
 /** Tests the differences between groups of runs, and warns about differences that make a comparison misleading. */
-import { groupedBy } from '../base/grouped.js';
-import { isBaseline } from '../search/baselines.js';
-import { clipped, differenceRange, type Interval } from '../statistics/bootstrap.js';
-import { mean } from '../statistics/descriptive.js';
-import { pairedMeans } from '../statistics/paired.js';
+import { groupedBy } from '../../base/grouped.js';
+import { isBaseline } from '../../search/baselines.js';
+import { clipped, differenceRange, type Interval } from '../../statistics/bootstrap.js';
+import { mean } from '../../statistics/descriptive.js';
+import { pairedMeans } from '../../statistics/paired.js';
 import {
   fewestForVerdict,
   type Judged,
@@ -11,7 +11,7 @@ import {
   type Verdict,
   verdicts,
   welchTest,
-} from '../statistics/tests.js';
+} from '../../statistics/tests.js';
 import { type ComparedRun, type ConfiguredRun, commonRange } from './compared-runs.js';
 import { materialSettings, type RunGroup, settingOf, type TaskGroups } from './run-groups.js';
 

@@ -3,15 +3,15 @@
  * a person at the terminal.
  */
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
-import type { Agent } from '../agents/agent.js';
-import type { Arena } from '../agents/player.js';
-import { listedChoices } from '../agents/reading.js';
-import type { Fallback } from '../agents/settings.js';
-import type { Reply, Speaker } from '../agents/speaker.js';
 import { UserError } from '../base/errors.js';
 import type { Action } from '../environments/environment.js';
 import { type Policy, policyFor } from '../policies/policy.js';
+import type { Agent } from './agent.js';
 import { isProgram, type PlayConfig } from './play-config.js';
+import type { Arena } from './player.js';
+import { listedChoices } from './reading.js';
+import type { Fallback } from './settings.js';
+import type { Reply, Speaker } from './speaker.js';
 
 /** A player, with the settings that games need. */
 export interface Player<R extends Reply = Reply> {
