@@ -2,20 +2,20 @@ import { defineConfig } from 'vitest/config';
 
 /** Rooms whose tests start no process, set no variable and mock no module: their files can share a worker's modules. */
 export const sharedRooms = [
+  'base/files',
+  'base/random',
+  'base/text',
   'comparison',
   'config',
+  'experiment/preflight',
   'finetune/dataset',
   'finetune/engine',
   'finetune/train',
-  'format',
   'policies',
-  'preflight',
   'prompting',
-  'random',
   'report',
   'search',
   'statistics',
-  'storage',
 ];
 
 const shared = sharedRooms.map((room) => `test/${room}/**/*.test.ts`);
@@ -28,7 +28,7 @@ export const common = {
   resolve: {
     alias: [
       {
-        find: /^\.[./]*\/storage\/thread\.js$/,
+        find: /^\.[./]*\/(base\/)?files\/thread\.js$/,
         replacement: `${import.meta.dirname}/test/support/threads.ts`,
       },
     ],

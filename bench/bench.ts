@@ -1,6 +1,6 @@
 /** `npm run bench`: figures of this machine, now. Ratios within one run are what counts. */
 import process from 'node:process';
-import { number, terminalTable, text } from '../src/format/table.js';
+import { number, terminalTable, text } from '../src/base/text/table.js';
 import { benchIterations } from './iterations.js';
 import { benchMujoco } from './mujoco.js';
 import { benchPrograms } from './programs.js';

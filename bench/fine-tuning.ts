@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import process from 'node:process';
 import { writeRandomModel } from '../scripts/random-model.js';
 import { packageRoot } from '../src/base/package.js';
-import { terminalTable } from '../src/format/table.js';
+import { terminalTable } from '../src/base/text/table.js';
 import { Contender } from './contender.js';
 import type { StepTime } from './training-step.js';
 

@@ -1,12 +1,12 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { createGenerator } from '../src/base/random/generator.js';
 import { parseConfig, resolvedYaml } from '../src/config/load.js';
 import { runExperiment } from '../src/experiment/experiment.js';
 import { assemble } from '../src/experiment/setup/assemble.js';
 import { experimentIn, newManifest } from '../src/experiment/setup/open-experiment.js';
 import type { LanguageModel } from '../src/models/language-model.js';
-import { createGenerator } from '../src/random/generator.js';
 import { createRunDirectory } from '../src/runs/create.js';
 import type { Finding } from './finding.js';
 import { median } from './rollouts.js';

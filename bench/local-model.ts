@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import process from 'node:process';
 import { writeRandomModel } from '../scripts/random-model.js';
-import { number, terminalTable, text } from '../src/format/table.js';
+import { number, terminalTable, text } from '../src/base/text/table.js';
 import { readDecoderConfig } from '../src/models/local/families/hf-config.js';
 import { decoderTensors } from '../src/models/local/graph/parameters.js';
 import type { Quantization } from '../src/models/local/weights/quantization.js';

@@ -7,8 +7,8 @@ import { mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import process from 'node:process';
-import { formatBytes } from '../src/format/numbers.js';
-import { number, terminalTable, text } from '../src/format/table.js';
+import { formatBytes } from '../src/base/text/numbers.js';
+import { number, terminalTable, text } from '../src/base/text/table.js';
 import type { Finding } from './finding.js';
 import { writeSyntheticRun } from './synthetic-run.js';
 

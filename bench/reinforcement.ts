@@ -13,9 +13,9 @@ import process from 'node:process';
 import { parseArgs } from 'node:util';
 import { writeRandomModel } from '../scripts/random-model.js';
 import { packageRoot } from '../src/base/package.js';
+import { createGenerator } from '../src/base/random/generator.js';
+import { terminalTable } from '../src/base/text/table.js';
 import { cookingGame, cookingOptions } from '../src/environments/text/cooking/cooking.js';
-import { terminalTable } from '../src/format/table.js';
-import { createGenerator } from '../src/random/generator.js';
 import { Contender } from './contender.js';
 import type { RlStepTime, RlTask } from './rl-step.js';
 

@@ -13,8 +13,8 @@ import type { Episode } from '../finetune/rl/learning/episode.js';
 import { learnOnline } from '../finetune/rl/online.js';
 import { rlKind } from '../finetune/rl/rl-config.js';
 import type { Exchange } from '../src/agents/speaker.js';
-import { deriveSeeds } from '../src/random/generator.js';
-import { parseSettings } from '../src/settings/settings.js';
+import { deriveSeeds } from '../src/base/random/generator.js';
+import { parseSettings } from '../src/base/settings/settings.js';
 
 export interface RlStepTime {
   /** Processor time of all threads, like the other times: other work on the machine disturbs it less. */

@@ -1,5 +1,6 @@
 /** Runs of any length, written as the loop writes them, without playing anything. */
 import { basename } from 'node:path';
+import { createGenerator } from '../src/base/random/generator.js';
 import { parseConfig, resolvedYaml } from '../src/config/load.js';
 import { assemble } from '../src/experiment/setup/assemble.js';
 import { newManifest } from '../src/experiment/setup/open-experiment.js';
@@ -7,7 +8,6 @@ import type { ChatMessage } from '../src/models/language-model.js';
 import { historyLine } from '../src/prompting/context/history.js';
 import { encodingOf } from '../src/prompting/notation/encoding.js';
 import { formatParameters } from '../src/prompting/notation/grammar.js';
-import { createGenerator } from '../src/random/generator.js';
 import { playEpisode } from '../src/rollout/episode.js';
 import type { BufferEntry } from '../src/rollout/replay-buffer.js';
 import type { CallRecord, UsageTotals } from '../src/runs/calls.js';

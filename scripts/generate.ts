@@ -9,12 +9,12 @@ import { trainingKind } from '../finetune/train/train-config.js';
 import { playKind } from '../src/agents/play-config.js';
 import { askAgainSchema, observationSchema, systemSchema } from '../src/agents/prompted-agent.js';
 import { packageRoot } from '../src/base/package.js';
+import { jsonSchemaOf, type SchemaNode } from '../src/base/settings/schema.js';
+import { markdownTable, text } from '../src/base/text/table.js';
 import { experimentKind } from '../src/config/config.js';
-import { markdownTable, text } from '../src/format/table.js';
 import { criticCorrectionSchema } from '../src/prompting/context/critic-context.js';
 import { correctionContextSchema } from '../src/prompting/context/prompt-context.js';
 import { variablesOf } from '../src/prompting/templates/variables.js';
-import { jsonSchemaOf, type SchemaNode } from '../src/settings/schema.js';
 import { configReference, configSummary, withReference } from './reference.js';
 
 /** Selects the tables of some sections as Markdown; `''` is the top level, and `model.price` belongs to `model`. */

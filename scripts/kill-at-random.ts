@@ -1,6 +1,6 @@
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { RandomGenerator } from '../src/random/generator.js';
+import type { RandomGenerator } from '../src/base/random/generator.js';
 import { readManifest, readRun } from '../src/runs/reader.js';
 import { requireSame, resultOf, starter, startScriptedServer, watch } from './killed-runs.js';
 

@@ -10,7 +10,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import process from 'node:process';
 import { parseArgs } from 'node:util';
-import { createGenerator } from '../src/random/generator.js';
+import { createGenerator } from '../src/base/random/generator.js';
 import { breakAtBoundaries } from './kill-at-boundaries.js';
 import { killAtRandom } from './kill-at-random.js';
 

@@ -1,6 +1,7 @@
 /** Generates config references as Markdown and JSON Schema, so that they always match the program. */
-import { markdownTable, text } from '../src/format/table.js';
-import { discriminatorOf, keysOf, type SchemaNode, variantsOf } from '../src/settings/schema.js';
+
+import { discriminatorOf, keysOf, type SchemaNode, variantsOf } from '../src/base/settings/schema.js';
+import { markdownTable, text } from '../src/base/text/table.js';
 
 /** A schema file in `configs/`, for editors. Sections that occur several times are written once, in `$defs`. */
 export function schemaJson(json: SchemaNode, name: string): string {

@@ -10,13 +10,13 @@ import { hideBin } from 'yargs/helpers';
 import type { Arguments, Command, ListedCommand } from './base/command.js';
 import { type CommandContext, exitCodeOfError, exitCodes } from './base/context.js';
 import { hideSecrets, secretsIn, UserError } from './base/errors.js';
+import { markOutputsUntilExit } from './base/files/draft.js';
+import { requireShortNames } from './base/files/regular-file.js';
 import { overridesApart } from './base/overrides-apart.js';
 import { version } from './base/package.js';
 import { forStream } from './base/terminal-text.js';
 import { commands, completions, declaredOptions, greeting, namedCommand, overview } from './commands.js';
 import { EnvironmentError } from './environments/remote/remote-environment.js';
-import { markOutputsUntilExit } from './storage/draft.js';
-import { requireShortNames } from './storage/regular-file.js';
 
 markOutputsUntilExit();
 

@@ -36,6 +36,7 @@ export function makeEnvironment<Id extends string>(
 }
 
 export { type Problem, UserError } from './base/errors.js';
+export { createGenerator, type RandomGenerator } from './base/random/generator.js';
 export type { Config, ConfigInput } from './config/config.js';
 export { loadConfig, parseConfig, resolvedYaml } from './config/load.js';
 export type { RemoteTextEnvironment, TextEnvironment } from './environments/catalogue/library.js';
@@ -88,7 +89,6 @@ export type { ParameterSpec, ParameterVector, Policy, PolicyFamily } from './pol
 export type { ParseFailure } from './prompting/answer/failure.js';
 export { parseParameters } from './prompting/answer/parse.js';
 export { formatParameters } from './prompting/notation/grammar.js';
-export { createGenerator, type RandomGenerator } from './random/generator.js';
 export { type EpisodeRecord, rollout } from './rollout/episode.js';
 export { type Evaluation, evaluate } from './rollout/evaluation.js';
 export type { Animation } from './rollout/pictures/animation.js';

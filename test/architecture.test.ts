@@ -13,12 +13,7 @@ const modules = readModules(root, ['src', 'finetune']);
 /** The rooms of `src`, from the ground up: each imports only rooms before it, types included. */
 const rooms = [
   'base',
-  'random',
   'statistics',
-  'storage',
-  'settings',
-  'format',
-  'modules',
   'environments',
   'programs',
   'policies',
@@ -29,7 +24,6 @@ const rooms = [
   'config',
   'runs',
   'experiment',
-  'preflight',
   'web',
   'report',
   'studies',

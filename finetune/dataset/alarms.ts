@@ -1,5 +1,5 @@
 /** Checks a dataset for problems that would make training useless or its results misleading. */
-import { plural } from '../../src/format/numbers.js';
+import { plural } from '../../src/base/text/numbers.js';
 import type { Example, Recipe } from './example.js';
 import type { ExampleLength } from './token-statistics.js';
 

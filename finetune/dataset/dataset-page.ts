@@ -1,7 +1,7 @@
 /** Renders a dataset's `index.html`: alarms, sizes, sources and sample examples. */
 
 import { spread } from '../../src/base/spread.js';
-import { type Content, type Html, html, preformatted } from '../../src/format/html.js';
+import { type Content, type Html, html, preformatted } from '../../src/base/text/html.js';
 import {
   formatCompact,
   formatCount,
@@ -9,8 +9,8 @@ import {
   formatNumber,
   formatReturn,
   plural,
-} from '../../src/format/numbers.js';
-import { type Cell, type Column, htmlTable, number, text } from '../../src/format/table.js';
+} from '../../src/base/text/numbers.js';
+import { type Cell, type Column, htmlTable, number, text } from '../../src/base/text/table.js';
 import type { ChatMessage } from '../../src/models/language-model.js';
 import { page, sectionsOf } from '../../src/web/page.js';
 import { factList, pageHeader, warningList, writtenBy } from '../../src/web/study.js';

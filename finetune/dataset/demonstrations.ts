@@ -5,15 +5,15 @@ import { openAgent, type PromptedAgent } from '../../src/agents/prompted-agent.j
 import { readingOf } from '../../src/agents/reading.js';
 import { type Exchange, messagesOf } from '../../src/agents/speaker.js';
 import { type Problem, UserError } from '../../src/base/errors.js';
+import { readJsonLines } from '../../src/base/files/json-lines.js';
+import { createGenerator, shuffled } from '../../src/base/random/generator.js';
 import { makeEnvironment } from '../../src/environments/catalogue/open.js';
 import { answerText } from '../../src/models/answer-text.js';
 import { estimatePromptTokens } from '../../src/prompting/token-estimate.js';
-import { createGenerator, shuffled } from '../../src/random/generator.js';
 import type { GameRecord, GameTurn } from '../../src/runs/events.js';
 import type { Manifest } from '../../src/runs/manifest.js';
 import { requireConfig } from '../../src/runs/open-run.js';
 import { readManifest, runFiles } from '../../src/runs/reader.js';
-import { readJsonLines } from '../../src/storage/json-lines.js';
 import { type Imitation, promptHash, sha256 } from './example.js';
 import { fileHash } from './lineage.js';
 import { type SplitRun, type ValidationPlan, validationRuns } from './split.js';

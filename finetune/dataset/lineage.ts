@@ -5,12 +5,12 @@ import { basename, join } from 'node:path';
 import { z } from 'zod';
 import { common } from '../../src/base/command.js';
 import { UserError } from '../../src/base/errors.js';
+import { replaceFile } from '../../src/base/files/files.js';
+import { parseJson } from '../../src/base/files/json-depth.js';
+import { readRegularFile } from '../../src/base/files/regular-file.js';
 import { version } from '../../src/base/package.js';
 import { isGguf, openGguf } from '../../src/models/local/weights/gguf.js';
 import { registerTraining, trainingFiles } from '../../src/runs/training-files.js';
-import { replaceFile } from '../../src/storage/files.js';
-import { parseJson } from '../../src/storage/json-depth.js';
-import { readRegularFile } from '../../src/storage/regular-file.js';
 import type { StepLoss } from '../engine/checkpoint.js';
 
 /** Stored in a training run's output directory, and in the adapter's or model's directory. */

@@ -2,7 +2,7 @@
 import { append } from '../../src/base/append.js';
 import { type Problem, UserError } from '../../src/base/errors.js';
 import { matches } from '../../src/base/pattern.js';
-import { createGenerator, shuffled } from '../../src/random/generator.js';
+import { createGenerator, shuffled } from '../../src/base/random/generator.js';
 
 export type ValidationPlan =
   | { readonly kind: 'none' }

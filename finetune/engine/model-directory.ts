@@ -1,9 +1,9 @@
 import { copyFileSync, existsSync, mkdirSync, readdirSync, realpathSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { UserError } from '../../src/base/errors.js';
+import { isCutOff, writeWhole } from '../../src/base/files/draft.js';
+import { readJson } from '../../src/base/files/files.js';
 import { isGguf } from '../../src/models/local/weights/gguf.js';
-import { isCutOff, writeWhole } from '../../src/storage/draft.js';
-import { readJson } from '../../src/storage/files.js';
 import { tensorOf, writeSafetensors } from './safetensors-writer.js';
 import type { Parameter } from './training-session.js';
 

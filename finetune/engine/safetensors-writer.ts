@@ -1,5 +1,5 @@
 /** Writes safetensors files: header length (u64, little-endian), JSON header, then the tensors' bytes in order. */
-import { replaceFile } from '../../src/storage/files.js';
+import { replaceFile } from '../../src/base/files/files.js';
 import type { ParameterShape } from './trainable.js';
 import type { Numbers } from './training-session.js';
 

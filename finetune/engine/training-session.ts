@@ -1,8 +1,8 @@
 /** Runs training graphs: takes parameters and a batch, returns loss and gradients. */
 import { messageOf, UserError } from '../../src/base/errors.js';
+import { createGenerator } from '../../src/base/random/generator.js';
 import { ort } from '../../src/models/local/engine/onnx-runtime.js';
 import { type BuiltGraph, GraphBuilder, type Precision } from '../../src/models/local/graph/graph.js';
-import { createGenerator } from '../../src/random/generator.js';
 import { dropoutInputs, dropoutModulus, type ParameterShape } from './trainable.js';
 
 export type Numbers = Float32Array | Float64Array;

@@ -1,6 +1,6 @@
 /** Renders an evaluation as a self-contained page with links to the reports of its runs. */
 
-import { type Content, type Html, html } from '../../src/format/html.js';
+import { type Content, type Html, html } from '../../src/base/text/html.js';
 import {
   formatCompact,
   formatDuration,
@@ -12,8 +12,8 @@ import {
   type NumberFormat,
   plural,
   signed,
-} from '../../src/format/numbers.js';
-import { type Cell, type Column, htmlTable, number, text } from '../../src/format/table.js';
+} from '../../src/base/text/numbers.js';
+import { type Cell, type Column, htmlTable, number, text } from '../../src/base/text/table.js';
 import { armCurves } from '../../src/report/charts/arm-curves.js';
 import type { Interval } from '../../src/statistics/bootstrap.js';
 import type { PairedComparison } from '../../src/statistics/paired.js';

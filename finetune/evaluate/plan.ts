@@ -2,12 +2,12 @@
 
 import { basename, extname, join } from 'node:path';
 import { UserError } from '../../src/base/errors.js';
+import { plainName } from '../../src/base/files/files.js';
+import { repeatSeeds } from '../../src/base/random/seeds.js';
+import { plural } from '../../src/base/text/numbers.js';
 import type { Config } from '../../src/config/config.js';
 import { loadConfig } from '../../src/config/load.js';
-import { plural } from '../../src/format/numbers.js';
-import { repeatSeeds } from '../../src/random/seeds.js';
 import { isBaseline } from '../../src/search/baselines.js';
-import { plainName } from '../../src/storage/files.js';
 import { type Plan, type PlanEntry, requireConfirmation } from '../../src/studies/plan.js';
 import type { Arm, ArmName } from './arms.js';
 

@@ -1,6 +1,6 @@
 /** Renders the pages of evaluations from the current files in their directories. */
 import { join } from 'node:path';
-import { readOwnJson } from '../../src/storage/files.js';
+import { readOwnJson } from '../../src/base/files/files.js';
 import { resultFiles } from '../../src/studies/plan.js';
 import type { GivenPages } from '../../src/view/pages.js';
 import type { Evaluation } from './evaluation.js';

@@ -6,9 +6,9 @@ import {
   formatSigned,
   type NumberFormat,
   plural,
-} from '../../src/format/numbers.js';
-import { type Column, estimate, number, terminalTable, text } from '../../src/format/table.js';
-import { fitted } from '../../src/format/width.js';
+} from '../../src/base/text/numbers.js';
+import { type Column, estimate, number, terminalTable, text } from '../../src/base/text/table.js';
+import { fitted } from '../../src/base/text/width.js';
 import type { PairedComparison } from '../../src/statistics/paired.js';
 import type { Verdict } from '../../src/statistics/tests.js';
 import {

@@ -1,5 +1,7 @@
 /** Assembles the parts of reinforcement learning: model, sampler, environments, sessions. */
 import path from 'node:path';
+import { hashModules } from '../../src/base/modules/sources.js';
+import { isModulePath } from '../../src/base/modules/user-module.js';
 import { chooseDevice, freeCores } from '../../src/models/local/engine/device.js';
 import { readDecoderConfig } from '../../src/models/local/families/hf-config.js';
 import { endTokens } from '../../src/models/local/generation/engine.js';
@@ -7,8 +9,6 @@ import { openTokenizer } from '../../src/models/local/tokens/tokenizer.js';
 import type { DecoderConfig } from '../../src/models/local/weights/decoder-config.js';
 import { readGenerationDefaults } from '../../src/models/local/weights/generation-config.js';
 import { isGguf } from '../../src/models/local/weights/gguf.js';
-import { hashModules } from '../../src/modules/sources.js';
-import { isModulePath } from '../../src/modules/user-module.js';
 import { trainingFiles } from '../../src/runs/training-files.js';
 import { contentHash, fileHash } from '../dataset/lineage.js';
 import { checkpointThreads } from '../engine/checkpoint.js';

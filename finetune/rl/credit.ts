@@ -1,6 +1,6 @@
 /** Assigns advantages, and targets for a value head, to the tokens of episodes. */
 import { groupedBy } from '../../src/base/grouped.js';
-import { createGenerator, shuffled } from '../../src/random/generator.js';
+import { createGenerator, shuffled } from '../../src/base/random/generator.js';
 import { largest } from '../../src/statistics/descriptive.js';
 import type { Sampled } from '../train/objectives/sampled.js';
 import type { advantageScales, ObjectiveSettings, PpoSettings } from '../train/objectives/settings.js';

@@ -1,6 +1,6 @@
 /** Performs one update: optimizer steps on the episodes that were just played. */
 
-import { createGenerator, deriveSeeds, shuffled } from '../../src/random/generator.js';
+import { createGenerator, deriveSeeds, shuffled } from '../../src/base/random/generator.js';
 import { exampleLength } from '../engine/batch.js';
 import type { TrainingState } from '../engine/checkpoint.js';
 import { type AdamWSettings, type Schedule, scheduleFactor } from '../engine/optimisers.js';

@@ -1,6 +1,6 @@
 /** Reinforcement learning: sample groups → rewards → advantages → update → evaluate. */
 import { createHash } from 'node:crypto';
-import { deriveSeeds } from '../../src/random/generator.js';
+import { deriveSeeds } from '../../src/base/random/generator.js';
 import { isSampled, type Sample } from '../../src/runs/training/samples.js';
 import { largest, mean, smallest, standardDeviation } from '../../src/statistics/descriptive.js';
 import {

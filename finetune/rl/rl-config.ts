@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import { ways } from '../../src/agents/reading.js';
 import { agentShape, fallbacks } from '../../src/agents/settings.js';
+import { isMapping, jsonSchemaOf, type SettingsKind } from '../../src/base/settings/schema.js';
+import { shellWord } from '../../src/base/text/one-line.js';
 import { environmentSchema } from '../../src/environments/settings.js';
-import { shellWord } from '../../src/format/one-line.js';
 import { modelDirectory } from '../../src/models/local/settings.js';
-import { isMapping, jsonSchemaOf, type SettingsKind } from '../../src/settings/schema.js';
 import { sum } from '../../src/statistics/descriptive.js';
 import { servedAs } from '../train/method.js';
 import { type ConfigSource, count, fraction, positive, readTrainingConfig } from '../train/train-config.js';

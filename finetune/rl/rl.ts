@@ -1,5 +1,5 @@
 import type { CommandContext } from '../../src/base/context.js';
-import { formatBytes, formatNumber, plural } from '../../src/format/numbers.js';
+import { formatBytes, formatNumber, plural } from '../../src/base/text/numbers.js';
 import { requireRuntime } from '../../src/models/local/engine/find-devices.js';
 import { shownModel } from '../../src/models/local/settings.js';
 import { secondsLeftOf } from '../../src/runs/training/trainings.js';

@@ -2,11 +2,11 @@
 import { resolve } from 'node:path';
 import type { Conversation, Exchange } from '../../src/agents/speaker.js';
 import { UserError } from '../../src/base/errors.js';
+import { deriveSeeds } from '../../src/base/random/generator.js';
+import { parseSettings } from '../../src/base/settings/settings.js';
 import type { Action, Observation } from '../../src/environments/environment.js';
 import { requireRuntime } from '../../src/models/local/engine/find-devices.js';
 import { modelDirectory } from '../../src/models/local/settings.js';
-import { deriveSeeds } from '../../src/random/generator.js';
-import { parseSettings } from '../../src/settings/settings.js';
 import { freshState, type TrainingState } from '../engine/checkpoint.js';
 import type { SampledReply } from '../engine/sampler.js';
 import { writeResult } from '../train/method.js';

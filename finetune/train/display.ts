@@ -1,8 +1,8 @@
 /** Shows a training run in the terminal. */
 import { styleText } from 'node:util';
-import { formatCompact, formatDuration } from '../../src/format/numbers.js';
-import type { Progress } from '../../src/format/progress.js';
-import type { Figure } from '../../src/format/progress-line.js';
+import { formatCompact, formatDuration } from '../../src/base/text/numbers.js';
+import type { Progress } from '../../src/base/text/progress.js';
+import type { Figure } from '../../src/base/text/progress-line.js';
 import type { Metric, MetricOf } from './events.js';
 
 /** What differs between kinds of training. */

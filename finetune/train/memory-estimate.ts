@@ -1,7 +1,7 @@
 /** Estimates the peak memory of training. Its factors are fitted to measured peaks, to within 20 %. */
 import { UserError } from '../../src/base/errors.js';
 import type { MachineMemory } from '../../src/base/machine-memory.js';
-import { formatBytes } from '../../src/format/numbers.js';
+import { formatBytes } from '../../src/base/text/numbers.js';
 import { decoderTensors } from '../../src/models/local/graph/parameters.js';
 import type { DecoderConfig } from '../../src/models/local/weights/decoder-config.js';
 import { blockSizes, familyLength, type TokenExample, trainedLength } from '../engine/batch.js';

@@ -2,7 +2,7 @@
 import { existsSync, readdirSync, realpathSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { UserError } from '../../src/base/errors.js';
-import { shellWord } from '../../src/format/one-line.js';
+import { shellWord } from '../../src/base/text/one-line.js';
 import { openAdapter } from '../../src/models/local/graph/adapter.js';
 import { packedWeights } from '../../src/models/local/graph/packed-parameters.js';
 import { modelDirectory } from '../../src/models/local/settings.js';

@@ -2,8 +2,8 @@
 import { append } from '../../src/base/append.js';
 import { UserError } from '../../src/base/errors.js';
 import { groupedBy } from '../../src/base/grouped.js';
+import { createGenerator, shuffled } from '../../src/base/random/generator.js';
 import type { DecoderConfig } from '../../src/models/local/weights/decoder-config.js';
-import { createGenerator, shuffled } from '../../src/random/generator.js';
 import { largest } from '../../src/statistics/descriptive.js';
 import {
   blockSizes,

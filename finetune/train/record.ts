@@ -1,5 +1,8 @@
 /** Writes a training run's record next to its result: metrics, TensorBoard event files and a page. */
 import { join } from 'node:path';
+import { replaceFile } from '../../src/base/files/files.js';
+import { JsonLinesFile, keepFirstLines, readJsonLines } from '../../src/base/files/json-lines.js';
+import { EventFile, type Scalars } from '../../src/base/files/tensorboard.js';
 import { trainingPage } from '../../src/report/training-page.js';
 import { type RecordedSample, readSamples, type Sample } from '../../src/runs/training/samples.js';
 import {
@@ -9,9 +12,6 @@ import {
   trainingOf,
 } from '../../src/runs/training/trainings.js';
 import { trainingFiles } from '../../src/runs/training-files.js';
-import { replaceFile } from '../../src/storage/files.js';
-import { JsonLinesFile, keepFirstLines, readJsonLines } from '../../src/storage/json-lines.js';
-import { EventFile, type Scalars } from '../../src/storage/tensorboard.js';
 import { page } from '../../src/web/page.js';
 import type { Metric, TrainingEvent } from './events.js';
 

@@ -1,6 +1,8 @@
 import { join, resolve } from 'node:path';
 import { z } from 'zod';
 import { UserError } from '../../src/base/errors.js';
+import { jsonSchemaOf, type SettingsKind } from '../../src/base/settings/schema.js';
+import { overlaid, parseSettings, type Settings } from '../../src/base/settings/settings.js';
 import { openConfig } from '../../src/config/file.js';
 import { type AdaptableModule, adaptableModules } from '../../src/models/local/graph/adapter.js';
 import {
@@ -11,8 +13,6 @@ import {
 } from '../../src/models/local/settings.js';
 import { quantizations } from '../../src/models/local/weights/quantization.js';
 import { sampleCount } from '../../src/runs/training/samples.js';
-import { jsonSchemaOf, type SettingsKind } from '../../src/settings/schema.js';
-import { overlaid, parseSettings, type Settings } from '../../src/settings/settings.js';
 import { schedules } from '../engine/optimisers.js';
 import { packings } from './packing.js';
 

@@ -1,7 +1,7 @@
 /** `finetune train`: supervised training. */
 import type { CommandContext } from '../../src/base/context.js';
 import { machineMemory } from '../../src/base/machine-memory.js';
-import { formatBytes, formatCompact, plural } from '../../src/format/numbers.js';
+import { formatBytes, formatCompact, plural } from '../../src/base/text/numbers.js';
 import { requireRuntime } from '../../src/models/local/engine/find-devices.js';
 import { shownModel } from '../../src/models/local/settings.js';
 import { measuredText } from '../../src/runs/training/trainings.js';

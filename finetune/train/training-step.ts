@@ -1,7 +1,7 @@
 /** One update: computes the gradients of all parts of a batch, then takes the optimizer step. */
 import { append } from '../../src/base/append.js';
+import { deriveSeeds } from '../../src/base/random/generator.js';
 import type { DecoderConfig } from '../../src/models/local/weights/decoder-config.js';
-import { deriveSeeds } from '../../src/random/generator.js';
 import {
   byExample,
   type InputsOf,

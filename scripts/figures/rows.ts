@@ -3,8 +3,8 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import process from 'node:process';
 import { gunzipSync } from 'node:zlib';
+import { replaceFile } from '../../src/base/files/files.js';
 import { packageRoot } from '../../src/base/package.js';
-import { replaceFile } from '../../src/storage/files.js';
 
 /** Reads `bench/rows/NAME.jsonl.gz`. */
 export const readRows = <Row>(name: string): readonly Row[] =>

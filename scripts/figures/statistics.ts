@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { packageRoot } from '../../src/base/package.js';
-import { createGenerator } from '../../src/random/generator.js';
+import { createGenerator } from '../../src/base/random/generator.js';
 import type { Interval } from '../../src/statistics/bootstrap.js';
 import { mean, quantile, sum } from '../../src/statistics/descriptive.js';
 

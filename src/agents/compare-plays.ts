@@ -2,15 +2,15 @@
 import { resolve } from 'node:path';
 import { type CommandContext, shownPath } from '../base/context.js';
 import { messageOf, UserError } from '../base/errors.js';
-import { formatInterval, formatReturn, plural } from '../format/numbers.js';
-import { csvTable, estimate, number, terminalTable, text } from '../format/table.js';
+import { replaceFile } from '../base/files/files.js';
+import { formatInterval, formatReturn, plural } from '../base/text/numbers.js';
+import { csvTable, estimate, number, terminalTable, text } from '../base/text/table.js';
 import type { GameRecord } from '../runs/events.js';
 import { findRuns } from '../runs/listing/names.js';
 import { openLogs, runFiles } from '../runs/reader.js';
 import { describeReason } from '../runs/summary.js';
 import { comparePairs, type PairedDifference } from '../statistics/paired.js';
 import { type Judged, verdicts } from '../statistics/tests.js';
-import { replaceFile } from '../storage/files.js';
 import { nothingLeft } from '../studies/comparison/compare.js';
 import type { LeftOut } from '../studies/comparison/run-comparison.js';
 import { leftOutText } from '../studies/comparison/table.js';

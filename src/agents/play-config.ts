@@ -2,14 +2,14 @@
 import { basename, extname } from 'node:path';
 import { stringify } from 'yaml';
 import { z } from 'zod';
+import { jsonSchemaOf, type SettingsKind } from '../base/settings/schema.js';
+import { overlaid, parseSettings, type Settings } from '../base/settings/settings.js';
 import { nameSchema, withModules } from '../config/config.js';
 import { openConfig } from '../config/file.js';
 import { limitsSchema } from '../config/limits.js';
 import { type EnvironmentConfig, environmentSchema } from '../environments/settings.js';
 import { localSchema } from '../models/local/settings.js';
 import { moduleModelSchema, ollamaSchema, openaiSchema, replayedSchema } from '../models/settings.js';
-import { jsonSchemaOf, type SettingsKind } from '../settings/schema.js';
-import { overlaid, parseSettings, type Settings } from '../settings/settings.js';
 import { ways } from './reading.js';
 import { agentShape, fallbacks } from './settings.js';
 

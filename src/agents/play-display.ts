@@ -1,7 +1,7 @@
 /** Shows the progress of a play run: a bar on a terminal, plain lines elsewhere, or JSON with `--json`. */
 import type { CommandContext } from '../base/context.js';
-import { formatCompact, formatReturn, plural } from '../format/numbers.js';
-import { createProgress, type ProgressMode } from '../format/progress.js';
+import { formatCompact, formatReturn, plural } from '../base/text/numbers.js';
+import { createProgress, type ProgressMode } from '../base/text/progress.js';
 import type { RunEvent } from '../runs/events.js';
 import { alertText, rateText } from '../studies/run-progress.js';
 import type { PlayDisplay } from './play-games.js';

@@ -1,12 +1,12 @@
 /** Plays the remaining games of a run directory. */
 
 import type { CommandContext } from '../base/context.js';
+import { deriveSeeds } from '../base/random/generator.js';
 import type { Action } from '../environments/environment.js';
 import { EnvironmentError } from '../environments/remote/remote-environment.js';
 import { faultsInFile } from '../experiment/programs/program-file.js';
 import { statusAfter } from '../experiment/stopping.js';
 import { ModelError } from '../models/language-model.js';
-import { deriveSeeds } from '../random/generator.js';
 import { type CallRecord, type EndedCall, faultsOf } from '../runs/calls.js';
 import { firstFaults, type GameRecord, type RunEvent, type StopReason } from '../runs/events.js';
 import { watchStopRequests } from '../runs/stop-request.js';

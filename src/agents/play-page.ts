@@ -1,8 +1,10 @@
 /** The page of a play run: its results, and transcripts of its games. */
 
 import { join } from 'node:path';
+import { replaceFile } from '../base/files/files.js';
+import { readOwnText } from '../base/files/regular-file.js';
 import { groupedBy } from '../base/grouped.js';
-import { type Html, html, preformatted } from '../format/html.js';
+import { type Html, html, preformatted } from '../base/text/html.js';
 import {
   costNote,
   formatCompact,
@@ -13,16 +15,14 @@ import {
   formatReturn,
   formatTime,
   plural,
-} from '../format/numbers.js';
-import { excerpt, shellWord } from '../format/one-line.js';
+} from '../base/text/numbers.js';
+import { excerpt, shellWord } from '../base/text/one-line.js';
 import { versionTable } from '../report/views/overview.js';
 import type { CallRecord } from '../runs/calls.js';
 import type { GameRecord, GameTurn } from '../runs/events.js';
 import type { Manifest } from '../runs/manifest.js';
 import { openLogs, runFiles } from '../runs/reader.js';
 import { endText, formatCaps, formatFaults, formatUsage, summaryOf } from '../runs/summary.js';
-import { replaceFile } from '../storage/files.js';
-import { readOwnText } from '../storage/regular-file.js';
 import { type Page, page, sectionsOf } from '../web/page.js';
 import { pageHeader, resultTile, tile, warningList, writtenBy } from '../web/study.js';
 import { gamesOf, type PlayFigures, percent, playFigures } from './play-result.js';

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { styleText } from 'node:util';
 import { shownPath } from '../base/context.js';
-import { formatInterval, formatReturn, plural } from '../format/numbers.js';
+import { formatInterval, formatReturn, plural } from '../base/text/numbers.js';
 import type { Cap, UsageTotals } from '../runs/calls.js';
 import type { GameRecord, StopReason } from '../runs/events.js';
 import { openLogs, type RunStatus, runFiles } from '../runs/reader.js';

@@ -1,6 +1,9 @@
 /** Sets up a play run: creates environments, agent and model from its config, and the initial manifest. */
 import { basename, join } from 'node:path';
 import { UserError } from '../base/errors.js';
+import { hashModules, type ModuleHashes } from '../base/modules/sources.js';
+import { isModulePath } from '../base/modules/user-module.js';
+import { evaluationSeeds } from '../base/random/seeds.js';
 import { isBuiltInId, isRemoteId, makeEnvironment, openEnvironment } from '../environments/catalogue/open.js';
 import type { Environment } from '../environments/environment.js';
 import { isRemote } from '../environments/remote/remote-environment.js';
@@ -12,9 +15,6 @@ import { callsIn } from '../experiment/setup/open-models.js';
 import { waitOnClock } from '../models/hosted/retry.js';
 import type { LanguageModel } from '../models/language-model.js';
 import { moduleModel } from '../models/user-model.js';
-import { hashModules, type ModuleHashes } from '../modules/sources.js';
-import { isModulePath } from '../modules/user-module.js';
-import { evaluationSeeds } from '../random/seeds.js';
 import { fingerprint, fixedSettings } from '../runs/fingerprint.js';
 import { type Manifest, manifestHead } from '../runs/manifest.js';
 import { readManifest, runFiles } from '../runs/reader.js';

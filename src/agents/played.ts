@@ -1,8 +1,8 @@
 /** Finds and shows the play runs that a command line names. */
 import type { CommandContext } from '../base/context.js';
 import { UserError, unlessRefused } from '../base/errors.js';
-import { formatReturn, plural } from '../format/numbers.js';
-import { fitted } from '../format/width.js';
+import { formatReturn, plural } from '../base/text/numbers.js';
+import { fitted } from '../base/text/width.js';
 import type { GameRecord } from '../runs/events.js';
 import { findRun } from '../runs/listing/names.js';
 import { openLogs, readManifest } from '../runs/reader.js';

@@ -1,5 +1,6 @@
 /** Plays episodes with an agent, many in parallel: each turn requests replies for all unfinished games at once. */
 import { append } from '../base/append.js';
+import { createGenerator, deriveSeeds, type RandomGenerator } from '../base/random/generator.js';
 import type {
   Action,
   BoxSpace,
@@ -11,7 +12,6 @@ import type {
 } from '../environments/environment.js';
 import type { EpisodeBatch, RemoteEnvironment } from '../environments/remote/remote-environment.js';
 import { estimatePromptTokens } from '../prompting/token-estimate.js';
-import { createGenerator, deriveSeeds, type RandomGenerator } from '../random/generator.js';
 import { type Agent, defaultAskAgain, type Moment } from './agent.js';
 import { type Choice, listedChoices } from './reading.js';
 import type { Fallback } from './settings.js';

@@ -1,10 +1,10 @@
 /** Extracts the action from a reply: the last one named in free text, or the one in the last JSON object with an action. */
 
+import { jsonIn } from '../base/files/json-depth.js';
+import { isMapping } from '../base/settings/schema.js';
 import type { Action, DiscreteSpace, Space, TextInfo } from '../environments/environment.js';
 import { isValidAction } from '../environments/limited-environment.js';
 import { answerText } from '../models/answer-text.js';
-import { isMapping } from '../settings/schema.js';
-import { jsonIn } from '../storage/json-depth.js';
 
 export type Reading = 'text' | 'json';
 

@@ -2,9 +2,9 @@ import type { Argv } from 'yargs';
 import { type Arguments, common, kinds } from '../base/command.js';
 import { type CommandContext, exitCodes } from '../base/context.js';
 import { withoutOverrides } from '../base/overrides-apart.js';
-import { plural } from '../format/numbers.js';
-import { describeFindings, errorsIn, type Finding, warningsIn } from '../preflight/findings.js';
-import type { RunEstimate } from '../preflight/run-estimate.js';
+import { plural } from '../base/text/numbers.js';
+import { describeFindings, errorsIn, type Finding, warningsIn } from '../experiment/preflight/findings.js';
+import type { RunEstimate } from '../experiment/preflight/run-estimate.js';
 
 export const options = (y: Argv) =>
   y
@@ -58,7 +58,7 @@ export async function execute(
   other: OtherCheck = async () => undefined,
 ): Promise<number> {
   const { files, overrides } = withoutOverrides(args.configs ?? []);
-  const { checkConfig } = await import('../preflight/check-config.js');
+  const { checkConfig } = await import('../experiment/preflight/check-config.js');
   const checked: Output['configs'][number][] = [];
   for (const file of files) {
     const config = { file, overrides };
@@ -67,7 +67,7 @@ export async function execute(
     if (!args.json) context.print(`${checked.length > 1 ? '\n' : ''}${file}\n${describeFindings(findings)}`);
   }
   if (files.length === 0) {
-    const { checkSetup } = await import('../preflight/setup.js');
+    const { checkSetup } = await import('../experiment/preflight/setup.js');
     const findings = await checkSetup(context, args.offline);
     checked.push({ config: null, findings });
     if (!args.json) context.print(describeFindings(findings));

@@ -1,8 +1,8 @@
 import type { Argv } from 'yargs';
 import { type Arguments, common } from '../base/command.js';
 import type { CommandContext } from '../base/context.js';
+import { number, terminalTable, text } from '../base/text/table.js';
 import type { Space } from '../environments/environment.js';
-import { number, terminalTable, text } from '../format/table.js';
 import { largest } from '../statistics/descriptive.js';
 
 export const options = (y: Argv) =>

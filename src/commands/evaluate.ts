@@ -4,7 +4,7 @@ import type { Argv } from 'yargs';
 import { type Arguments, common, kinds } from '../base/command.js';
 import { type CommandContext, requireCount } from '../base/context.js';
 import { UserError } from '../base/errors.js';
-import { apart, formatInterval, formatReturn, plural } from '../format/numbers.js';
+import { apart, formatInterval, formatReturn, plural } from '../base/text/numbers.js';
 
 export const options = (y: Argv) =>
   y

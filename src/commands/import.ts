@@ -4,8 +4,8 @@ import type { Argv } from 'yargs';
 import { type Arguments, common, kinds } from '../base/command.js';
 import type { CommandContext } from '../base/context.js';
 import { UserError } from '../base/errors.js';
+import { isTaken, writeWhole } from '../base/files/draft.js';
 import type { ImportedConfig } from '../config/import/import-config.js';
-import { isTaken, writeWhole } from '../storage/draft.js';
 
 export const options = (y: Argv) =>
   y
@@ -31,7 +31,7 @@ type Output = Pick<ImportedConfig, 'program' | 'config' | 'notes'>;
 export async function execute(args: Args, context: CommandContext): Promise<number> {
   const { loadConfig } = await import('../config/load.js');
   const { importedYaml } = await import('../config/import/import-config.js');
-  const { buildImport } = await import('../preflight/check-config.js');
+  const { buildImport } = await import('../experiment/preflight/check-config.js');
   const loaded = loadConfig({ file: args.config, overrides: args.overrides, cwd: context.cwd });
   const { file, imported, notes } = loaded;
   if (imported === undefined) {

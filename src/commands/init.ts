@@ -4,9 +4,9 @@ import type { Argv } from 'yargs';
 import type { Arguments } from '../base/command.js';
 import type { CommandContext } from '../base/context.js';
 import { UserError } from '../base/errors.js';
+import { isTaken, writeWhole } from '../base/files/draft.js';
+import type { ModuleKind } from '../base/modules/user-module.js';
 import { packageRoot } from '../base/package.js';
-import type { ModuleKind } from '../modules/user-module.js';
-import { isTaken, writeWhole } from '../storage/draft.js';
 
 /** Config line that uses a module, for each kind of module. */
 const uses = {
@@ -31,7 +31,7 @@ export async function execute(
   { kind, file }: Arguments<typeof options>,
   context: CommandContext,
 ): Promise<number> {
-  const { isModulePath, requireRunnable } = await import('../modules/user-module.js');
+  const { isModulePath, requireRunnable } = await import('../base/modules/user-module.js');
   if (!isModulePath(`./${file}`)) {
     throw new UserError({
       field: 'file',

@@ -56,7 +56,7 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
     });
   const { readShownRun } = await import('../runs/open-run.js');
   const { runFigures, runText } = await import('../report/run-text.js');
-  const { fitted } = await import('../format/width.js');
+  const { fitted } = await import('../base/text/width.js');
   const iteration = requireCount('--iteration', args.iteration, 0);
   const candidate = requireCount('--candidate', args.candidate, 1);
   const run = await readShownRun(named.path);
@@ -83,7 +83,7 @@ async function showTraining(
 ): Promise<number> {
   const { refuseIteration, readTraining } = await import('../runs/training/trainings.js');
   const { trainingFigures, trainingText } = await import('../runs/training/text.js');
-  const { fitted } = await import('../format/width.js');
+  const { fitted } = await import('../base/text/width.js');
   refuseIteration(iteration);
   const facts = readTraining(path);
   print(json ? JSON.stringify(trainingFigures(facts, cwd)) : fitted(trainingText(facts, cwd), columns));

@@ -1,6 +1,6 @@
 import type { Problem } from '../base/errors.js';
+import { plural } from '../base/text/numbers.js';
 import type { EnvironmentConfig } from '../environments/settings.js';
-import { plural } from '../format/numbers.js';
 import { embeddedModel } from '../models/local/settings.js';
 import type { BuiltInPolicyConfig, PolicyConfig, QTableConfig } from '../policies/settings.js';
 import { findBaseline } from '../search/baselines.js';

@@ -3,13 +3,13 @@
  * derived from these schemas. `load.ts` reads files and reports errors by line and column.
  */
 import { z } from 'zod';
+import { longestPart } from '../base/files/regular-file.js';
+import { isModulePath } from '../base/modules/user-module.js';
+import { isMapping, jsonSchemaOf, type SettingsKind } from '../base/settings/schema.js';
 import { type EnvironmentConfig, environmentSchema } from '../environments/settings.js';
-import { isModulePath } from '../modules/user-module.js';
 import { policySchema } from '../policies/families.js';
 import { type MemorySettings, memorySchema, promptsSchema } from '../prompting/settings.js';
 import { evaluationSchema } from '../rollout/settings.js';
-import { isMapping, jsonSchemaOf, type SettingsKind } from '../settings/schema.js';
-import { longestPart } from '../storage/regular-file.js';
 import { criticSchema, defaultDistance } from './critic.js';
 import { limitsSchema } from './limits.js';
 import { slurmSchema, sweepSchema } from './many-runs.js';

@@ -1,12 +1,12 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { basename, dirname, extname, join, resolve, sep } from 'node:path';
 import { messageOf, nearest, type Problem, UserError } from '../base/errors.js';
+import { readRegularFile } from '../base/files/regular-file.js';
 import { packageRoot } from '../base/package.js';
-import { formatBytes } from '../format/numbers.js';
-import { isMapping } from '../settings/schema.js';
-import type { SettingsSource } from '../settings/settings.js';
-import { type ConfigSource, parseSource } from '../settings/yaml-source.js';
-import { readRegularFile } from '../storage/regular-file.js';
+import { isMapping } from '../base/settings/schema.js';
+import type { SettingsSource } from '../base/settings/settings.js';
+import { type ConfigSource, parseSource } from '../base/settings/yaml-source.js';
+import { formatBytes } from '../base/text/numbers.js';
 import { isForeignConfig } from './import/import-config.js';
 
 interface ConfigKind {

@@ -1,18 +1,18 @@
 import { resolve } from 'node:path';
 import { stringify } from 'yaml';
 import { type Problem, UserError } from '../base/errors.js';
-import { replacementFor } from '../environments/catalogue/versions.js';
-import { oneScreen, type Path } from '../settings/issues.js';
-import { isFromFile, type Override } from '../settings/overrides.js';
-import { depthAt, isMapping, type SettingsKind, valueAt } from '../settings/schema.js';
+import { oneScreen, type Path } from '../base/settings/issues.js';
+import { isFromFile, type Override } from '../base/settings/overrides.js';
+import { depthAt, isMapping, type SettingsKind, valueAt } from '../base/settings/schema.js';
 import {
   overlaid,
   parseSettings,
   type SettingsSource,
   type Where,
   withAbsolutePaths,
-} from '../settings/settings.js';
-import { refuseLists } from '../settings/value-lists.js';
+} from '../base/settings/settings.js';
+import { refuseLists } from '../base/settings/value-lists.js';
+import { replacementFor } from '../environments/catalogue/versions.js';
 import { checkConfig } from './checks.js';
 import { type Config, configSchema, experimentKind, resolveConfig, withModules } from './config.js';
 import { openConfig, type ReadFile } from './file.js';

@@ -1,6 +1,6 @@
 /** The sections `sweep` and `slurm`: the values to try, and the cluster resources to use. */
 import { z } from 'zod';
-import { jsonSchemaOf, type SettingsKind } from '../settings/schema.js';
+import { jsonSchemaOf, type SettingsKind } from '../base/settings/schema.js';
 import { limitsSchema } from './limits.js';
 
 const count = (minimum: number) => z.int().min(minimum);

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { RandomGenerator } from '../random/generator.js';
+import type { RandomGenerator } from '../base/random/generator.js';
 import type { Frame } from './frame.js';
 
 /** The integers from `start` to `start + n - 1`; `start` defaults to 0. */

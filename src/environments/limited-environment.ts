@@ -1,6 +1,6 @@
 import { UserError } from '../base/errors.js';
-import { plural } from '../format/numbers.js';
-import { createGenerator, type RandomGenerator } from '../random/generator.js';
+import { createGenerator, type RandomGenerator } from '../base/random/generator.js';
+import { plural } from '../base/text/numbers.js';
 import type { Action, DiscreteSpace, Environment, Observation, Space, Step, Task } from './environment.js';
 
 /** Turns a task into an environment: adds the random stream, input checks, and truncation after `maxSteps` steps. */

@@ -1,10 +1,11 @@
 /** Draws a run's episodes. */
+
+import { isModulePath } from '../base/modules/user-module.js';
+import { evaluationSeeds } from '../base/random/seeds.js';
 import type { Config } from '../config/config.js';
 import { isRemoteId, isSelfContained } from '../environments/catalogue/open.js';
 import type { Environment } from '../environments/environment.js';
-import { isModulePath } from '../modules/user-module.js';
 import type { PolicyFamily } from '../policies/policy.js';
-import { evaluationSeeds } from '../random/seeds.js';
 import type { Animation } from '../rollout/pictures/animation.js';
 import { svgAnimation } from '../rollout/pictures/svg-animation.js';
 import { canDraw, notDrawn, type Replay, replay } from '../rollout/replay.js';

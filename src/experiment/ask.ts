@@ -3,6 +3,8 @@
  * up to a maximum number of corrections. Stays within the run's limits, and reuses the answers that an interrupted
  * process received.
  */
+
+import { callSeed } from '../base/random/seeds.js';
 import { isByBaseline } from '../config/model.js';
 import {
   type ChatMessage,
@@ -13,7 +15,6 @@ import {
 } from '../models/language-model.js';
 import type { ParameterVector } from '../policies/policy.js';
 import type { ParseFailure } from '../prompting/answer/failure.js';
-import { callSeed } from '../random/seeds.js';
 import { vectorKey } from '../rollout/replay-buffer.js';
 import { type CallRecord, type EndedCall, faultsOf, type LimitName, stageOf } from '../runs/calls.js';
 import type { StopReason } from '../runs/events.js';

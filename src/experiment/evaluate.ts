@@ -1,5 +1,6 @@
 /** Evaluates policies: those of the warm-up, the candidates of an iteration, and finally the best ones. */
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
+import { confirmationSeeds, evaluationSeeds, warmupGenerator } from '../base/random/seeds.js';
 import { type Config, type ConfirmationConfig, tuningOf } from '../config/config.js';
 import { isByTuning } from '../config/model.js';
 import { returnRange } from '../environments/catalogue/known-bounds.js';
@@ -7,7 +8,6 @@ import type { ParameterVector, PolicyFamily } from '../policies/policy.js';
 import { programsOf } from '../policies/policy.js';
 import { ProgramFault } from '../programs/program.js';
 import { remembered } from '../prompting/context/history.js';
-import { confirmationSeeds, evaluationSeeds, warmupGenerator } from '../random/seeds.js';
 import {
   type EvaluationSetting,
   evaluate,

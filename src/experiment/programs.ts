@@ -1,4 +1,7 @@
 /** Steps that only runs with programs need: trying out proposals, finding repeats by behaviour, tuning constants. */
+
+import type { RandomGenerator } from '../base/random/generator.js';
+import { evaluationSeeds } from '../base/random/seeds.js';
 import { tuningOf } from '../config/config.js';
 import { isByTuning } from '../config/model.js';
 import { isRemote } from '../environments/remote/remote-environment.js';
@@ -8,8 +11,6 @@ import { requireComponents } from '../programs/components.js';
 import { ProgramFault } from '../programs/program.js';
 import { withConstants } from '../programs/source.js';
 import type { ParseFailure } from '../prompting/answer/failure.js';
-import type { RandomGenerator } from '../random/generator.js';
-import { evaluationSeeds } from '../random/seeds.js';
 import type { EndedCall } from '../runs/calls.js';
 import { tunedConstants, tuningDue } from '../search/tuning.js';
 import { knownTo } from './evaluate.js';

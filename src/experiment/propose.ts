@@ -1,4 +1,7 @@
 /** Requests an iteration's candidates: builds the prompts, selects who answers them, and interprets the replies. */
+
+import { createGenerator } from '../base/random/generator.js';
+import { callSeed } from '../base/random/seeds.js';
 import type { Config } from '../config/config.js';
 import { evaluationsOf } from '../config/critic.js';
 import { isByBaseline, languageModelOf } from '../config/model.js';
@@ -8,8 +11,6 @@ import type { ParseContext, ParseFailure, SeenParameters } from '../prompting/an
 import { readEdits } from '../prompting/answer/program.js';
 import { type Encoding, encodingFor } from '../prompting/notation/encoding.js';
 import { type AnswerForm, answerFormOf, answerGrammar } from '../prompting/notation/grammar.js';
-import { createGenerator } from '../random/generator.js';
-import { callSeed } from '../random/seeds.js';
 import { type ReplayBuffer, vectorKey } from '../rollout/replay-buffer.js';
 import type { CallRecord } from '../runs/calls.js';
 import type { StopRequests } from '../runs/stop-request.js';

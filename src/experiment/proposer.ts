@@ -1,6 +1,7 @@
 import { relative } from 'node:path';
 import type { z } from 'zod';
 import { changingProblems, type Problem, UserError } from '../base/errors.js';
+import { createGenerator, type RandomGenerator } from '../base/random/generator.js';
 import { type ModelConfig, membersOf, type PortfolioConfig } from '../config/model.js';
 import { placedIn } from '../config/model-checks.js';
 import { createOllama } from '../models/hosted/ollama.js';
@@ -13,7 +14,6 @@ import { type Cassette, createReplayed } from '../models/replayed.js';
 import { customModelSchema, ollamaSchema, openaiSchema, replayedSchema } from '../models/settings.js';
 import type { ParameterVector } from '../policies/policy.js';
 import { type Encoding, encodingOf, programEncoding } from '../prompting/notation/encoding.js';
-import { createGenerator, type RandomGenerator } from '../random/generator.js';
 import type { Baseline, Task } from '../search/baseline.js';
 import { findBaseline } from '../search/baselines.js';
 

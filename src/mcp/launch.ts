@@ -16,9 +16,9 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { type CommandContext, shownPath } from '../base/context.js';
 import { UserError } from '../base/errors.js';
+import { claimDirectory, plainName } from '../base/files/files.js';
 import { findRun } from '../runs/listing/names.js';
 import { readManifest, runFiles, statusOf } from '../runs/reader.js';
-import { claimDirectory, plainName } from '../storage/files.js';
 
 export interface Launched {
   /** Run name to pass to the other tools. */

@@ -1,4 +1,4 @@
-import { jsonIn } from '../storage/json-depth.js';
+import { jsonIn } from '../base/files/json-depth.js';
 import { answerText } from './answer-text.js';
 import type { AnswerGrammar, NumberKind } from './language-model.js';
 

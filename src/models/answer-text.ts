@@ -1,4 +1,4 @@
-import { jsonIn } from '../storage/json-depth.js';
+import { jsonIn } from '../base/files/json-depth.js';
 
 /** Extracts the answer from a model's text by removing thinking, chat-template tags and channels. */
 

@@ -2,7 +2,7 @@
 import { basename } from 'node:path';
 import { abortable } from '../base/abortable.js';
 import { messageOf, UserError } from '../base/errors.js';
-import { isRecord, loadModule, thrownIn } from '../modules/user-module.js';
+import { isRecord, loadModule, thrownIn } from '../base/modules/user-module.js';
 import {
   type ChatMessage,
   type Completion,

@@ -1,5 +1,5 @@
+import type { RandomGenerator } from '../base/random/generator.js';
 import type { EnvironmentSpec } from '../environments/environment.js';
-import type { RandomGenerator } from '../random/generator.js';
 import { firstLargest } from '../statistics/descriptive.js';
 import {
   createProjection,

@@ -1,6 +1,6 @@
 import { UserError } from '../base/errors.js';
+import type { RandomGenerator } from '../base/random/generator.js';
 import type { EnvironmentSpec } from '../environments/environment.js';
-import type { RandomGenerator } from '../random/generator.js';
 import { firstLargest } from '../statistics/descriptive.js';
 import { toGrid } from './linear.js';
 import {

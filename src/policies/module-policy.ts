@@ -2,10 +2,10 @@
 import { basename } from 'node:path';
 import { z } from 'zod';
 import { messageOf, UserError } from '../base/errors.js';
+import { isRecord, loadModule, thrownIn } from '../base/modules/user-module.js';
+import type { RandomGenerator } from '../base/random/generator.js';
 import type { Action, EnvironmentSpec, Observation } from '../environments/environment.js';
 import { isValidAction } from '../environments/limited-environment.js';
-import { isRecord, loadModule, thrownIn } from '../modules/user-module.js';
-import type { RandomGenerator } from '../random/generator.js';
 import { toGrid } from './linear.js';
 import type { ParameterSpec, ParameterVector, PolicyFamily } from './policy.js';
 import type { ModulePolicyConfig } from './settings.js';

@@ -1,5 +1,6 @@
 import { Matrix, QrDecomposition } from 'ml-matrix';
 import { UserError } from '../base/errors.js';
+import { createGenerator, type RandomGenerator } from '../base/random/generator.js';
 import {
   type Action,
   dimensionsOf,
@@ -9,7 +10,6 @@ import {
   type Space,
 } from '../environments/environment.js';
 import type { ProgramLibrary } from '../programs/library.js';
-import { createGenerator, type RandomGenerator } from '../random/generator.js';
 import type { ProjectionConfig } from './settings.js';
 
 /** The allowed values of a parameter vector, for drawing, prompting, parsing and constrained decoding. */

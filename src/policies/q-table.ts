@@ -1,11 +1,11 @@
 import { UserError } from '../base/errors.js';
+import { plural } from '../base/text/numbers.js';
 import {
   type Action,
   dimensionsOf,
   type EnvironmentSpec,
   type Observation,
 } from '../environments/environment.js';
-import { plural } from '../format/numbers.js';
 import { firstLargest } from '../statistics/descriptive.js';
 import { toGrid } from './linear.js';
 import {

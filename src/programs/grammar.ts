@@ -2,8 +2,9 @@
  * Random programs from a small grammar: decision trees for discrete and tuple actions, an expression per dimension for
  * vectors. None of them uses memory.
  */
+
+import type { RandomGenerator } from '../base/random/generator.js';
 import type { DiscreteSpace, EnvironmentSpec } from '../environments/environment.js';
-import type { RandomGenerator } from '../random/generator.js';
 import {
   binary,
   comparisons,

@@ -2,7 +2,7 @@
 import { styleText } from 'node:util';
 import { UserError } from '../base/errors.js';
 import { harmless, harmlessLine } from '../base/terminal-text.js';
-import { apart, plural } from '../format/numbers.js';
+import { apart, plural } from '../base/text/numbers.js';
 import type { BufferEntry } from '../rollout/replay-buffer.js';
 import { type CallRecord, shownReply, stageOf } from '../runs/calls.js';
 import { outcomeText } from '../runs/failure-text.js';

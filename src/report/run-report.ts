@@ -1,6 +1,6 @@
+import { type Html, html, preformatted } from '../base/text/html.js';
+import { apart, formatReturn, plural } from '../base/text/numbers.js';
 import type { Config } from '../config/config.js';
-import { type Html, html, preformatted } from '../format/html.js';
-import { apart, formatReturn, plural } from '../format/numbers.js';
 import { bestEntry } from '../rollout/replay-buffer.js';
 import { placeName } from '../runs/summary.js';
 import { type Page, page, sectionsOf } from '../web/page.js';

@@ -1,6 +1,6 @@
 import { styleText } from 'node:util';
-import { formatDuration, formatInterval, formatReturn, plural } from '../format/numbers.js';
-import { number, terminalTable, text } from '../format/table.js';
+import { formatDuration, formatInterval, formatReturn, plural } from '../base/text/numbers.js';
+import { number, terminalTable, text } from '../base/text/table.js';
 import type { ParameterVector } from '../policies/policy.js';
 import { type BufferEntry, bestEntries } from '../rollout/replay-buffer.js';
 import type { CallRecord } from '../runs/calls.js';

@@ -3,7 +3,7 @@ import { basename } from 'node:path';
 import { stringify } from 'yaml';
 import { shownPath } from '../base/context.js';
 import { version } from '../base/package.js';
-import { type Html, html, preformatted } from '../format/html.js';
+import { type Html, html, preformatted } from '../base/text/html.js';
 import {
   formatBytes,
   formatCompact,
@@ -11,7 +11,7 @@ import {
   formatDuration,
   formatNumber,
   formatTime,
-} from '../format/numbers.js';
+} from '../base/text/numbers.js';
 import { type RecordedSample, readSamples } from '../runs/training/samples.js';
 import { notEvaluated, usedAs } from '../runs/training/text.js';
 import {

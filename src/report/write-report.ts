@@ -1,5 +1,7 @@
 import { join } from 'node:path';
 import { UserError } from '../base/errors.js';
+import { replaceFile } from '../base/files/files.js';
+import { readOwnText } from '../base/files/regular-file.js';
 import { drawBounded, drawEpisode, isDrawnFromConfig, openDrawable } from '../experiment/animations.js';
 import type { PolicyFamily } from '../policies/policy.js';
 import { ProgramFault } from '../programs/program.js';
@@ -7,8 +9,6 @@ import type { BufferEntry } from '../rollout/replay-buffer.js';
 import { notablePolicies, type OpenedRun, readShownRun } from '../runs/open-run.js';
 import { runFiles } from '../runs/reader.js';
 import { summaryOf } from '../runs/summary.js';
-import { replaceFile } from '../storage/files.js';
-import { readOwnText } from '../storage/regular-file.js';
 import type { RunData, ShownEpisode } from './data/proposals.js';
 import { renderReport } from './run-report.js';
 

@@ -2,13 +2,13 @@
 import type { Worker } from 'node:worker_threads';
 import { EnvironmentError, type EnvironmentFailure } from '../base/environment-error.js';
 import { messageOf, type Problem, UserError } from '../base/errors.js';
+import { startThread } from '../base/files/thread.js';
 import type { Action, Observation } from '../environments/environment.js';
 import type { EnvironmentConfig } from '../environments/settings.js';
 import type { ParameterVector } from '../policies/policy.js';
 import type { PolicyConfig } from '../policies/settings.js';
 import { killedFault, type ProgramFailure, ProgramFault, programSeconds } from '../programs/program.js';
 import { watchCalls } from '../programs/watch.js';
-import { startThread } from '../storage/thread.js';
 import type { EpisodeTask, PlayedEpisode } from './episode.js';
 
 /** Settings from which a thread creates its environment and policies. */

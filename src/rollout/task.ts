@@ -1,6 +1,7 @@
 /** Creates a config's environment, with its reward function if one is set. */
 import { basename } from 'node:path';
 import { messageOf, UserError } from '../base/errors.js';
+import { loadModule, thrownIn } from '../base/modules/user-module.js';
 import { type EnvironmentSource, makeEnvironment, openEnvironment } from '../environments/catalogue/open.js';
 import type { Action, Environment, Observation, Step } from '../environments/environment.js';
 import {
@@ -9,7 +10,6 @@ import {
   isRemote,
   type RemoteEnvironment,
 } from '../environments/remote/remote-environment.js';
-import { loadModule, thrownIn } from '../modules/user-module.js';
 
 /** The step that a reward function is called with. */
 export interface Transition extends Step {

@@ -1,9 +1,9 @@
 import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { UserError } from '../base/errors.js';
+import { makeDirectory, replaceFile } from '../base/files/files.js';
+import { isLocked, lockRun } from '../base/files/lock.js';
 import type { ParameterVector } from '../policies/policy.js';
-import { makeDirectory, replaceFile } from '../storage/files.js';
-import { isLocked, lockRun } from '../storage/lock.js';
 import type { Manifest } from './manifest.js';
 import { nothingRecorded, runFiles } from './reader.js';
 import { type RunDirectory, RunWriter } from './writer.js';

@@ -1,6 +1,6 @@
 import { unreachable } from '../base/errors.js';
+import { formatNumber, formatParameter, plural } from '../base/text/numbers.js';
 import type { Observation } from '../environments/environment.js';
-import { formatNumber, formatParameter, plural } from '../format/numbers.js';
 import type { ModelErrorKind, ReplyFault } from '../models/language-model.js';
 import type { ProgramFailure } from '../programs/program.js';
 import type { IndexedText, ParseFailure } from '../prompting/answer/failure.js';

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { UserError } from '../base/errors.js';
+import { changedModules, type ModuleHashes } from '../base/modules/sources.js';
 import type { Config } from '../config/config.js';
 import type { LimitsConfig } from '../config/limits.js';
-import { changedModules, type ModuleHashes } from '../modules/sources.js';
 import { type LimitKey, limitField } from './calls.js';
 import type { Manifest } from './manifest.js';
 

@@ -1,8 +1,8 @@
 /** Parses lines of a run's logs and checks their required fields. */
 import { messageOf, UserError } from '../base/errors.js';
+import { brokenLine, eachLine, itemOf, type Line } from '../base/files/json-lines.js';
+import { partsOf, type TextPart, textOf } from '../base/files/text-parts.js';
 import type { ChatMessage } from '../models/language-model.js';
-import { brokenLine, eachLine, itemOf, type Line } from '../storage/json-lines.js';
-import { partsOf, type TextPart, textOf } from '../storage/text-parts.js';
 import type { CallRecord } from './calls.js';
 
 export const logNames = ['evaluations', 'episodes', 'calls', 'events'] as const;

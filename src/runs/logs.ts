@@ -3,9 +3,9 @@
 import { basename } from 'node:path';
 import { append } from '../base/append.js';
 import { UserError } from '../base/errors.js';
+import { cutAfter, endOfLine, keepFirstLines } from '../base/files/json-lines.js';
 import type { EpisodeRecord } from '../rollout/episode.js';
 import type { BufferEntry } from '../rollout/replay-buffer.js';
-import { cutAfter, endOfLine, keepFirstLines } from '../storage/json-lines.js';
 import type { CallRecord, EndedCall } from './calls.js';
 import type { LoggedEvent } from './events.js';
 import {

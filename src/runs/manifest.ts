@@ -1,8 +1,8 @@
 import { z } from 'zod';
+import type { ModuleHashes } from '../base/modules/sources.js';
 import { commit, version } from '../base/package.js';
 import { type EnvironmentSpec, type EnvironmentWords, recordedSpace } from '../environments/environment.js';
 import type { AnswerFormat } from '../models/language-model.js';
-import type { ModuleHashes } from '../modules/sources.js';
 import { type RecordedPolicy, recordedPolicy } from '../policies/module-policy.js';
 import type { ParameterVector } from '../policies/policy.js';
 import type { Cap, UsageTotals } from './calls.js';

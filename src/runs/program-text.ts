@@ -1,6 +1,6 @@
 /** Formats programs as text for people. */
 import { harmless } from '../base/terminal-text.js';
-import { plural } from '../format/numbers.js';
+import { plural } from '../base/text/numbers.js';
 import type { ParameterVector } from '../policies/policy.js';
 
 interface Recorded {

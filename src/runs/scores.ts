@@ -1,8 +1,8 @@
 /** Scores of a run's evaluations, read without parsing whole lines. */
 import { existsSync } from 'node:fs';
 import { UserError } from '../base/errors.js';
+import { readRegularFile } from '../base/files/regular-file.js';
 import type { BufferEntry } from '../rollout/replay-buffer.js';
-import { readRegularFile } from '../storage/regular-file.js';
 import type { Manifest } from './manifest.js';
 import { logsIn, readEvaluations } from './reader.js';
 

@@ -3,7 +3,7 @@ import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { unlessRefused } from '../base/errors.js';
-import { readOwnJson, replaceFile } from '../storage/files.js';
+import { readOwnJson, replaceFile } from '../base/files/files.js';
 
 const requestShape = z.object({
   /** If true, the calls and evaluations in flight are aborted. */

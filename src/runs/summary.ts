@@ -9,7 +9,7 @@ import {
   formatDuration,
   formatInterval,
   plural,
-} from '../format/numbers.js';
+} from '../base/text/numbers.js';
 import type { ParameterSpec } from '../policies/policy.js';
 import { formatParameters } from '../prompting/notation/grammar.js';
 import { type Cap, limitText, type Stage, type UsageTotals } from './calls.js';

@@ -1,8 +1,8 @@
 /** Directories of training runs (`finetune train` and `finetune rl`). */
 import { closeSync, constants, existsSync, lstatSync, mkdirSync, openSync, writeSync } from 'node:fs';
 import { isAbsolute, join, normalize } from 'node:path';
-import { jsonIn } from '../storage/json-depth.js';
-import { readRegularFile } from '../storage/regular-file.js';
+import { jsonIn } from '../base/files/json-depth.js';
+import { readRegularFile } from '../base/files/regular-file.js';
 
 export const trainingFiles = {
   /** Lineage, settings and state; the result contains a copy. */

@@ -4,9 +4,9 @@
  */
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { JsonLinesFile, readJsonLines } from '../base/files/json-lines.js';
 import type { ChatMessage, ModelErrorKind } from '../models/language-model.js';
 import { largest } from '../statistics/descriptive.js';
-import { JsonLinesFile, readJsonLines } from '../storage/json-lines.js';
 import type { CallPosition, CallPurpose, CallRecord, EndedCall } from './calls.js';
 
 /** A request that is about to be sent, for one or more answers. */

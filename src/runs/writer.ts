@@ -1,11 +1,11 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { Low } from 'lowdb';
+import { replaceFileMeanwhile } from '../base/files/files.js';
+import { JsonLinesFile } from '../base/files/json-lines.js';
+import { lockRun } from '../base/files/lock.js';
 import type { EpisodeRecord } from '../rollout/episode.js';
 import type { BufferEntry } from '../rollout/replay-buffer.js';
-import { replaceFileMeanwhile } from '../storage/files.js';
-import { JsonLinesFile } from '../storage/json-lines.js';
-import { lockRun } from '../storage/lock.js';
 import type { CallRecord } from './calls.js';
 import type { GameRecord, LoggedEvent, RunEvent } from './events.js';
 import { CallEncoder, type WrittenCall } from './log-lines.js';

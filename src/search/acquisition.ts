@@ -1,8 +1,8 @@
 /** Acquisition function: expected improvement, and a search for the point that maximises it. */
 
 import normalCdf from '@stdlib/stats-base-dists-normal-cdf';
+import type { RandomGenerator } from '../base/random/generator.js';
 import type { ParameterSpec, ParameterVector } from '../policies/policy.js';
-import type { RandomGenerator } from '../random/generator.js';
 import { vectorKey } from '../rollout/replay-buffer.js';
 import { largest } from '../statistics/descriptive.js';
 import { drawOther, drawPoint, isTable, positions, type ValueGrid } from './moves.js';

@@ -3,7 +3,7 @@
  * (arXiv:1604.00772); equation numbers below refer to the tutorial. With many parameters, only the diagonal is adapted:
  * R. Ros and N. Hansen, “A Simple Modification in CMA-ES Achieving Linear Time and Space Complexity” (PPSN 2008).
  */
-import { createGenerator } from '../random/generator.js';
+import { createGenerator } from '../base/random/generator.js';
 import { type Evaluated, vectorKey } from '../rollout/replay-buffer.js';
 import { largest, sum } from '../statistics/descriptive.js';
 import { type Baseline, foldHistory, sampleUnseen, type Task } from './baseline.js';

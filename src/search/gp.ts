@@ -3,8 +3,8 @@
  * R. Jones et al., “Efficient Global Optimization of Expensive Black-Box Functions” (1998).
  */
 import normalQuantile from '@stdlib/stats-base-dists-normal-quantile';
+import { createGenerator, type RandomGenerator, shuffled } from '../base/random/generator.js';
 import type { ParameterSpec, ParameterVector } from '../policies/policy.js';
-import { createGenerator, type RandomGenerator, shuffled } from '../random/generator.js';
 import { type Evaluated, vectorKey } from '../rollout/replay-buffer.js';
 import { mean, standardDeviation } from '../statistics/descriptive.js';
 import { logExpectedImprovement, logMean, maximise } from './acquisition.js';

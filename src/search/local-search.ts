@@ -1,5 +1,5 @@
+import type { RandomGenerator } from '../base/random/generator.js';
 import type { ParameterVector } from '../policies/policy.js';
-import type { RandomGenerator } from '../random/generator.js';
 import { type Evaluated, vectorKey } from '../rollout/replay-buffer.js';
 import { type Baseline, evaluatedKeys, foldHistory, sampleUnseen, type Task } from './baseline.js';
 import { createValueGrid, drawPoint, isTable, mutate } from './moves.js';

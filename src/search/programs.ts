@@ -1,10 +1,10 @@
 /** Baselines that propose programs: random programs, and genetic programming. */
 
+import type { RandomGenerator } from '../base/random/generator.js';
 import type { EnvironmentSpec } from '../environments/environment.js';
 import { randomProgram } from '../programs/grammar.js';
 import { programParameters } from '../programs/program.js';
 import { crossover, mutate } from '../programs/variation.js';
-import type { RandomGenerator } from '../random/generator.js';
 import { vectorKey } from '../rollout/replay-buffer.js';
 import { smallest } from '../statistics/descriptive.js';
 import { type Baseline, evaluatedKeys } from './baseline.js';

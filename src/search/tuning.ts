@@ -1,7 +1,8 @@
 /** Tunes the constants of programs: decides when to tune, and proposes values. */
+
+import type { RandomGenerator } from '../base/random/generator.js';
 import type { ParameterSpec, ParameterVector } from '../policies/policy.js';
 import type { ProgramConstant } from '../programs/program.js';
-import type { RandomGenerator } from '../random/generator.js';
 import type { Baseline } from './baseline.js';
 import { createCmaEs } from './cma-es.js';
 import { createGp } from './gp.js';

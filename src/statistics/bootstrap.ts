@@ -2,7 +2,7 @@
  * Bootstrap intervals for small numbers of runs. The methods were chosen by their coverage in simulations with 5 to 20
  * runs (docs/log): the plain percentile interval of a mean covers only 72 to 94%, not 95%.
  */
-import { createGenerator } from '../random/generator.js';
+import { createGenerator } from '../base/random/generator.js';
 import { ascending, interquartileMean, mean, median, quantile, standardDeviation } from './descriptive.js';
 import { normalTail, studentQuantile975 } from './distributions.js';
 

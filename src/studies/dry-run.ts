@@ -2,13 +2,13 @@
 
 import { type CommandContext, requireCount } from '../base/context.js';
 import { UserError } from '../base/errors.js';
+import { evaluationSeeds, warmupGenerator } from '../base/random/seeds.js';
+import { plural } from '../base/text/numbers.js';
 import { resolvedYaml } from '../config/load.js';
 import { Prompter } from '../experiment/prompter.js';
 import type { Assembly } from '../experiment/setup/assemble.js';
-import { plural } from '../format/numbers.js';
 import type { ChatMessage } from '../models/language-model.js';
 import { type ParameterSpec, policiesText } from '../policies/policy.js';
-import { evaluationSeeds, warmupGenerator } from '../random/seeds.js';
 import { measure } from '../rollout/evaluation.js';
 import { createReplayBuffer } from '../rollout/replay-buffer.js';
 import { findRun } from '../runs/listing/names.js';

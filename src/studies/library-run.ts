@@ -4,6 +4,7 @@ import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { CommandContext } from '../base/context.js';
 import { UserError } from '../base/errors.js';
+import { claimDirectory } from '../base/files/files.js';
 import type { Config, ConfigInput } from '../config/config.js';
 import type { LimitsConfig } from '../config/limits.js';
 import { loadConfig, parseConfig } from '../config/load.js';
@@ -17,7 +18,6 @@ import { refuseDifferences } from '../runs/fingerprint.js';
 import { requireConfig } from '../runs/open-run.js';
 import { runFiles } from '../runs/reader.js';
 import { type RunResult, resultOf, summaryOf } from '../runs/summary.js';
-import { claimDirectory } from '../storage/files.js';
 import { limitsAround } from './shared-limits.js';
 import { beginRun, type ReadyRun, reopenRun, runAndReport, runName, sharing } from './single-run.js';
 

@@ -3,9 +3,9 @@ import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { UserError } from '../base/errors.js';
+import { makeDirectory, readOwnJson, replaceFile } from '../base/files/files.js';
 import type { LimitsConfig } from '../config/limits.js';
 import type { LimitName } from '../runs/calls.js';
-import { makeDirectory, readOwnJson, replaceFile } from '../storage/files.js';
 
 /** Every `of`-th run of a plan, starting with run `index` (0-based). */
 export interface Part {

@@ -1,9 +1,9 @@
 /** Shows the progress of a plan's runs: a bar on a terminal, plain lines elsewhere, or JSON with `--json`. */
 import { basename, join } from 'node:path';
 import type { CommandContext } from '../base/context.js';
-import { apart, formatReturn, plural } from '../format/numbers.js';
-import { createProgress, type Progress } from '../format/progress.js';
-import type { Figure } from '../format/progress-line.js';
+import { apart, formatReturn, plural } from '../base/text/numbers.js';
+import { createProgress, type Progress } from '../base/text/progress.js';
+import type { Figure } from '../base/text/progress-line.js';
 import type { RunEvent } from '../runs/events.js';
 import { resultOf, summaryOf } from '../runs/summary.js';
 import type { Plan, PlanEntry, ScheduleArguments } from './plan.js';

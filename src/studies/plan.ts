@@ -4,14 +4,14 @@ import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { requireCount } from '../base/context.js';
 import { changingProblems, UserError, unlessRefused } from '../base/errors.js';
+import { makeDirectory, readOwnJson, replaceFile } from '../base/files/files.js';
+import { isLocked, lockRun } from '../base/files/lock.js';
 import type { Config } from '../config/config.js';
 import type { LimitsConfig } from '../config/limits.js';
 import type { SlurmConfig } from '../config/many-runs.js';
 import { assemble, closeEnvironment } from '../experiment/setup/assemble.js';
 import { planLock } from '../runs/finder.js';
 import { planFile, readManifest, runFiles } from '../runs/reader.js';
-import { makeDirectory, readOwnJson, replaceFile } from '../storage/files.js';
-import { isLocked, lockRun } from '../storage/lock.js';
 import type { Part } from './part.js';
 
 /** A run of a plan, as plain data that any thread or process can execute. */

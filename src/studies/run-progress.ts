@@ -1,5 +1,4 @@
 import type { CommandContext } from '../base/context.js';
-import type { Display } from '../experiment/setup/session.js';
 import {
   apart,
   formatCompact,
@@ -8,9 +7,10 @@ import {
   formatInterval,
   formatReturn,
   plural,
-} from '../format/numbers.js';
-import { createProgress, type Progress, type ProgressMode, warningText } from '../format/progress.js';
-import type { Figure } from '../format/progress-line.js';
+} from '../base/text/numbers.js';
+import { createProgress, type Progress, type ProgressMode, warningText } from '../base/text/progress.js';
+import type { Figure } from '../base/text/progress-line.js';
+import type { Display } from '../experiment/setup/session.js';
 import { type Confirmation, type RunEvent, tallyOf } from '../runs/events.js';
 import { formatCaps } from '../runs/summary.js';
 

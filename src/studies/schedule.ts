@@ -3,12 +3,12 @@
 import { join } from 'node:path';
 import pLimit from 'p-limit';
 import { type CommandContext, exitCodeOf, shownPath } from '../base/context.js';
+import { removeForeignLock } from '../base/files/lock.js';
 import { openPage } from '../base/open-page.js';
-import { plural } from '../format/numbers.js';
+import { plural } from '../base/text/numbers.js';
 import { type LimitName, limitField } from '../runs/calls.js';
 import { runFiles } from '../runs/reader.js';
 import { watchStopRequests } from '../runs/stop-request.js';
-import { removeForeignLock } from '../storage/lock.js';
 import { isInPart, type Part, type PlanEnd, writePartEnd } from './part.js';
 import {
   isComplete,

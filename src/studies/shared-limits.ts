@@ -1,6 +1,8 @@
 /** Limits that all runs of a plan share. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { readOwnJson } from '../base/files/files.js';
+import { lockRun } from '../base/files/lock.js';
 import type { Config } from '../config/config.js';
 import type { LimitsConfig } from '../config/limits.js';
 import { loadConfig } from '../config/load.js';
@@ -19,8 +21,6 @@ import { requireConfig } from '../runs/open-run.js';
 import { openLogs, planFile, readManifest, runFiles } from '../runs/reader.js';
 import { readCallsLeft } from '../runs/underway.js';
 import type { RunDirectory } from '../runs/writer.js';
-import { readOwnJson } from '../storage/files.js';
-import { lockRun } from '../storage/lock.js';
 import { type Part, shareOf } from './part.js';
 import type { Plan } from './plan.js';
 

@@ -5,10 +5,18 @@ import { basename, extname, join, resolve } from 'node:path';
 import { withWorkers } from '../base/command.js';
 import { type CommandContext, exitCodeOf } from '../base/context.js';
 import { formatProblem, messageOf, UserError, unlessRefused } from '../base/errors.js';
+import { claimDirectory, plainName, replaceFile } from '../base/files/files.js';
+import { isLocked, lockRun } from '../base/files/lock.js';
+import { plural } from '../base/text/numbers.js';
+import { warningText } from '../base/text/progress.js';
+import { fitted } from '../base/text/width.js';
 import type { Config } from '../config/config.js';
 import type { LimitsConfig } from '../config/limits.js';
 import { type LoadedConfig, loadConfig, resolvedYaml } from '../config/load.js';
 import { withDefaultsOf } from '../config/resolve.js';
+import { makeRoom } from '../experiment/preflight/ask-model.js';
+import { errorsIn, warningsIn } from '../experiment/preflight/findings.js';
+import { preflight } from '../experiment/preflight/preflight.js';
 import {
   type Assembly,
   assemble,
@@ -19,13 +27,7 @@ import {
 import { newManifest } from '../experiment/setup/open-experiment.js';
 import { contextOf } from '../experiment/setup/open-models.js';
 import { type Display, runInDirectory } from '../experiment/setup/session.js';
-import { plural } from '../format/numbers.js';
-import { warningText } from '../format/progress.js';
-import { fitted } from '../format/width.js';
 import type { ParameterSpec } from '../policies/policy.js';
-import { makeRoom } from '../preflight/ask-model.js';
-import { errorsIn, warningsIn } from '../preflight/findings.js';
-import { preflight } from '../preflight/preflight.js';
 import { writeReport } from '../report/write-report.js';
 import { createRunDirectory } from '../runs/create.js';
 import { refuseDifferences, requireSame, whatCompletes } from '../runs/fingerprint.js';
@@ -36,8 +38,6 @@ import { readShownFrame, requireConfig } from '../runs/open-run.js';
 import { logBytes, readImported, readManifest, runFiles } from '../runs/reader.js';
 import { describeReason, describeResult, type RunResult, resultOf, summaryOf } from '../runs/summary.js';
 import { type RunDirectory, removeDrafts, resumeRunDirectory } from '../runs/writer.js';
-import { claimDirectory, plainName, replaceFile } from '../storage/files.js';
-import { isLocked, lockRun } from '../storage/lock.js';
 import { type DryRunHistory, dryRun } from './dry-run.js';
 import type { ScheduleArguments } from './plan.js';
 import { createDisplay } from './run-progress.js';

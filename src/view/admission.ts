@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import type { IncomingMessage } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { html, render } from '../format/html.js';
+import { html, render } from '../base/text/html.js';
 import { HttpError } from './http.js';
 
 /** Compares in constant time. */

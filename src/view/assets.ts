@@ -1,5 +1,5 @@
 /** Files for the browser: the HTML shell of all pages, and the app's script and style sheet. */
-import { html, render } from '../format/html.js';
+import { html, render } from '../base/text/html.js';
 import { appScript, appStyle, icon } from '../web/page.js';
 
 /** A response body with its content type; `policy`: its Content-Security-Policy (default: `contentPolicy`). */

@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { UserError } from '../base/errors.js';
-import { deepestJson, isDeeperThan, parseJson } from '../storage/json-depth.js';
+import { deepestJson, isDeeperThan, parseJson } from '../base/files/json-depth.js';
 
 /** A failed request. */
 export class HttpError extends Error {

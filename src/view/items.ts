@@ -2,6 +2,8 @@
 import { type Dirent, lstatSync, readdirSync, type Stats } from 'node:fs';
 import { basename, join } from 'node:path';
 import { UserError } from '../base/errors.js';
+import { readOwnJson } from '../base/files/files.js';
+import { isLocked } from '../base/files/lock.js';
 import { groupedBy } from '../base/grouped.js';
 import { planLock } from '../runs/finder.js';
 import { type Item, type ItemKind, isHolder } from '../runs/listing/item.js';
@@ -11,8 +13,6 @@ import { planFile, runFiles } from '../runs/reader.js';
 import { type RunSummary, summaryOf } from '../runs/summary.js';
 import { readTraining } from '../runs/training/trainings.js';
 import { isTraining, trainingFiles } from '../runs/training-files.js';
-import { readOwnJson } from '../storage/files.js';
-import { isLocked } from '../storage/lock.js';
 
 /** A directory to scan. The names of the items in it begin with `prefix`. */
 export interface Root {

@@ -1,7 +1,7 @@
 /** Tags and removes items on a page's request, like `policyloop tag` and `policyloop remove`. */
 import type { IncomingMessage } from 'node:http';
 import { z } from 'zod';
-import { plural } from '../format/numbers.js';
+import { plural } from '../base/text/numbers.js';
 import { isHolder } from '../runs/listing/item.js';
 import { changeLabels } from '../runs/listing/listing.js';
 import { removableAt, removeDirectory } from '../runs/listing/remove.js';

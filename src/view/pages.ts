@@ -2,12 +2,12 @@
 import { join } from 'node:path';
 import { playPage } from '../agents/play-page.js';
 import { messageOf } from '../base/errors.js';
-import { html, preformatted } from '../format/html.js';
-import { formatCount, plural } from '../format/numbers.js';
+import { readOwnJson } from '../base/files/files.js';
+import { readOwnText } from '../base/files/regular-file.js';
+import { html, preformatted } from '../base/text/html.js';
+import { formatCount, plural } from '../base/text/numbers.js';
 import { trainingPageOf } from '../report/training-page.js';
 import { planFile } from '../runs/reader.js';
-import { readOwnJson } from '../storage/files.js';
-import { readOwnText } from '../storage/regular-file.js';
 import { resultFiles } from '../studies/plan.js';
 import { sweepPage } from '../studies/sweep/sweep-page.js';
 import type { SweepResult } from '../studies/sweep/sweep-result.js';

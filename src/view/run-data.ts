@@ -1,13 +1,13 @@
 /** Reads configs and curves of runs on request, and caches them while their files are unchanged. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { UserError } from '../base/errors.js';
-import { html } from '../format/html.js';
-import { formatCount, plural } from '../format/numbers.js';
+import { eachLine } from '../base/files/json-lines.js';
+import { html } from '../base/text/html.js';
+import { formatCount, plural } from '../base/text/numbers.js';
 import { fields, isAsked } from '../runs/listing/fields.js';
 import type { Item } from '../runs/listing/item.js';
 import { logsIn } from '../runs/reader.js';
 import type { RunSummary } from '../runs/summary.js';
-import { eachLine } from '../storage/json-lines.js';
 import {
   type ComparedRun,
   type ConfiguredRun,

@@ -2,7 +2,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { messageOf, UserError } from '../base/errors.js';
 import { harmlessLine } from '../base/terminal-text.js';
-import { type Content, render } from '../format/html.js';
+import { type Content, render } from '../base/text/html.js';
 import type { Page } from '../web/page.js';
 import { admittedMarkup, requireEntered } from './admission.js';
 import { assets, contentPolicy, picturePolicy, type Served, shell } from './assets.js';

@@ -1,9 +1,9 @@
 /** Pages of runs. They never execute a run's modules or programs, because the run may come from someone else. */
 
 import { UserError } from '../base/errors.js';
+import { type Html, html } from '../base/text/html.js';
+import { apart, formatNumber, plural } from '../base/text/numbers.js';
 import { drawBounded, drawEpisode, isDrawnFromConfig, openDrawable } from '../experiment/animations.js';
-import { type Html, html } from '../format/html.js';
-import { apart, formatNumber, plural } from '../format/numbers.js';
 import { parentOf } from '../report/data/lineage.js';
 import { loggedProposals, proposalId } from '../report/data/proposals.js';
 import type { ShownCalls } from '../report/data/shown-calls.js';

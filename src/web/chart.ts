@@ -1,5 +1,5 @@
 /** Charts as data; the app draws them. */
-import { embedJson, type Html, html } from '../format/html.js';
+import { embedJson, type Html, html } from '../base/text/html.js';
 
 /** A colour of the style sheet: the name of a property such as `--point`, or `arm-3` for the fourth of several arms. */
 export type Colour = `--${string}` | `arm-${number}`;

@@ -1,5 +1,5 @@
 /** Parameters of evaluations as data; the app draws them. */
-import { embedJson, type Html, html } from '../format/html.js';
+import { embedJson, type Html, html } from '../base/text/html.js';
 
 export interface HeatMap {
   /** Describes the map, for screen readers. */

@@ -1,6 +1,6 @@
 /** Estimates with their intervals, one per row, on a common axis (a forest plot). */
-import { type Content, type Html, html } from '../format/html.js';
-import { formatInterval, formatNumber, formatReturn, type NumberFormat } from '../format/numbers.js';
+import { type Content, type Html, html } from '../base/text/html.js';
+import { formatInterval, formatNumber, formatReturn, type NumberFormat } from '../base/text/numbers.js';
 import { largest, smallest } from '../statistics/descriptive.js';
 import { percent, ticksWithin } from './ticks.js';
 

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { packageText } from '../base/package.js';
-import { type Content, type Html, html, render, trusted } from '../format/html.js';
+import { type Content, type Html, html, render, trusted } from '../base/text/html.js';
 import { paletteStyle } from './palette.js';
 
 export interface Section {

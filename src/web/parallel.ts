@@ -1,6 +1,6 @@
 /** Parallel coordinates as data: a vertical axis for each key and one for the result; a line for each run. */
-import { embedJson, type Html, html } from '../format/html.js';
-import { apart, formatNumber } from '../format/numbers.js';
+import { embedJson, type Html, html } from '../base/text/html.js';
+import { apart, formatNumber } from '../base/text/numbers.js';
 import { largest, smallest } from '../statistics/descriptive.js';
 import { logTicks, tickStep, ticksWithin } from './ticks.js';
 

@@ -1,6 +1,6 @@
 /** Parts of pages: header, facts, tiles, warnings, explanations. */
-import { type Content, type Html, html } from '../format/html.js';
-import { formatInterval, formatReturn, formatTime } from '../format/numbers.js';
+import { type Content, type Html, html } from '../base/text/html.js';
+import { formatInterval, formatReturn, formatTime } from '../base/text/numbers.js';
 import type { Item } from '../runs/listing/item.js';
 import { runFiles } from '../runs/reader.js';
 

@@ -1,5 +1,5 @@
 /** The charts of a training run. */
-import { formatCount, formatNumber, formatReturn, plural } from '../format/numbers.js';
+import { formatCount, formatNumber, formatReturn, plural } from '../base/text/numbers.js';
 import { mean } from '../statistics/descriptive.js';
 import { type Axis, type Chart, type Series, thinned } from './chart.js';
 

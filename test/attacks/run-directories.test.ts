@@ -2,8 +2,8 @@ import { rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { UserError } from '../../src/base/errors.js';
+import { readJsonLines } from '../../src/base/files/json-lines.js';
 import { readManifest } from '../../src/runs/reader.js';
-import { readJsonLines } from '../../src/storage/json-lines.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
 
 it('reading a run refuses symbolic links and deeply nested state', () => {

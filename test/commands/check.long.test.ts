@@ -7,7 +7,7 @@ import { execute as checkCommand } from '../../src/commands/check.js';
 import { execute as runCommand } from '../../src/commands/run.js';
 import { bundledConfigs } from '../../src/config/file.js';
 import { loadConfig } from '../../src/config/load.js';
-import type { Finding } from '../../src/preflight/findings.js';
+import type { Finding } from '../../src/experiment/preflight/findings.js';
 import { readManifest } from '../../src/runs/reader.js';
 import { resumeRun } from '../../src/studies/single-run.js';
 import { recordingContext, temporaryDirectory } from '../support/experiments.js';

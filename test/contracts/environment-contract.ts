@@ -1,8 +1,8 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import { UserError } from '../../src/base/errors.js';
+import { createGenerator, type RandomGenerator } from '../../src/base/random/generator.js';
 import type { Action, Environment, Observation, Space, Step } from '../../src/environments/environment.js';
 import type { Frame, Point, Shape } from '../../src/environments/frame.js';
-import { createGenerator, type RandomGenerator } from '../../src/random/generator.js';
 
 export interface EnvironmentContract {
   readonly name: string;

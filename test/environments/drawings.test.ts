@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
+import { createGenerator } from '../../src/base/random/generator.js';
 import { makeEnvironment } from '../../src/environments/catalogue/open.js';
 import type { Environment } from '../../src/environments/environment.js';
 import type { Point, Role, Shape } from '../../src/environments/frame.js';
-import { createGenerator } from '../../src/random/generator.js';
 
 function shapesOf(environment: Environment, role: Role): readonly Shape[] {
   return environment.frame!().shapes.filter((shape) => shape.role === role);

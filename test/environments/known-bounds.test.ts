@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
+import { createGenerator } from '../../src/base/random/generator.js';
 import { bundledConfigs } from '../../src/config/file.js';
 import { loadConfig } from '../../src/config/load.js';
 import { bestReturn, returnRange } from '../../src/environments/catalogue/known-bounds.js';
 import { environmentIds, makeEnvironment } from '../../src/environments/catalogue/open.js';
 import type { Action, NumericSpace } from '../../src/environments/environment.js';
-import { createGenerator } from '../../src/random/generator.js';
 import { unbounded } from '../../src/statistics/bootstrap.js';
 
 const lakes = {

@@ -6,9 +6,9 @@ import { spawnSync } from 'node:child_process';
 import { randomBytes, randomInt } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
+import { createGenerator } from '../../src/base/random/generator.js';
 import { makeEnvironment } from '../../src/environments/catalogue/open.js';
 import type { Action } from '../../src/environments/environment.js';
-import { createGenerator } from '../../src/random/generator.js';
 import { mujocoScenarios, type Scenario, scenarios } from './scenarios.js';
 import { precision, replay, type Trace } from './trace.js';
 

@@ -6,6 +6,7 @@ import { join, resolve } from 'node:path';
 import process from 'node:process';
 import { pathToFileURL } from 'node:url';
 import { afterEach, describe, expect, test } from 'vitest';
+import { createGenerator } from '../../src/base/random/generator.js';
 import { loadConfig } from '../../src/config/load.js';
 import { makeEnvironment, openEnvironment } from '../../src/environments/catalogue/open.js';
 import {
@@ -14,7 +15,6 @@ import {
   type RemoteEnvironment,
 } from '../../src/environments/remote/remote-environment.js';
 import { createPolicyFamily } from '../../src/policies/families.js';
-import { createGenerator } from '../../src/random/generator.js';
 import { evaluate } from '../../src/rollout/evaluation.js';
 import { readManifest } from '../../src/runs/reader.js';
 import { built } from '../support/built.js';

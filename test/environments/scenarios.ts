@@ -1,5 +1,5 @@
+import type { RandomGenerator } from '../../src/base/random/generator.js';
 import type { Action, Observation } from '../../src/environments/environment.js';
-import type { RandomGenerator } from '../../src/random/generator.js';
 
 /** An environment with options, and a way of acting that gets about in it. */
 export interface Scenario {

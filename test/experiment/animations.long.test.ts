@@ -1,10 +1,10 @@
 import { beforeAll, describe, expect, it } from 'vitest';
+import { createGenerator } from '../../src/base/random/generator.js';
 import type { ConfigInput } from '../../src/config/config.js';
 import { parseConfig } from '../../src/config/load.js';
 import { environmentIds, makeEnvironment } from '../../src/environments/catalogue/open.js';
 import { type DrawnEpisode, drawBounded, drawEpisode } from '../../src/experiment/animations.js';
 import { createPolicyFamily } from '../../src/policies/families.js';
-import { createGenerator } from '../../src/random/generator.js';
 import { writeReport } from '../../src/report/write-report.js';
 import { svgAnimation } from '../../src/rollout/pictures/svg-animation.js';
 import { replay } from '../../src/rollout/replay.js';

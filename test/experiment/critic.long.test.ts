@@ -1,11 +1,11 @@
 import { expect, it } from 'vitest';
+import { createGenerator, type RandomGenerator } from '../../src/base/random/generator.js';
 import type { ConfigInput } from '../../src/config/config.js';
 import { parseConfig } from '../../src/config/load.js';
+import { preflight } from '../../src/experiment/preflight/preflight.js';
 import { assemble } from '../../src/experiment/setup/assemble.js';
-import { preflight } from '../../src/preflight/preflight.js';
 import { remembered } from '../../src/prompting/context/history.js';
 import { formatParameters } from '../../src/prompting/notation/grammar.js';
-import { createGenerator, type RandomGenerator } from '../../src/random/generator.js';
 import { iterationFigures, iterationText } from '../../src/report/iteration-text.js';
 import { renderReport } from '../../src/report/run-report.js';
 import { runFigures, runText } from '../../src/report/run-text.js';

@@ -2,13 +2,13 @@
 
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { createGenerator } from '../../src/base/random/generator.js';
 import { Ledger } from '../../src/experiment/budget/ledger.js';
 import type { CallUsage, SharedBudget } from '../../src/experiment/budget/limits.js';
 import { propose } from '../../src/experiment/propose.js';
 import { type GenerateOptions, type LanguageModel, ModelError } from '../../src/models/language-model.js';
 import { mostTokens, mostTokensOf } from '../../src/models/reply-faults.js';
 import { encodingOf } from '../../src/prompting/notation/encoding.js';
-import { createGenerator } from '../../src/random/generator.js';
 
 const spec = { count: 2, kind: 'float', low: -6, high: 6, decimals: 1 } as const;
 const price = { input: 2, cachedInput: 3, output: 9 };

@@ -1,11 +1,11 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { createGenerator } from '../../src/base/random/generator.js';
 import type { ConfigInput } from '../../src/config/config.js';
 import { parseConfig } from '../../src/config/load.js';
 import { createModel } from '../../src/experiment/proposer.js';
 import type { ChatMessage } from '../../src/models/language-model.js';
-import { createGenerator } from '../../src/random/generator.js';
 import { readManifest, readRun } from '../../src/runs/reader.js';
 import { quick, runExperimentFrom } from '../support/experiments.js';
 import { startFakeOllama } from '../support/fake-ollama.js';

@@ -1,6 +1,6 @@
+import { createGenerator } from '../../src/base/random/generator.js';
 import type { ModelConfig } from '../../src/config/model.js';
 import { answering, createModel, createProposer } from '../../src/experiment/proposer.js';
-import { createGenerator } from '../../src/random/generator.js';
 import { contractSpec, testModelContract } from '../contracts/model-contract.js';
 import { startFakeOllama } from '../support/fake-ollama.js';
 import { startFakeOpenAI } from '../support/fake-openai.js';

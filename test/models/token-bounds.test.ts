@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
+import { createGenerator } from '../../src/base/random/generator.js';
 import type { ChatMessage } from '../../src/models/language-model.js';
 import { embeddedModel, modelDirectory } from '../../src/models/local/settings.js';
 import { openTokenizer } from '../../src/models/local/tokens/tokenizer.js';
 import { checkUsage, fewestTokens, mostTokens } from '../../src/models/reply-faults.js';
-import { createGenerator } from '../../src/random/generator.js';
 
 /** What tokenizers make of the texts: o200k and p50k (gpt-tokenizer 3), Llama 3 and Llama 2 (their JavaScript ports). */
 const measured: readonly (readonly [string, readonly number[]])[] = [

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { render } from '../../src/format/html.js';
-import { bar, htmlTable, text } from '../../src/format/table.js';
+import { render } from '../../src/base/text/html.js';
+import { bar, htmlTable, text } from '../../src/base/text/table.js';
 import { renderReport } from '../../src/report/run-report.js';
 import { frozenLake, runFixture } from '../report/run-fixture.js';
 import { outlineProblems } from './headings.js';

@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { createGenerator } from '../../src/base/random/generator.js';
 import type { Environment } from '../../src/environments/environment.js';
 import { createPolicyFamily } from '../../src/policies/families.js';
 import type { PolicyFamily } from '../../src/policies/policy.js';
 import type { MlpConfig, QTableConfig } from '../../src/policies/settings.js';
-import { createGenerator } from '../../src/random/generator.js';
 import { box, withSpaces } from '../support/fixed-environment.js';
 
 const linear = { kind: 'linear', bias: true, low: -6, high: 6, decimals: 1 } as const;

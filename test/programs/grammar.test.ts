@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { UserError } from '../../src/base/errors.js';
+import { createGenerator, type RandomGenerator } from '../../src/base/random/generator.js';
 import {
   type Action,
   type EnvironmentSpec,
@@ -11,7 +12,6 @@ import { randomProgram } from '../../src/programs/grammar.js';
 import { parseProgram, withConstants } from '../../src/programs/source.js';
 import { depthOf, spacesOf, treesOf } from '../../src/programs/tree.js';
 import { crossover, mutate } from '../../src/programs/variation.js';
-import { createGenerator, type RandomGenerator } from '../../src/random/generator.js';
 
 const unbounded = Number.POSITIVE_INFINITY;
 const boxObservation: Space = { kind: 'box', low: [-4.8, -unbounded, 0], high: [4.8, unbounded, 3.4e38] };

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
+import { createGenerator } from '../../src/base/random/generator.js';
 import { createHistory } from '../../src/prompting/context/history.js';
 import { ScoreTexts, scoreTexts } from '../../src/prompting/context/scores.js';
 import { encodingOf } from '../../src/prompting/notation/encoding.js';
-import { createGenerator } from '../../src/random/generator.js';
 import type { BufferEntry } from '../../src/rollout/replay-buffer.js';
 import { situation } from './situation.js';
 

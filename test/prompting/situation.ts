@@ -1,3 +1,4 @@
+import { createGenerator } from '../../src/base/random/generator.js';
 import { type ConfigInput, configSchema, resolveConfig } from '../../src/config/config.js';
 import { makeEnvironment } from '../../src/environments/catalogue/open.js';
 import { createPolicyFamily } from '../../src/policies/families.js';
@@ -8,7 +9,6 @@ import { taskContext } from '../../src/prompting/context/task-context.js';
 import { encodingFor } from '../../src/prompting/notation/encoding.js';
 import { answerFormOf } from '../../src/prompting/notation/grammar.js';
 import { loadPromptSet } from '../../src/prompting/templates/prompt-set.js';
-import { createGenerator } from '../../src/random/generator.js';
 import { type EpisodeRecord, rollout, type Trajectory } from '../../src/rollout/episode.js';
 import { type BufferEntry, bestEntry } from '../../src/rollout/replay-buffer.js';
 

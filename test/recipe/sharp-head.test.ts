@@ -7,13 +7,13 @@ import { tinyShape, writeTinyModel } from '../../models/tiny-improver/recipe/ini
 import { sharpHead } from '../../models/tiny-improver/recipe/sharp-head.js';
 import { storeModel } from '../../models/tiny-improver/recipe/stored-model.js';
 import { type TokenKinds, tokenKinds } from '../../models/tiny-improver/recipe/token-kinds.js';
+import { createGenerator } from '../../src/base/random/generator.js';
 import { checkModel } from '../../src/models/local/engine/inspect.js';
 import { readDecoderConfig } from '../../src/models/local/families/hf-config.js';
 import { openTokenizer } from '../../src/models/local/tokens/tokenizer.js';
 import { openWeights } from '../../src/models/local/weights/gguf-tensors.js';
 import { toFloat32 } from '../../src/models/local/weights/quantization.js';
 import { readTensorBytes } from '../../src/models/local/weights/safetensors.js';
-import { createGenerator } from '../../src/random/generator.js';
 import { temporaryDirectory } from '../support/experiments.js';
 
 const shape = { ...tinyShape, layers: 1, hidden: 32, heads: 2, intermediate: 48 };

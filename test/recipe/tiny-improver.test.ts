@@ -8,13 +8,13 @@ import { storeModel } from '../../models/tiny-improver/recipe/stored-model.js';
 import { drawSymmetry } from '../../models/tiny-improver/recipe/symmetry.js';
 import { drawTask, type FamilyName, families } from '../../models/tiny-improver/recipe/tasks/tasks.js';
 import { packageRoot } from '../../src/base/package.js';
+import { createGenerator } from '../../src/base/random/generator.js';
 import { makeEnvironment } from '../../src/environments/catalogue/open.js';
 import { checkModel } from '../../src/models/local/engine/inspect.js';
 import { openWeights } from '../../src/models/local/weights/gguf-tensors.js';
 import { toFloat32 } from '../../src/models/local/weights/quantization.js';
 import { readTensorBytes } from '../../src/models/local/weights/safetensors.js';
 import { createPolicyFamily, defaultPolicy } from '../../src/policies/families.js';
-import { createGenerator } from '../../src/random/generator.js';
 import { playEpisode } from '../../src/rollout/episode.js';
 import { temporaryDirectory } from '../support/experiments.js';
 

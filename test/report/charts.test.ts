@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { render } from '../../src/format/html.js';
+import { render } from '../../src/base/text/html.js';
 import type { PolicyDescription } from '../../src/policies/policy.js';
 import { parameterHeatMap } from '../../src/report/charts/heat-map.js';
 import { learningCurve, spreadOf } from '../../src/report/charts/learning-curve.js';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { render } from '../../src/format/html.js';
+import { render } from '../../src/base/text/html.js';
 import type { ParameterSpec, PolicyDescription } from '../../src/policies/policy.js';
 import { policyLines } from '../../src/report/data/policy-text.js';
 import { gridMap, taskLabels } from '../../src/report/data/task-labels.js';

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
+import { render } from '../../src/base/text/html.js';
 import { parseConfig } from '../../src/config/load.js';
-import { render } from '../../src/format/html.js';
 import { withoutProgram } from '../../src/prompting/answer/program.js';
 import { lineage, parentOf } from '../../src/report/data/lineage.js';
 import { loggedProposals } from '../../src/report/data/proposals.js';

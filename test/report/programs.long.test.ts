@@ -2,11 +2,11 @@
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { beforeAll, expect, it } from 'vitest';
+import { render } from '../../src/base/text/html.js';
 import { execute as evaluateCommand } from '../../src/commands/evaluate.js';
 import { execute as reportCommand } from '../../src/commands/report.js';
 import { execute as exportCommand } from '../../src/commands/runs/export.js';
 import { execute as showCommand } from '../../src/commands/show.js';
-import { render } from '../../src/format/html.js';
 import { describeResult, resultOf, summaryOf } from '../../src/runs/summary.js';
 import { episodeSvg, iterationPage, shownRunPage } from '../../src/view/shown-run.js';
 import type { Page } from '../../src/web/page.js';

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { textOf } from '../../src/base/files/text-parts.js';
 import type { ChatMessage } from '../../src/models/language-model.js';
 import { type PackedPrompts, packPrompts } from '../../src/report/data/prompt-store.js';
-import { textOf } from '../../src/storage/text-parts.js';
 
 function unpack(packed: PackedPrompts): ChatMessage[][] {
   let text = '';

@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
+import { textOf } from '../../src/base/files/text-parts.js';
 import type { ChatMessage } from '../../src/models/language-model.js';
 import type { PackedPrompts } from '../../src/report/data/prompt-store.js';
 import type { RunData } from '../../src/report/data/proposals.js';
 import { renderReport } from '../../src/report/run-report.js';
 import { summaryOf } from '../../src/runs/summary.js';
-import { textOf } from '../../src/storage/text-parts.js';
 import { chartIn, chartsIn, collapse, elementsOf, scriptContent, visibleText } from './markup.js';
 import { cartPole, frozenLake, runFixture } from './run-fixture.js';
 

@@ -1,9 +1,9 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import { UserError } from '../../src/base/errors.js';
+import { createGenerator } from '../../src/base/random/generator.js';
 import { makeEnvironment } from '../../src/environments/catalogue/open.js';
 import { createPolicyFamily } from '../../src/policies/families.js';
 import type { PolicyConfig } from '../../src/policies/settings.js';
-import { createGenerator } from '../../src/random/generator.js';
 import { type EvaluationSetting, evaluate } from '../../src/rollout/evaluation.js';
 import { createWorkers, type EvaluationWorkers } from '../../src/rollout/evaluation-workers.js';
 import { readManifest } from '../../src/runs/reader.js';

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
+import { createGenerator } from '../../src/base/random/generator.js';
 import type { Environment } from '../../src/environments/environment.js';
 import { createPolicyFamily } from '../../src/policies/families.js';
-import { createGenerator } from '../../src/random/generator.js';
 import { evaluate } from '../../src/rollout/evaluation.js';
 
 /** Keeps the thread busy at each step, as a simulation in a module of a user's does. */

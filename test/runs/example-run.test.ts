@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { confirmationSeeds } from '../../src/base/random/seeds.js';
 import { makeEnvironment } from '../../src/environments/catalogue/open.js';
-import { confirmationSeeds } from '../../src/random/seeds.js';
 import { evaluate } from '../../src/rollout/evaluation.js';
 import { readWholeRun } from '../../src/runs/open-run.js';
 

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
+import { lockRun } from '../../src/base/files/lock.js';
 import { resultOf, summaryOf } from '../../src/runs/summary.js';
-import { lockRun } from '../../src/storage/lock.js';
 import { temporaryDirectory } from '../support/experiments.js';
 import { writeRun } from '../support/written-runs.js';
 

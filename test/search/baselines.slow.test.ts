@@ -1,12 +1,12 @@
 /** What holds for all baselines. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { createGenerator } from '../../src/base/random/generator.js';
 import type { ModelConfig } from '../../src/config/model.js';
 import { answering, createProposer, type SingleProposer } from '../../src/experiment/proposer.js';
 import type { ParameterSpec, ParameterVector } from '../../src/policies/policy.js';
 import { parseParameters } from '../../src/prompting/answer/parse.js';
 import { formatParameters } from '../../src/prompting/notation/grammar.js';
-import { createGenerator } from '../../src/random/generator.js';
 import type { Evaluated } from '../../src/rollout/replay-buffer.js';
 import type { Task } from '../../src/search/baseline.js';
 import { ask } from '../support/ask.js';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { createGenerator } from '../../src/base/random/generator.js';
 import type { ParameterSpec, ParameterVector } from '../../src/policies/policy.js';
-import { createGenerator } from '../../src/random/generator.js';
 import type { Evaluated } from '../../src/rollout/replay-buffer.js';
 import type { Baseline } from '../../src/search/baseline.js';
 import { createCmaEs } from '../../src/search/cma-es.js';

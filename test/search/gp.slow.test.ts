@@ -1,7 +1,7 @@
 /** Bayesian optimisation: its mathematics against references, its behaviour on what searches meet. */
 import { describe, expect, it } from 'vitest';
+import { createGenerator } from '../../src/base/random/generator.js';
 import type { ParameterSpec, ParameterVector } from '../../src/policies/policy.js';
-import { createGenerator } from '../../src/random/generator.js';
 import type { Evaluated } from '../../src/rollout/replay-buffer.js';
 import { logExpectedImprovement, logMean } from '../../src/search/acquisition.js';
 import { type Apart, negativeLogPosterior, posteriorOf, priorOf } from '../../src/search/gaussian-process.js';

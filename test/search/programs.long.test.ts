@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { createGenerator } from '../../src/base/random/generator.js';
 import { makeEnvironment } from '../../src/environments/catalogue/open.js';
-import { createGenerator } from '../../src/random/generator.js';
 import {
   type EvaluatedProgram,
   geneticPrograms,

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { UserError } from '../../src/base/errors.js';
+import { createGenerator } from '../../src/base/random/generator.js';
 import type { EnvironmentSpec } from '../../src/environments/environment.js';
 import { randomProgram } from '../../src/programs/grammar.js';
 import { spacesOf, treesOf } from '../../src/programs/tree.js';
-import { createGenerator } from '../../src/random/generator.js';
 import {
   type EvaluatedProgram,
   geneticPrograms,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createGenerator } from '../../src/random/generator.js';
+import { createGenerator } from '../../src/base/random/generator.js';
 import { type ProgramEvaluation, tunedConstants, tuningDue } from '../../src/search/tuning.js';
 
 const ranges = [

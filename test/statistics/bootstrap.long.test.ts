@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createGenerator, type RandomGenerator } from '../../src/random/generator.js';
+import { createGenerator, type RandomGenerator } from '../../src/base/random/generator.js';
 import {
   bootstrapIqm95,
   bootstrapIqmDifference95,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createGenerator } from '../../src/random/generator.js';
+import { createGenerator } from '../../src/base/random/generator.js';
 import { interquartileMean, mean, standardDeviation } from '../../src/statistics/descriptive.js';
 import { meanInterval95 } from '../../src/statistics/distributions.js';
 

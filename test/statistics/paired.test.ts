@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createGenerator } from '../../src/random/generator.js';
+import { createGenerator } from '../../src/base/random/generator.js';
 import { comparePairs, summarize } from '../../src/statistics/paired.js';
 import { type Verdict, verdicts } from '../../src/statistics/tests.js';
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { createGenerator, type RandomGenerator } from '../../src/random/generator.js';
+import { createGenerator, type RandomGenerator } from '../../src/base/random/generator.js';
 import { mean } from '../../src/statistics/descriptive.js';
 import { holmAdjusted, pairedTest, signTest, welchTest } from '../../src/statistics/tests.js';
 

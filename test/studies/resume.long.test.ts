@@ -2,7 +2,7 @@
 import { existsSync, readFileSync, renameSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';
-import { checkConfig } from '../../src/preflight/check-config.js';
+import { checkConfig } from '../../src/experiment/preflight/check-config.js';
 import { readManifest, readRun } from '../../src/runs/reader.js';
 import { resumeRun, runConfig } from '../../src/studies/single-run.js';
 import { recordingContext, temporaryDirectory } from '../support/experiments.js';

@@ -4,10 +4,10 @@ import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'no
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { lockRun } from '../../src/base/files/lock.js';
 import { execute as resume } from '../../src/commands/resume.js';
 import { execute } from '../../src/commands/sweep.js';
 import { readManifest } from '../../src/runs/reader.js';
-import { lockRun } from '../../src/storage/lock.js';
 import type { SweepResult } from '../../src/studies/sweep/sweep-result.js';
 import { recordingContext, temporaryDirectory } from '../support/experiments.js';
 

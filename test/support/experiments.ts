@@ -1,13 +1,13 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { CommandContext } from '../../src/base/context.js';
+import { createGenerator } from '../../src/base/random/generator.js';
 import type { ConfigInput } from '../../src/config/config.js';
 import { loadConfig, parseConfig } from '../../src/config/load.js';
 import type { Proposer } from '../../src/experiment/proposer.js';
 import { type Assembly, assemble } from '../../src/experiment/setup/assemble.js';
 import type { LanguageModel } from '../../src/models/language-model.js';
 import { formatValue } from '../../src/prompting/notation/grammar.js';
-import { createGenerator } from '../../src/random/generator.js';
 import type { RunEvent } from '../../src/runs/events.js';
 import { readImported, runFiles } from '../../src/runs/reader.js';
 import { resumeRunDirectory } from '../../src/runs/writer.js';

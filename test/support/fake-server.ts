@@ -1,7 +1,7 @@
 /** What the fake model servers share: a real HTTP server on this machine that fails as it is told to, and counts. */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { createGenerator } from '../../src/random/generator.js';
+import { createGenerator } from '../../src/base/random/generator.js';
 
 /** How one request goes wrong. */
 export type Fault =

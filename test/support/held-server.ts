@@ -2,8 +2,8 @@
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll } from 'vitest';
+import { createGenerator } from '../../src/base/random/generator.js';
 import { formatParameters } from '../../src/prompting/notation/grammar.js';
-import { createGenerator } from '../../src/random/generator.js';
 
 export interface HeldRequest {
   readonly seed: number;

@@ -1,4 +1,4 @@
-/** Stands for `src/storage/thread.ts` in tests: threads and processes start from the package compiled, ten times faster. */
+/** Stands for `src/base/files/thread.ts` in tests: threads and processes start from the package compiled, ten times faster. */
 import { type ChildProcess, type ForkOptions, fork } from 'node:child_process';
 import { join, relative } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';

@@ -2,10 +2,10 @@
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { lockRun } from '../../src/base/files/lock.js';
 import type { Item } from '../../src/runs/listing/item.js';
 import { readLabels } from '../../src/runs/listing/listing.js';
 import { runFiles } from '../../src/runs/reader.js';
-import { lockRun } from '../../src/storage/lock.js';
 import { compareRuns } from '../../src/studies/comparison/compare.js';
 import type { RunComparison } from '../../src/studies/comparison/run-comparison.js';
 import { authorizationOf } from '../../src/view/admission.js';

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { render } from '../../src/format/html.js';
+import { render } from '../../src/base/text/html.js';
 import { intervalRows } from '../../src/web/interval-rows.js';
 import { elementsOf, visibleText } from '../report/markup.js';
 

@@ -1,11 +1,11 @@
 /** Writes a LoRA adapter as a GGUF file, for llama.cpp (`--lora`) and Ollama (`ADAPTER`). */
 import path from 'node:path';
+import { writeWhole } from '../../../src/base/files/draft.js';
 import type { ModuleChange } from '../../../src/models/local/graph/adapter.js';
 import type { DecoderConfig } from '../../../src/models/local/weights/decoder-config.js';
 import { ggufName } from '../../../src/models/local/weights/gguf-tensors.js';
 import { toFloat32 } from '../../../src/models/local/weights/quantization.js';
 import { readTensorBytes, type StoredTensor } from '../../../src/models/local/weights/safetensors.js';
-import { writeWhole } from '../../../src/storage/draft.js';
 import type { AdaptedModel } from '../merged/base-model.js';
 import { encodeFloats } from '../merged/merged-rows.js';
 import { makeRoom, writeParts } from '../merged/writing.js';

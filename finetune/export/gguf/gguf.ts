@@ -1,13 +1,13 @@
 /** Writes a model as one GGUF file, for llama.cpp and programs based on it (Ollama, LM Studio). */
 import path from 'node:path';
 import { UserError } from '../../../src/base/errors.js';
+import { isTaken, writeWhole } from '../../../src/base/files/draft.js';
 import { readDecoderConfig } from '../../../src/models/local/families/hf-config.js';
 import type { Adapter } from '../../../src/models/local/graph/adapter.js';
 import type { DecoderConfig } from '../../../src/models/local/weights/decoder-config.js';
 import { type GgufFile, isGguf, openGguf } from '../../../src/models/local/weights/gguf.js';
 import { ggufTensors, openWeights } from '../../../src/models/local/weights/gguf-tensors.js';
 import { readTensorBytes, type StoredTensor } from '../../../src/models/local/weights/safetensors.js';
-import { isTaken, writeWhole } from '../../../src/storage/draft.js';
 import { elementCount } from '../../engine/trainable.js';
 import { adapterChanges, type WeightChange } from '../merged/merged-rows.js';
 import { type Rounding, type RoundingMeter, roundingMeter } from '../merged/rounding.js';

@@ -2,6 +2,7 @@
 import path from 'node:path';
 import { z } from 'zod';
 import { UserError } from '../../../src/base/errors.js';
+import { checkedValue, readJson } from '../../../src/base/files/files.js';
 import {
   readTokenizerConfig,
   type TokenizerConfig,
@@ -11,7 +12,6 @@ import {
 import type { DecoderConfig } from '../../../src/models/local/weights/decoder-config.js';
 import { readGenerationDefaults } from '../../../src/models/local/weights/generation-config.js';
 import { type GgufFile, isGguf, openGguf } from '../../../src/models/local/weights/gguf.js';
-import { checkedValue, readJson } from '../../../src/storage/files.js';
 import { type GgufMetadata, ggufValue } from './format.js';
 import { improverMerges, isCutOut, preTokenizerName, sentencePieceScores } from './pre-tokenizer.js';
 

@@ -3,11 +3,11 @@ import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { z } from 'zod';
 import { UserError } from '../../../src/base/errors.js';
+import { readJson } from '../../../src/base/files/files.js';
 import { readDecoderConfig } from '../../../src/models/local/families/hf-config.js';
 import { type Adapter, openAdapter } from '../../../src/models/local/graph/adapter.js';
 import { modelDirectory } from '../../../src/models/local/settings.js';
 import { isGguf } from '../../../src/models/local/weights/gguf.js';
-import { readJson } from '../../../src/storage/files.js';
 import { readLineage } from '../../dataset/lineage.js';
 
 export interface AdaptedModel {

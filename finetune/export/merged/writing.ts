@@ -4,8 +4,8 @@ import { open } from 'node:fs/promises';
 import path from 'node:path';
 import type { CommandContext } from '../../../src/base/context.js';
 import { UserError } from '../../../src/base/errors.js';
-import { formatBytes } from '../../../src/format/numbers.js';
-import { createProgress, type ProgressMode } from '../../../src/format/progress.js';
+import { formatBytes } from '../../../src/base/text/numbers.js';
+import { createProgress, type ProgressMode } from '../../../src/base/text/progress.js';
 import { readTensorBytes, type StoredTensor } from '../../../src/models/local/weights/safetensors.js';
 
 export interface WriteHooks {

@@ -1,7 +1,7 @@
 /** Writes Modelfiles for `ollama create`. */
 import path from 'node:path';
 import { UserError } from '../../../src/base/errors.js';
-import { requireOneLine } from '../../../src/format/one-line.js';
+import { requireOneLine } from '../../../src/base/text/one-line.js';
 import { readDecoderConfig } from '../../../src/models/local/families/hf-config.js';
 import {
   openChatTemplate,

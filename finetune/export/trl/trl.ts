@@ -2,9 +2,9 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { UserError } from '../../../src/base/errors.js';
-import { plural } from '../../../src/format/numbers.js';
-import { requireOneLine } from '../../../src/format/one-line.js';
-import { writeWhole } from '../../../src/storage/draft.js';
+import { writeWhole } from '../../../src/base/files/draft.js';
+import { plural } from '../../../src/base/text/numbers.js';
+import { requireOneLine } from '../../../src/base/text/one-line.js';
 import { trlDpoRow, trlSftRow } from '../../dataset/export-rows.js';
 import { readStoredDataset, type StoredExample } from '../../dataset/read-dataset.js';
 import { requireNewDirectory, writeRows } from '../../dataset/write-dataset.js';

@@ -2,7 +2,7 @@
 import type { CommandContext } from '../../../src/base/context.js';
 import { UserError } from '../../../src/base/errors.js';
 import { type ConfigKindName, configKinds, kindOfConfig } from '../../../src/config/file.js';
-import { type Finding, found } from '../../../src/preflight/findings.js';
+import { type Finding, found } from '../../../src/experiment/preflight/findings.js';
 
 type Load = (
   file: string,

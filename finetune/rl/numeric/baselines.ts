@@ -1,8 +1,9 @@
 /** Runs baseline searches over simple policies, with about as many episodes as the training run. */
+
+import { createGenerator, deriveSeeds } from '../../../src/base/random/generator.js';
 import type { Environment } from '../../../src/environments/environment.js';
 import { createPolicyFamily } from '../../../src/policies/families.js';
 import { linearSchema, qTableSchema } from '../../../src/policies/settings.js';
-import { createGenerator, deriveSeeds } from '../../../src/random/generator.js';
 import { evaluate } from '../../../src/rollout/evaluation.js';
 import type { Evaluated } from '../../../src/rollout/replay-buffer.js';
 import { type BaselineName, findBaseline } from '../../../src/search/baselines.js';

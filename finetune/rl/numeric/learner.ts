@@ -1,6 +1,7 @@
 /** The learner of a numeric policy: updates the policy, the value function and the normalization. */
+
+import { createGenerator, deriveSeeds } from '../../../src/base/random/generator.js';
 import type { EnvironmentSpec } from '../../../src/environments/environment.js';
-import { createGenerator, deriveSeeds } from '../../../src/random/generator.js';
 import type { TrainingState } from '../../engine/checkpoint.js';
 import type { Parameter } from '../../engine/training-session.js';
 import type { UpdateFigures } from '../../train/events.js';

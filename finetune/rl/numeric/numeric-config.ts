@@ -1,11 +1,11 @@
 import { basename } from 'node:path';
 import { z } from 'zod';
+import { applyOverrides } from '../../../src/base/settings/overrides.js';
+import { jsonSchemaOf, type SettingsKind } from '../../../src/base/settings/schema.js';
 import { openConfig } from '../../../src/config/file.js';
 import { environmentSchema } from '../../../src/environments/settings.js';
 import { modelDirectory } from '../../../src/models/local/settings.js';
 import { baselineNames } from '../../../src/search/baselines.js';
-import { applyOverrides } from '../../../src/settings/overrides.js';
-import { jsonSchemaOf, type SettingsKind } from '../../../src/settings/schema.js';
 import {
   type ConfigSource,
   count,

@@ -1,7 +1,7 @@
 /** The files of a trained numeric policy. */
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { replaceFile } from '../../../src/storage/files.js';
+import { replaceFile } from '../../../src/base/files/files.js';
 import { bestParameters, type TrainingState } from '../../engine/checkpoint.js';
 import { tensorOf, writeSafetensors } from '../../engine/safetensors-writer.js';
 import type { NumericConfig } from './numeric-config.js';

@@ -1,5 +1,5 @@
 import type { CommandContext } from '../../../src/base/context.js';
-import { formatNumber } from '../../../src/format/numbers.js';
+import { formatNumber } from '../../../src/base/text/numbers.js';
 import { requireRuntime } from '../../../src/models/local/engine/find-devices.js';
 import { secondsLeftOf } from '../../../src/runs/training/trainings.js';
 import { mean } from '../../../src/statistics/descriptive.js';

@@ -2,10 +2,10 @@
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { FailedWork, UserError } from '../../../src/base/errors.js';
+import { createGenerator } from '../../../src/base/random/generator.js';
 import { isRemoteId, makeEnvironment } from '../../../src/environments/catalogue/open.js';
 import { replacementFor } from '../../../src/environments/catalogue/versions.js';
 import type { Environment } from '../../../src/environments/environment.js';
-import { createGenerator } from '../../../src/random/generator.js';
 import { trainingFiles } from '../../../src/runs/training-files.js';
 import { mean } from '../../../src/statistics/descriptive.js';
 import {

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { isModulePath } from '../../../src/modules/user-module.js';
-import { isMapping } from '../../../src/settings/schema.js';
+import { isModulePath } from '../../../src/base/modules/user-module.js';
+import { isMapping } from '../../../src/base/settings/schema.js';
 
 const invalid = (fallback: number, of = 'an invalid reply') =>
   z

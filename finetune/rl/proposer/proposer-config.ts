@@ -4,14 +4,19 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { type Problem, UserError } from '../../../src/base/errors.js';
+import { deriveSeeds } from '../../../src/base/random/generator.js';
+import { oneScreen } from '../../../src/base/settings/issues.js';
+import {
+  isMapping,
+  jsonSchemaOf,
+  type SchemaNode,
+  type SettingsKind,
+} from '../../../src/base/settings/schema.js';
+import type { Settings } from '../../../src/base/settings/settings.js';
 import { type Config, modulesOf } from '../../../src/config/config.js';
 import { openConfig } from '../../../src/config/file.js';
 import { modelDirectory } from '../../../src/models/local/settings.js';
-import { deriveSeeds } from '../../../src/random/generator.js';
 import { baselineNames } from '../../../src/search/baselines.js';
-import { oneScreen } from '../../../src/settings/issues.js';
-import { isMapping, jsonSchemaOf, type SchemaNode, type SettingsKind } from '../../../src/settings/schema.js';
-import type { Settings } from '../../../src/settings/settings.js';
 import { type ConfigSource, count, positive, readTrainingConfig } from '../../train/train-config.js';
 import { checkObjective, learningSettings } from '../learning/settings.js';
 import { isAbsolute, rewardSchema, rewardWithModules, termsOf } from './candidate-reward.js';

@@ -1,6 +1,7 @@
 /** The task of a proposer: the model answers the prompts of runs in flight with groups of candidates. */
+
+import { deriveSeeds } from '../../../src/base/random/generator.js';
 import type { Config } from '../../../src/config/config.js';
-import { deriveSeeds } from '../../../src/random/generator.js';
 import { bestEntry } from '../../../src/rollout/replay-buffer.js';
 import { type Sample, sampleCount, sampleOf } from '../../../src/runs/training/samples.js';
 import { largest, mean } from '../../../src/statistics/descriptive.js';

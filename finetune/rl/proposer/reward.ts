@@ -1,5 +1,5 @@
 import { messageOf, UserError } from '../../../src/base/errors.js';
-import { loadModule, thrownIn } from '../../../src/modules/user-module.js';
+import { loadModule, thrownIn } from '../../../src/base/modules/user-module.js';
 import type { ParseFailureKind } from '../../../src/prompting/answer/failure.js';
 import type { Evaluated } from '../../../src/rollout/replay-buffer.js';
 import { largest, smallest, standardDeviation } from '../../../src/statistics/descriptive.js';

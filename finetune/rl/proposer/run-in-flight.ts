@@ -1,4 +1,7 @@
 /** A run in flight while a model learns: its prompts, evaluations and memory. */
+
+import { createGenerator } from '../../../src/base/random/generator.js';
+import { callSeed, evaluationSeeds } from '../../../src/base/random/seeds.js';
 import type { Config } from '../../../src/config/config.js';
 import { randomPolicies } from '../../../src/experiment/evaluate.js';
 import { Prompter } from '../../../src/experiment/prompter.js';
@@ -7,8 +10,6 @@ import type { AnswerGrammar, ChatMessage, LanguageModel } from '../../../src/mod
 import type { ParameterSpec, ParameterVector } from '../../../src/policies/policy.js';
 import { encodingFor } from '../../../src/prompting/notation/encoding.js';
 import { answerGrammar } from '../../../src/prompting/notation/grammar.js';
-import { createGenerator } from '../../../src/random/generator.js';
-import { callSeed, evaluationSeeds } from '../../../src/random/seeds.js';
 import { type EvaluationSetting, measure } from '../../../src/rollout/evaluation.js';
 import { type BufferEntry, createReplayBuffer, vectorKey } from '../../../src/rollout/replay-buffer.js';
 import { nothingRecorded } from '../../../src/runs/reader.js';

@@ -1,18 +1,18 @@
 /** The tasks of the runs that a proposer answers: each run draws one, whose settings are merged into the experiment's. */
 import { z } from 'zod';
 import { type Problem, UserError } from '../../../src/base/errors.js';
-import { type Config, experimentKind } from '../../../src/config/config.js';
-import { parseConfig } from '../../../src/config/load.js';
-import { createGenerator, deriveSeeds } from '../../../src/random/generator.js';
-import { fieldName, oneScreen, type Path } from '../../../src/settings/issues.js';
+import { createGenerator, deriveSeeds } from '../../../src/base/random/generator.js';
+import { fieldName, oneScreen, type Path } from '../../../src/base/settings/issues.js';
 import {
   depthAt,
   discriminatorOf,
   isMapping,
   type SchemaNode,
   valueAt,
-} from '../../../src/settings/schema.js';
-import type { Where } from '../../../src/settings/settings.js';
+} from '../../../src/base/settings/schema.js';
+import type { Where } from '../../../src/base/settings/settings.js';
+import { type Config, experimentKind } from '../../../src/config/config.js';
+import { parseConfig } from '../../../src/config/load.js';
 import { largest } from '../../../src/statistics/descriptive.js';
 
 /** A part of an experiment's config as written by the user. */

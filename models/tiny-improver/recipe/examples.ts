@@ -10,9 +10,9 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { formatAnswer } from '../../../finetune/dataset/source-run.js';
+import { createGenerator, deriveSeeds, type RandomGenerator } from '../../../src/base/random/generator.js';
 import { encodingFor } from '../../../src/prompting/notation/encoding.js';
 import { freeForm } from '../../../src/prompting/notation/grammar.js';
-import { createGenerator, deriveSeeds, type RandomGenerator } from '../../../src/random/generator.js';
 import { createReplayBuffer } from '../../../src/rollout/replay-buffer.js';
 import { createCmaEs } from '../../../src/search/cma-es.js';
 import { createHillClimb } from '../../../src/search/local-search.js';

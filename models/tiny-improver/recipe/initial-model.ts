@@ -8,8 +8,8 @@ import path from 'node:path';
 import { randomModel } from '../../../finetune/engine/first-values.js';
 import { tensorOf, writeSafetensors } from '../../../finetune/engine/safetensors-writer.js';
 import { type ModelShape, runAsScript, writeModelDirectory } from '../../../scripts/model-directory.js';
+import { createGenerator } from '../../../src/base/random/generator.js';
 import { parseDecoderConfig } from '../../../src/models/local/families/hf-config.js';
-import { createGenerator } from '../../../src/random/generator.js';
 import { embedWords, type Word } from './word-embeddings.js';
 
 /** 0.8 M parameters without the embedding. */

@@ -1,7 +1,8 @@
 /** Measures trained models: how well they improve policies on held-out tasks, and how many of their answers are valid. */
+
+import { createGenerator, deriveSeeds } from '../../../src/base/random/generator.js';
+import { confirmationSeeds } from '../../../src/base/random/seeds.js';
 import { makeEnvironment } from '../../../src/environments/catalogue/open.js';
-import { createGenerator, deriveSeeds } from '../../../src/random/generator.js';
-import { confirmationSeeds } from '../../../src/random/seeds.js';
 import { evaluate } from '../../../src/rollout/evaluation.js';
 import { comparePairs, type PairedDifference } from '../../../src/statistics/paired.js';
 import { drawFamily } from './examples.js';

@@ -1,9 +1,10 @@
 /** The proposers of the runs: searches, and a model that answers prompts. */
+
+import { createGenerator } from '../../../src/base/random/generator.js';
 import type { LanguageModel } from '../../../src/models/language-model.js';
 import { createLocalModel } from '../../../src/models/local/process/local-model.js';
 import { localSchema } from '../../../src/models/local/settings.js';
 import { answerGrammar } from '../../../src/prompting/notation/grammar.js';
-import { createGenerator } from '../../../src/random/generator.js';
 import type { Baseline } from '../../../src/search/baseline.js';
 import type { Proposer } from './runs.js';
 

@@ -1,5 +1,7 @@
 /** Runs of a search on a task, with the prompts that the model would read in each iteration. */
 import process from 'node:process';
+import type { RandomGenerator } from '../../../src/base/random/generator.js';
+import { callSeed, evaluationSeeds, warmupGenerator } from '../../../src/base/random/seeds.js';
 import { parseConfig } from '../../../src/config/load.js';
 import type { Environment } from '../../../src/environments/environment.js';
 import { Prompter } from '../../../src/experiment/prompter.js';
@@ -7,8 +9,6 @@ import { type Assembly, assemble } from '../../../src/experiment/setup/assemble.
 import type { ChatMessage } from '../../../src/models/language-model.js';
 import type { ParameterVector } from '../../../src/policies/policy.js';
 import { type Encoding, encodingFor } from '../../../src/prompting/notation/encoding.js';
-import type { RandomGenerator } from '../../../src/random/generator.js';
-import { callSeed, evaluationSeeds, warmupGenerator } from '../../../src/random/seeds.js';
 import { evaluate } from '../../../src/rollout/evaluation.js';
 import { type BufferEntry, createReplayBuffer } from '../../../src/rollout/replay-buffer.js';
 import { nothingRecorded } from '../../../src/runs/reader.js';

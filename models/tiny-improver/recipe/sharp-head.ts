@@ -7,13 +7,13 @@
 
 import { endOfAnswer, readConversations, renderExample } from '../../../finetune/dataset/read-dataset.js';
 import type { TokenExample } from '../../../finetune/engine/batch.js';
+import { createGenerator } from '../../../src/base/random/generator.js';
 import { readDecoderConfig } from '../../../src/models/local/families/hf-config.js';
 import { requireTensor } from '../../../src/models/local/graph/parameters.js';
 import { openTokenizer } from '../../../src/models/local/tokens/tokenizer.js';
 import { openWeights } from '../../../src/models/local/weights/gguf-tensors.js';
 import { toFloat32 } from '../../../src/models/local/weights/quantization.js';
 import { readTensorBytes } from '../../../src/models/local/weights/safetensors.js';
-import { createGenerator } from '../../../src/random/generator.js';
 import { type HiddenStates, hiddenStates } from './hidden-states.js';
 import { type TokenKinds, tokenKinds } from './token-kinds.js';
 

@@ -3,10 +3,10 @@ import { copyFileSync, mkdirSync, readdirSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { writeSafetensors } from '../../../finetune/engine/safetensors-writer.js';
 import { encodeFloats } from '../../../finetune/export/merged/merged-rows.js';
+import { readJson, replaceFile } from '../../../src/base/files/files.js';
 import { openWeights } from '../../../src/models/local/weights/gguf-tensors.js';
 import { toFloat32 } from '../../../src/models/local/weights/quantization.js';
 import { readTensorBytes } from '../../../src/models/local/weights/safetensors.js';
-import { readJson, replaceFile } from '../../../src/storage/files.js';
 
 /** Maximum size of the model in the package, in bytes. */
 const mostBytes = 12_000_000;

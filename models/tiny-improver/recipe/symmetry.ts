@@ -2,8 +2,9 @@
  * Symmetries of policies: returns don't change if observations are reordered or negated, or actions renamed, so an
  * evaluation of parameters also holds for their image.
  */
+
+import { type RandomGenerator, shuffled } from '../../../src/base/random/generator.js';
 import type { ParameterVector, PolicyFamily } from '../../../src/policies/policy.js';
-import { type RandomGenerator, shuffled } from '../../../src/random/generator.js';
 
 /** The value at position `from`, times `sign`. */
 interface Moved {

@@ -1,6 +1,7 @@
 /** A teacher: a mixture of moves from evolutionary search, whose best proposals become training data. */
+
+import type { RandomGenerator } from '../../../src/base/random/generator.js';
 import type { ParameterSpec, ParameterVector } from '../../../src/policies/policy.js';
-import type { RandomGenerator } from '../../../src/random/generator.js';
 import { type Evaluated, vectorKey } from '../../../src/rollout/replay-buffer.js';
 import { type Baseline, foldHistory, sampleUnseen } from '../../../src/search/baseline.js';
 import {

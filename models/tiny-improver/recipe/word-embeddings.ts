@@ -1,6 +1,6 @@
 /** Initial embeddings of a tiny model's words: those of nearby numbers, and of nearby keys, are similar. */
 import type { Numbers } from '../../../finetune/engine/training-session.js';
-import type { RandomGenerator } from '../../../src/random/generator.js';
+import type { RandomGenerator } from '../../../src/base/random/generator.js';
 
 /** A token other than a byte. The spellings of a number or key differ in the characters around it. */
 export type Word =

@@ -1,8 +1,8 @@
 import type { Argv } from 'yargs';
 import { type Arguments, common, kinds } from '../../base/command.js';
 import { type CommandContext, exitCodes } from '../../base/context.js';
-import { formatBytes, plural } from '../../format/numbers.js';
-import { createProgress } from '../../format/progress.js';
+import { formatBytes, plural } from '../../base/text/numbers.js';
+import { createProgress } from '../../base/text/progress.js';
 
 export const options = (y: Argv) =>
   y

@@ -3,8 +3,8 @@ import type { Argv } from 'yargs';
 import { type Arguments, common, kinds } from '../../base/command.js';
 import { type CommandContext, shownPath } from '../../base/context.js';
 import { UserError } from '../../base/errors.js';
-import { plural } from '../../format/numbers.js';
-import { shellWord } from '../../format/one-line.js';
+import { plural } from '../../base/text/numbers.js';
+import { shellWord } from '../../base/text/one-line.js';
 
 export const options = (y: Argv) =>
   y

@@ -2,7 +2,7 @@ import type { Argv } from 'yargs';
 import { type Arguments, common, kinds } from '../../base/command.js';
 import { type CommandContext, shownPath } from '../../base/context.js';
 import { UserError } from '../../base/errors.js';
-import { formatBytes } from '../../format/numbers.js';
+import { formatBytes } from '../../base/text/numbers.js';
 
 export const options = (y: Argv) =>
   y

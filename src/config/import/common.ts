@@ -1,5 +1,5 @@
 /** Keys with the same meaning in both programs. */
-import { plainName } from '../../storage/files.js';
+import { plainName } from '../../base/files/files.js';
 import { carry, change, type Draft, given } from './draft.js';
 
 /** A token budget that no history reaches, because their prompts show the whole buffer. */

@@ -1,4 +1,4 @@
-import { isMapping } from '../../settings/schema.js';
+import { isMapping } from '../../base/settings/schema.js';
 
 export type TheirConfig = Readonly<Record<string, unknown>>;
 

@@ -1,7 +1,7 @@
 import { UserError, unlessRefused } from '../../base/errors.js';
+import { isMapping } from '../../base/settings/schema.js';
 import { environmentIds, environmentInfo, isRemoteId } from '../../environments/catalogue/open.js';
 import { replacementFor } from '../../environments/catalogue/versions.js';
-import { isMapping } from '../../settings/schema.js';
 import { carry, change, type Draft, drop, given, isOn, type TheirConfig } from './draft.js';
 
 export interface EnvironmentChoice {

@@ -2,8 +2,8 @@
 
 import { Document } from 'yaml';
 import { nearest, UserError } from '../../base/errors.js';
-import { parseOverride } from '../../settings/overrides.js';
-import { isMapping } from '../../settings/schema.js';
+import { parseOverride } from '../../base/settings/overrides.js';
+import { isMapping } from '../../base/settings/schema.js';
 import { carry, drop, given, type ImportNote, newDraft, type TheirConfig } from './draft.js';
 import { finetuneKeys, importFinetune, runnerOf } from './llm-rl-finetune.js';
 import { importProps, propsKeys } from './props.js';

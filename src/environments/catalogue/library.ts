@@ -1,5 +1,5 @@
 /** Creates the environments that programs get from `makeEnvironment`. */
-import { createGenerator, type RandomGenerator } from '../../random/generator.js';
+import { createGenerator, type RandomGenerator } from '../../base/random/generator.js';
 import type { Environment, EnvironmentSpec, Step, TextInfo } from '../environment.js';
 import { invalidAction, isValidAction, notRunning } from '../limited-environment.js';
 import { isRemote, type RemoteEnvironment } from '../remote/remote-environment.js';

@@ -2,9 +2,9 @@
 import { basename } from 'node:path';
 import type { z } from 'zod';
 import { messageOf, type Problem, UserError } from '../../base/errors.js';
-import { plural } from '../../format/numbers.js';
-import { isRecord, loadModule, thrownIn } from '../../modules/user-module.js';
-import type { RandomGenerator } from '../../random/generator.js';
+import { isRecord, loadModule, thrownIn } from '../../base/modules/user-module.js';
+import type { RandomGenerator } from '../../base/random/generator.js';
+import { plural } from '../../base/text/numbers.js';
 import {
   type Action,
   dimensionsOf,

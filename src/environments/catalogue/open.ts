@@ -1,5 +1,5 @@
 import { nearest, UserError } from '../../base/errors.js';
-import { isModulePath } from '../../modules/user-module.js';
+import { isModulePath } from '../../base/modules/user-module.js';
 import type { Environment } from '../environment.js';
 import type { CatalogueEntry, EnvironmentInfo } from '../options.js';
 import type { RemoteEnvironment } from '../remote/remote-environment.js';

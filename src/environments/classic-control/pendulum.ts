@@ -1,4 +1,4 @@
-import type { RandomGenerator } from '../../random/generator.js';
+import type { RandomGenerator } from '../../base/random/generator.js';
 import { type BoxSpace, type Observation, symmetricBox, type Task, type TaskStep } from '../environment.js';
 import { circle, type Frame, line } from '../frame.js';
 import { isSingle } from './single-precision.js';

@@ -1,4 +1,4 @@
-import type { RandomGenerator } from '../../random/generator.js';
+import type { RandomGenerator } from '../../base/random/generator.js';
 import { isSingle } from '../classic-control/single-precision.js';
 import { type BoxSpace, type Observation, symmetricBox, type Task, type TaskStep } from '../environment.js';
 import type { Frame } from '../frame.js';

@@ -12,7 +12,7 @@
  */
 import { z } from 'zod';
 import { UserError } from '../../base/errors.js';
-import { createGenerator, type RandomGenerator } from '../../random/generator.js';
+import { createGenerator, type RandomGenerator } from '../../base/random/generator.js';
 import type { Observation, Task, TaskStep, TupleSpace } from '../environment.js';
 import { type Frame, line, type Shape } from '../frame.js';
 import { Grid } from '../grid.js';

@@ -1,4 +1,4 @@
-import type { RandomGenerator } from '../../random/generator.js';
+import type { RandomGenerator } from '../../base/random/generator.js';
 import type { DiscreteSpace, Task, TaskStep } from '../environment.js';
 import { type Frame, line, type Role, text } from '../frame.js';
 

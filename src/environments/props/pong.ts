@@ -1,4 +1,4 @@
-import type { RandomGenerator } from '../../random/generator.js';
+import type { RandomGenerator } from '../../base/random/generator.js';
 import type { BoxSpace, DiscreteSpace, Observation, Task, TaskStep } from '../environment.js';
 import { circle, type Frame, line, type Point, type Role, rectangle, type Shape, text } from '../frame.js';
 

@@ -7,7 +7,7 @@ import { randomBytes } from 'node:crypto';
 import { Socket } from 'node:net';
 import process from 'node:process';
 import { childEnvironment } from '../../base/child-environment.js';
-import { parseJson } from '../../storage/json-depth.js';
+import { parseJson } from '../../base/files/json-depth.js';
 import { type EnvironmentError, Exchange } from './remote-environment.js';
 
 /** Time allowed for the process to print a traceback, and to exit by itself before it is killed. */

@@ -1,5 +1,5 @@
 /** Text tasks of one or two steps with a few choices: a bandit, and probes for testing trainers. */
-import type { RandomGenerator } from '../../random/generator.js';
+import type { RandomGenerator } from '../../base/random/generator.js';
 import type { Task, TaskStep, TextSpace } from '../environment.js';
 
 interface Probe {

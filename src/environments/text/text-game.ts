@@ -1,6 +1,6 @@
 /** Games played by text commands, and how they are split into folds. */
 import { createHash } from 'node:crypto';
-import type { RandomGenerator } from '../../random/generator.js';
+import type { RandomGenerator } from '../../base/random/generator.js';
 import type { Task, TaskStep, TextInfo, TextSpace } from '../environment.js';
 
 /** Games are assigned to folds by their descriptions, so no description occurs in two folds. */

@@ -1,4 +1,4 @@
-import type { RandomGenerator } from '../../random/generator.js';
+import type { RandomGenerator } from '../../base/random/generator.js';
 import type { DiscreteSpace, Observation, Task, TaskStep, TupleSpace } from '../environment.js';
 import { type Frame, type Point, polyline, type Role, type Shape, text } from '../frame.js';
 

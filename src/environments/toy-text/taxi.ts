@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { RandomGenerator } from '../../random/generator.js';
+import type { RandomGenerator } from '../../base/random/generator.js';
 import type { DiscreteSpace, Observation, Task, TaskStep } from '../environment.js';
 import { circle, type Frame, line } from '../frame.js';
 import { Grid } from '../grid.js';

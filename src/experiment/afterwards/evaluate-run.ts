@@ -1,12 +1,13 @@
 /** Evaluates a run's policy, or a program file, on seeds that the run's evaluations don't use. */
 import { basename } from 'node:path';
 import type { CommandContext } from '../../base/context.js';
+import { replaceFile } from '../../base/files/files.js';
+import { changedSince } from '../../base/modules/sources.js';
+import { confirmationSeeds } from '../../base/random/seeds.js';
+import { warningText } from '../../base/text/progress.js';
 import { modulesPlayed } from '../../config/config.js';
 import { returnRange } from '../../environments/catalogue/known-bounds.js';
-import { warningText } from '../../format/progress.js';
-import { changedSince } from '../../modules/sources.js';
 import type { ParameterVector } from '../../policies/policy.js';
-import { confirmationSeeds } from '../../random/seeds.js';
 import { type Evaluation, evaluate } from '../../rollout/evaluation.js';
 import { gifAnimation } from '../../rollout/pictures/gif.js';
 import { svgAnimation } from '../../rollout/pictures/svg-animation.js';
@@ -20,7 +21,6 @@ import {
   standardDeviation,
 } from '../../statistics/descriptive.js';
 import { meanInterval95 } from '../../statistics/distributions.js';
-import { replaceFile } from '../../storage/files.js';
 import { drawEpisode, openDrawable } from '../animations.js';
 import { faultsInFile, openPlayedPolicy, type PlayedPolicy } from '../programs/program-file.js';
 import { closeEnvironment, workersFor } from '../setup/assemble.js';

@@ -2,6 +2,7 @@
 import { resolve } from 'node:path';
 import type { CommandContext } from '../../base/context.js';
 import { UserError } from '../../base/errors.js';
+import { readRegularFile } from '../../base/files/regular-file.js';
 import { parseConfig } from '../../config/load.js';
 import { openEnvironment } from '../../environments/catalogue/open.js';
 import type { EnvironmentSpec } from '../../environments/environment.js';
@@ -13,7 +14,6 @@ import type { BufferEntry } from '../../rollout/replay-buffer.js';
 import { programFailureText } from '../../runs/failure-text.js';
 import { findRun } from '../../runs/listing/names.js';
 import { choosePolicy, type OpenedRun, readWholeRun } from '../../runs/open-run.js';
-import { readRegularFile } from '../../storage/regular-file.js';
 
 /** In bytes. */
 const largestFile = 200_000;

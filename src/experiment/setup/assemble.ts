@@ -2,6 +2,7 @@
 import { join } from 'node:path';
 import { append } from '../../base/append.js';
 import { type Problem, UserError } from '../../base/errors.js';
+import { hashModules, type ModuleHashes } from '../../base/modules/sources.js';
 import { type Config, modulesOf } from '../../config/config.js';
 import { loadConfig } from '../../config/load.js';
 import { membersOf } from '../../config/model.js';
@@ -11,7 +12,6 @@ import { customPrefix, isRemoteId } from '../../environments/catalogue/open.js';
 import type { Environment, EnvironmentSpec } from '../../environments/environment.js';
 import type { RemoteEnvironment } from '../../environments/remote/remote-environment.js';
 import type { LanguageModel } from '../../models/language-model.js';
-import { hashModules, type ModuleHashes } from '../../modules/sources.js';
 import { openPolicyFamily } from '../../policies/families.js';
 import type { ParameterVector, PolicyFamily } from '../../policies/policy.js';
 import type { PolicyConfig } from '../../policies/settings.js';

@@ -1,6 +1,7 @@
 /** The `fetch` that the client libraries use: Node's own, which classifies each failure before a library hides it. */
-import { isRecord } from '../../modules/user-module.js';
-import { deepestJson, isDeeperThan, jsonIn } from '../../storage/json-depth.js';
+
+import { deepestJson, isDeeperThan, jsonIn } from '../../base/files/json-depth.js';
+import { isRecord } from '../../base/modules/user-module.js';
 import type { ModelErrorKind } from '../language-model.js';
 import { TryFailure } from './retry.js';
 

@@ -5,8 +5,8 @@
 
 import { abortable, onAbort } from '../../base/abortable.js';
 import { redact } from '../../base/errors.js';
-import { formatDuration } from '../../format/numbers.js';
-import { createGenerator } from '../../random/generator.js';
+import { createGenerator } from '../../base/random/generator.js';
+import { formatDuration } from '../../base/text/numbers.js';
 import {
   type Attempts,
   isTemporary,

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import Handlebars from 'handlebars';
 import { messageOf, nearest, type Problem, UserError } from '../../base/errors.js';
-import { isRecord, loadModule } from '../../modules/user-module.js';
+import { isRecord, loadModule } from '../../base/modules/user-module.js';
 import { type ParsedTemplate, readPartials, readTemplate } from './template-files.js';
 
 export interface WantedTemplate {

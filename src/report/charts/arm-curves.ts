@@ -1,6 +1,6 @@
 /** Mean learning curves of groups of runs (arms). */
-import { type Html, html } from '../../format/html.js';
-import { formatInterval, formatReturn, plural } from '../../format/numbers.js';
+import { type Html, html } from '../../base/text/html.js';
+import { formatInterval, formatReturn, plural } from '../../base/text/numbers.js';
 import { clipped, type Interval } from '../../statistics/bootstrap.js';
 import { largest, mean, smallest } from '../../statistics/descriptive.js';
 import { meanInterval95 } from '../../statistics/distributions.js';

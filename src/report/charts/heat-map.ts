@@ -1,4 +1,4 @@
-import { type Html, html } from '../../format/html.js';
+import { type Html, html } from '../../base/text/html.js';
 import {
   apart,
   formatCount,
@@ -6,7 +6,7 @@ import {
   formatParameter,
   formatScore,
   plural,
-} from '../../format/numbers.js';
+} from '../../base/text/numbers.js';
 import type { ParameterSpec, PolicyDescription } from '../../policies/policy.js';
 import { type BufferEntry, bestEntry } from '../../rollout/replay-buffer.js';
 import { placeName } from '../../runs/summary.js';

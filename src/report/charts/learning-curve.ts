@@ -1,6 +1,6 @@
 /** The learning curve of a run, the same in its report and in the live view. */
-import { type Html, html } from '../../format/html.js';
-import { apart, formatNumber, formatScore, plural } from '../../format/numbers.js';
+import { type Html, html } from '../../base/text/html.js';
+import { apart, formatNumber, formatScore, plural } from '../../base/text/numbers.js';
 import type { BufferEntry } from '../../rollout/replay-buffer.js';
 import { largest, quantile, smallest, standardDeviation } from '../../statistics/descriptive.js';
 import { type Chart, chartFigure, thinned } from '../../web/chart.js';

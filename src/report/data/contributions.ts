@@ -1,4 +1,4 @@
-import { formatCost, formatNumber, plural } from '../../format/numbers.js';
+import { formatCost, formatNumber, plural } from '../../base/text/numbers.js';
 import type { BufferEntry } from '../../rollout/replay-buffer.js';
 import { type CallRecord, type Stage, stageOf } from '../../runs/calls.js';
 import type { LoggedEvent, Revision } from '../../runs/events.js';

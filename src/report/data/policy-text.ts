@@ -1,5 +1,5 @@
-import { formatParameter } from '../../format/numbers.js';
-import { number, terminalTable, text } from '../../format/table.js';
+import { formatParameter } from '../../base/text/numbers.js';
+import { number, terminalTable, text } from '../../base/text/table.js';
 import { layersOf, networkWeights } from '../../policies/mlp.js';
 import {
   linearWeights,

@@ -1,5 +1,5 @@
+import { partsOf, type TextPart } from '../../base/files/text-parts.js';
 import type { ChatMessage } from '../../models/language-model.js';
-import { partsOf, type TextPart } from '../../storage/text-parts.js';
 
 type Prompt = readonly ChatMessage[];
 

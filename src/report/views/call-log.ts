@@ -1,4 +1,4 @@
-import { embedJson, type Html, html, preformatted } from '../../format/html.js';
+import { embedJson, type Html, html, preformatted } from '../../base/text/html.js';
 import {
   apart,
   formatCost,
@@ -7,8 +7,8 @@ import {
   formatParameter,
   formatTime,
   plural,
-} from '../../format/numbers.js';
-import { excerpt } from '../../format/one-line.js';
+} from '../../base/text/numbers.js';
+import { excerpt } from '../../base/text/one-line.js';
 import { withoutProgram } from '../../prompting/answer/program.js';
 import { statedReason } from '../../prompting/answer/reason.js';
 import type { BufferEntry } from '../../rollout/replay-buffer.js';

@@ -1,6 +1,6 @@
-import { type Html, html } from '../../format/html.js';
-import { formatNumber, formatReturn } from '../../format/numbers.js';
-import { bar, htmlTable, number, text } from '../../format/table.js';
+import { type Html, html } from '../../base/text/html.js';
+import { formatNumber, formatReturn } from '../../base/text/numbers.js';
+import { bar, htmlTable, number, text } from '../../base/text/table.js';
 import { type MemberFigures, type RevisionFigures, usedText } from '../data/contributions.js';
 
 export function memberView(figures: readonly MemberFigures[]): Html | undefined {

@@ -1,8 +1,8 @@
 import { groupedBy } from '../../base/grouped.js';
+import { type Html, html } from '../../base/text/html.js';
+import { formatNumber, plural } from '../../base/text/numbers.js';
+import { bar, htmlTable, number, text } from '../../base/text/table.js';
 import type { Config } from '../../config/config.js';
-import { type Html, html } from '../../format/html.js';
-import { formatNumber, plural } from '../../format/numbers.js';
-import { bar, htmlTable, number, text } from '../../format/table.js';
 import type { ModelErrorKind } from '../../models/language-model.js';
 import { failureKind, failureMeaning, faultMeaning, outcomeText } from '../../runs/failure-text.js';
 import { placeName } from '../../runs/summary.js';

@@ -1,5 +1,5 @@
-import { type Html, html } from '../../format/html.js';
-import { apart, formatNumber, formatReturn, plural } from '../../format/numbers.js';
+import { type Html, html } from '../../base/text/html.js';
+import { apart, formatNumber, formatReturn, plural } from '../../base/text/numbers.js';
 import { largest, smallest } from '../../statistics/descriptive.js';
 import { predictionFigures } from '../../statistics/predictions.js';
 import { chartFigure } from '../../web/chart.js';

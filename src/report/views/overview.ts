@@ -1,5 +1,4 @@
-import type { Config } from '../../config/config.js';
-import { type Html, html, preformatted } from '../../format/html.js';
+import { type Html, html, preformatted } from '../../base/text/html.js';
 import {
   apart,
   costNote,
@@ -10,9 +9,10 @@ import {
   formatReturn,
   formatTime,
   plural,
-} from '../../format/numbers.js';
-import { shellWord } from '../../format/one-line.js';
-import { estimate, htmlTable, number, text } from '../../format/table.js';
+} from '../../base/text/numbers.js';
+import { shellWord } from '../../base/text/one-line.js';
+import { estimate, htmlTable, number, text } from '../../base/text/table.js';
+import type { Config } from '../../config/config.js';
 import type { PolicyDescription } from '../../policies/policy.js';
 import { type BufferEntry, bestEntry } from '../../rollout/replay-buffer.js';
 import { type Confirmation, finalConfirmation } from '../../runs/events.js';

@@ -1,6 +1,6 @@
-import { type Content, type Html, html, preformatted } from '../../format/html.js';
-import { formatNumber, formatParameter, plural } from '../../format/numbers.js';
-import { htmlTable, number, text } from '../../format/table.js';
+import { type Content, type Html, html, preformatted } from '../../base/text/html.js';
+import { formatNumber, formatParameter, plural } from '../../base/text/numbers.js';
+import { htmlTable, number, text } from '../../base/text/table.js';
 import type { ParameterSpec, ParameterVector, PolicyDescription } from '../../policies/policy.js';
 import type { BufferEntry } from '../../rollout/replay-buffer.js';
 import { largest } from '../../statistics/descriptive.js';

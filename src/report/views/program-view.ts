@@ -1,8 +1,9 @@
 /** Shows programs on pages. Their sources come from a model, so pages contain them only as escaped text. */
+
+import { type Html, html } from '../../base/text/html.js';
+import { formatReturn, formatSigned, plural } from '../../base/text/numbers.js';
+import { htmlTable, number, text } from '../../base/text/table.js';
 import type { Config } from '../../config/config.js';
-import { type Html, html } from '../../format/html.js';
-import { formatReturn, formatSigned, plural } from '../../format/numbers.js';
-import { htmlTable, number, text } from '../../format/table.js';
 import { proposedSource } from '../../prompting/answer/program.js';
 import { observationText } from '../../runs/failure-text.js';
 import { programTitle } from '../../runs/program-text.js';

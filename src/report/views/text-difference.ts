@@ -1,7 +1,7 @@
 /** Shows the differences between two texts. */
 import { diffLines, diffWordsWithSpace } from 'diff';
-import { type Content, type Html, html, preformatted } from '../../format/html.js';
-import { formatCount } from '../../format/numbers.js';
+import { type Content, type Html, html, preformatted } from '../../base/text/html.js';
+import { formatCount } from '../../base/text/numbers.js';
 
 /** Number of unchanged lines to show before and after a difference. */
 const context = 3;

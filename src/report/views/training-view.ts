@@ -1,9 +1,9 @@
 /** Parts of a training run's page: sample answers, baselines, and the dataset. */
 import { shownPath } from '../../base/context.js';
 import { groupedBy } from '../../base/grouped.js';
-import { type Html, html, preformatted } from '../../format/html.js';
-import { formatCount, formatNumber, formatReturn, plural } from '../../format/numbers.js';
-import { htmlTable, number, text } from '../../format/table.js';
+import { type Html, html, preformatted } from '../../base/text/html.js';
+import { formatCount, formatNumber, formatReturn, plural } from '../../base/text/numbers.js';
+import { htmlTable, number, text } from '../../base/text/table.js';
 import type { RecordedSample, Sample } from '../../runs/training/samples.js';
 import type { RecordedTraining, TrainingFiles, TrainingMetric } from '../../runs/training/trainings.js';
 import { mean, standardDeviation } from '../../statistics/descriptive.js';

@@ -1,4 +1,4 @@
-import { type Html, html } from '../../format/html.js';
+import { type Html, html } from '../../base/text/html.js';
 import {
   formatCompact,
   formatCost,
@@ -7,8 +7,8 @@ import {
   formatNumber,
   missing,
   plural,
-} from '../../format/numbers.js';
-import { bar as barColumn, htmlTable, number, text } from '../../format/table.js';
+} from '../../base/text/numbers.js';
+import { bar as barColumn, htmlTable, number, text } from '../../base/text/table.js';
 import type { CallRecord, Cap, LimitName, UsageTotals } from '../../runs/calls.js';
 import { addUsage, usageOfCall } from '../../runs/usage.js';
 import { type Chart, chartFigure } from '../../web/chart.js';

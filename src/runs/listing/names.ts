@@ -5,7 +5,7 @@
 import { existsSync, realpathSync } from 'node:fs';
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
 import { nearest, UserError } from '../../base/errors.js';
-import { foldersMatching, isPattern } from '../../storage/files.js';
+import { foldersMatching, isPattern } from '../../base/files/files.js';
 import { holderOf, runsBelow } from '../finder.js';
 import { noRun, runFiles } from '../reader.js';
 import { isTraining, trainingFiles } from '../training-files.js';

@@ -2,7 +2,7 @@
 import { lstatSync, readdirSync, rmdirSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { UserError } from '../../base/errors.js';
-import { isLocked } from '../../storage/lock.js';
+import { isLocked } from '../../base/files/lock.js';
 import { planAt, runsBelow } from '../finder.js';
 import { readManifest, runFiles } from '../reader.js';
 import { readTraining, trainingsBelow } from '../training/trainings.js';

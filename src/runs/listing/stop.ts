@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { UserError } from '../../base/errors.js';
-import { isLocked } from '../../storage/lock.js';
+import { isLocked } from '../../base/files/lock.js';
 import { planAt, runsBelow } from '../finder.js';
 import { readManifest, runFiles, statusOf } from '../reader.js';
 import { requestStop } from '../stop-request.js';

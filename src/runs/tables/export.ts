@@ -2,13 +2,13 @@
 import { appendFileSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { fileWriter, ParquetWriter, type SchemaElement } from 'hyparquet-writer';
+import { openDraft, writeWhole } from '../../base/files/draft.js';
+import { makeDirectory } from '../../base/files/files.js';
+import { eachLine } from '../../base/files/json-lines.js';
+import { EventFile, type Scalars } from '../../base/files/tensorboard.js';
 import { version } from '../../base/package.js';
-import { csvTable, forMachines } from '../../format/table.js';
+import { csvTable, forMachines } from '../../base/text/table.js';
 import { largest } from '../../statistics/descriptive.js';
-import { openDraft, writeWhole } from '../../storage/draft.js';
-import { makeDirectory } from '../../storage/files.js';
-import { eachLine } from '../../storage/json-lines.js';
-import { EventFile, type Scalars } from '../../storage/tensorboard.js';
 import { type ListedRun, listRuns, type RunPlaces } from '../listing/listing.js';
 import { findRuns } from '../listing/names.js';
 import { logsIn } from '../reader.js';

@@ -1,8 +1,8 @@
 /** Sample replies of the model at the evaluations of a training run, recorded in `samples.jsonl`. */
 import { join } from 'node:path';
 import { z } from 'zod';
-import { jsonIn } from '../../storage/json-depth.js';
-import { readRegularFile } from '../../storage/regular-file.js';
+import { jsonIn } from '../../base/files/json-depth.js';
+import { readRegularFile } from '../../base/files/regular-file.js';
 import { trainingFiles } from '../training-files.js';
 
 const turnShape = z.object({ prompt: z.string(), reply: z.string() });

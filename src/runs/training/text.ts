@@ -2,9 +2,9 @@
 import { basename, isAbsolute, join } from 'node:path';
 import { styleText } from 'node:util';
 import { shownPath } from '../../base/context.js';
-import { formatCompact, formatCount, formatDuration, formatNumber, plural } from '../../format/numbers.js';
-import { shellWord } from '../../format/one-line.js';
-import { number, terminalTable, text } from '../../format/table.js';
+import { formatCompact, formatCount, formatDuration, formatNumber, plural } from '../../base/text/numbers.js';
+import { shellWord } from '../../base/text/one-line.js';
+import { number, terminalTable, text } from '../../base/text/table.js';
 import { shownModel } from '../../models/local/settings.js';
 import { trainingFiles } from '../training-files.js';
 import { finalText, measuredText, overText, type RecordedTraining } from './trainings.js';

@@ -4,11 +4,11 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import { shownPath } from '../../base/context.js';
 import { UserError } from '../../base/errors.js';
-import { formatCount, formatReturn, plural } from '../../format/numbers.js';
+import { checkedValue, readOwnJson } from '../../base/files/files.js';
+import { readJsonLines } from '../../base/files/json-lines.js';
+import { isLocked } from '../../base/files/lock.js';
+import { formatCount, formatReturn, plural } from '../../base/text/numbers.js';
 import { mean } from '../../statistics/descriptive.js';
-import { checkedValue, readOwnJson } from '../../storage/files.js';
-import { readJsonLines } from '../../storage/json-lines.js';
-import { isLocked } from '../../storage/lock.js';
 import { runFiles } from '../reader.js';
 import { isTraining, trainingFiles } from '../training-files.js';
 

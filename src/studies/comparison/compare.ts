@@ -3,10 +3,10 @@
 import { dirname, relative, resolve } from 'node:path';
 import { type CommandContext, shownPath } from '../../base/context.js';
 import { UserError } from '../../base/errors.js';
-import { plural } from '../../format/numbers.js';
+import { replaceFile } from '../../base/files/files.js';
+import { plural } from '../../base/text/numbers.js';
 import { findRuns } from '../../runs/listing/names.js';
 import { headlineOf } from '../../runs/summary.js';
-import { replaceFile } from '../../storage/files.js';
 import { type ConfiguredRun, readComparedRuns } from './compared-runs.js';
 import { renderComparisonPage } from './page.js';
 import { compareGroups, type LeftOut } from './run-comparison.js';

@@ -1,8 +1,8 @@
 /** A comparison as a self-contained HTML page. */
 
-import { type Html, html } from '../../format/html.js';
-import { formatCompact, formatNumber, formatReturn, plural } from '../../format/numbers.js';
-import { htmlTable, number, text } from '../../format/table.js';
+import { type Html, html } from '../../base/text/html.js';
+import { formatCompact, formatNumber, formatReturn, plural } from '../../base/text/numbers.js';
+import { htmlTable, number, text } from '../../base/text/table.js';
 import { armCurves } from '../../report/charts/arm-curves.js';
 import { runFiles } from '../../runs/reader.js';
 import type { Interval } from '../../statistics/bootstrap.js';

@@ -2,9 +2,9 @@
 
 import { nearest, UserError } from '../../base/errors.js';
 import { groupedBy } from '../../base/grouped.js';
+import { isMapping } from '../../base/settings/schema.js';
 import type { Config } from '../../config/config.js';
 import { isBaseline } from '../../search/baselines.js';
-import { isMapping } from '../../settings/schema.js';
 import { type ComparedRun, type ConfiguredRun, shortModel, shortPath } from './compared-runs.js';
 
 /** Runs whose settings that affect results are equal, except for the seed; with `by`, runs that agree in its keys. */

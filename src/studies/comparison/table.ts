@@ -9,7 +9,7 @@ import {
   formatShare,
   formatSigned,
   plural,
-} from '../../format/numbers.js';
+} from '../../base/text/numbers.js';
 import {
   type Column,
   csvTable,
@@ -18,8 +18,8 @@ import {
   number,
   terminalTable,
   text,
-} from '../../format/table.js';
-import { fitted } from '../../format/width.js';
+} from '../../base/text/table.js';
+import { fitted } from '../../base/text/width.js';
 import type { GroupDifference } from './comparability.js';
 import type { GroupFigures, RunComparison, TaskComparison } from './run-comparison.js';
 import {

@@ -6,7 +6,7 @@ import {
   formatSigned,
   missing,
   plural,
-} from '../../format/numbers.js';
+} from '../../base/text/numbers.js';
 import { smallest } from '../../statistics/descriptive.js';
 import { fewestForVerdict, type Verdict } from '../../statistics/tests.js';
 import type { GroupDifference } from './comparability.js';

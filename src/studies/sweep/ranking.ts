@@ -1,6 +1,6 @@
 /** Ranks the settings of a sweep, and says whether the best one is significantly better than the next. */
 
-import { formatInterval, formatReturn, formatSigned, plural } from '../../format/numbers.js';
+import { formatInterval, formatReturn, formatSigned, plural } from '../../base/text/numbers.js';
 import { comparePairs, type PairedComparison } from '../../statistics/paired.js';
 import { fewestForVerdict, pairedTest, verdicts } from '../../statistics/tests.js';
 import { pText } from '../comparison/words.js';

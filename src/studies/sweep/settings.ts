@@ -1,11 +1,11 @@
 /** Determines the settings of a sweep, which are combinations of values of its keys. */
 import { createHash } from 'node:crypto';
 import { UserError } from '../../base/errors.js';
+import { plainName } from '../../base/files/files.js';
+import { createGenerator, type RandomGenerator } from '../../base/random/generator.js';
+import { type Values, valuesOf } from '../../base/settings/value-lists.js';
+import { formatNumber } from '../../base/text/numbers.js';
 import type { SweepConfig } from '../../config/many-runs.js';
-import { formatNumber } from '../../format/numbers.js';
-import { createGenerator, type RandomGenerator } from '../../random/generator.js';
-import { type Values, valuesOf } from '../../settings/value-lists.js';
-import { plainName } from '../../storage/files.js';
 
 export interface Setting {
   /** Name of the setting's directory. Depends only on its values, so that a larger sweep reuses existing runs. */

@@ -1,6 +1,6 @@
 /** Part of a sweep's page: the effects of its keys. */
-import { type Html, html } from '../../format/html.js';
-import { htmlTable } from '../../format/table.js';
+import { type Html, html } from '../../base/text/html.js';
+import { htmlTable } from '../../base/text/table.js';
 import { largest, smallest } from '../../statistics/descriptive.js';
 import { summarize } from '../../statistics/paired.js';
 import { intervalRows } from '../../web/interval-rows.js';

@@ -1,4 +1,4 @@
-import { type Html, html } from '../../format/html.js';
+import { type Html, html } from '../../base/text/html.js';
 import {
   costNote,
   formatCompact,
@@ -7,8 +7,8 @@ import {
   formatDuration,
   formatReturn,
   plural,
-} from '../../format/numbers.js';
-import { htmlTable, number, text } from '../../format/table.js';
+} from '../../base/text/numbers.js';
+import { htmlTable, number, text } from '../../base/text/table.js';
 import { largest } from '../../statistics/descriptive.js';
 import { intervalRows } from '../../web/interval-rows.js';
 import { type Page, sectionsOf } from '../../web/page.js';

@@ -1,12 +1,12 @@
 /** Plans a sweep: a run for every setting and seed, each in its own directory. */
 import { basename, extname, join, resolve } from 'node:path';
 import { UserError } from '../../base/errors.js';
+import { plainName } from '../../base/files/files.js';
+import { plural } from '../../base/text/numbers.js';
 import type { Config } from '../../config/config.js';
 import { loadConfig, loadSweep } from '../../config/load.js';
 import { type SweepConfig, sweepSchema } from '../../config/many-runs.js';
-import { plural } from '../../format/numbers.js';
 import type { BaselineName } from '../../search/baselines.js';
-import { plainName } from '../../storage/files.js';
 import { hashOf, type Plan, type PlanPlace, refuseDirectory, requireConfirmation } from '../plan.js';
 import { type BaselineSetting, baselineOverrides, baselinesFor } from './baselines.js';
 import { overridesOf, parseSweep, type Setting, type SweptKey, settingsOf } from './settings.js';

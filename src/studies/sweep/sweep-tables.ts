@@ -1,8 +1,8 @@
 /** Tables of a sweep, and its result on a terminal. */
 import { styleText } from 'node:util';
 import { append } from '../../base/append.js';
-import { formatCost, formatReturn, formatSigned, plural } from '../../format/numbers.js';
-import { type Column, estimate, number, terminalTable, text } from '../../format/table.js';
+import { formatCost, formatReturn, formatSigned, plural } from '../../base/text/numbers.js';
+import { type Column, estimate, number, terminalTable, text } from '../../base/text/table.js';
 import { fewestForVerdict } from '../../statistics/tests.js';
 import { differenceColumns } from '../comparison/table.js';
 import { conclusionOf, pText, verdictCell, verdictRule } from '../comparison/words.js';

@@ -1,13 +1,13 @@
 /** Executes a sweep: many runs of one config with different values of some keys, for several seeds. */
 import { join, resolve } from 'node:path';
 import { type CommandContext, shownPath } from '../../base/context.js';
+import { replaceFile } from '../../base/files/files.js';
+import { formatDuration, plural } from '../../base/text/numbers.js';
+import { fitted } from '../../base/text/width.js';
 import { loadSlurm } from '../../config/load.js';
-import { formatDuration, plural } from '../../format/numbers.js';
-import { fitted } from '../../format/width.js';
 import { limitField } from '../../runs/calls.js';
 import { runFiles } from '../../runs/reader.js';
 import { formatUsage } from '../../runs/summary.js';
-import { replaceFile } from '../../storage/files.js';
 import { page } from '../../web/page.js';
 import { inFile } from '../../web/study.js';
 import { checkConfig, resultFiles, type ScheduleArguments } from '../plan.js';

@@ -1,13 +1,13 @@
 import { cpSync, existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { lockRun } from '../../../src/base/files/lock.js';
 import { execute as list } from '../../../src/commands/list.js';
 import { execute as report } from '../../../src/commands/report.js';
 import { execute as remove } from '../../../src/commands/runs/remove.js';
 import { execute as tag } from '../../../src/commands/runs/tag.js';
 import { execute as show } from '../../../src/commands/show.js';
 import { completions } from '../../../src/commands.js';
-import { lockRun } from '../../../src/storage/lock.js';
 import { recordingContext, temporaryDirectory } from '../../support/experiments.js';
 import { writeRun } from '../../support/written-runs.js';
 

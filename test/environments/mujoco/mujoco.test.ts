@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
+import { createGenerator } from '../../../src/base/random/generator.js';
 import { makeEnvironment } from '../../../src/environments/catalogue/open.js';
 import type { Environment, Space } from '../../../src/environments/environment.js';
 import type { Shape } from '../../../src/environments/frame.js';
 import { loadModel, Simulation } from '../../../src/environments/mujoco/simulation.js';
-import { createGenerator } from '../../../src/random/generator.js';
 
 /** Bytes that MuJoCo has taken; they never become fewer. */
 async function memory(): Promise<number> {

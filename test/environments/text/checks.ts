@@ -1,6 +1,7 @@
 /** Checks that hold for every game of a text world. */
+
+import { createGenerator, type RandomGenerator } from '../../../src/base/random/generator.js';
 import type { TextGame } from '../../../src/environments/text/text-game.js';
-import { createGenerator, type RandomGenerator } from '../../../src/random/generator.js';
 
 interface World {
   readonly maxSteps: number;

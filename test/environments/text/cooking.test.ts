@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import { createGenerator, type RandomGenerator } from '../../../src/base/random/generator.js';
 import { cookingGame, cookingOptions } from '../../../src/environments/text/cooking/cooking.js';
 import { foldOf, folds, type TextGame } from '../../../src/environments/text/text-game.js';
-import { createGenerator, type RandomGenerator } from '../../../src/random/generator.js';
 import { checkGold, fuzzCommands } from './checks.js';
 
 const games = 100;

@@ -2,12 +2,12 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { UserError } from '../../../src/base/errors.js';
+import { createGenerator } from '../../../src/base/random/generator.js';
 import { loadGame, TextWorldPlay } from '../../../src/environments/text/textworld/game.js';
 import { readGame } from '../../../src/environments/text/textworld/game-file.js';
 import { parseLogic } from '../../../src/environments/text/textworld/logic.js';
 import { dialects } from '../../../src/environments/text/textworld/quests.js';
 import { makeEnvironment } from '../../../src/index.js';
-import { createGenerator } from '../../../src/random/generator.js';
 import { temporaryDirectory } from '../../support/temporary-directory.js';
 import { goldenGame, goldenGames, goldenTraces } from './golden.js';
 

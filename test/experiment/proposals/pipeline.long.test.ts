@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, it } from 'vitest';
+import { createGenerator } from '../../../src/base/random/generator.js';
 import type { ConfigInput } from '../../../src/config/config.js';
 import type { LanguageModel } from '../../../src/models/language-model.js';
-import { createGenerator } from '../../../src/random/generator.js';
 import { readManifest, readRun } from '../../../src/runs/reader.js';
 import {
   quick,

@@ -1,10 +1,10 @@
 import { expect, it } from 'vitest';
 import type { ConfigInput } from '../../../src/config/config.js';
 import { parseConfig } from '../../../src/config/load.js';
+import { preflight } from '../../../src/experiment/preflight/preflight.js';
 import type { Proposer } from '../../../src/experiment/proposer.js';
 import { type Assembly, assemble } from '../../../src/experiment/setup/assemble.js';
 import { type LanguageModel, ModelError } from '../../../src/models/language-model.js';
-import { preflight } from '../../../src/preflight/preflight.js';
 import { memberFigures } from '../../../src/report/data/contributions.js';
 import { loggedProposals } from '../../../src/report/data/proposals.js';
 import { iterationFigures, iterationText } from '../../../src/report/iteration-text.js';

@@ -12,11 +12,11 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { execute as exportCommand } from '../../../finetune/commands/export.js';
 import { trainingLineage, writeLineage } from '../../../finetune/dataset/lineage.js';
 import { UserError } from '../../../src/base/errors.js';
+import { lockRun } from '../../../src/base/files/lock.js';
 import { openGguf } from '../../../src/models/local/weights/gguf.js';
 import { openWeights } from '../../../src/models/local/weights/gguf-tensors.js';
 import { toFloat32 } from '../../../src/models/local/weights/quantization.js';
 import { readTensorBytes } from '../../../src/models/local/weights/safetensors.js';
-import { lockRun } from '../../../src/storage/lock.js';
 import { referenceDirectory } from '../../models/local/fixture.js';
 import { recordingContext, temporaryDirectory } from '../../support/experiments.js';
 

@@ -4,6 +4,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { execute as evaluateCommand } from '../../../finetune/commands/evaluate.js';
 import { execute as exportCommand } from '../../../finetune/commands/export.js';
 import { execute as rlCommand } from '../../../finetune/commands/rl.js';
+import { lockRun } from '../../../src/base/files/lock.js';
 import { execute as listCommand } from '../../../src/commands/list.js';
 import { execute as modelsCommand } from '../../../src/commands/models/check.js';
 import { execute as resumeCommand } from '../../../src/commands/resume.js';
@@ -11,7 +12,6 @@ import { execute as runCommand } from '../../../src/commands/run.js';
 import { execute as showCommand } from '../../../src/commands/show.js';
 import { openGguf } from '../../../src/models/local/weights/gguf.js';
 import { openWeights } from '../../../src/models/local/weights/gguf-tensors.js';
-import { lockRun } from '../../../src/storage/lock.js';
 import { recordingContext, temporaryDirectory } from '../../support/experiments.js';
 import { tinyConfig } from '../rl/tiny-learning.js';
 

@@ -6,8 +6,8 @@ import { execute as trainCommand } from '../../../finetune/commands/train.js';
 import { openArms } from '../../../finetune/evaluate/arms.js';
 import { writeGguf } from '../../../finetune/export/gguf/gguf.js';
 import { UserError } from '../../../src/base/errors.js';
+import { lockRun } from '../../../src/base/files/lock.js';
 import { readManifest, readRun } from '../../../src/runs/reader.js';
-import { lockRun } from '../../../src/storage/lock.js';
 import { visibleText } from '../../report/markup.js';
 import { recordingContext, runExperimentFrom, temporaryDirectory } from '../../support/experiments.js';
 

@@ -11,10 +11,10 @@ import { openTrainingSession, type Parameter } from '../../../finetune/engine/tr
 import { mergeAdapter } from '../../../finetune/export/merged/merge.js';
 import { alone } from '../../../finetune/train/packing.js';
 import { sft, sftInputs } from '../../../finetune/train/supervised.js';
+import { createGenerator } from '../../../src/base/random/generator.js';
 import { readDecoderConfig } from '../../../src/models/local/families/hf-config.js';
 import { readAdapter } from '../../../src/models/local/graph/adapter.js';
 import { openWeights } from '../../../src/models/local/weights/gguf-tensors.js';
-import { createGenerator } from '../../../src/random/generator.js';
 import { referenceDirectory, referenceModels } from '../../models/local/fixture.js';
 import { lastLogits } from '../../support/last-logits.js';
 import { temporaryDirectory } from '../../support/temporary-directory.js';

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { gradients } from '../../../finetune/engine/autodiff.js';
 import { gradientRules } from '../../../finetune/engine/gradient-rules.js';
+import { createGenerator } from '../../../src/base/random/generator.js';
 import { ort } from '../../../src/models/local/engine/onnx-runtime.js';
 import { GraphBuilder, type Value } from '../../../src/models/local/graph/graph.js';
-import { createGenerator } from '../../../src/random/generator.js';
 
 interface Case {
   readonly inputs: Readonly<Record<string, readonly number[]>>;

@@ -1,7 +1,7 @@
 import { Matrix, SingularValueDecomposition } from 'ml-matrix';
 import { expect, it } from 'vitest';
 import { isMuonMatrix, openMuon } from '../../../finetune/engine/optimisers.js';
-import { createGenerator } from '../../../src/random/generator.js';
+import { createGenerator } from '../../../src/base/random/generator.js';
 
 it.each([
   [6, 10],

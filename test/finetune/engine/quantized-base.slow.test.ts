@@ -12,6 +12,7 @@ import { openTrainingSession, type Parameter } from '../../../finetune/engine/tr
 import { alone } from '../../../finetune/train/packing.js';
 import { fineTune } from '../../../finetune/train/sft.js';
 import { sft, sftInputs } from '../../../finetune/train/supervised.js';
+import { createGenerator } from '../../../src/base/random/generator.js';
 import { cacheShape, KeyValueCache } from '../../../src/models/local/engine/key-value-cache.js';
 import { ort } from '../../../src/models/local/engine/onnx-runtime.js';
 import { openSession } from '../../../src/models/local/engine/runtime.js';
@@ -29,7 +30,6 @@ import {
   readTensorBytes,
   type StoredTensor,
 } from '../../../src/models/local/weights/safetensors.js';
-import { createGenerator } from '../../../src/random/generator.js';
 import { referenceDirectory } from '../../models/local/fixture.js';
 import { temporaryDirectory } from '../../support/temporary-directory.js';
 import {

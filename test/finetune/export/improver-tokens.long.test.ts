@@ -6,10 +6,10 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { writeGguf } from '../../../finetune/export/gguf/gguf.js';
 import { addedBos } from '../../../finetune/export/gguf/vocabulary.js';
 import { ggufModelfile } from '../../../finetune/export/ollama/modelfile.js';
+import { createGenerator } from '../../../src/base/random/generator.js';
 import { readDecoderConfig } from '../../../src/models/local/families/hf-config.js';
 import { embeddedModel, modelDirectory } from '../../../src/models/local/settings.js';
 import { openTokenizer } from '../../../src/models/local/tokens/tokenizer.js';
-import { createGenerator } from '../../../src/random/generator.js';
 import { temporaryDirectory } from '../../support/temporary-directory.js';
 import { type LlamaCppVocabulary, llamaCppTokenizer } from './llama-cpp-tokenizer.js';
 

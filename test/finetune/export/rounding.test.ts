@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
 import { encodeFloats, encodeQ8 } from '../../../finetune/export/merged/merged-rows.js';
 import { roundingMeter, roundingNote } from '../../../finetune/export/merged/rounding.js';
+import { createGenerator } from '../../../src/base/random/generator.js';
 import { decodeWeights } from '../../../src/models/local/weights/rows.js';
-import { createGenerator } from '../../../src/random/generator.js';
 
 const random = createGenerator(5);
 const normal = (scale: number) => Float32Array.from({ length: 4096 }, () => scale * random.normal());

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { Metric } from '../../../finetune/train/events.js';
 import { trainingScalars } from '../../../finetune/train/record.js';
-import { EventFile } from '../../../src/storage/tensorboard.js';
+import { EventFile } from '../../../src/base/files/tensorboard.js';
 import { temporaryDirectory, tickingClock } from '../../support/experiments.js';
 
 const totalSteps = 300;

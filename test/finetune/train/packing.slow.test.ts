@@ -6,11 +6,11 @@ import { buildTrainingGraph } from '../../../finetune/engine/training-graph.js';
 import { openTrainingSession, type Parameter } from '../../../finetune/engine/training-session.js';
 import { joinedExamples, layOut, type Part, packings, placesOf } from '../../../finetune/train/packing.js';
 import { sft, sftInputs } from '../../../finetune/train/supervised.js';
+import { createGenerator } from '../../../src/base/random/generator.js';
 import { readDecoderConfig } from '../../../src/models/local/families/hf-config.js';
 import type { Precision } from '../../../src/models/local/graph/graph.js';
 import type { DecoderConfig } from '../../../src/models/local/weights/decoder-config.js';
 import { openWeights } from '../../../src/models/local/weights/gguf-tensors.js';
-import { createGenerator } from '../../../src/random/generator.js';
 import { referenceDirectory, referenceModels } from '../../models/local/fixture.js';
 import { readReferenceTraining, relativeDistance } from '../reference-training.js';
 

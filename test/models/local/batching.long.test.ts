@@ -1,4 +1,5 @@
 import { afterAll, describe, expect, it } from 'vitest';
+import { createGenerator } from '../../../src/base/random/generator.js';
 import { plainSampling } from '../../../src/models/language-model.js';
 import { constraintVocabulary, createConstraint } from '../../../src/models/local/constraint/constraint.js';
 import { cacheShape, tokenBytes } from '../../../src/models/local/engine/key-value-cache.js';
@@ -13,7 +14,6 @@ import { stateShapes } from '../../../src/models/local/weights/decoder-config.js
 import { openWeights } from '../../../src/models/local/weights/gguf-tensors.js';
 import type { Quantization } from '../../../src/models/local/weights/quantization.js';
 import { answerGrammar } from '../../../src/prompting/notation/grammar.js';
-import { createGenerator } from '../../../src/random/generator.js';
 import { largest } from '../../../src/statistics/descriptive.js';
 import { referenceDirectory, referenceModels } from './fixture.js';
 import { familyDirectory, recurrentFamilies, referenceFamilies } from './reference-families.js';

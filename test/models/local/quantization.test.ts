@@ -2,6 +2,7 @@ import { cpSync, readdirSync, statSync, utimesSync, writeFileSync } from 'node:f
 import path from 'node:path';
 import fc from 'fast-check';
 import { afterEach, expect, test, vi } from 'vitest';
+import { createGenerator } from '../../../src/base/random/generator.js';
 import { ort } from '../../../src/models/local/engine/onnx-runtime.js';
 import { readDecoderConfig } from '../../../src/models/local/families/hf-config.js';
 import { measureQuantizationLoss } from '../../../src/models/local/generation/quantization-loss.js';
@@ -9,7 +10,6 @@ import { GraphBuilder } from '../../../src/models/local/graph/graph.js';
 import { packedWeights } from '../../../src/models/local/graph/packed-parameters.js';
 import { openWeights } from '../../../src/models/local/weights/gguf-tensors.js';
 import { quantizeRows, toFloat32 } from '../../../src/models/local/weights/quantization.js';
-import { createGenerator } from '../../../src/random/generator.js';
 import { temporaryDirectory } from '../../support/temporary-directory.js';
 import { referenceDirectory } from './fixture.js';
 

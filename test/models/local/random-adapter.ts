@@ -1,9 +1,9 @@
 import path from 'node:path';
 import { writeAdapter } from '../../../finetune/engine/first-values.js';
+import { createGenerator } from '../../../src/base/random/generator.js';
 import { readDecoderConfig } from '../../../src/models/local/families/hf-config.js';
 import type { AdaptableModule } from '../../../src/models/local/graph/adapter.js';
 import { decoderTensors } from '../../../src/models/local/graph/parameters.js';
-import { createGenerator } from '../../../src/random/generator.js';
 import { temporaryDirectory } from '../../support/temporary-directory.js';
 
 export interface RandomAdapter {

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { createGenerator } from '../../../src/base/random/generator.js';
 import type { Sampling } from '../../../src/models/language-model.js';
 import {
   logProbability,
@@ -7,7 +8,6 @@ import {
   type TokenMask,
 } from '../../../src/models/local/constraint/sampling.js';
 import { StopStrings } from '../../../src/models/local/tokens/token-text.js';
-import { createGenerator } from '../../../src/random/generator.js';
 
 const plain: Sampling = { temperature: 1, topP: 1, topK: 0, minP: 0, repetitionPenalty: 1 };
 const logits = () => Float32Array.from([2, 1, 0, -1, 1.5]);

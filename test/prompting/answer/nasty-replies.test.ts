@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
+import { createGenerator } from '../../../src/base/random/generator.js';
 import type { ParameterSpec } from '../../../src/policies/policy.js';
 import { parseParameters } from '../../../src/prompting/answer/parse.js';
 import { statedReason } from '../../../src/prompting/answer/reason.js';
-import { createGenerator } from '../../../src/random/generator.js';
 import { nastyReply } from './nasty-replies.js';
 
 const specs: Readonly<Record<string, ParameterSpec>> = {

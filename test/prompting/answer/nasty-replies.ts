@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
+import type { RandomGenerator } from '../../../src/base/random/generator.js';
 import type { ParameterSpec } from '../../../src/policies/policy.js';
 import { formatParameters } from '../../../src/prompting/notation/grammar.js';
-import type { RandomGenerator } from '../../../src/random/generator.js';
 
 const folder = new URL('../../fixtures/replies/', import.meta.url);
 

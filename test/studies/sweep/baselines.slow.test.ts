@@ -2,8 +2,8 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { createGenerator } from '../../../src/base/random/generator.js';
 import { execute } from '../../../src/commands/sweep.js';
-import { createGenerator } from '../../../src/random/generator.js';
 import { readManifest, readRun } from '../../../src/runs/reader.js';
 import { baselineDifferences } from '../../../src/studies/sweep/baselines.js';
 import type { SweepResult } from '../../../src/studies/sweep/sweep-result.js';

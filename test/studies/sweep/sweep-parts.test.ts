@@ -1,8 +1,8 @@
 /** The parts of a sweep that play nothing: its settings, and what the keys do. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { createGenerator } from '../../../src/base/random/generator.js';
 import { sweepSchema } from '../../../src/config/many-runs.js';
-import { createGenerator } from '../../../src/random/generator.js';
 import { addUsage } from '../../../src/runs/usage.js';
 import { summarize } from '../../../src/statistics/paired.js';
 import {

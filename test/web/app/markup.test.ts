@@ -1,7 +1,7 @@
 // @vitest-environment jsdom
 import { describe, expect, it, vi } from 'vitest';
-import { type Html, render } from '../../../src/format/html.js';
-import { htmlTable, number, text } from '../../../src/format/table.js';
+import { type Html, render } from '../../../src/base/text/html.js';
+import { htmlTable, number, text } from '../../../src/base/text/table.js';
 import { renderReport } from '../../../src/report/run-report.js';
 import { activate } from '../../../src/web/app/markup/markup.js';
 import { type Chart, chartFigure } from '../../../src/web/chart.js';

@@ -1,6 +1,6 @@
 // @vitest-environment jsdom
 import { describe, expect, it, vi } from 'vitest';
-import { render } from '../../../src/format/html.js';
+import { render } from '../../../src/base/text/html.js';
 import { activate } from '../../../src/web/app/markup/markup.js';
 import {
   type ParallelKey,

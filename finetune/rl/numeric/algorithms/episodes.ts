@@ -1,5 +1,6 @@
 /** Plays many episodes in parallel: each evaluation of the network chooses an action in all of them. */
 import { UserError } from '../../../../src/base/errors.js';
+import { createGenerator, type RandomGenerator } from '../../../../src/base/random/generator.js';
 import {
   dimensionsOf,
   type Environment,
@@ -7,7 +8,6 @@ import {
   type Observation,
   type Space,
 } from '../../../../src/environments/environment.js';
-import { createGenerator, type RandomGenerator } from '../../../../src/random/generator.js';
 import type { Row } from '../network/network.js';
 import type { NumericPolicy } from '../network/policy.js';
 

@@ -1,5 +1,5 @@
 /** Proximal policy optimization with a clipped ratio (Schulman et al. 2017, arXiv:1707.06347). */
-import { createGenerator, shuffled } from '../../../../src/random/generator.js';
+import { createGenerator, shuffled } from '../../../../src/base/random/generator.js';
 import { dot } from '../../../../src/search/linear-algebra.js';
 import { adamWStep, type Moments } from '../../../engine/optimisers.js';
 import { clipFactor } from '../../../engine/training-session.js';

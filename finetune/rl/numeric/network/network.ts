@@ -1,7 +1,8 @@
 /** A differentiable function from rows of inputs to rows of outputs, run by ONNX Runtime. */
+
+import type { RandomGenerator } from '../../../../src/base/random/generator.js';
 import { ort } from '../../../../src/models/local/engine/onnx-runtime.js';
 import { GraphBuilder, type Precision, type Value } from '../../../../src/models/local/graph/graph.js';
-import type { RandomGenerator } from '../../../../src/random/generator.js';
 import { gradients } from '../../../engine/autodiff.js';
 import { elementCount, type ParameterShape } from '../../../engine/trainable.js';
 

@@ -1,7 +1,7 @@
 /** A stochastic policy: a network whose outputs determine the action distribution. */
 import { UserError } from '../../../../src/base/errors.js';
+import type { RandomGenerator } from '../../../../src/base/random/generator.js';
 import type { Action, EnvironmentSpec } from '../../../../src/environments/environment.js';
-import type { RandomGenerator } from '../../../../src/random/generator.js';
 import { firstLargest } from '../../../../src/statistics/descriptive.js';
 import type { NumericNetwork, Row } from './network.js';
 

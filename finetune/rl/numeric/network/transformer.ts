@@ -1,5 +1,6 @@
 /** A network made of a decoder that reads an observation, and a perceptron on the decoder's last hidden state. */
 import { UserError } from '../../../../src/base/errors.js';
+import type { RandomGenerator } from '../../../../src/base/random/generator.js';
 import { ort } from '../../../../src/models/local/engine/onnx-runtime.js';
 import { readDecoderConfig } from '../../../../src/models/local/families/hf-config.js';
 import { buildDecoder } from '../../../../src/models/local/graph/decoder.js';
@@ -14,7 +15,6 @@ import { openTextEncoder } from '../../../../src/models/local/tokens/tokenizer.j
 import type { DecoderConfig } from '../../../../src/models/local/weights/decoder-config.js';
 import { openWeights } from '../../../../src/models/local/weights/gguf-tensors.js';
 import type { StoredTensors } from '../../../../src/models/local/weights/safetensors.js';
-import type { RandomGenerator } from '../../../../src/random/generator.js';
 import { storedModel } from '../../../engine/first-values.js';
 import { elementCount, inputParameters, type ParameterShape } from '../../../engine/trainable.js';
 import type { NetworkDefinition, Row } from './network.js';

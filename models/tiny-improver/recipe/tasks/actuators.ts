@@ -1,5 +1,5 @@
+import type { RandomGenerator } from '../../../../src/base/random/generator.js';
 import { type Action, type Space, symmetricBox } from '../../../../src/environments/environment.js';
-import type { RandomGenerator } from '../../../../src/random/generator.js';
 import { chance, integerBetween, randomSign, unitVector } from './distributions.js';
 import type { Plant } from './plant.js';
 

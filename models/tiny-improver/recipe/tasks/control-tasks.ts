@@ -1,5 +1,5 @@
 /** Control tasks: keeping a system at zero or in a box, steering it to a goal, or moving it forward. */
-import type { RandomGenerator } from '../../../../src/random/generator.js';
+import type { RandomGenerator } from '../../../../src/base/random/generator.js';
 import { largest, smallest } from '../../../../src/statistics/descriptive.js';
 import { type Actuators, drawActuatorKind, drawActuators, drawSizes } from './actuators.js';
 import {

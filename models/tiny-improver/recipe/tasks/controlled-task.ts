@@ -1,5 +1,6 @@
 /** Controlled systems, their tasks, and the success of random policies. */
 
+import type { RandomGenerator } from '../../../../src/base/random/generator.js';
 import {
   type Action,
   type Observation,
@@ -8,7 +9,6 @@ import {
   type Task,
   type TaskStep,
 } from '../../../../src/environments/environment.js';
-import type { RandomGenerator } from '../../../../src/random/generator.js';
 import { firstLargest } from '../../../../src/statistics/descriptive.js';
 import { type Actuators, actionSpace, applyAction } from './actuators.js';
 import { logUniform } from './distributions.js';

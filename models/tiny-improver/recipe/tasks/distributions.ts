@@ -1,7 +1,7 @@
 /** Shared helpers for drawing random tasks. */
 
+import { type RandomGenerator, shuffled } from '../../../../src/base/random/generator.js';
 import type { Task } from '../../../../src/environments/environment.js';
-import { type RandomGenerator, shuffled } from '../../../../src/random/generator.js';
 
 export interface DrawnTask {
   readonly task: Task;

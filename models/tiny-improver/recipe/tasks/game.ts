@@ -1,6 +1,7 @@
 /** A game in which two players alternately take sticks from a heap. Taking the last wins or, in misère play, loses. */
+
+import type { RandomGenerator } from '../../../../src/base/random/generator.js';
 import type { DiscreteSpace, Task, TaskStep } from '../../../../src/environments/environment.js';
-import type { RandomGenerator } from '../../../../src/random/generator.js';
 import { chance, type Draw, integerBetween } from './distributions.js';
 
 interface Rules {

@@ -1,3 +1,4 @@
+import type { RandomGenerator } from '../../../../src/base/random/generator.js';
 import {
   type BoxSpace,
   type Observation,
@@ -5,7 +6,6 @@ import {
   type Task,
   type TaskStep,
 } from '../../../../src/environments/environment.js';
-import type { RandomGenerator } from '../../../../src/random/generator.js';
 import { largest } from '../../../../src/statistics/descriptive.js';
 import { drawShare, projection, quantile } from './controlled-task.js';
 import {

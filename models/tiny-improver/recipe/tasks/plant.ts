@@ -1,5 +1,5 @@
 /** Random dynamics of controlled systems, and their sensors. */
-import type { RandomGenerator } from '../../../../src/random/generator.js';
+import type { RandomGenerator } from '../../../../src/base/random/generator.js';
 import { chance, logUniform, permutation, randomSign, rotation } from './distributions.js';
 
 /** The dynamics of a controlled system in discrete time. */

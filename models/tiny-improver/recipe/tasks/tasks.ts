@@ -1,7 +1,8 @@
 /** The tasks of the runs that the tiny improver learns from: ten families, from which each run draws another task. */
+
+import { createGenerator } from '../../../../src/base/random/generator.js';
 import type { Environment } from '../../../../src/environments/environment.js';
 import { LimitedEnvironment } from '../../../../src/environments/limited-environment.js';
-import { createGenerator } from '../../../../src/random/generator.js';
 import { drawLocomotion, drawPump, drawReach, drawRegulation, drawSurvival } from './control-tasks.js';
 import type { Draw } from './distributions.js';
 import { drawGame } from './game.js';

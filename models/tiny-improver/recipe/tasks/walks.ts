@@ -1,8 +1,8 @@
 /** Random finite decision processes: on a ring of states, or over a map. */
 
+import type { RandomGenerator } from '../../../../src/base/random/generator.js';
 import { Grid } from '../../../../src/environments/grid.js';
 import { startAt, TabularTask } from '../../../../src/environments/toy-text/tabular-task.js';
-import type { RandomGenerator } from '../../../../src/random/generator.js';
 import { drawShare, policiesFor } from './controlled-task.js';
 import { chance, type Draw, integerBetween, logUniform, permutation } from './distributions.js';
 

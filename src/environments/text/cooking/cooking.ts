@@ -1,6 +1,6 @@
 /** `text:cooking`: the player finds a recipe, gathers and prepares its ingredients, makes the meal and eats it. */
 import { z } from 'zod';
-import { type RandomGenerator, shuffled } from '../../../random/generator.js';
+import { type RandomGenerator, shuffled } from '../../../base/random/generator.js';
 import { drawIn, folds, type TextGame } from '../text-game.js';
 import { type House, Walker } from './house.js';
 import { HouseGame, type HouseTask } from './house-game.js';

@@ -1,6 +1,6 @@
 /** Draws rooms on a grid, with connections, doors and furniture. All folds share the vocabulary. */
 
-import { type RandomGenerator, shuffled } from '../../../random/generator.js';
+import { type RandomGenerator, shuffled } from '../../../base/random/generator.js';
 import {
   type Direction,
   type DoorPlan,

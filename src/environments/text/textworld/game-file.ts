@@ -1,7 +1,7 @@
 /** The `.json` file of a TextWorld game: its world, quests, names and the text of its rules. */
 import { z } from 'zod';
 import { UserError } from '../../../base/errors.js';
-import { checkedValue, readJson } from '../../../storage/files.js';
+import { checkedValue, readJson } from '../../../base/files/files.js';
 
 const argument = z.object({ name: z.string(), type: z.string() });
 const proposition = z.object({ name: z.string(), arguments: z.array(argument) });

@@ -1,4 +1,4 @@
-import type { RandomGenerator } from '../../../random/generator.js';
+import type { RandomGenerator } from '../../../base/random/generator.js';
 import type { Sampling } from '../../language-model.js';
 
 /** The tokens that may come next: only these, or all except these. */

@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module';
 import { UserError } from '../../../base/errors.js';
-import { startProcess } from '../../../storage/thread.js';
+import { startProcess } from '../../../base/files/thread.js';
 import type { Device } from '../settings.js';
 import type { DevicesHere } from './device.js';
 

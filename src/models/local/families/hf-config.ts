@@ -2,8 +2,8 @@ import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { z } from 'zod';
 import { UserError } from '../../../base/errors.js';
+import { checkedValue, readJson } from '../../../base/files/files.js';
 import { largest } from '../../../statistics/descriptive.js';
-import { checkedValue, readJson } from '../../../storage/files.js';
 import { harmlessModelKeys, type KnownKeys, refuseUnknownKeys, withoutKeys } from '../weights/config-keys.js';
 import {
   attentionLayers,

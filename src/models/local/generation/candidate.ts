@@ -1,4 +1,4 @@
-import { createGenerator, type RandomGenerator } from '../../../random/generator.js';
+import { createGenerator, type RandomGenerator } from '../../../base/random/generator.js';
 import type { Sampling } from '../../language-model.js';
 import type { Constraint, ConstraintState } from '../constraint/constraint.js';
 import { isUnfiltered, logProbability, sampleToken, type TokenMask } from '../constraint/sampling.js';

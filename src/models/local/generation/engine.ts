@@ -1,5 +1,5 @@
 /** A loaded model, which turns messages into answers. Runs in the model's own process. */
-import { plural } from '../../../format/numbers.js';
+import { plural } from '../../../base/text/numbers.js';
 import type { AnswerGrammar, ChatMessage } from '../../language-model.js';
 import { choiceConstraint } from '../constraint/choices.js';
 import {

@@ -2,8 +2,8 @@
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { UserError } from '../../../base/errors.js';
-import { plural } from '../../../format/numbers.js';
-import { readJson } from '../../../storage/files.js';
+import { readJson } from '../../../base/files/files.js';
+import { plural } from '../../../base/text/numbers.js';
 import { type AdapterConfig, loraScale, parseAdapterConfig } from '../weights/adapter-config.js';
 import type { DecoderConfig, Recurrence } from '../weights/decoder-config.js';
 import { toFloat32 } from '../weights/quantization.js';

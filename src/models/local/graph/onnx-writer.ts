@@ -1,5 +1,5 @@
 /** Writes an ONNX ModelProto with onnx.proto3's field numbers (IR version 9), limited to what the graphs need. */
-import { float, integer, nested, text } from '../../../storage/tensorboard.js';
+import { float, integer, nested, text } from '../../../base/files/tensorboard.js';
 
 export type ElementType =
   | 'float32'

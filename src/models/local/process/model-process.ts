@@ -2,7 +2,7 @@ import type { ChildProcess } from 'node:child_process';
 import { Socket } from 'node:net';
 import { onAbort } from '../../../base/abortable.js';
 import { UserError } from '../../../base/errors.js';
-import { startProcess } from '../../../storage/thread.js';
+import { startProcess } from '../../../base/files/thread.js';
 import { ModelError } from '../../language-model.js';
 import type {
   FailureReport,

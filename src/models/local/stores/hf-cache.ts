@@ -3,7 +3,7 @@ import { existsSync, readdirSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import path from 'node:path';
 import { UserError } from '../../../base/errors.js';
-import { readRegularFile } from '../../../storage/regular-file.js';
+import { readRegularFile } from '../../../base/files/regular-file.js';
 import type { Variables } from './ollama-store.js';
 
 export const hfScheme = 'hf:';

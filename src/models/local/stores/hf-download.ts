@@ -4,9 +4,9 @@ import path from 'node:path';
 import { downloadFileToCacheDir, HubApiError, listFiles, modelInfo } from '@huggingface/hub';
 import { z } from 'zod';
 import { messageOf, redact, UserError } from '../../../base/errors.js';
-import { replaceFile } from '../../../storage/files.js';
-import { parseJson } from '../../../storage/json-depth.js';
-import { requireShortNames } from '../../../storage/regular-file.js';
+import { replaceFile } from '../../../base/files/files.js';
+import { parseJson } from '../../../base/files/json-depth.js';
+import { requireShortNames } from '../../../base/files/regular-file.js';
 import { type HfReference, hfCache, hfScheme, parseHfReference, repositoryFolder } from './hf-cache.js';
 import type { Variables } from './ollama-store.js';
 

@@ -4,7 +4,7 @@ import { homedir } from 'node:os';
 import path from 'node:path';
 import { z } from 'zod';
 import { UserError } from '../../../base/errors.js';
-import { checkedValue, readJson } from '../../../storage/files.js';
+import { checkedValue, readJson } from '../../../base/files/files.js';
 
 export type Variables = Readonly<Record<string, string | undefined>>;
 

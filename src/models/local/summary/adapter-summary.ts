@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import type { Problem } from '../../../base/errors.js';
-import { formatBytes, formatCount } from '../../../format/numbers.js';
+import { formatBytes, formatCount } from '../../../base/text/numbers.js';
 import { sum } from '../../../statistics/descriptive.js';
 import { attempt, checkModel } from '../engine/inspect.js';
 import { readDecoderConfig } from '../families/hf-config.js';

@@ -3,7 +3,7 @@
 import { basename } from 'node:path';
 import { append } from '../../../base/append.js';
 import { type Problem, problemsOf } from '../../../base/errors.js';
-import { formatBytes, formatCount, plural } from '../../../format/numbers.js';
+import { formatBytes, formatCount, plural } from '../../../base/text/numbers.js';
 import { defaultSampling } from '../default-sampling.js';
 import { type Devices, findDevices } from '../engine/find-devices.js';
 import { attempt, inspectModel, type ModelReport, type SystemMessages } from '../engine/inspect.js';

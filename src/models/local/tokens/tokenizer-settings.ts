@@ -4,7 +4,7 @@
  */
 import { z } from 'zod';
 import { UserError } from '../../../base/errors.js';
-import { isMapping } from '../../../settings/schema.js';
+import { isMapping } from '../../../base/settings/schema.js';
 import { largestTokenId } from '../weights/generation-config.js';
 
 export const escapePattern = (text: string): string => text.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&');

@@ -2,8 +2,8 @@
 
 import { z } from 'zod';
 import { UserError } from '../../../base/errors.js';
+import { checkedValue } from '../../../base/files/files.js';
 import { TimeLimitError, withinTime } from '../../../base/time-limit.js';
-import { checkedValue } from '../../../storage/files.js';
 import { harmlessAdapterKeys, ignoring, refuseUnknownKeys, withoutKeys } from './config-keys.js';
 
 export interface LoraScaling {

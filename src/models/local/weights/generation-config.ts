@@ -1,7 +1,7 @@
 /** Generation settings that a model's publisher recommends. */
 import path from 'node:path';
 import { z } from 'zod';
-import { checkedValue, readJson } from '../../../storage/files.js';
+import { checkedValue, readJson } from '../../../base/files/files.js';
 import { plainSampling, type Sampling, type SamplingChoice, samplingKeys } from '../../language-model.js';
 import { type GgufFile, isGguf, openGguf } from './gguf.js';
 

@@ -2,7 +2,7 @@
 import { closeSync, existsSync, realpathSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { UserError } from '../../../base/errors.js';
-import { openRegularFile, readBytes } from '../../../storage/regular-file.js';
+import { openRegularFile, readBytes } from '../../../base/files/regular-file.js';
 import { blockTypes, foreignTypes } from './gguf-blocks.js';
 import type { StoredTensor } from './safetensors.js';
 

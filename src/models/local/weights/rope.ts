@@ -1,7 +1,7 @@
 /** Reads the rotary position embedding from a model's config. */
 import { z } from 'zod';
 import { UserError } from '../../../base/errors.js';
-import { checkedValue } from '../../../storage/files.js';
+import { checkedValue } from '../../../base/files/files.js';
 import { ignoring, refuseUnknownKeys } from './config-keys.js';
 
 /** Rotary position embedding (Su et al. 2021), with the scalings that stretch its wavelengths. */

@@ -3,9 +3,9 @@ import { closeSync, existsSync, openSync, readdirSync, realpathSync } from 'node
 import path from 'node:path';
 import { z } from 'zod';
 import { messageOf, UserError } from '../../../base/errors.js';
-import { readJson } from '../../../storage/files.js';
-import { parseJson } from '../../../storage/json-depth.js';
-import { openRegularFile, readBytes, requireFileName } from '../../../storage/regular-file.js';
+import { readJson } from '../../../base/files/files.js';
+import { parseJson } from '../../../base/files/json-depth.js';
+import { openRegularFile, readBytes, requireFileName } from '../../../base/files/regular-file.js';
 
 export interface StoredTensor {
   readonly name: string;

@@ -1,4 +1,4 @@
-import { formatReturn, missing } from '../../../format/numbers.js';
+import { formatReturn, missing } from '../../../base/text/numbers.js';
 import type { Item } from '../../../runs/listing/item.js';
 
 export const unitOf = ({ kind, unit = 'step' }: Item): string =>

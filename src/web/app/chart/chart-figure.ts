@@ -1,7 +1,7 @@
 /** Draws a chart with uPlot. Adapts it to the container's width and the colour scheme; the legend toggles its parts. */
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import uPlot from 'uplot';
-import { formatInterval } from '../../../format/numbers.js';
+import { formatInterval } from '../../../base/text/numbers.js';
 import type { Axis, Chart, Colour, Series } from '../../chart.js';
 import { html, type InputEvent } from '../base/html.js';
 import { go } from '../base/words.js';

@@ -1,6 +1,6 @@
 /** Draws a heat map, and shows the value of the cell under the pointer or selected with the arrow keys. */
 import { useMemo, useRef, useState } from 'preact/hooks';
-import { formatParameter } from '../../../format/numbers.js';
+import { formatParameter } from '../../../base/text/numbers.js';
 import type { HeatMap } from '../../heat-map.js';
 import { categorical, negative, positive, type Rgb, sequential } from '../../palette.js';
 import { percent, tickStep, ticksWithin } from '../../ticks.js';

@@ -7,7 +7,7 @@ import {
   formatDuration,
   formatNumber,
   formatShare,
-} from '../../../format/numbers.js';
+} from '../../../base/text/numbers.js';
 import type { Axis, Chart } from '../../chart.js';
 import { tickStep, ticksWithin } from '../../ticks.js';
 import type { Drawn } from './drawn.js';

@@ -1,6 +1,6 @@
 /** Shows the prompts of a page, which are stored as differences (report/data/prompt-store.ts). */
 import { render } from 'preact';
-import { type TextPart, textOf } from '../../../storage/text-parts.js';
+import { type TextPart, textOf } from '../../../base/files/text-parts.js';
 import { html } from '../base/html.js';
 
 type Prompt = readonly { readonly role: string; readonly content: string }[];

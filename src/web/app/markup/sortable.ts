@@ -1,5 +1,5 @@
 /** Sorts a table when a column header is clicked: descending, then ascending, then in its original order. */
-import { missing } from '../../../format/numbers.js';
+import { missing } from '../../../base/text/numbers.js';
 import { compareValues, type Value } from '../../../runs/listing/fields.js';
 
 /** The value by which a cell is sorted: its number or its text; null for a missing value. */

@@ -1,6 +1,6 @@
 /** Actions for the selected runs and groups. */
 import { useState } from 'preact/hooks';
-import { plural } from '../../../format/numbers.js';
+import { plural } from '../../../base/text/numbers.js';
 import type { Item } from '../../../runs/listing/item.js';
 import type { Group } from '../../table/groups.js';
 import type { TableState } from '../../table/state.js';

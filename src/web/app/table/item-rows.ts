@@ -1,4 +1,10 @@
-import { formatCompact, formatCost, formatDuration, formatNumber, missing } from '../../../format/numbers.js';
+import {
+  formatCompact,
+  formatCost,
+  formatDuration,
+  formatNumber,
+  missing,
+} from '../../../base/text/numbers.js';
 import { fieldOf, type Value } from '../../../runs/listing/fields.js';
 import { type Item, isHolder } from '../../../runs/listing/item.js';
 import type { GroupFigures } from '../../messages.js';

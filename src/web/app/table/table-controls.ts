@@ -1,5 +1,5 @@
 /** Controls for the filter, the columns and the grouping of a table of items. */
-import { plural } from '../../../format/numbers.js';
+import { plural } from '../../../base/text/numbers.js';
 import { fieldOf, fields } from '../../../runs/listing/fields.js';
 import type { Item } from '../../../runs/listing/item.js';
 import type { ConfigKeys } from '../../messages.js';

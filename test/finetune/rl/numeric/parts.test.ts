@@ -10,9 +10,9 @@ import {
 import { openLearner } from '../../../../finetune/rl/numeric/learner.js';
 import { createHead } from '../../../../finetune/rl/numeric/network/policy.js';
 import { loadNumericConfig } from '../../../../finetune/rl/numeric/numeric-config.js';
+import { createGenerator } from '../../../../src/base/random/generator.js';
 import { makeEnvironment } from '../../../../src/environments/catalogue/open.js';
 import type { Space } from '../../../../src/environments/environment.js';
-import { createGenerator } from '../../../../src/random/generator.js';
 import { minimise } from '../../../../src/search/lbfgs.js';
 import { temporaryDirectory } from '../../../support/experiments.js';
 

@@ -11,8 +11,8 @@ import { objectiveSchema } from '../../../../finetune/train/objectives/settings.
 import { likelihood } from '../../../../finetune/train/objectives/terms.js';
 import { layOut } from '../../../../finetune/train/packing.js';
 import { readParts } from '../../../../finetune/train/training-step.js';
+import { createGenerator, type RandomGenerator } from '../../../../src/base/random/generator.js';
 import type { DecoderConfig } from '../../../../src/models/local/weights/decoder-config.js';
-import { createGenerator, type RandomGenerator } from '../../../../src/random/generator.js';
 import { mean, standardDeviation } from '../../../../src/statistics/descriptive.js';
 import { relativeDistance } from '../../reference-training.js';
 import { randomParameters, tinyConfig, tinyTrainable, type Written } from './policy.js';

@@ -12,9 +12,9 @@ import type { PolicyContext, Sampled } from '../../../../finetune/train/objectiv
 import { objectiveSchema } from '../../../../finetune/train/objectives/settings.js';
 import { alone, type Part } from '../../../../finetune/train/packing.js';
 import { readParts } from '../../../../finetune/train/training-step.js';
+import { createGenerator } from '../../../../src/base/random/generator.js';
 import { readDecoderConfig } from '../../../../src/models/local/families/hf-config.js';
 import type { DecoderConfig } from '../../../../src/models/local/weights/decoder-config.js';
-import { createGenerator } from '../../../../src/random/generator.js';
 import { referenceDirectory } from '../../../models/local/fixture.js';
 
 const whole = readDecoderConfig(referenceDirectory('qwen3-fp32'));

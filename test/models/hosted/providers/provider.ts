@@ -1,7 +1,8 @@
 /** Builds fake servers that behave as providers document, in data. */
+
+import { createGenerator } from '../../../../src/base/random/generator.js';
 import type { ConfigInput } from '../../../../src/config/config.js';
 import type { AnswerFormat, ModelErrorKind, ReplyFault } from '../../../../src/models/language-model.js';
-import { createGenerator } from '../../../../src/random/generator.js';
 import { type Answer, countTokens, type ReceivedRequest } from '../../../support/fake-server.js';
 
 export type Json = Readonly<Record<string, unknown>>;

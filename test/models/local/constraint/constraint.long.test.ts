@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { createGenerator } from '../../../../src/base/random/generator.js';
 import {
   constraintVocabulary,
   createConstraint,
@@ -8,7 +9,6 @@ import { numberGrammar } from '../../../../src/models/local/constraint/number-gr
 import type { ParameterSpec } from '../../../../src/policies/policy.js';
 import { parseParameters } from '../../../../src/prompting/answer/parse.js';
 import { answerGrammar } from '../../../../src/prompting/notation/grammar.js';
-import { createGenerator } from '../../../../src/random/generator.js';
 import {
   byteFallbackTokenizer,
   eos,

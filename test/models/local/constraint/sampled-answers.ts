@@ -2,6 +2,7 @@
 import { rmSync } from 'node:fs';
 import fc from 'fast-check';
 import { afterAll, expect, test } from 'vitest';
+import { createGenerator } from '../../../../src/base/random/generator.js';
 import {
   constraintVocabulary,
   createConstraint,
@@ -10,7 +11,6 @@ import { type ChatTokenizer, openTokenizer } from '../../../../src/models/local/
 import type { ParameterSpec } from '../../../../src/policies/policy.js';
 import { parseParameters } from '../../../../src/prompting/answer/parse.js';
 import { type AnswerForm, answerGrammar, freeForm } from '../../../../src/prompting/notation/grammar.js';
-import { createGenerator } from '../../../../src/random/generator.js';
 import { byteFallbackModel, referenceDirectory } from '../fixture.js';
 
 export const spec: fc.Arbitrary<ParameterSpec> = fc

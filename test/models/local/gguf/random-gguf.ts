@@ -3,11 +3,11 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { tensorOf, writeSafetensors } from '../../../../finetune/engine/safetensors-writer.js';
 import { ggufValue } from '../../../../finetune/export/gguf/format.js';
+import { createGenerator } from '../../../../src/base/random/generator.js';
 import { readDecoderConfig } from '../../../../src/models/local/families/hf-config.js';
 import { blockType } from '../../../../src/models/local/weights/gguf-blocks.js';
 import { openWeights } from '../../../../src/models/local/weights/gguf-tensors.js';
 import { readRows } from '../../../../src/models/local/weights/rows.js';
-import { createGenerator } from '../../../../src/random/generator.js';
 import type { TestTensor } from './gguf-writer.js';
 
 const random = createGenerator(5);

@@ -1,0 +1,138 @@
+/** Files and directories that appear only once they are complete. */
+import { createHash } from 'node:crypto';
+import {
+  appendFileSync,
+  existsSync,
+  lstatSync,
+  readdirSync,
+  renameSync,
+  rmdirSync,
+  rmSync,
+  statSync,
+} from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import process from 'node:process';
+import { UserError } from '../errors.js';
+import { makeDirectory, refuseDevice, sync } from './files.js';
+import { isLocked, lockRun } from './lock.js';
+import { readOwnText, requireShortNames } from './regular-file.js';
+
+interface Draft {
+  /** Path to write to; nothing exists there yet. */
+  readonly path: string;
+  /** Renames the draft to its final name, replacing an empty directory or an interrupted output. */
+  complete(): void;
+  discard(): void;
+}
+
+const lockOf = (output: string) => `${output}.partial.lock`;
+
+let atExit = false;
+
+/** Keeps the locks of complete outputs until the process exits, because only then is the command finished. */
+export function markOutputsUntilExit(): void {
+  atExit = true;
+}
+
+/** True if an output with this name exists and must not be replaced. */
+export const isTaken = (output: string): boolean => existsSync(output) && !isCutOff(output);
+
+/**
+ * True if the command that wrote this output was killed after completing it, and the output hasn't changed since.
+ * If so, the same command may replace it.
+ */
+export function isCutOff(output: string): boolean {
+  const lock = lockOf(output);
+  if (!existsSync(lock) || !existsSync(output) || isLocked(lock)) return false;
+  const [, completed] = readOwnText(lock).split('\n');
+  return completed === stateOf(output);
+}
+
+/** A hash that changes with the name, size, modification time or inode of any file in the output. */
+function stateOf(output: string): string {
+  const hash = createHash('sha256');
+  const add = (path: string): void => {
+    const found = lstatSync(path);
+    const isFolder = found.isDirectory();
+    const size = isFolder ? 0 : found.size;
+    hash.update(JSON.stringify([path.slice(output.length), found.ino, size, Math.round(found.mtimeMs)]));
+    if (isFolder) for (const name of readdirSync(path).toSorted()) add(join(path, name));
+  };
+  add(output);
+  return hash.digest('hex');
+}
+
+/**
+ * Starts a file or directory, which is named `<output>.partial` until it is complete. Removes an earlier draft of a
+ * killed process.
+ * @throws UserError if another process is writing it, or if something else is named `<output>.partial`
+ */
+export function openDraft(output: string): Draft {
+  requireShortNames(basename(output), { field: '--out' });
+  refuseDevice(output);
+  const path = `${output}.partial`;
+  makeDirectory(dirname(path), '--out');
+  const lock = lockOf(output);
+  const wasBegun = existsSync(lock);
+  const replaces = isCutOff(output);
+  // If this process is killed, the lock that it leaves behind shows that policyloop wrote the draft.
+  const release = lockRun(lock, { keepAtExit: true });
+  if (existsSync(path) && !wasBegun) {
+    release();
+    throw new UserError({
+      field: '--out',
+      value: output,
+      message: `can't write the unfinished output to ${path}, because it already exists`,
+      hint: 'move it, or choose another location',
+    });
+  }
+  rmSync(path, { recursive: true, force: true });
+  return {
+    path,
+    complete() {
+      syncAll(path);
+      // Write the second line of the lock, which `isCutOff` compares with the output.
+      appendFileSync(lock, `${stateOf(path)}\n`);
+      // Some systems can't rename a directory onto an empty one.
+      if (replaces) rmSync(output, { recursive: true, force: true });
+      else if (statSync(output, { throwIfNoEntry: false })?.isDirectory()) rmdirSync(output);
+      renameSync(path, output);
+      sync(dirname(output));
+      if (atExit) process.on('exit', release);
+      else release();
+    },
+    discard() {
+      try {
+        rmSync(path, { recursive: true, force: true });
+      } finally {
+        release();
+      }
+    },
+  };
+}
+
+/** Flushes a file, or a directory with its contents, to disk. */
+function syncAll(path: string): void {
+  const found = lstatSync(path);
+  if (found.isDirectory()) for (const name of readdirSync(path)) syncAll(join(path, name));
+  if (found.isDirectory() || found.isFile()) sync(path);
+}
+
+/** Writes a file or directory, which appears only once it is complete. If `write` fails, the draft is removed. */
+export function writeWhole<T>(output: string, write: (path: string) => T): T {
+  const draft = openDraft(output);
+  const discard = (error: unknown): never => {
+    draft.discard();
+    throw error;
+  };
+  const complete = <R>(result: R): R => {
+    draft.complete();
+    return result;
+  };
+  try {
+    const result = write(draft.path);
+    return result instanceof Promise ? (result.then(complete).catch(discard) as T) : complete(result);
+  } catch (error) {
+    return discard(error);
+  }
+}

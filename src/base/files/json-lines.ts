@@ -1,0 +1,243 @@
+/** JSONL files: appends lines, and streams files of any size. */
+
+import { isUtf8 } from 'node:buffer';
+import {
+  appendFileSync,
+  closeSync,
+  existsSync,
+  fdatasync,
+  ftruncateSync,
+  openSync,
+  readSync,
+  statSync,
+} from 'node:fs';
+import { promisify } from 'node:util';
+import { UserError } from '../errors.js';
+import { parseJson } from './json-depth.js';
+import { type Links, openRegularFile } from './regular-file.js';
+
+const sync = promisify(fdatasync);
+
+export class JsonLinesFile<T> {
+  readonly path: string;
+  #descriptor: number | undefined;
+  #written = 0;
+  #dirty = false;
+
+  /** @param lines number of lines in the file */
+  constructor(path: string, lines = 0) {
+    this.path = path;
+    this.#written = lines;
+  }
+
+  /** Number of lines. */
+  get length(): number {
+    return this.#written;
+  }
+
+  /**
+   * Appends items in a single write. They reach the operating system before this returns, and the disk with `flush`.
+   */
+  append(items: readonly T[]): void {
+    if (items.length === 0) return;
+    const text = items.map((item) => `${this.#checked(JSON.stringify(item))}\n`).join('');
+    this.#dirty = true;
+    try {
+      this.#descriptor ??= openSync(this.path, 'a');
+      appendFileSync(this.#descriptor, text);
+    } catch (error) {
+      throw withPath(error, this.path);
+    }
+    this.#written += items.length;
+  }
+
+  /** @throws UserError for a line too long to be read again */
+  #checked(line: string): string {
+    if (3 * line.length < longestLine || Buffer.byteLength(line) < longestLine) return line;
+    throw new UserError({
+      file: this.path,
+      message: `a line of ${line.length} characters is too long to be logged`,
+      hint: 'record fewer trajectories (record: first or none), or shorten episodes (evaluation.maxSteps)',
+    });
+  }
+
+  /** Waits until all appended lines are on disk. */
+  async flush(): Promise<void> {
+    if (this.#descriptor === undefined || !this.#dirty) return;
+    this.#dirty = false;
+    try {
+      await sync(this.#descriptor);
+    } catch (error) {
+      throw withPath(error, this.path);
+    }
+  }
+
+  close(): void {
+    if (this.#descriptor !== undefined) closeSync(this.#descriptor);
+    this.#descriptor = undefined;
+  }
+}
+
+/** Adds the path to a system error that doesn't name a file. */
+export function withPath(error: unknown, path: string): unknown {
+  const failure = error as NodeJS.ErrnoException;
+  if (error instanceof Error && failure.syscall !== undefined && failure.path === undefined) {
+    failure.path = path;
+    failure.message += ` '${path}'`;
+  }
+  return error;
+}
+
+export interface ReadOptions {
+  /** If true, removes an incomplete last line from the file; otherwise, only skips it. */
+  readonly repair: boolean;
+  /** Checks an item that is valid JSON; returns its problem, or undefined. */
+  readonly problem?: ((item: unknown) => string | undefined) | undefined;
+  /** Links are refused by default, as for all files of a run. */
+  readonly links?: Links;
+}
+
+/**
+ * The items of a JSONL file; undefined if the file doesn't exist.
+ * @throws UserError with line and byte for an invalid line; an incomplete last line is skipped
+ */
+export function readJsonLines<T>(path: string, { links, problem, repair }: ReadOptions): T[] | undefined {
+  if (!existsSync(path)) return undefined;
+  const items: T[] = [];
+  let end = 0;
+  for (const { bytes, start } of eachLine(path, links)) {
+    items.push(itemOf<T>(bytes, { path, line: items.length + 1, start, problem }));
+    end = start + bytes.length + 1;
+  }
+  if (repair) cutAfter(path, end);
+  return items;
+}
+
+export interface Line {
+  /** The line without its line break; valid only until the next line is read. */
+  readonly bytes: Buffer;
+  /** Position of the line's first byte. */
+  readonly start: number;
+}
+
+const chunkSize = 1 << 20; // bytes
+
+/** Maximum length of a line in bytes; once parsed, JSON takes several times as much memory. */
+const longestLine = 64 * 2 ** 20;
+
+/**
+ * The complete lines of a file; none if it doesn't exist. Memory use is limited by the longest line.
+ * @throws UserError for anything but a regular file, and for a line longer than `longestLine`
+ */
+export function* eachLine(path: string, links: Links = 'refuse'): Generator<Line, void> {
+  const descriptor = openIfExists(path, links);
+  if (descriptor === undefined) return;
+  try {
+    let buffer = Buffer.allocUnsafe(chunkSize);
+    let held = 0;
+    let start = 0;
+    for (;;) {
+      if (held >= longestLine) throw overlong(path, start);
+      if (held === buffer.length) buffer = Buffer.concat([buffer, Buffer.allocUnsafe(buffer.length)]);
+      const read = readSync(descriptor, buffer, held, buffer.length - held, start + held);
+      if (read === 0) return;
+      const until = held + read;
+      let from = 0;
+      // The bytes kept from earlier reads contain no line break.
+      for (let end = lineBreak(buffer, held, until); end >= 0; end = lineBreak(buffer, from, until)) {
+        yield { bytes: buffer.subarray(from, end), start: start + from };
+        from = end + 1;
+      }
+      buffer.copyWithin(0, from, until);
+      held = until - from;
+      start += from;
+    }
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+function lineBreak(buffer: Buffer, from: number, until: number): number {
+  const at = buffer.indexOf(10, from);
+  return at < until ? at : -1;
+}
+
+const overlong = (file: string, start: number) =>
+  new UserError({
+    file,
+    message: `the line at byte ${start} is longer than ${longestLine / 2 ** 20} MiB; this line and the rest of the file are not read`,
+    hint: 'restore the file from a copy, or truncate the file before this line',
+  });
+
+function openIfExists(path: string, links: Links): number | undefined {
+  try {
+    return openRegularFile(path, links).descriptor;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
+  }
+}
+
+/** Location of a line, for error messages. */
+interface LinePlace {
+  readonly path: string;
+  /** 1-based. */
+  readonly line: number;
+  /** Position of the line's first byte. */
+  readonly start: number;
+}
+
+/** @throws UserError for a line that isn't valid UTF-8 and JSON, or for which `problem` returns a message */
+export function itemOf<T>(bytes: Buffer, { problem, ...place }: LinePlace & Pick<ReadOptions, 'problem'>): T {
+  const text = bytes.toString('utf8');
+  const read = isUtf8(bytes) ? parseLine(text) : { problem: 'this line is not valid UTF-8' };
+  const found = read.problem ?? problem?.(read.item);
+  if (found !== undefined) throw brokenLine(found, text, place);
+  return read.item as T;
+}
+
+export function brokenLine(problem: string, text: string, { path, line, start }: LinePlace): UserError {
+  return new UserError({
+    file: path,
+    line,
+    message: `${problem} (byte ${start})`,
+    value: text.slice(0, 80),
+    hint: 'restore the file from a copy, or remove this line and all later ones to continue from there',
+  });
+}
+
+function parseLine(text: string): { readonly item?: unknown; readonly problem?: string } {
+  try {
+    return { item: parseJson(text) };
+  } catch {
+    return { problem: 'this line is not valid JSON' };
+  }
+}
+
+/** Truncates the file after its first `lines` lines. */
+export function keepFirstLines(path: string, lines: number): void {
+  cutAfter(path, endOfLine(path, lines));
+}
+
+/** Position after the first `lines` lines, or the end of a shorter file. */
+export function endOfLine(path: string, lines: number): number {
+  let left = lines;
+  let end = 0;
+  if (lines === 0) return 0;
+  for (const { bytes, start } of eachLine(path)) {
+    end = start + bytes.length + 1;
+    if (--left === 0) break;
+  }
+  return end;
+}
+
+/** Truncates a file to `length` bytes; does nothing if the file is shorter or doesn't exist. */
+export function cutAfter(path: string, length: number): void {
+  if ((statSync(path, { throwIfNoEntry: false })?.size ?? 0) <= length) return;
+  const descriptor = openSync(path, 'r+');
+  try {
+    ftruncateSync(descriptor, length);
+  } finally {
+    closeSync(descriptor);
+  }
+}

@@ -1,0 +1,188 @@
+import { linkSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { hostname } from 'node:os';
+import { basename, dirname, join } from 'node:path';
+import { getEnvironmentData, setEnvironmentData } from 'node:worker_threads';
+import { UserError } from '../errors.js';
+import { withPath } from './json-lines.js';
+import { readRegularFile } from './regular-file.js';
+
+/** Functions that release this thread's locks when it exits. */
+const held = new Set<() => void>();
+
+// A process that exits early must not leave locks behind.
+process.on('exit', () => {
+  for (const release of held) release();
+});
+
+/**
+ * Makes this process the only writer of the run or output that the lock at `path` protects. Takes over locks left by
+ * crashed processes.
+ * @param keepAtExit if true, the lock stays if the process exits without releasing it, as if it had been killed
+ * @returns a function that releases the lock
+ * @throws UserError if another process, or other code in this one, holds the lock
+ */
+export function lockRun(path: string, { keepAtExit = false } = {}): () => void {
+  const own = `${process.pid} ${hostname()} ${ownStart()}`;
+  for (let tries = 0; ; tries++) {
+    if (createWhole(path, `${own}\n`)) {
+      removeDrafts(path);
+      const release = () => {
+        held.delete(release);
+        if (readLock(path)?.split('\n')[0] === own) rmSync(path, { force: true });
+      };
+      if (!keepAtExit) held.add(release);
+      return release;
+    }
+    const holder = readLock(path);
+    if (holder !== undefined && (tries >= 5 || isHeld(holder))) {
+      const [pid, host] = holder.trim().split(/\s/);
+      throw new UserError({
+        file: path,
+        message: `another process is writing here (process ${pid} on ${host})`,
+        hint: `wait for it or stop it; if you are sure that it has ended, delete ${path}`,
+      });
+    }
+    if (holder !== undefined) removeStale(path, holder);
+  }
+}
+
+/** True if a process, which may be this one, holds the lock at `path` and isn't known to have ended. */
+export function isLocked(path: string): boolean {
+  try {
+    const holder = readLock(path);
+    return holder !== undefined && isHeld(holder);
+  } catch (error) {
+    // This is a link, a pipe, a folder or a large file, but not a lock that policyloop wrote.
+    if (error instanceof UserError) return false;
+    throw error;
+  }
+}
+
+/** Removes the lock of a process on another machine; the caller must know that this process has ended. */
+export function removeForeignLock(path: string): void {
+  const holder = readLock(path);
+  const host = holder?.trim().split(/\s/)[1];
+  if (holder !== undefined && host !== undefined && host !== hostname()) removeStale(path, holder);
+}
+
+/**
+ * Creates a file with its content. On file systems with hard links, nobody ever sees an empty lock.
+ * @returns false if the file already exists
+ */
+function createWhole(path: string, content: string): boolean {
+  const draft = `${path}.${process.pid}`;
+  try {
+    writeFileSync(draft, content);
+    linkSync(draft, path);
+    return true;
+  } catch (error) {
+    if (codeOf(error) === 'EEXIST') return false;
+    if (!linkless.has(codeOf(error) ?? '')) throw withPath(error, path);
+    return createInTwoSteps(path, content);
+  } finally {
+    rmSync(draft, { force: true });
+  }
+}
+
+/** Removes draft locks left by killed processes. */
+function removeDrafts(path: string): void {
+  const prefix = `${basename(path)}.`;
+  for (const name of readdirSync(dirname(path))) {
+    const pid = name.startsWith(prefix) ? name.slice(prefix.length) : '';
+    if (/^\d+$/.test(pid) && !isRunning(Number(pid))) rmSync(join(dirname(path), name), { force: true });
+  }
+}
+
+/** Error codes of `linkSync` on file systems without hard links. */
+const linkless = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK', 'EINVAL', 'UNKNOWN']);
+
+function createInTwoSteps(path: string, content: string): boolean {
+  try {
+    writeFileSync(path, content, { flag: 'wx' });
+    return true;
+  } catch (error) {
+    if (codeOf(error) === 'EEXIST') return false;
+    throw withPath(error, path);
+  }
+}
+
+/**
+ * Removes only the lock that was read: if two processes find the same stale lock, the slower one must not remove
+ * the new lock of the faster one.
+ */
+function removeStale(path: string, stale: string): void {
+  const aside = `${path}.${process.pid}`;
+  try {
+    renameSync(path, aside);
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return;
+    throw error;
+  }
+  try {
+    if (readLock(aside) !== stale) linkSync(aside, path);
+  } catch (error) {
+    if (codeOf(error) !== 'EEXIST') throw error;
+  } finally {
+    rmSync(aside, { force: true });
+  }
+}
+
+/** Maximum size in bytes; a lock contains a process id, a host, a start time and sometimes a hash. */
+const longestLock = 4096;
+
+function readLock(path: string): string | undefined {
+  try {
+    return readRegularFile(path, longestLock, 'refuse').toString('utf8');
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return undefined;
+    throw error;
+  }
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return codeOf(error) === 'EPERM';
+  }
+}
+
+/** A process on another host can't be checked, so it counts as alive. A lock without a host is from a crash. */
+function isHeld(holder: string): boolean {
+  const [pid, host, start] = holder.trim().split(/\s/);
+  if (host === undefined) return false;
+  if (host !== hostname()) return true;
+  // A stale lock may contain this process's id, which the system has reused.
+  if (Number(pid) === process.pid) return start === ownStart();
+  if (!isRunning(Number(pid))) return false;
+  // Another process may have reused the id.
+  const running = startOf(Number(pid));
+  return start === undefined || running === undefined || start === running;
+}
+
+const startKey = 'policyloop: start of the process';
+
+/** Start time of this process as written to its locks, which tells it apart from later processes with the same id. */
+function ownStart(): string {
+  const known = startOf(process.pid) ?? getEnvironmentData(startKey);
+  if (known !== undefined) return String(known);
+  // Threads that start later inherit this value.
+  setEnvironmentData(startKey, performance.timeOrigin);
+  return String(performance.timeOrigin);
+}
+
+/**
+ * Start time of a process, in clock ticks since boot; undefined if unknown. Only Linux reports the time, in
+ * field 22 of `/proc/<pid>/stat`, whose second field may contain spaces and parentheses.
+ */
+function startOf(pid: number): string | undefined {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+    return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19];
+  } catch {
+    return undefined;
+  }
+}
+
+const codeOf = (error: unknown): string | undefined => (error as NodeJS.ErrnoException).code;

@@ -1,0 +1,106 @@
+/** Reads untrusted files only if they are regular files of limited size: devices never end, and pipes block. */
+import { closeSync, constants, fstatSync, lstatSync, openSync, readSync } from 'node:fs';
+import { type Problem, UserError } from '../errors.js';
+
+/**
+ * Models and datasets may be links into a cache. Files of a run must not be: runs may come from other people,
+ * and a link could expose files outside the run.
+ */
+export type Links = 'follow' | 'refuse';
+
+/**
+ * @returns a descriptor, which the caller must close, and the size in bytes
+ * @throws UserError for anything but a regular file; the system's error if it doesn't exist
+ */
+export function openRegularFile(
+  path: string,
+  links: Links = 'follow',
+): { readonly descriptor: number; readonly size: number } {
+  const refuse = (what: string) =>
+    new UserError({
+      file: path,
+      message: `is ${what}, not a regular file`,
+      hint: 'use a regular file in its place',
+    });
+  if (links === 'refuse' && lstatSync(path).isSymbolicLink()) throw refuse('a link');
+  const { O_NOFOLLOW = 0, O_NONBLOCK = 0, O_RDONLY } = constants;
+  // Without O_NONBLOCK, opening a pipe would wait for a writer.
+  const descriptor = openSync(path, O_RDONLY | O_NONBLOCK | (links === 'refuse' ? O_NOFOLLOW : 0));
+  const stats = fstatSync(descriptor);
+  if (stats.isFile()) return { descriptor, size: stats.size };
+  closeSync(descriptor);
+  throw refuse(stats.isDirectory() ? 'a folder' : 'a device, pipe or socket');
+}
+
+/**
+ * @param mostBytes larger files are refused
+ * @throws UserError for anything but a regular file, or if it is too large; the system's error if it doesn't exist
+ */
+export function readRegularFile(path: string, mostBytes: number, links: Links = 'follow'): Buffer {
+  const { descriptor, size } = openRegularFile(path, links);
+  try {
+    if (size > mostBytes) throw tooLarge(path, size, mostBytes);
+    const bytes = readBytes(descriptor, 0, size);
+    // Files in /proc report a size of 0 but aren't empty.
+    if (readSync(descriptor, Buffer.alloc(1), 0, 1, size) > 0) throw tooLarge(path, size + 1, size);
+    return bytes;
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+/** Maximum size in bytes of a file other than a log. */
+const largestState = 64 * 2 ** 20;
+
+/**
+ * The text of a file of a run, study or training run.
+ * @throws UserError for anything but a regular file (so for a link, too), or for a file above 64 MiB
+ */
+export const readOwnText = (path: string): string =>
+  readRegularFile(path, largestState, 'refuse').toString('utf8');
+
+/** Reads up to `length` bytes from a position; returns fewer at the end of the file. */
+export function readBytes(descriptor: number, position: number, length: number): Buffer {
+  const buffer = Buffer.alloc(length);
+  let filled = 0;
+  while (filled < length) {
+    const read = readSync(descriptor, buffer, filled, length - filled, position + filled);
+    if (read === 0) return buffer.subarray(0, filled);
+    filled += read;
+  }
+  return buffer;
+}
+
+function tooLarge(file: string, size: number, most: number): UserError {
+  return new UserError({ file, message: `has at least ${size} bytes; the maximum is ${most}` });
+}
+
+/** Maximum length of a name in bytes. File systems allow 255, but drafts and locks append a suffix. */
+const longestName = 235;
+
+/** Maximum length, in characters, of a name to which a time or number is appended. */
+export const longestPart = 120;
+
+/** Explains why a string can't be a file name; undefined if it can. */
+function nameProblem(name: string): string | undefined {
+  if (/^\.{0,2}$|[/\\\0]/.test(name))
+    return "isn't a file name: it is empty, `.` or `..`, or contains a slash, backslash or null character";
+  const bytes = Buffer.byteLength(name);
+  return bytes > longestName
+    ? `a name of ${bytes} bytes is too long for a file or folder; the maximum is ${longestName}`
+    : undefined;
+}
+
+/** @throws UserError if the string can't be a file name */
+export function requireFileName(name: string, place: Omit<Problem, 'message' | 'value'>): string {
+  const message = nameProblem(name);
+  if (message !== undefined) throw new UserError({ ...place, value: name, message });
+  return name;
+}
+
+/** @throws UserError if a part of the path is too long */
+export function requireShortNames(path: string, place: Omit<Problem, 'message' | 'value'>): string {
+  const long = path.split(/[/\\]/).find((part) => Buffer.byteLength(part) > longestName);
+  if (long !== undefined) requireFileName(long, { hint: 'choose a shorter name', ...place });
+  return path;
+}

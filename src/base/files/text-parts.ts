@@ -1,0 +1,76 @@
+/** Encodes text relative to an earlier text, as pieces to copy and new text between them. */
+import { append } from '../append.js';
+
+/** New text, or a piece of the earlier text: start and length, in UTF-16 units. */
+export type TextPart = string | readonly [start: number, length: number];
+
+/** Shorter pieces aren't worth copying, and would make lines hard to read. */
+const shortest = 32;
+
+/** The parts of `text` relative to `earlier`; `textOf` is the inverse. */
+export function partsOf(text: string, earlier: string): readonly TextPart[] {
+  if (text === earlier) return text === '' ? [] : [[0, text.length]];
+  const [before, after] = sharedEnds(text, earlier);
+  const parts: TextPart[] = before === 0 ? [] : [[0, before]];
+  append(parts, middleParts(text.slice(before, text.length - after), earlier));
+  if (after > 0) parts.push([earlier.length - after, after]);
+  return parts;
+}
+
+/** @throws RangeError if a piece isn't inside the earlier text */
+export function textOf(parts: readonly TextPart[], earlier: string): string {
+  const pieces = parts.map((part) => {
+    if (typeof part === 'string') return part;
+    const [start, length] = part;
+    const fits = Number.isInteger(start) && start >= 0 && length > 0 && start + length <= earlier.length;
+    if (!fits)
+      throw new RangeError(`the earlier text doesn't have ${length} characters starting at ${start}`);
+    return earlier.slice(start, start + length);
+  });
+  return pieces.join('');
+}
+
+/** Lengths of the common prefix and suffix, which don't overlap; 0 if too short to copy. */
+function sharedEnds(text: string, earlier: string): readonly [before: number, after: number] {
+  const most = Math.min(text.length, earlier.length);
+  let before = 0;
+  while (before < most && text[before] === earlier[before]) before++;
+  if (before < shortest) before = 0;
+  let after = 0;
+  while (after < most - before && text.at(-1 - after) === earlier.at(-1 - after)) after++;
+  return [before, after < shortest ? 0 : after];
+}
+
+/**
+ * Looks up the text at each position among the blocks of the earlier text and extends matches. Any common piece
+ * that is at least twice as long as a block contains a whole block, so it can be found.
+ */
+function middleParts(text: string, earlier: string): readonly TextPart[] {
+  if (text.length < shortest || earlier.length < shortest) return text === '' ? [] : [text];
+  const blocks = new Map<string, number>();
+  for (let at = 0; at + shortest <= earlier.length; at += shortest) {
+    blocks.set(earlier.slice(at, at + shortest), at);
+  }
+  const parts: TextPart[] = [];
+  let written = 0;
+  for (let at = 0; at + shortest <= text.length; ) {
+    const found = blocks.get(text.slice(at, at + shortest));
+    if (found === undefined) {
+      at++;
+      continue;
+    }
+    let back = 0;
+    while (at - back > written && found > back && text[at - back - 1] === earlier[found - back - 1]) back++;
+    let length = shortest;
+    while (at + length < text.length && text[at + length] === earlier[found + length]) {
+      if (found + length >= earlier.length) break;
+      length++;
+    }
+    if (at - back > written) parts.push(text.slice(written, at - back));
+    parts.push([found - back, back + length]);
+    at += length;
+    written = at;
+  }
+  if (written < text.length) parts.push(text.slice(written));
+  return parts;
+}

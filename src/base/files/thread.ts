@@ -1,0 +1,42 @@
+/**
+ * Starts threads and processes of policyloop, with the TypeScript loader if it runs from source (tests,
+ * development).
+ */
+import { type ChildProcess, type ForkOptions, fork } from 'node:child_process';
+import { createRequire } from 'node:module';
+import { extname } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { type MessagePort, Worker } from 'node:worker_threads';
+import { childEnvironment } from '../child-environment.js';
+
+const extension = extname(fileURLToPath(import.meta.url));
+const isSource = extension === '.ts';
+
+const moduleFile = (module: URL) => new URL(`${module.href}${extension}`);
+const loader = (name: string) => pathToFileURL(createRequire(import.meta.url).resolve(name));
+
+/**
+ * @param module URL of the thread's module, without the extension
+ * @param transferList ports in `workerData` that the thread receives
+ */
+export function startThread(
+  module: URL,
+  workerData: unknown,
+  transferList: readonly MessagePort[] = [],
+): Worker {
+  const file = moduleFile(module);
+  if (!isSource) return new Worker(file, { workerData, transferList: [...transferList] });
+  // The thread must register the loader before it can import anything.
+  const { href } = new URL('./index.mjs', loader('tsx/esm/api'));
+  const script = `import('${href}').then(({ register }) => { register(); return import('${file.href}'); });`;
+  return new Worker(script, { eval: true, workerData, transferList: [...transferList] });
+}
+
+/** @param module URL of the process's module, without the extension */
+export function startProcess(module: URL, options: ForkOptions): ChildProcess {
+  return fork(moduleFile(module), {
+    env: childEnvironment(),
+    ...options,
+    execArgv: isSource ? ['--import', loader('tsx').href] : [],
+  });
+}

@@ -1,0 +1,156 @@
+/** Users' modules: files that a config names in place of a built-in environment, policy, model, … */
+import { spawnSync } from 'node:child_process';
+import { existsSync, statSync } from 'node:fs';
+import { basename, extname, resolve } from 'node:path';
+import process from 'node:process';
+import { pathToFileURL } from 'node:url';
+import { messageOf, type Problem, UserError } from '../errors.js';
+import { isPathOf } from '../settings/settings.js';
+
+export type ModuleKind = 'environment' | 'policy' | 'model' | 'reward' | 'helpers';
+
+/** The checked default export of a module. */
+export interface UserModule {
+  /** Absolute path. */
+  readonly file: string;
+  /** The `name` of the default export; otherwise, the file name without its extension. */
+  readonly name: string;
+  /**
+   * Creates the environment, policy, model, … of the module.
+   * @param field config field with the options, for errors
+   * @throws UserError naming the file, if the options don't match the schema or `create` throws
+   */
+  create(
+    options: Readonly<Record<string, unknown>>,
+    field: string,
+    ...rest: readonly unknown[]
+  ): Promise<unknown>;
+}
+
+/** Whether a config value is a module's path (`./my-env.js`) rather than a name (`CartPole-v1`). */
+export const isModulePath = (name: string): boolean => isPathOf('name-or-module', name);
+
+/** @throws UserError for a TypeScript file that this version of Node can't run */
+export function requireRunnable(file: string, field: string): void {
+  const { typescript } = process.features as { readonly typescript?: unknown };
+  // When policyloop runs from source, its own TypeScript loader also loads modules.
+  if (!/\.[cm]?ts$/.test(file) || typescript || extname(import.meta.url) === '.ts') return;
+  throw new UserError({
+    field,
+    message: `Node ${process.version} can't run TypeScript`,
+    value: file,
+    hint: 'use Node 22.18 or newer, or write the module in JavaScript (.mjs)',
+  });
+}
+
+/** How to fix a file whose syntax doesn't match its module kind (ESM or CommonJS). */
+function hintOf(file: string, message: string): Pick<Problem, 'hint'> {
+  const stem = basename(file, extname(file));
+  const language = file.endsWith('ts') ? 'ts' : 'js';
+  if (/Unexpected token 'export'|import statement outside|Unexpected strict/.test(message))
+    return { hint: `name it ${stem}.m${language}, or set "type": "module" in package.json` };
+  if (/(module|exports|require) is not defined/.test(message))
+    return { hint: `name it ${stem}.c${language}, or write export default { … }` };
+  return {};
+}
+
+/**
+ * Imports a module; Node imports each file once per thread.
+ * @param field config field that names the module, for errors
+ * @throws UserError if the file is missing, can't be imported or has no suitable default export
+ */
+export async function loadModule(path: string, kind: ModuleKind, field: string): Promise<UserModule> {
+  const file = resolve(path);
+  const shape = `write export default { name: '…', create(options) { return … } }, or run policyloop init ${kind}`;
+  if (!existsSync(file) || !statSync(file).isFile()) {
+    throw new UserError({
+      field,
+      message: 'there is no such module',
+      value: path,
+      hint: `pass the path of a JavaScript or TypeScript file; to create one, run policyloop init ${kind} ${basename(path)}`,
+    });
+  }
+  requireRunnable(file, field);
+  const problem = (message: string, more: Partial<Problem> = {}) => new UserError({ file, message, ...more });
+  let exported: Readonly<Record<string, unknown>>;
+  try {
+    exported = (await import(pathToFileURL(file).href)) as Readonly<Record<string, unknown>>;
+  } catch (error) {
+    const message = messageOf(error);
+    const thrown = thrownIn(file, error);
+    throw new UserError({
+      ...(thrown.line === undefined && isSyntaxError(error) ? syntaxErrorIn(file) : thrown),
+      message: `can't be imported: ${message}`,
+      ...hintOf(file, message),
+    });
+  }
+  // Compilers write `exports.default` for `export default`.
+  const compiled = isRecord(exported.default) && exported.default.__esModule === true;
+  const record = compiled ? (exported.default as { readonly default?: unknown }).default : exported.default;
+  if (record === undefined) {
+    throw problem('has no default export', { alternatives: Object.keys(exported), hint: shape });
+  }
+  if (!isRecord(record) || typeof record.create !== 'function') {
+    throw problem('the default export has no create function', { hint: shape });
+  }
+  const { name = basename(file, extname(file)), schema } = record;
+  if (typeof name !== 'string' || name === '')
+    throw problem('name must be a non-empty string', { value: name });
+  if (schema !== undefined && !(isRecord(schema) && typeof schema.parse === 'function')) {
+    throw problem('schema has no parse function', { hint: 'pass a zod schema, or omit schema' });
+  }
+  const create = record.create.bind(record) as (...given: readonly unknown[]) => unknown;
+  return {
+    file,
+    name,
+    async create(options, optionsField, ...rest) {
+      const parsed = schema === undefined ? options : parseWith(schema, options, file, optionsField);
+      try {
+        return await create(parsed, ...rest);
+      } catch (error) {
+        throw new UserError({ ...thrownIn(file, error), message: `create threw: ${messageOf(error)}` });
+      }
+    },
+  };
+}
+
+function parseWith(schema: object, options: unknown, file: string, field: string): unknown {
+  try {
+    return (schema as { parse(value: unknown): unknown }).parse(options);
+  } catch (error) {
+    const issues = isRecord(error) && Array.isArray(error.issues) ? (error.issues as unknown[]) : [];
+    const problems = issues.filter(isRecord).map((issue) => {
+      const path = Array.isArray(issue.path) ? issue.path.map(String) : [];
+      return { field: [field, ...path].join('.'), message: `${basename(file)}: ${String(issue.message)}` };
+    });
+    throw new UserError(
+      problems.length > 0
+        ? problems
+        : { field, message: `${basename(file)}: ${messageOf(error)}`, value: options },
+    );
+  }
+}
+
+const isSyntaxError = (error: unknown): boolean => isRecord(error) && error.name === 'SyntaxError';
+
+/** The place of a file's syntax error, which stack traces lack; `node --check` reports it without running the file. */
+function syntaxErrorIn(file: string): Pick<Problem, 'file' | 'line' | 'column'> {
+  const { stderr } = spawnSync(process.execPath, ['--check', file], { encoding: 'utf8', timeout: 10_000 });
+  return thrownIn(file, { stack: stderr });
+}
+
+/** The file, with the line and column if the stack contains them. */
+export function thrownIn(file: string, error: unknown): Pick<Problem, 'file' | 'line' | 'column'> {
+  const trace = String((error as Partial<Error> | undefined)?.stack ?? '');
+  const place = [pathToFileURL(file).href, file]
+    .map((name) => trace.split(name)[1])
+    .map((rest) => /^(?:\?[^:\s]*)?:(\d+)(?::(\d+))?/.exec(rest ?? ''))
+    .find((match) => match !== null);
+  if (place === undefined) return { file };
+  const [, line, column] = place;
+  return { file, line: Number(line), ...(column !== undefined && { column: Number(column) }) };
+}
+
+export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return (typeof value === 'object' || typeof value === 'function') && value !== null;
+}

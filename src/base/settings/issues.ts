@@ -1,0 +1,238 @@
+import type { z } from 'zod';
+import { nearest, type Problem, redactAddresses } from '../errors.js';
+import {
+  discriminatorOf,
+  expectation,
+  isMapping,
+  keysOf,
+  listed,
+  nodeAt,
+  type SchemaNode,
+  valueAt,
+  variantFor,
+  variantsOf,
+  wordsOf,
+} from './schema.js';
+
+export type Path = readonly PropertyKey[];
+
+/** A problem and the path of its field. */
+export interface FieldProblem {
+  readonly path: Path;
+  /** Whether the key itself or its value is wrong. */
+  readonly aim: 'key' | 'value';
+  readonly problem: Problem;
+  /** For an unknown key, the field that the user probably intended; it isn't also reported as missing. */
+  readonly suggested?: string | undefined;
+}
+
+type Issue = z.core.$ZodIssue;
+
+const problemsOnScreen = 6;
+
+/** Maximum number of unknown keys to examine: each is compared with all known keys, and few fit on a screen. */
+const mostUnknownKeys = 100;
+
+/** Problems in file order, limited to what fits on a screen. */
+export function oneScreen(problems: readonly Problem[]): readonly Problem[] {
+  const ordered = problems.toSorted(
+    (a, b) => (a.line ?? 0) - (b.line ?? 0) || (a.column ?? 0) - (b.column ?? 0),
+  );
+  const more = ordered.length - problemsOnScreen;
+  return more <= 0 ? ordered : [...ordered.slice(0, problemsOnScreen), { message: `and ${more} more` }];
+}
+
+/** The problems found by the schema, described in terms of the settings as written. */
+export function schemaProblems(
+  issues: readonly Issue[],
+  root: SchemaNode,
+  content: unknown,
+): readonly FieldProblem[] {
+  const findings = issues.flatMap((issue) => problemsOf(issue, issue.path, root, content));
+  const suggested = new Set(findings.flatMap((finding) => finding.suggested ?? []));
+  return findings.filter(
+    ({ path }) => !suggested.has(fieldName(path)) || valueAt(path, content) !== undefined,
+  );
+}
+
+function problemsOf(issue: Issue, path: Path, root: SchemaNode, content: unknown): readonly FieldProblem[] {
+  if (issue.code === 'unrecognized_keys') {
+    const keys = issue.keys.slice(0, mostUnknownKeys);
+    return keys.map((key, index) => unknownKey([...path, key], root, content, index === 0));
+  }
+  const node = nodeAt(root, path, content) ?? {};
+  const value = valueAt(path, content);
+  if (issue.code === 'invalid_union' && issue.errors.length > 0) {
+    // For a union, zod reports every branch; only the problems of the intended branch are useful.
+    const suggested = variantFor(node, value);
+    const branch = suggested === undefined ? undefined : issue.errors[variantsOf(node).indexOf(suggested)];
+    if (branch !== undefined) {
+      return branch.flatMap((inner) => problemsOf(inner, [...path, ...inner.path], root, content));
+    }
+  }
+  // A wrong discriminator matches no variant, so the path leads to no schema; the message then lists
+  // the values of all variants.
+  const discriminator =
+    issue.code === 'invalid_union' && issue.discriminator !== undefined
+      ? discriminatorNode(nodeAt(root, path.slice(0, -1), content) ?? {})
+      : undefined;
+  return [wrongValue(path, discriminator ?? node, value, issue)];
+}
+
+function discriminatorNode(union: SchemaNode): SchemaNode {
+  const key = discriminatorOf(union) ?? '';
+  return {
+    type: 'string',
+    enum: variantsOf(union).flatMap((variant) => variant.properties?.[key]?.const ?? []),
+  };
+}
+
+/**
+ * Suggests the closest key of the same object, and other sections that have a key of this name.
+ * @param listKeys true to list the object's keys, too
+ */
+function unknownKey(path: Path, root: SchemaNode, content: unknown, listKeys: boolean): FieldProblem {
+  const key = String(path.at(-1));
+  const parentPath = path.slice(0, -1);
+  const parent = nodeAt(root, parentPath, content);
+  const keys = keysOf(parent && variantFor(parent, valueAt(parentPath, content))).filter(
+    (name) => name !== '$schema',
+  );
+  const same = keys.find((name) => plain(name) === plain(key));
+  const near = same ?? nearest(key, keys);
+  const places = same === undefined ? placesOf(key, root).slice(0, 4) : [];
+  const candidates = [...(near === undefined ? [] : [`\`${near}\``]), ...places];
+  return {
+    path,
+    aim: 'key',
+    suggested: near && fieldName([...parentPath, near]),
+    problem: {
+      field: fieldName(path),
+      message: 'unknown key',
+      ...(listKeys && { alternatives: keys }),
+      ...(candidates.length > 0 && { hint: `did you mean ${listed(candidates)}?` }),
+    },
+  };
+}
+
+/** Lists where a key of this name exists: `evaluation.episodes`, `model.population (provider: cma-es or genetic)`. */
+function placesOf(key: string, root: SchemaNode): readonly string[] {
+  const places: string[] = [];
+  const search = (node: SchemaNode, path: string): void => {
+    const discriminator = discriminatorOf(node);
+    const variants = variantsOf(node);
+    const names = new Set(variants.flatMap(keysOf).filter((name) => plain(name) === plain(key)));
+    for (const name of names) {
+      const having = variants.filter((variant) => keysOf(variant).includes(name));
+      const which = having.flatMap(
+        (variant) => (discriminator && variant.properties?.[discriminator]?.const) ?? [],
+      );
+      const always = which.length === 0 || having.length === variants.length;
+      places.push(`\`${path}${name}\`${always ? '' : ` (${discriminator}: ${listed(which)})`}`);
+    }
+    for (const variant of variants) {
+      for (const [name, child] of Object.entries(variant.properties ?? {})) search(child, `${path}${name}.`);
+    }
+  };
+  search(root, '');
+  return [...new Set(places)];
+}
+
+function wrongValue(path: Path, node: SchemaNode, value: unknown, issue: Issue): FieldProblem {
+  const field = path.length > 0 && { field: fieldName(path) };
+  const problem = { ...field, ...describeWrong(path, node, value, issue) };
+  return { path, aim: value === undefined || value === null ? 'key' : 'value', problem };
+}
+
+function describeWrong(path: Path, node: SchemaNode, value: unknown, issue: Issue): Problem {
+  if (value === undefined) {
+    const meaning = node.description === undefined ? '' : ` (${node.description})`;
+    const key = String(path.at(-1));
+    const [example] = node.examples ?? [];
+    return {
+      message: 'missing',
+      alternatives: [`${expectation(node)}${meaning}`],
+      hint: example === undefined ? `add \`${key}\`` : `add it, for example \`${key}: ${flow(example)}\``,
+    };
+  }
+  if (value === null) {
+    return {
+      message: path.length === 0 ? 'is empty' : 'has no value',
+      alternatives: [expectation(node)],
+      hint: 'set a value, or remove the key',
+    };
+  }
+  if (typeof value === 'number' && !Number.isFinite(value))
+    return { message: `must be finite, not ${value}` };
+  if (typeof value === 'number' && Math.abs(value) > Number.MAX_SAFE_INTEGER) {
+    return { message: `must be within ±${Number.MAX_SAFE_INTEGER}`, value };
+  }
+  const hasOwnMessage = issue.code === 'custom' || (node.pattern !== undefined && typeof value === 'string');
+  if (hasOwnMessage) return { message: issue.message, value: shown(value) };
+  if (value === '') return { message: 'must not be empty', value };
+  const words = wordsOf(node);
+  if (words.length > 0 && !isMapping(value) && !Array.isArray(value)) {
+    const near = nearest(String(value), words);
+    return {
+      message: `must be ${expectation(node)}`,
+      value,
+      ...(near !== undefined && { hint: `did you mean \`${near}\`?` }),
+    };
+  }
+  const hint = hintFor(path, node, value);
+  return {
+    message: `must be ${expectation(node)}`,
+    value: shown(value),
+    ...(hint !== undefined && { hint }),
+  };
+}
+
+function hintFor(path: Path, node: SchemaNode, value: unknown): string | undefined {
+  const discriminator = discriminatorOf(node);
+  if (discriminator !== undefined && typeof value === 'string') {
+    return `write \`${String(path.at(-1))}: {${discriminator}: ${printable(value)}, …}\``;
+  }
+  const types = variantsOf(node).map((variant) => variant.type);
+  if (typeof value === 'string') {
+    if (types.includes('boolean') && /^(yes|no|on|off|true|false)$/i.test(value)) {
+      return `write \`${/^(yes|on|true)$/i.test(value)}\`, without quotes`;
+    }
+    const isNumeric = value.trim() !== '' && Number.isFinite(Number(value));
+    if (isNumeric && (types.includes('number') || types.includes('integer'))) return 'remove the quotes';
+  }
+  if ((typeof value === 'number' || typeof value === 'boolean') && types.every((type) => type === 'string')) {
+    return `put it in quotes: "${value}"`;
+  }
+  return undefined;
+}
+
+/** The first items of a value's top two levels, so that messages stay short; handles cycles. */
+function shown(value: unknown, depth = 2): unknown {
+  if (typeof value !== 'object' || value === null) return value;
+  if (depth === 0) return '…';
+  if (Array.isArray(value)) return value.slice(0, 8).map((item) => shown(item, depth - 1));
+  const first = Object.entries(value).slice(0, 8);
+  return Object.fromEntries(first.map(([key, item]) => [key, shown(item, depth - 1)]));
+}
+
+function flow(value: unknown): string {
+  if (!isMapping(value)) return String(value);
+  const entries = Object.entries(value).map(([key, item]) => `${key}: ${String(item)}`);
+  return `{${entries.join(', ')}}`;
+}
+
+function plain(name: string): string {
+  return name.toLowerCase().replaceAll(/[-_]/g, '');
+}
+
+/** A dotted path; keys that would garble the output are quoted. */
+export function fieldName(path: Path): string {
+  return path.map((key) => printable(String(key))).join('.');
+}
+
+/** Makes text from a file safe to display: short, on one line, with no control characters or secrets in URLs. */
+export function printable(text: string): string {
+  const safe = redactAddresses(text);
+  const short = safe.length <= 60 ? safe : `${safe.slice(0, 59)}…`;
+  return /^[\p{L}\p{N}\p{P}\p{S} ]+$/u.test(short) ? short : JSON.stringify(short.replaceAll(/\p{C}/gu, '?'));
+}

@@ -1,0 +1,245 @@
+import { nearest, type Problem, UserError } from '../errors.js';
+import { fieldName, oneScreen, type Path, printable } from './issues.js';
+import {
+  declaredChild,
+  discriminatorOf,
+  expectation,
+  isMapping,
+  keysOf,
+  type SchemaNode,
+  type SettingsKind,
+  valueAt,
+  variantFor,
+  variantsOf,
+} from './schema.js';
+import { parseSource } from './yaml-source.js';
+
+/** A `key=value` from the command line. */
+export interface Override {
+  readonly text: string;
+  /** Name in error messages: the text, but without a value that may be secret. */
+  readonly name: string;
+  readonly path: readonly string[];
+  /** The text after `=`. If it is empty, the key is removed so that its default applies. */
+  readonly source: string;
+  readonly value: unknown;
+}
+
+/** The content of a file after applying overrides. */
+export interface Overridden {
+  readonly content: Record<string, unknown>;
+  readonly overrides: readonly Override[];
+  readonly notes: readonly string[];
+}
+
+type Kind = Pick<SettingsKind<unknown>, 'json' | 'example' | 'longForm' | 'expand'>;
+
+/**
+ * Applies `key=value` overrides, in order. A shorthand on the path (`warmup: 20` before `warmup.from=…`) is
+ * expanded first. If an override selects another variant, fields from the file that this variant doesn't have
+ * are removed, with a note.
+ * @throws UserError naming overrides that are malformed or don't refer to a field
+ */
+export function applyOverrides(
+  content: Record<string, unknown>,
+  texts: readonly string[],
+  kind: Kind,
+): Overridden {
+  const changed = structuredClone(content);
+  const overrides: Override[] = [];
+  const problems: Problem[] = [];
+  for (const text of texts) {
+    const parsed = parseOverride(text, kind.example, nameOf(text, kind.json));
+    const problem = 'message' in parsed ? parsed : assign(changed, parsed, kind);
+    if (problem !== undefined) problems.push(problem);
+    else if ('path' in parsed) overrides.push(parsed);
+  }
+  if (problems.length > 0) throw new UserError(oneScreen(problems));
+  const expanded = kind.expand?.(changed) ?? changed;
+  const notes = dropForeignFields(content, expanded, overrides, kind.json);
+  return { content: expanded, overrides, notes };
+}
+
+/** Parses a `key=value`, whether or not the key exists. */
+export function parseOverride(
+  text: string,
+  example: string,
+  name = `override ${printable(text)}`,
+): Override | Problem {
+  const equals = text.indexOf('=');
+  const path = text.slice(0, Math.max(0, equals)).trim().split('.');
+  if (equals < 0 || path.some((key) => key === '')) {
+    return { file: name, message: "isn't of the form key=value", hint: `write, for example, ${example}` };
+  }
+  const source = text.slice(equals + 1).trim();
+  try {
+    return { text, name, path, source, value: parseSource(source, name).content };
+  } catch (error) {
+    if (!(error instanceof UserError)) throw error;
+    const message = error.problems[0]?.message ?? error.message;
+    const hint = `put it in quotes: '${fieldName(path)}="…"'`;
+    return { file: name, message: `the value can't be read: ${message}`, hint };
+  }
+}
+
+function nameOf(text: string, root: SchemaNode): string {
+  const [key = ''] = text.split('=', 1);
+  const parts = key.trim().split('.');
+  const node = parts.reduce<SchemaNode | undefined>((at, part) => at && declaredChild(at, part), root);
+  // An unknown key may belong to another program, and its value may be secret.
+  const isSecret = node === undefined ? /key|token|secret|passw|auth|credential/i.test(key) : node.writeOnly;
+  return `override ${printable(isSecret === true ? `${key}=…` : text)}`;
+}
+
+/** The last override that set or created the field at `path`, whose first `depth` keys are in the file. */
+export function overrideOf(
+  path: Path,
+  depth: number,
+  overrides: readonly Override[],
+  root: SchemaNode,
+): Override | undefined {
+  const made = path.slice(0, depth + 1);
+  return overrides.findLast(
+    (override) =>
+      startsWith(path, override.path) ||
+      (depth < path.length && (startsWith(override.path, made) || choosesSiblings(override, path, root))),
+  );
+}
+
+/** Whether the override selected the variant (e.g. the provider) of the object that lacks `path`. */
+function choosesSiblings(override: Override, path: Path, root: SchemaNode): boolean {
+  const parent = path.slice(0, -1);
+  const [section, key] = override.path;
+  const node = root.properties?.[section ?? ''];
+  return parent.length === 1 && parent[0] === section && node !== undefined && discriminatorOf(node) === key;
+}
+
+function startsWith(path: Path, start: Path): boolean {
+  return start.length <= path.length && start.every((key, i) => String(path[i]) === String(key));
+}
+
+/** Whether a field is in the file, and no override has set it or part of it. */
+export function isFromFile(
+  path: Path,
+  content: Record<string, unknown>,
+  overrides: readonly Override[],
+): boolean {
+  const isSet = overrides.some(
+    (override) => startsWith(path, override.path) || startsWith(override.path, path),
+  );
+  return valueAt(path, content) !== undefined && !isSet;
+}
+
+/**
+ * Removes from `changed` the file's fields that don't exist in the new variant selected by an override, such as
+ * a new `model.provider`.
+ */
+function dropForeignFields(
+  content: Record<string, unknown>,
+  changed: Record<string, unknown>,
+  overrides: readonly Override[],
+  root: SchemaNode,
+): readonly string[] {
+  return Object.entries(root.properties ?? {}).flatMap(([section, node]) => {
+    const discriminator = discriminatorOf(node);
+    const [before, after] = [content[section], changed[section]];
+    const cause = overrides.findLast((override) => override.path.join('.') === `${section}.${discriminator}`);
+    if (discriminator === undefined || cause === undefined || !isMapping(before) || !isMapping(after))
+      return [];
+    if (before[discriminator] === after[discriminator]) return [];
+    const variant = variantFor(node, after);
+    if (variant === undefined) return [];
+    const foreign = Object.keys(after).filter(
+      (key) =>
+        !keysOf(variant).includes(key) &&
+        Object.hasOwn(before, key) &&
+        !overrides.some((override) => startsWith(override.path, [section, key])),
+    );
+    for (const key of foreign) delete after[key];
+    if (foreign.length === 0) return [];
+    const fields = foreign.map((key) => `${section}.${key}`).join(', ');
+    const them = foreign.length === 1 ? 'it' : 'them';
+    return `${cause.text}: ignored ${fields} from the file, because ${String(after[discriminator])} doesn't use ${them}`;
+  });
+}
+
+type Holder = Record<string, unknown> | unknown[];
+
+/** Sets one field; shorthands on its path are expanded. */
+function assign(content: Record<string, unknown>, override: Override, kind: Kind): Problem | undefined {
+  let node = kind.json;
+  let holder: Holder = content;
+  for (const [depth, key] of override.path.entries()) {
+    const child = possibleChild(node, holder, key);
+    if (child === undefined) return unknownPath(override, depth, node, holder);
+    const path = override.path.slice(0, depth + 1);
+    const next = override.path[depth + 1];
+    if (next === undefined) {
+      const value = acceptsOnlyText(child) ? textOf(override) : override.value;
+      set(holder, key, override.source === '' ? undefined : value);
+      return undefined;
+    }
+    const inner = open(child, get(holder, key), path, kind);
+    if (inner === undefined) {
+      const message = `is ${expectation(child)}, so it has no key ${printable(next)}`;
+      return { file: override.name, field: fieldName(path), message };
+    }
+    set(holder, key, inner);
+    [holder, node] = [inner, child];
+  }
+  return undefined;
+}
+
+function possibleChild(node: SchemaNode, holder: Holder, key: string): SchemaNode | undefined {
+  const canHold = Array.isArray(holder)
+    ? /^\d+$/.test(key) && Object.hasOwn(holder, key)
+    : key !== '__proto__';
+  return canHold ? declaredChild(node, key) : undefined;
+}
+
+/** The object or list at this key (expanded from a shorthand, or new); undefined if the field can't hold one. */
+function open(node: SchemaNode, current: unknown, path: readonly string[], kind: Kind): Holder | undefined {
+  if (isMapping(current) || Array.isArray(current)) return current as Holder;
+  const takesObjects = variantsOf(node).some(
+    (variant) => variant.type === 'object' || variant.type === undefined,
+  );
+  if (!takesObjects) return undefined;
+  if (current === undefined || current === null) return {};
+  return kind.longForm?.(path, current) ?? {};
+}
+
+function unknownPath(override: Override, depth: number, node: SchemaNode, holder: Holder): Problem {
+  const key = override.path[depth]!;
+  const problem = { file: override.name, field: fieldName(override.path.slice(0, depth + 1)) };
+  if (Array.isArray(holder)) {
+    return { ...problem, message: `no such item: the list has length ${holder.length}; indices start at 0` };
+  }
+  const variant = variantFor(node, holder);
+  const keys = (variant ? [variant] : variantsOf(node)).flatMap(keysOf).filter((name) => name !== '$schema');
+  const near = nearest(key, keys);
+  return {
+    ...problem,
+    message: 'unknown key',
+    alternatives: [...new Set(keys)],
+    ...(near !== undefined && { hint: `did you mean \`${near}\`?` }),
+  };
+}
+
+function get(holder: Holder, key: string): unknown {
+  return Object.hasOwn(holder, key) ? (holder as Record<string, unknown>)[key] : undefined;
+}
+
+function set(holder: Holder, key: string, value: unknown): void {
+  if (value === undefined && !Array.isArray(holder)) delete holder[key];
+  else (holder as Record<string, unknown>)[key] = value;
+}
+
+function acceptsOnlyText(node: SchemaNode): boolean {
+  const types = variantsOf(node).map((variant) => variant.type);
+  return types.includes('string') && types.every((type) => type === 'string' || type === 'object');
+}
+
+/** A model called `123` is text, although YAML parses it as a number. */
+function textOf({ value, source }: Override): unknown {
+  return typeof value === 'number' || typeof value === 'boolean' ? source : value;
+}

@@ -1,0 +1,132 @@
+/** Loads settings of any kind: a file with `key=value` overrides, validated by a schema, with locations of problems. */
+import { resolve } from 'node:path';
+import { type Problem, UserError } from '../errors.js';
+import { requireShortNames } from '../files/regular-file.js';
+import { oneScreen, type Path, schemaProblems } from './issues.js';
+import { applyOverrides, type Overridden, overrideOf } from './overrides.js';
+import {
+  declaredChild,
+  isMapping,
+  type SchemaNode,
+  type SettingsKind,
+  valueAt,
+  variantsOf,
+} from './schema.js';
+import type { ConfigSource } from './yaml-source.js';
+
+/** Gives a problem's location, which is printed first: `file:line:column`, or the override. */
+export type Where = (path: Path, aim: 'key' | 'value') => Pick<Problem, 'file' | 'line' | 'column'>;
+
+export interface SettingsSource extends Pick<ConfigSource, 'depth' | 'place'> {
+  readonly content: Record<string, unknown>;
+}
+
+export interface Settings extends Overridden {
+  /** The location of a field: its place in the file, or the override that set it. */
+  readonly where: Where;
+  /** Adds locations to problems that are found only after loading. */
+  locate(error: UserError): UserError;
+  /**
+   * Makes relative paths absolute.
+   * @param fileFolder base of paths in the file; undefined leaves them unchanged
+   * @param cwd base of paths in overrides
+   */
+  absolute<T>(value: T, fileFolder: string | undefined, cwd: string): T;
+}
+
+/** Applies overrides to a file's content. @throws UserError naming malformed overrides and unknown keys */
+export function overlaid(
+  kind: SettingsKind<unknown>,
+  { content, depth, place }: SettingsSource,
+  texts: readonly string[],
+): Settings {
+  const overridden = applyOverrides(content, texts, kind);
+  const causeOf = (path: Path) => overrideOf(path, depth(path), overridden.overrides, kind.json);
+  // A short form in an override (`model.provider=./my-model.js`) sets other fields, too.
+  const isFromOverride = (path: Path) =>
+    causeOf(path) !== undefined ||
+    (depth(path) === path.length && valueAt(path, content) !== valueAt(path, overridden.content));
+  const where: Where = (path, aim) => {
+    const override = causeOf(path);
+    return override === undefined ? place(path, aim) : { file: override.name };
+  };
+  return {
+    ...overridden,
+    where,
+    locate: (error) => new UserError(error.problems.map((problem) => placed(problem, where))),
+    absolute: (value, fileFolder, cwd) =>
+      withAbsolutePaths(value, kind.json, (path) => (isFromOverride(path) ? cwd : fileFolder)),
+  };
+}
+
+/** Adds the location of a problem's field, unless it has a location already, or the field is an option (`--out`). */
+function placed(problem: Problem, where: Where): Problem {
+  return problem.field === undefined || problem.field.startsWith('--') || problem.file !== undefined
+    ? problem
+    : { ...where(problem.field.split('.'), 'value'), ...problem };
+}
+
+/**
+ * Validates settings by their schema and fills in defaults.
+ * @throws UserError with as many problems as fit on a screen
+ */
+export function parseSettings<Output>(
+  kind: SettingsKind<Output>,
+  input: unknown,
+  where: Where = () => ({}),
+): Output {
+  const parsed = kind.schema.safeParse(input);
+  if (parsed.success) return parsed.data;
+  const problems = schemaProblems(parsed.error.issues, kind.json, input);
+  throw new UserError(
+    oneScreen(problems.map(({ path, aim, problem }) => ({ ...where(path, aim), ...problem }))),
+  );
+}
+
+/**
+ * A copy of settings with relative paths made absolute; a field's format determines whether it contains a path.
+ * @param base folder for relative paths at a field; if undefined, paths stay unchanged
+ * @throws UserError for a path with a name that is too long
+ */
+export function withAbsolutePaths<T>(
+  value: T,
+  root: SchemaNode,
+  base: (path: Path) => string | undefined,
+): T {
+  const walk = (item: unknown, node: SchemaNode | undefined, path: Path): unknown => {
+    if (node === undefined) return item;
+    if (typeof item === 'string') {
+      const folder = isPath(item, node) ? base(path) : undefined;
+      if (folder === undefined) return item;
+      return requireShortNames(resolve(folder, item), { field: path.join('.') });
+    }
+    if (Array.isArray(item))
+      return item.map((inner, i) => walk(inner, declaredChild(node, String(i)), [...path, i]));
+    if (!isMapping(item)) return item;
+    return Object.fromEntries(
+      Object.entries(item).map(([key, inner]) => [
+        key,
+        walk(inner, declaredChild(node, key), [...path, key]),
+      ]),
+    );
+  };
+  return walk(value, root, []) as T;
+}
+
+const isPath = (text: string, node: SchemaNode) =>
+  variantsOf(node).some(({ format }) => format !== undefined && isPathOf(format, text));
+
+/** Whether text in a field of this format is a path; ids with a scheme (`package:…`, `gymnasium:…`) aren't. */
+export function isPathOf(format: string, text: string): boolean {
+  if (/^[a-z][\w+.-]+:/i.test(text)) return false;
+  switch (format) {
+    case 'path':
+      return true;
+    case 'name-or-path':
+      return /[\\/]/.test(text);
+    case 'name-or-module':
+      return /[\\/].*\.(?:[cm]?js|m?ts)$/.test(text);
+    default:
+      return false;
+  }
+}

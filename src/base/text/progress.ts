@@ -1,0 +1,230 @@
+/** Shows progress: a bar on a terminal, occasional lines elsewhere, JSON lines for machines, or nothing. */
+import process from 'node:process';
+import { styleText } from 'node:util';
+import { MultiBar, type SingleBar } from 'cli-progress';
+import type { CommandContext } from '../context.js';
+import { forStream, harmlessLines } from '../terminal-text.js';
+import { formatCount } from './numbers.js';
+import { type Figure, fittedLine, TimeLeft, textOf } from './progress-line.js';
+import { wrapped } from './width.js';
+
+export interface ProgressMode {
+  /** Writes one JSON object per record to standard output, and doesn't show progress. */
+  readonly json?: boolean | undefined;
+  /** Shows only what `alert` prints. */
+  readonly quiet?: boolean | undefined;
+}
+
+interface Work {
+  /** Name of the unit of work, such as `iteration`. */
+  readonly label: string;
+  readonly total: number;
+  /** Amount done at the start; default 0. */
+  readonly value?: number;
+  /** Minimum seconds between lines if there is no bar (default 10). The last value is always printed. */
+  readonly lineEvery?: number;
+  /** Shows the elapsed and remaining time; default true. Set to false if the figures include them. */
+  readonly timed?: boolean;
+  /** Formats an amount of work; by default, as a whole number. */
+  readonly amount?: (value: number) => string;
+}
+
+export interface Progress {
+  /** Writes a record in JSON mode; ignored in the other modes. */
+  emit(record: object): void;
+  /** Prints a permanent line, above the bar if there is one. */
+  say(text: string): void;
+  /** Prints a permanent line on a terminal; elsewhere, prints nothing, because earlier lines stay visible. */
+  keep(text: string): void;
+  /** Prints a permanent line even in quiet mode. */
+  alert(text: string): void;
+  /** Starts a piece of work, which replaces the previous one. */
+  begin(work: Work): void;
+  /** Sets the amount done and the figures shown next to the bar. */
+  update(value: number, figures?: readonly Figure[]): void;
+  /**
+   * Says why nothing will happen for `forMs` milliseconds: on a terminal, until the next update; elsewhere, only if
+   * there would otherwise be no output for ten seconds.
+   */
+  pause(text: string, forMs: number): void;
+  /** Removes the bar and restores the terminal; safe to call more than once. */
+  close(): void;
+}
+
+type Outside = Pick<CommandContext, 'print' | 'note' | 'terminal' | 'milliseconds'>;
+
+export function createProgress({ json = false, quiet = false }: ProgressMode, context: Outside): Progress {
+  const nothing = () => undefined;
+  if (!json && !quiet)
+    return context.terminal === undefined
+      ? new ProgressLines(context)
+      : new ProgressBar(context.terminal, context.milliseconds);
+  return {
+    emit: json ? (record) => context.print(JSON.stringify(record)) : nothing,
+    alert: context.note,
+    keep: nothing,
+    say: nothing,
+    begin: nothing,
+    update: nothing,
+    pause: nothing,
+    close: nothing,
+  };
+}
+
+/** Formats a warning for standard error. */
+export const warningText = (message: string) =>
+  `${styleText('yellow', 'warning', { stream: process.stderr })} ${harmlessLines(message)}`;
+
+const pauseMs = 10_000;
+
+class ProgressLines implements Progress {
+  readonly #context: Outside;
+  #work: Work | undefined;
+  #left = new TimeLeft(0, 0);
+  #lastLine = 0;
+  #lastPause = Number.NEGATIVE_INFINITY;
+
+  constructor(context: Outside) {
+    this.#context = context;
+  }
+
+  emit() {}
+
+  say(text: string) {
+    this.#context.note(text);
+  }
+
+  keep() {}
+
+  alert(text: string) {
+    this.#context.note(text);
+  }
+
+  begin(work: Work) {
+    this.#work = work;
+    this.#lastLine = this.#context.milliseconds();
+    this.#left = new TimeLeft(this.#lastLine, work.value ?? 0);
+  }
+
+  update(value: number, figures: readonly Figure[] = []) {
+    if (this.#work === undefined) return;
+    const { label, total, lineEvery = 10, timed = true, amount = formatCount } = this.#work;
+    const now = this.#context.milliseconds();
+    this.#left.take(now, value);
+    if (value < total && now - this.#lastLine < 1000 * lineEvery) return;
+    this.#lastLine = now;
+    const left = timed ? this.#left.text(now, total) : undefined;
+    const texts = figures.map(textOf);
+    this.say([`${label} ${amount(value)}/${amount(total)}`, ...texts, ...(left ? [left] : [])].join('  '));
+  }
+
+  pause(text: string, forMs: number) {
+    const now = this.#context.milliseconds();
+    if (this.#work === undefined || now + forMs - this.#lastLine < pauseMs) return;
+    // Report a pause once, even if several calls wait.
+    if (now - this.#lastPause < pauseMs) return;
+    this.#lastLine = now;
+    this.#lastPause = now;
+    this.say(text);
+  }
+
+  close() {
+    this.#work = undefined;
+  }
+}
+
+const drawingInterval = 100;
+
+class ProgressBar implements Progress {
+  readonly #terminal: NodeJS.WriteStream;
+  readonly #milliseconds: () => number;
+  #bars: MultiBar | undefined;
+  #bar: SingleBar | undefined;
+  #figures: readonly Figure[] = [];
+  #left = new TimeLeft(0, 0);
+  #drawn = 0;
+
+  constructor(terminal: NodeJS.WriteStream, milliseconds: () => number) {
+    this.#terminal = terminal;
+    this.#milliseconds = milliseconds;
+  }
+
+  emit() {}
+
+  say(text: string) {
+    // While a bar is shown, the terminal doesn't wrap lines.
+    const lines = `${wrapped(forStream(text, true), this.#width()).join('\n')}\n`;
+    if (this.#bars === undefined) this.#terminal.write(lines);
+    else this.#bars.log(lines);
+  }
+
+  keep(text: string) {
+    this.say(text);
+  }
+
+  alert(text: string) {
+    this.say(text);
+  }
+
+  /** Leaves one column free, because a cursor after the last column would move to the next line. */
+  readonly #width = () => (this.#terminal.columns || 80) - 1;
+
+  begin({ label, total, value = 0, timed = true, amount = formatCount }: Work) {
+    this.close();
+    this.#figures = [];
+    const began = this.#milliseconds();
+    this.#left = new TimeLeft(began, value);
+    this.#bars = new MultiBar({
+      format: (_options, { value: now }) => {
+        const time = this.#milliseconds();
+        return fittedLine(
+          {
+            share: total > 0 ? now / total : 1,
+            label,
+            count: `${amount(now)}/${amount(total)}`,
+            figures: this.#figures,
+            ...(timed && { elapsed: time - began, left: this.#left.text(time, total) }),
+          },
+          this.#width(),
+        );
+      },
+      stream: this.#terminal,
+      hideCursor: true,
+      clearOnComplete: true,
+      fps: 1000 / drawingInterval,
+      // A logged line overwrites the bar, so redraw the bar even if it hasn't changed.
+      forceRedraw: true,
+      gracefulExit: false,
+    });
+    // If the process exits without closing the display, show the cursor again.
+    process.once('exit', this.#onExit);
+    this.#bar = this.#bars.create(total, value);
+  }
+
+  update(value: number, figures: readonly Figure[] = []) {
+    this.#figures = figures;
+    this.#bar?.update(value);
+    const now = this.#milliseconds();
+    this.#left.take(now, value);
+    // A timer also redraws the bar, but not while work blocks the thread.
+    if (now - this.#drawn < drawingInterval) return;
+    this.#drawn = now;
+    this.#bars?.update();
+  }
+
+  pause(text: string) {
+    this.#figures = [text];
+    this.#bars?.update();
+  }
+
+  readonly #onExit = () => this.close();
+
+  close() {
+    process.removeListener('exit', this.#onExit);
+    // The last redraw writes everything that was logged since the previous one.
+    this.#bars?.update();
+    this.#bars?.stop();
+    this.#bars = undefined;
+    this.#bar = undefined;
+  }
+}

@@ -1,0 +1,96 @@
+/** Fits a text table to the width of a terminal. */
+
+import { styleText } from 'node:util';
+import stringWidth from 'string-width';
+import { padded, wrapped } from './width.js';
+
+export interface TextTable {
+  readonly titles: readonly string[];
+  readonly right: readonly boolean[];
+  /** Per column: true if it must stay next to the previous one, as an interval must. */
+  readonly joined: readonly boolean[];
+  readonly lines: readonly (readonly string[])[];
+}
+
+const gap = 2;
+
+/** Text columns shrink to this width; only the first shrinks further, if the table still doesn't fit. */
+const narrowest = 14;
+
+/**
+ * Shrinks text columns and the titles of number columns while they remain readable. If that isn't enough, the
+ * other columns continue below, and each block starts with the first column, which identifies the row.
+ */
+export function fittedTable(table: TextTable, width: number): string {
+  const natural = table.titles.map((_, c) => columnWidth(table, c, stringWidth));
+  const least = table.titles.map((title, c) => {
+    if (!table.right[c]) return Math.min(natural[c]!, Math.max(narrowest, longestWord(title)));
+    return Math.max(longestWord(title), ...table.lines.map((line) => stringWidth(line[c]!)));
+  });
+  const blocks = [...blocksOf(table.joined, least, width)];
+  return blocks
+    .map((block) => drawn(table, block, shrunk(block, natural, least, width)))
+    .join(blocks.length > 1 ? '\n\n' : '\n');
+}
+
+function columnWidth({ titles, lines }: TextTable, c: number, widthOf: (text: string) => number): number {
+  return Math.max(widthOf(titles[c]!), ...lines.map((line) => widthOf(line[c]!)));
+}
+
+const longestWord = (text: string) => Math.max(...text.split(' ').map((word) => stringWidth(word)));
+
+function* blocksOf(
+  joined: readonly boolean[],
+  least: readonly number[],
+  width: number,
+): Generator<readonly number[]> {
+  let block = [0];
+  for (let c = 1; c < least.length; c++) {
+    const group = joined[c + 1] ? [c, c + 1] : [c];
+    if (block.length > 1 && !joined[c] && sum([...block, ...group], least) > width) {
+      yield block;
+      block = [0];
+    }
+    block.push(c);
+  }
+  yield block;
+}
+
+const sum = (block: readonly number[], widths: readonly number[]) =>
+  block.reduce((total, c) => total + widths[c]! + gap, -gap);
+
+function shrunk(
+  block: readonly number[],
+  natural: readonly number[],
+  least: readonly number[],
+  width: number,
+): readonly number[] {
+  const widths = [...natural];
+  const spare = (c: number) => widths[c]! - least[c]!;
+  while (sum(block, widths) > width) {
+    const widest = block.reduce((a, b) => (spare(b) > spare(a) ? b : a));
+    // If no column can shrink further, shrink the first one below its minimum.
+    const chosen = spare(widest) > 0 ? widest : block[0]!;
+    if (widths[chosen]! <= 1) break;
+    widths[chosen]!--;
+  }
+  return widths;
+}
+
+function drawn(
+  { titles, lines, right }: TextTable,
+  block: readonly number[],
+  widths: readonly number[],
+): string {
+  const row = (texts: readonly string[]): readonly string[] => {
+    const cells = block.map((c) => wrapped(texts[c]!, widths[c]!));
+    const height = Math.max(...cells.map(({ length }) => length));
+    return Array.from({ length: height }, (_, i) =>
+      block
+        .map((c, at) => padded(cells[at]![i] ?? '', widths[c]!, right[c] ? 'before' : 'after'))
+        .join(' '.repeat(gap))
+        .trimEnd(),
+    );
+  };
+  return [...row(titles).map((line) => styleText('dim', line)), ...lines.flatMap(row)].join('\n');
+}

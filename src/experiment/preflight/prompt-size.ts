@@ -1,0 +1,105 @@
+/** Renders a run's first prompt, and estimates how its prompts grow with the history. */
+
+import { createGenerator } from '../../base/random/generator.js';
+import type { ChatMessage, ModelContext } from '../../models/language-model.js';
+import { fewestTokens, mostTokens } from '../../models/reply-faults.js';
+import { programsOf } from '../../policies/policy.js';
+import { createHistory } from '../../prompting/context/history.js';
+import { encodingFor } from '../../prompting/notation/encoding.js';
+import { estimatePromptTokens, estimateTokens } from '../../prompting/token-estimate.js';
+import { type BufferEntry, createReplayBuffer } from '../../rollout/replay-buffer.js';
+import { nothingRecorded } from '../../runs/reader.js';
+import { mean } from '../../statistics/descriptive.js';
+import { randomPolicies } from '../evaluate.js';
+import { Prompter } from '../prompter.js';
+import type { Assembly } from '../setup/assemble.js';
+
+type Parts = Pick<Assembly, 'config' | 'environment' | 'family' | 'prompts' | 'imported'>;
+
+/** Numbers of tokens are estimates, on the high side. */
+export interface PromptSize {
+  /** The first prompt, after a warm-up with made-up returns. */
+  readonly first: {
+    readonly messages: readonly ChatMessage[];
+    readonly tokens: number;
+    /** A low estimate. */
+    readonly fewest: number;
+  };
+  /** The last prompt, whose history is the longest. */
+  readonly last: number;
+  /** Mean over the iterations, without corrections. */
+  readonly mean: number;
+  /** What a correction adds to a prompt. */
+  readonly correction: number;
+  /** A reply that proposes a policy. */
+  readonly answer: number;
+  /** An evaluation in the history. */
+  readonly entry: number;
+  /** Upper bound on the tokens of the last prompt with all corrections, for any tokenizer. */
+  readonly bound: number;
+}
+
+/** A program of a model usually has fewer tokens. */
+const programTokens = 500;
+/** Explanation in a reply. */
+const reasonTokens = 50;
+
+export function promptSize(parts: Parts, context?: ModelContext): PromptSize {
+  const { config, family } = parts;
+  const { corrections, iterations, memory, prompts } = config;
+  const arePrograms = programsOf(family) !== undefined;
+  const count = context?.count ?? estimatePromptTokens;
+  const entries = madeUpWarmUp(parts);
+  const prompter = (shown: readonly BufferEntry[]) =>
+    new Prompter({ ...parts, buffer: createReplayBuffer(shown), recorded: nothingRecorded });
+  const first = prompter(entries);
+  const messages = first.messages(1);
+  const empty = count(prompter([]).messages(1));
+  const encoding = encodingFor(family, prompts.set);
+  const sample = entries[0]?.parameters ?? family.initial(createGenerator(config.seed));
+  const answer = (arePrograms ? programTokens : estimateTokens(encoding.text(sample))) + reasonTokens;
+  const history = createHistory({ encoding, memory, trajectory: () => undefined });
+  const entry = arePrograms ? programTokens : history.tokens({ ...madeUp, parameters: sample });
+  const { best, recent, tokens: budget } = memory;
+  const most =
+    best === undefined && recent === undefined ? Number.POSITIVE_INFINITY : (best ?? 0) + (recent ?? 0);
+  const shown = Math.min(most, entries.length);
+  // The made-up programs are shorter than those of a model.
+  const measured = !arePrograms && shown > 0 ? (count(messages) - empty) / shown : entry;
+  // An episode's length is unknown, so trajectories are assumed to fill the history.
+  const each = memory.trajectories === 'none' ? measured : budget;
+  const at = (iteration: number) =>
+    empty + Math.min(budget, Math.min(most, entries.length + (iteration - 1) * config.candidates) * each);
+  const correction = answer + estimateTokens(first.formatCorrection({ kind: 'missing' }));
+  const last = Math.max(count(messages), at(iterations));
+  const surplus = Math.max(1, mostTokens(messages) / Math.max(1, estimatePromptTokens(messages)));
+  return {
+    first: { messages, tokens: count(messages), fewest: (context?.count ?? fewestTokens)(messages) },
+    last,
+    correction,
+    answer,
+    entry,
+    mean: mean(Array.from({ length: iterations }, (_, i) => at(i + 1))),
+    bound: Math.ceil(surplus * (last + corrections * correction)),
+  };
+}
+
+const madeUp = {
+  ...({ iteration: 0, group: 0, candidate: 0, source: 'warm-up', returns: [], lengths: [] } as const),
+  score: -123.45,
+};
+
+/** The imported and the warm-up policies, with made-up returns. */
+export function madeUpWarmUp({
+  config,
+  family,
+  imported,
+}: Pick<Parts, 'config' | 'family' | 'imported'>): readonly BufferEntry[] {
+  const { seed } = config;
+  const random = createGenerator(seed);
+  const drawn = randomPolicies(config, family, imported);
+  return [...imported, ...drawn].map((parameters, candidate) => {
+    const score = Number(random.uniform(-100, 100).toFixed(2));
+    return { ...madeUp, candidate, parameters, returns: [score], lengths: [1], score };
+  });
+}

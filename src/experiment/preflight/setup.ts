@@ -1,0 +1,165 @@
+/** Checks the setup of this machine. The checks install nothing, write nothing and cost nothing. */
+import { execFile } from 'node:child_process';
+import { accessSync, constants, existsSync, statfsSync } from 'node:fs';
+import { availableParallelism, cpus } from 'node:os';
+import { dirname, resolve } from 'node:path';
+import { promisify } from 'node:util';
+import { childEnvironment } from '../../base/child-environment.js';
+import type { CommandContext } from '../../base/context.js';
+import { problemsOf, UserError } from '../../base/errors.js';
+import { parseJson } from '../../base/files/json-depth.js';
+import { machineMemory } from '../../base/machine-memory.js';
+import { formatBytes, plural } from '../../base/text/numbers.js';
+import { readHost } from '../../models/hosted/ollama.js';
+import { findDevices } from '../../models/local/engine/find-devices.js';
+import { hfCache, hfModels } from '../../models/local/stores/hf-cache.js';
+import { type Finding, found } from './findings.js';
+
+type Surroundings = Pick<CommandContext, 'cwd' | 'env'>;
+
+const broken = (field: string, message: string, hint: string): Finding => ({
+  level: 'error',
+  field,
+  message,
+  hint,
+});
+
+/** An optional part that isn't there. */
+const absent = (field: string, message: string, hint: string): Finding => ({
+  ...found(field, message),
+  hint,
+});
+
+/** @param offline if true, doesn't ask an Ollama server */
+export async function checkSetup(surroundings: Surroundings, offline: boolean): Promise<readonly Finding[]> {
+  return Promise.all([
+    nodeVersion(process.versions.node),
+    found(
+      'processor',
+      `${plural(availableParallelism(), 'thread')}, ${cpus()[0]?.model.trim() ?? 'unknown'}`,
+    ),
+    memory(),
+    disk(surroundings),
+    localModels(),
+    ...(offline ? [] : [ollama(surroundings)]),
+    cachedModels(surroundings),
+    python(surroundings),
+    key(surroundings, 'OPENAI_API_KEY', 'model.provider openai'),
+    key(surroundings, 'HF_TOKEN', 'gated Hugging Face models'),
+  ]);
+}
+
+const oldestNode = [20, 19] as const;
+
+export function nodeVersion(version: string): Finding {
+  const [major = 0, minor = 0] = version.split('.').map(Number);
+  const isNew = major > oldestNode[0] || (major === oldestNode[0] && minor >= oldestNode[1]);
+  const hint = `install version ${oldestNode.join('.')} or newer: https://nodejs.org`;
+  return isNew ? found('Node.js', version) : broken('Node.js', version, hint);
+}
+
+/** Minimum memory in bytes for a useful local model alongside a run. */
+const leastMemory = 2 * 2 ** 30;
+
+function memory(): Finding {
+  const { free, total } = machineMemory();
+  const message = `${formatBytes(total)}, ${formatBytes(free)} free`;
+  const hint = 'local models need more; use a server on another machine (model.provider ollama or openai)';
+  return total >= leastMemory ? found('memory', message) : broken('memory', message, hint);
+}
+
+/** Minimum free disk space in bytes: runs need megabytes, downloaded models need gigabytes. */
+const leastDisk = 2 ** 30;
+
+function disk({ cwd }: Surroundings): Finding {
+  const folder = nearestFolder(resolve(cwd, 'buffers'));
+  const { bavail, bsize } = statfsSync(folder);
+  const message = `${formatBytes(bavail * bsize)} free in ${folder}`;
+  try {
+    accessSync(folder, constants.W_OK);
+  } catch {
+    return broken('disk', `${folder} isn't writable`, 'change its permissions, or use --runs-dir');
+  }
+  return bavail * bsize >= leastDisk ? found('disk', message) : broken('disk', message, 'free some space');
+}
+
+const nearestFolder = (path: string): string => (existsSync(path) ? path : nearestFolder(dirname(path)));
+
+async function localModels(): Promise<Finding> {
+  try {
+    const { auto, unusable, usable } = await findDevices();
+    const [first] = unusable;
+    return {
+      ...found('local models', `run on ${usable.join(', ')}; model.device auto chooses ${auto}`),
+      ...(first && { hint: `${first.device} can't be used: ${first.reason}; ${first.hint}` }),
+    };
+  } catch (error) {
+    const [{ message, hint = 'reinstall policyloop' } = { message: String(error) }] = problemsOf(error);
+    return broken('local models', message, hint);
+  }
+}
+
+const answerMs = 3000;
+
+async function ollama({ env }: Surroundings): Promise<Finding> {
+  let place = '';
+  try {
+    const { origin, password, username } = readHost({ host: undefined }, env);
+    place = origin;
+    const login = btoa(`${decodeURIComponent(username)}:${decodeURIComponent(password)}`);
+    const tags = await fetch(`${origin}/api/tags`, {
+      signal: AbortSignal.timeout(answerMs),
+      ...(username !== '' && { headers: { authorization: `Basic ${login}` } }),
+    });
+    const { models = [] } = parseJson(await tags.text()) as {
+      readonly models?: readonly { readonly name: string }[];
+    };
+    if (models.length === 0)
+      return absent('Ollama', `running at ${place}, without models`, 'run ollama pull qwen3:8b');
+    const shown = models.slice(0, 6).map((model) => model.name);
+    const more = models.length > shown.length ? `, and ${models.length - shown.length} more` : '';
+    return found('Ollama', `running at ${place}: ${shown.join(', ')}${more}`);
+  } catch (error) {
+    if (error instanceof UserError)
+      return broken('Ollama', error.problems[0]!.message, 'fix or unset OLLAMA_HOST');
+    const hint = 'install it from https://ollama.com and start it (ollama serve), or set OLLAMA_HOST';
+    return absent('Ollama', `no answer from ${place}`, hint);
+  }
+}
+
+function cachedModels({ env }: Surroundings): Finding {
+  const models = hfModels(env);
+  if (models.length > 0) return found('Hugging Face', `${plural(models.length, 'model')} in ${hfCache(env)}`);
+  const hint = 'run policyloop models pull hf:HuggingFaceTB/SmolLM2-135M-Instruct';
+  return absent('Hugging Face', `no models in ${hfCache(env)}`, hint);
+}
+
+const askVersions =
+  'import sys\nprint(sys.version.split()[0])\ntry:\n  import gymnasium\n  print(gymnasium.__version__)\nexcept ImportError: pass';
+
+async function python({ env }: Surroundings): Promise<Finding> {
+  const program = env.POLICYLOOP_PYTHON ?? 'python3';
+  const need = 'needed only for gymnasium: and textworld-express: environments';
+  try {
+    const { stdout } = await promisify(execFile)(program, ['-c', askVersions], {
+      env: childEnvironment(env),
+      timeout: 20_000,
+      maxBuffer: 2 ** 20,
+    });
+    const [version, gymnasium] = stdout.trim().split('\n');
+    if (gymnasium !== undefined) return found('Python', `${version} (${program}), Gymnasium ${gymnasium}`);
+    const hint = `Gymnasium is ${need}; run pip install "gymnasium[mujoco]"`;
+    return absent('Python', `${version} (${program}), without Gymnasium`, hint);
+  } catch {
+    const message = `${program} can't be run`;
+    return env.POLICYLOOP_PYTHON === undefined
+      ? absent('Python', message, `${need}; install Python, or set POLICYLOOP_PYTHON`)
+      : broken('Python', message, 'set POLICYLOOP_PYTHON to a Python interpreter');
+  }
+}
+
+/** Reports whether an API key is set, but never the key. */
+function key({ env }: Surroundings, name: string, use: string): Finding {
+  const isSet = env[name] !== undefined && env[name].trim() !== '';
+  return isSet ? found(name, 'set') : absent(name, 'not set', `needed only for ${use}`);
+}

@@ -1,0 +1,90 @@
+/** Outputs that appear whole or not at all, and what is left of them when a process is killed. */
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { describe, expect, it } from 'vitest';
+import { isCutOff, isTaken, writeWhole } from '../../../src/base/files/draft.js';
+import { built } from '../../support/built.js';
+import { temporaryDirectory } from '../../support/temporary-directory.js';
+
+/** Runs lines of a program that writes `output`, and is killed or ends in the middle of it. */
+function cutOff(output: string, lines: string): void {
+  const module = pathToFileURL(built('src/base/files/draft.js')).href;
+  const script = `import { writeFileSync, mkdirSync } from 'node:fs';
+    import { markOutputsUntilExit, writeWhole } from '${module}';
+    markOutputsUntilExit();
+    const output = ${JSON.stringify(output)};
+    const write = (draft) => { mkdirSync(draft); writeFileSync(draft + '/a', 'first'); };
+    ${lines}`;
+  spawnSync(process.execPath, ['--input-type=module', '-e', script], { stdio: 'inherit' });
+}
+
+const writeSecond = (output: string) =>
+  writeWhole(output, (draft) => {
+    mkdirSync(draft);
+    writeFileSync(join(draft, 'a'), 'second');
+  });
+
+describe('writeWhole', () => {
+  it.each([
+    ['killed', "writeWhole(output, (draft) => { write(draft); process.kill(process.pid, 'SIGKILL'); });"],
+    ['ended by itself', 'writeWhole(output, (draft) => { write(draft); process.exit(3); });'],
+    [
+      'killed while it waited',
+      "await writeWhole(output, async (draft) => { write(draft); process.kill(process.pid, 'SIGKILL'); });",
+    ],
+  ])('%s midway leaves no output under the final name, and can be repeated', (_, lines) => {
+    const output = join(temporaryDirectory(), 'out');
+    cutOff(output, lines);
+    expect(existsSync(output)).toBe(false);
+    expect(existsSync(`${output}.partial`)).toBe(true);
+    writeSecond(output);
+    expect(readFileSync(join(output, 'a'), 'utf8')).toBe('second');
+    expect(readdirSync(join(output, '..'))).toEqual(['out']);
+  });
+
+  it('killed after completing the output can be repeated, unless the output was changed', () => {
+    const folder = temporaryDirectory();
+    const output = join(folder, 'out');
+    const lines = "writeWhole(output, write); process.kill(process.pid, 'SIGKILL');";
+    cutOff(output, lines);
+    expect(readFileSync(join(output, 'a'), 'utf8')).toBe('first');
+    expect([isCutOff(output), isTaken(output)]).toEqual([true, false]);
+    writeSecond(output);
+    expect(readFileSync(join(output, 'a'), 'utf8')).toBe('second');
+    expect(isTaken(output)).toBe(true);
+    cutOff(join(folder, 'other'), lines);
+    writeFileSync(join(folder, 'other', 'mine'), 'precious');
+    expect(isTaken(join(folder, 'other'))).toBe(true);
+    expect(() => writeSecond(join(folder, 'other'))).toThrow();
+    expect(readFileSync(join(folder, 'other', 'mine'), 'utf8')).toBe('precious');
+    cutOff(join(folder, 'edited'), lines);
+    writeFileSync(join(folder, 'edited', 'a'), 'edited');
+    expect(isTaken(join(folder, 'edited'))).toBe(true);
+  });
+
+  it('leaves no mark after a normal exit', () => {
+    const output = join(temporaryDirectory(), 'out');
+    cutOff(output, 'writeWhole(output, write);');
+    expect(readdirSync(join(output, '..'))).toEqual(['out']);
+    expect(isTaken(output)).toBe(true);
+  });
+
+  it('removes its draft after an error, synchronous or asynchronous', async () => {
+    const folder = temporaryDirectory();
+    const fail = (draft: string) => {
+      writeFileSync(draft, 'half');
+      throw new Error('full');
+    };
+    expect(() => writeWhole(join(folder, 'a'), fail)).toThrow('full');
+    await expect(writeWhole(join(folder, 'b'), async (draft) => fail(draft))).rejects.toThrow('full');
+    expect(readdirSync(folder)).toEqual([]);
+  });
+
+  it('refuses a device, and a name that is too long', () => {
+    expect(() => writeWhole('/dev/null', () => undefined)).toThrow(/is a device/);
+    const long = join(temporaryDirectory(), 'é'.repeat(130));
+    expect(() => writeWhole(long, () => undefined)).toThrow(/260 bytes is too long/);
+  });
+});

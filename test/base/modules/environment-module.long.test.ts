@@ -1,0 +1,212 @@
+import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { UserError } from '../../../src/base/errors.js';
+import { packageRoot } from '../../../src/base/package.js';
+import { execute as compareCommand } from '../../../src/commands/compare.js';
+import { execute as evaluateCommand } from '../../../src/commands/evaluate.js';
+import { execute as listCommand } from '../../../src/commands/list.js';
+import { execute as reportCommand } from '../../../src/commands/report.js';
+import { execute as resumeCommand } from '../../../src/commands/resume.js';
+import { execute as runCommand } from '../../../src/commands/run.js';
+import { execute as showCommand } from '../../../src/commands/show.js';
+import { makeEnvironment } from '../../../src/environments/catalogue/open.js';
+import { EnvironmentError } from '../../../src/environments/remote/remote-environment.js';
+import { rollout } from '../../../src/rollout/episode.js';
+import { recordingContext, temporaryDirectory } from '../../support/experiments.js';
+
+const cwd = temporaryDirectory();
+const template = join(packageRoot(), 'templates', 'environment.js');
+const runArguments = { runsDir: 'buffers', dryRun: false, quiet: true, json: true };
+
+const config = `
+environment: { id: ./tasks/rail.js, options: { friction: 0.2 } }
+model: { provider: hill-climb }
+iterations: 2
+warmup: 2
+record: all
+evaluation: { episodes: 4, maxSteps: 60, workers: 1 }
+confirmation: { candidates: 1, episodes: 3 }
+`;
+
+/** Writes a module of its own and gives its path: Node imports each file once. */
+let written = 0;
+function moduleOf(source: string): string {
+  const file = join(cwd, `module-${++written}.mjs`);
+  writeFileSync(file, source);
+  return file;
+}
+
+const environmentOf = (members: string) =>
+  moduleOf(`export default { create() { return {
+    observationSpace: { kind: 'box', low: [-1], high: [1] },
+    actionSpace: { kind: 'discrete', n: 2 },
+    reset: () => [0],
+    step: () => ({ observation: [0], reward: 0, terminated: true }),
+    ${members}
+  }; } };`);
+
+async function play(name: string, overrides: readonly string[] = []) {
+  const { context, printed } = recordingContext(cwd);
+  const args = { ...runArguments, config: join(cwd, 'rail.yaml'), overrides, runDir: join('buffers', name) };
+  const code = await runCommand(args, context);
+  return { code, result: JSON.parse(printed.at(-1)!) as Record<string, unknown> };
+}
+
+const logs = (name: string) =>
+  ['evaluations.jsonl', 'episodes.jsonl'].map((file) =>
+    readFileSync(join(cwd, 'buffers', name, file), 'utf8'),
+  );
+
+beforeAll(async () => {
+  mkdirSync(join(cwd, 'tasks'));
+  cpSync(template, join(cwd, 'tasks', 'rail.js'));
+  writeFileSync(join(cwd, 'tasks', 'package.json'), '{"type": "module"}');
+  writeFileSync(join(cwd, 'rail.yaml'), config);
+  expect((await play('rail')).result).toMatchObject({ status: 'completed', iterations: 2 });
+});
+
+describe('a run in an environment module', () => {
+  it('records the same in worker threads', async () => {
+    const { result } = await play('threads', ['evaluation.workers=2']);
+    expect(result).toMatchObject({ status: 'completed' });
+    expect(logs('threads')).toEqual(logs('rail'));
+  });
+
+  it('works with list, show, report, compare and evaluate, under the name of the module', async () => {
+    const { context, printed } = recordingContext(cwd);
+    expect(await listCommand({ runsDir: 'buffers', json: false }, context)).toBe(0);
+    expect(printed.join('\n')).toContain('module:cart-on-rail');
+    const args = { run: 'rail', runsDir: 'buffers', json: false };
+    expect(await showCommand({ ...args, top: 3 }, context)).toBe(0);
+    expect(printed.join('\n')).toMatch(/push left +no push +push right\nposition .*\nvelocity /);
+    expect(await reportCommand({ ...args, open: false }, context)).toBe(0);
+    const report = readFileSync(join(cwd, 'buffers/rail/report.html'), 'utf8');
+    expect(report).toContain('data-chart');
+    expect(report).toContain('position → push left');
+    expect(await compareCommand({ ...args, runs: ['rail'], unfinished: false }, context)).toBe(0);
+    expect(printed.at(-1)).toMatch(/^module:cart-on-rail /);
+    const evaluation = { ...args, episodes: 6, json: true };
+    expect(await evaluateCommand(evaluation, context)).toBe(0);
+    const here = printed.at(-1);
+    expect(await evaluateCommand({ ...evaluation, workers: 2 }, context)).toBe(0);
+    expect(printed.at(-1)).toBe(here);
+    expect(await evaluateCommand({ ...evaluation, picture: 'rail.svg' }, context)).toBe(0);
+    expect(readFileSync(join(cwd, 'rail.svg'), 'utf8')).toContain('cart-on-rail');
+  });
+
+  it('can be resumed from any directory', async () => {
+    const { context, printed } = recordingContext('/');
+    const args = { run: join(cwd, 'buffers/threads'), runsDir: 'buffers', quiet: true, json: true };
+    expect(await resumeCommand({ ...args, overrides: ['iterations=3'] }, context)).toBe(0);
+    expect(JSON.parse(printed.at(-1)!)).toMatchObject({ status: 'completed', iterations: 3 });
+  });
+
+  it('isn’t resumed if an import of the module has changed; the error names the file', async () => {
+    const helper = join(cwd, 'tasks', 'start.js');
+    writeFileSync(helper, 'export const start = [0.5];\n');
+    writeFileSync(
+      join(cwd, 'tasks', 'second.js'),
+      `import { start } from './start.js';
+      export default { create: () => ({
+        observationSpace: { kind: 'box', low: [-1], high: [1] }, actionSpace: { kind: 'discrete', n: 2 },
+        reset: () => start, step: (action) => ({ observation: [0], reward: action, terminated: true }),
+      }) };`,
+    );
+    await play(
+      'second',
+      ['environment=./tasks/second.js'].map((text) => text.replace('./', `${cwd}/`)),
+    );
+    const { context, noted } = recordingContext(cwd);
+    const args = { run: 'second', runsDir: 'buffers', quiet: true, json: true, overrides: ['iterations=3'] };
+    writeFileSync(helper, 'export const start = [0.6];\n');
+    await expect(resumeCommand(args, context)).rejects.toThrow(`${helper}: this module has changed`);
+    await evaluateCommand({ ...args, episodes: 3 }, context);
+    expect(noted.join('\n')).toContain(`${helper} has changed since the run`);
+    writeFileSync(helper, 'export const start = [0.5];\n');
+    expect(await resumeCommand(args, context)).toBe(0);
+  });
+});
+
+describe('an error names an invalid module and its problem', () => {
+  it.each([
+    ['no default export', 'export const create = 1;', 'has no default export'],
+    ['no create', 'export default { name: "x" };', 'the default export has no create function'],
+    [
+      'an import that throws',
+      'const a = 1;\nthrow new Error("no disk");',
+      ":2:7: can't be imported: no disk",
+    ],
+    [
+      'a create that throws',
+      'export default {\n create() { throw new Error("no rail"); } };',
+      ':2:19: create threw: no rail',
+    ],
+    ['no environment', 'export default { create() {} };', 'create returned no environment'],
+    ['a schema of no kind', 'export default { schema: {}, create() {} };', 'schema has no parse function'],
+    [
+      'refused options',
+      'export default { schema: { parse() { throw new Error("friction must be positive"); } }, create() {} };',
+      'environment.options: module-6.mjs: friction must be positive',
+    ],
+  ])('%s', async (_what, source, message) => {
+    const file = moduleOf(source);
+    const error = await makeEnvironment(file).catch((thrown: unknown) => thrown);
+    expect(error).toBeInstanceOf(UserError);
+    expect((error as UserError).message).toContain(message.replace('module-6.mjs', `module-${written}.mjs`));
+    expect((error as UserError).message).toContain(`module-${written}.mjs`);
+  });
+
+  it.each([
+    ['step: undefined', 'has no member step\n  hint: add it'],
+    ['actionSpace: undefined', 'has no member actionSpace'],
+    ['frame: 1', 'frame of the environment created by'],
+    ['maxSteps: 0', 'maxSteps of the environment created by'],
+    [
+      "observationSpace: { kind: 'box', low: [0], high: [1, 2] }",
+      'low and high must have one number per dimension',
+    ],
+    [
+      "observationSpace: { kind: 'Box', low: [0], high: [1] }",
+      'kind must be box, discrete, tuple or text; use',
+    ],
+    ["actionSpace: { kind: 'discrete', n: 0 }", 'n must be a whole number of at least 1; use'],
+    ["actionSpace: { kind: 'discrete', n: 2, names: [] }", 'unknown member names; use'],
+  ])('%s', async (members, message) => {
+    await expect(makeEnvironment(environmentOf(members))).rejects.toThrow(message);
+  });
+
+  it('a missing file', async () => {
+    await expect(makeEnvironment('./nowhere.js')).rejects.toThrow('there is no such module');
+    await expect(makeEnvironment('nowhere.js')).rejects.toThrow('with a slash: ./nowhere.js');
+  });
+});
+
+describe('an invalid reset or step result throws an error that names the file and the problem', () => {
+  it.each([
+    ['reset: () => [NaN]', 'observation[0] from reset is NaN'],
+    ['reset: () => [0, 1]', 'the observation from reset has 2 numbers; expected an array of 1 number'],
+    ['reset: () => []', 'the observation from reset has 0 numbers'],
+    ['step: () => undefined', 'step returned undefined'],
+    ['step: async () => ({})', 'step returned a promise'],
+    ['step: () => ({ observation: [0], terminated: true })', 'the reward of a step is undefined'],
+    ['step: () => ({ observation: [0], reward: 1 })', 'terminated of a step is undefined'],
+    ['step() { throw new Error("fell") }', 'step threw: fell'],
+  ])('%s', async (members, message) => {
+    const environment = await makeEnvironment(environmentOf(members));
+    const episode = () => rollout(environment, () => 0, { seed: 0, maxSteps: 5 });
+    expect(episode).toThrow(EnvironmentError);
+    expect(episode).toThrow(message);
+    expect(episode).toThrow(`module-${written}.mjs`);
+  });
+
+  it('in a worker thread, it fails the run', async () => {
+    const file = environmentOf('step: () => ({ observation: [NaN], reward: 1, terminated: true })');
+    const { code, result } = await play('nonsense', [`environment=${file}`, 'evaluation.workers=2']);
+    expect(code).toBe(1);
+    expect(result).toMatchObject({
+      status: 'failed',
+      reason: { kind: 'environment-error', failure: 'invalid' },
+    });
+  });
+});

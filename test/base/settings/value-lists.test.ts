@@ -1,0 +1,112 @@
+import fc from 'fast-check';
+import { expect, it } from 'vitest';
+import { parse } from 'yaml';
+import { refuseLists, splitTop, valuesOf } from '../../../src/base/settings/value-lists.js';
+
+/** Values as a person may write them: plain words and numbers, quoted texts, JSON. */
+const plain = fc.oneof(
+  fc.integer().map(String),
+  fc.double({ noNaN: true, noDefaultInfinity: true }).map(String),
+  fc.stringMatching(/^[a-z][a-z0-9.:/'-]{0,8}[a-z0-9]$/),
+);
+const doubleQuoted = fc.string().map((text) => JSON.stringify(text));
+const singleQuoted = fc.string().map((text) => `'${text.replaceAll("'", "''")}'`);
+const json = fc.jsonValue({ maxDepth: 3 }).map((value) => JSON.stringify(value));
+const item = fc.oneof(plain, doubleQuoted, singleQuoted, json);
+
+it('splitTop recovers items that were joined by commas', () => {
+  fc.assert(
+    fc.property(fc.array(item, { minLength: 1, maxLength: 6 }), (items) => {
+      expect(splitTop(items.join(','))).toEqual(items);
+    }),
+    { numRuns: 500 },
+  );
+});
+
+it('the parts from splitTop join back to the original text', () => {
+  fc.assert(
+    fc.property(fc.string({ unit: fc.constantFrom(...'ab,[]{}()\'"\\.: '.split('')) }), (text) => {
+      expect(splitTop(text).join(',')).toBe(text);
+    }),
+    { numRuns: 2000 },
+  );
+});
+
+it('splitTop never splits inside brackets, braces, parentheses or quotes', () => {
+  fc.assert(
+    fc.property(fc.array(item, { minLength: 2, maxLength: 4 }), (items) => {
+      for (const [open, close] of ['[]', '{}', '()']) {
+        const around = `${open}${items.join(',')}${close}`;
+        expect(splitTop(around)).toEqual([around]);
+      }
+      const quoted = JSON.stringify(items.join(','));
+      expect(splitTop(quoted)).toEqual([quoted]);
+      expect(valuesOf(quoted, 'key')).toBeUndefined();
+    }),
+  );
+});
+
+it('valuesOf splits a JSON list into items that parse to the original values', () => {
+  fc.assert(
+    fc.property(fc.array(json, { minLength: 2, maxLength: 5 }), (items) => {
+      const values = valuesOf(items.join(', '), 'key');
+      expect(values).toMatchObject({ kind: 'list' });
+      const read = values?.kind === 'list' ? values.items.map((text) => parse(text) as unknown) : [];
+      expect(read).toEqual(items.map((text) => parse(text) as unknown));
+    }),
+  );
+});
+
+it.each([
+  ['0.2,0.7,1', ['0.2', '0.7', '1']],
+  ['1..4', ['1', '2', '3', '4']],
+  ['-1..1', ['-1', '0', '1']],
+  ['1..3,7', ['1', '2', '3', '7']],
+  ['choice(4,8)', ['4', '8']],
+  ['choice(1..2, 9)', ['1', '2', '9']],
+  ['[1,2],[3,4]', ['[1,2]', '[3,4]']],
+  ['{a: 1, b: 2}, {a: 3}', ['{a: 1, b: 2}', '{a: 3}']],
+  ['"a,b","c..d"', ['"a,b"', '"c..d"']],
+  ["it's,that's", ["it's", "that's"]],
+  // In braces, a colon without a space separates only after a quoted key.
+  [`{a:'0,"'}",0},1`, [`{a:'0,"'}",0}`, '1']],
+  [`{"a":'}'},1`, [`{"a":'}'}`, '1']],
+])('%s is a list of values', (text, items) => {
+  expect(valuesOf(text, 'key')).toEqual({ kind: 'list', items });
+});
+
+it.each(['0.5', '[1,2]', '{a: 1, b: 2}', '"1..3"', '../runs/a', 'a..b', '[1..3]', "'a,b'", '[1,2', 'f(1,2)'])(
+  '%s is a single value',
+  (text) => {
+    expect(valuesOf(text, 'key')).toBeUndefined();
+    expect(() => refuseLists([`key=${text}`])).not.toThrow();
+  },
+);
+
+it('valuesOf parses uniform and loguniform ranges', () => {
+  expect(valuesOf('uniform(-1,2.5)', 'key')).toEqual({ kind: 'uniform', low: -1, high: 2.5 });
+  expect(valuesOf('loguniform(1e-4, 0.01)', 'key')).toEqual({ kind: 'loguniform', low: 1e-4, high: 0.01 });
+});
+
+it.each([
+  ['1,,2', /empty value/],
+  ['1,2,', /empty value/],
+  ['0.1..0.5', /ranges are for whole numbers/],
+  ['5..1', /a range must ascend[\s\S]*1\.\.5/],
+  ['1..999999', /at most 100000/],
+  ['uniform(1)', /uniform takes two numbers/],
+  ['uniform(2,1)', /the lower first/],
+  ['loguniform(0,1)', /above 0/],
+])('valuesOf rejects %s', (text, message) => {
+  expect(() => valuesOf(text, 'key')).toThrow(message);
+});
+
+it.each([
+  'seed=1,2,3',
+  'seed=1..10',
+  'memory.best=choice(4,8)',
+  'model.sigma=uniform(0,1)',
+  'model.name=a,b',
+])('a single run rejects %s and points to policyloop sweep', (text) => {
+  expect(() => refuseLists([text])).toThrow(/lists several values[\s\S]*policyloop sweep/);
+});

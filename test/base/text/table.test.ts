@@ -1,0 +1,205 @@
+import { stripVTControlCharacters } from 'node:util';
+import stringWidth from 'string-width';
+import { describe, expect, it } from 'vitest';
+import { render } from '../../../src/base/text/html.js';
+import { formatReturn } from '../../../src/base/text/numbers.js';
+import {
+  type Column,
+  csvTable,
+  htmlTable,
+  markdownTable,
+  terminalTable,
+} from '../../../src/base/text/table.js';
+
+interface Row {
+  readonly task: string;
+  readonly model: string;
+  readonly runs: number;
+  readonly mean?: number;
+  readonly ends?: readonly [number, number];
+}
+
+const columns: readonly Column<Row>[] = [
+  { title: 'task', name: 'task', grouped: true, cell: ({ task }) => task },
+  { title: 'model', name: 'model', cell: ({ model }) => ({ text: model, code: true }) },
+  { title: 'runs', name: 'runs', kind: 'number', cell: ({ runs }) => runs },
+  {
+    title: 'mean',
+    name: 'mean',
+    kind: 'estimate',
+    format: formatReturn,
+    cell: ({ mean, ends }) => mean && { value: mean, interval: ends },
+  },
+  { name: 'seed', cell: () => 7 },
+];
+
+const rows: readonly Row[] = [
+  { task: 'pole', model: 'a', runs: 2, mean: 5.25, ends: [-1.5, 12.0001] },
+  { task: 'pole', model: 'b', runs: 12345, mean: -20 },
+  { task: 'lake', model: 'a', runs: 0 },
+];
+
+const pageOf = (cell: Column<string>['cell'], text: string) =>
+  render(htmlTable([text], [{ title: 'text', cell }]))
+    .replace(/^.*<tbody>|<\/tbody>.*$/gs, '')
+    .trim();
+
+describe('a table', () => {
+  it('aligns its columns on a terminal', () => {
+    expect(stripVTControlCharacters(terminalTable(rows, columns)).split('\n')).toEqual([
+      'task  model    runs    mean   95 % interval',
+      'pole  a           2   5.250  −1.500 … 12.00',
+      '      b      12\u202f345  −20.00               –',
+      'lake  a           0       –               –',
+    ]);
+  });
+
+  it('renders as Markdown', () => {
+    expect(markdownTable(rows, columns).split('\n')).toEqual([
+      '| task | model | runs | mean | 95 % interval |',
+      '| --- | --- | --: | --: | --: |',
+      '| pole | `a` | 2 | 5.250 | −1.500 … 12.00 |',
+      '| pole | `b` | 12\u202f345 | −20.00 | – |',
+      '| lake | `a` | 0 | – | – |',
+    ]);
+  });
+
+  it('has unrounded numbers and hidden columns in CSV', () => {
+    expect(csvTable(rows, columns)).toBe(
+      [
+        'task,model,runs,mean,mean_low,mean_high,seed',
+        'pole,a,2,5.25,-1.5,12.0001,7',
+        'pole,b,12345,-20,,,7',
+        'lake,a,0,,,,7',
+        '',
+      ].join('\n'),
+    );
+  });
+
+  it('shows intervals below their estimates in HTML', () => {
+    const page = render(htmlTable(rows, columns));
+    expect(page).toContain('<th scope="col" class="number">runs</th>');
+    expect(page).toContain(
+      '<td class="number"><b>5.250</b><br><span class="muted">−1.500 … 12.00</span></td>',
+    );
+    expect(page).toContain(
+      '<tr><th scope="row"><span class="repeated">pole</span></th><td><code>b</code></td>',
+    );
+    expect(page).toContain('<b>−20.00</b><br><span class="muted">no interval</span>');
+    expect(page).not.toContain('seed');
+  });
+
+  it('has a fixed row order in HTML if a cell repeats the one above', () => {
+    expect(render(htmlTable(rows, columns))).toContain('<table data-fixed>');
+    expect(render(htmlTable(rows.slice(1), columns))).toContain('<table>');
+  });
+});
+
+describe('a table in HTML', () => {
+  const many: readonly Column<Row>[] = [...columns.slice(0, 4), columns[2]!];
+
+  it('labels each cell with its column if it has many columns, for narrow screens', () => {
+    const page = render(htmlTable(rows, many));
+    expect(page).toContain('<table class="stack" data-fixed>');
+    expect(page).toContain('<td class="number" data-label="runs">12\u202f345</td>');
+    expect(page).toContain('<th scope="row" data-label="task"><span class="repeated">pole</span></th>');
+  });
+
+  it('does not stack its cells if it has few columns', () => {
+    expect(render(htmlTable(rows, columns.slice(0, 4)))).not.toMatch(/stack|data-label/);
+  });
+});
+
+describe('a table on a terminal', () => {
+  interface Wide {
+    readonly name: string;
+    readonly value: number;
+  }
+  const wide: readonly Column<Wide>[] = [
+    { title: 'group', cell: ({ name }) => name },
+    { title: 'environment', cell: () => '環境の名前 with options {"is_slippery":false}' },
+    ...['confirmed', 'median', 'area, observed'].map(
+      (title): Column<Wide> => ({
+        title,
+        kind: 'estimate',
+        cell: ({ value }) => ({ value, interval: [value - 1, value + 1] }),
+      }),
+    ),
+    { title: 'evaluations to the target', kind: 'number', cell: ({ value }) => value },
+    { title: '', cell: () => 'no evidence' },
+  ];
+  const groups = [
+    { name: 'model=a-very-long-model-name:32b-instruct, prompts.set=semantic', value: 412.5 },
+    { name: '日本語の長いグループ名はここにあります', value: -12345.5 },
+    { name: 'short', value: 0 },
+  ];
+  const plain = (width?: number) => stripVTControlCharacters(terminalTable(groups, wide, width));
+
+  it.each([40, 60, 80, 120, 200])('fits %i columns and shows every cell', (width) => {
+    const text = plain(width);
+    expect(Math.max(...text.split('\n').map((line) => stringWidth(line)))).toBeLessThanOrEqual(width);
+    for (const value of ['412.5', '411.5 … 413.5', '−12\u202f346', 'evidence']) expect(text).toContain(value);
+    // Names are broken, not cut.
+    for (const { name } of groups) for (const letter of name) expect(text).toContain(letter);
+    for (const title of ['confirmed', 'median', 'observed', 'target']) expect(text).toContain(title);
+  });
+
+  it('keeps intervals next to their estimates and repeats the row names in each part', () => {
+    const parts = plain(60).split('\n\n');
+    expect(parts.length).toBeGreaterThan(1);
+    for (const part of parts) {
+      expect(part).toContain('short');
+      const [titles] = part.split('\n');
+      expect(titles!.trim()).not.toMatch(/^group +95 %/);
+    }
+  });
+
+  it('uses one line per row if there is no terminal width, or if it fits', () => {
+    const lines = plain().split('\n');
+    expect(lines).toHaveLength(1 + groups.length);
+    expect(new Set(lines.map((line) => stringWidth(line))).size).toBeLessThanOrEqual(2);
+    expect(plain(stringWidth(lines[1]!))).toBe(plain());
+  });
+});
+
+describe('untrusted text', () => {
+  const text: Column<string> = { title: 'text', name: 'text', cell: (row) => row };
+
+  it.each([
+    ['a|b', 'a\\|b'],
+    ['a\\|b', 'a\\\\\\|b'],
+    ['two\r\nlines', 'two lines'],
+  ])('%j stays within one row of Markdown', (value, expected) =>
+    expect(markdownTable([value], [text]).split('\n')[2]).toBe(`| ${expected} |`),
+  );
+
+  it.each([
+    ['=1+1', "'=1+1"],
+    ['@x', "'@x"],
+    ['-cmd', "'-cmd"],
+    [' =1+1', "' =1+1"],
+    ['\n=1+1', `"'\n=1+1"`],
+    ['\u200b@x', "'\u200b@x"],
+    ['＝1+1', "'＝1+1"],
+    ['+1+cmd', "'+1+cmd"],
+    ['-1.5', '-1.5'],
+    ['+1e3', '+1e3'],
+    ['a,b', '"a,b"'],
+    ['a"b', '"a""b"'],
+    ['=a,"b"', `"'=a,""b"""`],
+    ['a\nb', '"a\nb"'],
+  ])('%j becomes a single CSV field and no formula', (value, expected) =>
+    expect(csvTable([value], [text])).toBe(`text\n${expected}\n`),
+  );
+
+  it('cannot control a terminal', () => {
+    expect(stripVTControlCharacters(terminalTable(['a\u001b[2Jb\nc'], [text]))).toBe('text\na [2Jb c');
+  });
+
+  it('is escaped in HTML, including links and classes', () => {
+    expect(pageOf((row) => row, '<b>&"')).toBe('<tr><th scope="row">&lt;b&gt;&amp;&quot;</th></tr>');
+    expect(pageOf((row) => ({ text: row, href: `./${row}`, mark: row, detail: row }), '"<i>')).toBe(
+      '<tr><th scope="row"><a href="./&quot;&lt;i&gt;"><span class="&quot;&lt;i&gt;">&quot;&lt;i&gt;</span></a><br><span class="muted">&quot;&lt;i&gt;</span></th></tr>',
+    );
+  });
+});

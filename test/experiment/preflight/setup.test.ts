@@ -1,0 +1,55 @@
+import { chmodSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { execute } from '../../../src/commands/check.js';
+import { checkSetup, nodeVersion } from '../../../src/experiment/preflight/setup.js';
+import { recordingContext, temporaryDirectory } from '../../support/experiments.js';
+
+const args = { configs: undefined, offline: true, strict: false, json: false };
+
+it('check without a config describes the setup, and exits with 0 although optional parts are missing', async () => {
+  const cwd = temporaryDirectory();
+  const env = {
+    ...process.env,
+    HF_HOME: join(cwd, 'none'),
+    HF_HUB_CACHE: undefined,
+    OPENAI_API_KEY: 'sk-secret',
+  };
+  const { context, printed } = recordingContext(cwd, { env });
+  expect(await execute(args, context)).toBe(0);
+  expect(printed.join('\n')).toMatch(/Node\.js.*\d+\.\d+/);
+  expect(printed.join('\n')).toMatch(/no models in .*\n.*policyloop models pull/);
+  expect(printed.join('\n')).toMatch(/OPENAI_API_KEY +set/);
+  expect(printed.join('\n')).not.toContain('sk-secret');
+});
+
+it('an old Node, a folder that isn’t writable and a wrong Python are errors with hints', async () => {
+  expect(nodeVersion('20.18.9')).toMatchObject({ level: 'error', hint: expect.stringContaining('20.19') });
+  expect(nodeVersion('22.0.0')).toMatchObject({ level: 'ok' });
+  const cwd = temporaryDirectory();
+  const env = { ...process.env, POLICYLOOP_PYTHON: join(cwd, 'no-python') };
+  const findings = await checkSetup({ cwd, env }, true);
+  expect(findings.find(({ field }) => field === 'Python')).toMatchObject({
+    level: 'error',
+    hint: expect.stringContaining('POLICYLOOP_PYTHON'),
+  });
+  const closed = join(cwd, 'closed');
+  mkdirSync(closed);
+  chmodSync(closed, 0o500);
+  const disk = (await checkSetup({ cwd: closed, env }, true)).find(({ field }) => field === 'disk');
+  // The superuser can write anywhere.
+  expect(disk!.level).toBe(process.getuid?.() === 0 ? 'ok' : 'error');
+});
+
+it('check --offline runs no code that a config names, and says that it checked only the fields', async () => {
+  const cwd = temporaryDirectory();
+  writeFileSync(
+    join(cwd, 'own.mjs'),
+    "import { writeFileSync } from 'node:fs';\nwriteFileSync('ran', '');\n",
+  );
+  writeFileSync(join(cwd, 'my.yaml'), 'environment: ./own.mjs\nmodel: { provider: random }\n');
+  const { context, printed } = recordingContext(cwd);
+  expect(await execute({ ...args, configs: [join(cwd, 'my.yaml')] }, context)).toBe(0);
+  expect(printed.join('\n')).toMatch(/not run offline, so only its fields are checked/);
+  expect(existsSync('ran')).toBe(false);
+});
