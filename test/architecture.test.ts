@@ -25,7 +25,6 @@ const rooms = [
   'runs',
   'experiment',
   'web',
-  'report',
   'studies',
   'agents',
   'view',

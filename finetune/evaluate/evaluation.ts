@@ -1,10 +1,11 @@
 /** The result of an evaluation (`evaluation.json`), and the figures of its runs. */
-import { loggedProposals, onlyProposals } from '../../src/report/data/proposals.js';
+
 import type { BufferEntry } from '../../src/rollout/replay-buffer.js';
 import type { Manifest } from '../../src/runs/manifest.js';
 import { openLogs } from '../../src/runs/reader.js';
 import { type RunSummary, summaryOf } from '../../src/runs/summary.js';
 import type { PairedComparison, Summary } from '../../src/statistics/paired.js';
+import { loggedProposals, onlyProposals } from '../../src/web/report/data/proposals.js';
 import type { ArmName, TrainedOn } from './arms.js';
 
 /** A run of the plan in its current state. */

@@ -14,12 +14,12 @@ import {
   signed,
 } from '../../src/base/text/numbers.js';
 import { type Cell, type Column, htmlTable, number, text } from '../../src/base/text/table.js';
-import { armCurves } from '../../src/report/charts/arm-curves.js';
 import type { Interval } from '../../src/statistics/bootstrap.js';
 import type { PairedComparison } from '../../src/statistics/paired.js';
 import { verdictRule } from '../../src/studies/comparison/words.js';
 import { type IntervalRow, intervalRows } from '../../src/web/interval-rows.js';
 import { type Page, sectionsOf } from '../../src/web/page.js';
+import { armCurves } from '../../src/web/report/charts/arm-curves.js';
 import {
   failureList,
   howToRead,

@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import { replaceFile } from '../../src/base/files/files.js';
 import { JsonLinesFile, keepFirstLines, readJsonLines } from '../../src/base/files/json-lines.js';
 import { EventFile, type Scalars } from '../../src/base/files/tensorboard.js';
-import { trainingPage } from '../../src/report/training-page.js';
 import { type RecordedSample, readSamples, type Sample } from '../../src/runs/training/samples.js';
 import {
   readMetric,
@@ -13,6 +12,7 @@ import {
 } from '../../src/runs/training/trainings.js';
 import { trainingFiles } from '../../src/runs/training-files.js';
 import { page } from '../../src/web/page.js';
+import { trainingPage } from '../../src/web/report/training-page.js';
 import type { Metric, TrainingEvent } from './events.js';
 
 /** Returns a function that adds the time, its duration and the memory in use to an event. */

@@ -7,10 +7,10 @@ import type { ConfigInput } from '../../src/config/config.js';
 import { drawEpisode, openDrawable } from '../../src/experiment/animations.js';
 import { run } from '../../src/index.js';
 import { linearWeights } from '../../src/policies/policy.js';
-import { taskLabels } from '../../src/report/data/task-labels.js';
 import { svgAnimation } from '../../src/rollout/pictures/svg-animation.js';
 import type { BufferEntry } from '../../src/rollout/replay-buffer.js';
 import { type OpenedRun, readWholeRun } from '../../src/runs/open-run.js';
+import { taskLabels } from '../../src/web/report/data/task-labels.js';
 
 /** An iteration that improves. The run continues for one more, so that the next prompt exists. */
 export const shownIteration = 23;

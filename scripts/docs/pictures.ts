@@ -7,8 +7,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import process from 'node:process';
 import { packageRoot } from '../../src/base/package.js';
-import { writeReport } from '../../src/report/write-report.js';
 import type { OpenedRun } from '../../src/runs/open-run.js';
+import { writeReport } from '../../src/web/report/write-report.js';
 import { findChromium, openBrowser } from '../../test/support/browser.js';
 import { drawn, oneIteration, playPrograms, playShownRun } from './one-iteration.js';
 

@@ -17,13 +17,13 @@ import {
   plural,
 } from '../base/text/numbers.js';
 import { excerpt, shellWord } from '../base/text/one-line.js';
-import { versionTable } from '../report/views/overview.js';
 import type { CallRecord } from '../runs/calls.js';
 import type { GameRecord, GameTurn } from '../runs/events.js';
 import type { Manifest } from '../runs/manifest.js';
 import { openLogs, runFiles } from '../runs/reader.js';
 import { endText, formatCaps, formatFaults, formatUsage, summaryOf } from '../runs/summary.js';
 import { type Page, page, sectionsOf } from '../web/page.js';
+import { versionTable } from '../web/report/views/overview.js';
 import { pageHeader, resultTile, tile, warningList, writtenBy } from '../web/study.js';
 import { gamesOf, type PlayFigures, percent, playFigures } from './play-result.js';
 

@@ -23,7 +23,7 @@ export async function execute({ json, open, run, runsDir }: Args, context: Comma
   const path = findRun(run, { cwd, runsDir });
   const file = isPlay(path)
     ? (await import('../agents/play-page.js')).writePlayPage(path)
-    : await (await import('../report/write-report.js')).writeReport(path);
+    : await (await import('../web/report/write-report.js')).writeReport(path);
   const report = shownPath(file, cwd);
   print(json ? JSON.stringify({ run: shownPath(path, cwd), report } satisfies Output) : report);
   if (open) await (await import('../base/open-page.js')).openPage(file, context);

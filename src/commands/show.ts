@@ -55,7 +55,7 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
       message: 'this run has no games; only runs of policyloop play do',
     });
   const { readShownRun } = await import('../runs/open-run.js');
-  const { runFigures, runText } = await import('../report/run-text.js');
+  const { runFigures, runText } = await import('../web/report/run-text.js');
   const { fitted } = await import('../base/text/width.js');
   const iteration = requireCount('--iteration', args.iteration, 0);
   const candidate = requireCount('--candidate', args.candidate, 1);
@@ -65,7 +65,7 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
     const program = chosenProgram(run, iteration, candidate);
     context.print(args.json ? JSON.stringify(program) : program.program);
   } else if (iteration !== undefined) {
-    const { iterationFigures, iterationText } = await import('../report/iteration-text.js');
+    const { iterationFigures, iterationText } = await import('../web/report/iteration-text.js');
     const figures = iterationFigures(run, iteration, candidate);
     context.print(args.json ? JSON.stringify(figures) : iterationText(figures));
   } else {

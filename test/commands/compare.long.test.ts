@@ -8,9 +8,9 @@ import { execute as compareCommand } from '../../src/commands/compare.js';
 import { mean, median } from '../../src/statistics/descriptive.js';
 import { welchTest } from '../../src/statistics/tests.js';
 import type { RunComparison } from '../../src/studies/comparison/run-comparison.js';
-import { elementsOf, visibleText } from '../report/markup.js';
 import { recordingContext, temporaryDirectory } from '../support/experiments.js';
 import { type WrittenRun, writeRun } from '../support/written-runs.js';
+import { elementsOf, visibleText } from '../web/report/markup.js';
 
 type CompareArguments = Parameters<typeof compareCommand>[0];
 

@@ -5,14 +5,14 @@ import { parseConfig } from '../../src/config/load.js';
 import { environmentIds, makeEnvironment } from '../../src/environments/catalogue/open.js';
 import { type DrawnEpisode, drawBounded, drawEpisode } from '../../src/experiment/animations.js';
 import { createPolicyFamily } from '../../src/policies/families.js';
-import { writeReport } from '../../src/report/write-report.js';
 import { svgAnimation } from '../../src/rollout/pictures/svg-animation.js';
 import { replay } from '../../src/rollout/replay.js';
 import type { BufferEntry } from '../../src/rollout/replay-buffer.js';
 import { notablePolicies, readWholeRun } from '../../src/runs/open-run.js';
-import { visibleText } from '../report/markup.js';
+import { writeReport } from '../../src/web/report/write-report.js';
 import { elementTree } from '../rollout/pictures/xml-reader.js';
 import { quick, readRunFile, runExperimentFrom } from '../support/experiments.js';
+import { visibleText } from '../web/report/markup.js';
 
 const config = {
   ...quick,

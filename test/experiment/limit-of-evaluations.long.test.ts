@@ -5,10 +5,10 @@ import type { ConfigInput } from '../../src/config/config.js';
 import { parseConfig } from '../../src/config/load.js';
 import { preflight } from '../../src/experiment/preflight/preflight.js';
 import { assemble } from '../../src/experiment/setup/assemble.js';
-import { runFigures } from '../../src/report/run-text.js';
 import { readWholeRun } from '../../src/runs/open-run.js';
 import { readManifest, readRun } from '../../src/runs/reader.js';
 import { readComparedRuns } from '../../src/studies/comparison/compared-runs.js';
+import { runFigures } from '../../src/web/report/run-text.js';
 import {
   quick,
   readRunFile,

@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
 import { render } from '../../src/base/text/html.js';
 import { bar, htmlTable, text } from '../../src/base/text/table.js';
-import { renderReport } from '../../src/report/run-report.js';
-import { frozenLake, runFixture } from '../report/run-fixture.js';
+import { renderReport } from '../../src/web/report/run-report.js';
+import { frozenLake, runFixture } from '../web/report/run-fixture.js';
 import { outlineProblems } from './headings.js';
 
 it('outlineProblems finds skipped levels and empty headers', () => {

@@ -3,9 +3,9 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import process from 'node:process';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { chartsIn, elementsOf } from '../report/markup.js';
 import { type Browser, findChromium, openBrowser } from '../support/browser.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
+import { chartsIn, elementsOf } from '../web/report/markup.js';
 import { everyPage } from './every-page.js';
 import { outlineProblems } from './headings.js';
 

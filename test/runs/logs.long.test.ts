@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { writeSyntheticRun } from '../../bench/synthetic-run.js';
 import { openRecording } from '../../src/experiment/setup/open-models.js';
-import { writeReport } from '../../src/report/write-report.js';
 import { readWholeRun } from '../../src/runs/open-run.js';
 import { openLogs, readRun } from '../../src/runs/reader.js';
+import { writeReport } from '../../src/web/report/write-report.js';
 import {
   quick,
   readRunFile,

@@ -5,10 +5,10 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { shownPages } from '../../finetune/evaluate/shown-pages.js';
 import { authorizationOf } from '../../src/view/admission.js';
 import { type RunningView, startView } from '../../src/view/server.js';
-import { visibleText } from '../report/markup.js';
 import { gridResult } from '../studies/sweep/sweeps.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
 import { writeRun } from '../support/written-runs.js';
+import { visibleText } from '../web/report/markup.js';
 
 const token = 'a-token-of-this-test';
 const headers = { authorization: authorizationOf(token) };

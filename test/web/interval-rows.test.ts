@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { render } from '../../src/base/text/html.js';
 import { intervalRows } from '../../src/web/interval-rows.js';
-import { elementsOf, visibleText } from '../report/markup.js';
+import { elementsOf, visibleText } from './report/markup.js';
 
 const rows = [
   { name: '<b>a', value: 1, interval: [-3, 5] as const, detail: '6 pairs' },

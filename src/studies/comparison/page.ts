@@ -3,11 +3,11 @@
 import { type Html, html } from '../../base/text/html.js';
 import { formatCompact, formatNumber, formatReturn, plural } from '../../base/text/numbers.js';
 import { htmlTable, number, text } from '../../base/text/table.js';
-import { armCurves } from '../../report/charts/arm-curves.js';
 import { runFiles } from '../../runs/reader.js';
 import type { Interval } from '../../statistics/bootstrap.js';
 import { largest, smallest } from '../../statistics/descriptive.js';
 import { type Page, page, sectionsOf } from '../../web/page.js';
+import { armCurves } from '../../web/report/charts/arm-curves.js';
 import {
   howToRead,
   pageHeader,

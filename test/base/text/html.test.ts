@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { escapeHtml, html, jsonForScript, preformatted, render } from '../../../src/base/text/html.js';
-import { unescapeHtml } from '../../report/markup.js';
+import { unescapeHtml } from '../../web/report/markup.js';
 
 describe('html', () => {
   it('escapes text and attributes, but not its own markup', () => {

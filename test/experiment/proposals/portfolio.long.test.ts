@@ -5,15 +5,15 @@ import { preflight } from '../../../src/experiment/preflight/preflight.js';
 import type { Proposer } from '../../../src/experiment/proposer.js';
 import { type Assembly, assemble } from '../../../src/experiment/setup/assemble.js';
 import { type LanguageModel, ModelError } from '../../../src/models/language-model.js';
-import { memberFigures } from '../../../src/report/data/contributions.js';
-import { loggedProposals } from '../../../src/report/data/proposals.js';
-import { iterationFigures, iterationText } from '../../../src/report/iteration-text.js';
-import { renderReport } from '../../../src/report/run-report.js';
-import { runFigures, runText } from '../../../src/report/run-text.js';
-import { runData } from '../../../src/report/write-report.js';
 import { differences } from '../../../src/runs/fingerprint.js';
 import { readWholeRun } from '../../../src/runs/open-run.js';
 import { readManifest, readRun } from '../../../src/runs/reader.js';
+import { memberFigures } from '../../../src/web/report/data/contributions.js';
+import { loggedProposals } from '../../../src/web/report/data/proposals.js';
+import { iterationFigures, iterationText } from '../../../src/web/report/iteration-text.js';
+import { renderReport } from '../../../src/web/report/run-report.js';
+import { runFigures, runText } from '../../../src/web/report/run-text.js';
+import { runData } from '../../../src/web/report/write-report.js';
 import {
   quick,
   readRunFile,

@@ -7,10 +7,10 @@ import type { DatasetManifest } from '../../../finetune/dataset/dataset.js';
 import { recipes, rowFormats } from '../../../finetune/dataset/example.js';
 import { execute as sweepCommand } from '../../../src/commands/sweep.js';
 import { appScript } from '../../../src/web/page.js';
-import { elementsOf, scriptContent, visibleText } from '../../report/markup.js';
 import { ask } from '../../support/ask.js';
 import { built } from '../../support/built.js';
 import { recordingContext, seededModel, temporaryDirectory } from '../../support/experiments.js';
+import { elementsOf, scriptContent, visibleText } from '../../web/report/markup.js';
 import { jsonLines, played } from '../dataset/runs.js';
 
 type DatasetArguments = Parameters<typeof datasetCommand>[0];

@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { execute } from '../../../finetune/commands/rl.js';
 import { readLineage, trainedEnvironments } from '../../../finetune/dataset/lineage.js';
-import { visibleText } from '../../report/markup.js';
 import { recordingContext } from '../../support/experiments.js';
+import { visibleText } from '../../web/report/markup.js';
 import { configured } from './proposer-config.js';
 
 async function learn(folder: string, overrides: readonly string[] = [], more: object = {}) {

@@ -6,8 +6,8 @@ import { readLineage, trainedEnvironments } from '../../../finetune/dataset/line
 import { readDecoderConfig } from '../../../src/models/local/families/hf-config.js';
 import { buildGraph } from '../../../src/models/local/generation/engine.js';
 import { openWeights } from '../../../src/models/local/weights/gguf-tensors.js';
-import { visibleText } from '../../report/markup.js';
 import { recordingContext, temporaryDirectory } from '../../support/experiments.js';
+import { visibleText } from '../../web/report/markup.js';
 import { tinyConfig } from '../rl/tiny-learning.js';
 
 const small = { environment: 'bandit', updates: 4, groups: 2, groupSize: 8, checkpointEvery: 2 };

@@ -5,11 +5,11 @@ import { expect, it } from 'vitest';
 import { execute } from '../../../finetune/commands/rl.js';
 import { render } from '../../../src/base/text/html.js';
 import { execute as resume } from '../../../src/commands/resume.js';
-import { trainingPageOf } from '../../../src/report/training-page.js';
 import { stopRun } from '../../../src/runs/listing/stop.js';
 import { readTraining } from '../../../src/runs/training/trainings.js';
-import { visibleText } from '../../report/markup.js';
+import { trainingPageOf } from '../../../src/web/report/training-page.js';
 import { recordingContext, temporaryDirectory } from '../../support/experiments.js';
+import { visibleText } from '../../web/report/markup.js';
 import { tinyConfig } from '../rl/tiny-learning.js';
 
 it('a training run can be stopped from outside, and its result stays the same', async () => {

@@ -16,10 +16,10 @@ import { planLock } from '../../../src/runs/finder.js';
 import { readManifest, readRun } from '../../../src/runs/reader.js';
 import { page as fileOf } from '../../../src/web/page.js';
 import { inFile } from '../../../src/web/study.js';
-import { chartsIn, elementsOf, visibleText } from '../../report/markup.js';
 import { recordingContext, temporaryDirectory } from '../../support/experiments.js';
 import { type OpenAIRequest, startFakeOpenAI } from '../../support/fake-openai.js';
 import type { FakeServer } from '../../support/fake-server.js';
+import { chartsIn, elementsOf, visibleText } from '../../web/report/markup.js';
 
 type EvaluateArguments = Parameters<typeof evaluateCommand>[0];
 

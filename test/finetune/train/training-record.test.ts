@@ -8,8 +8,8 @@ import { trainConfigSchema } from '../../../finetune/train/train-config.js';
 import { isSampled, readSamples, type Sample, sampleOf } from '../../../src/runs/training/samples.js';
 import { appScript } from '../../../src/web/page.js';
 import { trainingLoss } from '../../../src/web/training-charts.js';
-import { chartIn, chartsIn, elementsOf, visibleText } from '../../report/markup.js';
 import { temporaryDirectory, tickingClock } from '../../support/experiments.js';
+import { chartIn, chartsIn, elementsOf, visibleText } from '../../web/report/markup.js';
 
 const split = { examples: 40, tokens: 4000 };
 const totalSteps = 120;

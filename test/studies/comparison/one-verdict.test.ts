@@ -17,9 +17,9 @@ import { groupRuns } from '../../../src/studies/comparison/run-groups.js';
 import { comparisonTables } from '../../../src/studies/comparison/table.js';
 import { page } from '../../../src/web/page.js';
 import { inFile } from '../../../src/web/study.js';
-import { visibleText } from '../../report/markup.js';
 import { temporaryDirectory } from '../../support/experiments.js';
 import { writeRun } from '../../support/written-runs.js';
+import { visibleText } from '../../web/report/markup.js';
 
 const base = [10, 14, 9, 12, 11, 13, 8, 12];
 /** By itself p = 0.026. */

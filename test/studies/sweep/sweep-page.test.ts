@@ -5,7 +5,7 @@ import { sweepPage } from '../../../src/studies/sweep/sweep-page.js';
 import type { SweepResult } from '../../../src/studies/sweep/sweep-result.js';
 import { page } from '../../../src/web/page.js';
 import { inFile } from '../../../src/web/study.js';
-import { elementsOf, visibleText } from '../../report/markup.js';
+import { elementsOf, visibleText } from '../../web/report/markup.js';
 import { figures, gridResult } from './sweeps.js';
 
 const shared = [3, 9, 4, 7, 1, 6];

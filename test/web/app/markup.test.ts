@@ -2,10 +2,10 @@
 import { describe, expect, it, vi } from 'vitest';
 import { type Html, render } from '../../../src/base/text/html.js';
 import { htmlTable, number, text } from '../../../src/base/text/table.js';
-import { renderReport } from '../../../src/report/run-report.js';
 import { activate } from '../../../src/web/app/markup/markup.js';
 import { type Chart, chartFigure } from '../../../src/web/chart.js';
-import { runFixture } from '../../report/run-fixture.js';
+import { renderReport } from '../../../src/web/report/run-report.js';
+import { runFixture } from '../report/run-fixture.js';
 
 // What this environment lacks; charts are drawn in the browser suite.
 const images: Uint8Array[] = vi.hoisted(() => {

@@ -1,0 +1,146 @@
+/** Mean learning curves of groups of runs (arms). */
+import { type Html, html } from '../../../base/text/html.js';
+import { formatInterval, formatReturn, plural } from '../../../base/text/numbers.js';
+import { clipped, type Interval } from '../../../statistics/bootstrap.js';
+import { largest, mean, smallest } from '../../../statistics/descriptive.js';
+import { meanInterval95 } from '../../../statistics/distributions.js';
+import { type Chart, chartFigure, type Series } from '../../chart.js';
+
+export interface CurveArm {
+  readonly name: string;
+  /**
+   * Best return so far of each run: a value per iteration, from 0, or per `step` evaluations if `step` is set.
+   * Unfinished runs have fewer values.
+   */
+  readonly curves: readonly (readonly number[])[];
+  /** Smallest and largest possible return. */
+  readonly range: Interval;
+  /** Confirmed return of the arm; absent if no run was confirmed. */
+  readonly confirmed?: { readonly mean: number; readonly interval: readonly [number, number] } | undefined;
+}
+
+/** Number of arm colours (web/palette.ts). The next eight arms reuse them with dashed lines. */
+const colours = 8;
+
+interface CurveOptions {
+  /** Number of evaluations per value of a curve, so the first is at `step`; if absent, one value per iteration. */
+  readonly step?: number;
+  /** False if each arm is a single run. */
+  readonly areMeans?: boolean;
+  readonly isNormalised?: boolean | undefined;
+}
+
+/** Maximum number of arms whose bands are shown at first; the bands of more arms would cover each other. */
+const mostBands = 4;
+
+/**
+ * Mean best return so far of each arm with its 95% interval, and confirmed returns at the right edge. A single arm
+ * also shows its runs.
+ */
+export function armCurves(
+  arms: readonly CurveArm[],
+  { areMeans = true, isNormalised = false, step }: CurveOptions = {},
+): Html {
+  const summaries = arms.map(({ curves, range }) => meanCurve(curves, range));
+  const count = largest([0, ...summaries.map((points) => points.length)]);
+  if (count === 0) return html`<p class="empty">No evaluations.</p>`;
+  const isSingle = arms.length === 1;
+  const indices = Array.from({ length: count }, (_, i) => i);
+  const along = (values: readonly number[]) => indices.map((i) => values[i] ?? null);
+  const placeOf = (i: number) => (step === undefined ? i : (i + 1) * step);
+  const unit = step === undefined ? 'iteration' : 'evaluation';
+  const nameOf = (i: number) =>
+    placeOf(i) === 0 ? 'After the warm-up' : `${step ? 'Evaluation' : 'Iteration'} ${placeOf(i)}`;
+  const labels = arms.map(({ curves, name }) =>
+    areMeans ? `${name} (${plural(curves.length, 'run')})` : name,
+  );
+  const runs = isSingle && arms[0]!.curves.length > 1 ? arms[0]!.curves : [];
+  const chart: Chart = {
+    label: `Best return so far over ${plural(placeOf(count - 1), unit)}: ${isSingle && areMeans ? `mean of ${plural(arms[0]!.curves.length, 'run')}` : labels.join(', ')}.`,
+    x: { title: step ? 'Evaluation' : 'Iteration', kind: 'whole' },
+    y: { title: `Best mean return so far${isNormalised ? ', normalised' : ''}` },
+    at: indices.map(placeOf),
+    series: [
+      ...runs.map(
+        (curve): Series => ({
+          label: 'individual runs',
+          draw: 'line',
+          colour: '--spread',
+          width: 1,
+          values: along(curve),
+        }),
+      ),
+      ...summaries.map(
+        (points, i): Series => ({
+          label: labels[i]!,
+          draw: 'line',
+          width: 2,
+          colour: isSingle ? '--accent' : `arm-${i % colours}`,
+          isDashed: i % (2 * colours) >= colours,
+          values: along(points.map(({ mean }) => mean)),
+          low: along(points.map(({ interval }) => interval[0])),
+          high: along(points.map(({ interval }) => interval[1])),
+        }),
+      ),
+    ],
+    ...(areMeans && {
+      bands: {
+        label: '95 % intervals',
+        isHidden:
+          arms.length > mostBands ||
+          isWider(
+            summaries.flat(),
+            arms.flatMap(({ curves }) => curves.flat()),
+          ),
+      },
+    }),
+    marks: arms.flatMap(({ confirmed }, i) =>
+      confirmed === undefined
+        ? []
+        : {
+            ...({ label: isSingle ? 'confirmed' : labels[i]!, draw: 'diamond' } as const),
+            colour: isSingle ? '--good' : (`arm-${i % colours}` as const),
+            marks: [{ y: confirmed.mean, interval: confirmed.interval }],
+          },
+    ),
+    ...(isSingle && {
+      notes: summaries[0]!.map(
+        ({ count, interval, mean }, i) =>
+          `${nameOf(i)}: mean ${formatReturn(mean)}, 95 % interval ${formatInterval(interval)}, ${plural(count, 'run')}`,
+      ),
+    }),
+    hint: 'Hover over the chart for values; drag to zoom, double-click to reset.',
+  };
+  return chartFigure(
+    chart,
+    areMeans
+      ? html`Lines: mean of the best returns so far. Diamonds: mean confirmed returns. Both have 95 % intervals of the mean.`
+      : html`Lines: best return so far. Diamonds: confirmed returns.`,
+  );
+}
+
+interface CurvePoint {
+  readonly mean: number;
+  readonly interval: readonly [number, number];
+  readonly count: number;
+}
+
+/**
+ * Mean of the curves at each index, with its 95% interval (Student's t, clipped to `range`), up to the length of
+ * the longest curve.
+ */
+function meanCurve(curves: readonly (readonly number[])[], range: Interval): readonly CurvePoint[] {
+  const length = largest([0, ...curves.map((curve) => curve.length)]);
+  return Array.from({ length }, (_, i) => {
+    const values: number[] = [];
+    for (const { [i]: value } of curves) if (value !== undefined) values.push(value);
+    const centre = mean(values);
+    return { mean: centre, interval: clipped(meanInterval95(values), range, centre), count: values.length };
+  });
+}
+
+/** True if the intervals are so wide that the curves would look flat, for example with only two runs. */
+function isWider(points: readonly CurvePoint[], values: readonly number[]): boolean {
+  const ends = points.flatMap(({ interval }) => interval);
+  return largest(ends) - smallest(ends) > 3 * (largest(values) - smallest(values));
+}

@@ -1,0 +1,107 @@
+import { type Html, html } from '../../../base/text/html.js';
+import {
+  apart,
+  formatCount,
+  formatNumber,
+  formatParameter,
+  formatScore,
+  plural,
+} from '../../../base/text/numbers.js';
+import type { ParameterSpec, PolicyDescription } from '../../../policies/policy.js';
+import { type BufferEntry, bestEntry } from '../../../rollout/replay-buffer.js';
+import { placeName } from '../../../runs/summary.js';
+import { largest, quantile } from '../../../statistics/descriptive.js';
+import { heatMapFigure } from '../../heat-map.js';
+import { maxCategories } from '../../palette.js';
+import { matricesOf } from '../data/policy-text.js';
+import type { RunData } from '../data/proposals.js';
+import { sampled } from '../data/shown-calls.js';
+import type { TaskLabels } from '../data/task-labels.js';
+
+const mostColumns = 1500;
+
+/** Draws the parameters (rows) of up to `mostColumns` evaluations (columns) below a strip of scores. */
+export function parameterHeatMap(data: RunData, labels: TaskLabels): Html {
+  const { config, entries: all, parameters: spec } = data;
+  const highest = bestEntry(all);
+  // More columns would be narrower than a pixel.
+  const entries = sampled(all, mostColumns, highest);
+  const columns = entries.length;
+  if (columns === 0 || spec.count === 0) return html`<p class="empty">No evaluations.</p>`;
+  const names = rowNames(spec, data.policy, labels);
+  const warmup = entries.filter((entry) => entry.source !== 'proposal').length;
+  const asText = apart(
+    entries.map(({ score }) => score),
+    formatScore,
+  );
+  const places = new Map(all.map((entry, i) => [entry, i + 1]));
+  const choices = spec.choices && spec.choices.length <= maxCategories ? spec.choices : undefined;
+  const scale = largest(entries.map(({ parameters }) => largest([0, ...parameters.map(Math.abs)])));
+  const legend =
+    choices === undefined
+      ? html`<li>${formatNumber(-scale)}<svg class="gradient" width="120" height="10" aria-hidden="true"><defs><linearGradient id="diverging"><stop class="neg-end" offset="0"/><stop class="zero-neg" offset=".5"/><stop class="zero" offset=".5"/><stop class="pos-end" offset="1"/></linearGradient></defs><rect width="120" height="10" fill="url(#diverging)"/></svg>${formatNumber(scale)}</li>`
+      : choices.map(
+          (choice, i) =>
+            html`<li><span class="swatch choice-${i}"></span>${choiceName(choice, labels.actions[i])}</li>`,
+        );
+  return heatMapFigure(
+    {
+      label: `Heat map of ${plural(spec.count, 'parameter')} over ${plural(all.length, 'evaluation')}.`,
+      names,
+      titles:
+        spec.names?.map((name, row) => (names[row] === name ? name : `${names[row]} (${name})`)) ?? names,
+      columns: entries.map(({ parameters }) => parameters),
+      scores: scoreShares(entries),
+      evaluations: entries.map(
+        (entry) =>
+          `evaluation ${places.get(entry)} (${placeName(entry, config)}): score ${asText(entry.score)}`,
+      ),
+      choices,
+      scale,
+      best: entries.indexOf(highest!),
+      warmup,
+      total: all.length,
+    },
+    html`<ul class="legend">${legend}
+<li><span class="key outline"></span>best observed (evaluation ${places.get(highest!)})</li>
+${columns < all.length && html`<li>${formatCount(columns)} of ${formatCount(all.length)} evaluations shown</li>`}
+${warmup > 0 && warmup < columns && html`<li><span class="key boundary"></span>end of the warm-up</li>`}
+</ul>
+<details class="row-key"><summary>Row names</summary><p>${names.map((name, row) => html`${row > 0 && ', '}<b>${row}</b> ${name}`)}</p></details>`,
+  );
+}
+
+function choiceName(choice: number, label: string | undefined): string {
+  const number = formatParameter(choice);
+  return label === undefined || label === number ? number : `${number} ${label}`;
+}
+
+/** Scores from 0 to 1. Clips low outliers, because they would make all other scores look the same. */
+function scoreShares(entries: readonly BufferEntry[]): readonly number[] {
+  const sorted = entries.map(({ score }) => score).toSorted((a, b) => a - b);
+  const [least, high, lower] = [sorted[0]!, sorted.at(-1)!, quantile(sorted, 0.25)];
+  const spread = quantile(sorted, 0.75) - lower;
+  const low = spread > 0 ? Math.max(least, lower - 3 * spread) : least;
+  const share = (score: number) => (high > low ? Math.max(0, (score - low) / (high - low)) : 1);
+  return entries.map(({ score }) => Number(share(score).toFixed(3)));
+}
+
+/** Names by input and output, or by state, where possible; otherwise the names of the parameters. */
+function rowNames(spec: ParameterSpec, policy: PolicyDescription, labels: TaskLabels): readonly string[] {
+  if ((policy.kind === 'linear' || policy.kind === 'mlp') && policy.projection === undefined) {
+    const unitName = (layer: number, unit: number) => `${layer}.${unit}`;
+    const names = matricesOf(policy, [], labels, unitName).flatMap(({ columns, rows }) =>
+      rows.flatMap(({ name }) => columns.map((column) => `${name} → ${column}`)),
+    );
+    if (names.length === spec.count) return names;
+  }
+  if (policy.kind === 'q-table') {
+    if (policy.form === 'actions') return Array.from({ length: spec.count }, (_, s) => `state ${s}`);
+    const actions = labels.actions;
+    return Array.from(
+      { length: spec.count },
+      (_, p) => `state ${Math.floor(p / actions.length)}, ${actions[p % actions.length]}`,
+    );
+  }
+  return Array.from({ length: spec.count }, (_, i) => spec.names?.[i] ?? `params[${i}]`);
+}

@@ -1,0 +1,162 @@
+/** The learning curve of a run, the same in its report and in the live view. */
+import { type Html, html } from '../../../base/text/html.js';
+import { apart, formatNumber, formatScore, plural } from '../../../base/text/numbers.js';
+import type { BufferEntry } from '../../../rollout/replay-buffer.js';
+import { largest, quantile, smallest, standardDeviation } from '../../../statistics/descriptive.js';
+import { type Chart, chartFigure, thinned } from '../../chart.js';
+import { isRejected, type LoggedProposal, onlyProposals, type RunData } from '../data/proposals.js';
+import type { ShownCalls } from '../data/shown-calls.js';
+
+/** True if returns have at most two distinct values, such as 0 and 1; quartiles are then uninformative. */
+function isBinary(entries: readonly BufferEntry[]): boolean {
+  const values = new Set<number>();
+  return entries.every(({ returns }) => {
+    for (const value of returns) values.add(value);
+    return values.size <= 2;
+  });
+}
+
+interface Spread {
+  readonly low: number;
+  readonly high: number;
+  readonly inner?: readonly [number, number];
+}
+
+/** The spread to draw for an evaluation: range and quartiles or, if returns are binary, the standard error. */
+export function spreadOf({ returns, score }: BufferEntry, isBinary: boolean): Spread {
+  if (isBinary) {
+    const error = returns.length < 2 ? 0 : standardDeviation(returns) / Math.sqrt(returns.length);
+    return { low: score - error, high: score + error };
+  }
+  if (returns.length === 0) return { low: score, high: score };
+  const sorted = returns.toSorted((a, b) => a - b);
+  const inner = [quantile(sorted, 0.25), quantile(sorted, 0.75)] as const;
+  return { low: sorted[0]!, high: sorted.at(-1)!, inner };
+}
+
+/** Maximum number of failed proposals to mark; if there are more, only the latest are marked. */
+const mostLost = 500;
+
+/** Maximum number of stretches of a long run, of which only the lowest and highest evaluations are drawn. */
+const mostStretches = 2048;
+
+/** An evaluation to draw. `best`: the highest score so far. */
+interface Point extends Spread {
+  readonly iteration: number;
+  /** 0-based index within the iteration or the warm-up. */
+  readonly candidate: number;
+  readonly score: number;
+  readonly best: number;
+  readonly returns: readonly number[];
+}
+
+type Place = Pick<Point, 'iteration' | 'candidate'>;
+
+/** Draws each evaluation's score and spread, the best so far, failed proposals, the confirmed return and the target. */
+export function learningCurve(
+  data: RunData,
+  proposals: readonly LoggedProposal[],
+  link: ShownCalls['link'],
+): Html {
+  const { config, confirmed, entries } = data;
+  if (entries.length === 0) return html`<p class="empty">No evaluations.</p>`;
+  const binary = isBinary(entries);
+  let [warmup, best] = [0, Number.NEGATIVE_INFINITY];
+  const all = entries.map((entry): Point => {
+    best = Math.max(best, entry.score);
+    const candidate = entry.iteration === 0 ? warmup++ : entry.candidate;
+    return { ...entry, candidate, best, ...spreadOf(entry, binary) };
+  });
+  const lost = onlyProposals(proposals).filter(isRejected).slice(-mostLost);
+  const place = placeIn([...all, ...lost]);
+  const points = thinned(all, mostStretches, extremes)
+    .toSorted((a, b) => place(a) - place(b))
+    .filter((point, i, sorted) => i === sorted.length - 1 || place(point) !== place(sorted[i + 1]!));
+  const asText = apart(
+    entries.map(({ score }) => score),
+    formatScore,
+  );
+  const several = entries.some(({ candidate, iteration }) => iteration > 0 && candidate > 0);
+  const noteOf = ({ best: highest, candidate, iteration, returns, score }: Point) => {
+    const name =
+      iteration === 0
+        ? `Warm-up policy ${candidate + 1}`
+        : `Iteration ${iteration}${several ? `, candidate ${candidate + 1}` : ''}`;
+    const range = returns.length > 1 ? `, ${returnRange(returns)}` : '';
+    return `${name}: ${asText(score)}${range}; best so far ${asText(highest)}`;
+  };
+  const { episodes } = config.evaluation;
+  const hasWarmup = warmup > 0;
+  const { target } = config;
+  const chart: Chart = {
+    label: `Learning curve of ${plural(entries.length, 'evaluation')}; best so far ${formatNumber(best)}${confirmed ? `; confirmed ${formatNumber(confirmed.mean)}` : ''}.`,
+    x: { title: 'Iteration', kind: 'whole', from: hasWarmup ? 0 : Math.min(1, place(points[0]!)) },
+    y: { title: episodes === 1 ? 'Return' : `Mean return of ${episodes} episodes` },
+    height: 340,
+    at: points.map(place),
+    series: [
+      {
+        label: entries.length > points.length ? 'evaluations (extremes only)' : 'evaluations',
+        draw: 'points',
+        outliers: 'low',
+        colour: '--point',
+        values: points.map(({ score }) => score),
+        low: points.map(({ low }) => low),
+        high: points.map(({ high }) => high),
+        ...(points.some(({ inner }) => inner !== undefined) && {
+          inner: [
+            points.map(({ inner }) => inner?.[0] ?? null),
+            points.map(({ inner }) => inner?.[1] ?? null),
+          ] as const,
+        }),
+      },
+      {
+        label: 'best so far',
+        draw: 'steps',
+        outliers: 'low',
+        colour: '--accent',
+        width: 2,
+        values: points.map(({ best: highest }) => highest),
+      },
+    ],
+    marks: [
+      {
+        ...({ label: 'no usable proposal', draw: 'cross', colour: '--bad' } as const),
+        marks: lost.map((one) => ({ x: place(one) })),
+      },
+      {
+        label: 'confirmed on unseen episodes, with 95 % interval',
+        ...({ draw: 'diamond', colour: '--good' } as const),
+        marks: confirmed ? [{ x: place(confirmed), y: confirmed.mean, interval: confirmed.ci95 }] : [],
+      },
+    ].filter(({ marks }) => marks.length > 0),
+    ...(target && { levels: [{ y: target.return, label: `target ${formatNumber(target.return)}` }] }),
+    ...(hasWarmup && { shades: [[0, 1] as const] }),
+    notes: points.map(noteOf),
+    links: points.map((point) => (point.iteration === 0 ? null : (link(point) ?? null))),
+    hint: 'Hover over an evaluation for details; click to open its log; drag to zoom, double-click to reset.',
+  };
+  const spread = binary ? 'the standard error of the mean' : 'quartiles (bar) and range (line) over episodes';
+  return chartFigure(chart, episodes > 1 ? html`Evaluations with ${spread}.` : undefined);
+}
+
+/** Places candidates on the iteration axis: evenly spaced between their iteration and the next. */
+function placeIn(all: readonly Place[]): (place: Place) => number {
+  const width = (own: readonly Place[]) => largest([1, ...own.map(({ candidate }) => candidate + 1)]);
+  const warmup = width(all.filter(({ iteration }) => iteration === 0));
+  const proposals = width(all.filter(({ iteration }) => iteration > 0));
+  return ({ candidate, iteration }) => iteration + candidate / (iteration === 0 ? warmup : proposals);
+}
+
+/** The lowest and the highest evaluation of a stretch, in their order. */
+function extremes(stretch: readonly Point[]): readonly Point[] {
+  const scores = stretch.map(({ score }) => score);
+  const ends = [scores.indexOf(smallest(scores)), scores.indexOf(largest(scores))];
+  return [...new Set(ends.toSorted((a, b) => a - b))].map((i) => stretch[i]!);
+}
+
+function returnRange(returns: readonly number[]): string {
+  const range = [smallest(returns), largest(returns)];
+  const ends = range.map(apart(range, formatNumber));
+  return `${plural(returns.length, 'episode')} from ${ends.join(' to ')}`;
+}

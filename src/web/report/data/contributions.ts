@@ -1,0 +1,138 @@
+import { formatCost, formatNumber, plural } from '../../../base/text/numbers.js';
+import type { BufferEntry } from '../../../rollout/replay-buffer.js';
+import { type CallRecord, type Stage, stageOf } from '../../../runs/calls.js';
+import type { LoggedEvent, Revision } from '../../../runs/events.js';
+import { largest, mean } from '../../../statistics/descriptive.js';
+import type { LoggedProposal } from './proposals.js';
+
+/** Contribution of the critic to a run. */
+export interface RevisionFigures extends StageUsage {
+  /** Proposals that the critic was asked to revise. */
+  readonly asked: number;
+  /** Revisions that scored higher than the original. */
+  readonly better: number;
+  readonly noBetter: number;
+  /** Revisions that left the parameters unchanged. */
+  readonly kept: number;
+  /** Requests that got no usable answer. */
+  readonly rejected: number;
+  /** Mean change in the score over all evaluated revisions; null if there are none. */
+  readonly change: number | null;
+  /** Mean distance from the original parameters, in [0, 1]; null if no revision was evaluated. */
+  readonly distance: number | null;
+}
+
+const meanOf = (values: readonly number[]) => (values.length === 0 ? null : mean(values));
+
+/** Summarises the revisions; undefined if the critic was never called. */
+export function revisionFigures(
+  events: Iterable<LoggedEvent>,
+  calls: Iterable<CallRecord>,
+): RevisionFigures | undefined {
+  const revisions: Revision[] = [];
+  for (const event of events) if (event.kind === 'revised') revisions.push(event);
+  const used = usedFor('critic', calls);
+  if (revisions.length + used.calls === 0) return undefined;
+  const count = (result: Revision['result']) => revisions.filter((one) => one.result === result).length;
+  const evaluated = revisions.flatMap(({ after, before, distance }) =>
+    after === undefined ? [] : { change: after - before, distance: distance ?? 0 },
+  );
+  return {
+    asked: revisions.length,
+    better: count('better'),
+    noBetter: count('no-better'),
+    kept: count('kept'),
+    rejected: count('rejected'),
+    change: meanOf(evaluated.map(({ change }) => change)),
+    distance: meanOf(evaluated.map(({ distance }) => distance)),
+    ...used,
+  };
+}
+
+/** Example: `12 revisions: 5 better, 7 not better; mean change 3.1 in return, 8 % of the range in parameters; …`. */
+export function revisionText(figures: RevisionFigures): string {
+  const { asked, better, change, distance, kept, noBetter, rejected } = figures;
+  const results = Object.entries({ better, 'not better': noBetter, unchanged: kept, rejected })
+    .filter(([name, count]) => count > 0 || name.endsWith('better'))
+    .map(([name, count]) => `${count} ${name}`);
+  const changes =
+    change === null || distance === null
+      ? ''
+      : `; mean change ${formatNumber(change, 3)} in return, ${Math.round(100 * distance)} % of the range in parameters`;
+  return `${plural(asked, 'revision')}: ${results.join(', ')}${changes}; ${usedText(figures)}`;
+}
+
+export interface StageUsage {
+  readonly calls: number;
+  readonly tokens: number;
+  /** Absent if the model has no price. */
+  readonly cost?: number;
+}
+
+function usedFor(stage: Stage, calls: Iterable<CallRecord>): StageUsage {
+  const used: { calls: number; tokens: number; cost?: number } = { calls: 0, tokens: 0 };
+  for (const call of calls) {
+    if (stageOf(call) !== stage) continue;
+    const { promptTokens = 0, completionTokens = 0 } = call.completion?.usage ?? {};
+    used.calls++;
+    used.tokens += promptTokens + completionTokens;
+    if (call.cost !== undefined) used.cost = (used.cost ?? 0) + call.cost;
+  }
+  return used;
+}
+
+/** Example: `12 calls, 3140 tokens (included in usage)`. */
+export function usedText({ calls, cost, tokens }: StageUsage): string {
+  const used = [
+    plural(calls, 'call'),
+    ...(tokens === 0 ? [] : [`${formatNumber(tokens)} tokens`]),
+    ...(cost === undefined ? [] : [`cost ${formatCost(cost)}`]),
+  ];
+  return `${used.join(', ')} (included in usage)`;
+}
+
+/** Contribution of a portfolio member to a run. */
+export interface MemberFigures {
+  readonly member: string;
+  /** Number of candidates requested from the member. */
+  readonly candidates: number;
+  /** Number of its candidates that were evaluated. */
+  readonly evaluated: number;
+  /** Number of its evaluations that beat all earlier ones. */
+  readonly improved: number;
+  /** Its share of all members' new bests, in [0, 1]; 0 if there are none. */
+  readonly share: number;
+  /** Mean and maximum of its scores; null if nothing was evaluated. */
+  readonly mean: number | null;
+  readonly best: number | null;
+}
+
+/** Summarises the portfolio members, most new bests first; empty if the run has no members. */
+export function memberFigures(proposals: readonly LoggedProposal[]): readonly MemberFigures[] {
+  const all = proposals.filter(({ improved, member }) => improved && member !== undefined).length;
+  const names = new Set(proposals.flatMap(({ member }) => member ?? []));
+  const figures = [...names].map((member): MemberFigures => {
+    const own = proposals.filter((proposal) => proposal.member === member);
+    const scores = own.flatMap(({ entry }) => entry?.score ?? []);
+    const improved = own.filter((proposal) => proposal.improved).length;
+    return {
+      member,
+      candidates: own.length,
+      evaluated: scores.length,
+      improved,
+      share: all === 0 ? 0 : improved / all,
+      mean: meanOf(scores),
+      best: scores.length === 0 ? null : largest(scores),
+    };
+  });
+  return figures.toSorted((a, b) => b.improved - a.improved || (a.member < b.member ? -1 : 1));
+}
+
+/** @returns a function that names the proposer of an evaluation: a portfolio member, `critic`, or undefined */
+export function makerOf(calls: Iterable<CallRecord>): (entry: BufferEntry) => string | undefined {
+  const members = new Map<string, string>();
+  for (const { candidate, iteration, member } of calls)
+    if (member !== undefined) members.set(`${iteration}/${candidate}`, member);
+  return ({ candidate, iteration, revises }) =>
+    revises === undefined ? members.get(`${iteration}/${candidate}`) : 'critic';
+}

@@ -1,0 +1,65 @@
+/** Traces a run's programs back to the programs that they were made from. */
+import type { Config } from '../../../config/config.js';
+import { knownEntries, lastKnown } from '../../../experiment/prompter.js';
+import { remembered, withoutVariants } from '../../../prompting/context/history.js';
+import { type BufferEntry, bestEntry } from '../../../rollout/replay-buffer.js';
+import { findBaseline } from '../../../search/baselines.js';
+import type { LoggedProposal, RunData } from './proposals.js';
+import type { ShownCalls } from './shown-calls.js';
+
+/** A program, and the evaluation that it was made from. */
+export interface Descent {
+  readonly entry: BufferEntry;
+  readonly parent: BufferEntry | undefined;
+  /** True if a model wrote it in answer to a prompt. */
+  readonly isWritten: boolean;
+}
+
+type Proposed = Pick<BufferEntry, 'iteration'> &
+  Partial<Pick<BufferEntry, 'parameters' | 'revises' | 'tuned'>>;
+
+/**
+ * The evaluation that a program was made from: the one that it revises or tunes, the best so far if
+ * replies edit it (`policy.edits`), or else the best evaluation in the prompt. Prompts don't show programs of the warm-up.
+ */
+export function parentOf(
+  { iteration, parameters, revises, tuned }: Proposed,
+  { config, entries }: { readonly config: Config; readonly entries: readonly BufferEntry[] },
+): BufferEntry | undefined {
+  if (revises !== undefined)
+    return entries.find((one) => one.iteration === iteration && one.candidate === revises);
+  const known = knownEntries(entries, lastKnown(config, iteration));
+  if (tuned) return bestEntry(known.filter((one) => one.parameters[0] === parameters?.[0]));
+  const held = withoutVariants(remembered(known));
+  const { memory, policy } = config;
+  if (policy?.kind === 'program' && policy.edits) return bestEntry(held);
+  const { best, recent } = memory;
+  const proposed = held.filter((one) => one.iteration > 0);
+  return bestEntry(best === 0 ? (recent ? proposed.slice(-recent) : []) : proposed);
+}
+
+/** New bests and their ancestors, oldest first. */
+export function lineage(
+  data: Pick<RunData, 'config' | 'entries'>,
+  proposals: readonly LoggedProposal[],
+  calls: ShownCalls['calls'],
+): readonly Descent[] {
+  // Baselines don't read prompts.
+  const prompted = new Set(
+    proposals.flatMap(({ attempts, entry, member = data.config.model.provider }) =>
+      findBaseline(member) || calls.get(attempts.at(-1)?.index ?? -1)?.messages.length === 0
+        ? []
+        : (entry ?? []),
+    ),
+  );
+  const found = new Map<BufferEntry, Descent>();
+  for (const { entry: best, improved } of proposals) {
+    for (let entry = improved ? best : undefined; entry !== undefined && !found.has(entry); ) {
+      const isWritten = entry.source === 'proposal' && !entry.tuned && prompted.has(entry);
+      const parent: BufferEntry | undefined = isWritten || entry.tuned ? parentOf(entry, data) : undefined;
+      found.set(entry, { entry, parent, isWritten });
+      entry = parent;
+    }
+  }
+  return data.entries.flatMap((entry) => found.get(entry) ?? []);
+}

@@ -1,0 +1,92 @@
+import { formatParameter } from '../../../base/text/numbers.js';
+import { number, terminalTable, text } from '../../../base/text/table.js';
+import { layersOf, networkWeights } from '../../../policies/mlp.js';
+import {
+  linearWeights,
+  type ParameterSpec,
+  type ParameterVector,
+  type PolicyDescription,
+} from '../../../policies/policy.js';
+import { formatParameters } from '../../../prompting/notation/grammar.js';
+import type { TaskLabels } from './task-labels.js';
+
+/** Number of decimals for weights derived from parameters. */
+const weightDecimals = 3;
+
+/** @returns a function from parameters to weights; undefined unless parameters are coordinates in a random subspace */
+export function projectedWeights(
+  policy: PolicyDescription,
+): ((parameters: ParameterVector) => ParameterVector) | undefined {
+  if (policy.kind !== 'linear' && policy.kind !== 'mlp') return undefined;
+  if (policy.projection === undefined) return undefined;
+  return (parameters) => weightsOf(policy, parameters);
+}
+
+/** A policy whose parameters are weights, or coordinates in a subspace of weights. */
+export type WeightedPolicy = PolicyDescription & { kind: 'linear' | 'mlp' };
+
+export const weightsOf = (policy: WeightedPolicy, parameters: ParameterVector): ParameterVector =>
+  policy.kind === 'mlp' ? networkWeights(policy, parameters) : linearWeights(policy, parameters);
+
+/** The policy as text: a table of weights for each layer, the parameters in the answer format, or both. */
+export function policyLines(
+  policy: PolicyDescription,
+  spec: ParameterSpec,
+  parameters: ParameterVector,
+  labels: TaskLabels,
+  width: number | undefined,
+): readonly string[] {
+  if (policy.kind === 'program') return ['its source is missing from evaluations.jsonl'];
+  const vector = formatParameters(parameters, spec);
+  if (policy.kind !== 'linear' && policy.kind !== 'mlp')
+    return [vector.length > 2000 ? `${vector.slice(0, 1999)}…` : vector];
+  const { projection } = policy;
+  const weights = weightsOf(policy, parameters);
+  const decimals = projection === undefined ? spec.decimals : weightDecimals;
+  const tables = matricesOf(policy, weights, labels).map(({ columns, rows, title }) => {
+    const cells = columns.map((column, a) =>
+      number<Matrix['rows'][number]>(column, ({ weights }) => formatParameter(weights[a]!.toFixed(decimals))),
+    );
+    return terminalTable(rows, [text(title, ({ name }) => name), ...cells], width);
+  });
+  if (projection === undefined) return tables;
+  return [
+    vector,
+    '',
+    `these parameters define ${weights.length} weights in a random subspace of rank ${projection.rank} (seed ${projection.seed}):`,
+    ...tables,
+  ];
+}
+
+interface Matrix {
+  readonly title: string;
+  /** Names of the outputs. */
+  readonly columns: readonly string[];
+  /** One row per input, with its weights; the last row is the bias, if there is one. */
+  readonly rows: readonly { readonly name: string; readonly weights: readonly number[] }[];
+}
+
+/** The weights as a matrix for each layer. @param unitName names a hidden unit; layers count from 1 */
+export function matricesOf(
+  policy: WeightedPolicy,
+  weights: ParameterVector,
+  { actions, observations }: TaskLabels,
+  unitName = (_layer: number, unit: number) => `unit ${unit}`,
+): readonly Matrix[] {
+  const matrix = (title: string, names: readonly string[], columns: readonly string[], start: number) => ({
+    title,
+    columns,
+    rows: names.map((name, i) => {
+      const from = start + i * columns.length;
+      return { name, weights: weights.slice(from, from + columns.length) };
+    }),
+  });
+  if (policy.kind === 'linear')
+    return [matrix('', policy.bias ? [...observations, 'bias'] : observations, actions, 0)];
+  const units = (l: number, count: number) => Array.from({ length: count }, (_, j) => unitName(l, j));
+  return layersOf(policy).map((layer, l, layers) => {
+    const inputs = l === 0 ? observations : units(l, layer.inputs);
+    const outputs = l === layers.length - 1 ? actions : units(l + 1, layer.units);
+    return matrix(`layer ${l + 1}`, [...inputs, 'bias'], outputs, layer.weights);
+  });
+}

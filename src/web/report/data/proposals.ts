@@ -1,0 +1,145 @@
+import type { Config } from '../../../config/config.js';
+import type { ParameterSpec, PolicyDescription } from '../../../policies/policy.js';
+import type { BufferEntry } from '../../../rollout/replay-buffer.js';
+import { type CallRecord, faultsOf, type Stage, stageOf } from '../../../runs/calls.js';
+import type { LoggedEvent } from '../../../runs/events.js';
+import type { RunSummary } from '../../../runs/summary.js';
+
+/** A call without its prompt and reply, which stay on disk. `index`: position among the run's calls. */
+interface LoggedAttempt {
+  readonly index: number;
+  readonly outcome: { readonly kind: 'accepted' } | Exclude<CallRecord['outcome'], { kind: 'accepted' }>;
+  readonly faults: readonly string[];
+}
+
+interface Place {
+  readonly iteration: number;
+  readonly candidate: number;
+}
+
+/** A candidate of an iteration with its calls and, if it was evaluated, its evaluation. */
+export interface LoggedProposal extends Place {
+  /** The portfolio member that proposed it. */
+  readonly member: string | undefined;
+  /** Purpose of its calls: a proposal or a revision by the critic. */
+  readonly purpose: Stage;
+  readonly attempts: readonly LoggedAttempt[];
+  readonly predicted: number | undefined;
+  readonly entry: BufferEntry | undefined;
+  /** True if its score is higher than all earlier ones. */
+  readonly improved: boolean;
+}
+
+type Mutable = Omit<LoggedProposal, 'attempts'> & { readonly attempts: LoggedAttempt[] } & {
+  -readonly [K in 'entry' | 'improved' | 'predicted']: LoggedProposal[K];
+};
+
+/** More candidates than an iteration can have. */
+const mostCandidates = 1e6;
+
+/** Shared by all accepted calls, to save memory. */
+const accepted = { kind: 'accepted' } as const;
+const none: readonly string[] = [];
+
+/**
+ * The run's proposals in order, along with revisions and evaluations without calls.
+ * @param onCall receives each call as it is read
+ */
+export function loggedProposals(
+  data: Pick<RunData, 'calls' | 'entries'>,
+  onCall?: (call: CallRecord) => void,
+): readonly LoggedProposal[] {
+  const proposals = new Map<number, Mutable>();
+  const keyOf = ({ iteration, candidate }: Place) => iteration * mostCandidates + candidate;
+  const add = (
+    { iteration, candidate, member }: Place & Pick<CallRecord, 'member'>,
+    purpose: Stage,
+  ): Mutable => {
+    const made = {
+      iteration,
+      candidate,
+      member,
+      purpose,
+      attempts: [],
+      predicted: undefined,
+      entry: undefined,
+      improved: false,
+    };
+    proposals.set(keyOf(made), made);
+    return made;
+  };
+  let index = 0;
+  for (const call of data.calls) {
+    const outcome = call.outcome.kind === 'accepted' ? accepted : call.outcome;
+    const faults = faultsOf(call);
+    const attempt = { index, outcome, faults: faults.length === 0 ? none : faults };
+    const proposal = proposals.get(keyOf(call)) ?? add(call, stageOf(call));
+    proposal.attempts.push(attempt);
+    if (call.outcome.kind === 'accepted') proposal.predicted = call.outcome.predicted;
+    onCall?.(call);
+    index++;
+  }
+  let best = Number.NEGATIVE_INFINITY;
+  for (const entry of data.entries) {
+    if (entry.source === 'proposal') {
+      const purpose = entry.revises === undefined ? 'proposal' : 'critic';
+      const proposal = proposals.get(keyOf(entry)) ?? add(entry, purpose);
+      proposal.entry = entry;
+      proposal.improved = entry.score > best;
+    }
+    best = Math.max(best, entry.score);
+  }
+  return [...proposals.values()].toSorted((a, b) => a.iteration - b.iteration || a.candidate - b.candidate);
+}
+
+/** Removes revisions. */
+export const onlyProposals = (logged: readonly LoggedProposal[]): readonly LoggedProposal[] =>
+  logged.filter(({ purpose }) => purpose === 'proposal');
+
+/** True if the proposal was not evaluated and none of its calls was accepted. */
+export function isRejected(proposal: LoggedProposal): boolean {
+  return (
+    proposal.entry === undefined && proposal.attempts.every(({ outcome }) => outcome.kind !== 'accepted')
+  );
+}
+
+export function hasFailure({ attempts }: LoggedProposal): boolean {
+  return attempts.some(({ outcome }) => outcome.kind !== 'accepted');
+}
+
+export function proposalId({ iteration, candidate }: Place): string {
+  return `iteration-${iteration}-${candidate}`;
+}
+
+/** Everything that a report shows about a run, read from its directory. */
+export interface RunData extends RunSummary {
+  readonly config: Config;
+  /** Content of `config.yaml` in the run directory. */
+  readonly configYaml: string;
+  readonly parameters: ParameterSpec;
+  readonly policy: PolicyDescription;
+  /** The replay buffer, oldest first. */
+  readonly entries: readonly BufferEntry[];
+  /** Every model call, oldest first; each loop over them reads from disk. */
+  readonly calls: Iterable<CallRecord>;
+  /** Every event, oldest first; each loop over them reads from disk. */
+  readonly events: Iterable<LoggedEvent>;
+  /** Descriptions of unreadable parts; complete only after calls and events have been read. */
+  readonly faults: readonly string[];
+  /** Animations of the best, worst and first policies; empty if nothing was drawn. */
+  readonly animations: readonly ShownEpisode[];
+}
+
+export interface ShownEpisode {
+  /** `Best`, or for example `Best and first` if both are the same policy. */
+  readonly name: string;
+  readonly iteration: number;
+  readonly candidate: number;
+  /** Mean return of the policy's evaluation. */
+  readonly score: number;
+  readonly return: number;
+  readonly length: number;
+  /** The return that the evaluation recorded; if `return` differs, the environment or policyloop has changed. */
+  readonly recorded: number;
+  readonly svg: string;
+}

@@ -1,0 +1,81 @@
+/**
+ * Selects the proposals that a page shows with prompts and replies, so that even pages of long runs open quickly.
+ */
+import { spread } from '../../../base/spread.js';
+import type { CallRecord } from '../../../runs/calls.js';
+import { failureKind } from '../../../runs/failure-text.js';
+import { hasFailure, type LoggedProposal, proposalId, type RunData } from './proposals.js';
+
+const mostShown = 500;
+
+/** Number of proposals of each kind to show if there are more than `mostShown`; `sample` draws from all proposals. */
+const parts = { first: 20, last: 40, improved: 120, failed: 120, sample: 150 };
+
+interface Place {
+  readonly iteration: number;
+  readonly candidate: number;
+}
+
+/** The proposals that a page shows in full. */
+export interface ShownCalls {
+  readonly proposals: readonly LoggedProposal[];
+  /** The calls of these proposals, by position among the run's calls. */
+  readonly calls: ReadonlyMap<number, CallRecord>;
+  /** Link to a proposal, if the page shows it. */
+  link(place: Place): string | undefined;
+}
+
+/** Chooses the proposals to show, and reads their calls. */
+export function shownCalls(
+  data: Pick<RunData, 'calls' | 'manifest'>,
+  proposals: readonly LoggedProposal[],
+): ShownCalls {
+  const shown = proposals.length > mostShown ? chosen(proposals, data.manifest) : proposals;
+  const ids = new Set(shown.map(proposalId));
+  const wanted = new Set(shown.flatMap(({ attempts }) => attempts.map(({ index }) => index)));
+  const calls = new Map<number, CallRecord>();
+  let index = 0;
+  for (const call of data.calls) {
+    if (wanted.has(index)) calls.set(index, call);
+    index++;
+  }
+  const link = (place: Place) =>
+    place.iteration > 0 && ids.has(proposalId(place)) ? `#${proposalId(place)}` : undefined;
+  return { proposals: shown, calls, link };
+}
+
+function chosen(
+  proposals: readonly LoggedProposal[],
+  { best, confirmations }: RunData['manifest'],
+): readonly LoggedProposal[] {
+  const failed = proposals.filter(hasFailure);
+  // The table of failures links to the latest failure of each kind.
+  const latest = new Map(
+    failed.flatMap((one) => one.attempts.map(({ outcome }) => [failureKind(outcome), one] as const)),
+  );
+  const known = new Set([...(best ? [best] : []), ...confirmations].map(proposalId));
+  const kept = new Set([
+    ...proposals.filter((one) => known.has(proposalId(one))),
+    ...proposals.slice(0, parts.first),
+    ...proposals.slice(-parts.last),
+    ...sampled(
+      proposals.filter(({ improved }) => improved),
+      parts.improved,
+    ),
+    ...sampled(failed, parts.failed),
+    ...latest.values(),
+    ...sampled(proposals, parts.sample),
+  ]);
+  return proposals.filter((one) => kept.has(one));
+}
+
+/**
+ * `count` evenly spaced items including the first and the last; all items if there are at most `count`.
+ * @param kept an item that is always included, in place of its nearest neighbour
+ */
+export function sampled<T>(items: readonly T[], count: number, kept?: T): readonly T[] {
+  if (items.length <= count) return items;
+  const chosen = [...spread(items, count)];
+  if (kept !== undefined) chosen[Math.round((items.indexOf(kept) * (count - 1)) / (items.length - 1))] = kept;
+  return chosen;
+}

@@ -1,0 +1,99 @@
+/** One iteration of a run in detail: prompts, replies and evaluations. */
+import { styleText } from 'node:util';
+import { UserError } from '../../base/errors.js';
+import { harmless, harmlessLine } from '../../base/terminal-text.js';
+import { apart, plural } from '../../base/text/numbers.js';
+import type { BufferEntry } from '../../rollout/replay-buffer.js';
+import { type CallRecord, shownReply, stageOf } from '../../runs/calls.js';
+import { outcomeText } from '../../runs/failure-text.js';
+import type { OpenedRun } from '../../runs/open-run.js';
+import { programTitle } from '../../runs/program-text.js';
+
+export interface IterationFigures {
+  readonly iteration: number;
+  readonly evaluations: readonly BufferEntry[];
+  readonly calls: readonly CallRecord[];
+}
+
+/**
+ * @param candidate 1-based; undefined for all
+ * @throws UserError if the run has no such iteration or candidate
+ */
+export function iterationFigures(
+  { recorded }: Pick<OpenedRun, 'recorded'>,
+  iteration: number,
+  candidate: number | undefined,
+): IterationFigures {
+  const isWanted = (place: { readonly iteration: number; readonly candidate: number }) =>
+    place.iteration === iteration && (candidate === undefined || place.candidate === candidate - 1);
+  const calls: CallRecord[] = [];
+  for (const call of recorded.calls) if (isWanted(call)) calls.push(call);
+  const evaluations = recorded.entries.filter(isWanted);
+  if (calls.length + evaluations.length > 0) return { iteration, evaluations, calls };
+  const isMissing = candidate === undefined || iteration > recorded.iteration;
+  throw new UserError({
+    field: isMissing ? '--iteration' : '--candidate',
+    message: isMissing ? 'not found in this run' : `not found in iteration ${iteration}`,
+    value: isMissing ? iteration : candidate,
+    hint: isMissing
+      ? `choose an iteration from 0 (the warm-up) to ${recorded.iteration}`
+      : `omit it to see all candidates of iteration ${iteration}`,
+  });
+}
+
+/** Formats the iteration as text. A prompt that equals the previous one isn't repeated. */
+export function iterationText({ iteration, evaluations, calls }: IterationFigures): string {
+  const candidates = [...new Set([...calls, ...evaluations].map(({ candidate }) => candidate))];
+  const arePrograms = evaluations.some(({ program }) => program !== undefined);
+  let shown = '';
+  const callText = (call: CallRecord): readonly string[] => {
+    const prompt = call.messages.map(({ role, content }) => `--- ${role} ---\n${quoted(content)}`).join('\n');
+    const isNew = prompt !== shown;
+    shown = prompt;
+    return [
+      ...(isNew ? [prompt] : []),
+      `--- reply (${callTitle(call)}) ---`,
+      ...(call.completion?.reasoning ? [quoted(call.completion.reasoning), '--- answer ---'] : []),
+      quoted(shownReply(call, arePrograms) ?? '(none)'),
+    ];
+  };
+  return candidates
+    .toSorted((a, b) => a - b)
+    .map((candidate) => {
+      const entry = evaluations.find((one) => one.candidate === candidate);
+      const own = calls.filter((call) => call.candidate === candidate);
+      const name = iteration === 0 ? 'warm-up policy' : `iteration ${iteration}, candidate`;
+      const origin = own.some(({ purpose }) => purpose === 'critic') ? ' (revised)' : '';
+      const asText = apart([entry?.score, ...(entry?.returns ?? [])]);
+      const score =
+        entry === undefined
+          ? 'not evaluated'
+          : `mean return ${asText(entry.score)} over ${plural(entry.returns.length, 'episode')} (${entry.returns.map(asText).join(', ')})`;
+      const title = styleText('bold', `${name} ${candidate + 1}${origin}: ${score}`);
+      return [title, ...own.flatMap(callText), ...programText(entry, own)].join('\n');
+    })
+    .join('\n\n');
+}
+
+/** The evaluated program, unless the last reply already shows it. */
+function programText(entry: BufferEntry | undefined, calls: readonly CallRecord[]): readonly string[] {
+  const source = entry?.program?.trim();
+  if (source === undefined || calls.at(-1)?.completion?.text.includes(source)) return [];
+  return [`--- ${programTitle(entry)} ---`, quoted(source)];
+}
+
+/** Indents text so that none of its lines can be mistaken for output of policyloop. */
+const quoted = (text: string) => harmless(text).replaceAll(/^/gm, '  ');
+
+function callTitle(call: CallRecord): string {
+  const { attempt, behind, member, outcome } = call;
+  const stage = stageOf(call);
+  const which = attempt === 0 ? 'first attempt' : `correction ${attempt}`;
+  const late = behind === undefined ? '' : `, prompt without the last ${plural(behind, 'iteration')}`;
+  const who = [stage === 'proposal' ? undefined : stage, member]
+    .filter((name) => name !== undefined)
+    .map((name) => `${harmlessLine(name)}, `);
+  const ask = `${who.join('')}${which}${late}`;
+  if (outcome.kind === 'accepted') return `${ask}: accepted`;
+  return `${ask}: ${harmlessLine(outcomeText(outcome))}`;
+}

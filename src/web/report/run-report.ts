@@ -1,0 +1,116 @@
+import { type Html, html, preformatted } from '../../base/text/html.js';
+import { apart, formatReturn, plural } from '../../base/text/numbers.js';
+import type { Config } from '../../config/config.js';
+import { bestEntry } from '../../rollout/replay-buffer.js';
+import { placeName } from '../../runs/summary.js';
+import { type Page, page, sectionsOf } from '../page.js';
+import { writtenBy } from '../study.js';
+import { parameterHeatMap } from './charts/heat-map.js';
+import { learningCurve } from './charts/learning-curve.js';
+import { memberFigures, revisionFigures } from './data/contributions.js';
+import { lineage } from './data/lineage.js';
+import { loggedProposals, onlyProposals, type RunData, type ShownEpisode } from './data/proposals.js';
+import { type ShownCalls, shownCalls } from './data/shown-calls.js';
+import { type TaskLabels, taskLabels } from './data/task-labels.js';
+import { callLog } from './views/call-log.js';
+import { criticView, memberView } from './views/contributions-view.js';
+import { failureView } from './views/failure-view.js';
+import { predictionView } from './views/model-view.js';
+import { confirmationTable, headline, reproduction, runHeader, warnings } from './views/overview.js';
+import { policyOf } from './views/policy-view.js';
+import { failedPrograms, lineageView } from './views/program-view.js';
+import { UsageByIteration, usageView } from './views/usage-view.js';
+
+/**
+ * Renders `report.html`: a run as a single file that opens from disk. Deterministic: the same data give the same bytes.
+ */
+export const renderReport = (data: RunData): string => page(runPage(data));
+
+/** @param linkOf returns where a click on an evaluation leads; by default, to its entry in the log */
+export function runPage(data: RunData, linkOf?: ShownCalls['link']): Page {
+  const { config, configYaml, events, manifest } = data;
+  const usage = new UsageByIteration();
+  const proposals = loggedProposals(data, (call) => usage.add(call));
+  const shown = shownCalls(data, proposals);
+  const labels = taskLabels(manifest.environment, data.policy, manifest.spec);
+  const arePrograms = data.policy.kind === 'program';
+  return {
+    title: `${manifest.run}: ${manifest.environment} by ${manifest.model}`,
+    header: runHeader(data),
+    sections: sectionsOf(
+      ['result', 'Result', headline(data, proposals)],
+      ['warnings', 'Warnings', warnings(data)],
+      ['curve', 'Learning curve', learningCurve(data, proposals, linkOf ?? shown.link)],
+      ['predictions', 'Predicted returns', predictionView(proposals)],
+      ['episodes', 'Episodes', animationView(data.animations, config)],
+      ['parameters', 'Parameters', !arePrograms && parameterHeatMap(data, labels)],
+      ['policy', arePrograms ? 'Best program' : 'Best policy', bestPolicy(data, labels)],
+      [
+        'lineage',
+        'Lineage',
+        arePrograms && lineageView(lineage(data, proposals, shown.calls), config, shown.link),
+      ],
+      ['critic', 'Critic', config.critic && criticView(revisionFigures(events, data.calls))],
+      [
+        'members',
+        arePrograms && config.model.provider !== 'portfolio' ? 'Tuning' : 'Members',
+        memberView(memberFigures(proposals)),
+      ],
+      [
+        'failures',
+        'Failures',
+        [failureView(proposals, config, shown.link), failedPrograms(data, proposals, shown)],
+      ],
+      ['usage', 'Usage', usageView(manifest, usage.totals)],
+      ['log', 'Log', callLog(data, shown, onlyProposals(proposals).length)],
+      ['config', 'Config', preformatted(configYaml)],
+      ['reproduce', 'Reproduce', reproduction(data)],
+    ),
+    footer: writtenBy(manifest.versions.policyloop, manifest.updated),
+  };
+}
+
+/** Shows the confirmed policy or, if none was confirmed, the policy with the highest score. */
+function bestPolicy(data: RunData, labels: TaskLabels): Html {
+  const { confirmed } = data;
+  const observed = bestEntry(data.entries);
+  const best = confirmed ?? observed;
+  if (best === undefined) return html`<p class="empty">No evaluations.</p>`;
+  const why =
+    confirmed === null
+      ? `highest observed mean return (${formatReturn(observed?.score)}), not confirmed`
+      : `best on unseen episodes (confirmed mean return ${formatReturn(confirmed.mean)})`;
+  const { vector, view } = policyOf(best, data, labels);
+  return html`<p>From ${placeName(best, data.config)}: ${why}.</p>
+<div class="side-by-side">
+${view}
+${confirmationTable(data.manifest.confirmations, data.config)}
+</div>
+${vector}`;
+}
+
+/** Shows the animations side by side; undefined if there are none. */
+function animationView(
+  episodes: readonly ShownEpisode[],
+  config: Pick<Config, 'candidates'>,
+): Html | undefined {
+  if (episodes.length === 0) return undefined;
+  return html`<div class="animations">${episodes.map((episode) => animation(episode, config))}</div>
+<p class="note">Each animation shows the first episode of its evaluation.</p>`;
+}
+
+function animation(episode: ShownEpisode, config: Pick<Config, 'candidates'>): Html {
+  const { name, score, length, recorded, svg } = episode;
+  const place = placeName(episode, config);
+  const asText = apart([episode.return, recorded, score]);
+  const outcome = `return ${asText(episode.return)} in ${plural(length, 'step')}`;
+  return html`<figure>
+<img src="${svgDataUri(svg)}" alt="Animation of the ${name.toLowerCase()} policy, ${place}: ${outcome}">
+<figcaption><b>${name}</b>, ${place}: ${outcome}; mean return of the evaluation: ${asText(score)}.${recorded !== episode.return && html` <span class="warn-text">The evaluation recorded ${asText(recorded)} for this episode; the environment or policyloop may have changed since.</span>`}</figcaption>
+</figure>`;
+}
+
+/** Encodes an SVG document as a data URI. Escapes only what it must, so the result is hardly longer. */
+function svgDataUri(svg: string): string {
+  return `data:image/svg+xml,${svg.replace(/[%#"'`<>&{}|\\^\s]|[^!-~]/gu, (character) => encodeURIComponent(character).replace("'", '%27'))}`;
+}

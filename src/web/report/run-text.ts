@@ -1,0 +1,220 @@
+import { styleText } from 'node:util';
+import { formatDuration, formatInterval, formatReturn, plural } from '../../base/text/numbers.js';
+import { number, terminalTable, text } from '../../base/text/table.js';
+import type { ParameterVector } from '../../policies/policy.js';
+import { type BufferEntry, bestEntries } from '../../rollout/replay-buffer.js';
+import type { CallRecord } from '../../runs/calls.js';
+import { type Labels, readLabels } from '../../runs/listing/listing.js';
+import type { OpenedRun } from '../../runs/open-run.js';
+import { programTitle, sourceLines } from '../../runs/program-text.js';
+import {
+  formatCaps,
+  formatFaults,
+  formatUsage,
+  placeName,
+  type RunResult,
+  resultOf,
+  summaryOf,
+} from '../../runs/summary.js';
+import { largest, smallest, sum } from '../../statistics/descriptive.js';
+import {
+  type MemberFigures,
+  makerOf,
+  memberFigures,
+  type RevisionFigures,
+  revisionFigures,
+  revisionText,
+} from './data/contributions.js';
+import { policyLines, projectedWeights } from './data/policy-text.js';
+import { loggedProposals } from './data/proposals.js';
+import { taskLabels } from './data/task-labels.js';
+
+interface Shown {
+  /** Number of evaluations to list, best first. */
+  readonly top: number;
+  readonly cwd: string;
+  readonly columns?: number | undefined;
+}
+
+/** Output of `show --json` for a run. */
+export interface RunFigures extends RunResult, Labels {
+  readonly environment: string;
+  readonly model: string;
+  readonly seed: number;
+  readonly top: readonly {
+    readonly iteration: number;
+    readonly candidate: number;
+    readonly return: number;
+    readonly parameters: ParameterVector;
+    /** Source of a program; `parameters` then holds the hash of its structure and its constants. */
+    readonly program?: string;
+    /** The proposer: a portfolio member, or `critic` for a revision; absent otherwise. */
+    readonly by?: string;
+    /** The weights that the parameters define; present only if the parameters are coordinates in a random subspace. */
+    readonly weights?: ParameterVector;
+  }[];
+  /** Contribution of the critic; absent if it was never called. */
+  readonly revisions?: RevisionFigures;
+  /** Number of rejected and failed calls, by kind. */
+  readonly failures: Readonly<Record<string, number>>;
+}
+
+export function runFigures(run: OpenedRun, { top, cwd }: Shown): RunFigures {
+  const { path, config, manifest, family, recorded } = run;
+  const { calls, entries, events } = recorded;
+  const members = membersIn(run);
+  const revisions = config.critic && revisionFigures(events, calls);
+  const weightsOf = projectedWeights(family.description);
+  const maker = makerOf(calls);
+  return {
+    ...resultOf(summaryOf(path, manifest), cwd),
+    ...readLabels(path),
+    environment: manifest.environment,
+    model: manifest.model,
+    seed: manifest.seed,
+    top: bestEntries(entries, top).map((entry) => {
+      const { iteration, candidate, score, parameters, program } = entry;
+      const by = maker(entry);
+      return {
+        iteration,
+        candidate,
+        return: score,
+        parameters,
+        ...(program !== undefined && { program }),
+        ...(by !== undefined && { by }),
+        ...(weightsOf && { weights: weightsOf(parameters) }),
+      };
+    }),
+    ...(members.length > 0 && { members }),
+    ...(revisions && { revisions }),
+    failures: countFailures(calls),
+  };
+}
+
+/** Output of `show` for a run: learning curve, best evaluations, best policy, usage. */
+export function runText(run: OpenedRun, shown: Shown): string {
+  const { path, config, manifest, family, recorded } = run;
+  const { columns, top } = shown;
+  const figures = runFigures(run, shown);
+  const { caps, confirmed, revisions, usage } = figures;
+  const { entries } = recorded;
+  const scores = entries.map(({ score }) => score);
+  const range = formatInterval([smallest(scores), largest(scores)]);
+  const { ended } = summaryOf(path, manifest);
+  const amounts = `${figures.iterations} of ${plural(manifest.iterations.of, 'iteration')}, ${plural(entries.length, 'evaluation')}, ${formatDuration(manifest.activeMs)}`;
+  const lines: readonly (string | false | undefined)[] = [
+    styleText('bold', `${manifest.run}  ${manifest.environment}  ${manifest.model}  seed ${manifest.seed}`),
+    // Error messages may be long, so they get their own line.
+    ...(manifest.reason && 'message' in manifest.reason ? [ended, amounts] : [`${ended}, ${amounts}`]),
+    '',
+    scores.length > 0 &&
+      `${sparkline(scores, Math.min(60, (columns ?? 120) - range.length - 2))}  ${range}\n`,
+    bestTable(bestEntries(entries, top), makerOf(recorded.calls), columns),
+    '',
+    confirmed === null
+      ? 'not confirmed'
+      : `confirmed ${formatReturn(confirmed.mean)}, 95 % interval ${formatInterval(confirmed.ci95)}, ${plural(confirmed.episodes, 'unseen episode')} (${placeName(confirmed, config)})`,
+    '',
+    ...describePolicy({ family, manifest }, confirmed ?? figures.best, figures.run, columns),
+    '',
+    revisions && `critic    ${revisionText(revisions)}`,
+    ...membersIn(run).map((member) => `member    ${memberText(member)}`),
+    `usage     ${formatUsage(usage)}`,
+    caps && `limits    ${formatCaps(caps)}`,
+    usage.faults && `faults    ${formatFaults(usage.faults)}`,
+    `failures  ${describeFailures(figures.failures)}`,
+    figures.tags.length > 0 && `tags      ${figures.tags.join(' ')}`,
+    `report    ${figures.report}`,
+  ];
+  return lines.filter((line) => line !== false && line !== undefined).join('\n');
+}
+
+function bestTable(
+  best: ReturnType<typeof bestEntries>,
+  maker: ReturnType<typeof makerOf>,
+  width: number | undefined,
+): string {
+  const columns = [
+    number('rank', (entry: BufferEntry) => best.indexOf(entry) + 1),
+    number('mean return', ({ score }: BufferEntry) => score, { format: formatReturn }),
+    number('min', ({ returns }: BufferEntry) => smallest(returns), { format: formatReturn }),
+    number('max', ({ returns }: BufferEntry) => largest(returns), { format: formatReturn }),
+    number('iteration', ({ iteration }: BufferEntry) => iteration || 'warm-up'),
+    number('candidate', ({ candidate }: BufferEntry) => candidate + 1),
+    ...(best.some((entry) => maker(entry) !== undefined) ? [text('by', maker)] : []),
+  ];
+  return terminalTable(best, columns, width);
+}
+
+const membersIn = ({ config, recorded }: Pick<OpenedRun, 'config' | 'recorded'>) =>
+  config.model.provider === 'portfolio' || config.model.provider === 'replayed'
+    ? memberFigures(loggedProposals(recorded))
+    : [];
+
+function memberText({ best, candidates, improved, member }: MemberFigures): string {
+  const found = best === null ? 'none evaluated' : `best ${formatReturn(best)}`;
+  return `${member}: ${plural(candidates, 'candidate')}, ${plural(improved, 'new best')}, ${found}`;
+}
+
+function countFailures(calls: Iterable<CallRecord>): Readonly<Record<string, number>> {
+  const counts: Record<string, number> = {};
+  for (const { outcome } of calls) {
+    if (outcome.kind === 'accepted') continue;
+    const kind = outcome.kind === 'rejected' ? outcome.failure.kind : outcome.error;
+    counts[kind] = (counts[kind] ?? 0) + 1;
+  }
+  return counts;
+}
+
+function describeFailures(failures: Readonly<Record<string, number>>): string {
+  const kinds = Object.entries(failures).toSorted(([, a], [, b]) => b - a);
+  const named = (kind: string) => (kind === 'program' ? 'faulty program' : kind);
+  return kinds.length === 0 ? 'none' : kinds.map(([kind, count]) => `${count} × ${named(kind)}`).join(', ');
+}
+
+function describePolicy(
+  { family, manifest }: Pick<OpenedRun, 'family' | 'manifest'>,
+  best: Pick<BufferEntry, 'parameters' | 'program'> | null,
+  run: string,
+  width: number | undefined,
+): readonly string[] {
+  if (best === null) return ['no policy yet'];
+  if (best.program !== undefined)
+    return [
+      `${styleText('bold', 'best policy')}  ${programTitle(best)}`,
+      ...sourceLines(best.program, 2, `policyloop show ${run} --json`),
+    ];
+  const { description } = family;
+  const labels = taskLabels(manifest.environment, description, manifest.spec);
+  return [
+    styleText('bold', 'best policy'),
+    ...policyLines(description, family.parameters, best.parameters, labels, width),
+  ];
+}
+
+const blocks = '▁▂▃▄▅▆▇█';
+
+/**
+ * Renders values as a line of block characters, scaled from lowest to highest. If there are more values than `width`,
+ * each character shows the mean of consecutive values. Characters without a finite value are blank.
+ */
+export function sparkline(values: readonly number[], width = 40): string {
+  const columns = Math.min(values.length, Math.max(1, Math.floor(width)));
+  const heights = Array.from({ length: columns }, (_, column) => {
+    const from = Math.floor((column * values.length) / columns);
+    const to = Math.floor(((column + 1) * values.length) / columns);
+    const finite = values.slice(from, to).filter(Number.isFinite);
+    // Divide first: the sum of large values could overflow.
+    return finite.length === 0 ? Number.NaN : sum(finite.map((value) => value / finite.length));
+  });
+  const finite = heights.filter(Number.isFinite);
+  const [low, high] = [smallest(finite), largest(finite)];
+  return heights
+    .map((value) => {
+      if (!Number.isFinite(value)) return ' ';
+      // Halve first: the difference between two large values could overflow.
+      const share = high > low ? (value / 2 - low / 2) / (high / 2 - low / 2) : 0.5;
+      return blocks[Math.min(blocks.length - 1, Math.floor(share * blocks.length))];
+    })
+    .join('');
+}

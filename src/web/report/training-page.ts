@@ -1,0 +1,218 @@
+/** The page of any kind of training run, both for a file and for the live view. */
+import { basename } from 'node:path';
+import { stringify } from 'yaml';
+import { shownPath } from '../../base/context.js';
+import { version } from '../../base/package.js';
+import { type Html, html, preformatted } from '../../base/text/html.js';
+import {
+  formatBytes,
+  formatCompact,
+  formatCount,
+  formatDuration,
+  formatNumber,
+  formatTime,
+} from '../../base/text/numbers.js';
+import { type RecordedSample, readSamples } from '../../runs/training/samples.js';
+import { notEvaluated, usedAs } from '../../runs/training/text.js';
+import {
+  measuredText,
+  overText,
+  readTrainingFiles,
+  secondsLeftOf,
+  type TrainingFiles,
+} from '../../runs/training/trainings.js';
+import { largest } from '../../statistics/descriptive.js';
+import { type Chart, chartFigure } from '../chart.js';
+import { type Page, sectionsOf } from '../page.js';
+import { pageHeader, tile, warningList, writtenBy } from '../study.js';
+import { type TrainingWords, trainingCharts, trainingLoss } from '../training-charts.js';
+import { baselines, dataView, samplesView } from './views/training-view.js';
+
+export interface ShownTraining extends TrainingFiles {
+  readonly samples: readonly RecordedSample[];
+  readonly secondsLeft?: number | undefined;
+}
+
+/** The current page, from the files of a training run. @throws UserError if its files are damaged */
+export function trainingPageOf(path: string): Page {
+  const files = readTrainingFiles(path);
+  return trainingPage({ ...files, samples: readSamples(path), secondsLeft: secondsLeftOf(files.metrics) });
+}
+
+/** Builds the page. Nothing in the files is trusted: all text is escaped, and values were checked. */
+export function trainingPage(training: ShownTraining): Page {
+  const { about, facts, metrics, samples } = training;
+  const { $schema: _, ...config } = { $schema: '', ...about?.config };
+  const isRunning = facts.status === 'running';
+  const last = metrics.at(-1)?.time;
+  return {
+    title: `${isRunning ? `${doneText(training)} ` : ''}${basename(facts.path)}: ${titleOf(training).join(' ')}`,
+    header: header(training),
+    sections: sectionsOf(
+      ['result', 'Result', headline(training)],
+      ['alarms', 'Alarms', warningList(alarms(training))],
+      ['use', facts.status === 'completed' ? 'Use it' : 'Resume', useOf(training)],
+      ['course', 'Progress', chartsOf(training)],
+      ['samples', 'Sample answers', samplesView(samples, facts)],
+      ['baselines', 'Baselines', baselines(training)],
+      ['data', 'Data', dataView(training)],
+      ['config', 'Config', about !== undefined && preformatted(stringify(config))],
+    ),
+    footer: last !== undefined && writtenBy(version(), last),
+  };
+}
+
+function titleOf({ facts: { model, on, path, unit } }: TrainingFiles): readonly [string, string, string] {
+  if (model === null || on === null) return [basename(path), '', ''];
+  return [basename(model), unit === 'update' ? 'in' : 'trained on', basename(on)];
+}
+
+function header(training: ShownTraining): Html {
+  const { about, facts } = training;
+  const [subject, relation, object] = titleOf(training);
+  const { config } = about ?? {};
+  const { seed, device } = config ?? {};
+  const isControl = (config?.reward as { readonly shuffle?: unknown } | undefined)?.shuffle === true;
+  return pageHeader({
+    kicker: html`${facts.unit === 'update' ? 'reinforcement learning' : 'training'} <b>${basename(facts.path)}</b>`,
+    title: html`${subject}${relation !== '' && html` <span class="by">${relation}</span> ${object}`}`,
+    status: facts.status,
+    state: stateText(training),
+    facts: [
+      ['method', facts.method],
+      ['objective', facts.objective],
+      ['seed', typeof seed === 'number' && seed],
+      ['device', typeof device === 'string' && device],
+      ['control', isControl && 'returns are shuffled within groups, so nothing should be learned'],
+      ['started', facts.started && formatTime(facts.started)],
+    ],
+  });
+}
+
+function stateText(training: ShownTraining): string {
+  const { facts, secondsLeft } = training;
+  const { note, status, steps, unit } = facts;
+  switch (status) {
+    case 'running': {
+      const left = secondsLeft === undefined ? '' : `, about ${formatDuration(1000 * secondsLeft)} left`;
+      return `${unit} ${formatCount(steps.done)} of ${formatCount(steps.of)}, ${doneText(training)}${left}`;
+    }
+    case 'crashed':
+      return 'killed; the same command resumes from the checkpoint';
+    case 'interrupted':
+      return 'by the user; the same command resumes from the checkpoint';
+    case 'completed':
+      return note ?? `after all ${unit}s`;
+    case 'failed':
+      return note ?? '';
+  }
+}
+
+const doneText = ({ facts: { steps } }: ShownTraining): string =>
+  steps.of === 0 ? '' : `${Math.floor((100 * steps.done) / steps.of)} %`;
+
+/** Shows the best result, then the training loss and the amount of training. */
+function headline({ facts, metrics }: ShownTraining): Html {
+  const { best, episodes, first, seconds, steps, tokens, unit } = facts;
+  const losses = metrics.flatMap(({ kind, loss, reward }) =>
+    kind === 'step' && loss !== undefined && reward === undefined ? [loss] : [],
+  );
+  const validating = metrics.reduce(
+    (sum, metric) =>
+      sum + (metric.kind === 'validation' || metric.kind === 'evaluation' ? metric.seconds : 0),
+    0,
+  );
+  const memory = largest(metrics.flatMap(({ rssBytes }) => (typeof rssBytes === 'number' ? rssBytes : [])));
+  const margin = best?.margin ? ` ± ${formatNumber(best.margin, 2)}` : '';
+  return html`<dl class="headline main">
+${
+  best === null
+    ? tile('Best result', '–', notEvaluated(facts.status))
+    : tile(
+        `Best ${best.name}`,
+        html`${measuredText(best)}${margin !== '' && html`<span class="muted">${margin}</span>`}`,
+        html`at ${unit} ${formatCount(best.step)}${overText(best)}${first !== null && first.step !== best.step && html`; <b>${measuredText(first)}</b> at ${unit} ${formatCount(first.step)}`}`,
+        'confirmed',
+      )
+}
+${losses.length > 0 && tile('Training loss', trainingLoss(losses).toFixed(4), html`mean over the latest steps; <b>${losses[0]!.toFixed(4)}</b> at step 1`)}
+</dl>
+<dl class="headline">
+${tile(unit === 'step' ? 'Steps' : 'Updates', formatCount(steps.done), `of ${formatCount(steps.of)}`)}
+${episodes !== null && tile('Episodes', formatCompact(episodes), 'played in training')}
+${tokens !== null && tile('Tokens', formatCompact(tokens), episodes === null ? 'read in training' : 'sampled')}
+${tile('Time', formatDuration(1000 * seconds), validating > 0 && `${formatDuration(1000 * validating)} of it in evaluations`)}
+${memory > 0 && Number.isFinite(memory) && tile('Memory', formatBytes(memory), 'peak')}
+</dl>`;
+}
+
+function wordsFor({ about, facts, metrics }: ShownTraining): TrainingWords {
+  const limit = about?.config.maxGradientNorm;
+  const isProposer = about?.config.tasks !== undefined;
+  const measured = metrics.findLast(({ kind }) => kind === 'start')?.measured ?? 'mean return';
+  return {
+    unit: facts.unit,
+    measured: `held-out ${measured}`,
+    rewards: isProposer ? 'Reward of proposals in training' : 'Return in training',
+    ...(typeof limit === 'number' && { maxGradientNorm: limit }),
+  };
+}
+
+function chartsOf(training: ShownTraining): Html {
+  const words = wordsFor(training);
+  const charts = trainingCharts(training.metrics, words);
+  if (charts.length === 0) return html`<p class="empty">No ${words.unit}s yet.</p>`;
+  const isLarge = ({ height = 320 }: Chart) => height > 200;
+  const drawn = (own: readonly Chart[]) => own.map((chart) => chartFigure(chart));
+  return html`<div class="training-charts">${drawn(charts.filter(isLarge))}<div class="charts">${drawn(charts.filter((chart) => !isLarge(chart)))}</div></div>`;
+}
+
+/** The failure, a changed dataset, and each distinct alarm once, even if several sessions raised it. */
+function alarms({ about, facts }: ShownTraining): readonly Html[] {
+  const { outcome } = about ?? {};
+  const raised = new Map(
+    facts.alarms.map(({ message, hint, step }) => [
+      message,
+      { hint, when: step === 0 ? '' : `${capitalised(facts.unit)} ${formatCount(step)}: ` },
+    ]),
+  );
+  if (facts.status === 'failed' && facts.note !== null)
+    raised.set(facts.note, { hint: outcome?.hint ?? null, when: '' });
+  if (about?.dataset.changed === true)
+    raised.set("the dataset's rows have changed since its manifest was written", {
+      hint: 'rebuild the dataset, unless the change was intended',
+      when: '',
+    });
+  return [...raised].map(
+    ([message, { hint, when }]) =>
+      html`${when}${message}${hint !== null && html`<br><span class="muted">${hint}</span>`}`,
+  );
+}
+
+const capitalised = (words: string) => words.charAt(0).toUpperCase() + words.slice(1);
+
+function useOf({ about, facts }: ShownTraining): Html {
+  const { best, command, folder, path, result, status, unit } = facts;
+  const cwd = folder ?? path;
+  if (status !== 'completed') {
+    const when = {
+      running: 'If training is killed, this',
+      crashed: 'This',
+      interrupted: 'This',
+      failed: 'After you fix the cause, this',
+    }[status];
+    const resumed = `${when} command resumes from the last checkpoint${status === 'failed' ? '; different settings need a new output directory' : ''}:`;
+    return command === null
+      ? html`<p>To resume from the last checkpoint, repeat the command that started the training run.</p>`
+      : html`<p>${resumed}</p>
+${preformatted(command)}`;
+  }
+  const use = usedAs(facts, cwd);
+  const isPlayed = about?.dataset.recipe === 'demonstrations' || about?.config.agent !== undefined;
+  const weights =
+    best === null
+      ? 'the weights after the last step'
+      : `the weights at ${unit} ${formatCount(best.step)}, which had the best ${best.name}`;
+  return html`<p>The result, <code>${result === null ? '–' : shownPath(result, cwd)}</code>, contains ${weights}.${use !== null && ' On the command line:'}</p>
+${use !== null && preformatted(`policyloop ${isPlayed ? 'play' : 'run'} CONFIG ${use}`)}`;
+}

@@ -1,0 +1,202 @@
+import { embedJson, type Html, html, preformatted } from '../../../base/text/html.js';
+import {
+  apart,
+  formatCost,
+  formatCount,
+  formatDuration,
+  formatParameter,
+  formatTime,
+  plural,
+} from '../../../base/text/numbers.js';
+import { excerpt } from '../../../base/text/one-line.js';
+import { withoutProgram } from '../../../prompting/answer/program.js';
+import { statedReason } from '../../../prompting/answer/reason.js';
+import type { BufferEntry } from '../../../rollout/replay-buffer.js';
+import { type CallRecord, shownReply } from '../../../runs/calls.js';
+import { explainFailure, failureKind, failureMeaning } from '../../../runs/failure-text.js';
+import { factList } from '../../study.js';
+import { packPrompts } from '../data/prompt-store.js';
+import {
+  hasFailure,
+  isRejected,
+  type LoggedProposal,
+  onlyProposals,
+  proposalId,
+  type RunData,
+} from '../data/proposals.js';
+import type { ShownCalls } from '../data/shown-calls.js';
+import { sourceView } from './program-view.js';
+
+/** Longer replies are truncated, so that the page opens quickly; calls.jsonl contains them in full. */
+const longestText = 100_000;
+
+/** Approximate maximum of the total length of the replies on a page, in characters. */
+const mostCharacters = 1_200_000;
+
+/**
+ * Lists the proposals with their calls: prompt, reply, stated reason and outcome.
+ * @param all number of proposals in the whole run
+ */
+export function callLog(
+  { manifest, policy }: Pick<RunData, 'manifest' | 'policy'>,
+  { calls, proposals }: ShownCalls,
+  all: number,
+): Html {
+  if (proposals.length === 0) return html`<p class="empty">The model was not called.</p>`;
+  const improved = proposals.filter((proposal) => proposal.improved).length;
+  const failed = proposals.filter(hasFailure).length;
+  const own = onlyProposals(proposals).length;
+  return html`${all > own && html`<p>${formatCount(own)} of ${formatCount(all)} proposals: the first and last, new bests, failures, and a sample. <code>policyloop show ${manifest.run} --iteration N</code> shows iteration N.</p>`}
+<fieldset class="filter"><legend>Show</legend>
+<label><input type="radio" name="show" id="show-all" checked> all <span class="muted">${proposals.length}</span></label>
+<label><input type="radio" name="show" id="show-improved"> new bests <span class="muted">${improved}</span></label>
+<label><input type="radio" name="show" id="show-failed"> with failures <span class="muted">${failed}</span></label>
+</fieldset>
+<noscript><p class="note">Without JavaScript, this page can't show the prompts. They are in <code>calls.jsonl</code> in the same directory.</p></noscript>
+<p class="log-head" aria-hidden="true"><span>iteration</span><span>return</span><span></span><span>stated reason, or reply</span></p>
+${proposalList(manifest.run, { calls, proposals }, policy.kind === 'program')}`;
+}
+
+/** Lists proposals with their calls. @param open true to show them expanded */
+export function proposalList(
+  run: string,
+  { calls, proposals }: Pick<ShownCalls, 'calls' | 'proposals'>,
+  arePrograms: boolean,
+  open = false,
+): Html {
+  const places = [...calls.keys()].toSorted((a, b) => a - b);
+  const { kept, packed } = packPrompts(places.map((place) => calls.get(place)!.messages));
+  const log: Log = {
+    run,
+    calls,
+    arePrograms,
+    groups: proposals.some(({ candidate }) => candidate > 0),
+    prompts: new Map(kept.map((i, position) => [places[i]!, position])),
+    longest: longestOf([...calls.values()]),
+    asText: apart(proposals.flatMap(({ entry }) => (entry ? [entry.score, ...entry.returns] : []))),
+  };
+  return html`<div class="log">${proposals.map((proposal) => proposalEntry(proposal, log, open))}</div>
+${embedJson('prompts', packed)}`;
+}
+
+interface Log {
+  readonly run: string;
+  readonly calls: ShownCalls['calls'];
+  readonly arePrograms: boolean;
+  /** True if iterations have several candidates. */
+  readonly groups: boolean;
+  /** Index of each prompt on the page, by the index of its call. */
+  readonly prompts: ReadonlyMap<number, number>;
+  /** Length in characters at which replies are truncated. */
+  readonly longest: number;
+  readonly asText: (value: number) => string;
+}
+
+/** The length at which to truncate replies so that all fit on the page; at least 390 characters. */
+function longestOf(calls: readonly CallRecord[]): number {
+  const lengths = calls.flatMap(({ completion }) => [
+    completion?.text.length ?? 0,
+    completion?.reasoning?.length ?? 0,
+  ]);
+  let longest = longestText;
+  const total = () => lengths.reduce((sum, length) => sum + Math.min(length, longest), 0);
+  while (longest > 500 && total() > mostCharacters) longest = Math.floor(longest / 2);
+  return longest;
+}
+
+function proposalEntry(proposal: LoggedProposal, log: Log, open: boolean): Html {
+  const { iteration, candidate, attempts, entry, improved, member, purpose } = proposal;
+  const rejected = isRejected(proposal);
+  const failures = attempts.filter(({ outcome }) => outcome.kind !== 'accepted').length;
+  const last = log.calls.get(attempts.at(-1)?.index ?? -1);
+  const reply = (last && shownReply(last, log.arePrograms)) ?? '';
+  const reason = statedReason(withoutProgram(reply.slice(0, longestText)));
+  return html`<details class="proposal${improved && ' improved'}${failures > 0 && ' failed'}" id="${proposalId(proposal)}"${open && html` open`}>
+<summary><span class="where">${iteration}${log.groups && html`<small>.${candidate + 1}</small>`}</span>
+<span class="score">${entry ? log.asText(entry.score) : '–'}</span>
+<span class="chips">${purpose !== 'proposal' && html`<span class="chip">${purpose}</span>`}${member !== undefined && html`<span class="chip">${member}</span>`}${improved && html`<span class="chip good">new best</span>`}${rejected && html`<span class="chip bad">${purpose === 'critic' ? 'no revision' : 'no proposal'}</span>`}${!rejected && failures > 0 && html`<span class="chip warn">after ${plural(failures, 'failure')}</span>`}</span>
+<span class="reason">${excerpt(reason === '' ? reply : reason)}</span></summary>
+<div class="attempts">
+${entry && html`<p class="evaluated">Evaluated: mean return <b>${log.asText(entry.score)}</b> over ${episodesText(entry)} <span class="muted">(${entry.returns.map(log.asText).join(', ')})</span></p>`}
+${attempts.map((attempt) => attemptEntry(attempt.index, log, attempt === attempts.at(-1) ? reason : ''))}
+</div>
+</details>`;
+}
+
+const episodesText = ({ returns }: BufferEntry) => plural(returns.length, 'episode');
+
+function attemptEntry(index: number, log: Log, reason: string): Html {
+  const call = log.calls.get(index)!;
+  const { completion } = call;
+  const reply = shownReply(call, log.arePrograms);
+  const kind = failureKind(call.outcome);
+  return html`<article>
+<h3>${call.attempt === 0 ? 'First attempt' : `Correction ${call.attempt}`} <span class="chip ${kind === undefined ? 'good' : 'bad'}">${kind ?? 'accepted'}</span></h3>
+${outcomeText(call)}
+${call.messages.length > 0 && promptOf(call, log.prompts.get(index), log.run)}
+${completion && completion.reasoning !== undefined && completion.reasoning !== '' && html`<details><summary>Hidden reasoning <span class="muted">${plural(completion.reasoning.length, 'character')}</span></summary>${longText(completion.reasoning, log.longest)}</details>`}
+${reason !== '' && html`<h4>Stated reason</h4><blockquote>${reason}</blockquote>`}
+${reply !== undefined && html`<h4>Reply</h4>${reply === '' ? html`<p class="muted">(empty)</p>` : longText(reply, log.longest)}`}
+${callFacts(call)}
+</article>`;
+}
+
+/** @param position index of the prompt on the page; undefined if the prompt didn't fit */
+function promptOf({ iteration, messages }: CallRecord, position: number | undefined, run: string): Html {
+  const size = messages.reduce((sum, message) => sum + message.content.length, 0);
+  const length = html`<span class="muted">${plural(messages.length, 'message')}, ${plural(size, 'character')}</span>`;
+  if (position === undefined) {
+    return html`<p>Prompt ${length}: <code>policyloop show ${run} --iteration ${iteration}</code></p>`;
+  }
+  return html`<details class="prompt" data-call="${position}"><summary>Prompt ${length}</summary></details>`;
+}
+
+function outcomeText({ completion, outcome }: CallRecord): Html | undefined {
+  switch (outcome.kind) {
+    case 'accepted':
+      if (outcome.program !== undefined) return programOf(outcome.program, completion?.text);
+      // Longer vectors would fill the page, and the reply shows them anyway.
+      if (outcome.parameters.length === 0 || outcome.parameters.length > 60) return undefined;
+      return html`<p class="parameters"><span class="muted">Parameters</span> ${outcome.parameters.map(formatParameter).join('  ')}</p>`;
+    case 'rejected':
+      return html`<p class="failure">${explainFailure(outcome.failure)}</p>`;
+    case 'error':
+      return html`<p class="failure">${failureMeaning(`error: ${outcome.error}`)}: ${outcome.message.slice(0, 2000)}</p>`;
+  }
+}
+
+/** The program, unless the reply shows it anyway. */
+const programOf = (source: string, reply = '') =>
+  html`${!reply.includes(source.trim()) && html`<details><summary>Program</summary>${sourceView(source)}</details>`}`;
+
+function callFacts(call: CallRecord): Html {
+  const { completion, outcome, cost } = call;
+  const usage = completion?.usage ?? {};
+  const unreported = (usage.unreported?.promptTokens ?? 0) + (usage.unreported?.completionTokens ?? 0);
+  const tokens = (count: number | undefined) => count !== undefined && formatCount(count);
+  const took = outcome.kind === 'error' ? outcome : completion;
+  return html`${factList([
+    ['prompt tokens', tokens(usage.promptTokens)],
+    ['of which cached', tokens(usage.cachedTokens)],
+    ['completion tokens', tokens(usage.completionTokens)],
+    ['of which reasoning', tokens(usage.reasoningTokens)],
+    ['latency', formatDuration(took?.latencyMs ?? 0)],
+    ['retries', took && took.retries > 0 && retriesText(took.retries, took.failedTries)],
+    ['faults', completion?.faults?.join(', ')],
+    ['unreported tokens', unreported > 0 && `about ${formatCount(unreported)}`],
+    ['cost', cost !== undefined && formatCost(cost)],
+    ['finish', completion?.finishReason],
+    ['iterations missing from the prompt', call.behind],
+    ['seed', call.seed],
+    ['time', formatTime(call.time)],
+  ])}
+${completion?.warnings?.map((warning) => html`<p class="failure">${warning}</p>`)}`;
+}
+
+const retriesText = (retries: number, failedTries: readonly string[] = []) =>
+  failedTries.length === 0 ? String(retries) : `${retries} (${failedTries.join(', ')})`;
+
+function longText(text: string, longest: number): Html {
+  if (text.length <= longest) return preformatted(text);
+  return html`${preformatted(text.slice(0, longest))}<p class="muted">… and ${formatCount(text.length - longest)} more characters in calls.jsonl</p>`;
+}

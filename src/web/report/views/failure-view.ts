@@ -1,0 +1,78 @@
+import { groupedBy } from '../../../base/grouped.js';
+import { type Html, html } from '../../../base/text/html.js';
+import { formatNumber, plural } from '../../../base/text/numbers.js';
+import { bar, htmlTable, number, text } from '../../../base/text/table.js';
+import type { Config } from '../../../config/config.js';
+import type { ModelErrorKind } from '../../../models/language-model.js';
+import { failureKind, failureMeaning, faultMeaning, outcomeText } from '../../../runs/failure-text.js';
+import { placeName } from '../../../runs/summary.js';
+import { largest } from '../../../statistics/descriptive.js';
+import { isRejected, type LoggedProposal, onlyProposals } from '../data/proposals.js';
+import type { ShownCalls } from '../data/shown-calls.js';
+
+/** Shows failed calls and provider faults, by kind. */
+export function failureView(
+  proposals: readonly LoggedProposal[],
+  config: Pick<Config, 'candidates'>,
+  link: ShownCalls['link'],
+): Html {
+  return html`${failedCalls(proposals, config, link)}${faultTable(proposals)}`;
+}
+
+/** Counts the faults of all attempts, including those that a retry resolved. */
+function faultTable(proposals: readonly LoggedProposal[]): Html | undefined {
+  const faults = proposals.flatMap(({ attempts }) => attempts.flatMap((attempt) => attempt.faults));
+  const groups = mostFrequentFirst(faults, (kind) => kind);
+  if (groups.length === 0) return undefined;
+  return html`<h3>Provider faults</h3>
+${htmlTable(groups, [
+  text('kind', ({ kind }) => kind),
+  number('count', ({ items }) => items.length),
+  bar(({ share }) => share),
+  text('meaning', ({ kind }) => faultMeaning[kind as ModelErrorKind]),
+])}
+<p class="note">Every attempt counts, even if a retry succeeded or the reply was used despite the fault.</p>`;
+}
+
+function failedCalls(
+  proposals: readonly LoggedProposal[],
+  config: Pick<Config, 'candidates'>,
+  link: ShownCalls['link'],
+): Html {
+  const calls = proposals.reduce((sum, proposal) => sum + proposal.attempts.length, 0);
+  const failures = proposals.flatMap((proposal) =>
+    proposal.attempts.flatMap(({ outcome }) => {
+      const kind = failureKind(outcome);
+      return kind === undefined ? [] : { kind, outcome, proposal };
+    }),
+  );
+  if (failures.length === 0)
+    return html`<p class="empty">No call failed${calls > 0 && ` (${plural(calls, 'call')})`}.</p>`;
+  const lost = onlyProposals(proposals).filter(isRejected).length;
+  return html`<p>${failures.length} of ${plural(calls, 'call')} (${formatNumber((100 * failures.length) / calls, 3)} %) failed; ${lost === 0 ? 'every proposal succeeded in the end' : `${plural(lost, 'proposal')} lost`}.</p>
+${htmlTable(
+  mostFrequentFirst(failures, ({ kind }) => kind),
+  [
+    text('kind', ({ kind }) => kind),
+    number('calls', ({ items }) => items.length),
+    bar(({ share }) => share),
+    number('resolved', ({ items }) => items.filter((failure) => !isRejected(failure.proposal)).length),
+    text('meaning', ({ kind }) => failureMeaning(kind)),
+    text('latest', ({ items }) => {
+      const { outcome, proposal } = items.at(-1)!;
+      const detail = outcomeText(outcome).slice(0, 200);
+      return { text: placeName(proposal, config), detail, href: link(proposal) };
+    }),
+  ],
+)}
+<p class="note">Resolved: a later call of the same proposal was accepted.</p>`;
+}
+
+/** Groups the items by kind, most frequent first, then by name; `share` is relative to the most frequent kind. */
+function mostFrequentFirst<Item, Kind extends string>(items: readonly Item[], kindOf: (item: Item) => Kind) {
+  const byKind = groupedBy(items, kindOf);
+  const most = largest([...byKind.values()].map(({ length }) => length));
+  return [...byKind]
+    .map(([kind, own]) => ({ kind, items: own, share: own.length / most }))
+    .toSorted((a, b) => b.items.length - a.items.length || (a.kind < b.kind ? -1 : 1));
+}

@@ -1,0 +1,181 @@
+import { type Html, html, preformatted } from '../../../base/text/html.js';
+import {
+  apart,
+  costNote,
+  formatCompact,
+  formatCost,
+  formatCount,
+  formatDuration,
+  formatReturn,
+  formatTime,
+  plural,
+} from '../../../base/text/numbers.js';
+import { shellWord } from '../../../base/text/one-line.js';
+import { estimate, htmlTable, number, text } from '../../../base/text/table.js';
+import type { Config } from '../../../config/config.js';
+import type { PolicyDescription } from '../../../policies/policy.js';
+import { type BufferEntry, bestEntry } from '../../../rollout/replay-buffer.js';
+import { type Confirmation, finalConfirmation } from '../../../runs/events.js';
+import type { Manifest } from '../../../runs/manifest.js';
+import { programTitle } from '../../../runs/program-text.js';
+import { endText, placeName } from '../../../runs/summary.js';
+import { pageHeader, resultTile, tile, warningList } from '../../study.js';
+import {
+  isRejected,
+  type LoggedProposal,
+  onlyProposals,
+  proposalId,
+  type RunData,
+} from '../data/proposals.js';
+
+const inSubspace = ({ projection }: PolicyDescription & { kind: 'linear' | 'mlp' }) =>
+  projection === undefined ? '' : ' in a random subspace of its weights';
+
+function policyName(policy: Exclude<PolicyDescription, { kind: 'program' }>): string {
+  switch (policy.kind) {
+    case 'q-table':
+      return 'Q-table';
+    case 'mlp':
+      return `network with ${policy.hidden.join(' and ')} hidden units (${policy.activation})${inSubspace(policy)}`;
+    case 'linear':
+      return `linear policy${inSubspace(policy)}`;
+    case 'module':
+      return policy.name;
+  }
+}
+
+export function runHeader(
+  data: Pick<RunData, 'ended' | 'manifest' | 'parameters' | 'policy' | 'status'>,
+): Html {
+  const { manifest, policy, parameters, status } = data;
+  const { confirmations, best, versions } = manifest;
+  return pageHeader({
+    kicker: html`run <b>${manifest.run}</b>`,
+    title: html`${manifest.environment} <span class="by">by</span> ${manifest.model}`,
+    status,
+    state: endText(data, 'iterations'),
+    facts: [
+      [
+        'policy',
+        policy.kind === 'program'
+          ? programTitle(finalConfirmation(confirmations) ?? best)
+          : `${policyName(policy)}, ${plural(parameters.count, 'parameter')}`,
+      ],
+      ['seed', manifest.seed],
+      ['started', formatTime(manifest.created)],
+      ['policyloop', [versions.policyloop, versions.commit && ` (${versions.commit.slice(0, 10)})`]],
+      ['Node.js', versions.node],
+    ],
+  });
+}
+
+/** Shows the most important results, starting with the confirmed mean. */
+export function headline(data: RunData, proposals: readonly LoggedProposal[]): Html {
+  const { confirmed, manifest, entries, config } = data;
+  const best = bestEntry(entries);
+  const warmup = entries.filter((entry) => entry.source !== 'proposal').length;
+  const asked = onlyProposals(proposals);
+  const rejected = asked.filter(isRejected).length;
+  const outcomes = proposals.flatMap(({ attempts }) => attempts.map(({ outcome }) => outcome.kind));
+  const failedCalls = outcomes.filter((kind) => kind !== 'accepted').length;
+  const { usage } = manifest;
+  return html`<dl class="headline main">
+${
+  manifest.reason?.kind === 'no-proposals'
+    ? tile(
+        'Proposals accepted',
+        '0',
+        `of ${formatCount(asked.length)}; first reason: ${manifest.reason.message}`,
+      )
+    : resultTile(
+        'Confirmed mean return',
+        confirmed?.mean,
+        confirmed?.ci95,
+        confirmed ? `on ${plural(confirmed.episodes, 'unseen episode')}` : 'not confirmed yet',
+      )
+}
+${best && tile('Best observed mean return', apart([best.score, confirmed?.mean])(best.score), observedNote(best, config))}
+</dl>
+<dl class="headline">
+${tile('Iterations', formatCount(manifest.iterations.done), `of ${formatCount(manifest.iterations.of)}`)}
+${tile('Evaluations', formatCount(entries.length), warmup > 0 ? `${formatCount(warmup)} in the warm-up` : 'no warm-up')}
+${tile('Failed calls', formatCount(failedCalls), `of ${formatCount(outcomes.length)}${failedCalls === 0 ? '' : rejected === 0 ? '; every proposal succeeded' : `; ${plural(rejected, 'proposal')} lost`}`)}
+${usage.promptTokens + usage.completionTokens > 0 && tile('Tokens', formatCompact(usage.promptTokens + usage.completionTokens), `${formatCompact(usage.promptTokens)} in, ${formatCompact(usage.completionTokens)} out`)}
+${usage.cost !== undefined && tile('Cost', formatCost(usage.cost), costNote(usage))}
+${tile('Time', formatDuration(manifest.activeMs), usage.latencyMs >= 1 ? `${formatDuration(usage.latencyMs)} in model calls` : 'no model calls')}
+</dl>`;
+}
+
+function observedNote(best: BufferEntry, config: Config): Html {
+  const where =
+    best.source === 'proposal'
+      ? html`<a href="#${proposalId(best)}">${placeName(best, config)}</a>`
+      : html`the warm-up`;
+  return html`over ${plural(config.evaluation.episodes, 'episode')}, in ${where}; optimistic, because it is the maximum of many noisy means`;
+}
+
+/** Shows each confirmed candidate's return on unseen episodes next to its observed score. */
+export function confirmationTable(
+  confirmations: readonly Confirmation[],
+  config: Pick<Config, 'candidates'>,
+): Html | undefined {
+  if (confirmations.length === 0) return undefined;
+  return html`<div>${htmlTable(confirmations, [
+    text('candidate', (confirmation) => ({
+      text: placeName(confirmation, config),
+      detail: confirmation.stage === 'final' ? 'chosen' : undefined,
+      href: confirmation.iteration > 0 ? `#${proposalId(confirmation)}` : undefined,
+    })),
+    number('observed', ({ observed }) => observed, { format: formatReturn }),
+    estimate('unseen', ({ mean, ci95 }) => ({ value: mean, interval: ci95 })),
+    number('episodes', ({ episodes }) => episodes),
+  ])}
+<p class="note">${confirmations.some(({ stage }) => stage === 'selection') ? 'The best candidates were compared on unseen episodes; the winner was then evaluated on further unseen episodes.' : 'The best candidate was evaluated on unseen episodes.'}</p></div>`;
+}
+
+/** Lists the run's distinct warnings with their counts, commands from other processes, and unreadable parts. */
+export function warnings({ events, faults }: Pick<RunData, 'events' | 'faults'>): Html | undefined {
+  const counts = new Map<string, number>();
+  for (const event of events)
+    if (event.kind === 'warning') counts.set(event.message, (counts.get(event.message) ?? 0) + 1);
+  for (const fault of faults) counts.set(fault, 1);
+  return warningList(
+    [...counts].map(([message, count]) => [
+      message,
+      count > 1 && html` <span class="muted">(${count} times)</span>`,
+    ]),
+  );
+}
+
+/** Shows how to repeat, evaluate and resume the run, and which versions it used. */
+export function reproduction(data: RunData): Html {
+  const { manifest } = data;
+  const commands = [
+    '# repeat the experiment in a new directory',
+    `npx policyloop run config.yaml --run-dir ${shellWord(`../${manifest.run}-again`)}`,
+    '# evaluate its best policy on new seeds',
+    'npx policyloop evaluate .',
+    '# resume the run',
+    'npx policyloop resume .',
+  ];
+  return html`<p>In the directory of this file:</p>
+${preformatted(commands.join('\n'))}
+<p>The same config, seed and version give the same <code>evaluations.jsonl</code>, byte for byte, if the model gives the same replies.</p>
+${versionTable(manifest)}`;
+}
+
+export function versionTable(manifest: Manifest): Html {
+  const { policyloop, node, commit } = manifest.versions;
+  const rows: readonly (readonly [string, string])[] = [
+    ['policyloop', policyloop],
+    ...(commit === undefined ? [] : [['git commit', commit] as const]),
+    ['Node.js', node],
+    ['seed', String(manifest.seed)],
+    ['config fingerprint', manifest.fingerprint],
+    ['prompt template hash', manifest.prompts],
+  ];
+  return htmlTable(rows, [
+    text('', ([name]) => name),
+    text('', ([, value]) => ({ text: value, code: true })),
+  ]);
+}

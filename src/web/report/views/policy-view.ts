@@ -1,0 +1,187 @@
+import { type Content, type Html, html, preformatted } from '../../../base/text/html.js';
+import { formatNumber, formatParameter, plural } from '../../../base/text/numbers.js';
+import { htmlTable, number, text } from '../../../base/text/table.js';
+import type { ParameterSpec, ParameterVector, PolicyDescription } from '../../../policies/policy.js';
+import type { BufferEntry } from '../../../rollout/replay-buffer.js';
+import { largest } from '../../../statistics/descriptive.js';
+import { cellClass, maxCategories } from '../../palette.js';
+import { matricesOf, type WeightedPolicy, weightsOf } from '../data/policy-text.js';
+import type { RunData } from '../data/proposals.js';
+import { gridMap, type TaskLabels } from '../data/task-labels.js';
+import { sourceView } from './program-view.js';
+
+type TableDescription = PolicyDescription & { kind: 'q-table' };
+
+/** Shows a program's source or, for another policy, a readable form and the parameters. */
+export function policyOf(
+  { parameters, program }: Pick<BufferEntry, 'parameters' | 'program'>,
+  { config, parameters: spec, policy }: Pick<RunData, 'config' | 'parameters' | 'policy'>,
+  labels: TaskLabels,
+): { readonly view: Html; readonly vector: Html | undefined } {
+  if (program !== undefined) return { view: sourceView(program), vector: undefined };
+  const grid = policy.kind === 'q-table' ? gridMap(config.environment, policy.states) : undefined;
+  return {
+    view: policyView(parameters, policy, spec, labels, grid),
+    vector: html`<details><summary>Parameter vector</summary>${preformatted(`[${parameters.join(', ')}]`)}</details>`,
+  };
+}
+
+/** Shows a policy as weight matrices, a map with arrows, or a table of states or parameters. */
+export function policyView(
+  parameters: ParameterVector,
+  policy: PolicyDescription,
+  spec: ParameterSpec,
+  labels: TaskLabels,
+  grid: readonly string[] | undefined,
+): Html {
+  switch (policy.kind) {
+    case 'linear':
+    case 'mlp':
+      return weightTables(parameters, policy, labels);
+    case 'q-table':
+      return actionTable(parameters, policy, spec, labels, grid);
+    case 'program':
+      return html`<p class="empty">The source is missing from <code>evaluations.jsonl</code>.</p>`;
+    case 'module':
+      return parameterTable(parameters, policy.text, spec);
+  }
+}
+
+function parameterTable(parameters: ParameterVector, note: string, { names }: ParameterSpec): Html {
+  const columns = [
+    text('parameter', (i: number) => names?.[i] ?? `params[${i}]`),
+    number('value', (i: number) => formatParameter(parameters[i]!)),
+  ];
+  return html`<div>${htmlTable([...parameters.keys()], columns, { tall: true })}
+<p class="note">${note}</p></div>`;
+}
+
+function weightTables(parameters: ParameterVector, policy: WeightedPolicy, labels: TaskLabels): Html {
+  const { projection } = policy;
+  const weights = weightsOf(policy, parameters);
+  const scale = largest([...weights.map(Math.abs), 0]);
+  const format = (weight: number) =>
+    projection === undefined ? formatParameter(weight) : formatNumber(weight, 3);
+  const isLinear = policy.kind === 'linear';
+  const hasDifference = isLinear && policy.discrete && policy.outputs === 2;
+  const tables = matricesOf(policy, weights, labels).map(({ columns, rows }, l, all) => {
+    const title =
+      !isLinear && html`<h3>Layer ${l + 1}${l < all.length - 1 && ` (${policy.activation})`}</h3>`;
+    return html`${title}
+<div class="scroll tall" tabindex="0"><table class="weights">
+<thead><tr><th scope="col">input</th>${columns.map((column) => html`<th scope="col">${column}</th>`)}${hasDifference && html`<th scope="col" class="muted">difference</th>`}</tr></thead>
+<tbody>${rows.map(
+      ({ name, weights: own }) =>
+        html`<tr${name === 'bias' && html` class="bias"`}><th scope="row">${name}</th>${own.map(
+          (weight) => html`<td class="${cellClass(weight, scale)}">${format(weight)}</td>`,
+        )}${hasDifference && html`<td class="muted">${formatNumber(own[1]! - own[0]!)}</td>`}</tr>`,
+    )}</tbody>
+</table></div>`;
+  });
+  const output = isLinear ? 'sum of weight × observation' : 'output of the last layer';
+  return html`<div>${tables}
+<p class="note">${policy.discrete ? `The policy takes the action with the highest ${output}.` : `The action is the ${output}.`}${projection !== undefined && html` These ${weights.length} weights are derived from ${plural(projection.rank, 'parameter')} (random subspace, seed ${projection.seed}).`}</p></div>`;
+}
+
+const arrows: Readonly<Record<string, string>> = {
+  left: '←',
+  right: '→',
+  up: '↑',
+  down: '↓',
+  west: '←',
+  east: '→',
+  north: '↑',
+  south: '↓',
+};
+
+/** Maximum number of states per row. */
+const statesPerRow = 20;
+
+function actionTable(
+  parameters: ParameterVector,
+  policy: TableDescription,
+  spec: ParameterSpec,
+  labels: TaskLabels,
+  grid: readonly string[] | undefined,
+): Html {
+  const chosen = greedyActions(parameters, policy, spec);
+  const symbols = labels.actions.map((action) => arrows[action] ?? action);
+  const cell = (state: number, extra: Content = undefined): Html => {
+    const action = chosen[state] ?? 0;
+    const colour = action < maxCategories ? `choice-${action}` : '';
+    return html`<td class="${colour}" title="state ${state}: ${labels.actions[action] ?? action}">${symbols[action] ?? action}${extra}</td>`;
+  };
+  if (grid !== undefined) return gridView(grid, cell, labels);
+  const [first, second] = policy.bins?.length === 2 ? policy.bins : [];
+  const names = [0, 1].map((i) => labels.observations[i] ?? `observation[${i}]`);
+  const width = Math.min(policy.states, statesPerRow);
+  const { columns, note, rows } =
+    first && second
+      ? {
+          columns: binNames(second.edges),
+          rows: binNames(first.edges),
+          note: `Action by ${names[0]} (rows) and ${names[1]} (columns)`,
+        }
+      : {
+          columns: Array.from({ length: width }, (_, c) => `+${c}`),
+          rows: Array.from({ length: Math.ceil(policy.states / width) }, (_, r) => `${r * width}`),
+          note: 'Action by state (state number = row label + column label)',
+        };
+  return html`<div><div class="scroll tall" tabindex="0"><table class="states">
+<thead><tr><td></td>${columns.map((name) => html`<th scope="col">${name}</th>`)}</tr></thead>
+<tbody>${rows.map((name, r) => {
+    const states = columns.map((_, c) => r * columns.length + c).filter((state) => state < policy.states);
+    return html`<tr><th scope="row">${name}</th>${states.map((state) => cell(state))}</tr>`;
+  })}</tbody>
+</table></div>
+<p class="note">${note}</p></div>`;
+}
+
+/** Index of the action taken in each state; the first wins ties. */
+function greedyActions(
+  parameters: ParameterVector,
+  policy: TableDescription,
+  spec: ParameterSpec,
+): readonly number[] {
+  if (policy.form === 'actions')
+    return parameters.map((value) => Math.max(0, spec.choices?.indexOf(value) ?? value - spec.low));
+  const count = policy.actions.length;
+  return Array.from({ length: policy.states }, (_, state) => {
+    const values = parameters.slice(state * count, (state + 1) * count);
+    return values.indexOf(largest(values));
+  });
+}
+
+/** Letters of a map with their names; no action is taken in final cells. */
+const places: Readonly<Record<string, { name: string; final: boolean }>> = {
+  S: { name: 'start', final: false },
+  G: { name: 'goal', final: true },
+  H: { name: 'hole', final: true },
+  C: { name: 'cliff', final: true },
+};
+
+function gridView(
+  rows: readonly string[],
+  cell: (state: number, extra?: Content) => Html,
+  labels: TaskLabels,
+): Html {
+  const width = rows[0]!.length;
+  return html`<div><div class="scroll tall" tabindex="0"><table class="grid-world">
+<tbody>${rows.map(
+    (row, y) =>
+      html`<tr>${[...row].map((letter, x) => {
+        const place = places[letter];
+        if (place?.final)
+          return html`<td class="place ${place.name}" title="state ${y * width + x}: ${place.name}">${place.name}</td>`;
+        return cell(y * width + x, place && html`<small>${place.name}</small>`);
+      })}</tr>`,
+  )}</tbody>
+</table></div>
+<p class="note">Action in each cell (${labels.actions.map((action) => `${arrows[action] ?? ''} ${action}`.trim()).join(', ')})</p></div>`;
+}
+
+function binNames(edges: readonly number[]): readonly string[] {
+  const ends = edges.map((edge) => formatNumber(edge, 3));
+  if (edges.length === 0) return ['all'];
+  return [`< ${ends[0]}`, ...ends.slice(1).map((end, i) => `${ends[i]} … ${end}`), `≥ ${ends.at(-1)}`];
+}

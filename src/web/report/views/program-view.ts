@@ -1,0 +1,127 @@
+/** Shows programs on pages. Their sources come from a model, so pages contain them only as escaped text. */
+
+import { type Html, html } from '../../../base/text/html.js';
+import { formatReturn, formatSigned, plural } from '../../../base/text/numbers.js';
+import { htmlTable, number, text } from '../../../base/text/table.js';
+import type { Config } from '../../../config/config.js';
+import { proposedSource } from '../../../prompting/answer/program.js';
+import { observationText } from '../../../runs/failure-text.js';
+import { programTitle } from '../../../runs/program-text.js';
+import { placeName } from '../../../runs/summary.js';
+import { type Descent, parentOf } from '../data/lineage.js';
+import type { LoggedProposal, RunData } from '../data/proposals.js';
+import type { ShownCalls } from '../data/shown-calls.js';
+import { textDifference } from './text-difference.js';
+
+const keywords =
+  'break|case|catch|const|continue|default|do|else|false|finally|for|function|if|in|let|new|null|of|return|switch|this|throw|true|try|typeof|undefined|var|while';
+const token = new RegExp(
+  [
+    String.raw`(?<comment>\/\/[^\n]*|\/\*[\s\S]*?\*\/)`,
+    String.raw`(?<string>'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*"|${'`'}(?:[^${'`'}\\]|\\.)*${'`'})`,
+    String.raw`(?<![\w$.])(?<keyword>${keywords})(?![\w$])`,
+    String.raw`(?<![\w$])(?<number>\.?\d(?:[eE][+-]?\d|[\w.])*)`,
+  ].join('|'),
+  'g',
+);
+
+/** Marks the comments, strings, keywords and numbers of a source. */
+export function sourceView(source: string): Html {
+  const parts: (Html | string)[] = [];
+  let end = 0;
+  for (const { 0: found, groups, index } of source.matchAll(token)) {
+    const [kind] = Object.entries(groups!).find(([, part]) => part !== undefined)!;
+    parts.push(source.slice(end, index), html`<span class="${kind}">${found}</span>`);
+    end = index + found.length;
+  }
+  return html`<pre class="source" tabindex="0"><code>${parts}${source.slice(end).trimEnd()}</code></pre>`;
+}
+
+/** Maximum number of programs in a table. */
+const mostShown = 100;
+
+/** Shows new bests and their ancestors, with the changes that each made to its parent. */
+export function lineageView(
+  descents: readonly Descent[],
+  config: Config,
+  link: ShownCalls['link'],
+): Html | undefined {
+  if (descents.length === 0) return undefined;
+  const shown = descents.slice(-mostShown);
+  const placed = (entry: Descent['entry'] | undefined) => entry && linked(entry, config, link);
+  const changed = shown.filter(({ entry, parent }) => parent !== undefined && entry.program !== undefined);
+  return html`${shown.length < descents.length && html`<p>The last ${shown.length} of ${plural(descents.length, 'program')}.</p>`}
+${htmlTable(shown, [
+  text('program', ({ entry }) => placed(entry)),
+  number('mean return', ({ entry }) => entry.score, { format: formatReturn, strong: true }),
+  text('made from', ({ parent }) => placed(parent)),
+  number('change', ({ entry, parent }) => parent && formatSigned(entry.score - parent.score)),
+  text('how', originOf),
+  text('size', ({ entry }) => programTitle(entry).replace(/^program, /, '')),
+])}
+<p class="note">New bests and their ancestors. Made from: the program that the prompt asked to change or, if it named none, the best program in the prompt. Tuned: a search changed only constants.</p>
+${changed.map(({ entry, parent }, i) => programChange(entry, parent!, config, i === changed.length - 1))}`;
+}
+
+const linked = (
+  place: Pick<Descent['entry'], 'iteration' | 'candidate'>,
+  config: Config,
+  link: ShownCalls['link'],
+) => ({ text: placeName(place, config), href: link(place) });
+
+function originOf({ entry: { revises, source, tuned }, isWritten }: Descent): string {
+  if (tuned) return 'tuned';
+  if (revises !== undefined) return 'revised';
+  if (source !== 'proposal') return source;
+  return isWritten ? 'model' : 'search';
+}
+
+/** Shows what a program changed in its parent, collapsed unless `open`. */
+export const programChange = (
+  entry: Descent['entry'],
+  parent: Descent['entry'],
+  config: Pick<Config, 'candidates'>,
+  open: boolean,
+): Html =>
+  html`<details class="change"${open && html` open`}><summary>${placeName(entry, config)}: changes from ${placeName(parent, config)} <span class="muted">${formatReturn(parent.score)} → ${formatReturn(entry.score)}</span></summary>
+${textDifference(parent.program, entry.program)}</details>`;
+
+/** Shows failed programs, latest first, with the faulty line and the observation; undefined if none failed. */
+export function failedPrograms(
+  data: Pick<RunData, 'config' | 'entries'>,
+  proposals: readonly LoggedProposal[],
+  { calls, link }: Pick<ShownCalls, 'calls' | 'link'>,
+): Html | undefined {
+  const failed = proposals.flatMap((proposal) =>
+    proposal.attempts.flatMap(({ index, outcome }) =>
+      outcome.kind === 'rejected' && outcome.failure.kind === 'program'
+        ? [{ proposal, index, failure: outcome.failure }]
+        : [],
+    ),
+  );
+  if (failed.length === 0) return undefined;
+  const shown = failed.slice(-mostShown).toReversed();
+  const lineOf = ({ failure, index, proposal }: (typeof failed)[number]) => {
+    const reply = calls.get(index)?.completion?.text;
+    if (failure.line === undefined || reply === undefined) return undefined;
+    const { policy } = data.config;
+    const parent = policy?.kind === 'program' && policy.edits ? parentOf(proposal, data) : undefined;
+    const line = proposedSource(reply, parent?.program)?.split('\n')[failure.line - 1];
+    return line === undefined ? undefined : { text: line.trim().slice(0, 200), code: true };
+  };
+  return html`<h3>Failed programs</h3>
+${shown.length < failed.length && html`<p>The last ${shown.length} of ${plural(failed.length, 'failed program')}.</p>`}
+${htmlTable(
+  shown,
+  [
+    text('proposal', ({ proposal }) => linked(proposal, data.config, link)),
+    text('reason', ({ failure }) => failure.reason.slice(0, 300)),
+    number('line', ({ failure }) => failure.line),
+    text('source', lineOf),
+    text('observation', ({ failure: { observation } }) =>
+      observation === undefined ? undefined : observationText(observation),
+    ),
+  ],
+  { tall: true },
+)}`;
+}

@@ -1,0 +1,137 @@
+/** Parts of a training run's page: sample answers, baselines, and the dataset. */
+import { shownPath } from '../../../base/context.js';
+import { groupedBy } from '../../../base/grouped.js';
+import { type Html, html, preformatted } from '../../../base/text/html.js';
+import { formatCount, formatNumber, formatReturn, plural } from '../../../base/text/numbers.js';
+import { htmlTable, number, text } from '../../../base/text/table.js';
+import type { RecordedSample, Sample } from '../../../runs/training/samples.js';
+import type { RecordedTraining, TrainingFiles, TrainingMetric } from '../../../runs/training/trainings.js';
+import { mean, standardDeviation } from '../../../statistics/descriptive.js';
+import { factList } from '../../study.js';
+import { sampled } from '../data/shown-calls.js';
+
+/** Maximum number of evaluations whose samples are shown; they are evenly spaced. */
+const mostShown = 12;
+
+/** Maximum number of samples per evaluation, because a malicious file may have any number. */
+const mostSamples = 8;
+
+/** Shows the samples of one evaluation at a time. The steps are radio buttons, so this works without scripts. */
+export function samplesView(
+  samples: readonly RecordedSample[],
+  { steps, unit }: RecordedTraining,
+): Html | undefined {
+  if (samples.length === 0) return undefined;
+  // Omit later samples: the training run resumed from an earlier checkpoint, and will record them again.
+  const current = samples.filter(({ step }) => step <= steps.done);
+  const shown = sampled([...groupedBy(current, ({ step }) => step)], mostShown);
+  return html`<p class="note">Answers to the same held-out prompts, shortened. Choose ${unit === 'step' ? 'a step' : 'an update'}:</p>
+<div class="samples">${shown.map(([step, own], i) => {
+    const isLast = i === shown.length - 1;
+    // A fixed id keeps a live page on the latest answers.
+    const id = `samples-${isLast ? 'last' : step}`;
+    return html`<input type="radio" name="samples" id="${id}"${isLast && html` checked`}><label for="${id}">${unit} ${formatCount(step)}</label>
+<div>${own.slice(0, mostSamples).map(sampleView)}</div>`;
+  })}</div>`;
+}
+
+function sampleView({ expected, omitted, score, turns }: Sample): Html {
+  return html`<article>
+${turns.map(
+  ({ prompt, reply }, i) => html`<h3>${turns.length > 1 ? `Turn ${i + 1}` : 'Prompt'}</h3>
+${preformatted(prompt)}
+<h3>Answer</h3>
+${preformatted(reply, 'answer')}`,
+)}
+${
+  expected !== undefined &&
+  html`<h3>Answer in the data${expected.trim() === turns[0]!.reply.trim() && html` <span class="muted">(identical)</span>`}</h3>
+${preformatted(expected)}`
+}
+${omitted !== undefined && html`<p class="note">${plural(omitted, 'more turn')}</p>`}
+${score !== undefined && html`<p class="note">${score === null ? 'no usable answer' : html`return <b>${formatReturn(score)}</b>`}</p>`}
+</article>`;
+}
+
+/** Compares the model or policy with searches that used about as many episodes. */
+export function baselines({ facts, metrics }: TrainingFiles): Html | undefined {
+  const evaluations = metrics.filter(
+    ({ kind, bestReturn }) => kind === 'evaluation' && bestReturn !== undefined,
+  );
+  const searches = metrics.filter(({ kind }) => kind === 'baseline');
+  const finals = metrics.filter(({ kind }) => kind === 'final');
+  if (searches.length + finals.length === 0) return undefined;
+  const best = evaluations.findLast(({ best: isBest }) => isBest === true);
+  const own = [...new Set([evaluations[0], best])].filter((one) => one !== undefined);
+  const rows = [
+    ...finals.map((metric) => rowOf(metric, 'this policy')),
+    ...own.map((metric) => ({
+      label: `the model after ${facts.unit} ${formatCount(metric.step)}`,
+      value: metric.bestReturn,
+      episodes: undefined,
+      spread: undefined,
+    })),
+    ...searches.map((metric) => rowOf(metric, metric.label ?? 'baseline')),
+  ].filter(({ value }) => value !== undefined);
+  const isNumeric = finals.length > 0 || evaluations.length === 0;
+  const table = htmlTable(rows, [
+    text('', ({ label }) => label),
+    number('training episodes', ({ episodes }) => episodes && formatCount(Math.round(episodes))),
+    number(isNumeric ? 'mean return' : 'best return per run', ({ value }) => formatReturn(value)),
+    number(isNumeric && 'standard deviation', ({ spread }) => spread && formatNumber(spread, 3)),
+  ]);
+  return html`${table}
+<p class="note">${isNumeric ? 'All rows use the same test episodes, which were used for nothing else.' : 'Means over the held-out runs. All searches use the same episodes and start from the same random policies.'}</p>`;
+}
+
+function rowOf({ bestReturn, episodes, returns }: TrainingMetric, label: string) {
+  const played = returns !== undefined && returns.length > 0 ? returns : undefined;
+  return {
+    label,
+    episodes,
+    value: played ? mean(played) : bestReturn,
+    spread: played && standardDeviation(played),
+  };
+}
+
+/** Shows the dataset and its runs; undefined before training starts, and for reinforcement learning. */
+export function dataView({ about, facts, metrics }: TrainingFiles): Html | undefined {
+  if (about === undefined || facts.unit === 'update') return undefined;
+  const { files = {}, path, recipe, sources } = about.dataset;
+  const start = metrics.findLast(({ kind }) => kind === 'start');
+  const splits = (['training', 'validation'] as const).flatMap((title) => {
+    const split = start?.[title] as { readonly examples?: unknown; readonly tokens?: unknown } | undefined;
+    const { examples, tokens } = split ?? {};
+    return typeof examples === 'number' && typeof tokens === 'number' ? [{ title, examples, tokens }] : [];
+  });
+  return html`${factList([
+    ['dataset', html`<code>${shownPath(path, facts.folder ?? facts.path)}</code>`],
+    ['recipe', recipe],
+    ...Object.entries(files).map(([name, hash]) => [name, html`<code>${hash.slice(0, 12)}</code>`] as const),
+  ])}
+${
+  splits.length > 0 &&
+  htmlTable(splits, [
+    text('', ({ title }) => title),
+    number('examples', ({ examples }) => examples),
+    number('tokens', ({ tokens }) => tokens),
+  ])
+}
+${
+  sources == null
+    ? html`<p class="note">The dataset has no manifest, so the origin of its rows is unknown.</p>`
+    : html`<details><summary>Built from ${plural(sources.length, 'run')}</summary>
+${htmlTable(
+  sources,
+  [
+    text('run', ({ run }) => run),
+    text('environment', ({ environment }) => environment),
+    text('proposer', ({ model }) => model),
+    number('seed', ({ seed }) => String(seed)),
+    number('examples', ({ kept }) => kept),
+    text('split', ({ split }) => split),
+  ],
+  { tall: true },
+)}</details>`
+}`;
+}

@@ -1,0 +1,94 @@
+import { join } from 'node:path';
+import { UserError } from '../../base/errors.js';
+import { replaceFile } from '../../base/files/files.js';
+import { readOwnText } from '../../base/files/regular-file.js';
+import { drawBounded, drawEpisode, isDrawnFromConfig, openDrawable } from '../../experiment/animations.js';
+import type { PolicyFamily } from '../../policies/policy.js';
+import { ProgramFault } from '../../programs/program.js';
+import type { BufferEntry } from '../../rollout/replay-buffer.js';
+import { notablePolicies, type OpenedRun, readShownRun } from '../../runs/open-run.js';
+import { runFiles } from '../../runs/reader.js';
+import { summaryOf } from '../../runs/summary.js';
+import type { RunData, ShownEpisode } from './data/proposals.js';
+import { renderReport } from './run-report.js';
+
+/**
+ * Writes `report.html` for the run at `path`; returns its path.
+ * @param played the run's policies, if this process ran it. Without them, no episodes of modules or programs are
+ * drawn, because a report never imports code that a run refers to.
+ */
+export async function writeReport(path: string, played?: PolicyFamily): Promise<string> {
+  const report = join(path, runFiles.report);
+  const run = await readShownRun(path);
+  replaceFile(report, renderReport({ ...runData(run), animations: await animationsOf(run, played) }));
+  return report;
+}
+
+export function runData(run: OpenedRun): Omit<RunData, 'animations'> {
+  const { path, manifest, config, family, recorded } = run;
+  return {
+    ...summaryOf(path, manifest),
+    config,
+    configYaml: readOwnText(join(path, runFiles.config)),
+    parameters: family.parameters,
+    policy: family.description,
+    entries: recorded.entries,
+    calls: recorded.calls,
+    events: recorded.events,
+    faults: recorded.faults,
+  };
+}
+
+const animationWidth = 360; // in pixels; three fit side by side
+
+/** The best, worst and first policies with their names, such as `Best and first` for a policy that is both. */
+export function namedPolicies(
+  entries: readonly BufferEntry[],
+  manifest: OpenedRun['manifest'],
+): ReadonlyMap<BufferEntry, string> {
+  const names = new Map<BufferEntry, string>();
+  const notable = notablePolicies(entries, manifest);
+  if (notable === undefined) return names;
+  for (const name of ['best', 'worst', 'first'] as const) {
+    const earlier = names.get(notable[name]);
+    const title = `${name[0]!.toUpperCase()}${name.slice(1)}`;
+    names.set(notable[name], earlier === undefined ? title : `${earlier} and ${name}`);
+  }
+  return names;
+}
+
+async function animationsOf(
+  run: OpenedRun,
+  played: PolicyFamily | undefined,
+): Promise<readonly ShownEpisode[]> {
+  const { manifest, config, recorded } = run;
+  const names = namedPolicies(recorded.entries, manifest);
+  if (names.size === 0 || !(played !== undefined || isDrawnFromConfig(config))) return [];
+  const environment = await openDrawable(config).catch(undrawn);
+  if (environment === undefined) return [];
+  await played?.prepare?.();
+  const setting = { config, seed: manifest.seed, environment, family: played ?? run.family };
+  const choice = { kind: 'evaluated', episode: 0 } as const;
+  try {
+    const episodes = [...names].flatMap(([entry, name]): ShownEpisode | readonly [] => {
+      try {
+        const draw = (maxFrames: number) => drawEpisode(setting, entry, choice, maxFrames);
+        const { replay, recorded = replay.return, svg } = drawBounded(draw, animationWidth);
+        const { iteration, candidate, score } = entry;
+        const { length, return: replayed } = replay;
+        return { name, iteration, candidate, score, return: replayed, length, recorded, svg };
+      } catch (error) {
+        return undrawn(error) ?? [];
+      }
+    });
+    return episodes;
+  } finally {
+    environment.close?.();
+    played?.close?.();
+  }
+}
+
+/** Ignores errors of environments that can't be drawn, and of programs that fail; throws all others. */
+function undrawn(error: unknown): undefined {
+  if (!(error instanceof UserError || error instanceof ProgramFault)) throw error;
+}

@@ -1,0 +1,74 @@
+import { describe, expect, it } from 'vitest';
+import { readFigures } from '../../../finetune/evaluate/evaluation.js';
+import type { CallRecord } from '../../../src/runs/calls.js';
+import { readRun } from '../../../src/runs/reader.js';
+import { isRejected, loggedProposals, onlyProposals } from '../../../src/web/report/data/proposals.js';
+import { renderReport } from '../../../src/web/report/run-report.js';
+import { quick, runExperimentFrom, seededModel } from '../../support/experiments.js';
+import { visibleText } from './markup.js';
+import { runFixture } from './run-fixture.js';
+
+const fixture = runFixture({ iterations: 4, failureRate: 0 });
+
+/** A request for a revision per iteration whose reply nobody could read. */
+const questions = (data: typeof fixture): readonly CallRecord[] =>
+  [1, 2, 3, 4].map((iteration) => ({
+    ...data.calls[0]!,
+    iteration,
+    candidate: data.config.candidates,
+    attempt: 0,
+    purpose: 'critic',
+    outcome: { kind: 'rejected', failure: { kind: 'missing' } },
+  }));
+
+describe('four accepted proposals and four failed revisions', () => {
+  const calls = [...fixture.calls, ...questions(fixture)];
+  const logged = loggedProposals({ calls, entries: fixture.entries });
+
+  it('count as four proposals, none of them lost', () => {
+    expect(logged).toHaveLength(8);
+    expect(onlyProposals(logged)).toHaveLength(4);
+    expect(onlyProposals(logged).filter(isRejected)).toEqual([]);
+  });
+
+  it('are reported as such on the page', () => {
+    const text = visibleText(renderReport({ ...fixture, calls })).replaceAll('\u202f', '');
+    expect(text).toContain('every proposal succeeded in the end');
+    expect(text).not.toMatch(/proposals? lost/);
+    expect(text).toMatch(/Failed calls 4 of \d+/);
+    expect(text).toContain('iteration 4, revised');
+  });
+});
+
+it('a lost proposal counts once, whatever other calls were made', () => {
+  const lost = fixture.calls.map((call) =>
+    call.iteration === 2
+      ? { ...call, outcome: { kind: 'rejected', failure: { kind: 'missing' } } as const }
+      : call,
+  );
+  const entries = fixture.entries.filter(({ iteration }) => iteration !== 2);
+  const logged = loggedProposals({ calls: [...lost, ...questions(fixture)], entries });
+  expect(
+    onlyProposals(logged)
+      .filter(isRejected)
+      .map(({ iteration }) => iteration),
+  ).toEqual([2]);
+});
+
+it('a run records the purpose of every call, and its figures count only proposals', async () => {
+  const model = seededModel(0.4);
+  const { path } = await runExperimentFrom(
+    {
+      ...quick,
+      model: { provider: 'ollama', name: 'scripted' },
+      critic: { distance: 1, every: 2 },
+    },
+    { model },
+  );
+  const { calls, entries } = readRun(path);
+  expect(new Set(calls.map(({ purpose }) => purpose))).toEqual(new Set(['proposal', 'correction', 'critic']));
+  for (const { attempt, purpose } of calls)
+    if (purpose === 'proposal' || purpose === 'correction')
+      expect(purpose === 'correction').toBe(attempt > 0);
+  expect(readFigures(path)).toMatchObject({ proposals: 6, evaluations: entries.length });
+});

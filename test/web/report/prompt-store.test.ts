@@ -1,0 +1,56 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { textOf } from '../../../src/base/files/text-parts.js';
+import type { ChatMessage } from '../../../src/models/language-model.js';
+import { type PackedPrompts, packPrompts } from '../../../src/web/report/data/prompt-store.js';
+
+function unpack(packed: PackedPrompts): ChatMessage[][] {
+  let text = '';
+  return packed.map((parts) => {
+    text = textOf(parts, text);
+    return JSON.parse(text);
+  });
+}
+
+const message = fc.record({
+  role: fc.constantFrom('system' as const, 'user' as const, 'assistant' as const),
+  content: fc
+    .array(fc.constantFrom('', 'a', 'b', 'c', '\r', 'long line'), { maxLength: 12 })
+    .map((l) => l.join('\n')),
+});
+
+describe('packPrompts', () => {
+  it('is lossless', () => {
+    fc.assert(
+      fc.property(fc.array(fc.array(message, { maxLength: 4 }), { maxLength: 6 }), (prompts) => {
+        expect(unpack(packPrompts(prompts).packed)).toEqual(prompts);
+      }),
+    );
+  });
+
+  it('stores a sliding window of history once', () => {
+    const line = (i: number) => `params[0]: ${i}; ${'x'.repeat(90)}`;
+    const prompts = Array.from({ length: 400 }, (_, i): ChatMessage[] => [
+      { role: 'system', content: 'rules' },
+      {
+        role: 'user',
+        content: `history\n${Array.from({ length: 400 }, (_, j) => line(i + j)).join('\n')}\niteration ${i}`,
+      },
+    ]);
+    const given = JSON.stringify(prompts).length;
+    const packed = JSON.stringify(packPrompts(prompts).packed).length;
+    expect(given).toBeGreaterThan(16_000_000);
+    expect(packed).toBeLessThan(130_000);
+    expect(unpack(packPrompts(prompts).packed)).toEqual(prompts);
+  });
+
+  it('keeps the first and the last prompts if not all fit', () => {
+    const prompts = Array.from({ length: 40 }, (_, i): ChatMessage[] => [
+      { role: 'user', content: Array.from({ length: 10_000 }, (_, j) => `${i * j * 7919}`).join(' ') },
+    ]);
+    const { kept, packed } = packPrompts(prompts);
+    expect(kept.length).toBeLessThan(40);
+    expect([kept[0], kept[1], kept.at(-1)]).toEqual([0, 1, 39]);
+    expect(unpack(packed)).toEqual(kept.map((i) => prompts[i]));
+  });
+});
