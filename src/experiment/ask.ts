@@ -16,7 +16,14 @@ import {
 import type { ParameterVector } from '../policies/policy.js';
 import type { ParseFailure } from '../prompting/answer/failure.js';
 import { vectorKey } from '../rollout/replay-buffer.js';
-import { type CallRecord, type EndedCall, faultsOf, type LimitName, stageOf } from '../runs/calls.js';
+import {
+  type CallRecord,
+  type EndedCall,
+  faultsOf,
+  type LimitName,
+  type Shown,
+  stageOf,
+} from '../runs/calls.js';
 import type { StopReason } from '../runs/events.js';
 import type { StopRequests } from '../runs/stop-request.js';
 import { type AskingRequest, askRound, finalError, type Round } from './budget/ask-round.js';
@@ -44,6 +51,7 @@ export const callsOf = ({ proposals }: ProposalGroup): readonly CallRecord[] =>
 
 export interface Prompt {
   readonly messages: readonly ChatMessage[];
+  readonly shown?: Shown;
   readonly formatCorrection: (failure: ParseFailure) => string;
 }
 
@@ -68,7 +76,7 @@ export interface Question
   readonly afterRepeat?: ((attempt: number) => SamplingChoice) | undefined;
 }
 
-export interface AskRequest extends Question, Omit<AskingRequest, keyof Answerer> {
+export interface AskRequest extends Question, Omit<AskingRequest, 'shown' | keyof Answerer> {
   readonly corrections: number;
   /** Receives each new call once its outcome is known. */
   readonly onCall: (call: CallRecord) => void;
@@ -250,7 +258,7 @@ async function askEach(request: AskRequest, pending: readonly Pending[], attempt
   const rounds = await Promise.all(
     groups.map(async ({ answerer, items }) => ({
       items,
-      round: await askRound({ ...request, ...answerer }, items, attempt),
+      round: await askRound({ ...request, ...answerer, shown: request.prompt.shown }, items, attempt),
     })),
   );
   const replies = new Map(

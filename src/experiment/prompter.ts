@@ -22,6 +22,7 @@ import { type AnswerForm, answerFormOf } from '../prompting/notation/grammar.js'
 import type { PromptSet } from '../prompting/templates/prompt-set.js';
 import type { EpisodeRecord } from '../rollout/episode.js';
 import { type BufferEntry, bestEntry, type ReplayBuffer } from '../rollout/replay-buffer.js';
+import type { Shown } from '../runs/calls.js';
 import type { RecordedRun } from '../runs/logs.js';
 
 /** The user's opening message in the `conversation` layout. */
@@ -117,13 +118,14 @@ export class Prompter {
     return selectHistory(proposed, memory, this.#history.tokens);
   }
 
-  /** Like `messages`, but with a `formatCorrection` that stays valid after other prompts are built. */
-  prompt(iteration: number, known?: number) {
+  /** Like `messages`, with what they show, and a `formatCorrection` that stays valid after other prompts are built. */
+  prompt(iteration: number, known = iteration) {
     const messages = this.messages(iteration, known);
     const context = this.#context!;
     const formatCorrection = (failure: ParseFailure) =>
       this.#prompts.formatCorrection(context, failure, this.#history.scoreText);
-    return { messages, formatCorrection };
+    const shown = shownOf(this.#buffer, this.#shown(known), bestEntry(this.#held(known)));
+    return { messages, shown, formatCorrection };
   }
 
   /** The program that an iteration's proposals change: the best one; undefined without `policy.edits`. */
@@ -158,6 +160,17 @@ export class Prompter {
       }),
     };
   }
+}
+
+/** @param best the evaluation that the prompt names as the best */
+export function shownOf(
+  { entries }: Pick<ReplayBuffer, 'entries'>,
+  listed: readonly BufferEntry[],
+  best: BufferEntry | undefined,
+): Shown {
+  const isListed = new Set(listed);
+  const evaluations = entries.flatMap((entry, i) => (isListed.has(entry) ? [i] : []));
+  return { evaluations, ...(best && { best: best.score }) };
 }
 
 /** The last iteration whose evaluations the prompt of `iteration` may show; later ones may still be in flight. */

@@ -28,9 +28,19 @@ export const stageOf = ({ purpose }: Pick<CallRecord, 'purpose'>): Stage =>
 
 export type Stage = Exclude<CallPurpose, 'correction'>;
 
+/** What the prompt of a call showed. */
+export interface Shown {
+  /** The evaluations that it listed, oldest first: their indices in the replay buffer, from 0. */
+  readonly evaluations: readonly number[];
+  /** The score of the best evaluation in memory, which prompts name as the best; absent if there is none. */
+  readonly best?: number;
+}
+
 /** One model call, as recorded in `calls.jsonl`. */
 export interface CallRecord extends CallPosition {
   readonly messages: readonly ChatMessage[];
+  /** Absent if the prompt showed no evaluations, as in games. */
+  readonly shown?: Shown;
   readonly seed: number;
   readonly purpose: CallPurpose;
   /** With a portfolio: name of the member that was called. */

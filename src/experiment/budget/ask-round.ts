@@ -18,6 +18,7 @@ import {
   callId,
   type EndedCall,
   type LimitName,
+  type Shown,
 } from '../../runs/calls.js';
 import { faultMeaning } from '../../runs/failure-text.js';
 import type { AskedRequest, SentRequest } from '../../runs/underway.js';
@@ -45,6 +46,7 @@ export interface AskingRequest {
   readonly isFree?: boolean;
   /** True for a baseline, which reads no prompt. */
   readonly isBaseline?: boolean;
+  readonly shown?: Shown | undefined;
   /** See `CallRecord.behind`. */
   readonly behind?: number | undefined;
   readonly concurrency: number;
@@ -179,7 +181,7 @@ async function ask(
   reserved: ReservedRequest,
 ): Promise<readonly EndedCall[]> {
   const { behind, finish, grammar, isFree, iteration, ledger, member, model, now, purpose, signal } = request;
-  const { onFault, onWait } = request;
+  const { onFault, onWait, shown } = request;
   if (!(await hasTurn(request))) return [];
   const { choices, messages, sampling } = items[0]!;
   const candidates = items.map(({ candidate }) => ({ candidate, seed: request.seed(candidate, attempt) }));
@@ -221,6 +223,7 @@ async function ask(
     candidate: candidates[k]!.candidate,
     attempt,
     messages: items[k]!.messages,
+    ...(shown && { shown }),
     seed: candidates[k]!.seed,
     time: now().toISOString(),
     purpose: recordedPurpose,

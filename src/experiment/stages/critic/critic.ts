@@ -20,6 +20,7 @@ import { ask } from '../../ask.js';
 import { evaluateCandidates, searchedPrograms } from '../../evaluate.js';
 import type { Experiment, Stage } from '../../parts.js';
 import { type Trial, triedIn } from '../../programs.js';
+import { shownOf } from '../../prompter.js';
 import { proposalQuestion } from '../../propose.js';
 import { answering, type SingleProposer } from '../../proposer.js';
 import { evaluationsLeft } from '../../stopping.js';
@@ -68,16 +69,19 @@ async function revise(
   if (best === undefined || evaluationsLeft(experiment) <= 0) return undefined;
   experiment.ledger.claim(buffer.entries.length + 1);
   const model = answererOf(experiment, critic);
+  const before = bestEntry(buffer.entries.filter((entry) => entry.iteration < iteration));
+  const shown = [before, best].filter((entry) => entry !== undefined);
   const prompt = critic.prompter.prompt({
     iteration,
     iterations: config.iterations,
     revised: best,
     episodes: measured.find(({ entry }) => entry === best)!.episodes,
-    best: bestEntry(buffer.entries.filter((entry) => entry.iteration < iteration)),
+    best: before,
   });
   const areEdits = config.policy?.kind === 'program' && config.policy.edits;
   const proposals = proposalQuestion({
     ...prompt,
+    shown: shownOf(buffer, shown, bestEntry(shown)),
     ...refusals(experiment, critic.config, best),
     by: () => ({ model }),
     form: answerFormOf(criticModelOf(config), config.prompts),
