@@ -125,7 +125,7 @@ function keyAxis({ kind }: ParallelKey, values: readonly string[]) {
 const inside = (place: number, room: number) => room / 2 + place * (1 - room);
 
 /** Sorts the items if all are numbers; otherwise keeps their order. */
-export function inOrder(items: readonly string[]): readonly string[] {
+function inOrder(items: readonly string[]): readonly string[] {
   return items.every((item) => item !== '' && Number.isFinite(Number(item)))
     ? items.toSorted((a, b) => Number(a) - Number(b))
     : items;

@@ -1,3 +1,4 @@
+import { groupedBy } from '../../base/grouped.js';
 import { type Html, html } from '../../base/text/html.js';
 import {
   costNote,
@@ -9,7 +10,7 @@ import {
   plural,
 } from '../../base/text/numbers.js';
 import { htmlTable, number, text } from '../../base/text/table.js';
-import { largest } from '../../statistics/descriptive.js';
+import { largest, smallest } from '../../statistics/descriptive.js';
 import { intervalRows } from '../../web/interval-rows.js';
 import { type Page, sectionsOf } from '../../web/page.js';
 import { parallelFigure, parallelPlot } from '../../web/parallel.js';
@@ -26,10 +27,17 @@ import {
 import { differenceColumns } from '../comparison/table.js';
 import { verdictRule } from '../comparison/words.js';
 import { bestSentence, ranked } from './ranking.js';
-import { settingName } from './settings.js';
-import { effectsView } from './sweep-effects.js';
+import { settingName, shownValue } from './settings.js';
 import type { SettingFigures, SweepResult, SweptTask } from './sweep-result.js';
-import { baselinesRule, baselinesText, keyColumns, settingColumns, testedEffects } from './sweep-tables.js';
+import {
+  baselinesRule,
+  baselinesText,
+  effectColumns,
+  keyColumns,
+  overText,
+  settingColumns,
+  testedEffects,
+} from './sweep-tables.js';
 
 export function sweepPage(result: SweepResult, shown: Shown): Page {
   const { failures, keys, method, name, policyloop, seeds, status, tasks } = result;
@@ -48,11 +56,7 @@ export function sweepPage(result: SweepResult, shown: Shown): Page {
       ['result', 'Result', [perTask(result, (task) => taskResult(task, seeds)), headline(result)]],
       ['baselines', 'Baselines', baselinesView(result)],
       ['parallel', 'Runs by key and result', perTask(result, (task) => parallelView(task, result, shown))],
-      [
-        'effects',
-        'Effect of each key',
-        keys.length > 0 && perTask(result, (task) => effectsView(task, keys)),
-      ],
+      ['effects', 'Effect of each key', keys.length > 0 && perTask(result, effectsView)],
       ['settings', 'Settings', perTask(result, (task) => settingsTable(task.settings))],
       ['runs', 'Runs', perTask(result, (task) => runTable(task, seeds, shown))],
       ['failures', 'Failures', failureList(failures)],
@@ -158,6 +162,24 @@ function parallelView(
   return parallelFigure(parallelPlot(keys, lines, 'confirmed'));
 }
 
+function effectsView({ effects }: SweptTask): Html | undefined {
+  if (effects === null || effects.levels.length === 0) return undefined;
+  const { levels, main } = effects;
+  const ends = levels.flatMap(({ confirmed: { mean, meanInterval } }) => [mean, ...(meanInterval ?? [])]);
+  return html`${[...groupedBy(levels, ({ key }) => key)].map(([title, own]) =>
+    intervalRows(
+      own.map(({ confirmed, value }) => ({
+        name: shownValue(value),
+        value: confirmed.mean,
+        interval: confirmed.meanInterval,
+      })),
+      { title, range: [smallest(ends), largest(ends)] },
+    ),
+  )}
+<p class="note">Mean confirmed return of the settings with each value, with 95 % intervals over seeds.</p>
+<h3>Differences</h3><p class="note">${overText(effects)}</p>${htmlTable(main, effectColumns)}`;
+}
+
 const settingsTable = (settings: readonly SettingFigures[]): Html =>
   htmlTable(ranked(settings), [...keyColumns<SettingFigures>(settings), ...settingColumns(settings)], {
     tall: true,
@@ -180,19 +202,14 @@ function runTable(task: SweptTask, seeds: readonly number[], { linkOf }: Shown):
 
 function readingOf(result: SweepResult): readonly string[] {
   const { tasks } = result;
-  const over = tasks.find(({ effects }) => effects !== null)?.effects?.over;
   const tested = largest([0, ...tasks.map(testedEffects)]);
   return [
     'confirmed: mean return of a run’s chosen policy on episodes that were used neither to propose nor to choose it',
-    ...(over === 'seeds'
+    ...(tasks.some(({ effects }) => effects !== null)
       ? [
           'effects: for each seed, the difference between the mean returns with two values of a key, averaged over the other keys; intervals are over seeds, because settings with the same seed share warm-up and episodes',
         ]
-      : over === 'settings'
-        ? [
-            'effects: estimated by least squares on each setting’s mean; for a range, from its low to its high end',
-          ]
-        : []),
+      : []),
     ...(tasks.some(({ settings }) => settings.length > 1)
       ? ['the best of many settings is partly luck: its mean is too high on average']
       : []),

@@ -15,7 +15,7 @@ import { firstLargest, largest, mean, smallest } from '../../statistics/descript
 import { type Summary, summarize } from '../../statistics/paired.js';
 import type { GroupDifference } from '../comparison/comparability.js';
 import { baselineDifferences } from './baselines.js';
-import { drawnEffects, type Effects, gridEffects, listEffects } from './effects.js';
+import { type Effects, effectsOf } from './effects.js';
 import type { SweptKey } from './settings.js';
 import { settingName } from './settings.js';
 import type { Sweep, SweepSetting } from './sweep-plan.js';
@@ -155,7 +155,7 @@ export function sweepResult(
         environment,
         settings,
         best: bestOf(settings),
-        effects: effectsOf(how.method, keys, settings, range) ?? null,
+        effects: effectsOfKeys(sweep, settings, range) ?? null,
         baselines: differences[i]!,
       };
     }),
@@ -196,15 +196,20 @@ function bestOf(settings: readonly SettingFigures[]): string | null {
   return contenders[firstLargest(contenders.map(({ confirmed }) => confirmed!.mean))]!.name;
 }
 
-function effectsOf(
-  method: Sweep['how']['method'],
-  keys: Sweep['keys'],
+/** Effects need settings that repeat the values of a key, which drawn ones don't. */
+function effectsOfKeys(
+  { how: { method }, keys }: Pick<Sweep, 'how' | 'keys'>,
   settings: readonly SettingFigures[],
   range: Interval,
 ): Effects | undefined {
-  const measured = settings.flatMap(({ baseline, name, returns, values }) =>
-    baseline === null ? [{ name, values, confirmed: returns }] : [],
-  );
-  if (method === 'list') return listEffects(measured, range);
-  return method === 'random' ? drawnEffects(keys, measured) : gridEffects(keys, measured, range);
+  const measured = settings.filter(({ baseline }) => baseline === null);
+  if (method === 'random') return undefined;
+  if (method === 'grid')
+    return effectsOf(
+      keys.map(({ key }) => key),
+      measured,
+      range,
+    );
+  const named = measured.map(({ name, returns }) => ({ values: { setting: name }, returns }));
+  return effectsOf(['setting'], named, range);
 }

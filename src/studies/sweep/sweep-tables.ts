@@ -50,10 +50,8 @@ export function settingColumns(settings: readonly SettingFigures[]): readonly Co
 export const testedEffects = ({ effects }: SweptTask): number =>
   (effects?.main ?? []).filter(({ p }) => p !== null).length;
 
-export const overText = ({ count, over }: Effects): string =>
-  over === 'seeds'
-    ? `Over ${plural(count, 'seed')} for which all settings are complete.`
-    : `By least squares over ${plural(count, 'setting')}.`;
+export const overText = ({ count }: Effects): string =>
+  `Over ${plural(count, 'seed')} for which all settings are complete.`;
 
 /** What the comparison with the baselines shows, in words; undefined if there are no differences yet. */
 export function baselinesText({ tasks }: SweepResult): string | undefined {

@@ -5,13 +5,7 @@ import { createGenerator } from '../../../src/base/random/generator.js';
 import { sweepSchema } from '../../../src/config/many-runs.js';
 import { addUsage } from '../../../src/runs/usage.js';
 import { summarize } from '../../../src/statistics/paired.js';
-import {
-  drawnEffects,
-  gridEffects,
-  listEffects,
-  type Measured,
-  regression,
-} from '../../../src/studies/sweep/effects.js';
+import { effectsOf, type Measured } from '../../../src/studies/sweep/effects.js';
 import { ranked } from '../../../src/studies/sweep/ranking.js';
 import { overridesOf, parseSweep, settingsOf } from '../../../src/studies/sweep/settings.js';
 import type { SettingFigures } from '../../../src/studies/sweep/sweep-result.js';
@@ -134,30 +128,28 @@ it('settings with more seeds rank before a lucky one with fewer', () => {
 });
 
 describe('effects', () => {
-  const a = { key: 'a', values: { kind: 'list', items: ['1', '2'] } } as const;
-  const b = { key: 'b', values: { kind: 'list', items: ['x', 'y', 'z'] } } as const;
+  const keys = ['a', 'b'];
   const seeds = 8;
 
   /** A grid of a × b whose return is what `of` says, with noise that all settings of a seed share. */
   const grid = (of: (first: string, second: string) => number, noise = 1): readonly Measured[] => {
     const random = createGenerator(5);
     const shared = Array.from({ length: seeds }, () => 20 * random.random());
-    return a.values.items.flatMap((first) =>
-      b.values.items.map((second) => ({
-        name: `${first}${second}`,
+    return ['1', '2'].flatMap((first) =>
+      ['x', 'y', 'z'].map((second) => ({
         values: { a: first, b: second },
-        confirmed: shared.map((value) => value + of(first, second) + noise * (random.random() - 0.5)),
+        returns: shared.map((value) => value + of(first, second) + noise * (random.random() - 0.5)),
       })),
     );
   };
 
   it('are found in a grid despite noise shared by its settings', () => {
-    const found = gridEffects(
-      [a, b],
+    const found = effectsOf(
+      keys,
       grid((first, second) => (first === '2' ? 7 : 0) + (second === 'z' ? -3 : 0)),
       [-1e3, 1e3],
     )!;
-    expect(found).toMatchObject({ over: 'seeds', count: seeds });
+    expect(found).toMatchObject({ count: seeds });
     const [first, y, z] = found.main;
     expect(first).toMatchObject({ key: 'a', of: '2', against: '1', verdict: 'higher' });
     expect(first!.difference).toBeCloseTo(7, 0);
@@ -169,75 +161,16 @@ describe('effects', () => {
   it('use only seeds for which every setting is complete, and have no interval for a single seed', () => {
     const holed = grid(() => 0).map((one, i) => ({
       ...one,
-      confirmed: one.confirmed.map((value, seed) => (seed > 0 && i === 0 ? null : value)),
+      returns: one.returns.map((value, seed) => (seed > 0 && i === 0 ? null : value)),
     }));
-    const found = gridEffects([a, b], holed, [-1e3, 1e3])!;
+    const found = effectsOf(keys, holed, [-1e3, 1e3])!;
     expect(found.count).toBe(1);
     expect(found.main[0]).toMatchObject({ interval: null, verdict: 'too-few' });
     expect(
-      gridEffects(
-        [a, b],
-        holed.map((one) => ({ ...one, confirmed: [null] })),
+      effectsOf(
+        keys,
+        holed.map((one) => ({ ...one, returns: [null] })),
         [-1, 1],
-      ),
-    ).toBeUndefined();
-  });
-
-  it('of a list are differences from its first setting', () => {
-    const [first, second] = grid((_, value) => (value === 'y' ? 4 : 0));
-    const found = listEffects([first!, second!], [-1e3, 1e3])!;
-    expect(found.main).toHaveLength(1);
-    expect(found.main[0]).toMatchObject({ of: '1y', against: '1x', verdict: 'higher' });
-  });
-
-  it('of random settings are fitted by least squares, from the low to the high end of a range', () => {
-    const random = createGenerator(3);
-    const x = { key: 'x', values: { kind: 'loguniform', low: 0.01, high: 1 } } as const;
-    const measured = Array.from({ length: 30 }, (_, i): Measured => {
-      const value = Math.exp(random.uniform(Math.log(0.01), 0));
-      const choice = a.values.items[i % 2]!;
-      const level = 6 * (Math.log(value / 0.01) / Math.log(100)) + (choice === '2' ? -2 : 0);
-      const noise = () => 0.4 * (random.random() - 0.5);
-      return {
-        name: `${i}`,
-        values: { x: String(value), a: choice },
-        confirmed: [level + noise(), level + noise()],
-      };
-    });
-    const found = drawnEffects([x, a], measured)!;
-    expect(found).toMatchObject({ over: 'settings', count: 30 });
-    expect(found.main[0]).toMatchObject({ key: 'x', of: '1', against: '0.01', verdict: 'higher' });
-    expect(found.main[0]!.difference).toBeCloseTo(6, 0);
-    expect(found.main[1]).toMatchObject({ key: 'a', of: '2', verdict: 'lower' });
-    expect(drawnEffects([x, a], measured.slice(0, 3))).toBeUndefined();
-  });
-
-  it('come from a regression that matches a fit by hand and gives no result for collinear columns', () => {
-    // y = 1 + 2x, and a residual of 1, −1, −1, 1 that is orthogonal to both.
-    const fit = regression(
-      [
-        [1, 0],
-        [1, 1],
-        [1, 2],
-        [1, 3],
-      ],
-      [2, 2, 4, 8],
-    )!;
-    expect(fit.coefficients.map(({ value }) => value)).toEqual([
-      expect.closeTo(1, 10),
-      expect.closeTo(2, 10),
-    ]);
-    expect(fit.degrees).toBe(2);
-    // s² = 4/2, Sxx = 5: the error of the slope is √0.4, and t₀.₉₇₅(2) = 4.3027.
-    expect(fit.coefficients[1]!.interval[1]).toBeCloseTo(2 + 4.3027 * Math.sqrt(0.4), 3);
-    expect(
-      regression(
-        [
-          [1, 1],
-          [1, 1],
-          [1, 1],
-        ],
-        [1, 2, 3],
       ),
     ).toBeUndefined();
   });

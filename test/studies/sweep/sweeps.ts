@@ -1,7 +1,7 @@
 /** Results of sweeps, without playing anything. */
 import { addUsage } from '../../../src/runs/usage.js';
 import { summarize } from '../../../src/statistics/paired.js';
-import { drawnEffects, gridEffects } from '../../../src/studies/sweep/effects.js';
+import { effectsOf } from '../../../src/studies/sweep/effects.js';
 import type { SettingFigures, SweepResult } from '../../../src/studies/sweep/sweep-result.js';
 
 export const figures = (
@@ -40,9 +40,6 @@ export function gridResult(
       ),
     ),
   );
-  const list = (key: string, items: readonly number[]) =>
-    ({ key, values: { kind: 'list', items: items.map(String) } }) as const;
-  const measured = settings.map(({ name, returns, values }) => ({ name, values, confirmed: returns }));
   return {
     version: 1,
     kind: 'sweep',
@@ -62,7 +59,7 @@ export function gridResult(
         settings,
         best: null,
         baselines: [],
-        effects: gridEffects([list('rate', rates), list('size', sizes)], measured, [-1000, 1000]) ?? null,
+        effects: effectsOf(['rate', 'size'], settings, [-1000, 1000]) ?? null,
       },
     ],
     usage: addUsage([]),
@@ -85,11 +82,6 @@ export function drawnResult(): SweepResult {
     { key: rate, values: { kind: 'loguniform', low: 1e-4, high: 0.1 } },
     { key: share, values: { kind: 'uniform', low: 0, high: 1 } },
   ] as const;
-  const measured = settings.map(({ name, returns, values: own }) => ({
-    name,
-    values: own,
-    confirmed: returns,
-  }));
   return {
     ...gridResult(() => null, [1]),
     status: 'completed',
@@ -100,7 +92,7 @@ export function drawnResult(): SweepResult {
         settings,
         best: null,
         baselines: [],
-        effects: drawnEffects(keys, measured) ?? null,
+        effects: null,
       },
     ],
     keys: keys.map(({ key, values: { kind } }) => ({ key, kind })),
