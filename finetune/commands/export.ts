@@ -17,22 +17,18 @@ export const options = (y: Argv) =>
     })
     .positional('overrides', { type: 'string', array: true, describe: 'With trl: key=value, e.g. epochs=1' })
     .option('to', {
-      choices: ['merged', 'gguf', 'adapter', 'ollama', 'trl'] as const,
+      choices: ['merged', 'gguf', 'adapter', 'trl'] as const,
       demandOption: true,
       requiresArg: true,
       describe:
         'merged: the adapter and its base as one model directory; gguf: the same as one GGUF file, with a Modelfile; ' +
-        'adapter: the adapter alone as a GGUF file; ollama: the same, with a Modelfile; trl: rows, script and Slurm job',
+        'adapter: the adapter alone as a GGUF file; trl: rows, script and Slurm job',
     })
     .option('out', { ...kinds.text, demandOption: true, describe: 'File or directory to write' })
     .option('model', {
       ...kinds.text,
       describe:
         'Base model (default: as named by the adapter or config); with trl, its name on the other machine',
-    })
-    .option('from', {
-      ...kinds.text,
-      describe: 'With ollama: the base model in Ollama, e.g. llama3.2:1b-instruct-fp16',
     })
     .option('dtype', {
       choices: precisions,
@@ -60,7 +56,6 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
     overrides: args.overrides ?? [],
     out: resolve(context.cwd, args.out),
     model: args.model,
-    from: args.from,
     dtype: args.dtype,
     ignoredKeys: listed(args.ignoreKeys),
     cwd: context.cwd,
@@ -75,7 +70,7 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
 
 /** @throws UserError for an option that the target doesn't use */
 function refuseUnused(args: Args, used: readonly string[]): void {
-  const field = (['model', 'from', 'dtype', 'ignoreKeys'] as const).find(
+  const field = (['model', 'dtype', 'ignoreKeys'] as const).find(
     (key) => args[key] !== undefined && !used.includes(key),
   );
   const option = field === undefined ? args.overrides?.length && !used.includes('overrides') : field;

@@ -17,7 +17,7 @@ import { type AdaptedModel, isAdapter, openBase, trainedVariables } from './merg
 import { type Merged, mergeAdapter } from './merged/merge.js';
 import { roundingNote } from './merged/rounding.js';
 import type { MergeHooks } from './merged/writing.js';
-import { adapterModelfile, ggufModelfile } from './ollama/modelfile.js';
+import { ggufModelfile } from './ollama/modelfile.js';
 import { type WrittenTrl, writeTrl } from './trl/trl.js';
 
 export interface ExportJob {
@@ -26,8 +26,6 @@ export interface ExportJob {
   readonly out: string;
   /** Base model, or with `trl` its name on the other machine. */
   readonly model: string | undefined;
-  /** Base model in Ollama. */
-  readonly from: string | undefined;
   /** Data type of the changed matrices. */
   readonly dtype: 'stored' | 'f32' | 'f16' | 'bf16' | 'q8_0' | undefined;
   readonly ignoredKeys: readonly string[] | undefined;
@@ -45,14 +43,14 @@ interface Written {
         readonly template: boolean;
         readonly dtype: string;
       } & WrittenGguf)
-    | { readonly adapter: string; readonly from?: string }
+    | { readonly adapter: string }
     | WrittenTrl
   );
 }
 
 interface Target {
   /** The options that it uses, besides `--out`. */
-  readonly options: readonly ('model' | 'from' | 'dtype' | 'ignoreKeys' | 'overrides')[];
+  readonly options: readonly ('model' | 'dtype' | 'ignoreKeys' | 'overrides')[];
   write(job: ExportJob, hooks: MergeHooks): Promise<Written>;
 }
 
@@ -60,11 +58,8 @@ export const targets = {
   merged: { options: ['model', 'dtype', 'ignoreKeys'], write: writeMerged },
   gguf: { options: ['model', 'dtype', 'ignoreKeys'], write: writeGgufAndModelfile },
   adapter: { options: ['model', 'ignoreKeys'], write: writeAdapter },
-  ollama: { options: ['model', 'from', 'ignoreKeys'], write: writeOllamaAdapter },
   trl: { options: ['model', 'overrides'], write: writeTrlFolder },
-} satisfies Record<string, Target> as Readonly<
-  Record<'merged' | 'gguf' | 'adapter' | 'ollama' | 'trl', Target>
->;
+} satisfies Record<string, Target> as Readonly<Record<'merged' | 'gguf' | 'adapter' | 'trl', Target>>;
 
 async function writeMerged(job: ExportJob, hooks: MergeHooks): Promise<Written> {
   const { model, adapter } = openAdapted(job);
@@ -142,39 +137,6 @@ async function writeAdapter(job: ExportJob): Promise<Written> {
     ],
     notes: [],
   };
-}
-
-async function writeOllamaAdapter(job: ExportJob): Promise<Written> {
-  const { cwd, from, ignoredKeys } = job;
-  if (from === undefined)
-    throw new UserError({
-      field: '--from',
-      message: 'is required with --to ollama',
-      hint: "pass the base model's name in Ollama, e.g. --from llama3.2:1b-instruct-fp16",
-    });
-  const weights = `${job.out.replace(/\.Modelfile$/, '')}.adapter.gguf`;
-  if (!isCutOff(weights)) for (const file of [job.out, weights]) requireNew(file, cwd);
-  const adapted = openAdapted(job);
-  const config = readDecoderConfig(adapted.model, ignoredKeys);
-  const modelfile = adapterModelfile(adapted, config, from, basename(weights));
-  await writeGgufAdapter(adapted, config, weights);
-  replaceFile(job.out, modelfile);
-  const [out, adapter] = [shownPath(job.out, cwd), shownPath(weights, cwd)];
-  return {
-    output: { out, adapter, from },
-    lines: [
-      `written     ${out}, ${adapter}`,
-      `ollama      ollama create ${shellWord(modelName(job.out, adapted.adapter.directory))} -f ${shellWord(out)}`,
-      `base        ${from} must be ${basename(adapted.model)}, the model that the adapter was trained on`,
-    ],
-    notes: [],
-  };
-}
-
-/** Returns `NAME` for `NAME.Modelfile`, otherwise the name of the adapter's directory or, for `adapter`, its parent. */
-function modelName(out: string, adapter: string): string {
-  const name = /^(.+)\.Modelfile$/.exec(basename(out))?.[1] ?? basename(adapter);
-  return name === 'adapter' ? basename(dirname(adapter)) : name;
 }
 
 async function writeTrlFolder({ cwd, model, out, overrides, source }: ExportJob): Promise<Written> {

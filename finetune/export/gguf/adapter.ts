@@ -1,5 +1,6 @@
 /** Writes a LoRA adapter as a GGUF file, for llama.cpp (`--lora`) and Ollama (`ADAPTER`). */
 import path from 'node:path';
+import { UserError } from '../../../src/base/errors.js';
 import { writeWhole } from '../../../src/base/files/draft.js';
 import type { ModuleChange } from '../../../src/models/local/graph/adapter.js';
 import type { DecoderConfig } from '../../../src/models/local/weights/decoder-config.js';
@@ -8,20 +9,27 @@ import { toFloat32 } from '../../../src/models/local/weights/quantization.js';
 import { readTensorBytes, type StoredTensor } from '../../../src/models/local/weights/safetensors.js';
 import type { AdaptedModel } from '../merged/base-model.js';
 import { encodeFloats } from '../merged/merged-rows.js';
-import { makeRoom, writeParts } from '../merged/writing.js';
-import { type GgufMetadata, type GgufTensor, ggufParts, ggufValue, tensorBytes } from './format.js';
+import { writeParts } from '../merged/writing.js';
+import { type GgufMetadata, type GgufTensor, ggufParts, ggufValue } from './format.js';
 import { fileForm, ggufArchitecture } from './tensors.js';
 
 /**
  * llama.cpp scales each product by alpha / rank, with one alpha for all modules. The file stores the first module's
- * alpha; B is rescaled in modules that need another one (rank_pattern, alpha_pattern). All tensors are float32. The
- * adapter must not use DoRA.
+ * alpha; B is rescaled in modules that need another one (rank_pattern, alpha_pattern). All tensors are float32.
+ * @throws UserError for a DoRA adapter
  */
 export async function writeGgufAdapter(
   { adapter }: AdaptedModel,
   config: DecoderConfig,
   output: string,
 ): Promise<void> {
+  if (adapter.decomposed)
+    throw new UserError({
+      field: 'adapter',
+      value: adapter.directory,
+      message: "llama.cpp doesn't support DoRA adapters",
+      hint: `merge base and adapter: policyloop finetune export ${adapter.directory} --to gguf --out tuned.gguf`,
+    });
   const [first] = [...adapter.modules.values()].filter(({ scale }) => scale !== 0);
   // llama.cpp treats an alpha of 0 as missing.
   const alpha = first === undefined ? 1 : Math.fround(first.scale * first.rank);
@@ -37,7 +45,6 @@ export async function writeGgufAdapter(
   const tensors = [...adapter.modules].flatMap(([module, change]) =>
     factors(config, `${module}.weight`, change, alpha),
   );
-  makeRoom(path.dirname(output), tensorBytes(tensors));
   await writeWhole(output, (partial) => writeParts(partial, ggufParts(metadata, tensors)));
 }
 

@@ -11,7 +11,7 @@ import { readTensorBytes, type StoredTensor } from '../../../src/models/local/we
 import { elementCount } from '../../engine/trainable.js';
 import { adapterChanges, type WeightChange } from '../merged/merged-rows.js';
 import { type Rounding, type RoundingMeter, roundingMeter } from '../merged/rounding.js';
-import { type MergeHooks, makeRoom, storedBytes, writeParts } from '../merged/writing.js';
+import { type MergeHooks, storedBytes, writeParts } from '../merged/writing.js';
 import { architectureKeys, contextOf } from './architecture.js';
 import {
   type GgufMetadata,
@@ -44,8 +44,8 @@ export interface WrittenGguf extends Partial<Rounding> {
 /**
  * @param adapter merged while writing, with a single rounding; a GGUF file's other tensors are copied unchanged
  * @param output must not exist, unless a killed command completed it (`isCutOff`); appears only when it is complete
- * @throws UserError if the output exists, llama.cpp doesn't support the model, or the disk is full; the reason of
- * `hooks.signal` if it aborts
+ * @throws UserError if the output exists or llama.cpp doesn't support the model; the reason of `hooks.signal` if it
+ * aborts
  */
 export async function writeGguf(
   model: string,
@@ -68,7 +68,6 @@ export async function writeGguf(
     ? mergedGguf(model, config, adapter, type, rounding)
     : exported(model, config, adapter, type, rounding);
   const bytes = tensorBytes(tensors);
-  makeRoom(path.dirname(output), bytes);
   hooks.onStart?.(bytes);
   await writeWhole(output, (partial) => writeParts(partial, ggufParts(metadata, tensors), hooks));
   const contextTokens = isGguf(model) ? config.contextTokens : contextOf(config);

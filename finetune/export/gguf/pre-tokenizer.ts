@@ -8,133 +8,17 @@ import { z } from 'zod';
 import { UserError } from '../../../src/base/errors.js';
 import { preTokenizers } from '../../../src/models/local/tokens/tokenizer-settings.js';
 
-/** Splitting pattern of the embedded model's tokenizer. */
-const improverPattern = String.raw`,? ?params\[[0-9]+\]:| ?-?[0-9]+\.[0-9]| ?[0-9]+| ?[A-Za-z]+|\s|[^\s]`;
-
-/** True for tokens to mark as user-defined, so that llama.cpp extracts them literally. */
-export const isCutOut = (text: string): boolean => /^,? ?params\[\d+\]:$|\.\d$/.test(text);
-
-const digits = [...'0123456789'];
-const letters = [...'abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ'];
-
-type Merge = readonly [left: string, right: string];
-
 /**
- * Makes llama.cpp split text like the embedded model's tokenizer, whose pattern it lacks. That tokenizer
- * takes whole words from a vocabulary (`, params[3]:`, ` -1.5`, ` 42`, `best`) and single bytes for all other
- * words. In llama.cpp:
- * - Keys and numbers with a decimal are user-defined tokens, which llama.cpp extracts first, longest first.
- * - The rest is split at spaces, commas and periods by the pattern of `bloom`, and merges build integers and
- *   words. Merges also build longer strings that contain one of these, such as `101`. Those aren't tokens, so
- *   llama.cpp splits them into bytes.
- * Merged strings that aren't tokens must not contain a space, because llama.cpp loses it when it splits them
- * into bytes. Three things therefore differ: decimals above 6, which aren't tokens (` 7.2` contains the token ` 7`),
- * integers with five or more digits, and a vocabulary word after a space, as in prose.
+ * The scores of SentencePiece's tokens, from `tokenizer.model`. tokenizer.json ranks pairs of tokens instead, which
+ * scores can't always express.
  */
-export function improverMerges(tokens: readonly string[]): readonly Merge[] {
-  const afterBlank = tokens
-    .filter((text) => /^ (?:[0-9]+|[A-Za-z]+)$/.test(text))
-    .map((text) => text.slice(1));
-  const words = [...tokens, ...afterBlank].filter((text) => /^[A-Za-z]{2,}$/.test(text));
-  const merges = [
-    ...numbersAfter('['),
-    ...numbersAfter('-'),
-    ...bareNumbers(),
-    ...words.flatMap(spelling),
-    ...closures(words),
-    ...afterBlank.map((text) => [' ', text] as const),
-  ];
-  return [...new Map(merges.map((merge) => [merge.join(' '), merge])).values()];
-}
-
-const numbers = (count: number): readonly string[] =>
-  count === 0 ? [''] : numbers(count - 1).flatMap((number) => digits.map((digit) => number + digit));
-
-/** Numbers of up to three digits after `[` (in a key) or `-` (in a decimal), built from the left. */
-const numbersAfter = (sign: string): Merge[] =>
-  [0, 1, 2].flatMap((count) =>
-    numbers(count).flatMap((number) => digits.map((digit) => [sign + number, digit] as const)),
-  );
-
-/** Numbers of two to four digits. The longest come first, because four digits would otherwise become two pairs. */
-const bareNumbers = (): Merge[] =>
-  [3, 2, 1].flatMap((count) =>
-    numbers(count).flatMap((number) =>
-      digits.flatMap((digit): Merge[] => [
-        [number, digit],
-        [digit, number],
-      ]),
-    ),
-  );
-
-const spelling = (word: string): Merge[] =>
-  Array.from({ length: word.length - 1 }, (_, i) => [word.slice(0, i + 1), word[i + 1]!] as const);
-
-/** Merges that join a word with adjacent letters, so that `bests` isn't split into `best` and `s`. */
-function closures(words: readonly string[]): Merge[] {
-  const parts = words.flatMap((word) => spelling(word).map(([left, right]) => left + right));
-  return words.flatMap((word) =>
-    [...letters, ...parts].flatMap((part): Merge[] => [
-      [part, word],
-      [word, part],
-    ]),
-  );
-}
-
-/**
- * Returns scores by token: from `tokenizer.model` if it exists, else derived from the order of the merges.
- * @param vocabulary without added tokens, which are never merged
- * @throws UserError if no scores can express the order of the merges
- */
-export function sentencePieceScores(
-  directory: string,
-  vocabulary: ReadonlyMap<string, number>,
-  merges: readonly (readonly [string, string])[],
-): ReadonlyMap<string, number> {
+export function sentencePieceScores(directory: string): ReadonlyMap<string, number> {
   const model = path.join(directory, 'tokenizer.model');
-  return existsSync(model) ? readPieces(model) : scoresOfMerges(vocabulary, merges, directory);
-}
-
-/**
- * tokenizer.json ranks pairs, whereas SentencePiece scores only the merged piece. The two agree if every pair of pieces
- * that forms a piece is a merge, and all merges that form the same piece are consecutive.
- */
-function scoresOfMerges(
-  vocabulary: ReadonlyMap<string, number>,
-  merges: readonly (readonly [string, string])[],
-  directory: string,
-): Map<string, number> {
-  const scores = new Map<string, number>();
-  const pairs = new Set(merges.map(([left, right]) => `${left}\0${right}`));
-  let last: string | undefined;
-  for (const [left, right] of merges) {
-    const piece = left + right;
-    if (piece !== last && scores.has(piece))
-      throw inexpressible(directory, `the merges that form “${piece}” aren't consecutive`);
-    if (!scores.has(piece)) scores.set(piece, -1 - scores.size);
-    last = piece;
-  }
-  for (const piece of vocabulary.keys()) {
-    const characters = [...piece];
-    for (let cut = 1; cut < characters.length; cut++) {
-      const [left, right] = [characters.slice(0, cut).join(''), characters.slice(cut).join('')];
-      const possible = vocabulary.has(left) && vocabulary.has(right);
-      if (possible && !pairs.has(`${left}\0${right}`))
-        throw inexpressible(
-          directory,
-          `“${left}” and “${right}” form “${piece}”, but there is no such merge`,
-        );
-    }
-  }
-  return scores;
-}
-
-function inexpressible(directory: string, reason: string): UserError {
-  return new UserError({
-    file: path.join(directory, 'tokenizer.json'),
-    field: 'model.merges',
-    message: `SentencePiece's scores can't express the order of these merges: ${reason}`,
-    hint: "add the model's tokenizer.model to the directory; the export reads the scores from it",
+  if (existsSync(model)) return readPieces(model);
+  throw new UserError({
+    file: model,
+    message: "is missing: llama.cpp needs the scores of SentencePiece's tokens",
+    hint: "add the model's tokenizer.model to the directory",
   });
 }
 
@@ -217,7 +101,6 @@ const known = [
   { name: 'tekken', steps: [`split ${tekken}`], ignoreMerges: true, models: 'Mistral NeMo' },
   { name: 'qwen35', steps: splits('qwen35'), ignoreMerges: false, models: 'Qwen3.5' },
   { name: 'gpt-4o', steps: splits('gpt-4o'), ignoreMerges: false, models: 'Phi-4-mini' },
-  { name: 'bloom', steps: [`split ${improverPattern}`], ignoreMerges: true, models: 'the embedded model' },
 ];
 
 /** llama.cpp's name for the splitting rules. @throws UserError if it has none that split text the same way */

@@ -13,7 +13,7 @@ import type { DecoderConfig } from '../../../src/models/local/weights/decoder-co
 import { readGenerationDefaults } from '../../../src/models/local/weights/generation-config.js';
 import { type GgufFile, isGguf, openGguf } from '../../../src/models/local/weights/gguf.js';
 import { type GgufMetadata, ggufValue } from './format.js';
-import { improverMerges, isCutOut, preTokenizerName, sentencePieceScores } from './pre-tokenizer.js';
+import { preTokenizerName, sentencePieceScores } from './pre-tokenizer.js';
 
 const tokenKinds = { normal: 1, unknown: 2, control: 3, userDefined: 4, unused: 5, byte: 6 } as const;
 
@@ -105,39 +105,19 @@ function byteLevelModel({ model, normalizer, pre_tokenizer }: Tokenizer, tokens:
       alternatives: ['NFC', 'none'],
     });
   const pre = preTokenizerName(pre_tokenizer, model.ignore_merges, file);
-  const shown = pre === 'bloom' ? withImproverKinds(tokens) : tokens;
-  const merges = pre === 'bloom' ? improverPairs(tokens) : pairs(model.merges);
   return [
     ['tokenizer.ggml.model', ggufValue.string('gpt2')],
     ['tokenizer.ggml.pre', ggufValue.string(pre)],
-    ...tokenLists(shown),
-    ['tokenizer.ggml.merges', ggufValue.strings(merges.map((pair) => pair.join(' ')))],
+    ...tokenLists(tokens),
+    [
+      'tokenizer.ggml.merges',
+      ggufValue.strings(model.merges.map((merge) => (typeof merge === 'string' ? merge : merge.join(' ')))),
+    ],
   ] satisfies GgufMetadata;
 }
 
-/** Byte-level tokens represent a space as `Ġ`. The embedded model's tokens contain no other re-encoded bytes. */
-const plain = (text: string) => text.replaceAll('Ġ', ' ');
-const byteLevel = (text: string) => text.replaceAll(' ', 'Ġ');
-
-/** llama.cpp matches user-defined tokens literally, so write them as plain text. */
-const withImproverKinds = (tokens: readonly Token[]): Token[] =>
-  tokens.map((token) => {
-    const text = plain(token.text);
-    return token.kind === tokenKinds.normal && isCutOut(text)
-      ? { text, kind: tokenKinds.userDefined }
-      : token;
-  });
-
-const improverPairs = (tokens: readonly Token[]): [string, string][] =>
-  improverMerges(tokens.filter(({ kind }) => kind === tokenKinds.normal).map(({ text }) => plain(text))).map(
-    ([left, right]) => [byteLevel(left), byteLevel(right)],
-  );
-
 function sentencePieceModel(directory: string, tokenizer: Tokenizer, tokens: Token[]) {
-  const { model, added_tokens: added } = tokenizer;
-  const special = new Set(added.map(({ content }) => content));
-  const vocabulary = new Map(Object.entries(model.vocab).filter(([token]) => !special.has(token)));
-  const scores = sentencePieceScores(directory, vocabulary, pairs(model.merges));
+  const scores = sentencePieceScores(directory);
   return [
     ['tokenizer.ggml.model', ggufValue.string('llama')],
     ['tokenizer.ggml.pre', ggufValue.string('default')],
@@ -153,12 +133,6 @@ const tokenLists = (tokens: readonly Token[]) =>
     ['tokenizer.ggml.tokens', ggufValue.strings(tokens.map((token) => token.text))],
     ['tokenizer.ggml.token_type', ggufValue.int32s(tokens.map(({ kind }) => kind))],
   ] satisfies GgufMetadata;
-
-function pairs(merges: Tokenizer['model']['merges']): [string, string][] {
-  return merges.map((merge) =>
-    typeof merge === 'string' ? (merge.split(' ', 2) as [string, string]) : merge,
-  );
-}
 
 /** True if every text gets a leading space. With `prepend_scheme: first`, text after a control token doesn't. */
 function addsSpace({ normalizer, pre_tokenizer }: Tokenizer): boolean {

@@ -1,9 +1,6 @@
 /** Writes large files in parts, so that other work can run and Ctrl-C can stop the writing. */
-import { mkdirSync, statfsSync } from 'node:fs';
 import { open } from 'node:fs/promises';
-import path from 'node:path';
 import type { CommandContext } from '../../../src/base/context.js';
-import { UserError } from '../../../src/base/errors.js';
 import { formatBytes } from '../../../src/base/text/numbers.js';
 import { createProgress, type ProgressMode } from '../../../src/base/text/progress.js';
 import { readTensorBytes, type StoredTensor } from '../../../src/models/local/weights/safetensors.js';
@@ -34,19 +31,6 @@ export async function writeParts(
   } finally {
     await handle.close();
   }
-}
-
-/** Creates the directory. @throws UserError if the disk doesn't have enough space */
-export function makeRoom(directory: string, bytes: number): void {
-  mkdirSync(directory, { recursive: true });
-  const { bavail, bsize } = statfsSync(directory);
-  if (bavail * bsize < bytes)
-    throw new UserError({
-      field: '--out',
-      value: directory,
-      message: `not enough disk space: ${formatBytes(bytes)} needed, ${formatBytes(bavail * bsize)} free`,
-      hint: `free some space on the disk that contains ${path.resolve(directory)}, or choose another disk`,
-    });
 }
 
 /** Runs `write` and shows its progress; returns undefined if Ctrl-C stopped it. */

@@ -1,6 +1,5 @@
 /** Writes Modelfiles for `ollama create`. */
 import path from 'node:path';
-import { UserError } from '../../../src/base/errors.js';
 import { requireOneLine } from '../../../src/base/text/one-line.js';
 import { readDecoderConfig } from '../../../src/models/local/families/hf-config.js';
 import {
@@ -12,7 +11,6 @@ import { readTokenizerJson } from '../../../src/models/local/tokens/tokenizer.js
 import type { DecoderConfig } from '../../../src/models/local/weights/decoder-config.js';
 import { readGenerationDefaults } from '../../../src/models/local/weights/generation-config.js';
 import { addedBos } from '../gguf/vocabulary.js';
-import type { AdaptedModel } from '../merged/base-model.js';
 import { ollamaTemplate } from './template.js';
 
 /** Largest context that a Modelfile requests, in tokens, because Ollama allocates memory for the whole context. */
@@ -57,48 +55,6 @@ export function ggufModelfile(
       `PARAMETER num_ctx ${Math.min(contextTokens, contextLimit)}`,
     ]),
   };
-}
-
-/**
- * Returns a Modelfile that adds the adapter to a model that Ollama already has.
- * @param place path to the adapter's GGUF file, because Ollama rejects PEFT's files and ignores use_rslora
- * @throws UserError if Ollama doesn't support the adapter or its architecture, or a name can't be in a Modelfile
- */
-export function adapterModelfile(
-  { model, adapter }: AdaptedModel,
-  { architecture }: DecoderConfig,
-  from: string,
-  place: string,
-): string {
-  if (!['llama', 'mistral', 'qwen2'].includes(architecture))
-    throw new UserError({
-      field: 'adapter',
-      value: architecture,
-      message: "Ollama doesn't support adapters for this architecture",
-      alternatives: ['llama', 'mistral', 'qwen2'],
-      hint: `merge base and adapter: policyloop finetune export ${adapter.directory} --to gguf --out tuned.gguf`,
-    });
-  if (adapter.decomposed)
-    throw new UserError({
-      field: 'adapter',
-      value: adapter.directory,
-      message: "Ollama doesn't support DoRA adapters",
-      hint: `merge base and adapter: policyloop finetune export ${adapter.directory} --to gguf --out tuned.gguf`,
-    });
-  // Three quotes would start a string that ends only at the next three quotes.
-  if (from.trim() === '' || from.includes('"'))
-    throw new UserError({
-      field: '--from',
-      value: from,
-      message: 'must be a model name without quotation marks',
-    });
-  requireOneLine({ '--model': path.basename(model), '--from': from, '--out': place });
-  return lines([
-    `# The adapter was trained on ${path.basename(model)} and doesn't work with other weights`,
-    `FROM ${from}`,
-    `ADAPTER ${dotted(place)}`,
-    'PARAMETER repeat_penalty 1',
-  ]);
 }
 
 const lines = (parts: readonly string[]) => `${parts.join('\n')}\n`;

@@ -18,8 +18,8 @@ interface Frame {
   readonly after: string;
 }
 
-/** Place of the system message: at the start, in the last user message (Mistral), or nowhere (the embedded model). */
-type SystemFormat = Frame & { readonly kind: 'message' | 'in-last-user' | 'left-out' };
+/** Place of the system message: at the start, or in the last user message (Mistral). */
+type SystemFormat = Frame & { readonly kind: 'message' | 'in-last-user' };
 
 const [s, u, a, v, b, w] = ['«system»', '«one»', '«two»', '«three»', '«four»', '«five»'] as const;
 const system: ChatMessage = { role: 'system', content: s };
@@ -51,7 +51,7 @@ export function ollamaTemplate(
     // The template rejects one of the conversations, e.g. because of a system message.
     return undefined;
   }
-  const format = [systemMessage, systemInLastUser, systemLeftOut]
+  const format = [systemMessage, systemInLastUser]
     .map((derive) => derive(rendered, ends))
     .find(
       (found) =>
@@ -107,19 +107,6 @@ function systemInLastUser(rendered: readonly string[], ends: readonly string[]):
   if (!single[0]!.startsWith(bare[0]!)) return undefined;
   return {
     system: { kind: 'in-last-user', before: single[0]!.slice(bare[0]!.length), after: single[1]! },
-    withoutSystem: without(bare[0]!, before),
-    ...turnFormat(before, rest, ends),
-  };
-}
-
-function systemLeftOut(rendered: readonly string[], ends: readonly string[]): ChatFormat | undefined {
-  const bare = between(rendered[0]!, [u]);
-  const turns = between(rendered[2]!, [u, a, v]);
-  if (bare === undefined || turns === undefined) return undefined;
-  const [, ...rest] = turns as [string, string, string, string];
-  const before = commonEnd(bare[0]!, rest[1]);
-  return {
-    system: { kind: 'left-out', before: '', after: '' },
     withoutSystem: without(bare[0]!, before),
     ...turnFormat(before, rest, ends),
   };

@@ -341,35 +341,24 @@ describe('finetune export --to gguf', () => {
     expect(await refusal(merge('llama/adapter', 'x', { dtype: 'q8_0' }))).toMatch(
       /--dtype[\s\S]*stored, f32/,
     );
-    expect(await refusal(merge('llama/adapter', 'x', { from: 'llama3' }))).toMatch(/--from.*no effect/);
   });
 });
 
-describe('finetune export --to ollama', () => {
-  const write = (source: string, out: string, model?: string) => {
+describe('finetune export --to adapter', () => {
+  const write = async (source: string, out: string, model?: string) => {
     const recorded = recordingContext(place);
-    const args = { source, to: 'ollama', from: 'llama3.2:1b', model, out, quiet: true, json: false } as const;
-    return exportCommand(args, recorded.context).then(() => recorded);
+    const args = { source, to: 'adapter', model, out, quiet: true, json: false } as const;
+    await exportCommand(args, recorded.context);
+    return recorded;
   };
-
-  it('writes a Modelfile that applies an adapter to an Ollama model', async () => {
-    mkdirSync(at('files'));
-    const { printed } = await write('llama/adapter', 'files/Modelfile');
-    expect(printed[0]).toContain('ollama create llama -f files');
-    const text = readFileSync(at('files', 'Modelfile'), 'utf8');
-    expect(text).toMatch(/^FROM llama3\.2:1b\nADAPTER \.\/Modelfile\.adapter\.gguf$/m);
-    expect(readdirSync(at('files')).sort()).toEqual(['Modelfile', 'Modelfile.adapter.gguf']);
-    expect(await refusal(write('llama/adapter', 'files/Modelfile'))).toMatch(/already exists/);
-    const named = await write('lost/adapter', "files/it's.Modelfile", 'models/llama');
-    expect(named.printed[0]).toContain("ollama create 'it'\\''s' -f 'files/it'\\''s.Modelfile'");
-  });
 
   /** The largest difference between what llama.cpp makes of the adapter and a merged model, and the largest change. */
   async function differences(name: string, architecture: string): Promise<readonly [number, number]> {
     const all = { dtype: 'f32' };
     await toGguf(`models/${architecture}`, `${name}-base.gguf`, all);
     await toGguf(`${name}/adapter`, `${name}-merged.gguf`, { ...all, model: `models/${architecture}` });
-    await write(`${name}/adapter`, `${name}.Modelfile`, `models/${architecture}`);
+    const { printed } = await write(`${name}/adapter`, `${name}.adapter.gguf`, `models/${architecture}`);
+    expect(printed[0]).toContain(`--lora ${name}.adapter.gguf`);
     const { metadata, tensors } = openGguf(at(`${name}.adapter.gguf`));
     const numbers = (file: string, tensor: string) => {
       const stored = openGguf(at(file)).tensors.get(tensor)!;
@@ -415,24 +404,8 @@ describe('finetune export --to ollama', () => {
   it('rejects DoRA adapters, which llama.cpp can’t compute', async () => {
     const adapter = path.resolve(import.meta.dirname, '../../fixtures/adapters/dora-patterns');
     cpSync(referenceDirectory('llama-untied-fp32'), at('models', 'untied'), { recursive: true });
-    expect(await refusal(write(adapter, 'Modelfile', 'models/untied'))).toMatch(/DoRA[\s\S]*--to gguf/);
-  });
-
-  it('points to --to gguf for architectures without adapter support', async () => {
-    prepare('qwen3', 'qwen3-fp32');
-    expect(await refusal(write('qwen3/adapter', 'Modelfile'))).toMatch(
-      /adapters[\s\S]*policyloop finetune export .* --to gguf/,
+    expect(await refusal(write(adapter, 'dora.adapter.gguf', 'models/untied'))).toMatch(
+      /DoRA[\s\S]*--to gguf/,
     );
   });
-});
-
-it('--to adapter writes the same file as --to ollama, without a Modelfile', async () => {
-  const { context, printed } = recordingContext(place);
-  const args = { source: 'llama/adapter', to: 'adapter', quiet: true, json: false } as const;
-  await exportCommand({ ...args, out: 'alone.gguf' }, context);
-  expect(printed[0]).toContain('--lora alone.gguf');
-  expect(existsSync(at('alone.Modelfile'))).toBe(false);
-  expect(readFileSync(at('alone.gguf')).equals(readFileSync(at('files', 'Modelfile.adapter.gguf')))).toBe(
-    true,
-  );
 });

@@ -68,8 +68,8 @@ describe('a package: path', () => {
     expect(readFileSync(out('c.gguf')).equals(readFileSync(out('b.gguf')))).toBe(true);
     await printed(exportModel, { ...given, to: 'merged', out: out('m') });
     await printed(exportModel, { ...given, model, to: 'merged', out: out('n') });
-    await printed(exportModel, { ...given, model, to: 'ollama', from: 'x', out: out('M') });
-    expect(['m/config.json', 'n/config.json', 'M'].filter((name) => !existsSync(out(name)))).toEqual([]);
+    await printed(exportModel, { ...given, model, to: 'adapter', out: out('A.gguf') });
+    expect(['m/config.json', 'n/config.json', 'A.gguf'].filter((name) => !existsSync(out(name)))).toEqual([]);
   });
 
   it('works with finetune evaluate and train', async () => {

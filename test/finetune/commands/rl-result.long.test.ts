@@ -10,7 +10,6 @@ import { execute as modelsCommand } from '../../../src/commands/models/check.js'
 import { execute as resumeCommand } from '../../../src/commands/resume.js';
 import { execute as runCommand } from '../../../src/commands/run.js';
 import { execute as showCommand } from '../../../src/commands/show.js';
-import { openGguf } from '../../../src/models/local/weights/gguf.js';
 import { openWeights } from '../../../src/models/local/weights/gguf-tensors.js';
 import { recordingContext, temporaryDirectory } from '../../support/experiments.js';
 import { tinyConfig } from '../rl/tiny-learning.js';
@@ -66,22 +65,11 @@ async function shown(run: string) {
 describe('the result of finetune rl, named by its own directory or that of its training run', () => {
   const given = { quiet: true, json: true };
 
-  it.each(['tuned/lora', 'tuned/lora/adapter'])('%s can be merged and exported to GGUF', async (source) => {
+  it.each(['tuned/lora', 'tuned/lora/adapter'])('%s can be merged', async (source) => {
     const out = at(`merged-${source.length}`);
     const merging = { ...given, source, to: 'merged', out } as const;
     expect(await exportCommand(merging, recordingContext(place).context)).toBe(0);
     expect(openWeights(out).size).toBeGreaterThan(10);
-    const writing = { ...given, source, to: 'gguf', out: `${out}.gguf` } as const;
-    expect(await exportCommand(writing, recordingContext(place).context)).toBe(0);
-    expect(openGguf(`${out}.gguf`).tensors.size).toBe(openWeights(out).size);
-  });
-
-  it('can be exported as an Ollama Modelfile', async () => {
-    const out = at('Modelfile');
-    const wanted = { ...given, source: 'tuned/lora', to: 'ollama', from: 'tiny', out } as const;
-    expect(await exportCommand(wanted, recordingContext(place).context)).toBe(0);
-    expect(readFileSync(out, 'utf8')).toMatch(/FROM tiny\nADAPTER \.\/Modelfile\.adapter\.gguf/);
-    expect(openGguf(at('Modelfile.adapter.gguf')).tensors.size).toBeGreaterThan(4);
   });
 
   it.each(['model.adapter=tuned/lora', 'model.adapter=tuned/lora/adapter'])(

@@ -1,5 +1,4 @@
 /** Exports of an adapter that was trained over a GGUF file. */
-import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, it } from 'vitest';
 import { writeGguf } from '../../../finetune/export/gguf/gguf.js';
@@ -7,10 +6,7 @@ import { mergeAdapter } from '../../../finetune/export/merged/merge.js';
 import { ggufModelfile } from '../../../finetune/export/ollama/modelfile.js';
 import { readDecoderConfig } from '../../../src/models/local/families/hf-config.js';
 import { openAdapter } from '../../../src/models/local/graph/adapter.js';
-import { openTokenizer } from '../../../src/models/local/tokens/tokenizer.js';
-import { readGenerationDefaults } from '../../../src/models/local/weights/generation-config.js';
 import { openGguf } from '../../../src/models/local/weights/gguf.js';
-import { openWeights } from '../../../src/models/local/weights/gguf-tensors.js';
 import { readTensorBytes } from '../../../src/models/local/weights/safetensors.js';
 import { tokenizerMetadata, writeTestGguf } from '../../models/local/gguf/gguf-writer.js';
 import { architectureMetadata, decoderTensors } from '../../models/local/gguf/random-gguf.js';
@@ -56,56 +52,14 @@ it.each(['llama', 'granite'])(
   },
 );
 
-it.each([
-  ['float32', 1e-4, 'F32'],
-  ['stored', 2e-2, 'F16'],
-] as const)(
-  'a directory merged in %s keeps the logits, prompt tokens and generation defaults',
-  async (dtype, tolerance, stored) => {
-    const model = base();
-    const directory = randomAdapter({ model, rank: 2, modules: ['q_proj', 'v_proj', 'down_proj'], seed: 3 });
-    const out = path.join(folder, `merged-${dtype}`);
-    await mergeAdapter(model, openAdapter(directory, readDecoderConfig(model)), out, dtype);
-    const adapted = await lastLogits(model, ids, { adapter: directory, quantization: 'float32' });
-    expect(farthest(await lastLogits(out, ids), adapted)).toBeLessThan(tolerance);
-    expect(openWeights(out).get('model.layers.0.self_attn.k_proj.weight')!.dtype).toBe(stored);
-    const messages = [{ role: 'user', content: 'he said: 12.5 <|im_end|> ünd' }] as const;
-    const [before, after] = [openTokenizer(model), openTokenizer(out)];
-    expect(after.encodePrompt(messages)).toEqual(before.encodePrompt(messages));
-    expect(after.promptText(messages)).toEqual(before.promptText(messages));
-    expect(readGenerationDefaults(out)).toEqual(readGenerationDefaults(model));
-  },
-);
-
-it('merging to a directory in float16 rejects a weight that is too large and suggests float32', async () => {
+it('merging into a directory needs a model directory as the base', async () => {
   const model = base();
-  const directory = randomAdapter({ model, rank: 2, modules: ['q_proj'], seed: 5 });
-  const file = path.join(directory, 'adapter_config.json');
-  writeFileSync(file, JSON.stringify({ ...JSON.parse(readFileSync(file, 'utf8')), lora_alpha: 1e9 }));
-  const adapter = openAdapter(directory, readDecoderConfig(model));
-  await expect(mergeAdapter(model, adapter, path.join(folder, 'huge'), 'stored')).rejects.toThrow(
-    /q_proj[\s\S]*too large for float16[\s\S]*expected: --dtype f32$/,
+  const adapter = openAdapter(
+    randomAdapter({ model, rank: 2, modules: ['q_proj'], seed: 4 }),
+    readDecoderConfig(model),
   );
-});
-
-it('merging to a directory fails if config.json can’t express the model', async () => {
-  const model = writeTestGguf(
-    path.join(folder, 'divided.gguf'),
-    { ...architectureMetadata(), ...tokenizerMetadata() },
-    [
-      ...decoderTensors('Q4_1', 'Q8_0'),
-      {
-        name: 'rope_freqs.weight',
-        shape: [32],
-        dtype: 'F32',
-        bytes: new Uint8Array(new Float32Array(32).fill(2).buffer),
-      },
-    ],
-  );
-  const directory = randomAdapter({ model, rank: 2, modules: ['q_proj'], seed: 4 });
-  const adapter = openAdapter(directory, readDecoderConfig(model));
   await expect(mergeAdapter(model, adapter, path.join(folder, 'never'), 'stored')).rejects.toThrow(
-    /rope_freqs[\s\S]*--to gguf/,
+    /GGUF file/,
   );
 });
 

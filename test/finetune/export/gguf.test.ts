@@ -266,62 +266,31 @@ describe('tokenizers', () => {
     });
   });
 
-  describe('of the SentencePiece kind', () => {
+  it('of the SentencePiece kind have the scores of tokenizer.model, byte tokens and padding for unused rows', async () => {
     const model = byteFallbackModel();
-    const file = path.join(model, 'tokenizer.json');
-    const setMerges = (vocabulary: string[], merges: string[][]) => {
-      const json = JSON.parse(readFileSync(file, 'utf8')) as { model: { vocab: object; merges: string[][] } };
-      const first = 3 + 256 + 1 + 94;
-      json.model.vocab = {
-        ...json.model.vocab,
-        ...Object.fromEntries(vocabulary.map((token, i) => [token, first + i])),
-      };
-      json.model.merges = merges;
-      writeFileSync(file, JSON.stringify(json));
+    await expect(write(model)).rejects.toThrow(/tokenizer\.model: is missing/);
+    const piece = (text: string, score: number) => {
+      const number = Buffer.alloc(4);
+      number.writeFloatLE(score);
+      const inner = Buffer.concat([
+        Buffer.of(0x0a, Buffer.byteLength(text)),
+        Buffer.from(text),
+        Buffer.of(0x15),
+        number,
+      ]);
+      return Buffer.concat([Buffer.of(0x0a, inner.length), inner]);
     };
-
-    it('have scores in merge order, byte tokens and padding for unused rows', async () => {
-      setMerges(
-        ['he', '▁he', 'in'],
-        [
-          ['h', 'e'],
-          ['▁', 'he'],
-          ['i', 'n'],
-        ],
-      );
-      const metadata = await metadataOf(model);
-      const scores = metadata['tokenizer.ggml.scores'] as number[];
-      const kinds = metadata['tokenizer.ggml.token_type'] as number[];
-      const tokens = metadata['tokenizer.ggml.tokens'] as string[];
-      expect(['he', '▁he', 'in'].map((token) => scores[tokens.indexOf(token)])).toEqual([-1, -2, -3]);
-      expect(kinds[tokens.indexOf('<0x0A>')]).toBe(6);
-      expect([tokens[511], kinds[511]]).toEqual(['[PAD511]', 5]);
-      expect(metadata).toMatchObject({
-        'tokenizer.ggml.model': 'llama',
-        'tokenizer.ggml.add_space_prefix': true,
-      });
-    });
-
-    it('are rejected if scores can’t express the merge order, unless tokenizer.model has scores', async () => {
-      // Nothing merges h and e, but SentencePiece would: the piece is there.
-      setMerges(['he', 'in'], [['i', 'n']]);
-      await expect(write(model)).rejects.toThrow(/“h” and “e” form “he”[\s\S]*tokenizer\.model/);
-      const piece = (text: string, score: number) => {
-        const number = Buffer.alloc(4);
-        number.writeFloatLE(score);
-        const inner = Buffer.concat([
-          Buffer.of(0x0a, Buffer.byteLength(text)),
-          Buffer.from(text),
-          Buffer.of(0x15),
-          number,
-        ]);
-        return Buffer.concat([Buffer.of(0x0a, inner.length), inner]);
-      };
-      writeFileSync(path.join(model, 'tokenizer.model'), Buffer.concat([piece('in', -4.5), piece('he', -7)]));
-      const metadata = await metadataOf(model);
-      const tokens = metadata['tokenizer.ggml.tokens'] as string[];
-      const scores = metadata['tokenizer.ggml.scores'] as number[];
-      expect([scores[tokens.indexOf('in')], scores[tokens.indexOf('he')]]).toEqual([-4.5, -7]);
+    writeFileSync(path.join(model, 'tokenizer.model'), Buffer.concat([piece('i', -4.5), piece('h', -7)]));
+    const metadata = await metadataOf(model);
+    const scores = metadata['tokenizer.ggml.scores'] as number[];
+    const kinds = metadata['tokenizer.ggml.token_type'] as number[];
+    const tokens = metadata['tokenizer.ggml.tokens'] as string[];
+    expect(['i', 'h', '<0x0A>'].map((token) => scores[tokens.indexOf(token)])).toEqual([-4.5, -7, -1000]);
+    expect(kinds[tokens.indexOf('<0x0A>')]).toBe(6);
+    expect([tokens[511], kinds[511]]).toEqual(['[PAD511]', 5]);
+    expect(metadata).toMatchObject({
+      'tokenizer.ggml.model': 'llama',
+      'tokenizer.ggml.add_space_prefix': true,
     });
   });
 });

@@ -21,12 +21,6 @@ const families: Readonly<Record<string, { jinja: string; bos?: string; ends: str
       "{% if add_generation_prompt %}{{ '<|im_start|>assistant\\n' }}{% endif %}",
     ends: ['<|endoftext|>', '<|im_end|>'],
   },
-  'one that leaves the system message out': {
-    jinja:
-      "{% for m in messages %}{% if m.role == 'user' %}<|user|>{{ m.content }}{% elif m.role == 'assistant' %}" +
-      '<|assistant|>{{ m.content }}<|end|>{% endif %}{% endfor %}<|assistant|>',
-    ends: ['<|end|>'],
-  },
   'ChatML with a system message of its own': {
     jinja:
       "{% if messages[0].role != 'system' %}{{ '<|im_start|>system\\nYou are helpful.<|im_end|>\\n' }}{% endif %}" +

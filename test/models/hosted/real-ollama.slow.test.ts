@@ -2,7 +2,7 @@
  * What only a real server shows. `npm run test:ollama`, with OLLAMA_BINARY=path of Ollama and POLICYLOOP_GGUF=path of a
  * small instructed model (SmolLM2-135M-Instruct); elsewhere it is skipped.
  */
-import { cpSync } from 'node:fs';
+import { cpSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { execute as exportCommand } from '../../../finetune/commands/export.js';
@@ -145,8 +145,8 @@ describe.runIf(isGiven)('a real Ollama', { timeout: 600_000 }, () => {
       await exportCommand({ ...gguf, source: 'base', out: 'base.gguf' }, context);
       const adapter = { source: 'tuned', model: 'base' };
       await exportCommand({ ...gguf, ...adapter, out: 'merged.gguf' }, context);
-      const ollama = { ...common, to: 'ollama', from: `${name}-base`, out: 'tuned.Modelfile' } as const;
-      await exportCommand({ ...ollama, ...adapter }, context);
+      await exportCommand({ ...common, ...adapter, to: 'adapter', out: 'tuned.gguf' }, context);
+      writeFileSync(join(place, 'tuned.Modelfile'), `FROM ${name}-base\nADAPTER ./tuned.gguf\n`);
       const kinds = ['base', 'merged', 'tuned'];
       for (const kind of kinds) await server.create(`${name}-${kind}`, join(place, `${kind}.Modelfile`));
       const [base, merged, tuned] = await Promise.all(kinds.map((kind) => firstTokens(`${name}-${kind}`)));

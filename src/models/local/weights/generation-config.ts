@@ -103,7 +103,7 @@ const endSpellings = new Set(
 const normal = 1;
 
 /** Ids of tokens that end an answer: the ones that the file names, and special tokens with a known spelling. */
-export function ggufEndTokens({ metadata }: GgufFile): readonly number[] {
+function ggufEndTokens({ metadata }: GgufFile): readonly number[] {
   const named = ['eos', 'eot', 'eom'].map((name) => metadata.get(`tokenizer.ggml.${name}_token_id`));
   const tokens = metadata.get('tokenizer.ggml.tokens');
   const kinds = metadata.get('tokenizer.ggml.token_type');
