@@ -33,6 +33,7 @@ interface Prompt {
 }
 
 export interface Sampler extends Speaker<SampledReply> {
+  reply(conversations: readonly Conversation<SampledReply>[]): Promise<readonly SampledReply[]>;
   /** Sets the parameters to sample with, and drops cached values. Ignores an objective's own parameters. */
   refresh(parameters: readonly Parameter[]): void;
   answer(prompts: readonly Prompt[]): Promise<readonly SampledReply[]>;

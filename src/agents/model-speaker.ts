@@ -32,22 +32,16 @@ export interface ModelSpeakerSettings
   readonly count?: Speaker['count'];
 }
 
-/** Ends all games of a batch at a limit or on a stop request. */
-export class GamesStopped extends Error {
-  override readonly name = 'GamesStopped';
-  readonly reason: StopReason;
-
-  constructor(reason: StopReason) {
-    super(reason.kind);
-    this.reason = reason;
-  }
-}
-
 /** A play run gives up after this many consecutive rounds in which every call fails. */
 const patience = 3;
 
-/** `reply` throws GamesStopped at a limit or on a stop request, and ModelError if the model keeps failing. */
-export function modelSpeaker(settings: ModelSpeakerSettings): Speaker<ModelReply> {
+interface ModelSpeaker extends Speaker<ModelReply> {
+  /** The reason why `reply` returned nothing: a limit, or a stop request. */
+  readonly stopped: () => StopReason | undefined;
+}
+
+/** `reply` throws a ModelError if the model keeps failing. */
+export function modelSpeaker(settings: ModelSpeakerSettings): ModelSpeaker {
   const { model, policy, wave } = settings;
   // Conversations differ, so each needs its own call.
   const asking = {
@@ -56,7 +50,9 @@ export function modelSpeaker(settings: ModelSpeakerSettings): Speaker<ModelReply
     model,
   };
   let silent = 0;
+  let stopped: StopReason | undefined;
   return {
+    stopped: () => stopped,
     ...(settings.count && { count: settings.count }),
     async reply(conversations) {
       const seeds = new Map(conversations.map(({ game, seed }) => [game, seed]));
@@ -79,13 +75,13 @@ export function modelSpeaker(settings: ModelSpeakerSettings): Speaker<ModelReply
       for (const call of calls) {
         const error = call && finalError(call, settings);
         if (error === undefined) continue;
-        const reached = error.kind === 'aborted' ? settings.timeUp() : undefined;
-        throw reached === undefined ? error : new GamesStopped({ kind: 'limit', limit: reached });
+        if (error.kind !== 'aborted' || settings.timeUp() === undefined) throw error;
       }
-      const reached = isCut && !settings.finish.aborted ? settings.timeUp() : undefined;
-      if (reached !== undefined) throw new GamesStopped({ kind: 'limit', limit: reached });
-      if (isCut || settings.finish.aborted) throw new GamesStopped({ kind: 'interrupted' });
-      if (limit !== undefined) throw new GamesStopped({ kind: 'limit', limit });
+      const reached = settings.finish.aborted ? undefined : settings.timeUp();
+      if (isCut || settings.finish.aborted)
+        stopped = reached === undefined ? { kind: 'interrupted' } : { kind: 'limit', limit: reached };
+      else if (limit !== undefined) stopped = { kind: 'limit', limit };
+      if (stopped !== undefined) return undefined;
       silent = calls.every((call) => call?.outcome.kind === 'error') ? silent + 1 : 0;
       if (silent >= patience) throw silence(calls);
       return calls.map((call) => ({ text: call!.completion?.text ?? '', call: call! }));

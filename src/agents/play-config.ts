@@ -17,11 +17,8 @@ const count = (minimum: number) => z.int().min(minimum);
 
 const programFileName = /\.m?js$/;
 
-/**
- * Possible players besides programs: a model; `expert`, which plays winning commands; `random`; `first`, which takes the
- * first possible action; a person at the terminal.
- */
-const players = ['model', 'expert', 'random', 'first', 'human'] as const;
+/** Possible players besides programs. */
+const players = ['model', 'expert', 'random', 'first'] as const;
 
 /** True if a program plays, rather than a player known by name. */
 export const isProgram = (player: PlayConfig['player']): boolean => !players.some((name) => name === player);
@@ -72,7 +69,7 @@ const settings = z.strictObject({
     ])
     .default('model')
     .describe(
-      '`model`; `expert`: plays the winning commands; `random` or `first`: takes a random possible action or the first one; `human`: a person; `./policy.js`: a program',
+      '`model`; `expert`: plays the winning commands; `random` or `first`: takes a random possible action or the first one; `./policy.js`: a program',
     )
     .meta({ format: 'name-or-module' }),
   episodes: count(1)

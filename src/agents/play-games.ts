@@ -12,22 +12,15 @@ import { firstFaults, type GameRecord, type RunEvent, type StopReason } from '..
 import { watchStopRequests } from '../runs/stop-request.js';
 import type { RunDirectory } from '../runs/writer.js';
 import { mean } from '../statistics/descriptive.js';
-import { GamesStopped, type ModelReply, modelSpeaker } from './model-speaker.js';
+import { type ModelReply, modelSpeaker } from './model-speaker.js';
 import { isProgram } from './play-config.js';
 import { gamesOf, playFigures, playMeans } from './play-result.js';
 import { callsAtOnce, type PlaySetup, playerName } from './play-setup.js';
 import { type Game, type GameSetting, playGames } from './player.js';
-import {
-  carelessPlayer,
-  expertPlayer,
-  humanPlayer,
-  type Player,
-  programPlayer,
-  QuitError,
-} from './players.js';
+import { type Player, playerOf, programPlayer } from './players.js';
 import type { Reply } from './speaker.js';
 
-type Outside = Pick<CommandContext, 'now' | 'milliseconds' | 'stop' | 'readLine'>;
+type Outside = Pick<CommandContext, 'now' | 'milliseconds' | 'stop'>;
 
 export interface PlayDisplay {
   show(event: RunEvent, games: readonly GameRecord[]): void;
@@ -41,11 +34,18 @@ export async function playInDirectory(
   outside: Outside,
 ): Promise<void> {
   const requests = watchStopRequests(directory.path, outside.stop);
-  const play = new Play(setup, directory, display, { ...outside, stop: requests.stop });
+  const started = outside.milliseconds();
+  const earlierMs = directory.manifest.activeMs;
+  const activeMs = () => earlierMs + outside.milliseconds() - started;
+  const games = [...gamesOf(directory.recorded)];
+  const emit = (event: RunEvent) => {
+    directory.record(event);
+    display.show(event, games);
+  };
   try {
-    await play.run();
+    await playRemaining({ setup, directory, games, activeMs, emit, now: outside.now, stop: requests.stop });
   } catch (error) {
-    directory.update({ status: 'failed', activeMs: play.activeMs() });
+    directory.update({ status: 'failed', activeMs: activeMs() });
     throw error;
   } finally {
     requests.close();
@@ -58,235 +58,212 @@ export async function playInDirectory(
   }
 }
 
-class Play {
-  readonly #setup: PlaySetup;
-  readonly #directory: RunDirectory;
-  readonly #display: PlayDisplay;
-  readonly #outside: Outside;
-  readonly #started: number;
-  readonly #earlierMs: number;
-  readonly #games: GameRecord[];
+/** The state of a set of games in progress. */
+interface Session extends Pick<Outside, 'now' | 'stop'> {
+  readonly setup: PlaySetup;
+  readonly directory: RunDirectory;
+  /** The complete games. */
+  readonly games: GameRecord[];
+  readonly activeMs: () => number;
+  readonly emit: (event: RunEvent) => void;
+}
+
+async function playRemaining(session: Session): Promise<void> {
+  const { activeMs, directory, emit, games, setup } = session;
+  const { config, ledger, model } = setup;
+  const { recorded } = directory;
   /** Calls in games that an earlier process didn't finish. */
-  readonly #unfinished: readonly CallRecord[];
-  readonly #arrived: readonly EndedCall[];
-  readonly #warned = new Set<string>();
-  readonly #onFault = firstFaults((event) => this.#emit(event));
-  /** 1-based index of the current batch of concurrent games; 0 before the first. */
-  #wave: number;
-  #isReached = false;
-
-  constructor(setup: PlaySetup, directory: RunDirectory, display: PlayDisplay, outside: Outside) {
-    const { recorded } = directory;
-    this.#setup = setup;
-    this.#directory = directory;
-    this.#display = display;
-    this.#outside = outside;
-    this.#started = outside.milliseconds();
-    this.#earlierMs = directory.manifest.activeMs;
-    this.#games = [...gamesOf(recorded)];
-    this.#wave = recorded.iteration;
-    const unfinished: CallRecord[] = [];
-    for (const call of recorded.calls) {
-      setup.ledger.record(call);
-      if (call.iteration > recorded.iteration) unfinished.push(call);
-    }
-    this.#unfinished = unfinished;
-    this.#arrived = recorded.arrived ?? [];
-    for (const call of this.#arrived) setup.ledger.record(call);
+  const unfinished: CallRecord[] = [];
+  for (const call of recorded.calls) {
+    ledger.record(call);
+    if (call.iteration > recorded.iteration) unfinished.push(call);
   }
+  for (const call of recorded.arrived ?? []) ledger.record(call);
+  const playWave = createWaves(session, unfinished);
+  keep(session, { status: 'running', reason: undefined });
+  emit({
+    kind: 'run-started',
+    run: directory.manifest.run,
+    environment: config.environment.id,
+    model: model?.id ?? `player/${playerName(config)}`,
+    parameters: 0,
+    iterations: config.episodes,
+    ...(games.length > 0 && { resumedAt: games.length }),
+  });
+  let reason: StopReason | undefined;
+  for (let wave = recorded.iteration + 1; reason === undefined && games.length < config.episodes; wave++)
+    reason = stopReason(session) ?? (await playWave(wave));
+  reason ??= { kind: 'iterations' };
+  const caps = ledger.caps({ evaluations: 0, ms: activeMs() });
+  keep(session, { status: statusAfter(reason), reason });
+  emit({ kind: 'run-finished', reason, usage: ledger.totals, ...(caps.length > 0 && { caps }) });
+}
 
-  activeMs = (): number => this.#earlierMs + this.#outside.milliseconds() - this.#started;
+/** The reason why no more games start: a stop request, or no time left. */
+function stopReason({ setup, activeMs, stop }: Session): StopReason | undefined {
+  if (stop.finish.aborted || stop.abort.aborted) return { kind: 'interrupted' };
+  return leftMs(setup, activeMs) <= 0 ? { kind: 'limit', limit: 'minutes' } : undefined;
+}
 
-  async run(): Promise<void> {
-    const { arena, config, ledger, model } = this.#setup;
-    this.#keep({ status: 'running', reason: undefined });
-    this.#emit({
-      kind: 'run-started',
-      run: this.#directory.manifest.run,
-      environment: config.environment.id,
-      model: model?.id ?? `player/${playerName(config)}`,
-      parameters: 0,
-      iterations: config.episodes,
-      ...(this.#games.length > 0 && { resumedAt: this.#games.length }),
-    });
-    let reason: StopReason = { kind: 'iterations' };
-    try {
-      while (this.#games.length < config.episodes) {
-        this.#requireTime();
-        await this.#playWave(Math.min(config.parallel, arena.batch.slots));
-      }
-    } catch (error) {
-      reason = this.#reasonOf(error);
-    }
-    const caps = ledger.caps({ evaluations: 0, ms: this.activeMs() });
-    this.#keep({ status: statusAfter(reason), reason });
-    this.#emit({ kind: 'run-finished', reason, usage: ledger.totals, ...(caps.length > 0 && { caps }) });
-  }
+function leftMs({ config: { limits } }: PlaySetup, activeMs: () => number): number {
+  return limits.minutes === undefined ? Number.POSITIVE_INFINITY : limits.minutes * 60_000 - activeMs();
+}
 
-  /** @throws GamesStopped after a stop request, or if time is up */
-  #requireTime(): void {
-    const { finish, abort } = this.#outside.stop;
-    if (finish.aborted || abort.aborted) throw new GamesStopped({ kind: 'interrupted' });
-    if (this.#leftMs() <= 0) throw new GamesStopped({ kind: 'limit', limit: 'minutes' });
-  }
+/** The reason that an error gives to stop. @throws errors that aren't a stop or a failure of the model or environment */
+function reasonOf(error: unknown, { stop }: Session): StopReason {
+  if (stop.abort.aborted) return { kind: 'interrupted' };
+  if (error instanceof ModelError) return { kind: 'model-error', message: error.message };
+  if (!(error instanceof EnvironmentError)) throw error;
+  return { kind: 'environment-error', failure: error.kind, message: error.message };
+}
 
-  #leftMs(): number {
-    const { minutes } = this.#setup.config.limits;
-    return minutes === undefined ? Number.POSITIVE_INFINITY : minutes * 60_000 - this.activeMs();
-  }
+/** @returns a function that plays the games of a wave, which run in parallel, and returns the reason if they were stopped */
+function createWaves(session: Session, unfinished: readonly CallRecord[]) {
+  const { activeMs, directory, emit, games, setup } = session;
+  const { agent, arena, config, ledger, program, starts } = setup;
+  const { history, historyTokens } = config.policy;
+  const asked = modelAsked(session, unfinished);
+  const isAsked = config.player === 'model';
+  const named = agent.choices()?.filter(({ action, text }) => text !== String(action));
+  const names = new Map(named?.map(({ action, text }) => [action, text]));
+  const size = Math.min(config.parallel, arena.batch.slots);
 
-  /** The reason why the play run ends. @throws errors that aren't a stop or a failure of the model or environment */
-  #reasonOf(error: unknown): StopReason {
-    if (error instanceof GamesStopped) return error.reason;
-    if (this.#outside.stop.abort.aborted || error instanceof QuitError) return { kind: 'interrupted' };
-    if (error instanceof ModelError) return { kind: 'model-error', message: error.message };
-    if (!(error instanceof EnvironmentError)) throw error;
-    return { kind: 'environment-error', failure: error.kind, message: error.message };
-  }
-
-  async #playWave(size: number): Promise<void> {
-    const { arena, config, ledger, starts } = this.#setup;
-    const first = this.#games.length;
-    this.#wave++;
-    const wave = starts.slice(first, first + size);
-    const { policy } = config;
+  return async (wave: number): Promise<StopReason | undefined> => {
+    const seeds = starts.slice(games.length, games.length + size);
+    const sampling = deriveSeeds(config.seed, [samplingStream, wave], seeds.length);
+    const model = isAsked ? asked(wave) : undefined;
+    const player =
+      model?.player ??
+      (program === undefined
+        ? playerOf(config.player, agent, arena)
+        : programPlayer(agent, arena, () => program.family.build(program.parameters)));
     const setting: GameSetting<ModelReply> = {
+      ...player,
       arena,
-      ...this.#player(),
-      history: policy.history,
-      historyTokens: policy.historyTokens,
+      history,
+      historyTokens,
       maxTurns: config.maxSteps,
     };
-    const sampling = deriveSeeds(config.seed, [samplingStream, this.#wave], wave.length);
     const play = () =>
       playGames(
         setting,
-        wave.map((start, i) => ({ start, sampling: sampling[i]! })),
+        seeds.map((start, i) => ({ start, sampling: sampling[i]! })),
       );
-    const games = await (isProgram(config.player) ? faultsInFile(config.player, play) : play());
-    const isAsked = config.player === 'model' || config.player === 'human';
-    const named = this.#setup.agent.choices()?.filter(({ action, text }) => text !== String(action));
-    const names = new Map(named?.map(({ action, text }) => [action, text]));
-    for (const [i, game] of games.entries()) {
-      const place = { iteration: this.#wave, candidate: i, episode: first + i, seed: wave[i]! };
-      const record = recordOf(game, isAsked, place, names);
-      this.#games.push(record);
-      this.#emit({ kind: 'game-finished', game: record });
+    let played: readonly Game<Reply>[];
+    try {
+      played = await (isProgram(config.player) ? faultsInFile(config.player, play) : play());
+    } catch (error) {
+      return reasonOf(error, session);
     }
-    const caps = ledger.caps({ evaluations: 0, ms: this.activeMs() });
-    this.#keep({});
-    this.#emit({
+    if (played.length === 0) return model!.stopped();
+    const first = games.length;
+    for (const [i, game] of played.entries()) {
+      const place = { iteration: wave, candidate: i, episode: first + i, seed: seeds[i]! };
+      const record = recordOf(game, isAsked, place, names);
+      games.push(record);
+      emit({ kind: 'game-finished', game: record });
+    }
+    keep(session, {});
+    const caps = ledger.caps({ evaluations: 0, ms: activeMs() });
+    emit({
       kind: 'iteration-finished',
-      iteration: this.#wave,
-      score: mean(games.map((game) => game.return)),
+      iteration: wave,
+      score: mean(played.map((game) => game.return)),
       usage: ledger.totals,
       ...(caps.length > 0 && { caps }),
     });
-    await this.#directory.commit();
-  }
+    await directory.commit();
+    return undefined;
+  };
+}
 
-  #player(): Player<ModelReply> {
-    const { agent, arena, config, program } = this.#setup;
-    switch (config.player) {
-      case 'expert':
-        return expertPlayer(agent, arena);
-      case 'random':
-      case 'first':
-        return carelessPlayer(agent, config.player);
-      case 'human':
-        return humanPlayer(agent, this.#outside.readLine!);
-      case 'model':
-        return this.#model();
-      default:
-        return programPlayer(agent, arena, () => program!.family.build(program!.parameters));
+/** @returns a function that creates the player of a wave, and reports why the model stopped, if it did */
+function modelAsked(
+  { activeMs, directory, emit, now, setup, stop }: Session,
+  unfinished: readonly CallRecord[],
+) {
+  const { agent, config, ledger, model } = setup;
+  const { policy } = config;
+  const { abort, finish } = stop;
+  const arrived = directory.recorded.arrived ?? [];
+  const warned = new Set<string>();
+  const onFault = firstFaults(emit);
+  let isReached = false;
+  const isFollowed = ({ candidate, attempt, iteration }: CallRecord) =>
+    unfinished.some(
+      (later) => later.iteration === iteration && later.candidate === candidate && later.attempt > attempt,
+    );
+  const onCall = (call: CallRecord) => {
+    isReached ||= call.completion !== undefined || faultsOf(call).some((fault) => fault !== 'network');
+    emit({ kind: 'call-finished', call });
+    for (const message of call.completion?.warnings ?? []) {
+      if (!warned.has(message)) emit({ kind: 'warning', message });
+      warned.add(message);
     }
-  }
+  };
 
-  #model(): Player<ModelReply> {
-    const { agent, config, ledger, model } = this.#setup;
-    const { policy } = config;
-    const { abort, finish } = this.#outside.stop;
-    const leftMs = this.#leftMs();
-    const timer = Number.isFinite(leftMs)
-      ? AbortSignal.timeout(Math.round(Math.max(0, Math.min(leftMs, 2 ** 31 - 1))))
+  return (
+    wave: number,
+  ): { readonly player: Player<ModelReply>; readonly stopped: () => StopReason | undefined } => {
+    const left = leftMs(setup, activeMs);
+    const timer = Number.isFinite(left)
+      ? AbortSignal.timeout(Math.round(Math.max(0, Math.min(left, 2 ** 31 - 1))))
       : undefined;
     const isHere = (call: EndedCall, ...[candidate, attempt, messages]: Place) =>
-      call.iteration === this.#wave &&
+      call.iteration === wave &&
       call.candidate === candidate &&
       call.attempt === attempt &&
       JSON.stringify(call.messages) === JSON.stringify(messages);
-    const isFollowed = ({ candidate, attempt, iteration }: CallRecord) =>
-      this.#unfinished.some(
-        (later) => later.iteration === iteration && later.candidate === candidate && later.attempt > attempt,
-      );
-    return {
+    const speaker = modelSpeaker({
       agent,
-      fallback: policy.fallback,
-      asks: policy.asks,
-      speaker: modelSpeaker({
-        agent,
-        finish,
-        ledger,
-        policy,
-        model: model!,
-        wave: this.#wave,
-        concurrency: callsAtOnce(config),
-        signal: timer === undefined ? abort : AbortSignal.any([abort, timer]),
-        timeUp: () => (timer?.aborted && !abort.aborted ? 'minutes' : undefined),
-        now: this.#outside.now,
-        isReached: () => this.#isReached,
-        ask: (request) => this.#directory.ask(request),
-        onFault: this.#onFault,
-        onWait: (ms) => this.#emit({ kind: 'rate-limited', seconds: Math.round(ms / 1000) }),
-        // Ignore a failed call if it was the last one of its game, so that it is retried.
-        recorded: (...place) =>
-          this.#unfinished.findLast(
-            (call) => isHere(call, ...place) && (call.outcome.kind !== 'error' || isFollowed(call)),
-          ),
-        arrived: (...place) => this.#arrived.findLast((call) => isHere(call, ...place)),
-        onCall: (call) => this.#onCall(call),
-      }),
-    };
-  }
-
-  #onCall(call: CallRecord): void {
-    this.#isReached ||= call.completion !== undefined || faultsOf(call).some((fault) => fault !== 'network');
-    this.#emit({ kind: 'call-finished', call });
-    for (const message of call.completion?.warnings ?? []) {
-      if (this.#warned.has(message)) continue;
-      this.#warned.add(message);
-      this.#emit({ kind: 'warning', message });
-    }
-  }
-
-  #emit(event: RunEvent): void {
-    this.#directory.record(event);
-    this.#display.show(event, this.#games);
-  }
-
-  #keep(changes: Parameters<RunDirectory['update']>[0]): void {
-    const { config, ledger } = this.#setup;
-    const caps = ledger.caps({ evaluations: 0, ms: this.activeMs() });
-    const isOver = changes.status !== undefined && changes.status !== 'running';
-    const { meanReturn, meanScore } = playMeans(this.#games);
-    const { returnCi95, scoreCi95 } = isOver ? playFigures(this.#games) : noIntervals;
-    this.#directory.update({
-      iterations: { done: this.#games.length, of: config.episodes },
-      usage: ledger.totals,
-      caps: caps.length > 0 ? caps : undefined,
-      activeMs: this.activeMs(),
-      play: {
-        player: playerName(config),
-        ...(meanReturn !== null && { meanReturn, ci95: returnCi95 }),
-        ...(meanScore !== null && { meanScore, scoreCi95 }),
-      },
-      ...changes,
+      finish,
+      ledger,
+      policy,
+      model: model!,
+      wave,
+      concurrency: callsAtOnce(config),
+      signal: timer === undefined ? abort : AbortSignal.any([abort, timer]),
+      timeUp: () => (timer?.aborted && !abort.aborted ? 'minutes' : undefined),
+      now,
+      isReached: () => isReached,
+      ask: (request) => directory.ask(request),
+      onFault,
+      onWait: (ms) => emit({ kind: 'rate-limited', seconds: Math.round(ms / 1000) }),
+      // Ignore a failed call if it was the last one of its game, so that it is retried.
+      recorded: (...place) =>
+        unfinished.findLast(
+          (call) => isHere(call, ...place) && (call.outcome.kind !== 'error' || isFollowed(call)),
+        ),
+      arrived: (...place) => arrived.findLast((call) => isHere(call, ...place)),
+      onCall,
     });
-  }
+    const { asks, fallback } = policy;
+    return { player: { agent, fallback, asks, speaker }, stopped: speaker.stopped };
+  };
 }
 
-/** Used while the play run is running, because intervals are computed only at its end. */
-const noIntervals = { returnCi95: null, scoreCi95: null };
+/** Updates the manifest from the state of the games. Intervals are computed only at the end, because they take time. */
+function keep(
+  { activeMs, directory, games, setup: { config, ledger } }: Session,
+  changes: Parameters<RunDirectory['update']>[0],
+): void {
+  const caps = ledger.caps({ evaluations: 0, ms: activeMs() });
+  const isOver = changes.status !== undefined && changes.status !== 'running';
+  const { meanReturn, meanScore } = playMeans(games);
+  const { returnCi95, scoreCi95 } = isOver ? playFigures(games) : { returnCi95: null, scoreCi95: null };
+  directory.update({
+    iterations: { done: games.length, of: config.episodes },
+    usage: ledger.totals,
+    caps: caps.length > 0 ? caps : undefined,
+    activeMs: activeMs(),
+    play: {
+      player: playerName(config),
+      ...(meanReturn !== null && { meanReturn, ci95: returnCi95 }),
+      ...(meanScore !== null && { meanScore, scoreCi95 }),
+    },
+    ...changes,
+  });
+}
 
 type Place = Parameters<NonNullable<Parameters<typeof modelSpeaker>[0]['recorded']>>;
 

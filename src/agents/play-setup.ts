@@ -53,7 +53,7 @@ export async function setUpPlay(
   const { environment, episodes, maxSteps, player, policy, seed } = config;
   const { options } = environment;
   const counted = player === 'model' ? countedModel(config) : undefined;
-  const parallel = player === 'human' ? 1 : Math.min(config.parallel, episodes);
+  const parallel = Math.min(config.parallel, episodes);
   const arena = await openArena(environment, parallel, env);
   try {
     const starts = evaluationSeeds(seed, episodes);

@@ -57,7 +57,7 @@ export interface GameSeeds {
   readonly sampling: number;
 }
 
-/** Plays one episode per pair of seeds; returns them in order. */
+/** Plays one episode per pair of seeds; returns them in order, without those of a batch that the speaker stopped. */
 export async function playGames<R extends Reply>(
   setting: GameSetting<R>,
   seeds: readonly GameSeeds[],
@@ -70,10 +70,10 @@ export async function playGames<R extends Reply>(
     const wave = started.map(
       ({ sampling }, slot) => new RunningGame(setting, slot, first + slot, sampling, observations[slot]!),
     );
-    append(games, wave);
     let running = wave;
     while (running.length > 0) {
       const replies = await setting.speaker.reply(running.map((game) => game.conversation()));
+      if (replies === undefined) return games.map((game) => game.result());
       const acting = running.flatMap((game, i) => {
         const action = game.take(replies[i]!);
         return action === undefined ? [] : [{ game, action }];
@@ -83,6 +83,7 @@ export async function playGames<R extends Reply>(
       for (const [i, { game, action }] of acting.entries()) game.stepped(action, steps[i]!);
       running = running.filter((game) => !game.ended);
     }
+    append(games, wave);
   }
   return games.map((game) => game.result());
 }

@@ -1,7 +1,4 @@
-/**
- * Players other than a model: an expert that plays winning commands, random or first actions, a program, and
- * a person at the terminal.
- */
+/** Players other than a model: an expert that plays winning commands, random or first actions, and a program. */
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import { UserError } from '../base/errors.js';
 import type { Action } from '../environments/environment.js';
@@ -22,8 +19,12 @@ export interface Player<R extends Reply = Reply> {
   readonly asks: number;
 }
 
+/** The player with this name, other than a model. */
+export const playerOf = (name: PlayConfig['player'], agent: Agent, arena: Arena): Player =>
+  name === 'expert' ? expertPlayer(agent, arena) : carelessPlayer(agent, name === 'first' ? name : 'random');
+
 /** Plays the winning commands of each game. */
-export function expertPlayer(agent: Agent, { batch }: Arena): Player {
+function expertPlayer(agent: Agent, { batch }: Arena): Player {
   const known = new Map<number, readonly string[]>();
   return {
     fallback: 'end',
@@ -43,7 +44,7 @@ export function expertPlayer(agent: Agent, { batch }: Arena): Player {
 }
 
 /** Always takes a random action, or always the first one. */
-export function carelessPlayer(agent: Agent, fallback: 'random' | 'first'): Player {
+function carelessPlayer(agent: Agent, fallback: 'random' | 'first'): Player {
   return {
     fallback,
     asks: 0,
@@ -82,33 +83,6 @@ export function programPlayer(agent: Agent, { actionSpace }: Arena, build: () =>
   };
 }
 
-/** Thrown when a person quits a game. */
-export class QuitError extends Error {
-  override readonly name = 'QuitError';
-}
-
-/**
- * Asks a person for every action. Games are played one after another.
- * @param ask shows text and returns the line that the person typed, or undefined at the end of the input
- * @throws QuitError if the person quits
- */
-export function humanPlayer(agent: Agent, ask: (text: string) => Promise<string | undefined>): Player {
-  return {
-    agent,
-    fallback: 'ask-again',
-    asks: Number.POSITIVE_INFINITY,
-    speaker: {
-      async reply([conversation]) {
-        const { message, system, turn } = conversation!;
-        const shown = turn === 0 && system !== '' ? `${system}\n\n${message}` : message;
-        const line = await ask(`${shown}\n> `);
-        if (line === undefined || /^(quit|exit)$/i.test(line.trim())) throw new QuitError('quit');
-        return [{ text: line }];
-      },
-    },
-  };
-}
-
 /** @throws UserError listing the possible players if this one can't play in the environment */
 export async function requirePlayer(
   player: PlayConfig['player'],
@@ -116,10 +90,10 @@ export async function requirePlayer(
   seed: number,
 ): Promise<void> {
   const refuse = (message: string, also: readonly string[]) => {
-    const alternatives = ['model', ...also, 'human'];
+    const alternatives = ['model', ...also];
     throw new UserError({ field: 'player', value: player, message, alternatives });
   };
-  if (player === 'model' || player === 'human' || isProgram(player)) return;
+  if (player === 'model' || isProgram(player)) return;
   await batch.reset([seed]);
   const isListed = (listedChoices(actionSpace, undefined, batch.info?.(0))?.length ?? 0) > 0;
   const isBounded =

@@ -19,7 +19,7 @@ import { requireConfig } from '../runs/open-run.js';
 import { readManifest, runFiles } from '../runs/reader.js';
 import { type RunDirectory, resumeRunDirectory } from '../runs/writer.js';
 import { closeLeft, isReported, located, runName } from '../studies/single-run.js';
-import { type LoadedPlay, loadPlayConfig, playYaml } from './play-config.js';
+import { loadPlayConfig, playYaml } from './play-config.js';
 import { createPlayDisplay } from './play-display.js';
 import { playInDirectory } from './play-games.js';
 import { writePlayPage } from './play-page.js';
@@ -40,15 +40,12 @@ export async function playConfig(
   args: PlayArguments & {
     readonly config: string;
     readonly runDir?: string | undefined;
-    readonly human: boolean;
   },
   context: CommandContext,
 ): Promise<number> {
-  const { config: file, human, runDir, runsDir } = args;
-  const overrides = human ? [...args.overrides, 'player=human'] : args.overrides;
+  const { config: file, overrides, runDir, runsDir } = args;
   const loaded = loadPlayConfig(file, overrides, context.cwd);
   for (const note of loaded.notes) context.note(note);
-  requireTerminal(loaded, context);
   return located(loaded, async () => {
     const { model } = loaded.config;
     const config = { ...loaded.config, ...(model && { model: withListPrice(model, context.env) }) };
@@ -96,7 +93,6 @@ export async function resumePlay(
         : `to play more games, run policyloop resume ${path} episodes=${2 * iterations.done}`,
     });
   }
-  requireTerminal(loaded, context);
   return located(loaded, async () => {
     const setup = await setUpPlay(loaded.config, context.env);
     requireSame(setup, manifest, file);
@@ -104,16 +100,6 @@ export async function resumePlay(
     const directory = resumeRunDirectory(path, context.now);
     replaceFile(file, playYaml(loaded.config));
     return finish(setup, directory, args, context);
-  });
-}
-
-function requireTerminal({ config }: LoadedPlay, { readLine }: CommandContext): void {
-  if (config.player !== 'human' || readLine !== undefined) return;
-  throw new UserError({
-    field: 'player',
-    value: 'human',
-    message: 'a person can only play in a terminal',
-    alternatives: ['model', 'expert', 'random', 'first'],
   });
 }
 
@@ -144,9 +130,8 @@ async function finish(
 ): Promise<number> {
   const { path } = directory;
   const { json, quiet } = args;
-  const isSilent = quiet || setup.config.player === 'human';
   try {
-    await playInDirectory(setup, directory, createPlayDisplay({ json, quiet: isSilent }, context), context);
+    await playInDirectory(setup, directory, createPlayDisplay({ json, quiet }, context), context);
   } catch (error) {
     if (json)
       context.print(

@@ -33,7 +33,8 @@ export interface Conversation<R extends Reply = Reply> {
 }
 
 export interface Speaker<R extends Reply = Reply> {
-  reply(conversations: readonly Conversation<R>[]): Promise<readonly R[]>;
+  /** Returns undefined to stop all games. */
+  reply(conversations: readonly Conversation<R>[]): Promise<readonly R[] | undefined>;
   /** Counts the tokens of a prompt. If omitted, they are estimated. */
   count?(messages: readonly ChatMessage[]): number;
 }

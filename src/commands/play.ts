@@ -1,12 +1,11 @@
 import type { Argv } from 'yargs';
-import { type Arguments, common, kinds } from '../base/command.js';
+import { type Arguments, common } from '../base/command.js';
 import type { CommandContext } from '../base/context.js';
 
 export const options = (y: Argv) =>
   y
     .positional('config', common.config)
     .positional('overrides', common.overrides)
-    .option('human', { ...kinds.flag, describe: 'Play yourself, in this terminal (player=human)' })
     .option('run-dir', common.runDir)
     .option('runs-dir', common.runsDir)
     .option('open', common.open)
@@ -14,8 +13,7 @@ export const options = (y: Argv) =>
     .option('json', common.jsonLines)
     .example('$0 play agents/cooking', 'an Ollama model plays games that are never used for training')
     .example('$0 play agents/cooking player=random episodes=100', 'the random baseline')
-    .example('$0 play agents/cooking model.name=qwen3:4b policy.history=8', 'with overrides')
-    .example('$0 play agents/cooking --human', 'play yourself');
+    .example('$0 play agents/cooking model.name=qwen3:4b policy.history=8', 'with overrides');
 
 type Args = Arguments<typeof options>;
 

@@ -22,7 +22,7 @@ async function playing(
   json = false,
 ) {
   const { context, printed } = fakeContext(cwd, given);
-  const args = { ...common, json, config: 'agents/cooking', overrides, human: false };
+  const args = { ...common, json, config: 'agents/cooking', overrides };
   const code = await play.execute({ ...args, runDir: undefined }, context);
   return { code, printed };
 }
@@ -70,20 +70,19 @@ describe('policyloop play', () => {
     const cwd = temporaryDirectory();
     const refused = (overrides: readonly string[]) => playing(cwd, overrides);
     await expect(refused(['player=nobody'])).rejects.toThrow(
-      /player=nobody[\s\S]*model, expert, random, first, human or text such as \.\/policy\.js/,
+      /player=nobody[\s\S]*model, expert, random, first or text such as \.\/policy\.js/,
     );
     await expect(refused(['policy.prompts=cartpole'])).rejects.toThrow(
       /policy.prompts=cartpole[\s\S]*doesn't describe text:cooking/,
     );
     await expect(refused(['policy.act=guess'])).rejects.toThrow(/text, json or constrained/);
-    await expect(refused(['player=human'])).rejects.toThrow('a person can only play in a terminal');
     await expect(
       refused(['environment={id: "gymnasium:CartPole-v1", python: /nowhere/python}', 'player=random']),
     ).rejects.toThrow('/nowhere/python');
     const file = join(cwd, 'mine.yaml');
     writeFileSync(file, 'environment: CartPole-v1\nepisodes: 3\n');
     const { context } = fakeContext(cwd);
-    const args = { ...common, config: 'mine.yaml', overrides: [], human: false, runDir: undefined };
+    const args = { ...common, config: 'mine.yaml', overrides: [], runDir: undefined };
     await expect(play.execute(args, context)).rejects.toThrow(
       /mine.yaml:1:1: model: missing[\s\S]*required only for `player: model`/,
     );
@@ -91,54 +90,6 @@ describe('policyloop play', () => {
     await expect(play.execute(args, context)).rejects.toThrow(
       /this is an experiment config[\s\S]*policyloop run mine.yaml/,
     );
-  });
-});
-
-describe('a human player', () => {
-  /** Types these lines, and keeps what was shown. */
-  function typing(lines: readonly (string | undefined)[]) {
-    const shown: string[] = [];
-    const readLine = async (text: string) => {
-      shown.push(text);
-      return lines[shown.length - 1];
-    };
-    return { readLine, shown };
-  }
-
-  it('plays at the terminal, and sees a message if a command names no action', async () => {
-    const cwd = temporaryDirectory();
-    const { readLine, shown } = typing(['dance', 'look', 'INVENTORY', 'quit']);
-    const { context, printed } = fakeContext(cwd, { readLine });
-    const args = {
-      ...common,
-      config: 'agents/cooking',
-      overrides: ['episodes=2'],
-      human: true,
-      runDir: 'mine',
-    };
-    const code = await play.execute(args, context);
-    expect(code).toBe(130);
-    expect(shown[0]).toMatch(/^You play a text game[\s\S]*You are hungry[\s\S]*Possible commands: .*\n> $/);
-    expect(shown[1]).toMatch(/^That names no action/);
-    expect(shown[2]).toMatch(/^You are in/);
-    expect(shown[3]).toMatch(/^You carry nothing/);
-    expect(printed.at(-1)).toContain('interrupted: 0 of 2 games of text:cooking by human');
-  });
-
-  it('can finish a game, which is recorded', async () => {
-    const cwd = temporaryDirectory();
-    const { readLine } = typing(Array(10).fill('RIGHT'));
-    const { context } = fakeContext(cwd, { readLine });
-    const overrides = ['episodes=1', 'maxSteps=3'];
-    await play.execute(
-      { ...common, config: 'agents/cartpole', overrides, human: true, runDir: 'mine' },
-      context,
-    );
-    const { games, manifest } = readPlay(join(cwd, 'mine'));
-    expect(games[0]!.turns.map(({ action, reply, words }) => [action, reply, words])).toEqual(
-      Array(3).fill([1, 'RIGHT', 'right']),
-    );
-    expect(manifest).toMatchObject({ model: 'player/human', status: 'completed' });
   });
 });
 
@@ -249,7 +200,7 @@ describe('plays among the runs', () => {
   it('can be extended with resume, and get the same games as a longer play', async () => {
     const cwd = temporaryDirectory();
     const { context } = fakeContext(cwd);
-    const args = { ...common, json: true, config: 'agents/cooking', human: false, runDir: 'short' };
+    const args = { ...common, json: true, config: 'agents/cooking', runDir: 'short' };
     // The last batch is smaller, and the extension starts a new one.
     expect(await play.execute({ ...args, overrides: ['player=expert', 'episodes=5'] }, context)).toBe(0);
     const more = { ...common, run: 'short', overrides: ['episodes=12'] };
@@ -274,7 +225,7 @@ describe('plays among the runs', () => {
     };
     const stop = { finish: finish.signal, abort: new AbortController().signal };
     const { context } = fakeContext(cwd, { print, stop });
-    const args = { ...common, json: true, config: 'agents/cooking', human: false, runDir: 'cut' };
+    const args = { ...common, json: true, config: 'agents/cooking', runDir: 'cut' };
     const code = await play.execute({ ...args, overrides: ['player=random', 'episodes=20'] }, context);
     expect(code).toBe(130);
     expect(readPlay(join(cwd, 'cut')).games.length).toBeLessThan(20);
@@ -305,7 +256,7 @@ describe('a play that was killed after its last game', () => {
   const played = async (name: string) => {
     const cwd = temporaryDirectory();
     const { context } = fakeContext(cwd);
-    const args = { ...common, json: true, config: 'agents/cooking', human: false, runDir: name };
+    const args = { ...common, json: true, config: 'agents/cooking', runDir: name };
     expect(await play.execute({ ...args, overrides: ['player=random', 'episodes=2'] }, context)).toBe(0);
     return { cwd, rest: { ...common, json: true, run: name, overrides: [] as string[] } };
   };

@@ -19,7 +19,6 @@ interface Given {
   readonly onEvent?: (event: RunEvent) => void;
   readonly finish?: AbortSignal;
   readonly abort?: AbortSignal;
-  readonly readLine?: CommandContext['readLine'];
 }
 
 /** Plays a ready config in a new directory, or goes on in one that holds a play. */
@@ -27,7 +26,7 @@ export async function played(
   config: string,
   overrides: readonly string[],
   model?: LanguageModel,
-  { path, onEvent, finish = never, abort = never, readLine }: Given = {},
+  { path, onEvent, finish = never, abort = never }: Given = {},
 ) {
   const loaded = loadPlayConfig(config, overrides);
   const setup = await setUpPlay(loaded.config, {}, model);
@@ -43,7 +42,7 @@ export async function played(
       : resumeRunDirectory(path, now);
   let time = 0;
   const display = { show: (event: RunEvent) => onEvent?.(event), close: () => undefined };
-  const outside = { now, milliseconds: () => (time += 10), stop: { finish, abort }, readLine };
+  const outside = { now, milliseconds: () => (time += 10), stop: { finish, abort } };
   await playInDirectory(setup, directory, display, outside);
   return readPlay(directory.path);
 }
