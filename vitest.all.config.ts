@@ -1,8 +1,7 @@
 import { defineConfig } from 'vitest/config';
-import { common, sharedRooms } from './vitest.config.js';
+import { common, mocking } from './vitest.config.js';
 
 const filesOf = (suite: string) => [`test/**/*.${suite}.test.ts`];
-const sharedLong = sharedRooms.map((room) => `test/${room}/**/*.long.test.ts`);
 
 /** The suites that `npm test` leaves out. */
 export default defineConfig({
@@ -11,8 +10,14 @@ export default defineConfig({
     ...common.test,
     projects: [
       // End-to-end runs, numeric parity and attacks that take about a second each: `npm run test:long`.
-      { extends: true, test: { name: 'long', include: filesOf('long'), exclude: sharedLong } },
-      { extends: true, test: { name: 'long shared', include: sharedLong, isolate: false } },
+      {
+        extends: true,
+        test: { name: 'long', include: filesOf('long'), exclude: mocking, isolate: false },
+      },
+      {
+        extends: true,
+        test: { name: 'long alone', include: mocking, exclude: ['test/**/!(*.long).test.ts'] },
+      },
       // Trainings to their end, processes that are killed again and again: `npm run test:slow`.
       { extends: true, test: { name: 'slow', include: filesOf('slow') } },
       // Every command of the documents, pasted and run: `npm run test:docs`.

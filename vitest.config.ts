@@ -1,24 +1,13 @@
 import { defineConfig } from 'vitest/config';
 
-/** Rooms whose tests start no process, set no variable and mock no module: their files can share a worker's modules. */
-export const sharedRooms = [
-  'base/files',
-  'base/random',
-  'base/text',
-  'comparison',
-  'config',
-  'experiment/preflight',
-  'finetune/dataset',
-  'finetune/engine',
-  'finetune/train',
-  'policies',
-  'prompting',
-  'report',
-  'search',
-  'statistics',
+/** Files that mock modules of ours; the others share the modules of their worker. */
+export const mocking = [
+  'test/finetune/commands/package-paths.test.ts',
+  'test/models/local/packaged-model.test.ts',
+  'test/finetune/rl/sampler.long.test.ts',
+  'test/experiment/local-experiment.slow.test.ts',
+  'test/mcp/server.slow.test.ts',
 ];
-
-const shared = sharedRooms.map((room) => `test/${room}/**/*.test.ts`);
 
 /** Files with these endings run in `npm run test:long`, `test:slow` and `test:docs` (vitest.all.config.ts). */
 const otherSuites = ['test/**/*.{long,slow,docs}.test.ts'];
@@ -39,6 +28,8 @@ export const common = {
     testTimeout: 120_000,
     hookTimeout: 120_000,
     maxWorkers: 2,
+    unstubEnvs: true,
+    unstubGlobals: true,
   },
 };
 
@@ -47,11 +38,16 @@ export default defineConfig({
   test: {
     ...common.test,
     projects: [
-      { extends: true, test: { name: 'shared', include: shared, exclude: otherSuites, isolate: false } },
       {
         extends: true,
-        test: { name: 'alone', include: ['test/**/*.test.ts'], exclude: [...shared, ...otherSuites] },
+        test: {
+          name: 'shared',
+          include: ['test/**/*.test.ts'],
+          exclude: [...mocking, ...otherSuites],
+          isolate: false,
+        },
       },
+      { extends: true, test: { name: 'alone', include: mocking, exclude: otherSuites } },
     ],
   },
 });
