@@ -28,8 +28,6 @@ export const common = {
     testTimeout: 120_000,
     hookTimeout: 120_000,
     maxWorkers: 2,
-    unstubEnvs: true,
-    unstubGlobals: true,
   },
 };
 

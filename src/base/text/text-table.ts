@@ -22,10 +22,12 @@ const narrowest = 14;
  * other columns continue below, and each block starts with the first column, which identifies the row.
  */
 export function fittedTable(table: TextTable, width: number): string {
-  const natural = table.titles.map((_, c) => columnWidth(table, c, stringWidth));
+  const natural = table.titles.map((_, c) =>
+    widest([table.titles[c]!, ...table.lines.map((line) => line[c]!)]),
+  );
   const least = table.titles.map((title, c) => {
-    if (!table.right[c]) return Math.min(natural[c]!, Math.max(narrowest, longestWord(title)));
-    return Math.max(longestWord(title), ...table.lines.map((line) => stringWidth(line[c]!)));
+    if (!table.right[c]) return Math.min(natural[c]!, Math.max(narrowest, widest(title.split(' '))));
+    return widest([...title.split(' '), ...table.lines.map((line) => line[c]!)]);
   });
   const blocks = [...blocksOf(table.joined, least, width)];
   return blocks
@@ -33,11 +35,8 @@ export function fittedTable(table: TextTable, width: number): string {
     .join(blocks.length > 1 ? '\n\n' : '\n');
 }
 
-function columnWidth({ titles, lines }: TextTable, c: number, widthOf: (text: string) => number): number {
-  return Math.max(widthOf(titles[c]!), ...lines.map((line) => widthOf(line[c]!)));
-}
-
-const longestWord = (text: string) => Math.max(...text.split(' ').map((word) => stringWidth(word)));
+const widest = (texts: readonly string[]) =>
+  texts.reduce((width, text) => Math.max(width, stringWidth(text)), 0);
 
 function* blocksOf(
   joined: readonly boolean[],
@@ -68,9 +67,9 @@ function shrunk(
   const widths = [...natural];
   const spare = (c: number) => widths[c]! - least[c]!;
   while (sum(block, widths) > width) {
-    const widest = block.reduce((a, b) => (spare(b) > spare(a) ? b : a));
+    const loosest = block.reduce((a, b) => (spare(b) > spare(a) ? b : a));
     // If no column can shrink further, shrink the first one below its minimum.
-    const chosen = spare(widest) > 0 ? widest : block[0]!;
+    const chosen = spare(loosest) > 0 ? loosest : block[0]!;
     if (widths[chosen]! <= 1) break;
     widths[chosen]!--;
   }
@@ -84,7 +83,7 @@ function drawn(
 ): string {
   const row = (texts: readonly string[]): readonly string[] => {
     const cells = block.map((c) => wrapped(texts[c]!, widths[c]!));
-    const height = Math.max(...cells.map(({ length }) => length));
+    const height = cells.reduce((most, { length }) => Math.max(most, length), 0);
     return Array.from({ length: height }, (_, i) =>
       block
         .map((c, at) => padded(cells[at]![i] ?? '', widths[c]!, right[c] ? 'before' : 'after'))
