@@ -1,19 +1,22 @@
 /** Compares players by their mean results, and by the differences in the games that both played. */
 import { resolve } from 'node:path';
+import { append } from '../base/append.js';
 import { type CommandContext, shownPath } from '../base/context.js';
 import { messageOf, UserError } from '../base/errors.js';
 import { replaceFile } from '../base/files/files.js';
-import { formatInterval, formatReturn, plural } from '../base/text/numbers.js';
-import { csvTable, estimate, number, terminalTable, text } from '../base/text/table.js';
+import { formatReturn, plural } from '../base/text/numbers.js';
+import { type Column, csvTable, estimate, number, terminalTable, text } from '../base/text/table.js';
 import type { GameRecord } from '../runs/events.js';
 import { findRuns } from '../runs/listing/names.js';
 import { openLogs, runFiles } from '../runs/reader.js';
 import { describeReason } from '../runs/summary.js';
-import { comparePairs, type PairedDifference } from '../statistics/paired.js';
-import { type Judged, verdicts } from '../statistics/tests.js';
+import { comparePairs } from '../statistics/paired.js';
+import { verdicts } from '../statistics/tests.js';
+import type { GroupDifference } from '../studies/comparison/comparability.js';
 import { nothingLeft } from '../studies/comparison/compare.js';
 import type { LeftOut } from '../studies/comparison/run-comparison.js';
-import { leftOutText } from '../studies/comparison/table.js';
+import { differenceColumnsOf, leftOutText } from '../studies/comparison/table.js';
+import { verdictRule } from '../studies/comparison/words.js';
 import { loadPlayConfig } from './play-config.js';
 import { gamesOf, type PlayResult, percent, playResult } from './play-result.js';
 import { isPlay } from './played.js';
@@ -22,21 +25,17 @@ interface ComparedPlay extends PlayResult {
   readonly name: string;
 }
 
-/** The difference between two players, first minus second, over games with the same seed. */
-type PlayDifference = PairedDifference &
-  Judged & {
-    readonly first: string;
-    readonly second: string;
-    /** `score` if all compared games have one, otherwise `return`. */
-    readonly measure: 'score' | 'return';
-  };
-
-/** Output of `compare --json` for play runs. */
+/** Output of `compare --json` for sets of games. */
 interface PlayComparison {
   readonly plays: readonly ComparedPlay[];
-  readonly differences: readonly PlayDifference[];
+  /** What the differences measure: `score` if all games have one, otherwise `return`. */
+  readonly measure: Measure;
+  /** Over games with the same seed. */
+  readonly differences: readonly GroupDifference[];
   readonly leftOut: readonly LeftOut[];
 }
+
+type Measure = 'score' | 'return';
 
 interface Request {
   readonly runs: readonly string[];
@@ -77,20 +76,22 @@ export function comparePlays(
   const results = kept.map(({ result }) => result);
   const names = namesOf(results);
   const compared = results.map((result, i): ComparedPlay => ({ ...result, name: names[i]! }));
+  const isScored = kept.every(({ games }) => games.every(({ score }) => score !== undefined));
+  const measure = isScored ? 'score' : 'return';
   const differences = differencesOf(
-    kept.map(({ games }) => games),
-    names,
+    kept.map(({ games }, i) => ({ games, name: names[i]! })),
+    measure,
   );
   if (request.csv !== undefined)
-    replaceFile(resolve(cwd, request.csv), csvTable(compared, playColumns(compared)));
-  if (request.json) return JSON.stringify({ plays: compared, differences, leftOut } satisfies PlayComparison);
-  const table = terminalTable(compared, playColumns(compared), columns);
-  const [{ environment }] = compared as [ComparedPlay];
-  const found =
-    differences.length > 0
-      ? differenceText(differences, columns)
-      : ['No two of these play runs share a game. To compare players, play with the same seed.'];
-  const texts = [environment, table, ...(compared.length > 1 ? found : [])];
+    replaceFile(resolve(cwd, request.csv), csvTable(compared, playColumns(isScored)));
+  if (request.json)
+    return JSON.stringify({ plays: compared, measure, differences, leftOut } satisfies PlayComparison);
+  const texts = [compared[0]!.environment, terminalTable(compared, playColumns(isScored), columns)];
+  if (differences.length > 0) {
+    texts.push(terminalTable(differences, differenceColumnsOf(`${measure}, same games`), columns));
+    append(texts, verdictRule(differences.filter(({ p }) => p !== null).length));
+  } else if (compared.length > 1)
+    texts.push('No two of these sets share a game. To compare players, play with the same seed.');
   return [...texts, ...leftOutText(leftOut)].join('\n\n');
 }
 
@@ -152,90 +153,37 @@ function namesOf(results: readonly PlayResult[]): readonly string[] {
 
 /** Compares each pair of players over the games with the same seeds. */
 function differencesOf(
-  all: readonly (readonly GameRecord[])[],
-  names: readonly string[],
-): readonly PlayDifference[] {
-  const found = all.flatMap((first, i) =>
-    all.slice(i + 1).flatMap((second, k) => {
-      const others = new Map(second.map((game) => [game.seed, game]));
-      const pairs = first.flatMap((game) => {
-        const other = others.get(game.seed);
-        return other === undefined ? [] : [[game, other] as const];
-      });
-      const isScored = pairs.every((pair) => pair.every(({ score }) => score !== undefined));
-      const value = (game: GameRecord) => (isScored ? game.score! : game.return);
+  all: readonly { readonly games: readonly GameRecord[]; readonly name: string }[],
+  measure: Measure,
+): readonly GroupDifference[] {
+  const found = all.flatMap(({ games, name: of }, i) =>
+    all.slice(i + 1).flatMap(({ games: others, name: against }) => {
+      const values = new Map(others.map((game) => [game.seed, game[measure]!]));
+      const shared = games.filter(({ seed }) => values.has(seed));
       const difference = comparePairs(
-        pairs.map(([game]) => value(game)),
-        pairs.map(([, other]) => value(other)),
+        shared.map((game) => game[measure]!),
+        shared.map(({ seed }) => values.get(seed)!),
       );
       if (difference === undefined) return [];
-      const measure = isScored ? ('score' as const) : ('return' as const);
-      return [{ first: names[i]!, second: names[i + 1 + k]!, measure, ...difference }];
+      return [{ ...difference, of, against, test: 'paired' as const, counts: [difference.pairs] }];
     }),
   );
   return verdicts(found);
 }
 
-function playColumns(plays: readonly ComparedPlay[]) {
-  const isScored = plays.some(({ meanScore }) => meanScore !== null);
-  return [
-    text<ComparedPlay>('player', ({ name }) => name, { name: 'player' }),
-    number<ComparedPlay>('games', ({ games }) => games, { name: 'games' }),
-    ...(isScored
-      ? [
-          estimate<ComparedPlay>(
-            'score',
-            ({ meanScore, scoreCi95 }) =>
-              meanScore === null ? null : { value: meanScore, interval: scoreCi95 },
-            { name: 'score' },
-          ),
-        ]
-      : []),
-    estimate<ComparedPlay>(
-      'return',
-      ({ meanReturn, returnCi95 }) =>
-        meanReturn === null ? null : { value: meanReturn, interval: returnCi95 },
-      { name: 'return' },
-    ),
-    ...(isScored
-      ? [number<ComparedPlay>('won', ({ won }) => (won === null ? null : percent(won)), { name: 'won' })]
-      : []),
-    number<ComparedPlay>('length', ({ meanLength }) => meanLength, { name: 'length', format: formatReturn }),
-    number<ComparedPlay>('unclear', ({ unclear }) => (unclear === null ? null : percent(unclear)), {
-      name: 'unclear',
-    }),
-  ];
-}
+const meanOf = (value: number | null, interval: PlayResult['returnCi95']) =>
+  value === null ? null : { value, interval };
+const share = (value: number | null) => (value === null ? null : percent(value));
 
-const words = {
-  higher: 'is higher',
-  lower: 'is lower',
-  'no-evidence': 'no evidence of a difference',
-  'too-few': 'too few games for a verdict',
-} as const;
-
-function differenceText(
-  differences: readonly PlayDifference[],
-  width: number | undefined,
-): readonly string[] {
-  const table = terminalTable(
-    differences,
-    [
-      text('difference', ({ first, second }: PlayDifference) => `${first} − ${second}`),
-      text('measure', ({ measure }: PlayDifference) => `${measure}, same games`),
-      number('games', ({ pairs }: PlayDifference) => pairs),
-      text('mean', ({ difference, interval }: PlayDifference) =>
-        interval === null
-          ? formatReturn(difference)
-          : `${formatReturn(difference)}  ${formatInterval(interval)}`,
-      ),
-      number('better in', ({ winRate }: PlayDifference) => percent(winRate)),
-      text('verdict', ({ verdict }: PlayDifference) => words[verdict]),
-    ],
-    width,
-  );
-  return [
-    table,
-    `All intervals are 95 % intervals. “Is higher” and “is lower” mean that the interval excludes 0 and p < 0.05${differences.length > 1 ? `, with Holm’s correction for ${differences.length} differences` : ''}. In the column “better in”, a tie counts as half a game.`,
-  ];
-}
+/** @param isScored whether to show scores; CSV has the same columns for all games */
+const playColumns = (isScored: boolean): readonly Column<ComparedPlay>[] => [
+  text('player', ({ name }) => name, { name: 'player' }),
+  number('games', ({ games }) => games, { name: 'games' }),
+  estimate(isScored && 'score', ({ meanScore, scoreCi95 }) => meanOf(meanScore, scoreCi95), {
+    name: 'score',
+  }),
+  estimate('return', ({ meanReturn, returnCi95 }) => meanOf(meanReturn, returnCi95), { name: 'return' }),
+  number(isScored && 'won', ({ won }) => share(won), { name: 'won' }),
+  number('length', ({ meanLength }) => meanLength, { name: 'length', format: formatReturn }),
+  number('unclear', ({ unclear }) => share(unclear), { name: 'unclear' }),
+];

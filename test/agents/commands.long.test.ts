@@ -114,24 +114,19 @@ describe('plays among the runs', () => {
       { ...common, json: true, runs: [named.expert!, named.random!, named.first!], unfinished: false },
       context,
     );
-    const { differences, plays } = JSON.parse(printed.pop()!) as {
+    const { differences, measure, plays } = JSON.parse(printed.pop()!) as {
       plays: { name: string; meanScore: number }[];
-      differences: {
-        first: string;
-        second: string;
-        pairs: number;
-        measure: string;
-        difference: number;
-        verdict: string;
-      }[];
+      measure: string;
+      differences: { difference: number }[];
     };
     expect(plays.map(({ name }) => name)).toEqual(['expert', 'random', 'first']);
+    expect(measure).toBe('score');
     expect(differences).toHaveLength(3);
     expect(differences[0]).toMatchObject({
-      first: 'expert',
-      second: 'random',
-      pairs: 8,
-      measure: 'score',
+      of: 'expert',
+      against: 'random',
+      test: 'paired',
+      counts: [8],
       verdict: 'higher',
     });
     expect(differences[0]!.difference).toBeCloseTo(plays[0]!.meanScore - plays[1]!.meanScore, 9);
@@ -139,7 +134,7 @@ describe('plays among the runs', () => {
       { ...common, runs: [named.expert!, named.random!], unfinished: false, csv: 'it.csv' },
       context,
     );
-    expect(printed.pop()).toMatch(/expert − random +score, same games +8/);
+    expect(printed.pop()).toMatch(/score, same games[\s\S]*expert − random +8 pairs/);
     expect(readFileSync(join(cwd, 'it.csv'), 'utf8')).toMatch(
       /^player,games,score,score_low,score_high,return/,
     );

@@ -77,11 +77,12 @@ export function effortColumns({ groups }: Pick<TaskComparison, 'groups'>): reado
   ];
 }
 
-export const differenceColumns: readonly Column<GroupDifference>[] = [
+/** @param quantity what differs */
+export const differenceColumnsOf = (quantity: string): readonly Column<GroupDifference>[] => [
   text('difference', ({ of, against }) => `${of} − ${against}`),
   number('over', countText),
   estimate(
-    'confirmed',
+    quantity,
     ({ difference, interval }) => (difference === null ? null : { value: difference, interval }),
     { format: formatSigned },
   ),
@@ -90,6 +91,8 @@ export const differenceColumns: readonly Column<GroupDifference>[] = [
   number('p (Holm)', ({ adjusted }) => adjusted, { format: pText }),
   text('verdict', verdictCell),
 ];
+
+export const differenceColumns = differenceColumnsOf('confirmed');
 
 /** Maximum number of runs to list as left out. */
 const shownLeftOut = 10;
