@@ -2,8 +2,7 @@ import { resolve } from 'node:path';
 import { stringify } from 'yaml';
 import { type Problem, UserError } from '../base/errors.js';
 import { oneScreen, type Path } from '../base/settings/issues.js';
-import { isFromFile, type Override } from '../base/settings/overrides.js';
-import { depthAt, isMapping, type SettingsKind, valueAt } from '../base/settings/schema.js';
+import { isMapping, type SettingsKind, valueAt } from '../base/settings/schema.js';
 import {
   overlaid,
   parseSettings,
@@ -79,11 +78,7 @@ export function loadConfig(options: LoadConfigOptions): LoadedConfig {
     folder,
   );
   const replacement = replacementFor(config.environment.id);
-  const notes = [
-    ...settings.notes,
-    ...(replacement === undefined ? [] : [replacement.note]),
-    ...misfits(original.content, settings.content, settings.overrides),
-  ];
+  const notes = [...settings.notes, ...(replacement === undefined ? [] : [replacement.note])];
   return {
     config,
     file,
@@ -154,7 +149,6 @@ function importedContent(written: TheirConfig, source: SettingsSource, texts: re
     imported,
     content: config,
     texts: others,
-    depth: (path: Path) => depthAt(path, config),
     // Environments name their options without the prefix `environment.options`.
     place: (path: Path, aim: 'key' | 'value') =>
       placeOf(originOf(notes, path) ?? originOf(notes, ['environment', 'options', ...path])!, aim),
@@ -182,8 +176,7 @@ function inSchemaOrder(config: Readonly<Record<string, unknown>>): Record<string
 }
 
 function validated(input: unknown, where: Where = () => ({})): Config {
-  refuseTrained(input, where);
-  refuseAgent(input, where);
+  refuseOtherPolicies(input, where);
   if (isMapping(input) && input.sweep !== undefined) refuseSweep(where);
   const config = resolveConfig(parseSettings(experimentKind, input, where));
   const problems = checkConfig(config);
@@ -192,61 +185,24 @@ function validated(input: unknown, where: Where = () => ({})): Config {
   throw new UserError(oneScreen(problems.map((problem) => ({ ...at(problem), ...problem }))));
 }
 
-const trainedKinds: readonly unknown[] = ['transformer'];
+/** Kinds of policies that no model can propose, and the commands that use them. */
+const otherPolicies: Readonly<Record<string, readonly [message: string, hint: string]>> = {
+  agent: [
+    'an agent has no parameters to propose',
+    'use `policyloop play` (bundled: agents/cartpole, agents/cooking, …), or choose another kind',
+  ],
+  transformer: [
+    'policies of this kind have too many parameters to propose',
+    'train one with `policyloop finetune rl` (bundled: rl/cartpole-ppo, rl/halfcheetah-trpo), or choose another kind',
+  ],
+};
 
-function refuseAgent(input: unknown, where: Where): void {
-  const policy = isMapping(input) ? input.policy : undefined;
-  if (!isMapping(policy) || policy.kind !== 'agent') return;
-  throw new UserError({
-    ...where(['policy', 'kind'], 'value'),
-    field: 'policy.kind',
-    value: policy.kind,
-    message: 'an agent has no parameters to propose',
-    alternatives: ['linear', 'mlp', 'q-table', './my-policy.js'],
-    hint: 'use `policyloop play` (bundled: agents/cartpole, agents/cooking, …), or choose another kind',
-  });
+function refuseOtherPolicies(input: unknown, where: Where): void {
+  const value = valueAt(['policy', 'kind'], input);
+  const found = otherPolicies[String(value)];
+  if (found === undefined) return;
+  const [message, hint] = found;
+  const alternatives = ['linear', 'mlp', 'q-table', './my-policy.js'];
+  const field = 'policy.kind';
+  throw new UserError({ ...where(['policy', 'kind'], 'value'), field, value, message, alternatives, hint });
 }
-
-function refuseTrained(input: unknown, where: Where): void {
-  const policy = isMapping(input) ? input.policy : undefined;
-  if (!isMapping(policy) || !trainedKinds.includes(policy.kind)) return;
-  throw new UserError({
-    ...where(['policy', 'kind'], 'value'),
-    field: 'policy.kind',
-    value: policy.kind,
-    message: 'policies of this kind have too many parameters to propose',
-    alternatives: ['linear', 'mlp', 'q-table', './my-policy.js'],
-    hint: 'train one with `policyloop finetune rl` (bundled: rl/cartpole-ppo, rl/halfcheetah-trpo), or choose another kind',
-  });
-}
-
-const tiedToEnvironment = ['policy', 'target', 'prompts.description', 'prompts.optimum', 'prompts.stepSize'];
-
-/**
- * Notes on settings that an override left over, such as a policy for another environment or a model name of another
- * provider. These aren't errors.
- */
-function misfits(
-  written: Record<string, unknown>,
-  changed: Record<string, unknown>,
-  overrides: readonly Override[],
-): readonly string[] {
-  const isKept = (field: string) => isFromFile(field.split('.'), written, overrides);
-  const [was, now] = [partsOf(written), partsOf(changed)];
-  const kept = tiedToEnvironment.filter(isKept);
-  const isOther = was.environment !== undefined && was.environment !== now.environment && kept.length > 0;
-  const isRenamed = was.provider !== now.provider && now.name !== undefined && isKept('model.name');
-  const notes = [
-    isOther &&
-      `environment is now ${String(now.environment)}, but the file contains settings for ${String(was.environment)}: ${kept.join(', ')}`,
-    isRenamed &&
-      `model.provider is now ${String(now.provider)}, but model.name is still ${String(now.name)}, from the file`,
-  ];
-  return notes.filter((note) => note !== false);
-}
-
-const partsOf = ({ environment, model }: Record<string, unknown>) => ({
-  environment: isMapping(environment) ? environment.id : environment,
-  provider: valueAt(['provider'], model),
-  name: valueAt(['name'], model),
-});

@@ -4,22 +4,15 @@ import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
 import { isNumericConfig, loadNumericConfig } from '../../finetune/rl/numeric/numeric-config.js';
-import { loadLearningConfig, rlKind } from '../../finetune/rl/rl-config.js';
-import { loadTrainConfig, trainingKind } from '../../finetune/train/train-config.js';
-import { loadPlayConfig, playKind } from '../../src/agents/play-config.js';
+import { loadLearningConfig } from '../../finetune/rl/rl-config.js';
+import { loadTrainConfig } from '../../finetune/train/train-config.js';
+import { loadPlayConfig } from '../../src/agents/play-config.js';
 import { UserError } from '../../src/base/errors.js';
 import { packageRoot } from '../../src/base/package.js';
-import { experimentKind } from '../../src/config/config.js';
 import { bundledConfigs, type ConfigKindName, configKindNames, configKinds } from '../../src/config/file.js';
 import { loadConfig } from '../../src/config/load.js';
 import { temporaryDirectory } from '../support/experiments.js';
 
-const kinds = {
-  experiment: experimentKind,
-  training: trainingKind,
-  agents: playKind,
-  rl: rlKind,
-};
 const schemaFiles = {
   experiment: 'schema',
   training: 'training.schema',
@@ -67,10 +60,6 @@ const pairs = configKindNames.flatMap((is) =>
 );
 
 describe('a config of the wrong kind', () => {
-  it.each(configKindNames)('%s: the keys that identify the kind are those its schema requires', (kind) => {
-    expect([...configKinds[kind].required].toSorted()).toEqual(kinds[kind].json.required?.toSorted());
-  });
-
   it.each(pairs)('%s instead of %s: the error names the right command', (is, asked) => {
     const { file } = written(samples[is]);
     expect(() => loaders[is](file)).not.toThrow();
@@ -95,14 +84,6 @@ describe('a config of the wrong kind', () => {
     const { file } = written('environment: CartPole-v1\nalgorithm: { kind: ppo }\n');
     expect(refusal(() => loaders.experiment(file)).message).toContain(`use policyloop finetune rl ${file}`);
   });
-
-  it('is not guessed: a config of an ambiguous or unknown kind gets the usual errors', () => {
-    const several = written(`${samples.rl}episodes: 3\n`).file;
-    expect(refusal(() => loaders.training(several)).message).toContain('dataset: missing');
-    const none = written('dataset: data\n').file;
-    expect(refusal(() => loaders.training(none)).message).toContain('model: missing');
-    expect(refusal(() => loaders.experiment(none)).message).toContain('dataset: unknown key');
-  });
 });
 
 describe('an RL config counts as numeric', () => {
@@ -123,11 +104,8 @@ describe('an RL config counts as numeric', () => {
 
 describe('every kind of config', () => {
   it.each(configKindNames)('%s: reports a file that is missing, empty or not a mapping', (kind) => {
-    const keys = configKinds[kind].required.join(' and ');
-    expect(refusal(() => loaders[kind](written('').file)).message).toMatch(
-      new RegExp(`is empty, but a config needs keys such as ${keys}[\\s\\S]*hint`),
-    );
-    expect(refusal(() => loaders[kind](written('- 1').file)).message).toContain('it contains a list');
+    expect(refusal(() => loaders[kind](written('').file)).message).toMatch(/is empty[\s\S]*hint/);
+    expect(refusal(() => loaders[kind](written('- 1').file)).message).toContain('is not a config');
     const [problem] = refusal(() => loaders[kind]('syntetic')).problems;
     expect(problem).toMatchObject({ message: expect.stringContaining('no such file or bundled config') });
     expect(problem?.alternatives).toEqual(bundledConfigs(kind).filter((name) => !name.includes('/')));
@@ -149,9 +127,7 @@ describe('every kind of config', () => {
       expect(said(`${count}=0`)).toMatch(/must be a whole number (of at least 1|from 1 to)/);
       expect(said(count)).toContain('form key=value');
       expect(() => load(`${optional}=3`, `${optional}=`)).not.toThrow();
-      expect(said(`${configKinds[kind].required[0]}=`)).toContain(
-        `${configKinds[kind].required[0]}: missing`,
-      );
+      expect(said('model=')).toContain('model: missing');
     },
   );
 

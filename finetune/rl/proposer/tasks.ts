@@ -3,13 +3,7 @@ import { z } from 'zod';
 import { type Problem, UserError } from '../../../src/base/errors.js';
 import { createGenerator, deriveSeeds } from '../../../src/base/random/generator.js';
 import { fieldName, oneScreen, type Path } from '../../../src/base/settings/issues.js';
-import {
-  depthAt,
-  discriminatorOf,
-  isMapping,
-  type SchemaNode,
-  valueAt,
-} from '../../../src/base/settings/schema.js';
+import { discriminatorOf, isMapping, type SchemaNode, valueAt } from '../../../src/base/settings/schema.js';
 import type { Where } from '../../../src/base/settings/settings.js';
 import { type Config, experimentKind } from '../../../src/config/config.js';
 import { parseConfig } from '../../../src/config/load.js';
@@ -185,7 +179,11 @@ export const locatedIn = (error: UserError, layers: readonly Path[], content: un
 function located(problem: Problem, layers: readonly Path[], content: unknown, where: Where): Problem {
   if (problem.file !== undefined) return problem;
   const field = problem.field?.split('.') ?? [];
-  const reach = (layer: Path) => depthAt([...layer, ...field], content) - layer.length;
+  const reach = (layer: Path) => {
+    const path = [...layer, ...field];
+    const missing = path.findIndex((_, i) => valueAt(path.slice(0, i + 1), content) === undefined);
+    return (missing < 0 ? path.length : missing) - layer.length;
+  };
   const furthest = largest(layers.map(reach));
   const from = layers.findLast((layer) => reach(layer) === furthest)!;
   const path = [...from, ...field];

@@ -1,9 +1,9 @@
+import { stringify } from 'yaml';
 import type { z } from 'zod';
 import { nearest, type Problem, redactAddresses } from '../errors.js';
 import {
   discriminatorOf,
   expectation,
-  isMapping,
   keysOf,
   listed,
   nodeAt,
@@ -152,7 +152,10 @@ function describeWrong(path: Path, node: SchemaNode, value: unknown, issue: Issu
     return {
       message: 'missing',
       alternatives: [`${expectation(node)}${meaning}`],
-      hint: example === undefined ? `add \`${key}\`` : `add it, for example \`${key}: ${flow(example)}\``,
+      hint:
+        example === undefined
+          ? `add \`${key}\``
+          : `add it, for example \`${key}: ${stringify(example, { collectionStyle: 'flow' }).trim()}\``,
     };
   }
   if (value === null) {
@@ -162,29 +165,12 @@ function describeWrong(path: Path, node: SchemaNode, value: unknown, issue: Issu
       hint: 'set a value, or remove the key',
     };
   }
-  if (typeof value === 'number' && !Number.isFinite(value))
-    return { message: `must be finite, not ${value}` };
-  if (typeof value === 'number' && Math.abs(value) > Number.MAX_SAFE_INTEGER) {
-    return { message: `must be within ±${Number.MAX_SAFE_INTEGER}`, value };
-  }
   const hasOwnMessage = issue.code === 'custom' || (node.pattern !== undefined && typeof value === 'string');
-  if (hasOwnMessage) return { message: issue.message, value: shown(value) };
+  if (hasOwnMessage) return { message: issue.message, value };
   if (value === '') return { message: 'must not be empty', value };
-  const words = wordsOf(node);
-  if (words.length > 0 && !isMapping(value) && !Array.isArray(value)) {
-    const near = nearest(String(value), words);
-    return {
-      message: `must be ${expectation(node)}`,
-      value,
-      ...(near !== undefined && { hint: `did you mean \`${near}\`?` }),
-    };
-  }
-  const hint = hintFor(path, node, value);
-  return {
-    message: `must be ${expectation(node)}`,
-    value: shown(value),
-    ...(hint !== undefined && { hint }),
-  };
+  const near = typeof value === 'object' ? undefined : nearest(String(value), wordsOf(node));
+  const hint = near === undefined ? hintFor(path, node, value) : `did you mean \`${near}\`?`;
+  return { message: `must be ${expectation(node)}`, value, ...(hint !== undefined && { hint }) };
 }
 
 function hintFor(path: Path, node: SchemaNode, value: unknown): string | undefined {
@@ -193,32 +179,10 @@ function hintFor(path: Path, node: SchemaNode, value: unknown): string | undefin
     return `write \`${String(path.at(-1))}: {${discriminator}: ${printable(value)}, …}\``;
   }
   const types = variantsOf(node).map((variant) => variant.type);
-  if (typeof value === 'string') {
-    if (types.includes('boolean') && /^(yes|no|on|off|true|false)$/i.test(value)) {
-      return `write \`${/^(yes|on|true)$/i.test(value)}\`, without quotes`;
-    }
-    const isNumeric = value.trim() !== '' && Number.isFinite(Number(value));
-    if (isNumeric && (types.includes('number') || types.includes('integer'))) return 'remove the quotes';
-  }
-  if ((typeof value === 'number' || typeof value === 'boolean') && types.every((type) => type === 'string')) {
-    return `put it in quotes: "${value}"`;
-  }
-  return undefined;
-}
-
-/** The first items of a value's top two levels, so that messages stay short; handles cycles. */
-function shown(value: unknown, depth = 2): unknown {
-  if (typeof value !== 'object' || value === null) return value;
-  if (depth === 0) return '…';
-  if (Array.isArray(value)) return value.slice(0, 8).map((item) => shown(item, depth - 1));
-  const first = Object.entries(value).slice(0, 8);
-  return Object.fromEntries(first.map(([key, item]) => [key, shown(item, depth - 1)]));
-}
-
-function flow(value: unknown): string {
-  if (!isMapping(value)) return String(value);
-  const entries = Object.entries(value).map(([key, item]) => `${key}: ${String(item)}`);
-  return `{${entries.join(', ')}}`;
+  const isNumeric = typeof value === 'string' && value.trim() !== '' && Number.isFinite(Number(value));
+  if (isNumeric && (types.includes('number') || types.includes('integer'))) return 'remove the quotes';
+  const isPlain = typeof value === 'number' || typeof value === 'boolean';
+  return isPlain && types.every((type) => type === 'string') ? `put it in quotes: "${value}"` : undefined;
 }
 
 function plain(name: string): string {

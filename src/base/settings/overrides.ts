@@ -8,7 +8,6 @@ import {
   keysOf,
   type SchemaNode,
   type SettingsKind,
-  valueAt,
   variantFor,
   variantsOf,
 } from './schema.js';
@@ -91,44 +90,14 @@ function nameOf(text: string, root: SchemaNode): string {
   return `override ${printable(isSecret === true ? `${key}=…` : text)}`;
 }
 
-/** The last override that set or created the field at `path`, whose first `depth` keys are in the file. */
-export function overrideOf(
-  path: Path,
-  depth: number,
-  overrides: readonly Override[],
-  root: SchemaNode,
-): Override | undefined {
-  const made = path.slice(0, depth + 1);
-  return overrides.findLast(
-    (override) =>
-      startsWith(path, override.path) ||
-      (depth < path.length && (startsWith(override.path, made) || choosesSiblings(override, path, root))),
-  );
-}
+/** The last override that set the field at `path`, or part of it. */
+export const overrideOf = (path: Path, overrides: readonly Override[]): Override | undefined =>
+  path.length === 0
+    ? undefined
+    : overrides.findLast(({ path: set }) => startsWith(path, set) || startsWith(set, path));
 
-/** Whether the override selected the variant (e.g. the provider) of the object that lacks `path`. */
-function choosesSiblings(override: Override, path: Path, root: SchemaNode): boolean {
-  const parent = path.slice(0, -1);
-  const [section, key] = override.path;
-  const node = root.properties?.[section ?? ''];
-  return parent.length === 1 && parent[0] === section && node !== undefined && discriminatorOf(node) === key;
-}
-
-function startsWith(path: Path, start: Path): boolean {
-  return start.length <= path.length && start.every((key, i) => String(path[i]) === String(key));
-}
-
-/** Whether a field is in the file, and no override has set it or part of it. */
-export function isFromFile(
-  path: Path,
-  content: Record<string, unknown>,
-  overrides: readonly Override[],
-): boolean {
-  const isSet = overrides.some(
-    (override) => startsWith(path, override.path) || startsWith(override.path, path),
-  );
-  return valueAt(path, content) !== undefined && !isSet;
-}
+export const startsWith = (path: Path, start: Path): boolean =>
+  start.length <= path.length && start.every((key, i) => String(path[i]) === String(key));
 
 /**
  * Removes from `changed` the file's fields that don't exist in the new variant selected by an override, such as
@@ -140,27 +109,27 @@ function dropForeignFields(
   overrides: readonly Override[],
   root: SchemaNode,
 ): readonly string[] {
-  return Object.entries(root.properties ?? {}).flatMap(([section, node]) => {
-    const discriminator = discriminatorOf(node);
-    const [before, after] = [content[section], changed[section]];
-    const cause = overrides.findLast((override) => override.path.join('.') === `${section}.${discriminator}`);
-    if (discriminator === undefined || cause === undefined || !isMapping(before) || !isMapping(after))
-      return [];
-    if (before[discriminator] === after[discriminator]) return [];
-    const variant = variantFor(node, after);
-    if (variant === undefined) return [];
-    const foreign = Object.keys(after).filter(
-      (key) =>
-        !keysOf(variant).includes(key) &&
-        Object.hasOwn(before, key) &&
-        !overrides.some((override) => startsWith(override.path, [section, key])),
+  const notes: string[] = [];
+  for (const { path, text } of overrides) {
+    const [section = '', key = ''] = path;
+    const node = root.properties?.[section];
+    const [was, now] = [content[section], changed[section]];
+    const chooses = path.length === 2 && node !== undefined && discriminatorOf(node) === key;
+    if (!chooses || !isMapping(was) || !isMapping(now) || was[key] === now[key]) continue;
+    const variant = variantFor(node, now);
+    const isForeign = (name: string) =>
+      !keysOf(variant).includes(name) && overrideOf([section, name], overrides) === undefined;
+    const foreign =
+      variant === undefined
+        ? []
+        : Object.keys(now).filter((name) => Object.hasOwn(was, name) && isForeign(name));
+    if (foreign.length === 0) continue;
+    for (const name of foreign) delete now[name];
+    notes.push(
+      `${text}: ignored ${foreign.map((name) => `${section}.${name}`).join(', ')} from the file, because ${String(now[key])} doesn't use ${foreign.length === 1 ? 'it' : 'them'}`,
     );
-    for (const key of foreign) delete after[key];
-    if (foreign.length === 0) return [];
-    const fields = foreign.map((key) => `${section}.${key}`).join(', ');
-    const them = foreign.length === 1 ? 'it' : 'them';
-    return `${cause.text}: ignored ${fields} from the file, because ${String(after[discriminator])} doesn't use ${them}`;
-  });
+  }
+  return notes;
 }
 
 type Holder = Record<string, unknown> | unknown[];

@@ -139,11 +139,6 @@ export function valueAt(path: readonly PropertyKey[], value: unknown): unknown {
   }, value);
 }
 
-export function depthAt(path: readonly PropertyKey[], value: unknown): number {
-  const missing = path.findIndex((_, i) => valueAt(path.slice(0, i + 1), value) === undefined);
-  return missing < 0 ? path.length : missing;
-}
-
 /** The keys that an object can have; empty if any key is allowed, or if the node isn't an object. */
 export function keysOf(node: SchemaNode | undefined): readonly string[] {
   return Object.keys(node?.properties ?? {});

@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 import { type Problem, UserError } from '../errors.js';
 import { requireShortNames } from '../files/regular-file.js';
 import { oneScreen, type Path, schemaProblems } from './issues.js';
-import { applyOverrides, type Overridden, overrideOf } from './overrides.js';
+import { applyOverrides, type Overridden, overrideOf, startsWith } from './overrides.js';
 import {
   declaredChild,
   isMapping,
@@ -17,7 +17,7 @@ import type { ConfigSource } from './yaml-source.js';
 /** Gives a problem's location, which is printed first: `file:line:column`, or the override. */
 export type Where = (path: Path, aim: 'key' | 'value') => Pick<Problem, 'file' | 'line' | 'column'>;
 
-export interface SettingsSource extends Pick<ConfigSource, 'depth' | 'place'> {
+export interface SettingsSource extends Pick<ConfigSource, 'place'> {
   readonly content: Record<string, unknown>;
 }
 
@@ -37,17 +37,20 @@ export interface Settings extends Overridden {
 /** Applies overrides to a file's content. @throws UserError naming malformed overrides and unknown keys */
 export function overlaid(
   kind: SettingsKind<unknown>,
-  { content, depth, place }: SettingsSource,
+  { content, place }: SettingsSource,
   texts: readonly string[],
 ): Settings {
   const overridden = applyOverrides(content, texts, kind);
-  const causeOf = (path: Path) => overrideOf(path, depth(path), overridden.overrides, kind.json);
+  const { overrides } = overridden;
+  const written = kind.expand?.(content) ?? content;
   // A short form in an override (`model.provider=./my-model.js`) sets other fields, too.
   const isFromOverride = (path: Path) =>
-    causeOf(path) !== undefined ||
-    (depth(path) === path.length && valueAt(path, content) !== valueAt(path, overridden.content));
+    overrides.some((override) => startsWith(path, override.path)) ||
+    valueAt(path, written) !== valueAt(path, overridden.content);
   const where: Where = (path, aim) => {
-    const override = causeOf(path);
+    const section = path.slice(0, -1);
+    const isCreated = valueAt(section, content) === undefined;
+    const override = overrideOf(path, overrides) ?? (isCreated ? overrideOf(section, overrides) : undefined);
     return override === undefined ? place(path, aim) : { file: override.name };
   };
   return {

@@ -1,4 +1,5 @@
 /** Parses a list of values where a sweep accepts several: `0.2,0.7,1`, `1..10`, `choice(4,8)`, `uniform(0,1)`. */
+import { isNode, isSeq, parseDocument } from 'yaml';
 import { UserError } from '../errors.js';
 import { printable } from './issues.js';
 
@@ -11,114 +12,44 @@ export type Values =
 
 const mostValues = 100_000;
 
-const closing: Readonly<Record<string, string>> = { '[': ']', '{': '}', '(': ')' };
-
-/**
- * Splits a string at its top-level commas (outside brackets, braces, parentheses and quotes). Joining the parts
- * with commas restores the string. If a bracket or quote is unclosed, the string is a single part, and YAML will
- * report the problem.
- */
+/** Splits a string at the commas between the items of a YAML list. Text that isn't such a list is a single part. */
 export function splitTop(text: string): readonly string[] {
-  const parts: string[] = [];
-  const open: string[] = [];
-  let start = 0;
-  /** The last non-space character; a quote opens only at the start of a value. */
-  let before = '';
-  /** Index of the character that closed the last quote or bracket. */
-  let closed = -1;
-  /** Whether the last colon directly follows a closed quote or bracket; its value may then follow without a space. */
-  let endsKey = false;
-  for (let i = 0; i < text.length; i++) {
-    const char = text[i]!;
-    const opensQuote =
-      before === '' ||
-      /[,[{(]/.test(before) ||
-      (before === ':' && (text[i - 1] !== ':' || (endsKey && open.length > 0)));
-    if ((char === '"' || char === "'") && opensQuote) {
-      const end = endOfQuote(text, i);
-      if (end === undefined) return [text];
-      closed = i = end;
-    } else if (closing[char] !== undefined) open.push(closing[char]);
-    else if (char === open.at(-1)) {
-      open.pop();
-      closed = i;
-    } else if (char === ',' && open.length === 0) {
-      parts.push(text.slice(start, i));
-      start = i + 1;
-      before = '';
-      continue;
-    } else if (char === ':') endsKey = closed === i - 1;
-    if (char.trim() !== '') before = char;
-  }
-  return open.length > 0 ? [text] : [...parts, text.slice(start)];
+  const { contents, errors } = parseDocument(`[${text}]`, { logLevel: 'silent' });
+  if (errors.length > 0 || !isSeq(contents)) return [text];
+  const ends = contents.items.slice(0, -1).map((item) => (isNode(item) ? item.range![1] - 1 : 0));
+  const commas = ends.map((end) => text.indexOf(',', end));
+  return [...commas, text.length].map((comma, i) => text.slice(i === 0 ? 0 : commas[i - 1]! + 1, comma));
 }
 
-/** Index of the quote that closes the quote at `start`, by YAML's rules. */
-function endOfQuote(text: string, start: number): number | undefined {
-  const quote = text[start]!;
-  for (let i = start + 1; i < text.length; i++) {
-    if (quote === '"' && text[i] === '\\') i++;
-    else if (text[i] === quote) {
-      if (quote === '"' || text[i + 1] !== quote) return i;
-      i++;
-    }
-  }
-  return undefined;
-}
+const call = /^(choice|uniform|loguniform)\((.*)\)$/s;
+const range = /^([+-]?\d+(?:\.\d+)?)\.\.([+-]?\d+(?:\.\d+)?)$/;
 
 /**
  * The values that a string lists; undefined if it is a single value.
  * @param name used in error messages
- * @throws UserError for an empty part, an invalid range, or wrong arguments of a function such as `choice`
+ * @throws UserError for an invalid range, or wrong arguments of a function such as `choice`
  */
 export function valuesOf(text: string, name: string): Values | undefined {
-  const parts = splitTop(text).map((part) => part.trim());
-  const [only = ''] = parts;
-  if (parts.length === 1) {
-    const [, word, inside] = /^(choice|uniform|loguniform)\((.*)\)$/s.exec(only) ?? [];
-    if (word === 'choice') return { kind: 'list', items: itemsOf(splitTop(inside!), name) };
-    if (word !== undefined) return drawn(word as 'uniform' | 'loguniform', splitTop(inside!), name);
-    if (!isRange(only)) return undefined;
-  }
-  return { kind: 'list', items: itemsOf(parts, name) };
-}
-
-const number = String.raw`[+-]?(?:\d+(?:\.\d+)?|\.\d+)(?:[eE][+-]?\d+)?`;
-const range = new RegExp(String.raw`^(${number})\.\.(${number})$`);
-const isRange = (part: string) => range.test(part);
-const isDrawn = (part: string) => /^(choice|(log)?uniform)\(.*\)$/s.test(part);
-
-function itemsOf(parts: readonly string[], name: string): readonly string[] {
-  return parts
-    .map((part) => part.trim())
-    .flatMap((part) => {
-      if (part === '') throw wrong(name, 'contains an empty value', 'use null for a run without the key');
-      if (isDrawn(part))
-        throw wrong(
-          name,
-          `${printable(part)}: can't be combined with other values`,
-          'list only plain values, or use only this function',
-        );
-      return isRange(part) ? numbersOf(part, name) : [part];
-    });
+  const only = text.trim();
+  const [, word, inside = ''] = call.exec(only) ?? [];
+  if (word === 'uniform' || word === 'loguniform') return drawn(word, inside.split(','), name);
+  const parts = splitTop(word === undefined ? only : inside).map((part) => part.trim());
+  if (word === undefined && parts.length === 1 && !range.test(only)) return undefined;
+  return {
+    kind: 'list',
+    items: parts.flatMap((part) => (range.test(part) ? numbersOf(part, name) : [part])),
+  };
 }
 
 function numbersOf(part: string, name: string): readonly string[] {
   const [from, to] = range.exec(part)!.slice(1).map(Number) as [number, number];
-  if (!Number.isSafeInteger(from) || !Number.isSafeInteger(to))
-    throw wrong(
-      name,
-      `${printable(part)}: ranges are for whole numbers`,
-      'list the values, or draw them with uniform(low,high)',
-    );
-  if (from > to) throw wrong(name, `${printable(part)}: a range must ascend`, `use ${to}..${from}`);
-  if (to - from >= mostValues)
-    throw wrong(
-      name,
-      `${printable(part)}: a range can have at most ${mostValues} values`,
-      'use a shorter range',
-    );
-  return Array.from({ length: to - from + 1 }, (_, i) => String(from + i));
+  const fits = Number.isSafeInteger(from) && Number.isSafeInteger(to) && from <= to && to - from < mostValues;
+  if (fits) return Array.from({ length: to - from + 1 }, (_, i) => String(from + i));
+  throw new UserError({
+    file: name,
+    message: `${printable(part)}: a range consists of two whole numbers, the lower first, at most ${mostValues} apart`,
+    hint: 'list the values, or draw them with uniform(low,high)',
+  });
 }
 
 function drawn(kind: 'uniform' | 'loguniform', parts: readonly string[], name: string): Values {
@@ -127,11 +58,12 @@ function drawn(kind: 'uniform' | 'loguniform', parts: readonly string[], name: s
   );
   const fits = low < high && Number.isFinite(high - low) && (kind === 'uniform' || low > 0);
   if (fits && more.length === 0) return { kind, low, high };
-  const asks = kind === 'uniform' ? 'two numbers, the lower first' : 'two numbers above 0, the lower first';
-  throw wrong(name, `${kind} takes ${asks}`, `write, for example, ${kind}(0.01,1)`);
+  throw new UserError({
+    file: name,
+    message: `${kind} takes two numbers${kind === 'uniform' ? '' : ' above 0'}, the lower first`,
+    hint: `write, for example, ${kind}(0.01,1)`,
+  });
 }
-
-const wrong = (name: string, message: string, hint: string) => new UserError({ file: name, message, hint });
 
 /**
  * @param texts `key=value`
@@ -139,14 +71,16 @@ const wrong = (name: string, message: string, hint: string) => new UserError({ f
  */
 export function refuseLists(texts: readonly string[]): void {
   for (const text of texts) {
-    const equals = text.indexOf('=');
-    if (equals < 0) continue;
-    const source = text.slice(equals + 1).trim();
-    if (splitTop(source).length === 1 && !isRange(source) && !isDrawn(source)) continue;
+    const [key, value] = text.split(/=(.*)/s) as [string, string | undefined];
+    if (
+      value === undefined ||
+      (splitTop(value).length === 1 && !range.test(value.trim()) && !call.test(value.trim()))
+    )
+      continue;
     throw new UserError({
-      field: text.slice(0, equals),
+      field: key,
       message: 'lists several values for one run',
-      hint: `use policyloop sweep to run each value, or put a string with a comma in quotes: '${text.slice(0, equals)}="…"'`,
+      hint: `use policyloop sweep to run each value, or put a string with a comma in quotes: '${key}="…"'`,
     });
   }
 }
