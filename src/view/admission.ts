@@ -33,12 +33,12 @@ const forwarding = (target: string) =>
 <body><p><a href="${target}">Open the view</a></p></body></html>
 `);
 
-/** @throws HttpError 401 unless a header has the token, or the address ends with the token or a key */
-export function requireEntered({ headers, url = '' }: IncomingMessage, token: string): void {
+/** @throws HttpError 401 unless a header has the token or, except for POST, the address ends with the token or a key */
+export function requireEntered({ headers, method, url = '' }: IncomingMessage, token: string): void {
   if (isSame(headers.authorization ?? '', authorizationOf(token))) return;
   const [, address = '', name, given = ''] = /^(.*)[?&](key|token)=([\w-]+)$/s.exec(url) ?? [];
   const wanted = name === 'token' ? token : keyOf(token, address);
-  if (name !== undefined && isSame(given, wanted)) return;
+  if (method !== 'POST' && name !== undefined && isSame(given, wanted)) return;
   throw new HttpError(401, 'open the address that policyloop view printed; it ends with a token', {
     headers: { 'www-authenticate': 'Bearer realm="policyloop view"' },
   });

@@ -3,6 +3,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { UserError } from '../base/errors.js';
+import { deepestJson, isDeeperThan, parseJson } from '../base/files/json-depth.js';
 
 /** A failed request. */
 export class HttpError extends Error {
@@ -33,6 +34,48 @@ export function badRequest(message: string, param?: string): HttpError {
 }
 
 export const notFound = (message: string): HttpError => new HttpError(404, message);
+
+/**
+ * @param longest maximum length in bytes
+ * @throws HttpError if the body isn't declared as JSON, is invalid, too long or too deeply nested
+ */
+export async function readJsonBody(request: IncomingMessage, longest: number): Promise<unknown> {
+  // Pages of other origins can send forms and plain text without a preflight request, but not JSON.
+  if (request.headers['content-type']?.split(';')[0]?.trim().toLowerCase() !== 'application/json')
+    throw new HttpError(415, 'the Content-Type must be application/json');
+  const body = await readBody(request, longest);
+  let text: string;
+  try {
+    text = new TextDecoder('utf-8', { fatal: true }).decode(body);
+  } catch {
+    throw badRequest('the body must be JSON in UTF-8');
+  }
+  try {
+    return parseJson(text);
+  } catch {
+    if (isDeeperThan(text, deepestJson))
+      throw badRequest(`the body is nested more than ${deepestJson} levels deep`);
+    throw badRequest('the body must be JSON in UTF-8');
+  }
+}
+
+function readBody(request: IncomingMessage, longest: number): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    let chunks: Buffer[] = [];
+    let length = 0;
+    request.on('data', (chunk: Buffer) => {
+      length += chunk.length;
+      chunks.push(chunk);
+      if (length <= longest) return;
+      // Discard the rest of the body, so that the client can read the answer.
+      chunks = [];
+      const headers = { connection: 'close' };
+      reject(new HttpError(413, `the body is longer than ${longest} bytes`, { headers }));
+    });
+    request.on('end', () => resolve(Buffer.concat(chunks)));
+    request.on('error', reject);
+  });
+}
 
 /** Only programs on this machine can connect to this address. */
 const host = '127.0.0.1';
@@ -164,10 +207,8 @@ function refused(header: string, value: string): HttpError {
   return new HttpError(403, `requests with ${header} "${value}" are not allowed`);
 }
 
-/** @throws HttpError 405 unless the request only reads: the view changes nothing */
-export function requireRead({ method = '' }: IncomingMessage): void {
-  if (['GET', 'HEAD'].includes(method)) return;
-  throw new HttpError(405, `${method} is not allowed here, only GET, HEAD`, {
-    headers: { allow: 'GET, HEAD' },
-  });
+export function requireMethod({ method = '' }: IncomingMessage, ...wanted: readonly string[]): void {
+  if (wanted.includes(method)) return;
+  const allow = wanted.join(', ');
+  throw new HttpError(405, `${method} is not allowed here, only ${allow}`, { headers: { allow } });
 }

@@ -93,6 +93,11 @@ export class Live {
     return this.#items.all();
   }
 
+  /** Scans immediately, so that pages show a change that was just made. */
+  refresh(): void {
+    this.#scan();
+  }
+
   watch(
     response: ServerResponse,
     { names, ...shown }: Pick<Watcher, 'all' | 'keys'> & { readonly names: readonly string[] },

@@ -7,13 +7,15 @@ import type { Page } from '../web/page.js';
 import { admittedMarkup, requireEntered } from './admission.js';
 import { assets, contentPolicy, picturePolicy, type Served, shell } from './assets.js';
 import { comparedPage, groupFigures } from './comparison.js';
-import { badRequest, HttpError, notFound, requireLocal, requireRead, sendJson, startHttp } from './http.js';
+import { badRequest, HttpError, notFound, requireLocal, requireMethod, sendJson, startHttp } from './http.js';
 import { Items, type Place, type Root } from './items.js';
 import { Live, mostKeys, mostWatched, mostWatchers } from './live.js';
+import { type Action, removeItems, tagItems } from './managing.js';
 import { type GivenPages, pageOf } from './pages.js';
 import { configKeys, readAhead } from './run-data.js';
 import { search } from './search.js';
 import { episodeSvg, iterationPage } from './shown-run.js';
+import { stopItem } from './stopping.js';
 
 export interface ViewOptions {
   /** Port number; 0 for any free port. */
@@ -82,6 +84,12 @@ const common = {
   'content-security-policy': contentPolicy,
 } as const;
 
+const actions: Readonly<Record<string, Action>> = {
+  '/api/stop': stopItem,
+  '/api/tag': tagItems,
+  '/api/remove': removeItems,
+};
+
 async function answer(
   request: IncomingMessage,
   response: ServerResponse,
@@ -98,8 +106,10 @@ async function answer(
   if (asset !== undefined && request.method === 'GET') return send(response, asset);
   const { token } = site.options;
   requireEntered(request, token);
-  requireRead(request);
+  const { [path]: act } = actions;
+  requireMethod(request, ...(act ? ['POST'] : ['GET', 'HEAD']));
   const asked = { ...site, query, placeOf: (name: string) => placeOf(site, name) };
+  if (act) return sendJson(response, await act(request, asked));
   if (path === '/api/events') return watch(response, asked);
   const { [path]: api } = answers;
   if (api === undefined) throw notFound(`${path} not found`);
@@ -134,7 +144,7 @@ const answers: Readonly<Record<string, (asked: Asked) => Answer | Promise<Answer
   '/api/groups': async ({ live, query }) => ({
     json: groupFigures(await readAhead(live.places()), query),
   }),
-  '/api/compare': ({ live, query }) => comparedPage(live.places(), query),
+  '/api/compare': ({ live, options, query }) => comparedPage(live.places(), query, options.milliseconds),
   async '/api/page'(asked) {
     const place = placeIn(asked);
     const { kind, name } = place.item;
@@ -190,10 +200,10 @@ function send(response: ServerResponse, { body, policy = contentPolicy, type }: 
 }
 
 /** A page as JSON, with its content as markup. */
-function pageJson({ footer, header, keys, sections, title }: Page, token: string) {
+function pageJson({ footer, header, isPartial, keys, sections, title }: Page, token: string) {
   const markup = (content: Content) => admittedMarkup(render(content), token);
   const shown = sections.map(({ content, ...rest }) => ({ ...rest, html: markup(content) }));
-  return { title, header: markup(header), footer: markup(footer), keys, sections: shown };
+  return { title, header: markup(header), footer: markup(footer), keys, isPartial, sections: shown };
 }
 
 function fail(

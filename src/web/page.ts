@@ -25,6 +25,8 @@ export interface Page {
   readonly footer: Content;
   /** Config keys that differ between the runs of a study; the live view shows them in its table of runs. */
   readonly keys?: readonly string[];
+  /** True while more runs are being read for it; the live view then requests it again. */
+  readonly isPartial?: boolean;
 }
 
 /** The style sheet of all pages, and the app that runs in them; `npm run prepare` builds both. */

@@ -40,6 +40,19 @@ afterEach(async () => {
 const statusOf = async (line: string, headers: readonly string[] = []) =>
   (await sendRaw(port, requestText(port, line, [authorization, ...headers]))).statuses[0];
 
+const post = (body: string | Buffer, type = 'application/json') =>
+  requestText(
+    port,
+    'POST /api/tag HTTP/1.1',
+    [
+      authorization,
+      `Origin: http://127.0.0.1:${port}`,
+      `Content-Type: ${type}`,
+      `Content-Length: ${Buffer.byteLength(body)}`,
+    ],
+    body,
+  );
+
 describe('unusual request targets', () => {
   it.each([
     ['GET // HTTP/1.1', 404],
@@ -58,7 +71,7 @@ describe('unusual request targets', () => {
     ['GET /api/place?a=//&b=%%% HTTP/1.1', 200],
     ['HEAD /api/place HTTP/1.1', 200],
     ['DELETE /api/place HTTP/1.1', 405],
-    ['POST /api/place HTTP/1.1', 405],
+    ['GET /api/tag HTTP/1.1', 405],
     ['NONSENSE /api/place HTTP/1.1', 400],
     ['GET /api/place HTTP/9.9', 400],
     [`GET /${'a'.repeat(20_000)} HTTP/1.1`, 431],
@@ -124,6 +137,33 @@ describe('the checks of Host and Origin', () => {
   });
 });
 
+describe('hostile request bodies', () => {
+  const nested = (depth: number) => `${'['.repeat(depth)}${']'.repeat(depth)}`;
+
+  it.each([
+    ['lists 5,000 deep', `{"of":${nested(5000)}}`],
+    ['lists 300,000 deep', nested(300_000)],
+    ['objects that never end', '{"a":'.repeat(100_000)],
+    ['a prototype', '{"__proto__":{"of":["a"]},"constructor":1}'],
+    ['a list', '[]'],
+    ['half of an object', '{"of":'],
+    ['NUL', '\0'],
+    ['invalid UTF-8', Buffer.from([0x22, 0xff, 0xfe, 0x22])],
+  ])('are rejected with 400: %s', async (_name, body) => {
+    const { statuses, text } = await sendRaw(port, post(body));
+    expect(statuses).toEqual([400]);
+    expect(text).not.toMatch(/at .*\.ts|call stack/);
+  });
+
+  it('are rejected unless declared as JSON', async () => {
+    expect((await sendRaw(port, post('{"of":["a"]}', 'text/plain'))).statuses).toEqual([415]);
+  });
+
+  it('are rejected with 413 if they are too long', async () => {
+    expect((await sendRaw(port, post(`{"of":["${'x'.repeat(2 ** 21)}"]}`))).statuses).toEqual([413]);
+  });
+});
+
 it('pipelined requests on one connection are answered in order', async () => {
   const one = `GET /api/place HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\n${authorization}\r\n\r\n`;
   const last = requestText(port, 'GET // HTTP/1.1', [authorization]).toString();
@@ -142,7 +182,7 @@ it('a request to upgrade the protocol is answered normally, and CONNECT gets no 
 });
 
 it('the server keeps working after clients disconnect in the middle of a request', async () => {
-  const whole = requestText(port, 'GET /api/page?of=a HTTP/1.1', [authorization]);
+  const whole = post('{"of":["a"],"add":["b"]}');
   for (const length of [10, 60, whole.length - 5])
     await sendRaw(port, whole.subarray(0, length), { cut: true });
   expect((await sendRaw(port, whole)).statuses).toEqual([404]);

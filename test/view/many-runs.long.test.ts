@@ -1,8 +1,11 @@
-/** Many runs in the view: config keys, groups, comparisons. */
-import { mkdirSync, writeFileSync } from 'node:fs';
+/** Many runs in the view: config keys, groups, comparisons, tags and removal. */
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { lockRun } from '../../src/base/files/lock.js';
 import type { Item } from '../../src/runs/listing/item.js';
+import { readLabels } from '../../src/runs/listing/listing.js';
+import { runFiles } from '../../src/runs/reader.js';
 import { compareRuns } from '../../src/studies/comparison/compare.js';
 import type { RunComparison } from '../../src/studies/comparison/run-comparison.js';
 import { authorizationOf } from '../../src/view/admission.js';
@@ -62,6 +65,19 @@ const ask = async (path: string) => {
   return { status: response.status, body: (await response.json()) as never };
 };
 const get = async <T>(path: string) => (await ask(path)).body as T;
+
+const post = async (path: string, body: object, more: Readonly<Record<string, string>> = {}) => {
+  const { origin } = new URL(view.url);
+  const response = await fetch(new URL(path, view.url), {
+    method: 'POST',
+    headers: { ...headers, 'content-type': 'application/json', origin, ...more },
+    body: JSON.stringify(body),
+  });
+  return {
+    status: response.status,
+    body: (await response.json()) as { text?: string; error?: { message: string } },
+  };
+};
 
 /** The first list of items that a page gets. */
 async function items(query: string): Promise<readonly Item[]> {
@@ -214,5 +230,58 @@ describe('a comparison', () => {
     const found = await ask(`/api/compare?${query}`);
     expect(found.status).toBe(status);
     expect(JSON.stringify(found.body)).toContain(message);
+  });
+});
+
+describe('actions', () => {
+  it('are accepted only from pages of the view, as POST', async () => {
+    const body = { of: ['lake'], add: ['x'] };
+    const { status } = await fetch(new URL('/api/tag', view.url), {
+      method: 'POST',
+      headers: { ...headers, 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    });
+    expect(status).toBe(403);
+    expect((await post('/api/tag', body, { origin: 'http://evil.example' })).status).toBe(403);
+    expect((await post('/api/remove', body, { authorization: 'Bearer wrong' })).status).toBe(401);
+    expect((await ask('/api/remove')).status).toBe(405);
+    expect(readLabels(join(place, 'lake')).tags).toEqual([]);
+    expect(existsSync(join(place, 'lake'))).toBe(true);
+  });
+
+  it('tag runs and whole directories, and groups by tag can be compared', async () => {
+    expect((await post('/api/tag', { of: ['best-1', 'lake'], add: ['old'] })).body.text).toBe(
+      'tagged 21 runs',
+    );
+    await post('/api/tag', { of: [2, 3].map((group) => nameOf(group, 1)), add: ['new', 'extra'] });
+    await post('/api/tag', { of: [nameOf(2, 1)], remove: ['extra'] });
+    expect(readLabels(join(place, nameOf(1, 7))).tags).toEqual(['old']);
+    expect(readLabels(join(place, nameOf(2, 1))).tags).toEqual(['new']);
+    const page = await get<SentPage>('/api/compare?by=tag&filter=tag%3D*%20environment%3DCart*');
+    expect(charts(page)[0]!.series.map(({ label }) => label)).toEqual([
+      ...['extra new (1 run)', 'new (1 run)', 'old (20 runs)'],
+    ]);
+    expect((await post('/api/tag', { of: ['lake'], add: ['not a tag'] })).body.error!.message).toContain(
+      'spaces',
+    );
+    expect((await post('/api/tag', { of: ['../lake'], add: ['x'] })).status).toBe(404);
+  });
+
+  it('delete runs and whole directories, but not a run in progress', async () => {
+    const release = lockRun(join(place, nameOf(4, 1), runFiles.lock));
+    const refused = await post('/api/remove', { of: ['lake', nameOf(4, 1)] });
+    release();
+    expect(refused.body.error!.message).toContain('a process is still writing to this directory');
+    expect(existsSync(join(place, 'lake'))).toBe(true);
+    expect((await post('/api/remove', { of: ['lake', 'best-1', nameOf(1, 1)] })).body.text).toBe(
+      'deleted 2 items',
+    );
+    expect(existsSync(join(place, 'best-1', 'seed-1'))).toBe(false);
+    expect(existsSync(join(place, 'lake'))).toBe(false);
+    const names = (await items('')).map(({ name }) => name);
+    expect(names).not.toContain('lake');
+    expect(names).toContain(nameOf(2, 1));
+    expect((await post('/api/remove', { of: ['lake'] })).status).toBe(404);
+    expect((await post('/api/remove', { of: [] })).status).toBe(400);
   });
 });

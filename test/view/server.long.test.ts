@@ -51,10 +51,15 @@ const about = {
 const authorization = authorizationOf(token);
 
 /** By hand: `fetch` sets these headers itself. */
-const ask = (path: string, headers: Readonly<Record<string, string>> = {}, method = 'GET') =>
-  askAsStranger(path, { authorization, ...headers }, method);
+const ask = (path: string, headers: Readonly<Record<string, string>> = {}, method = 'GET', content = '') =>
+  askAsStranger(path, { authorization, ...headers }, method, content);
 
-function askAsStranger(path: string, headers: Readonly<Record<string, string>> = {}, method = 'GET') {
+function askAsStranger(
+  path: string,
+  headers: Readonly<Record<string, string>> = {},
+  method = 'GET',
+  content = '',
+) {
   const url = new URL(view.url);
   return new Promise<{ status: number; headers: Record<string, unknown>; body: string }>(
     (resolve, reject) => {
@@ -64,7 +69,7 @@ function askAsStranger(path: string, headers: Readonly<Record<string, string>> =
         response.on('end', () => resolve({ status: response.statusCode!, headers: response.headers, body }));
       });
       sent.on('error', reject);
-      sent.end();
+      sent.end(content);
     },
   );
 }
@@ -192,6 +197,37 @@ describe('a browser without the token', () => {
       address.includes('candidate=1') ? 401 : 200,
     );
     expect((await askAsStranger(address.replace(/.key=.*/, ''))).status).toBe(401);
+  });
+
+  it('cannot send a command to a run, even with the right Origin', async () => {
+    const headers = { origin: new URL(view.url).origin, 'content-type': 'application/json' };
+    const request = JSON.stringify({ of: 'a run' });
+    expect((await askAsStranger('/api/stop', headers, 'POST', request)).status).toBe(401);
+  });
+});
+
+describe('a command to a run', () => {
+  const stop = (request: object, headers: Readonly<Record<string, string>>) =>
+    ask('/api/stop', { 'content-type': 'application/json', ...headers }, 'POST', JSON.stringify(request));
+  const own = () => ({ origin: new URL(view.url).origin });
+
+  it('is refused unless a page of the server sends it as a POST of JSON', async () => {
+    const request = { of: 'a run' };
+    expect((await stop(request, {})).status).toBe(403);
+    expect((await stop(request, { origin: 'http://evil.example' })).status).toBe(403);
+    expect((await stop(request, { ...own(), 'sec-fetch-site': 'cross-site' })).status).toBe(403);
+    expect((await stop(request, { ...own(), 'content-type': 'text/plain' })).status).toBe(415);
+    expect((await ask('/api/stop', own())).status).toBe(405);
+  });
+
+  it('is refused if it is unknown or impossible for the run', async () => {
+    expect((await stop({ of: 'a run', action: 'remove' }, own())).status).toBe(400);
+    expect((await stop({ of: 'study' }, own())).status).toBe(400);
+    expect((await stop({ of: 'tuned' }, own())).status).toBe(422);
+    expect((await stop({ of: '../a run' }, own())).status).toBe(404);
+    const { body, status } = await stop({ of: 'a run' }, own());
+    expect([status, body]).toEqual([422, expect.stringContaining("this run isn't running")]);
+    expect(existsSync(join(place, 'a run', 'stop.json'))).toBe(false);
   });
 });
 

@@ -84,8 +84,11 @@ export function useLive(watched: string, listener: Listener): void {
 }
 
 /** @throws Error if the request fails, with the server's message if it sent one */
-async function ask<T>(address: string): Promise<T> {
-  const response = await fetch(address, { headers: { authorization: `Bearer ${token()}` } });
+async function ask<T>(address: string, body?: object): Promise<T> {
+  const response = await fetch(address, {
+    headers: { authorization: `Bearer ${token()}`, ...(body && { 'content-type': 'application/json' }) },
+    ...(body && { method: 'POST', body: JSON.stringify(body) }),
+  });
   const answer = (await response.json()) as T & { readonly error?: { readonly message?: string } };
   if (response.ok) return answer;
   throw new Error(answer.error?.message ?? `the server replied with status ${response.status}`);
@@ -136,4 +139,23 @@ export function useAnswer<T>(address: string | undefined, basis?: string) {
     void refresh();
   }, [address, basis]);
   return { answer, problem, refresh: () => void refresh() };
+}
+
+/** Sends POST requests. `said` is the answer to the last one or its error message. */
+export function usePost() {
+  const [said, setSaid] = useState('');
+  const [isSending, setSending] = useState(false);
+  /** @returns whether the request succeeded */
+  const send = async (address: string, body: object): Promise<boolean> => {
+    setSending(true);
+    setSaid('sending …');
+    const [text, isDone] = await ask<{ text: string }>(address, body).then(
+      (answer) => [answer.text, true] as const,
+      (error: Error) => [error.message, false] as const,
+    );
+    setSaid(text);
+    setSending(false);
+    return isDone;
+  };
+  return { said, isSending, send };
 }

@@ -4,6 +4,7 @@ import { html, submitted } from '../base/html.js';
 import { useLive } from '../base/live.js';
 import { go, itemAddress, queryOf, unitOf } from '../base/words.js';
 import { LiveTable } from './index-page.js';
+import { Stopping } from './stopping.js';
 import { type Page, ShownPage, usePage } from './use-page.js';
 
 interface Props {
@@ -41,6 +42,7 @@ function WholePage({ name, query }: Props) {
     html`<${LiveTable} path=${itemAddress(name)} query=${query} within=${name} columns=${columnsOf(page?.keys)} />`;
   return html`<${ShownPage} page=${shown} problem=${problem} loading=${`Loading ${name} …`} live=${live}>
 ${page && item && html`<${LiveLine} item=${item} />`}
+${page && item && !isStudy && html`<${Stopping} item=${item} />`}
 <//>`;
 }
 

@@ -13,6 +13,8 @@ export interface Page {
   readonly footer: string;
   /** Config keys that differ between the runs of a study. */
   readonly keys?: readonly string[];
+  /** True while the server reads more runs for it. */
+  readonly isPartial?: boolean;
   readonly sections: readonly { readonly id: string; readonly title: string; readonly html: string }[];
 }
 
@@ -24,6 +26,7 @@ export function usePage(address: string, parts = 0) {
   const { answer: page, problem, refresh } = useAnswer<Page>(address);
   useEffect(() => {
     document.title = page?.title ?? 'policyloop';
+    if (page?.isPartial) refresh();
   }, [page]);
   const isShown = page !== undefined;
   useEffect(() => {

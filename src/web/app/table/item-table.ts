@@ -9,8 +9,8 @@ import { queryOfState, type TableState } from '../../table/state.js';
 import { html } from '../base/html.js';
 import { useAnswer } from '../base/live.js';
 import { go, queryOf } from '../base/words.js';
+import { BulkActions } from './bulk-actions.js';
 import { GroupRow, ItemRow } from './item-rows.js';
-import { Selection } from './selection.js';
 import { TableControls } from './table-controls.js';
 
 /** Number of rows added at a time while scrolling. */
@@ -88,7 +88,7 @@ export function ItemTable({ filter, items, known, loadKeys, path, state, within 
   const rowOf = (item: Item, isInside = false) =>
     html`<${ItemRow} key=${item.name} item=${item} columns=${columns} isInside=${isInside} isGrouped=${isGrouped} within=${within} isChosen=${chosen.has(item.name)} toggle=${() => setChosen(toggled(item.name))} />`;
   return html`<${TableControls} state=${state} problems=${problems} shown=${shown} items=${items} groups=${groups} known=${known} loadKeys=${loadKeys} change=${change} />
-<${Selection} chosen=${chosen} items=${shown} groups=${groups} state=${state} within=${within} clear=${() => setChosen(new Set())} />
+<${BulkActions} chosen=${chosen} items=${shown} groups=${groups} state=${state} within=${within} clear=${() => setChosen(new Set())} />
 <div class="scroll" tabindex="0" role="region" aria-label=${isGrouped ? 'Groups of runs' : 'Runs and training runs'}><table class="items stack">
 <thead><tr><th scope="col" class="choose"><input type="checkbox" aria-label="select all" checked=${isAll} onChange=${() => setChosen(new Set(isAll ? [] : ids))} /></th>
 <${Heading} title=${isGrouped ? by.join(', ') : 'name'} sort=${sort} column="name" change=${change} />
