@@ -4,18 +4,17 @@ import { messageOf, UserError } from '../base/errors.js';
 import { harmlessLine } from '../base/terminal-text.js';
 import { type Content, render } from '../base/text/html.js';
 import type { Page } from '../web/page.js';
+import { type Action, stopItem, tagItems } from './actions.js';
 import { admittedMarkup, requireEntered } from './admission.js';
 import { assets, contentPolicy, picturePolicy, type Served, shell } from './assets.js';
 import { comparedPage, groupFigures } from './comparison.js';
 import { badRequest, HttpError, notFound, requireLocal, requireMethod, sendJson, startHttp } from './http.js';
 import { Items, type Place, type Root } from './items.js';
 import { Live, mostKeys, mostWatched, mostWatchers } from './live.js';
-import { type Action, removeItems, tagItems } from './managing.js';
 import { type GivenPages, pageOf } from './pages.js';
 import { configKeys, readAhead } from './run-data.js';
 import { search } from './search.js';
 import { episodeSvg, iterationPage } from './shown-run.js';
-import { stopItem } from './stopping.js';
 
 export interface ViewOptions {
   /** Port number; 0 for any free port. */
@@ -87,7 +86,6 @@ const common = {
 const actions: Readonly<Record<string, Action>> = {
   '/api/stop': stopItem,
   '/api/tag': tagItems,
-  '/api/remove': removeItems,
 };
 
 async function answer(

@@ -2,10 +2,8 @@
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { lockRun } from '../../src/base/files/lock.js';
 import type { Item } from '../../src/runs/listing/item.js';
 import { readLabels } from '../../src/runs/listing/listing.js';
-import { runFiles } from '../../src/runs/reader.js';
 import { compareRuns } from '../../src/studies/comparison/compare.js';
 import type { RunComparison } from '../../src/studies/comparison/run-comparison.js';
 import { authorizationOf } from '../../src/view/admission.js';
@@ -243,8 +241,8 @@ describe('actions', () => {
     });
     expect(status).toBe(403);
     expect((await post('/api/tag', body, { origin: 'http://evil.example' })).status).toBe(403);
-    expect((await post('/api/remove', body, { authorization: 'Bearer wrong' })).status).toBe(401);
-    expect((await ask('/api/remove')).status).toBe(405);
+    expect((await post('/api/tag', body, { authorization: 'Bearer wrong' })).status).toBe(401);
+    expect((await ask('/api/tag')).status).toBe(405);
     expect(readLabels(join(place, 'lake')).tags).toEqual([]);
     expect(existsSync(join(place, 'lake'))).toBe(true);
   });
@@ -265,23 +263,5 @@ describe('actions', () => {
       'spaces',
     );
     expect((await post('/api/tag', { of: ['../lake'], add: ['x'] })).status).toBe(404);
-  });
-
-  it('delete runs and whole directories, but not a run in progress', async () => {
-    const release = lockRun(join(place, nameOf(4, 1), runFiles.lock));
-    const refused = await post('/api/remove', { of: ['lake', nameOf(4, 1)] });
-    release();
-    expect(refused.body.error!.message).toContain('a process is still writing to this directory');
-    expect(existsSync(join(place, 'lake'))).toBe(true);
-    expect((await post('/api/remove', { of: ['lake', 'best-1', nameOf(1, 1)] })).body.text).toBe(
-      'deleted 2 items',
-    );
-    expect(existsSync(join(place, 'best-1', 'seed-1'))).toBe(false);
-    expect(existsSync(join(place, 'lake'))).toBe(false);
-    const names = (await items('')).map(({ name }) => name);
-    expect(names).not.toContain('lake');
-    expect(names).toContain(nameOf(2, 1));
-    expect((await post('/api/remove', { of: ['lake'] })).status).toBe(404);
-    expect((await post('/api/remove', { of: [] })).status).toBe(400);
   });
 });

@@ -22,11 +22,8 @@ interface Props {
 /** Maximum number of runs to name in the URL of a comparison. */
 const mostNames = 100;
 
-/** Maximum number of names to list when asking for confirmation. */
-const mostListed = 8;
-
 export function BulkActions({ chosen, clear, groups, items, state, within }: Props) {
-  const [asked, setAsked] = useState<'tag' | 'remove' | undefined>(undefined);
+  const [isTagging, setTagging] = useState(false);
   const { said, send } = usePost();
   const { by, filter } = state;
   const chosenGroups = groups.filter(({ id }) => chosen.has(id));
@@ -40,37 +37,25 @@ export function BulkActions({ chosen, clear, groups, items, state, within }: Pro
     const group = chosenGroups.map(({ id }) => id);
     go(`/compare${queryOf(isGroups ? { of: within, by: by.join(','), filter, group } : { of: names })}`);
   };
-  const tell = async (address: string, body: object) => {
-    if (!(await send(address, { of: names, ...body }))) return;
-    setAsked(undefined);
-    if (address === '/api/remove') clear();
-  };
-  const tag = submitted((field) => {
+  const tag = submitted(async (field) => {
     const tags = field('tags')
       .split(/[\s,]+/)
       .filter(Boolean);
-    if (tags.length > 0) void tell('/api/tag', { [field('change')]: tags });
+    if (tags.length > 0 && (await send('/api/tag', { of: names, [field('change')]: tags })))
+      setTagging(false);
   });
   const runs = plural(names.length, 'run');
   const what = chosenGroups.length > 0 ? `${plural(chosenGroups.length, 'group')} (${runs})` : runs;
-  const ask = (action: 'tag' | 'remove', label: string) =>
-    html`<button type="button" disabled=${names.length === 0} aria-expanded=${asked === action} onClick=${() => setAsked(action)}>${label}</button>`;
-  const cancel = html`<button type="button" class="plain" onClick=${() => setAsked(undefined)}>cancel</button>`;
+  const cancel = html`<button type="button" class="plain" onClick=${() => setTagging(false)}>cancel</button>`;
   return html`<div class="bulk" role="group" aria-label="Actions for selected runs">
 <button type="button" disabled=${isTooMany || (!isGroups && names.length === 0)} title=${isTooMany ? `Select at most ${mostNames} runs, or group them` : undefined} onClick=${compare}>${isGroups && chosenGroups.length === 0 ? 'Compare all groups' : 'Compare'}</button>
-${ask('tag', 'Tag')} ${ask('remove', 'Remove')}
+<button type="button" disabled=${names.length === 0} aria-expanded=${isTagging} onClick=${() => setTagging(true)}>Tag</button>
 <span class="muted">${names.length > 0 && html`${what} selected <button type="button" class="plain" onClick=${clear}>clear</button>`}</span>
 <span role="status">${said}</span>
 ${
-  asked === 'tag' &&
+  isTagging &&
   names.length > 0 &&
   html`<form class="question" onSubmit=${tag}><label>Tags for ${what} <input type="text" name="tags" placeholder="e.g. baseline" autocomplete="off" /></label> <button type="submit" name="change" value="add">Add</button> <button type="submit" name="change" value="remove">Remove</button> ${cancel}</form>`
-}
-${
-  asked === 'remove' &&
-  names.length > 0 &&
-  html`<div class="question" role="alertdialog" aria-label="Delete"><p>Delete ${what}? This can't be undone. ${names.slice(0, mostListed).join(', ')}${names.length > mostListed && ` and ${names.length - mostListed} more`}</p>
-<button type="button" class="danger" onClick=${() => tell('/api/remove', {})}>Delete</button> ${cancel}</div>`
 }
 </div>`;
 }

@@ -1,17 +1,16 @@
-/** Tags and removes items on a page's request, like `policyloop tag` and `policyloop remove`. */
+/** Tags and stops runs on a page's request, like `policyloop tag` and `policyloop stop`. */
 import type { IncomingMessage } from 'node:http';
 import { z } from 'zod';
 import { plural } from '../base/text/numbers.js';
 import { isHolder } from '../runs/listing/item.js';
 import { changeLabels } from '../runs/listing/listing.js';
-import { removableAt, removeDirectory } from '../runs/listing/remove.js';
+import { stoppedText, stopRun } from '../runs/listing/stop.js';
 import { badRequest, HttpError, readJsonBody } from './http.js';
-import { isBelow, type Place, type Root } from './items.js';
+import { isBelow, type Place } from './items.js';
 
 /** The parts of the view that actions use. */
 export interface Site {
   readonly live: { places(): readonly Place[]; refresh(): void };
-  readonly options: { readonly roots: readonly Root[] };
   /** @throws HttpError if no item has this name, or if the item can't be read */
   placeOf(name: string): Place;
 }
@@ -19,20 +18,17 @@ export interface Site {
 /** Performs a page's request. @returns the outcome, as text for the user */
 export type Action = (request: IncomingMessage, site: Site) => Promise<{ readonly text: string }>;
 
-/**
- * Creates an action that validates its request against a schema.
- * @param longest maximum size of the request's body, in bytes; the default is enough for the names of thousands of runs
- */
-export const action =
-  <T>(shape: z.ZodType<T>, perform: (asked: T, site: Site) => Promise<string>, longest = 2 ** 20): Action =>
+/** Maximum size of a request's body in bytes: enough for the names of thousands of runs. */
+const maxBody = 2 ** 20;
+
+/** Creates an action that validates its request against a schema. */
+const action =
+  <T>(shape: z.ZodType<T>, perform: (asked: T, site: Site) => Promise<string>): Action =>
   async (request, site) => {
     // Browsers send an Origin header, unlike most other programs. The token has already been checked.
     if (request.headers.origin === undefined)
-      throw new HttpError(
-        403,
-        'only pages of this server can do this; use policyloop stop, tag or remove instead',
-      );
-    const { data, error } = shape.safeParse(await readJsonBody(request, longest));
+      throw new HttpError(403, 'only pages of this server can do this; use policyloop stop or tag instead');
+    const { data, error } = shape.safeParse(await readJsonBody(request, maxBody));
     if (error !== undefined) throw badRequest(error.issues[0]!.message, error.issues[0]!.path.join('.'));
     return { text: await perform(data, site) };
   };
@@ -61,22 +57,12 @@ export const tagItems = action(
   },
 );
 
-/**
- * Deletes items.
- * @throws UserError if a process is writing to one of them, or HttpError if one is a root directory; then none is deleted
- */
-export const removeItems = action(
-  z.strictObject({ of: names }),
-  async ({ of }, { live, options, placeOf }) => {
-    const places = [...new Set(of)].map(placeOf);
-    const root = places.find(({ path }) => options.roots.some((one) => one.path === path));
-    if (root !== undefined)
-      throw badRequest(`${root.item.name} can't be removed, because this view shows it`, 'of');
-    // Deleting a directory also deletes the runs in it.
-    const outermost = places.filter(({ item }) => !places.some((other) => isBelow(item, other.item)));
-    const paths = outermost.flatMap(({ path }) => removableAt(path));
-    for (const path of paths) removeDirectory(path);
-    live.refresh();
-    return `deleted ${plural(outermost.length, 'item')}`;
-  },
-);
+/** Seconds to wait for the process of a run to end. */
+const patience = 3;
+
+/** @throws UserError if no process executes the run */
+export const stopItem = action(z.strictObject({ of: z.string() }), async ({ of }, { placeOf }) => {
+  const { item, path } = placeOf(of);
+  if (isHolder(item)) throw badRequest(`${of} isn't a single run or training run`, 'of');
+  return stoppedText(await stopRun(path, false, patience));
+});
