@@ -1,4 +1,4 @@
-import { join, resolve } from 'node:path';
+import { resolve } from 'node:path';
 import { styleText } from 'node:util';
 import type { Argv } from 'yargs';
 import { type Arguments, common, kinds } from '../../src/base/command.js';
@@ -39,10 +39,6 @@ export const options = (y: Argv) =>
       describe: 'Row format; finetune train reads jsonl',
     })
     .option('seed', { ...kinds.number, default: 0, describe: 'Random seed' })
-    .option('samples', {
-      ...kinds.number,
-      describe: 'Steps per play (demonstrations; default: all)',
-    })
     .option('min-return', {
       ...kinds.number,
       describe: 'Minimum return of the games to imitate (demonstrations)',
@@ -57,7 +53,7 @@ export const options = (y: Argv) =>
     })
     .option('winners', {
       ...kinds.number,
-      describe: 'Candidates per iteration to imitate, best first (best-of-group; default: 1)',
+      describe: 'Improvements per iteration to imitate, best first (improvement; default: all)',
     })
     .option('context', {
       ...kinds.number,
@@ -81,13 +77,11 @@ type Output = { readonly out: string } & DatasetManifest;
 
 /** Makes a training dataset from runs. @returns exit code 1 if there is nothing to train on */
 export async function execute(args: Args, context: CommandContext): Promise<number> {
-  const { recipe, format, samples, winners, context: window } = args;
+  const { bestShare, recipe, format, winners, context: window } = args;
   requireCount('--seed', args.seed, 0);
-  requireCount('--samples', samples, 1);
   requireCount('--winners', winners, 1);
   requireCount('--context', window, 1);
   requireCount('--history', args.history, 0);
-  const { bestShare } = args;
   if (bestShare !== undefined && !(bestShare > 0 && bestShare <= 1))
     throw new UserError({
       field: '--best-share',
@@ -98,7 +92,7 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
   const { buildDataset } = await import('../dataset/dataset.js');
   const { requireExportable } = await import('../dataset/export-rows.js');
   const { parseValidation } = await import('../dataset/split.js');
-  const { datasetFiles, requireNewDirectory, writeDataset } = await import('../dataset/write-dataset.js');
+  const { requireNewDirectory, writeDataset } = await import('../dataset/write-dataset.js');
   requireExportable(recipe, format);
   const out = resolve(context.cwd, args.out);
   requireNewDirectory(out);
@@ -109,11 +103,10 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
       recipe,
       validation: parseValidation(args.validation),
       seed: args.seed,
-      samples,
       winners,
       context: window,
       minReturn: args.minReturn,
-      bestShare: args.bestShare,
+      bestShare,
       history: args.history,
     },
   );
@@ -121,10 +114,7 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
   context.print(
     args.json
       ? JSON.stringify({ out: shownPath(out, context.cwd), ...manifest } satisfies Output)
-      : fitted(
-          described(manifest, join(shownPath(out, context.cwd), datasetFiles.page), context.columns),
-          context.columns,
-        ),
+      : fitted(described(manifest, shownPath(out, context.cwd), context.columns), context.columns),
   );
   for (const { message, hint } of manifest.alarms) {
     context.note(`${styleText('yellow', 'alarm')} ${message}\n  hint: ${hint}`);
@@ -134,7 +124,7 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
 
 function described(
   { recipe, sources, statistics, duplicates }: DatasetManifest,
-  page: string,
+  out: string,
   width: number | undefined,
 ): string {
   const { train, validation } = statistics;
@@ -163,7 +153,7 @@ function described(
       width,
     ),
     '',
-    `page        ${page}`,
+    `written     ${out}`,
   ].join('\n');
 }
 

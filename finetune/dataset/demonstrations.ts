@@ -6,7 +6,6 @@ import { readingOf } from '../../src/agents/reading.js';
 import { type Exchange, messagesOf } from '../../src/agents/speaker.js';
 import { type Problem, UserError } from '../../src/base/errors.js';
 import { readJsonLines } from '../../src/base/files/json-lines.js';
-import { createGenerator, shuffled } from '../../src/base/random/generator.js';
 import { makeEnvironment } from '../../src/environments/catalogue/open.js';
 import { answerText } from '../../src/models/answer-text.js';
 import { estimatePromptTokens } from '../../src/prompting/token-estimate.js';
@@ -18,7 +17,7 @@ import { type Imitation, promptHash, sha256 } from './example.js';
 import { fileHash } from './lineage.js';
 import { type SplitRun, type ValidationPlan, validationRuns } from './split.js';
 
-/** Selects the games and steps to imitate, and the number of turns that prompts show. */
+/** Selects the games to imitate, and the number of turns that prompts show. */
 export interface DemonstrationOptions {
   /** Minimum return of the games to imitate. */
   readonly minReturn?: number | undefined;
@@ -26,9 +25,6 @@ export interface DemonstrationOptions {
   readonly bestShare?: number | undefined;
   /** Number of previous turns in a prompt. Default: as in the play run. */
   readonly history?: number | undefined;
-  /** Number of steps to draw from each play run. Default: all. */
-  readonly samples?: number | undefined;
-  readonly seed: number;
 }
 
 export interface PlayedGames {
@@ -41,7 +37,7 @@ export interface PlayedGames {
   readonly played: number;
 }
 
-/** @throws UserError if there is no play run at `path`, it is damaged */
+/** @throws UserError if there is no play run at `path`, or it is damaged */
 export async function readPlay(
   path: string,
   name: string,
@@ -83,10 +79,7 @@ const noPlay: Problem = {
 
 /** Makes one example per step, with the reply as the answer. Skips replies without a valid action. */
 export function demonstrations(play: PlayedGames, options: DemonstrationOptions): readonly Imitation[] {
-  const steps = play.games.flatMap((game) => stepsOf(play, game, options));
-  if (options.samples === undefined || options.samples >= steps.length) return steps;
-  const drawn = new Set(shuffled(steps, createGenerator(options.seed)).slice(0, options.samples));
-  return steps.filter((step) => drawn.has(step));
+  return play.games.flatMap((game) => stepsOf(play, game, options));
 }
 
 function stepsOf(

@@ -2,13 +2,8 @@
 import { createHash } from 'node:crypto';
 import type { ChatMessage } from '../../src/models/language-model.js';
 
-const proposalRecipes = ['improvement', 'best-of-group', 'weighted', 'preference'] as const;
-
-/** Recipes for runs whose policies are programs. `repair` works only for these runs. */
-export const programRecipes = ['improvement', 'best-of-group', 'repair'] as const;
-
-export const recipes = [...proposalRecipes, 'repair', 'demonstrations'] as const;
-export type Recipe = (typeof proposalRecipes)[number] | 'repair' | 'demonstrations';
+export const recipes = ['improvement', 'weighted', 'preference', 'repair', 'demonstrations'] as const;
+export type Recipe = (typeof recipes)[number];
 
 /** Identifies an evaluation and gives its score; for a demonstration, the turn, the game and the game's return. */
 interface Evaluated {
@@ -28,9 +23,9 @@ export interface Lineage extends Evaluated {
   readonly prompt: string;
   /** One-based iteration of the prompt; for a demonstration, the turn. */
   readonly promptIteration: number;
-  /** Number of evaluations that the prompt is based on; for a demonstration, the number of turns that it shows. */
+  /** Number of evaluations that the prompt lists; for a demonstration, the number of turns. */
   readonly history: number;
-  /** Best score among the evaluations that the prompt is based on; missing if there are none. */
+  /** The best score that the prompt names; missing if there is none. */
   readonly incumbent?: number;
   /** Prompt tokens as counted by the model that received the prompt; missing if it didn't count them. */
   readonly promptTokens?: number;

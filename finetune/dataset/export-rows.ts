@@ -4,7 +4,6 @@ import type { ChatMessage } from '../../src/models/language-model.js';
 import {
   type Example,
   type Imitation,
-  type Lineage,
   type Preference,
   type Recipe,
   type RowFormat,
@@ -14,64 +13,40 @@ import {
 /** True if rows include their weight and lineage. */
 export const isOwn = (format: RowFormat): boolean => format === 'jsonl';
 
-/** True if a format stores pairs. */
-const isPaired = (format: RowFormat): boolean => format.endsWith('-dpo');
+/** Only our own format stores weights; the others store pairs (DPO) or single answers (SFT). */
+const isSuitable = (recipe: Recipe, format: RowFormat): boolean =>
+  isOwn(format) || (recipe !== 'weighted' && format.endsWith('-dpo') === (recipe === 'preference'));
 
-interface Row {
-  readonly content: object;
-  readonly lineage: Lineage;
-}
-
-/** @throws UserError if the format can't store the recipe's kind of examples */
+/** @throws UserError if the format can't store the recipe's examples */
 export function requireExportable(recipe: Recipe, format: RowFormat): void {
-  if (isOwn(format) || isPaired(format) === (recipe === 'preference')) return;
+  if (isSuitable(recipe, format)) return;
   throw new UserError({
     field: '--format',
-    message: isPaired(format)
-      ? `this format is for pairs of answers; the recipe ${recipe} makes single answers`
-      : 'this format is for single answers; the recipe preference makes pairs',
+    message: `this format can't store the examples of the recipe ${recipe}`,
     value: format,
-    alternatives: rowFormats.filter((other) => isOwn(other) || isPaired(other) !== isPaired(format)),
-    ...(isPaired(format) && { hint: 'or use --recipe preference' }),
+    alternatives: rowFormats.filter((other) => isSuitable(recipe, other)),
   });
 }
 
-/** @throws UserError if `requireExportable` does */
-export function exportRows(examples: readonly Example[], format: RowFormat): readonly Row[] {
-  for (const { lineage } of examples) requireExportable(lineage.recipe, format);
-  return examples.flatMap((example) =>
-    contentsOf(example, format).map((content): Row => ({ content, lineage: example.lineage })),
-  );
+/** @param format suits the example's recipe (`requireExportable`) */
+export function exportRow(example: Example, format: RowFormat): object {
+  const { kind: _, prompt, lineage, weight, ...answers } = example;
+  if (isOwn(format)) return { prompt, ...answers, weight, lineage };
+  if (example.kind === 'imitation') return format === 'trl-sft' ? trlSftRow(example) : openaiSftRow(example);
+  return format === 'trl-dpo' ? trlDpoRow(example) : openaiDpoRow(example);
 }
-
-/** Returns nothing for a pair in a single-answer format, and vice versa. */
-function contentsOf(example: Example, format: RowFormat): readonly object[] {
-  const { prompt, weight, lineage } = example;
-  if (example.kind === 'imitation') {
-    if (format === 'trl-sft') return [trlSftRow(example)];
-    if (format === 'openai-sft') return [openaiSftRow(example)];
-    return isOwn(format) ? [{ prompt, completion: example.completion, weight, lineage }] : [];
-  }
-  const { chosen, rejected } = example;
-  if (format === 'trl-dpo') return [trlDpoRow(example)];
-  if (format === 'openai-dpo') return [openaiDpoRow(example)];
-
-  return isOwn(format) ? [{ prompt, chosen, rejected, weight, lineage }] : [];
-}
-
-// Rows for OpenAI's fine-tuning API and compatible APIs.
 
 const answer = (content: string): ChatMessage => ({ role: 'assistant', content });
 
 /** Row for supervised fine-tuning. Earlier answers get weight 0, so that only the last answer is learned. */
-function openaiSftRow({ prompt, completion }: Pick<Imitation, 'prompt' | 'completion'>) {
-  const earlier = prompt.map(({ role, content }) =>
-    role === 'assistant' ? { role, content, weight: 0 } : { role, content },
+function openaiSftRow({ prompt, completion }: Imitation) {
+  const earlier = prompt.map((message) =>
+    message.role === 'assistant' ? { ...message, weight: 0 } : message,
   );
   return { messages: [...earlier, answer(completion)] };
 }
 
-function openaiDpoRow({ prompt, chosen, rejected }: Pick<Preference, 'prompt' | 'chosen' | 'rejected'>) {
+function openaiDpoRow({ prompt, chosen, rejected }: Preference) {
   return {
     input: { messages: prompt },
     preferred_output: [answer(chosen)],

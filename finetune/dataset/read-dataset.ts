@@ -2,15 +2,13 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { type Problem, UserError } from '../../src/base/errors.js';
+import { UserError } from '../../src/base/errors.js';
 import { readJsonLines } from '../../src/base/files/json-lines.js';
 import type { ChatMessage } from '../../src/models/language-model.js';
 import type { ChatTokenizer } from '../../src/models/local/tokens/tokenizer.js';
 import type { DecoderConfig } from '../../src/models/local/weights/decoder-config.js';
 import { readGenerationDefaults } from '../../src/models/local/weights/generation-config.js';
 import type { TokenExample } from '../engine/batch.js';
-import type { Imitation, Preference } from './example.js';
-import { datasetFiles } from './write-dataset.js';
 
 export interface Conversation {
   readonly messages: readonly ChatMessage[];
@@ -53,20 +51,16 @@ export function keepsAnswers(tokenizer: ChatTokenizer, { messages, completion }:
   return tokenizer.promptText(answered).startsWith(tokenizer.promptText(messages) + completion);
 }
 
-const promptSchema = z
-  .array(z.object({ role: z.enum(['system', 'user', 'assistant']), content: z.string() }))
-  .min(1);
-
 const promptedSchema = z.looseObject({
-  prompt: promptSchema,
+  prompt: z.array(z.object({ role: z.enum(['system', 'user', 'assistant']), content: z.string() })).min(1),
   weight: z.number().default(1),
   lineage: z.looseObject({ model: z.string(), promptTokens: z.int().positive() }).optional().catch(undefined),
 });
+type Prompted = z.output<typeof promptedSchema>;
 
 const text = z.string().min(1);
-const answers = { chosen: text, rejected: text };
 const rowSchema = promptedSchema.extend({ completion: text });
-const pairSchema = promptedSchema.extend(answers);
+const pairSchema = promptedSchema.extend({ chosen: text, rejected: text });
 
 type Split = 'train' | 'validation';
 
@@ -78,21 +72,23 @@ export function readConversations(dataset: string, split: Split): readonly Conve
   }).map(({ completion, ...row }) => conversation(row, completion));
 }
 
-/**
- * Reads pairs. Each chosen answer comes right before its rejected one.
- * @throws UserError if the file doesn't exist, or a row isn't a pair
- */
-export function readComparisons(dataset: string, split: Split): readonly Conversation[] {
+/** @throws UserError if the file doesn't exist, or a row isn't a pair */
+export function readPairs(dataset: string, split: Split) {
   return readRows(dataset, split, pairSchema, {
     message: "this row isn't a pair of answers",
     hint: 'make the dataset with --format jsonl --recipe preference, or train with objective.kind=sft',
-  }).flatMap(({ chosen, rejected, ...row }) => [conversation(row, chosen), conversation(row, rejected)]);
+  });
 }
 
-function conversation(
-  { prompt, weight, lineage }: z.output<typeof promptedSchema>,
-  completion: string,
-): Conversation {
+/** Reads pairs, as `readPairs`. Each chosen answer comes right before its rejected one. */
+export function readComparisons(dataset: string, split: Split): readonly Conversation[] {
+  return readPairs(dataset, split).flatMap(({ chosen, rejected, ...row }) => [
+    conversation(row, chosen),
+    conversation(row, rejected),
+  ]);
+}
+
+function conversation({ prompt, weight, lineage }: Prompted, completion: string): Conversation {
   return {
     messages: prompt,
     completion,
@@ -108,92 +104,23 @@ function readRows<T>(
   problem: { readonly message: string; readonly hint: string },
 ): readonly T[] {
   const file = join(dataset, `${split}.jsonl`);
-  if (!existsSync(file)) throw missing(dataset, split);
-  return (readJsonLines<unknown>(file, { repair: false, links: 'follow' }) ?? []).map((row, index) =>
-    checkedRow(schema, row, { file, line: index + 1, ...problem }),
-  );
-}
-
-function missing(dataset: string, split: Split): UserError {
-  const isParquet = existsSync(join(dataset, `${split}.parquet`));
-  return new UserError({
-    field: 'dataset',
-    message: isParquet
-      ? 'this dataset is in Parquet format, for other trainers'
-      : `this directory has no ${split}.jsonl`,
-    value: dataset,
-    hint: isParquet ? 'make the dataset with --format jsonl' : makeOne,
-  });
-}
-
-const makeOne = 'create one: policyloop finetune dataset <runs> --recipe improvement --out DIR';
-
-/** @throws UserError with `problem` and the first issue if the row doesn't match the schema */
-function checkedRow<T>(
-  schema: z.ZodType<T>,
-  row: unknown,
-  problem: Required<Pick<Problem, 'file' | 'line' | 'message' | 'hint'>>,
-): T {
-  const parsed = schema.safeParse(row);
-  if (parsed.success) return parsed.data;
-  const issue = parsed.error.issues[0]!;
-  const message = `${problem.message}: ${issue.message}`;
-  throw new UserError({ ...problem, field: issue.path.join('.'), message });
-}
-
-/** An example as read from a file; its `lineage` isn't checked and may be null. */
-type Stored<T extends Imitation | Preference> = Omit<T, 'lineage'> & { readonly lineage: unknown };
-type StoredAnswer = Stored<Imitation>;
-export type StoredExample = StoredAnswer | Stored<Preference>;
-
-interface StoredDataset {
-  readonly kind: StoredExample['kind'];
-  readonly train: readonly StoredExample[];
-  readonly validation: readonly StoredExample[];
-}
-
-const shared = { prompt: promptSchema, weight: z.number().default(1), lineage: z.unknown().default(null) };
-const schemas = {
-  imitation: z.object({
-    ...shared,
-    completion: text,
-    kind: z.literal('imitation').default('imitation').catch('imitation'),
-  }),
-  preference: z.object({
-    ...shared,
-    ...answers,
-    kind: z.literal('preference').default('preference').catch('preference'),
-  }),
-};
-
-/**
- * Reads a dataset in our own format; `validation.jsonl` may be missing.
- * @throws UserError if there is nothing to train on, or a row differs in format or kind from the first
- */
-export function readStoredDataset(dataset: string): StoredDataset {
-  const files = {
-    train: join(dataset, datasetFiles.train),
-    validation: join(dataset, datasetFiles.validation),
-  };
-  const read = (file: string) => readJsonLines<unknown>(file, { repair: false, links: 'follow' }) ?? [];
-  const [first] = read(files.train);
-  if (first === undefined) {
+  if (!existsSync(file))
     throw new UserError({
       field: 'dataset',
-      message: existsSync(files.train) ? 'train.jsonl is empty' : 'this directory has no train.jsonl',
+      message: `this directory has no ${split}.jsonl`,
       value: dataset,
-      hint: makeOne,
+      hint: 'create one: policyloop finetune dataset <runs> --recipe improvement --out DIR',
     });
-  }
-  const kind = typeof first === 'object' && first !== null && 'chosen' in first ? 'preference' : 'imitation';
-  const examples = (file: string) =>
-    read(file).map((row, i) =>
-      checkedRow<StoredExample>(schemas[kind], row, {
-        file,
-        line: i + 1,
-        message: "this row isn't an example",
-        hint: 'make the dataset with policyloop finetune dataset … --format jsonl',
-      }),
-    );
-  return { kind, train: examples(files.train), validation: examples(files.validation) };
+  return (readJsonLines<unknown>(file, { repair: false, links: 'follow' }) ?? []).map((row, index) => {
+    const { data, error } = schema.safeParse(row);
+    if (error === undefined) return data;
+    const { message, path } = error.issues[0]!;
+    throw new UserError({
+      ...problem,
+      file,
+      line: index + 1,
+      field: path.join('.'),
+      message: `${problem.message}: ${message}`,
+    });
+  });
 }

@@ -1,60 +1,56 @@
+/** Turns the steps of a run into examples: which proposals a model learns, and with what weight. */
+import { type CallRecord, callId, stageOf } from '../../src/runs/calls.js';
+import { programFailureText } from '../../src/runs/failure-text.js';
 import { mean, standardDeviation } from '../../src/statistics/descriptive.js';
-import type { Imitation, Preference, Recipe } from './example.js';
+import { type Example, type Imitation, type Preference, promptHash, type Recipe } from './example.js';
 import {
   encodingIn,
   formatAnswer,
   lineageOf,
   type Proposed,
+  placeKey,
   reasonIn,
   type SourceRun,
   type Step,
 } from './source-run.js';
 
-/** Imitates every proposal that scored higher than the best evaluation its prompt could show. */
-export function improvement(run: SourceRun): readonly Imitation[] {
-  return run.steps.flatMap((step) =>
-    step.proposals
-      .filter((proposed) => improves(proposed, step))
-      .map((proposed) => imitate(run, 'improvement', step, proposed)),
-  );
+export type RunRecipe = Exclude<Recipe, 'demonstrations'>;
+
+export const runRecipes: Readonly<
+  Record<RunRecipe, (run: SourceRun, winners: number | undefined) => readonly Example[]>
+> = { improvement, weighted, preference, repair };
+
+/** Imitates the proposals that beat the best evaluation known to their prompt; with `winners`, each iteration's best. */
+export function improvement(run: SourceRun, winners?: number): readonly Imitation[] {
+  return run.steps.flatMap((step) => {
+    const better = step.proposals.filter(
+      ({ entry }) => entry.score > (step.best ?? Number.POSITIVE_INFINITY),
+    );
+    const chosen =
+      winners === undefined
+        ? better
+        : better.toSorted((a, b) => b.entry.score - a.entry.score).slice(0, winners);
+    return chosen.map((proposed) => imitate(run, 'improvement', step, proposed));
+  });
 }
 
-/** True if a proposal beats the best evaluation that its prompt could show; false if there was none. */
-function improves({ entry }: Proposed, { incumbent }: Step): boolean {
-  return incumbent !== undefined && entry.score > incumbent.score;
-}
-
-export function imitate(
+function imitate(
   run: SourceRun,
-  recipe: Exclude<Recipe, 'preference'>,
+  recipe: Exclude<RunRecipe, 'preference'>,
   step: Omit<Step, 'proposals'>,
   { entry, reply }: Proposed,
   weight = 1,
 ): Imitation {
-  const { iteration, candidate, score, parameters } = entry;
   return {
     kind: 'imitation',
     prompt: step.prompt,
-    completion: formatAnswer(parameters, encodingIn(run), run.answerForm, reasonIn(reply)),
+    completion: formatAnswer(entry.parameters, encodingIn(run), run.answerForm, reasonIn(reply)),
     weight,
-    lineage: { ...lineageOf(run, recipe, step), iteration, candidate, score },
+    lineage: { ...lineageOf(run, recipe, step), ...place(entry) },
   };
 }
 
-/** Imitates each iteration's winners: its `winners` best candidates, if they beat the best so far. */
-export function bestOfGroup(run: SourceRun, winners = 1): readonly Imitation[] {
-  return run.steps.flatMap((step) =>
-    step.proposals
-      .filter((proposed) => improves(proposed, step))
-      .toSorted((a, b) => b.entry.score - a.entry.score)
-      .slice(0, winners)
-      .map((proposed) => imitate(run, 'best-of-group', step, proposed)),
-  );
-}
-
-function winner({ proposals }: Step): Proposed {
-  return proposals.reduce((best, proposed) => (proposed.entry.score > best.entry.score ? proposed : best));
-}
+const place = ({ iteration, candidate, score }: Proposed['entry']) => ({ iteration, candidate, score });
 
 /**
  * Pairs the winner of an iteration with each candidate that scored lower. A single candidate is paired with the next
@@ -66,16 +62,10 @@ export function preference(run: SourceRun): readonly Preference[] {
   );
 }
 
-function pairs(step: Step, next: Step | undefined): readonly (readonly [Proposed, Proposed])[] {
-  const best = winner(step);
-  if (step.proposals.length > 1) {
-    return step.proposals
-      .filter(({ entry }) => entry.score < best.entry.score)
-      .map((lower) => [best, lower] as const);
-  }
-  const rival = next?.proposals[0];
-  if (rival === undefined || rival.entry.score === best.entry.score) return [];
-  return [rival.entry.score < best.entry.score ? [best, rival] : [rival, best]];
+function pairs({ proposals }: Step, next: Step | undefined): readonly (readonly [Proposed, Proposed])[] {
+  const rivals = proposals.length > 1 ? proposals : [...proposals, ...(next?.proposals.slice(0, 1) ?? [])];
+  const best = rivals.reduce((one, other) => (other.entry.score > one.entry.score ? other : one));
+  return rivals.filter(({ entry }) => entry.score < best.entry.score).map((lower) => [best, lower] as const);
 }
 
 function pair(run: SourceRun, step: Step, better: Proposed, worse: Proposed): Preference {
@@ -92,11 +82,9 @@ function pair(run: SourceRun, step: Step, better: Proposed, worse: Proposed): Pr
     chosen: answer(better),
     rejected: answer(worse),
     weight: 1,
-    lineage: { ...lineageOf(run, 'preference', step), ...place(better), rejected: place(worse) },
+    lineage: { ...lineageOf(run, 'preference', step), ...place(better.entry), rejected: place(worse.entry) },
   };
 }
-
-const place = ({ entry: { iteration, candidate, score } }: Proposed) => ({ iteration, candidate, score });
 
 /** Largest weight, as in Peng et al. 2019, before weights are scaled to mean 1. */
 const largestWeight = 20;
@@ -107,10 +95,10 @@ const largestWeight = 20;
  */
 export function weighted(run: SourceRun): readonly Imitation[] {
   const proposals = run.steps.flatMap((step) => {
-    const { incumbent } = step;
-    return incumbent === undefined
+    const { best } = step;
+    return best === undefined
       ? []
-      : step.proposals.map((proposed) => ({ step, proposed, gain: proposed.entry.score - incumbent.score }));
+      : step.proposals.map((proposed) => ({ step, proposed, gain: proposed.entry.score - best }));
   });
   const weights = advantageWeights(proposals.map(({ gain }) => gain));
   return proposals.map(({ step, proposed }, i) => imitate(run, 'weighted', step, proposed, weights[i]!));
@@ -125,4 +113,32 @@ export function advantageWeights(gains: readonly number[]): readonly number[] {
   );
   const average = mean(raw);
   return raw.map((weight) => Number((weight / average).toPrecision(6)));
+}
+
+/** Imitates every accepted program that corrects a failed one. The prompt contains the failed program and its error. */
+function repair(run: SourceRun): readonly Imitation[] {
+  const failures = new Map<string, string>();
+  const steps = new Map(run.steps.map((step) => [step.iteration, step]));
+  const examples: Imitation[] = [];
+  for (const call of run.recorded.calls) {
+    if (stageOf(call) !== 'proposal') continue;
+    const failure = failureOf(call);
+    if (failure !== undefined) failures.set(callId(call), failure);
+    const repaired = failures.get(callId({ ...call, attempt: call.attempt - 1 }));
+    const step = steps.get(call.iteration);
+    // There is no proposal if the program failed during its evaluation.
+    const proposed = step?.proposals.find(({ entry }) => placeKey(entry) === placeKey(call));
+    if (call.outcome.kind !== 'accepted' || repaired === undefined || proposed === undefined) continue;
+    const { messages: prompt, completion } = call;
+    const promptTokens = completion?.usage.promptTokens;
+    const own = { ...step!, prompt, promptHash: promptHash(prompt), promptTokens };
+    const example = imitate(run, 'repair', own, proposed);
+    examples.push({ ...example, lineage: { ...example.lineage, repaired } });
+  }
+  return examples;
+}
+
+function failureOf({ outcome }: CallRecord): string | undefined {
+  if (outcome.kind !== 'rejected' || outcome.failure.kind !== 'program') return undefined;
+  return programFailureText(outcome.failure);
 }

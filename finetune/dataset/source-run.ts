@@ -7,13 +7,12 @@ import { languageModelOf } from '../../src/config/model.js';
 import type { ChatMessage } from '../../src/models/language-model.js';
 import type { ParameterVector } from '../../src/policies/policy.js';
 import { statedReason } from '../../src/prompting/answer/reason.js';
-import { remembered } from '../../src/prompting/context/history.js';
 import { type Encoding, encodingFor } from '../../src/prompting/notation/encoding.js';
 import { type AnswerForm, answerFormOf } from '../../src/prompting/notation/grammar.js';
-import { loadPromptSet, type PromptSet } from '../../src/prompting/templates/prompt-set.js';
+import { loadPromptSet } from '../../src/prompting/templates/prompt-set.js';
 import { loadHelpers } from '../../src/prompting/templates/rendering.js';
-import { type BufferEntry, createReplayBuffer, vectorKey } from '../../src/rollout/replay-buffer.js';
-import { type CallRecord, stageOf } from '../../src/runs/calls.js';
+import { type BufferEntry, vectorKey } from '../../src/rollout/replay-buffer.js';
+import { stageOf } from '../../src/runs/calls.js';
 import type { RecordedRun } from '../../src/runs/logs.js';
 import { type OpenedRun, readWholeRun } from '../../src/runs/open-run.js';
 import { runFiles } from '../../src/runs/reader.js';
@@ -55,11 +54,11 @@ export interface Step {
   readonly prompt: readonly ChatMessage[];
   readonly promptHash: string;
   /** Number of prompt tokens, if the model counted them. */
-  readonly promptTokens?: number | undefined;
-  /** Number of evaluations that the prompt could show, without those still in flight (`pipeline`). */
+  readonly promptTokens: number | undefined;
+  /** Number of evaluations that the prompt lists. */
   readonly history: number;
-  /** The best of these evaluations, which the prompt also presents as the best. */
-  readonly incumbent: BufferEntry | undefined;
+  /** The best score that the prompt names; undefined before the first evaluation. */
+  readonly best: number | undefined;
   /** Ordered by candidate; never empty. */
   readonly proposals: readonly Proposed[];
 }
@@ -68,8 +67,8 @@ export interface SourceRun extends OpenedRun {
   readonly name: string;
   readonly hash: string;
   readonly answerForm: AnswerForm;
-  /** The run's prompt set as it is now; undefined if it can't be loaded. */
-  readonly prompts: PromptSet | undefined;
+  /** Hash of the run's prompt set as it is now; undefined if it can't be loaded. */
+  readonly promptSet: string | undefined;
   readonly steps: readonly Step[];
 }
 
@@ -79,7 +78,7 @@ export const placeKey = ({ iteration, candidate }: Pick<BufferEntry, 'iteration'
 /** @throws UserError if there is no run at `path`, it is damaged, or its replies edit programs */
 export async function readSourceRun(path: string, name: string): Promise<SourceRun> {
   const opened = await readWholeRun(path);
-  const { memory, policy } = opened.config;
+  const { policy } = opened.config;
   if (policy.kind === 'program' && policy.edits) {
     throw new UserError({
       file: join(path, runFiles.config),
@@ -88,15 +87,12 @@ export async function readSourceRun(path: string, name: string): Promise<SourceR
       hint: 'exclude this run',
     });
   }
-  // Prompts are rendered many times, so keep episodes in memory, but only if prompts show trajectories.
-  const episodes = memory.trajectories === 'none' ? [] : [...opened.recorded.episodes];
   return {
     ...opened,
-    recorded: { ...opened.recorded, episodes },
     name,
     hash: contentHash(path),
     answerForm: answerFormOf(languageModelOf(opened.config.model), opened.config.prompts),
-    prompts: await currentPrompts(opened),
+    promptSet: await currentPrompts(opened),
     steps: stepsOf(opened.recorded),
   };
 }
@@ -108,7 +104,7 @@ export const encodingIn = ({ config, family }: Pick<SourceRun, 'config' | 'famil
 export function lineageOf(
   run: SourceRun,
   recipe: Recipe,
-  { iteration, promptHash: prompt, promptTokens, history, incumbent }: Omit<Step, 'prompt' | 'proposals'>,
+  { iteration, promptHash: prompt, promptTokens, history, best }: Omit<Step, 'prompt' | 'proposals'>,
 ): Omit<Lineage, 'iteration' | 'candidate' | 'score'> {
   return {
     run: run.name,
@@ -118,7 +114,7 @@ export function lineageOf(
     prompt,
     promptIteration: iteration,
     history,
-    ...(incumbent && { incumbent: incumbent.score }),
+    ...(best !== undefined && { incumbent: best }),
     ...(promptTokens !== undefined && { promptTokens }),
   };
 }
@@ -131,7 +127,7 @@ function contentHash(path: string): string {
   return sha256(hashes.join('\n'));
 }
 
-async function currentPrompts({ config, environment }: OpenedRun): Promise<PromptSet | undefined> {
+async function currentPrompts({ config, environment }: OpenedRun): Promise<string | undefined> {
   const { helpers } = config.prompts;
   try {
     return loadPromptSet({
@@ -142,7 +138,7 @@ async function currentPrompts({ config, environment }: OpenedRun): Promise<Promp
       maxSteps: config.evaluation.maxSteps,
       ownPolicy: config.policy.kind === 'module',
       userHelpers: helpers === undefined ? undefined : await loadHelpers(helpers),
-    });
+    }).hash;
   } catch (error) {
     if (error instanceof UserError) return undefined;
     throw error;
@@ -150,53 +146,36 @@ async function currentPrompts({ config, environment }: OpenedRun): Promise<Promp
 }
 
 function stepsOf({ entries, calls, iteration: last }: RecordedRun): readonly Step[] {
-  const callsAt = byIteration(stepCalls(calls));
-  const proposalsAt = byIteration(entries.filter(({ source }) => source === 'proposal'));
-  const buffer = createReplayBuffer(entries.filter(({ source }) => source !== 'proposal'));
-  const steps: Step[] = [];
-  /** State of the memory after each iteration; index 0 is the warm-up. */
-  const held: Pick<Step, 'history' | 'incumbent'>[] = [];
-  for (let iteration = 1; iteration <= last; iteration++) {
-    held.push({ history: buffer.entries.length, incumbent: buffer.best });
-    const own = callsAt.get(String(iteration)) ?? [];
-    const evaluated = (proposalsAt.get(String(iteration)) ?? []).toSorted(
-      (a, b) => a.candidate - b.candidate,
-    );
-    const asked = own.filter(({ attempt }) => attempt === 0);
-    const prompt = asked[0]?.messages;
-    // Exclude revisions, which answer the critic's prompts, and programs whose constants a search chose.
-    const answers = evaluated.filter(({ revises, tuned }) => revises === undefined && tuned === undefined);
-    if (prompt !== undefined && answers.length > 0) {
-      steps.push({
-        iteration,
-        prompt,
-        promptHash: promptHash(prompt),
-        promptTokens: asked.map(({ completion }) => completion?.usage.promptTokens).find(Boolean),
-        ...held[iteration - 1 - (asked[0]?.behind ?? 0)]!,
-        proposals: answers.map((entry) => ({ entry, reply: replyOf(entry, own) })),
-      });
-    }
-    buffer.append(remembered(evaluated));
-  }
-  return steps;
-}
-
-/** Yields each candidate's first call, and accepted corrections. Only an iteration's first call keeps its prompt. */
-function* stepCalls(calls: Iterable<CallRecord>): Generator<CallRecord, void> {
-  let iteration = -1;
+  const prompts = new Map<number, Omit<Step, 'proposals'>>();
+  const replies = new Map<string, string>();
   for (const call of calls) {
     if (stageOf(call) !== 'proposal') continue;
-    const isPrompt = call.attempt === 0 && call.iteration !== iteration;
-    if (isPrompt) iteration = call.iteration;
-    if (call.attempt > 0 && call.outcome.kind !== 'accepted') continue;
-    yield isPrompt ? call : { ...call, messages: [] };
+    const { attempt, completion, iteration, messages, outcome, shown } = call;
+    if (outcome.kind === 'accepted') replies.set(placeKey(call), completion?.text ?? '');
+    if (attempt > 0 || messages.length === 0) continue;
+    const known = prompts.get(iteration);
+    prompts.set(iteration, {
+      iteration,
+      prompt: messages,
+      promptHash: known?.promptHash ?? promptHash(messages),
+      history: shown?.evaluations.length ?? 0,
+      best: shown?.best,
+      ...known,
+      // Baselines report 0 tokens.
+      promptTokens: known?.promptTokens ?? (completion?.usage.promptTokens || undefined),
+    });
   }
-}
-
-const byIteration = <T extends { readonly iteration: number }>(items: Iterable<T>) =>
-  groupedBy([...items], ({ iteration }) => String(iteration));
-
-function replyOf({ candidate }: BufferEntry, calls: readonly CallRecord[]): string {
-  const accepted = calls.findLast((call) => call.candidate === candidate && call.outcome.kind === 'accepted');
-  return accepted?.completion?.text ?? '';
+  // Exclude revisions, which answer the critic's prompts, and programs whose constants a search chose.
+  const answers = entries.filter(
+    ({ iteration, revises, source, tuned }) =>
+      source === 'proposal' && iteration <= last && revises === undefined && tuned === undefined,
+  );
+  return [...groupedBy(answers, ({ iteration }) => iteration)].flatMap(([iteration, evaluated]) => {
+    const asked = prompts.get(iteration);
+    if (asked === undefined) return [];
+    const proposals = evaluated
+      .toSorted((a, b) => a.candidate - b.candidate)
+      .map((entry) => ({ entry, reply: replies.get(placeKey(entry)) ?? '' }));
+    return [{ ...asked, proposals }];
+  });
 }

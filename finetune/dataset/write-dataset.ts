@@ -1,25 +1,13 @@
-/** Writes a dataset directory: rows, lineage, manifest and page. */
+/** Writes a dataset directory: rows, lineage and manifest. */
 import { createHash } from 'node:crypto';
 import { closeSync, mkdirSync, openSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { UserError } from '../../src/base/errors.js';
 import { isTaken, writeWhole } from '../../src/base/files/draft.js';
 import { version } from '../../src/base/package.js';
-import { weightsDropped } from './alarms.js';
-import type { Dataset, DatasetManifest, WrittenFile } from './dataset.js';
-import { renderDatasetPage } from './dataset-page.js';
+import type { Dataset, DatasetManifest } from './dataset.js';
 import type { RowFormat } from './example.js';
-import { exportRows, isOwn, requireExportable } from './export-rows.js';
-
-/** Lineage files exist only for formats whose rows can't store the lineage. */
-export const datasetFiles = {
-  train: 'train.jsonl',
-  validation: 'validation.jsonl',
-  trainLineage: 'train.lineage.jsonl',
-  validationLineage: 'validation.lineage.jsonl',
-  manifest: 'manifest.json',
-  page: 'index.html',
-} as const;
+import { exportRow, isOwn, requireExportable } from './export-rows.js';
 
 /** @throws UserError if `path` is taken (see `isTaken`) and isn't an empty directory */
 export function requireNewDirectory(path: string): void {
@@ -45,29 +33,39 @@ export function writeDataset(dataset: Dataset, format: RowFormat, path: string):
 }
 
 function writeFiles(dataset: Dataset, format: RowFormat, path: string): DatasetManifest {
-  const files: Record<string, WrittenFile> = {};
-  for (const split of ['train', 'validation'] as const) {
-    const rows = exportRows(dataset[split], format);
-    files[datasetFiles[split]] = writeRows(
-      join(path, datasetFiles[split]),
-      rows.map(({ content }) => content),
+  const { recipe, train, validation, alarms, ...summary } = dataset;
+  const files: Record<string, DatasetManifest['files'][string]> = {};
+  for (const [split, examples] of Object.entries({ train, validation })) {
+    const write = (name: string, rows: readonly object[]) => {
+      files[name] = writeRows(join(path, name), rows);
+    };
+    write(
+      `${split}.jsonl`,
+      examples.map((example) => exportRow(example, format)),
     );
-    if (!isOwn(format)) {
-      const name = datasetFiles[`${split}Lineage`];
-      files[name] = writeRows(
-        join(path, name),
-        rows.map(({ lineage }) => lineage),
+    // The other formats' rows can't store the lineage.
+    if (!isOwn(format))
+      write(
+        `${split}.lineage.jsonl`,
+        examples.map(({ lineage }) => lineage),
       );
-    }
   }
-  const manifest = manifestOf(dataset, format, files);
-  writeFileSync(join(path, datasetFiles.page), renderDatasetPage(dataset, manifest));
-  writeFileSync(join(path, datasetFiles.manifest), `${JSON.stringify(manifest, null, 2)}\n`);
+  const manifest: DatasetManifest = {
+    version: 1,
+    kind: 'dataset',
+    policyloop: version(),
+    recipe,
+    format,
+    ...summary,
+    alarms,
+    files,
+  };
+  writeFileSync(join(path, 'manifest.json'), `${JSON.stringify(manifest, null, 2)}\n`);
   return manifest;
 }
 
 /** Writes JSON Lines row by row, because a file can exceed the maximum length of a string. */
-export function writeRows(path: string, rows: readonly object[]): WrittenFile {
+export function writeRows(path: string, rows: readonly object[]): DatasetManifest['files'][string] {
   const hash = createHash('sha256');
   const file = openSync(path, 'w');
   try {
@@ -80,19 +78,4 @@ export function writeRows(path: string, rows: readonly object[]): WrittenFile {
     closeSync(file);
   }
   return { rows: rows.length, sha256: hash.digest('hex') };
-}
-
-function manifestOf(dataset: Dataset, format: RowFormat, files: DatasetManifest['files']): DatasetManifest {
-  const { recipe, train, validation: _, lengths: __, alarms, ...summary } = dataset;
-  const dropped = isOwn(format) ? undefined : weightsDropped(format, train);
-  return {
-    version: 1,
-    kind: 'dataset',
-    policyloop: version(),
-    recipe,
-    format,
-    ...summary,
-    alarms: dropped === undefined ? alarms : [...alarms, dropped],
-    files,
-  };
 }

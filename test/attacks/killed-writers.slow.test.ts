@@ -27,7 +27,7 @@ beforeAll(async () => {
 const writers = {
   'merged model': ['finetune export tuned --model base --to merged --out out', 'out'],
   'GGUF file': ['finetune export base --to gguf --out out.gguf', 'out.gguf'],
-  dataset: ['finetune dataset example --recipe best-of-group --out out', 'out'],
+  dataset: ['finetune dataset example --recipe improvement --out out', 'out'],
   'tables as Parquet': ['export quick climb --format parquet --out out', 'out'],
   'page of a comparison': ['compare quick climb --html out.html', 'out.html'],
   'report of a run': ['report climb', 'buffers/climb/report.html'],

@@ -1,8 +1,6 @@
 /** A page of each kind, with names as long as people give them, written to files. */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { buildDataset } from '../../finetune/dataset/dataset.js';
-import { writeDataset } from '../../finetune/dataset/write-dataset.js';
 import type { Arm } from '../../finetune/evaluate/arms.js';
 import { evaluate } from '../../finetune/evaluate/evaluate.js';
 import { readFigures } from '../../finetune/evaluate/evaluation.js';
@@ -21,7 +19,6 @@ import { sweepPage } from '../../src/studies/sweep/sweep-page.js';
 import { page } from '../../src/web/page.js';
 import { renderReport } from '../../src/web/report/run-report.js';
 import { inFile } from '../../src/web/study.js';
-import { played } from '../finetune/dataset/runs.js';
 import { drawnResult, gridResult } from '../studies/sweep/sweeps.js';
 import { tickingClock } from '../support/experiments.js';
 import { writeRun } from '../support/written-runs.js';
@@ -46,7 +43,6 @@ export async function everyPage(place: string): Promise<Readonly<Record<string, 
       ),
     ),
     'a sweep of drawn values': page(sweepPage(drawnResult(), inFile)),
-    'a dataset': await dataset(join(place, 'dataset')),
     'a training that goes on': await training(join(place, 'training'), false),
     'a finished training': await training(join(place, 'trained'), true),
   };
@@ -105,14 +101,6 @@ function evaluation(place: string): string {
   );
   const evaluated = evaluate({ arms, experiments, seeds }, runs, { kind: 'stated', environments: [] });
   return page(evaluationPage(evaluated, inFile));
-}
-
-async function dataset(place: string): Promise<string> {
-  const run = await played({}, { root: place, name: 'run' });
-  const named = [{ path: run, name: `buffers/${long}/repeat-1` }];
-  const options = { recipe: 'weighted', validation: { kind: 'none' }, seed: 0 } as const;
-  writeDataset(await buildDataset(named, options), 'jsonl', join(place, 'out'));
-  return readFileSync(join(place, 'out', 'index.html'), 'utf8');
 }
 
 async function training(output: string, isFinished: boolean): Promise<string> {

@@ -6,7 +6,7 @@ import { writeWhole } from '../../../src/base/files/draft.js';
 import { plural } from '../../../src/base/text/numbers.js';
 import { requireOneLine } from '../../../src/base/text/one-line.js';
 import { trlDpoRow, trlSftRow } from '../../dataset/export-rows.js';
-import { readStoredDataset, type StoredExample } from '../../dataset/read-dataset.js';
+import { readConversations, readPairs } from '../../dataset/read-dataset.js';
 import { requireNewDirectory, writeRows } from '../../dataset/write-dataset.js';
 import type { TrainConfig } from '../../train/train-config.js';
 import { trlSettings } from './settings.js';
@@ -26,49 +26,53 @@ export interface WrittenTrl {
 export function writeTrl(config: TrainConfig, model: string, out: string): WrittenTrl {
   requireNewDirectory(out);
   requireOneLine(model, '--model');
-  const dataset = readStoredDataset(config.dataset);
-  const trainer = dataset.kind === 'imitation' ? 'sft' : 'dpo';
-  // TRL ignores weights, so it would imitate examples that should become less likely.
-  const learnable = (examples: readonly StoredExample[]) => examples.filter(({ weight }) => weight > 0);
-  const [train, validation] = [learnable(dataset.train), learnable(dataset.validation)];
-  if (train.length === 0)
+  const [train, validation] = [rowsOf(config, 'train'), rowsOf(config, 'validation')];
+  if (train.rows.length === 0)
     throw new UserError({
       field: 'dataset',
       message: 'no example has a weight above 0',
       value: config.dataset,
     });
-  const script = trainingScript(trainer, model, trlSettings(config, trainer, validation.length > 0));
+  const trainer = config.objective.kind;
+  const script = trainingScript(trainer, model, trlSettings(config, trainer, validation.rows.length > 0));
   writeWhole(out, (draft) => {
     mkdirSync(join(draft, 'data'), { recursive: true });
-    writeRows(join(draft, 'data', 'train.jsonl'), rowsOf(train, config));
-    if (validation.length > 0) writeRows(join(draft, 'data', 'validation.jsonl'), rowsOf(validation, config));
+    for (const [split, { rows }] of Object.entries({ train, validation }))
+      if (rows.length > 0) writeRows(join(draft, 'data', `${split}.jsonl`), rows);
     writeFileSync(join(draft, 'train.py'), script);
     writeFileSync(join(draft, 'job.sh'), jobScript);
   });
-  const excluded = dataset.train.length + dataset.validation.length - train.length - validation.length;
   return {
     trainer,
-    examples: { train: train.length, validation: validation.length },
-    warnings: warningsOf(config, train, excluded),
+    examples: { train: train.rows.length, validation: validation.rows.length },
+    warnings: warningsOf(config, train.weights, train.excluded + validation.excluded),
   };
 }
 
-/** `{prompt, completion}` or `{prompt, chosen, rejected}`, with the variables of the chat template if there are any. */
-function rowsOf(examples: readonly StoredExample[], { template }: TrainConfig): readonly object[] {
+/** TRL ignores weights, so it would imitate examples that should become less likely; these are excluded. */
+function rowsOf({ dataset, objective, template }: TrainConfig, split: 'train' | 'validation') {
+  const examples =
+    objective.kind === 'dpo'
+      ? readPairs(dataset, split).map((pair) => ({ weight: pair.weight, row: trlDpoRow(pair) }))
+      : readConversations(dataset, split).map(({ messages: prompt, completion, weight }) => {
+          return { weight, row: trlSftRow({ prompt, completion }) };
+        });
+  const kept = examples.filter(({ weight }) => weight > 0);
   const variables = Object.keys(template).length > 0 && { chat_template_kwargs: template };
-  return examples.map((example) => ({
-    ...(example.kind === 'imitation' ? trlSftRow(example) : trlDpoRow(example)),
-    ...variables,
-  }));
+  return {
+    rows: kept.map(({ row }) => ({ ...row, ...variables })),
+    weights: kept.map(({ weight }) => weight),
+    excluded: examples.length - kept.length,
+  };
 }
 
 function warningsOf(
   { method, patience }: TrainConfig,
-  train: readonly StoredExample[],
+  weights: readonly number[],
   excluded: number,
 ): readonly string[] {
   const warnings = [
-    train.some(({ weight }) => weight !== train[0]!.weight) && "TRL ignores the examples' weights",
+    weights.some((weight) => weight !== weights[0]) && "TRL ignores the examples' weights",
     excluded > 0 && `excluded ${plural(excluded, 'example')} with a weight of 0 or less`,
     method.kind === 'lora' &&
       method.quantization !== 'none' &&

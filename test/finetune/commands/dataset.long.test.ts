@@ -6,11 +6,8 @@ import { execute as datasetCommand } from '../../../finetune/commands/dataset.js
 import type { DatasetManifest } from '../../../finetune/dataset/dataset.js';
 import { recipes, rowFormats } from '../../../finetune/dataset/example.js';
 import { execute as sweepCommand } from '../../../src/commands/sweep.js';
-import { appScript } from '../../../src/web/page.js';
-import { ask } from '../../support/ask.js';
 import { built } from '../../support/built.js';
-import { recordingContext, seededModel, temporaryDirectory } from '../../support/experiments.js';
-import { elementsOf, scriptContent, visibleText } from '../../web/report/markup.js';
+import { recordingContext, temporaryDirectory } from '../../support/experiments.js';
 import { jsonLines, played } from '../dataset/runs.js';
 
 type DatasetArguments = Parameters<typeof datasetCommand>[0];
@@ -77,7 +74,7 @@ describe('finetune dataset', () => {
     expect(await command({ json: false })).toBe(0);
     expect(printed.join('\n')).toContain('weighted: 12 examples, 0 duplicates removed');
     expect(printed.join('\n')).toMatch(/train +1 +6 +6/);
-    expect(printed.join('\n')).toContain('dataset/index.html');
+    expect(printed.join('\n')).toContain('written     dataset');
   });
 
   it('fails with an alarm and a hint if there is nothing to train on', async () => {
@@ -88,9 +85,8 @@ describe('finetune dataset', () => {
 
   it('rejects invalid options, output paths and run patterns', async () => {
     const { command } = await workplace([{ seed: 1 }]);
-    await expect(command({ format: 'trl-dpo' })).rejects.toThrow(/--format: .*pairs/);
+    await expect(command({ format: 'trl-dpo' })).rejects.toThrow(/--format: .*can't store/);
     await expect(command({ seed: -1 })).rejects.toThrow(/--seed/);
-    await expect(command({ samples: 0 })).rejects.toThrow(/--samples/);
     await expect(command({ context: 0.5 })).rejects.toThrow(/--context/);
     await expect(command({ out: 'buffers' })).rejects.toThrow(/--out: /);
     await expect(command({ out: 'buffers/run-0/config.yaml' })).rejects.toThrow(
@@ -108,47 +104,5 @@ describe('finetune dataset', () => {
       [...names!.matchAll(/"([^"]+)"/g)].map(([, name]) => name),
     );
     expect(choices).toEqual([[...recipes], [...rowFormats]]);
-  });
-});
-
-describe('the dataset page', () => {
-  const hostile = `</pre><script>alert(1)</script><img src=x onerror="alert(2)">`;
-
-  it('shows samples, and never runs markup from a reply', async () => {
-    const model = seededModel();
-    const { cwd, command } = await workplace([
-      { seed: 1, name: 'x' },
-      {
-        model: {
-          id: `evil/${hostile}`,
-          generate: async (messages, options) => {
-            const completion = await ask(model, messages, options);
-            return [{ ...completion, text: `${completion.text} ${hostile}` }];
-          },
-        },
-      },
-    ]);
-    await command({ validation: 'none' });
-    const page = readFileSync(join(cwd, 'dataset/index.html'), 'utf8');
-    const elements = elementsOf(page);
-    expect(elements.filter(({ name }) => name === 'script')).toHaveLength(1);
-    expect(scriptContent(page)).toBe(appScript());
-    expect(elements.filter(({ name }) => name === 'img')).toEqual([]);
-    expect(elements.filter(({ name }) => name === 'article')).toHaveLength(6);
-    const text = visibleText(page);
-    expect(text).toContain(`evil/${hostile}`);
-    // The reason is kept as the parser reads it, without marks of form.
-    expect(text).toContain(`A step from the best. ${hostile.slice('</pre>'.length)}`);
-    expect(text).toContain('You are an expert in reinforcement learning');
-    expect(text).toContain('None.');
-  });
-
-  it('shows both sides of a pair, and the alarms', async () => {
-    const { cwd, command } = await workplace([{ seed: 1, candidates: 3 }]);
-    await command({ recipe: 'preference', context: 50 });
-    const text = visibleText(readFileSync(join(cwd, 'dataset/index.html'), 'utf8'));
-    expect(text).toMatch(/chosen params\[0\]: .* rejected params\[0\]:/);
-    expect(text).toContain('the context of 50 tokens is too short for');
-    expect(text).toContain('no validation examples');
   });
 });

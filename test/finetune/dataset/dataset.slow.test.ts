@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { buildDataset, type Dataset, type DatasetOptions } from '../../../finetune/dataset/dataset.js';
 import { sha256, withoutDuplicates } from '../../../finetune/dataset/example.js';
-import { distribution } from '../../../finetune/dataset/token-statistics.js';
+import { distribution, measureLengths } from '../../../finetune/dataset/token-statistics.js';
 import { writeDataset } from '../../../finetune/dataset/write-dataset.js';
 import { estimateTokens } from '../../../src/prompting/token-estimate.js';
 import { seededModel, temporaryDirectory } from '../../support/experiments.js';
@@ -105,13 +105,6 @@ describe('duplicates', () => {
     const other = { ...first!, kind: 'imitation', completion: 'params[0]: 9' } as const;
     expect(withoutDuplicates([first!, other])).toHaveLength(2);
   });
-
-  it('raise an alarm if they are the majority', async () => {
-    const copies = ['b', 'c', 'd'].map((name) => named(copied(runs[0]!.path), name));
-    const dataset = await build({ validation: { kind: 'none' } }, [runs[0]!, ...copies]);
-    expect(alarms(dataset)).toEqual(['duplicates']);
-    expect(dataset.duplicates).toBe(18);
-  });
 });
 
 describe('alarms', () => {
@@ -124,15 +117,16 @@ describe('alarms', () => {
     const flat = [named(await played({ environment: 'MountainCar-v0' }))];
     const found = async (recipe: DatasetOptions['recipe']) =>
       alarms(await build({ recipe, validation: { kind: 'none' } }, flat));
-    expect(await found('weighted')).toEqual(['no-positive-signal', 'equal-weights']);
-    for (const recipe of ['improvement', 'best-of-group', 'preference'] as const) {
+    expect(await found('weighted')).toEqual(['no-positive-signal']);
+    for (const recipe of ['improvement', 'preference'] as const) {
       expect(await found(recipe)).toEqual(['no-positive-signal', 'empty-split']);
     }
   });
 
   it('report examples that are longer than the context of the model', async () => {
     const dataset = await build();
-    const needs = [...dataset.lengths.values()].map(({ prompt, completion }) => prompt + completion);
+    const lengths = measureLengths([...dataset.train, ...dataset.validation]);
+    const needs = [...lengths.values()].map(({ prompt, completion }) => prompt + completion);
     const context = needs.toSorted((a, b) => a - b).at(-3)!;
     const beyond = needs.filter((tokens) => tokens > context).length;
     const checked = await build({ context });
@@ -143,24 +137,10 @@ describe('alarms', () => {
 
   it('report an empty split', async () => {
     const lone = await build({}, runs.slice(0, 1));
-    expect(alarms(lone)).toEqual(['no-validation']);
+    expect(alarms(lone)).toEqual(['empty-split']);
     const all = await build({ validation: { kind: 'named', names: ['*'] } });
     expect(alarms(all)).toEqual(['empty-split']);
     expect(all.train).toEqual([]);
-  });
-
-  it('are absent for templates that use custom helpers', async () => {
-    const set = join(temporaryDirectory(), 'prompts');
-    mkdirSync(set);
-    const helpers = join(set, 'helpers.js');
-    writeFileSync(helpers, 'export default { create: () => ({ loud: (text) => text.toUpperCase() }) };');
-    writeFileSync(join(set, 'system.hbs'), 'Maximise f.');
-    writeFileSync(join(set, 'user.hbs'), '{{loud history.text}}\n{{answer.example}}');
-    writeFileSync(join(set, 'format-correction.hbs'), 'again');
-    const own = named(await played({ prompts: { set, helpers } }), 'own');
-    const dataset = await build({ validation: { kind: 'none' } }, [own]);
-    expect(alarms(dataset)).toEqual([]);
-    expect(dataset.train.some(({ prompt }) => prompt[1]!.content.includes('PARAMS[0]'))).toBe(true);
   });
 
   it('report templates that have changed since the run', async () => {
@@ -209,12 +189,7 @@ describe('a dataset directory', () => {
       return content(path);
     };
     const [first, second, other] = [await write(1), await write(1), await write(2)];
-    expect(Object.keys(first).toSorted()).toEqual([
-      'index.html',
-      'manifest.json',
-      'train.jsonl',
-      'validation.jsonl',
-    ]);
+    expect(Object.keys(first).toSorted()).toEqual(['manifest.json', 'train.jsonl', 'validation.jsonl']);
     expect(second).toEqual(first);
     expect(other['train.jsonl']).not.toBe(first['train.jsonl']);
     expect(first['manifest.json']).not.toContain(root);
@@ -222,7 +197,7 @@ describe('a dataset directory', () => {
 
   it('has a manifest that describes its rows, lineage, sources and alarms', async () => {
     const path = join(temporaryDirectory(), 'dataset');
-    const dataset = await build();
+    const dataset = await build({ recipe: 'improvement' });
     const manifest = writeDataset(dataset, 'trl-sft', path);
     expect(JSON.parse(readFileSync(join(path, 'manifest.json'), 'utf8'))).toEqual(manifest);
     for (const split of ['train', 'validation'] as const) {
@@ -237,9 +212,9 @@ describe('a dataset directory', () => {
       expect(manifest.statistics[split].examples).toBe(rows.length);
     }
     expect(manifest.sources.map(({ run, made, kept }) => [run, made, kept])).toEqual(
-      runs.map(({ name }) => [name, 6, expect.any(Number)]),
+      runs.map(({ name }) => [name, expect.any(Number), expect.any(Number)]),
     );
-    expect(manifest.alarms.map(({ kind }) => kind)).toEqual(['weights-dropped']);
+    expect(manifest.alarms).toEqual([]);
   });
 
   it('appears only once complete, even if a killed process left a partial one', async () => {
@@ -270,7 +245,7 @@ describe('a dataset directory', () => {
     mkdirSync(join(path, 'mine'));
     const dataset = await build();
     expect(() => writeDataset(dataset, 'jsonl', path)).toThrow(/this directory is not empty/);
-    expect(() => writeDataset(dataset, 'trl-dpo', join(path, 'new'))).toThrow(/pairs of answers/);
+    expect(() => writeDataset(dataset, 'trl-dpo', join(path, 'new'))).toThrow(/can't store/);
     expect(readdirSync(path)).toEqual(['mine']);
   });
 });

@@ -1,7 +1,14 @@
 import { describe, expect, it } from 'vitest';
-import { type Imitation, type Preference, recipes, rowFormats } from '../../../finetune/dataset/example.js';
-import { exportRows, requireExportable } from '../../../finetune/dataset/export-rows.js';
-import { UserError } from '../../../src/base/errors.js';
+import {
+  type Example,
+  type Imitation,
+  type Preference,
+  type RowFormat,
+  recipes,
+  rowFormats,
+} from '../../../finetune/dataset/example.js';
+import { exportRow, requireExportable } from '../../../finetune/dataset/export-rows.js';
+import type { UserError } from '../../../src/base/errors.js';
 
 const prompt = [
   { role: 'system', content: 'Rules' },
@@ -40,8 +47,8 @@ const preference: Preference = {
   lineage: { ...lineage, recipe: 'preference', rejected: { iteration: 2, candidate: 1, score: 5 } },
 };
 
-const contents = (...args: Parameters<typeof exportRows>) =>
-  exportRows(...args).map(({ content }) => content);
+const contents = (examples: readonly Example[], format: RowFormat) =>
+  examples.map((example) => exportRow(example, format));
 const says = (content: string) => [{ role: 'assistant', content }];
 
 describe('rows', () => {
@@ -85,34 +92,21 @@ describe('rows', () => {
       },
     ]);
   });
-
-  it('keep their lineage separate from their content', () => {
-    for (const format of ['trl-sft', 'openai-sft'] as const) {
-      expect(exportRows([imitation], format)[0]!.lineage).toBe(imitation.lineage);
-    }
-    expect(exportRows([preference], 'trl-dpo')[0]!.lineage).toBe(preference.lineage);
-  });
 });
 
-describe('a format that does not suit the recipe', () => {
-  it('is rejected with a list of formats that do', () => {
-    const accepted = recipes.map((recipe) =>
-      rowFormats.filter((format) => {
-        try {
-          requireExportable(recipe, format);
-          return true;
-        } catch (error) {
-          expect(error).toBeInstanceOf(UserError);
-          expect((error as UserError).problems[0]!.alternatives).toContain('jsonl');
-          expect((error as UserError).problems[0]!.alternatives).not.toContain(format);
-          return false;
-        }
-      }),
-    );
-    const single = ['jsonl', 'trl-sft', 'openai-sft'];
-    const pairs = ['jsonl', 'trl-dpo', 'openai-dpo'];
-    expect(accepted).toEqual([single, single, single, pairs, single, single]);
-    expect(() => exportRows([imitation], 'trl-dpo')).toThrow(/pairs of answers/);
-    expect(() => exportRows([preference], 'trl-sft')).toThrow(/single answers/);
-  });
+it('a format that does not suit the recipe is rejected with a list of formats that do', () => {
+  const accepted = recipes.map((recipe) =>
+    rowFormats.filter((format) => {
+      try {
+        requireExportable(recipe, format);
+        return true;
+      } catch (error) {
+        expect((error as UserError).problems[0]!.alternatives).toContain('jsonl');
+        expect((error as UserError).problems[0]!.alternatives).not.toContain(format);
+        return false;
+      }
+    }),
+  );
+  const single = ['jsonl', 'trl-sft', 'openai-sft'];
+  expect(accepted).toEqual([single, ['jsonl'], ['jsonl', 'trl-dpo', 'openai-dpo'], single, single]);
 });

@@ -25,19 +25,17 @@ describe.each([
   it('has steps that record the history and incumbent of their prompts', async () => {
     const { steps } = await source(more);
     expect(steps.length).toBeGreaterThan(6);
-    for (const { history, incumbent, iteration, prompt } of steps) {
+    for (const { history, best, iteration, prompt } of steps) {
       const scores = shownScores(prompt);
       expect(history, `iteration ${iteration}`).toBe(scores.length);
-      expect(incumbent!.score).toBeCloseTo(Math.max(...scores), 2);
+      expect(best!).toBeCloseTo(Math.max(...scores), 2);
     }
   });
 
   it('gives an improvement example for every proposal that beats the incumbent', async () => {
     const run = await source(more);
-    const better = run.steps.flatMap(({ iteration, incumbent, proposals }) =>
-      proposals.flatMap(({ entry }) =>
-        entry.score > incumbent!.score ? [`${iteration}/${entry.candidate}`] : [],
-      ),
+    const better = run.steps.flatMap(({ best, iteration, proposals }) =>
+      proposals.flatMap(({ entry }) => (entry.score > best! ? [`${iteration}/${entry.candidate}`] : [])),
     );
     const kept = improvement(run).map(({ lineage }) => `${lineage.iteration}/${lineage.candidate}`);
     expect(kept).toEqual(better);

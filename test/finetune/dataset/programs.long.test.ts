@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { buildDataset, type DatasetOptions } from '../../../finetune/dataset/dataset.js';
-import { type Imitation, programRecipes } from '../../../finetune/dataset/example.js';
+import type { Imitation } from '../../../finetune/dataset/example.js';
 import { statedReason } from '../../../src/prompting/answer/reason.js';
 import { temporaryDirectory } from '../../support/experiments.js';
 import { createScriptedModel } from '../../support/scripted-model.js';
@@ -47,11 +47,9 @@ describe('datasets of programs', () => {
   it('contain improvements, with the reason outside the program', async () => {
     const [, , third] = evaluationsOf(path);
     expect(third!.program).toBe(damped);
-    for (const recipe of ['improvement', 'best-of-group'] as const) {
-      const examples = await build(recipe);
-      expect(examples.at(-1)!.completion).toBe(`${block(damped)}\nDamp it.`);
-      expect(examples.map(({ lineage }) => lineage.iteration)).not.toContain(3);
-    }
+    const examples = await build('improvement');
+    expect(examples.at(-1)!.completion).toBe(`${block(damped)}\nDamp it.`);
+    expect(examples.map(({ lineage }) => lineage.iteration)).not.toContain(3);
   });
 
   it('contain only repairs of failed programs with the repair recipe', async () => {
@@ -67,7 +65,7 @@ describe('datasets of programs', () => {
       iteration: 2,
       candidate: 0,
       promptIteration: 2,
-      history: 2,
+      history: 1,
     });
     expect(lineage.repaired).toMatch(/^line 2: ReferenceError: 'angle' is not defined \(observation \[/);
     expect(lineage.score).toBe(evaluationsOf(path)[2]!.score);
@@ -76,12 +74,10 @@ describe('datasets of programs', () => {
   it('reject other recipes, and the repair recipe rejects numeric policies', async () => {
     for (const recipe of ['weighted', 'preference'] as const)
       await expect(build(recipe)).rejects.toThrow(
-        new RegExp(
-          `--recipe: doesn't support programs[\\s\\S]*"${recipe}"[\\s\\S]*${programRecipes.join(', ')}`,
-        ),
+        /--recipe: doesn't support .*programs[\s\S]*improvement, repair/,
       );
     const numbers = await played({}, { root, name: 'numbers' });
-    await expect(build('repair', numbers)).rejects.toThrow('needs programs');
+    await expect(build('repair', numbers)).rejects.toThrow('which are numbers');
     expect(await build('improvement', numbers)).not.toEqual([]);
   });
 

@@ -2,15 +2,8 @@ import { createHash } from 'node:crypto';
 import { appendFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { buildDataset } from '../../../finetune/dataset/dataset.js';
 import type { Example } from '../../../finetune/dataset/example.js';
-import {
-  advantageWeights,
-  bestOfGroup,
-  improvement,
-  preference,
-  weighted,
-} from '../../../finetune/dataset/recipes.js';
+import { advantageWeights, improvement, preference, weighted } from '../../../finetune/dataset/recipes.js';
 import { readSourceRun, type SourceRun } from '../../../finetune/dataset/source-run.js';
 import type { LanguageModel } from '../../../src/models/language-model.js';
 import { mean } from '../../../src/statistics/descriptive.js';
@@ -38,7 +31,6 @@ beforeAll(async () => {
 
 const every = (run: SourceRun): readonly Example[] => [
   ...improvement(run),
-  ...bestOfGroup(run),
   ...weighted(run),
   ...preference(run),
 ];
@@ -49,7 +41,7 @@ describe('lineage', () => {
       const entries = evaluationsOf(run.path);
       const examples = every(run);
       expect(new Set(examples.map(({ lineage }) => lineage.recipe))).toEqual(
-        new Set(['improvement', 'best-of-group', 'weighted', 'preference']),
+        new Set(['improvement', 'weighted', 'preference']),
       );
       for (const example of examples) {
         const { lineage } = example;
@@ -150,23 +142,9 @@ describe('improvement', () => {
   });
 });
 
-describe('best of group', () => {
-  it('has at most one winner per iteration: its best candidate, if that beats the incumbent', () => {
-    const entries = evaluationsOf(groups.path);
-    const found = bestOfGroup(groups);
-    expect(found.length).toBeGreaterThan(0);
-    expect(new Set(found.map(({ lineage }) => lineage.iteration)).size).toBe(found.length);
-    for (const { lineage } of found) {
-      const group = entries.filter(({ iteration }) => iteration === lineage.iteration);
-      expect(lineage.score).toBe(Math.max(...group.map(({ score }) => score)));
-      expect(lineage.score).toBeGreaterThan(lineage.incumbent!);
-    }
-  });
-});
-
-describe('several winners of a group', () => {
-  it('are the best candidates above the incumbent, with the same prompt and distinct answers', () => {
-    const found = bestOfGroup(groups, 2);
+describe('improvement with winners', () => {
+  it('keeps the best candidates of an iteration above the incumbent, with the same prompt', () => {
+    const found = improvement(groups, 2);
     for (const { lineage, prompt } of found) {
       const same = found.filter((other) => other.lineage.iteration === lineage.iteration);
       for (const other of same) expect(other.prompt).toBe(prompt);
@@ -176,22 +154,8 @@ describe('several winners of a group', () => {
         .toSorted((a, b) => b - a);
       expect(same.map((other) => other.lineage.score)).toEqual(better.slice(0, 2));
     }
-    expect(new Set(found.map(({ completion }) => completion)).size).toBe(found.length);
-    expect(found.length).toBeGreaterThan(bestOfGroup(groups).length);
-    expect(bestOfGroup(groups, 1)).toEqual(bestOfGroup(groups));
-    expect(new Set(bestOfGroup(groups, 3).map(answerOf))).toEqual(new Set(improvement(groups).map(answerOf)));
-  });
-
-  it('are all included in a dataset', async () => {
-    const made = (winners?: number) =>
-      buildDataset([{ path: groups.path, name: 'a' }], {
-        recipe: 'best-of-group',
-        validation: { kind: 'none' },
-        seed: 0,
-        winners,
-      });
-    expect((await made()).train).toHaveLength(bestOfGroup(groups).length);
-    expect((await made(2)).train).toHaveLength(bestOfGroup(groups, 2).length);
+    expect(found.length).toBeGreaterThan(improvement(groups, 1).length);
+    expect(new Set(improvement(groups, 3).map(answerOf))).toEqual(new Set(improvement(groups).map(answerOf)));
   });
 });
 
@@ -282,22 +246,4 @@ describe('preference', () => {
     }
     expect(new Set(found.map(({ chosen }) => chosen.includes('step'))).size).toBe(2);
   });
-});
-
-describe('every recipe', () => {
-  it.each(['improvement', 'best-of-group', 'weighted', 'preference'] as const)(
-    '%s makes distinct examples from the example run',
-    async (recipe) => {
-      const { train, duplicates } = await buildDataset([{ path: exampleRun, name: 'a' }], {
-        recipe,
-        validation: { kind: 'none' },
-        seed: 0,
-      });
-      expect(train.length).toBeGreaterThan(0);
-      const keys = train.map((example) => `${example.lineage.prompt} ${answerOf(example)}`);
-      expect(new Set(keys).size).toBe(train.length);
-      expect(duplicates).toBe(0);
-      for (const { weight } of train) expect(weight).toBeGreaterThan(0);
-    },
-  );
 });

@@ -14,7 +14,7 @@ it('the real-model example builds a dataset of winners from column prompts witho
   const { config } = loadConfig({ file: join(example, 'collect.yaml'), overrides: ['iterations=4'] });
   const { path } = await runExperimentFrom(config);
   const { alarms, train } = await buildDataset([{ path, name: path }], {
-    recipe: 'best-of-group',
+    recipe: 'improvement',
     winners: 4,
     validation: { kind: 'none' },
     seed: 0,

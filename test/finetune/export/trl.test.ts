@@ -27,7 +27,7 @@ function workplace({ train, validation = [answer(9)], config = '' }: Place = {})
   const write = (name: string, rows: readonly object[]) =>
     writeFileSync(join(cwd, 'data', name), rows.map((row) => `${JSON.stringify(row)}\n`).join(''));
   write('train.jsonl', train ?? [1, 2, 3, 4].map((i) => answer(i)));
-  if (validation.length > 0) write('validation.jsonl', validation);
+  write('validation.jsonl', validation);
   writeFileSync(join(cwd, 'tune.yaml'), `model: ./base\ndataset: data\noutput: tuned\n${config}`);
   const { context, printed, noted } = recordingContext(cwd);
   const command = (changes: object = {}) =>
