@@ -1,3 +1,4 @@
+import { inspect } from 'node:util';
 import { UserError } from '../base/errors.js';
 import { createGenerator, type RandomGenerator } from '../base/random/generator.js';
 import { plural } from '../base/text/numbers.js';
@@ -37,7 +38,7 @@ export class LimitedEnvironment implements Environment {
   }
 
   reset(seed?: number | bigint): Observation {
-    if (this.#phase === 'closed') throw this.#closed();
+    if (this.#phase === 'closed') throw this.#notRunning();
     if (seed !== undefined || this.#random === undefined) this.#random = createGenerator(seed);
     this.#phase = 'running';
     this.#steps = 0;
@@ -65,26 +66,19 @@ export class LimitedEnvironment implements Environment {
     this.#task.close!();
   }
 
+  /** Error for calling `step` when no episode is running, or `info`, `frame` etc. before the first reset. */
   #notRunning(): UserError {
-    return this.#phase === 'closed' ? this.#closed() : notRunning(this.id, this.#phase);
-  }
-
-  #closed(): UserError {
+    const messages = {
+      new: `${this.id} has not been reset yet`,
+      running: '',
+      finished: `this episode of ${this.id} has ended`,
+      closed: `${this.id} is closed`,
+    };
     return new UserError({
-      field: 'environment',
-      message: `this environment (${this.id}) is closed`,
-      hint: 'create a new one',
+      message: messages[this.#phase],
+      hint: this.#phase === 'closed' ? 'create a new one' : 'call reset() first',
     });
   }
-}
-
-/** Error for calling `step` when no episode is running, or `info`, `frame` etc. before the first reset. */
-export function notRunning(id: string, phase: 'new' | 'running' | 'finished'): UserError {
-  return new UserError({
-    field: 'step',
-    message: phase === 'new' ? `${id} has not been reset yet` : `this episode of ${id} has ended`,
-    hint: 'call reset() first',
-  });
 }
 
 export function isValidAction(action: Action, space: Space): boolean {
@@ -113,52 +107,29 @@ function isFiniteVector(action: Action, length: number): action is readonly numb
   return true;
 }
 
-export function invalidAction(action: Action, space: Space, id: string): UserError {
-  const refuse = (message: string, alternatives: readonly string[], hint?: string) =>
-    new UserError({
-      field: 'action',
-      message,
-      value: printable(action),
-      alternatives,
-      ...(hint !== undefined && { hint }),
-    });
+export const invalidAction = (action: Action, space: Space, id: string): UserError =>
+  new UserError({
+    field: 'action',
+    message: `is not an action of ${id}, which is ${actionText(space)}`,
+    value: typeof action === 'string' ? action : inspect(action, { breakLength: Infinity }),
+  });
+
+/** Describes the actions of a space, for example `an integer from 0 to 3`. */
+export function actionText(space: Space): string {
   switch (space.kind) {
     case 'discrete': {
-      const whole = Number.isInteger(action);
-      const message = whole ? `is out of range for ${id}` : `actions of ${id} must be integers`;
-      const hint = Array.isArray(action) && action.length === 1 ? 'pass the number, not an array' : undefined;
-      return refuse(message, [rangeOf(space)], hint);
+      const { n, start = 0 } = space;
+      return `an integer from ${start} to ${start + n - 1}`;
     }
-    case 'box': {
-      const { length } = space.low;
-      const expected = `an array of ${length} finite number${length === 1 ? '' : 's'}`;
-      if (!Array.isArray(action)) {
-        const hint = length === 1 && typeof action === 'number' ? `pass [${action}]` : `pass ${expected}`;
-        return refuse(`actions of ${id} must be vectors`, [expected], hint);
-      }
-      if (action.length !== length) {
-        const message = `has length ${action.length}, but actions of ${id} have length ${length}`;
-        return refuse(message, [expected], `pass ${expected}`);
-      }
-      const hint = 'check the policy for NaN and overflow';
-      return refuse('contains a value that is not a finite number', [expected], hint);
+    case 'box':
+      return `an array of ${plural(space.low.length, 'finite number')}`;
+    case 'tuple': {
+      const ranges = space.spaces.map(({ n, start = 0 }) => `${start} to ${start + n - 1}`);
+      return `an array of ${plural(ranges.length, 'integer')} (${ranges.join(', ')})`;
     }
     case 'text':
-      return refuse(`is not a valid action of ${id}`, space.choices ?? ['any string']);
-    case 'tuple':
-      return refuse(
-        `actions of ${id} must be arrays of ${plural(space.spaces.length, 'integer')}, each within its range`,
-        space.spaces.map(rangeOf),
-      );
+      return space.choices === undefined
+        ? 'a string'
+        : `one of ${space.choices.map((choice) => JSON.stringify(choice)).join(', ')}`;
   }
-}
-
-function rangeOf({ n, start = 0 }: DiscreteSpace): string {
-  return `${start}–${start + n - 1}`;
-}
-
-/** Converts everything but strings, finite numbers and arrays to text: JSON has no NaN, infinities or undefined. */
-function printable(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(printable);
-  return typeof value === 'string' || Number.isFinite(value) ? value : String(value);
 }

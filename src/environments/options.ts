@@ -27,14 +27,6 @@ export function parseOptions<S extends z.ZodObject>(
   schema: S,
   options: Readonly<Record<string, unknown>>,
 ): ParsedOptions<S> {
-  if (typeof options !== 'object' || options === null || Array.isArray(options)) {
-    throw new UserError({
-      field: 'options',
-      message: `the options of ${id} must be an object`,
-      value: options,
-      hint: 'use names and values, e.g. {max_episode_steps: 100}',
-    });
-  }
   const names = optionNames(schema);
   const problems: Problem[] = [];
   const given: Record<string, unknown> = {};
@@ -59,9 +51,13 @@ export function parseOptions<S extends z.ZodObject>(
 }
 
 /** `maxEpisodeSteps` becomes `max_episode_steps`. */
-export function snakeCase(name: string): string {
+function snakeCase(name: string): string {
   return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }
+
+/** The options with names in snake_case. */
+export const snakeCased = (options: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> =>
+  Object.fromEntries(Object.entries(options).map(([name, value]) => [snakeCase(name), value]));
 
 function unknownOption(id: string, given: string, names: readonly string[]): Problem {
   const suggestion = nearest(snakeCase(given), names);

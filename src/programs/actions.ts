@@ -1,6 +1,6 @@
 /** Checks the actions that programs return. */
 import type { Action, Space } from '../environments/environment.js';
-import { isValidAction } from '../environments/limited-environment.js';
+import { actionText, isValidAction } from '../environments/limited-environment.js';
 import { actionKinds } from './prelude.js';
 
 /**
@@ -17,7 +17,9 @@ export function programAction(
   if (action !== undefined && isValidAction(action, space)) return { action };
   const shown =
     action === undefined ? returned() : typeof action === 'string' ? quoted(action) : text(action);
-  return { reason: `returned ${shown}, but an action is ${expected(space)}` };
+  // A program may return the only number of a vector by itself.
+  const expected = space.kind === 'box' && space.low.length === 1 ? 'a finite number' : actionText(space);
+  return { reason: `returned ${shown}, but an action is ${expected}` };
 }
 
 function written(space: Space, floats: Float64Array, returned: () => string): Action | undefined {
@@ -42,20 +44,3 @@ const quoted = (value: string) => JSON.stringify(value.length > 60 ? `${value.sl
 
 const text = (action: number | readonly number[]) =>
   typeof action === 'number' ? String(action) : `[${action.join(', ')}]`;
-
-function expected(space: Space): string {
-  switch (space.kind) {
-    case 'discrete': {
-      const { n, start = 0 } = space;
-      return `an integer from ${start} to ${start + n - 1}`;
-    }
-    case 'box':
-      return space.low.length === 1 ? 'a finite number' : `an array of ${space.low.length} finite numbers`;
-    case 'tuple': {
-      const ranges = space.spaces.map(({ n, start = 0 }) => `${start} to ${start + n - 1}`);
-      return `an array of ${ranges.length} integers (${ranges.join(', ')})`;
-    }
-    case 'text':
-      return space.choices === undefined ? 'a string' : `one of ${space.choices.map(quoted).join(', ')}`;
-  }
-}

@@ -94,24 +94,15 @@ describe('environment ids', () => {
   });
 
   test.each([
-    ['cartpole-v1', /case-sensitive[\s\S]*did you mean CartPole-v1\?/],
-    ['Cartpole-v1', /did you mean CartPole-v1\?/],
-    ['frozenlake-v7', /FrozenLake has no version v7/],
-    ['FrozenLake-v7', /FrozenLake has no version v7[\s\S]*use FrozenLake-v1/],
-    ['HalfCheetah-v6', /HalfCheetah has no version v6/],
-    ['Pong-v4', /Pong has no version v4/],
-    ['CartPole-v2', /one of: CartPole-v0, CartPole-v1/],
-    ['CartPole', /version is missing/],
-    ['CartPol-v1', /did you mean CartPole-v1\?/],
+    ['cartpole-v1', /did you mean CartPole-v1\?/],
+    ['HalfCheetah-v6', /did you mean HalfCheetah-v5\?/],
+    ['CartPole', /did you mean CartPole-v1\?/],
     ['MountainCarContinous-v0', /did you mean MountainCarContinuous-v0\?/],
     ['NoSuchThing-v1', /unknown environment[\s\S]*one of: CartPole-v0/],
-    ['', /unknown environment/],
-    ['gymnasium:Ant-v5', /runs in another program[\s\S]*openEnvironment/],
-    ['openenv:ws://localhost:1', /runs in another program[\s\S]*openEnvironment/],
-    ['gym:CartPole-v1', /omit the prefix: CartPole-v1 is built in/],
-    ['text:cookin', /unknown environment[\s\S]*did you mean text:cooking\?/],
-    ['bandti', /unknown environment[\s\S]*did you mean bandit\?/],
-    ['ALE/Pong-v5', /ALE\/ environments are not supported[\s\S]*gymnasium:ALE\/Pong-v5/],
+    ['gymnasium:Ant-v5', /runs in another program: use openEnvironment/],
+    ['gym:CartPole-v1', /did you mean CartPole-v1\?/],
+    ['text:cookin', /did you mean text:cooking\?/],
+    ['Atari/Freeway', /use gymnasium:Atari\/Freeway/],
     ['constructor', /unknown environment/],
   ])('%j is refused', async (id, message) => {
     await expect(makeEnvironment(id)).rejects.toThrow(UserError);

@@ -108,8 +108,6 @@ describe('options', () => {
     ['FrozenLake-v1', { desc: ['SX'] }, 'desc'],
     ['FrozenLake-v1', { desc: ['FG'] }, 'desc'],
     ['FrozenLake-v1', { map_name: null }, 'map_name'],
-    ['CartPole-v1', null, 'options'],
-    ['CartPole-v1', [1], 'options'],
   ])('%s %j is refused', async (id, options, field) => {
     expect((await problemsOf(id, options)).map((problem) => problem.field)).toEqual([field]);
   });
@@ -117,12 +115,9 @@ describe('options', () => {
 
 describe('an error explains the invalid action', () => {
   test.each([
-    ['Pendulum-v1', 0.5, /must be vectors[\s\S]*hint: pass \[0\.5\]/],
-    ['Pendulum-v1', [1, 2], /has length 2, but actions of Pendulum-v1 have length 1/],
-    ['Pendulum-v1', [Number.NaN], /not a finite number/],
-    ['CartPole-v1', 2, /out of range for CartPole-v1[\s\S]*0–1/],
-    ['CartPole-v1', 0.5, /must be integers/],
-    ['CartPole-v1', [1], /pass the number, not an array/],
+    ['Pendulum-v1', 0.5, /is not an action of Pendulum-v1, which is an array of 1 finite number/],
+    ['Pendulum-v1', [Number.NaN], /\[ ?NaN ?\]/],
+    ['CartPole-v1', 2, /is not an action of CartPole-v1, which is an integer from 0 to 1/],
   ])('%s %j', async (id, action, message) => {
     const environment = await makeEnvironment(id);
     environment.reset(0);

@@ -22,8 +22,8 @@ describe('text environments', () => {
   it('accept only actions in their action space', async () => {
     const bandit = await makeEnvironment('bandit');
     bandit.reset(1);
-    expect(() => bandit.step('I')).toThrow(/A, B, C/);
-    expect(() => bandit.step(2)).toThrow(/is not a valid action of/);
+    expect(() => bandit.step('I')).toThrow(/one of "A", "B", "C"/);
+    expect(() => bandit.step(2)).toThrow(/is not an action of/);
   });
 });
 

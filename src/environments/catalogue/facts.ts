@@ -1,5 +1,5 @@
 /** Facts for an environment's description template, computed from its options and their defaults. */
-import { snakeCase } from '../options.js';
+import { snakeCased } from '../options.js';
 import { randomMaze, sampleMaze } from '../props/maze.js';
 import { frozenLakeMaps } from '../toy-text/grid-walks.js';
 
@@ -220,10 +220,6 @@ function lakeFacts(options: Options): Facts {
     side: probability((1 - successRate) / 2),
     rewards: { goal: short(goal), hole: short(hole), frozen: short(frozen) },
   };
-}
-
-export function snakeCased(options: Options): Options {
-  return Object.fromEntries(Object.entries(options).map(([name, value]) => [snakeCase(name), value]));
 }
 
 /** Formats a probability; thirds become fractions, because they have no exact decimal form. */

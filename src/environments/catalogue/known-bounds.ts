@@ -2,8 +2,9 @@
 
 import { type Interval, unbounded } from '../../statistics/bootstrap.js';
 import { largest, smallest } from '../../statistics/descriptive.js';
+import { snakeCased } from '../options.js';
 import type { EnvironmentConfig } from '../settings.js';
-import { entryFor, environmentFacts, environmentName, type Options, option, snakeCased } from './facts.js';
+import { entryFor, environmentFacts, environmentName, type Options, option } from './facts.js';
 import { environmentInfo, isBuiltInId, isRemoteId } from './open.js';
 import { replacementFor } from './versions.js';
 

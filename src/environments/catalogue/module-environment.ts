@@ -1,10 +1,11 @@
 /** User environments: created by a module, or passed in as an object. */
 import { basename } from 'node:path';
-import type { z } from 'zod';
-import { messageOf, type Problem, UserError } from '../../base/errors.js';
+import { inspect } from 'node:util';
+import { z } from 'zod';
+import { messageOf, UserError } from '../../base/errors.js';
+import { plural } from '../../base/text/numbers.js';
 import { isRecord, loadModule, thrownIn } from '../../base/modules/user-module.js';
 import type { RandomGenerator } from '../../base/random/generator.js';
-import { plural } from '../../base/text/numbers.js';
 import {
   type Action,
   dimensionsOf,
@@ -19,8 +20,6 @@ import {
 import type { Frame } from '../frame.js';
 import { isMember, LimitedEnvironment } from '../limited-environment.js';
 import { EnvironmentError } from '../remote/remote-environment.js';
-
-type Member = (...given: readonly unknown[]) => unknown;
 
 /** An environment written by a user. */
 export interface UserEnvironment
@@ -52,98 +51,81 @@ export async function moduleEnvironment(
  */
 export function checkedEnvironment(made: unknown, id: string, file?: string): Environment {
   const origin = file === undefined ? id : basename(file);
-  const subject = file === undefined ? `the environment ${id}` : `the environment created by ${origin}`;
-  const wrong = (message: string, more: Pick<Problem, 'value' | 'hint'> = {}) =>
-    new UserError({ ...(file && { file }), message, ...more });
-  if (!isRecord(made) || typeof made === 'function')
-    throw wrong(file === undefined ? `${subject} must be an object` : 'create returned no environment');
-  const check = (name: string, isValid: (value: unknown) => boolean, expected: string) => {
-    if (made[name] !== undefined && !isValid(made[name]))
-      throw wrong(`${name} of ${subject} must be ${expected}`, { value: made[name] });
-  };
-  for (const name of ['observationSpace', 'actionSpace', 'reset', 'step'])
-    if (made[name] === undefined)
-      throw wrong(`${subject} has no member ${name}`, {
-        hint: 'add it; policyloop init environment FILE writes a complete example',
-      });
-  for (const name of ['reset', 'step', 'frame', 'close'])
-    check(name, (value) => typeof value === 'function', 'a function');
-  check('maxSteps', (value) => Number.isInteger(value) && Number(value) >= 1, 'a whole number of at least 1');
-  check('stepSeconds', (value) => Number.isFinite(value) && Number(value) > 0, 'a positive number');
-  check('description', (value) => typeof value === 'string', 'a string');
-  const space = (name: 'observationSpace' | 'actionSpace', names: 'observationNames' | 'actionNames') => {
-    const checked = checkedSpace(made[name]);
-    if (typeof checked === 'string') throw wrong(`${name} of ${subject}: ${checked}`, { value: made[name] });
-    const count =
-      checked.kind === 'text' ? 0 : checked.kind === 'discrete' ? checked.n : dimensionsOf(checked);
-    const isList = (value: unknown) =>
-      Array.isArray(value) && value.length === count && value.every((one) => typeof one === 'string');
-    check(
-      names,
-      isList,
-      checked.kind === 'text' ? 'omitted for a text space' : `a list of ${plural(count, 'string')}`,
-    );
-    return checked;
-  };
-  const observationSpace = space('observationSpace', 'observationNames');
-  const task = new UserTask(made, origin, file, observationSpace, space('actionSpace', 'actionNames'));
-  const environment = new LimitedEnvironment(id, task, made.maxSteps as number | undefined);
-  const words = Object.fromEntries(
-    ['description', 'observationNames', 'actionNames'].flatMap((name) =>
-      made[name] === undefined ? [] : [[name, made[name]]],
-    ),
-  ) as EnvironmentWords;
-  return Object.keys(words).length > 0 ? Object.assign(environment, { words }) : environment;
-}
-
-/** Returns the space, or a message that says why it is invalid. */
-function checkedSpace(space: unknown): Space | string {
-  const copy = isRecord(space)
-    ? {
-        ...space,
-        ...(space.low !== undefined && { low: unbounded(space.low) }),
-        ...(space.high !== undefined && { high: unbounded(space.high) }),
-      }
-    : space;
-  const { success, data, error } = recordedSpace.safeParse(copy);
-  if (!success) {
-    return `${spaceProblem(copy, error.issues[0]!)}; use {kind: 'box', low: [...], high: [...]}, {kind: 'discrete', n}, {kind: 'tuple', spaces: [...]} or {kind: 'text'}`;
+  const wrong = (message: string) => new UserError({ ...(file && { file }), message });
+  if (typeof made !== 'object' || made === null)
+    throw wrong(file === undefined ? `${id} must be an object` : 'create returned no environment');
+  const { data, error } = members.safeParse(made);
+  if (error !== undefined) {
+    const { message, path } = error.issues[0]!;
+    throw new UserError({
+      ...(file && { file }),
+      field: path.join('.'),
+      message: `the environment created by ${origin} is invalid: ${message}`,
+      hint: 'policyloop init environment FILE writes a complete example',
+    });
   }
-  if (data.kind !== 'box') return data;
-  const { low, high } = data;
-  if (low.length === 0 || low.length !== high.length)
-    return 'low and high must have one number per dimension';
-  return low.every((bound, i) => bound <= high[i]!) ? data : 'low must not exceed high';
-}
-
-const spaceMembers: Readonly<Record<string, string>> = {
-  kind: 'box, discrete, tuple or text',
-  n: 'a whole number of at least 1',
-  start: 'a whole number',
-  low: 'a list of numbers',
-  high: 'a list of numbers',
-  dtype: 'float32 or float64',
-  spaces: 'a list of discrete spaces',
-  choices: 'a list of strings',
-};
-
-/** Describes the first invalid member of a space. */
-function spaceProblem(space: unknown, issue: z.core.$ZodIssue): string {
-  if (!isRecord(space)) return 'must be an object';
-  if (issue.code === 'unrecognized_keys') return `unknown member ${issue.keys.join(', ')}`;
-  const [member = 'kind', index] = issue.path;
-  const list = space[String(member)];
-  if ((member === 'low' || member === 'high') && typeof index === 'number' && Array.isArray(list))
-    return `${member}[${index}] must be a number, not ${String(list[index])}`;
-  return `${String(member)} must be ${spaceMembers[String(member)]}`;
-}
-
-function unbounded(bounds: unknown): unknown {
-  if (!Array.isArray(bounds) && !ArrayBuffer.isView(bounds)) return bounds;
-  return Array.from(bounds as ArrayLike<unknown>, (bound) =>
-    bound === Number.POSITIVE_INFINITY || bound === Number.NEGATIVE_INFINITY ? null : bound,
+  const { actionNames, description, maxSteps, observationNames } = data;
+  const environment = new LimitedEnvironment(
+    id,
+    new UserTask(made as UserEnvironment, data, origin, file),
+    maxSteps,
   );
+  if (description === undefined && observationNames === undefined && actionNames === undefined)
+    return environment;
+  const words: EnvironmentWords = {
+    ...(description !== undefined && { description }),
+    ...(observationNames && { observationNames }),
+    ...(actionNames && { actionNames }),
+  };
+  return Object.assign(environment, { words });
 }
+
+const method = z.custom<(...given: never[]) => unknown>(
+  (value) => typeof value === 'function',
+  'must be a function',
+);
+
+/** A space with ±Infinity, or null, for a missing bound. */
+const space = z
+  .preprocess((value) => {
+    if (!isRecord(value) || value.kind !== 'box') return value;
+    return { ...value, low: unbounded(value.low), high: unbounded(value.high) };
+  }, recordedSpace)
+  .refine(
+    (one) => one.kind !== 'box' || (one.low.length > 0 && one.low.length === one.high.length),
+    'low and high must have one number per dimension',
+  );
+
+const unbounded = (bounds: unknown): unknown =>
+  Array.isArray(bounds) || ArrayBuffer.isView(bounds)
+    ? Array.from(bounds as ArrayLike<unknown>, (bound) =>
+        Math.abs(Number(bound)) === Infinity ? null : bound,
+      )
+    : bounds;
+
+/** True if there is one name per component of the space or, in a discrete space, per value. */
+const fits = (names: readonly string[] | undefined, one: Space) =>
+  names === undefined ||
+  (one.kind !== 'text' && names.length === (one.kind === 'discrete' ? one.n : dimensionsOf(one)));
+
+const members = z
+  .object({
+    observationSpace: space,
+    actionSpace: space,
+    reset: method,
+    step: method,
+    frame: method.optional(),
+    close: method.optional(),
+    maxSteps: z.int().min(1).optional(),
+    stepSeconds: z.number().positive().optional(),
+    description: z.string().optional(),
+    observationNames: z.array(z.string()).optional(),
+    actionNames: z.array(z.string()).optional(),
+  })
+  .refine(
+    (made) => fits(made.observationNames, made.observationSpace) && fits(made.actionNames, made.actionSpace),
+    'observationNames and actionNames must have one name per component or value of their spaces',
+  );
 
 class UserTask implements Task {
   readonly observationSpace: Space;
@@ -151,105 +133,82 @@ class UserTask implements Task {
   readonly stepSeconds?: number;
   readonly frame?: () => Frame;
   readonly close?: () => void;
-  readonly #made: Readonly<Record<string, unknown>>;
+  readonly #made: UserEnvironment;
   readonly #origin: string;
   readonly #file: string | undefined;
 
   constructor(
-    made: Readonly<Record<string, unknown>>,
+    made: UserEnvironment,
+    { actionSpace, observationSpace, stepSeconds }: z.output<typeof members>,
     origin: string,
     file: string | undefined,
-    observationSpace: Space,
-    actionSpace: Space,
   ) {
-    [this.#made, this.#origin, this.#file] = [made, origin, file];
+    this.#made = made;
+    this.#origin = origin;
+    this.#file = file;
     this.observationSpace = observationSpace;
     this.actionSpace = actionSpace;
-    if (made.stepSeconds !== undefined) this.stepSeconds = made.stepSeconds as number;
-    if (made.frame !== undefined)
-      this.frame = () => this.#read('frame', () => this.#frame(this.#call('frame')));
+    if (stepSeconds !== undefined) this.stepSeconds = stepSeconds;
+    if (made.frame !== undefined) this.frame = () => this.#call('frame', () => made.frame!());
     // Close only objects created by a module; callers close their own objects.
     if (made.close !== undefined && file !== undefined)
-      this.close = () => this.#read('close', () => void this.#call('close'));
+      this.close = () => this.#call('close', () => made.close!());
   }
 
   reset(random: RandomGenerator, seed?: number | bigint): Observation {
-    return this.#read('reset', () => this.#observation(this.#call('reset', seed, random), 'reset'));
+    const observation = this.#call('reset', () => this.#made.reset(seed as number, random));
+    return this.#observation(observation, 'reset');
   }
 
   step(action: Action): TaskStep {
-    return this.#read('step', () => this.#step(this.#call('step', action)));
-  }
-
-  #step(step: unknown): TaskStep {
+    const step: unknown = this.#call('step', () => this.#made.step(action));
     if (!isRecord(step) || 'then' in step) {
       const returned = isRecord(step) ? 'a promise, but steps must be synchronous' : shown(step);
       throw this.#invalid(`step returned ${returned}`, '{observation, reward, terminated}');
     }
     const { observation, reward, terminated, truncated = false } = step;
-    if (typeof reward !== 'number' || !Number.isFinite(reward)) {
+    if (!Number.isFinite(reward))
       throw this.#invalid(`the reward of a step is ${shown(reward)}`, 'a finite number');
-    }
-    if (typeof terminated !== 'boolean') throw this.#notFlag('terminated', terminated);
-    if (typeof truncated !== 'boolean') throw this.#notFlag('truncated', truncated);
-    return { observation: this.#observation(observation, 'step'), reward, terminated, truncated };
+    if (typeof terminated !== 'boolean')
+      throw this.#invalid(`terminated of a step is ${shown(terminated)}`, 'true or false');
+    return {
+      observation: this.#observation(observation, 'step'),
+      reward: reward as number,
+      terminated,
+      truncated: truncated === true,
+    };
   }
 
   /** Returns a checked copy, because the user's next step may change the original. */
   #observation(observation: unknown, from: string): Observation {
     const space = this.observationSpace;
-    const given = `the observation from ${from}`;
+    const invalid = (expected: string) =>
+      this.#invalid(`the observation from ${from} is ${shown(observation)}`, expected);
     if (space.kind === 'discrete') {
       if (isMember(observation as Observation, space)) return observation as number;
       const { n, start = 0 } = space;
-      throw this.#invalid(
-        `${given} is ${shown(observation)}`,
-        `a whole number from ${start} to ${start + n - 1}`,
-      );
+      throw invalid(`a whole number from ${start} to ${start + n - 1}`);
     }
     if (space.kind === 'text') {
       if (typeof observation === 'string') return observation;
-      throw this.#invalid(`${given} is ${shown(observation)}`, 'a string');
+      throw invalid('a string');
     }
-    const length = dimensionsOf(space);
-    const isVector: boolean = Array.isArray(observation) || ArrayBuffer.isView(observation);
-    const values = observation as ArrayLike<unknown>;
-    if (!isVector || values.length !== length) {
-      const got = isVector ? `has ${plural(values.length, 'number')}` : `is ${shown(observation)}`;
-      throw this.#invalid(`${given} ${got}`, `an array of ${plural(length, 'number')}`);
-    }
-    const vector = Array.from(values);
-    const bad = vector.findIndex((value) => typeof value !== 'number' || !Number.isFinite(value));
-    if (bad >= 0) {
-      throw this.#invalid(`observation[${bad}] from ${from} is ${shown(vector[bad])}`, 'a finite number');
-    }
-    return vector as number[];
+    const vector =
+      Array.isArray(observation) || ArrayBuffer.isView(observation)
+        ? Array.from(observation as ArrayLike<number>)
+        : [];
+    if (vector.length === dimensionsOf(space) && vector.every(Number.isFinite)) return vector;
+    throw invalid(`an array of ${plural(dimensionsOf(space), 'finite number')}`);
   }
 
-  #frame(frame: unknown): Frame {
-    if (isRecord(frame) && isRecord(frame.view) && Array.isArray(frame.shapes))
-      return frame as unknown as Frame;
-    throw this.#invalid(`frame returned ${shown(frame)}`, '{view: {min, max}, shapes: [...]}');
-  }
-
-  #call(member: string, ...given: readonly unknown[]): unknown {
-    return (this.#made[member] as Member).call(this.#made, ...given);
-  }
-
-  /** Runs `read`, which calls a member and reads its result. Wraps errors, including those of the result's getters. */
-  #read<T>(member: string, read: () => T): T {
+  #call<T>(member: string, call: () => T): T {
     try {
-      return read();
+      return call();
     } catch (error) {
-      if (error instanceof EnvironmentError) throw error;
       const { line } = this.#file === undefined ? {} : thrownIn(this.#file, error);
       const place = line === undefined ? this.#origin : `${this.#origin}:${line}`;
       throw new EnvironmentError('raised', `${place}: ${member} threw: ${messageOf(error)}`);
     }
-  }
-
-  #notFlag(name: string, value: unknown): EnvironmentError {
-    return this.#invalid(`${name} of a step is ${shown(value)}`, 'true or false');
   }
 
   #invalid(message: string, expected: string): EnvironmentError {
@@ -257,12 +216,5 @@ class UserTask implements Task {
   }
 }
 
-function shown(value: unknown): string {
-  if (typeof value === 'bigint') return `the BigInt ${value}`;
-  if (typeof value === 'number' || value === undefined) return String(value);
-  try {
-    return JSON.stringify(value)?.slice(0, 80) ?? typeof value;
-  } catch {
-    return typeof value;
-  }
-}
+/** A value as text, with numbers that JSON lacks. */
+const shown = (value: unknown): string => inspect(value, { breakLength: Infinity }).slice(0, 80);

@@ -101,62 +101,32 @@ export async function openEnvironment(
 }
 
 function find(id: string): CatalogueEntry {
-  const found = typeof id === 'string' ? findEntry(id) : undefined;
-  if (found === undefined) throw unknownEnvironment(id);
-  return found;
-}
-
-function unknownEnvironment(id: string): UserError {
+  const found = findEntry(id);
+  if (found !== undefined) return found;
   const ids = [...environmentIds(), ...textEnvironmentIds()];
-  const refuse = (message: string, hint?: string, alternatives?: readonly string[]) =>
-    new UserError({
-      field: 'environment',
-      value: id,
-      message,
-      ...(alternatives && { alternatives }),
-      ...(hint !== undefined && { hint }),
-    });
-  if (typeof id !== 'string') return refuse('the id must be a string', undefined, ids);
-  if (isRemoteId(id)) {
-    return refuse(
-      'runs in another program, so its steps are asynchronous',
-      'use openEnvironment and evaluate',
-    );
-  }
-  if (id.startsWith(customPrefix)) {
-    return refuse(
-      'was an object in the program that started the run and is not available here',
-      'call run(config, {environment, directory}) in that program, or move the environment to a module (environment: ./my-env.js)',
-    );
-  }
-  if (isModulePath(`./${id}`)) {
-    return refuse('unknown environment', `for a module, write a path with a slash: ./${id}`);
-  }
-  const prefix = /^[^:/]*[:/]/.exec(id)?.[0];
-  if (prefix !== undefined && !textEnvironmentIds().some((known) => known.startsWith(prefix))) {
-    const builtIn = ids.find((known) => equalButForCase(known, id.slice(prefix.length)));
-    const hint =
-      builtIn === undefined
-        ? `use gymnasium:${id} if Python's Gymnasium has this environment`
-        : `omit the prefix: ${builtIn} is built in`;
-    return refuse(`${prefix} environments are not supported`, hint, ids);
-  }
-  const name = environmentName(id);
-  const versions = ids.filter((known) => equalButForCase(environmentName(known), name));
-  const exact = versions.find((known) => equalButForCase(known, id));
-  if (exact !== undefined) {
-    return refuse('environment ids are case-sensitive', `did you mean ${exact}?`, [exact]);
-  }
-  if (versions.length > 0) {
-    const version = id.slice(name.length + 1);
-    const message =
-      version === ''
-        ? 'the version is missing'
-        : `${environmentName(versions[0]!)} has no version ${version}`;
-    return refuse(message, `use ${versions.at(-1)}`, versions);
-  }
-  const suggestion = nearest(id, ids);
-  return refuse('unknown environment', suggestion && `did you mean ${suggestion}?`, ids);
+  throw new UserError({
+    field: 'environment',
+    value: id,
+    message: 'unknown environment',
+    alternatives: ids,
+    ...hintFor(id, ids),
+  });
 }
 
-const equalButForCase = (one: string, other: string) => one.toLowerCase() === other.toLowerCase();
+function hintFor(id: string, ids: readonly string[]): { readonly hint?: string } {
+  if (isRemoteId(id)) return { hint: 'it runs in another program: use openEnvironment and evaluate' };
+  if (id.startsWith(customPrefix))
+    return {
+      hint: 'it was an object in the program that started the run: call run(config, {environment, directory}) there, or move it to a module (environment: ./my-env.js)',
+    };
+  if (isModulePath(`./${id}`)) return { hint: `for a module, write a path with a slash: ./${id}` };
+  const bare = id.replace(/^[^:/]*[:/](?=[A-Z])/, '');
+  const name = environmentName(bare).toLowerCase();
+  const versions = ids.filter((known) => environmentName(known).toLowerCase() === name);
+  const suggestion =
+    versions.find((known) => known.toLowerCase() === bare.toLowerCase()) ??
+    versions.at(-1) ??
+    nearest(bare, ids);
+  if (suggestion !== undefined) return { hint: `did you mean ${suggestion}?` };
+  return bare === id ? {} : { hint: `use gymnasium:${id} if Python's Gymnasium has this environment` };
+}

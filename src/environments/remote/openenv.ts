@@ -1,9 +1,9 @@
 /** Environments on an OpenEnv server (github.com/meta-pytorch/OpenEnv), with one WebSocket per concurrent episode. */
 import { WebSocket } from 'ws';
 import { z } from 'zod';
-import { type Problem, UserError } from '../../base/errors.js';
-import { jsonIn } from '../../base/files/json-depth.js';
+import { messageOf, type Problem, UserError } from '../../base/errors.js';
 import { plural } from '../../base/text/numbers.js';
+import { jsonIn } from '../../base/files/json-depth.js';
 import { type Action, type Observation, type Space, symmetricBox } from '../environment.js';
 import {
   EnvironmentError,
@@ -39,28 +39,19 @@ const optionsSchema = z.strictObject({
 });
 type Options = z.output<typeof optionsSchema>;
 
-const examples: Readonly<Record<string, string>> = {
-  observation:
-    'environment.options.observation to {length: 4} for a vector, {n: 16} for a discrete state, or {text: true} for text',
-  action:
-    'environment.options.action to {n: 2} for a discrete action, {low: [-1], high: [1]} for a vector, or {text: true} for text',
-};
-
 /** @throws UserError that lists every missing, unknown or invalid option */
 function parseOptions(options: Readonly<Record<string, unknown>>): Options {
   const { data, error } = optionsSchema.safeParse(options);
   if (data !== undefined) return data;
-  const problems = error.issues.map((issue): Problem => {
-    const name = String(issue.path[0] ?? '');
-    const field = name === '' ? 'environment.options' : `environment.options.${name}`;
-    const given = options[name] !== undefined && { value: options[name] };
-    const example = examples[name];
-    if (example === undefined)
-      return { field, message: issue.message, ...given, alternatives: Object.keys(optionsSchema.shape) };
-    const message = given ? 'is not a valid space' : "is required: OpenEnv's protocol doesn't report it";
-    return { field, message, ...given, hint: `set ${example}` };
-  });
-  throw new UserError(problems);
+  throw new UserError(
+    error.issues.map(
+      ({ message, path }): Problem => ({
+        field: ['environment.options', ...path].join('.'),
+        message,
+        hint: "OpenEnv's protocol doesn't report spaces: set observation and action to {n: 2} for a discrete space, {low: [-1], high: [1]} for a vector or {text: true} for text",
+      }),
+    ),
+  );
 }
 
 function spaceOf(given: Options['observation']): Space {
@@ -174,17 +165,14 @@ export async function openOpenEnv(
     };
   };
 
-  try {
-    await connections[0]!.open();
-  } catch (error) {
-    if (!(error instanceof EnvironmentError)) throw error;
+  await connections[0]!.open().catch((error: unknown) => {
     throw new UserError({
       field: 'environment',
-      message: `can't reach the OpenEnv server: ${error.message.slice(id.length + 2)}`,
+      message: `can't reach the OpenEnv server: ${messageOf(error)}`,
       value: id,
       hint: `start it, or correct its address (${address})`,
     });
-  }
+  });
   return {
     id,
     observationSpace,

@@ -1,52 +1,25 @@
 /** TextWorldExpress games, which need Java and the Python package textworld-express. */
 import { z } from 'zod';
-import { nearest, UserError } from '../../base/errors.js';
+import { UserError } from '../../base/errors.js';
 import type { Step, TextInfo } from '../environment.js';
-import { parseOptions } from '../options.js';
+import { snakeCased } from '../options.js';
 import { folds } from '../text/text-game.js';
 import { PythonPlayers, type PythonSettings, type Refusals } from './python.js';
 import type { EpisodeBatch, RemoteEnvironment } from './remote-environment.js';
 
-const range = (low: number, high: number) => z.int().min(low).max(high).optional();
-const flag = z
-  .union([z.boolean(), z.literal(0), z.literal(1)], 'must be true, false, 0 or 1')
-  .transform(Number)
-  .optional();
-
-const carrying = { include_doors: flag, limit_inventory_size: flag };
-
-/** The games and their parameters, from TextWorldExpress's manual and error messages; all are optional. */
-const parameters = {
-  cookingworld: {
-    num_locations: range(1, 11),
-    num_ingredients: range(1, 5),
-    num_distractor_items: range(0, 10),
-    ...carrying,
-  },
-  coin: { num_locations: range(1, 11), num_distractor_items: range(0, 10), ...carrying },
-  twc: { num_locations: range(1, 3), num_items_to_put_away: range(1, 4), ...carrying },
-  mapreader: {
-    num_locations: range(1, 50),
-    max_distance_apart: range(1, 8),
-    max_distractor_items_per_location: range(0, 3),
-    ...carrying,
-  },
-  arithmetic: {},
-  sorting: {},
-  simonsays: {
-    game_length: range(1, 1000),
-    num_distractors: range(0, 5),
-    memorization: flag,
-    verbose: flag,
-  },
-  peckingorder: {},
-} as const satisfies Readonly<Record<string, z.ZodRawShape>>;
-
-type Game = keyof typeof parameters;
-const games = Object.keys(parameters) as readonly Game[];
+const games = [
+  'cookingworld',
+  'coin',
+  'twc',
+  'mapreader',
+  'arithmetic',
+  'sorting',
+  'simonsays',
+  'peckingorder',
+] as const;
 
 interface ExpressGame {
-  readonly game: Game;
+  readonly game: (typeof games)[number];
   /** Parameters in TextWorldExpress's format: `numLocations=3,includeDoors=1`. */
   readonly params: string;
   readonly fold: (typeof folds)[number];
@@ -54,54 +27,45 @@ interface ExpressGame {
   readonly maxSteps: number | undefined;
 }
 
-/** Default step limit, as in the Python package. */
-const usualSteps = 100;
+const gameSchema = z.looseObject({
+  game: z.enum(games),
+  fold: z.enum(folds).default('train'),
+  /** As in the Python package; -1 for no limit. */
+  max_episode_steps: z.coerce.number().int().default(100),
+});
 
-/** Parses an id such as `textworld-express:coin?numLocations=5`, and options. @throws UserError if either is invalid */
+/**
+ * Parses an id such as `textworld-express:coin?numLocations=5`, and options, which override the id. TextWorldExpress
+ * checks the parameters of the game.
+ * @throws UserError for an unknown game, fold or step limit
+ */
 export function parseExpressGame(id: string, options: Readonly<Record<string, unknown>>): ExpressGame {
-  const [name = '', ...query] = id.slice('textworld-express:'.length).split('?');
-  const game = games.find((one) => one === name);
-  if (game === undefined) throw unknownGame(id, name);
-  const given = { ...options };
-  for (const [key, value] of new URLSearchParams(query.join('?'))) {
-    if (key in given)
-      throw new UserError({
-        field: key,
-        message: `is set twice; set it once, in the id ${id} or in the options`,
-      });
-    given[key] = numberOrFlag(value);
-  }
-  const schema = z.strictObject({ ...parameters[game], fold: z.enum(folds).default('train') });
-  const { own, maxEpisodeSteps = usualSteps } = parseOptions(id, schema, given);
-  const { fold, ...params } = own;
+  const [game = '', ...query] = id.slice('textworld-express:'.length).split('?');
+  const given = { ...Object.fromEntries(new URLSearchParams(query.join('?'))), ...options };
+  const { data, error } = gameSchema.safeParse({ ...snakeCased(given), game });
+  if (error !== undefined)
+    throw new UserError(
+      error.issues.map(({ message, path }) => ({
+        field: path[0] === 'game' ? 'environment' : `environment.options.${path.join('.')}`,
+        value: path[0] === 'game' ? id : given[String(path[0])],
+        message,
+      })),
+    );
+  const { fold, game: known, max_episode_steps: maxSteps, ...params } = data;
   return {
-    game,
+    game: known,
     fold,
-    maxSteps: maxEpisodeSteps === -1 ? undefined : maxEpisodeSteps,
+    maxSteps: maxSteps === -1 ? undefined : maxSteps,
     params: Object.entries(params)
-      .filter(([, value]) => value !== undefined)
-      .map(([key, value]) => `${camelCase(key)}=${value}`)
+      .map(([key, value]) => `${camelCase(key)}=${flagOr(value)}`)
       .join(','),
   };
 }
 
-const numberOrFlag = (text: string): unknown => {
-  if (text === 'true' || text === 'false') return text === 'true';
-  return /^-?\d+$/.test(text) ? Number(text) : text;
-};
+/** TextWorldExpress writes flags as 1 and 0. */
+const flagOr = (value: unknown) => (`${value}` === 'true' ? 1 : `${value}` === 'false' ? 0 : String(value));
 
 const camelCase = (name: string) => name.replaceAll(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
-
-function unknownGame(id: string, name: string): UserError {
-  const suggestion = nearest(name, games);
-  return new UserError({
-    field: 'environment',
-    value: id,
-    message: 'unknown TextWorldExpress game',
-    alternatives: games,
-    ...(suggestion !== undefined && { hint: `did you mean textworld-express:${suggestion}?` }),
-  });
-}
 
 /** Observation, score, won, lost, valid commands. */
 const state = z.tuple([z.string(), z.number(), z.boolean(), z.boolean(), z.array(z.string())]);

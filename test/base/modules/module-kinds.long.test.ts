@@ -189,8 +189,8 @@ describe('a helper module', () => {
   });
 
   it.each([
-    ['{{shuot environment.id}}', 'there is no helper shuot'],
-    ['{{shout environment.idd 1}}', 'there is no variable idd'],
+    ['{{shuot environment.id}}', 'unknown helper shuot'],
+    ['{{shout environment.idd 1}}', '"idd" not defined'],
   ])('is refused if a template misuses it: %s', async (user, message) => {
     template(user);
     await expect(play({ model, prompts: { set: './prompts', helpers: helpers() } })).rejects.toThrow(message);
