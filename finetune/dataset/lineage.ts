@@ -3,14 +3,13 @@ import { createHash } from 'node:crypto';
 import { closeSync, existsSync, mkdirSync, openSync, readdirSync, readSync, statSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { z } from 'zod';
-import { common } from '../../src/base/command.js';
 import { UserError } from '../../src/base/errors.js';
 import { replaceFile } from '../../src/base/files/files.js';
 import { parseJson } from '../../src/base/files/json-depth.js';
 import { readRegularFile } from '../../src/base/files/regular-file.js';
 import { version } from '../../src/base/package.js';
 import { isGguf, openGguf } from '../../src/models/local/weights/gguf.js';
-import { registerTraining, trainingFiles } from '../../src/runs/training-files.js';
+import { trainingFiles } from '../../src/runs/training-files.js';
 import type { StepLoss } from '../engine/checkpoint.js';
 
 /** Stored in a training run's output directory, and in the adapter's or model's directory. */
@@ -139,7 +138,6 @@ export function trainingState(
     begin() {
       begun = true;
       write({ ended: 'running', step: 0 });
-      registerTraining(join(given.folder, common.runsDir.default), output);
     },
     end: write,
     fail: (outcome) => begun && write(outcome),

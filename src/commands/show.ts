@@ -78,13 +78,12 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
 
 async function showTraining(
   path: string,
-  { iteration, json }: Args,
+  { json }: Args,
   { columns, cwd, print }: CommandContext,
 ): Promise<number> {
-  const { refuseIteration, readTraining } = await import('../runs/training/trainings.js');
+  const { readTraining } = await import('../runs/training/trainings.js');
   const { trainingFigures, trainingText } = await import('../runs/training/text.js');
   const { fitted } = await import('../base/text/width.js');
-  refuseIteration(iteration);
   const facts = readTraining(path);
   print(json ? JSON.stringify(trainingFigures(facts, cwd)) : fitted(trainingText(facts, cwd), columns));
   return 0;

@@ -2,21 +2,28 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { planFile, runFiles } from './reader.js';
+import { isTraining } from './training-files.js';
 
 const isRun = (path: string) => existsSync(join(path, runFiles.manifest));
 
-/** Maximum depth of the folders to search for runs. A study's runs are two levels below its directory. */
+/** Maximum depth of the folders to search. A study's runs are two levels below its directory. */
 const deepest = 4;
 
 /** Paths of the runs in a folder and its subfolders, sorted by name; only the folder itself if it is a run. */
-export function runsBelow(folder: string, depth = 0): readonly string[] {
-  if (isRun(folder)) return [folder];
+export const runsBelow = (folder: string): readonly string[] => foldersBelow(folder, isRun);
+
+/** Paths of the training runs in a folder and its subfolders, like `runsBelow`. */
+export const trainingsBelow = (folder: string): readonly string[] =>
+  foldersBelow(folder, (path) => isTraining(path) || isRun(path)).filter((path) => !isRun(path));
+
+function foldersBelow(folder: string, isWanted: (path: string) => boolean, depth = 0): readonly string[] {
+  if (isWanted(folder)) return [folder];
   if (depth > deepest || !existsSync(folder)) return [];
   return readdirSync(folder, { withFileTypes: true })
     .filter((item) => item.isDirectory() && !item.name.startsWith('.') && item.name !== 'node_modules')
     .map(({ name }) => name)
     .toSorted()
-    .flatMap((name) => runsBelow(join(folder, name), depth + 1));
+    .flatMap((name) => foldersBelow(join(folder, name), isWanted, depth + 1));
 }
 
 /** The outermost study below `root` that contains a run; undefined if there is none. */

@@ -58,17 +58,30 @@ const newStart = {
   play: 'start a new run with the changed config (policyloop play CONFIG)',
 } as const;
 
+type Kind = keyof typeof newStart;
+
 /** @throws UserError that names each changed setting that must not change within a run */
-export function refuseDifferences(was: object, config: object, kind: keyof typeof newStart = 'run'): void {
-  const changed = differences(was, config);
+export function refuseDifferences(was: object, config: object, kind: Kind = 'run'): void {
+  requireEqual(fixedSettings(was), config, "can't change within a run", newStart[kind]);
+}
+
+/** @param message why a change is refused */
+function requireEqual(
+  was: Manifest['settings'],
+  config: object,
+  message: string,
+  hint: string,
+  file?: string,
+): void {
+  const changed = changedSettings(was, fixedSettings(config));
   if (changed.length === 0) return;
   throw new UserError(
-    changed.map(({ key, was: before, now }) => ({
+    changed.map(({ key, now, was: before }) => ({
+      ...(file !== undefined && { file }),
       field: key,
-      message: `can't change within a run: it was ${JSON.stringify(before) ?? 'not set'}`,
+      message: `${message}: it was ${JSON.stringify(before) ?? 'not set'}`,
       value: now,
-      alternatives: changeableKeys.filter((name) => name !== (kind === 'play' ? 'iterations' : 'episodes')),
-      hint: newStart[kind],
+      hint,
     })),
   );
 }
@@ -104,8 +117,6 @@ function settingsAt(path: string, value: unknown): [string, unknown][] {
   );
 }
 
-const changeableKeys: readonly string[] = [...mayChange].filter((key) => key !== 'name');
-
 /** @throws UserError if the run or play started with a different config, templates or modules */
 export function requireSame(
   assembly: {
@@ -118,38 +129,16 @@ export function requireSame(
   file: string,
 ): void {
   if (assembly.fingerprint === manifest.fingerprint) return;
-  const kind = manifest.play === undefined ? 'run' : 'play';
+  const hint = `undo the change, or ${newStart[manifest.play === undefined ? 'run' : 'play']}`;
   const changed = changedModules(manifest.modules ?? {}, assembly.modules ?? {});
   if (changed.length > 0) {
-    throw new UserError(
-      changed.map((module) => ({
-        file: module,
-        message: `this module has changed since the run started`,
-        hint: `restore it, or ${newStart[kind]}`,
-      })),
-    );
+    const message = 'this module has changed since the run started';
+    throw new UserError(changed.map((module) => ({ file: module, message, hint })));
   }
-  const settings = changedSettings(manifest.settings, fixedSettings(assembly.config));
-  if (settings.length > 0) {
-    throw new UserError(
-      settings.map(({ key, was, now }) => ({
-        file,
-        field: key,
-        message: `this file has been edited since the run started`,
-        value: now,
-        alternatives: [was === undefined ? 'not set' : JSON.stringify(was)],
-        hint: `restore ${key}, or ${newStart[kind]}`,
-      })),
-    );
-  }
-  throw new UserError({
-    file,
-    message:
-      assembly.prompts.hash === manifest.prompts
-        ? `the config of this run has changed since it started`
-        : `the prompt templates have changed since this run started`,
-    hint: `undo the changes, or ${newStart[kind]}`,
-  });
+  const message = 'this file has been edited since the run started';
+  requireEqual(manifest.settings, assembly.config, message, hint, file);
+  const what = assembly.prompts.hash === manifest.prompts ? 'the config' : 'the prompt templates';
+  throw new UserError({ file, message: `${what} of this run changed after it started`, hint });
 }
 
 /**
@@ -181,30 +170,20 @@ export function whatCompletes(
   const { iterations, reason, status } = manifest;
   if (reason === undefined) return undefined;
   if (status !== 'completed' && reason.kind !== 'no-proposals') return undefined;
-  const report = `; to regenerate its report, run policyloop report ${path}`;
   const same = (key: 'target' | 'limits') => isDeepStrictEqual(was[key], now[key]);
+  const resume = (override: string) =>
+    `to continue, run policyloop resume ${path} ${override}; to regenerate its report, run policyloop report ${path}`;
   const limit = 'limit' in reason ? reason.limit : undefined;
   if (limit === 'rejections')
-    return `start a new run with another model or prompt; policyloop show ${path} --iteration 1 shows the replies${report}`;
+    return `start a new run with another model or prompt; policyloop show ${path} --iteration 1 shows the replies`;
   if (limit?.startsWith('sweep.'))
     return isSweepLimitRaised(manifest, sweep)
       ? undefined
-      : `repeat the sweep's command with a higher ${limit}${report}`;
-  if (limit !== undefined) {
-    return same('limits')
-      ? `to continue, run policyloop resume ${path} ${limitField(limit)}=… with a higher limit${report}`
-      : undefined;
-  }
-  switch (reason.kind) {
-    case 'no-proposals':
-    case 'iterations':
-      if (now.iterations > iterations.done) return undefined;
-      return `to continue, run policyloop resume ${path} iterations=${2 * iterations.of}${report}`;
-    case 'target':
-      return same('target')
-        ? `to continue, run policyloop resume ${path} target=… with a higher target (or target= for none)${report}`
-        : undefined;
-    default:
-      return undefined;
-  }
+      : `repeat the sweep's command with a higher ${limit}`;
+  if (limit !== undefined)
+    return same('limits') ? resume(`${limitField(limit)}=… with a higher limit`) : undefined;
+  if (reason.kind === 'target')
+    return same('target') ? resume('target=… with a higher target (or target= for none)') : undefined;
+  if (now.iterations > iterations.done) return undefined;
+  return resume(`iterations=${2 * iterations.of}`);
 }

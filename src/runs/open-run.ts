@@ -182,7 +182,7 @@ export function notablePolicies(
  * Finds a policy that the run evaluated.
  * @param wanted `best`, `worst`, `first`, or an iteration number
  * @param candidate 1-based candidate number within that iteration; defaults to the best one
- * @throws UserError if the run has evaluated no such policy, or `candidate` is set without an iteration number
+ * @throws UserError if the run has evaluated no such policy
  */
 export function choosePolicy(
   { recorded, manifest, path }: Pick<OpenedRun, 'recorded' | 'manifest' | 'path'>,
@@ -197,31 +197,17 @@ export function choosePolicy(
       hint: `wait for the first evaluation or, if it isn't running, run policyloop resume ${path}`,
     });
   }
-  if (typeof wanted === 'string') {
-    if (candidate === undefined) return notable[wanted];
-    throw new UserError({
-      field: '--candidate',
-      message: `--iteration ${wanted} already identifies a single policy`,
-      value: candidate,
-      hint: 'omit --candidate, or pass an iteration number to --iteration',
-    });
-  }
-  const entries = recorded.entries.filter(({ iteration }) => iteration === wanted);
-  if (entries.length === 0) {
-    throw new UserError({
-      field: '--iteration',
-      message: 'this iteration has no evaluated policy',
-      value: wanted,
-      hint: `choose another iteration, from 0 (warm-up) to ${recorded.iteration}`,
-    });
-  }
-  if (candidate === undefined) return bestEntry(entries)!;
-  const found = entries.find((entry) => entry.candidate === candidate - 1);
+  if (typeof wanted === 'string') return notable[wanted];
+  const found = bestEntry(
+    recorded.entries.filter(
+      (entry) => entry.iteration === wanted && (candidate === undefined || entry.candidate === candidate - 1),
+    ),
+  );
   if (found !== undefined) return found;
   throw new UserError({
-    field: '--candidate',
-    message: `iteration ${wanted} has no evaluated candidate with this number`,
-    value: candidate,
-    alternatives: entries.map((entry) => String(entry.candidate + 1)),
+    field: candidate === undefined ? '--iteration' : '--candidate',
+    message: 'this run has no such evaluated policy',
+    value: candidate ?? wanted,
+    hint: `iterations go from 0 (warm-up) to ${recorded.iteration}, and candidates count from 1`,
   });
 }

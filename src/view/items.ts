@@ -47,12 +47,11 @@ const deepest = 5;
  * ended.
  */
 export class Items {
-  readonly #roots: () => readonly Root[];
+  readonly #roots: readonly Root[];
   #known = new Map<string, Known>();
 
-  /** @param more returns further root directories on every scan */
-  constructor(roots: readonly Root[], more: () => readonly Root[] = () => []) {
-    this.#roots = () => [...roots, ...more()];
+  constructor(roots: readonly Root[]) {
+    this.#roots = roots;
   }
 
   find(name: string): Place | undefined {
@@ -67,7 +66,7 @@ export class Items {
     const before = this.#known;
     const found = new Map<string, Known>();
     const paths = new Set<string>();
-    for (const { path, prefix, name: own = prefix + basename(path) } of this.#roots()) {
+    for (const { path, prefix, name: own = prefix + basename(path) } of this.#roots) {
       if (paths.has(path)) continue;
       walk(path, { name: '', within: null, depth: 0 }, (sight) => {
         const name = sight.name === '' ? own : prefix + sight.name;

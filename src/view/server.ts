@@ -20,8 +20,6 @@ export interface ViewOptions {
   /** Port number; 0 for any free port. */
   readonly port: number;
   readonly roots: readonly Root[];
-  /** Returns the directories of registered training runs, which can be anywhere. Called on every scan. */
-  readonly registered?: () => readonly Root[];
   /** Name of the directory that is shown. */
   readonly place: string;
   /** A monotonic clock. */
@@ -43,7 +41,7 @@ const searchTime = 5000;
 
 /** @throws UserError if the server can't listen on the address */
 export async function startView(options: ViewOptions): Promise<RunningView> {
-  const live = new Live(new Items(options.roots, options.registered), options.milliseconds);
+  const live = new Live(new Items(options.roots), options.milliseconds);
   const site = { live, options };
   let isClosed = false;
   // Read configs first, for lists and groups, then curves. Ignore errors here: if they recur, pages report them.

@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { basename, dirname, join, relative, resolve } from 'node:path';
+import { basename, join, resolve } from 'node:path';
 import { onAbort } from '../base/abortable.js';
 import { common } from '../base/command.js';
 import type { CommandContext } from '../base/context.js';
 import { UserError } from '../base/errors.js';
-import { registeredTrainings, trainingsFolder } from '../runs/training-files.js';
+import { trainingsFolder } from '../runs/training-files.js';
 import { addressFile } from './admission.js';
 import type { Root } from './items.js';
 import type { GivenPages } from './pages.js';
@@ -37,14 +37,9 @@ export async function view(
 ): Promise<void> {
   const { directory, isOpened, port, pages } = given;
   const roots = rootsOf(directory, cwd);
-  const registered = () =>
-    registeredTrainings(resolve(cwd, directory ?? common.runsDir.default)).map((path) => ({
-      path,
-      prefix: `${relative('/', dirname(path))}/`,
-    }));
   const place = directory === undefined ? basename(cwd) : basename(resolve(cwd, directory));
   const token = randomBytes(24).toString('base64url');
-  const options = { roots, registered, place, port, milliseconds, note, token, pages };
+  const options = { roots, place, port, milliseconds, note, token, pages };
   const running = await startView(options);
   const file = isOpened ? addressFile(running.url) : undefined;
   onReady(running.url, file?.path);

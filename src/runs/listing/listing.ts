@@ -2,18 +2,16 @@
 
 import { existsSync, rmSync, statSync } from 'node:fs';
 import { basename, join, relative, resolve } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import { z } from 'zod';
 import { common } from '../../base/command.js';
 import { UserError, unlessRefused } from '../../base/errors.js';
-import { checkedValue, readOwnJson, replaceFile } from '../../base/files/files.js';
-import { lockRun } from '../../base/files/lock.js';
 import { formatReturn } from '../../base/text/numbers.js';
-import { type Column, number, terminalTable, text } from '../../base/text/table.js';
-import { holderOf, runsBelow } from '../finder.js';
+import { type Column, number, terminalTable, text } from '../../format/table.js';
+import { checkedValue, readOwnJson, replaceFile } from '../../base/files/files.js';
+import { holderOf, runsBelow, trainingsBelow } from '../finder.js';
 import { type RunSummary, summaryOf } from '../summary.js';
-import { listTrainings, trainingsBelow } from '../training/trainings.js';
-import { registeredTrainings, trainingsFolder } from '../training-files.js';
+import { listTrainings } from '../training/trainings.js';
+import { trainingsFolder } from '../training-files.js';
 import { type Item, isHolder } from './item.js';
 import { runItem, totalsOf, unknown } from './items.js';
 
@@ -64,12 +62,9 @@ export function trainingFolders({ cwd, runsDir }: RunPlaces): readonly string[] 
   return runsDir === common.runsDir.default ? [root, join(cwd, trainingsFolder)] : [root];
 }
 
-/** Paths of the training runs in `trainingFolders`, and of others registered in the runs directory. */
+/** Paths of the training runs in `trainingFolders`. */
 export const trainingPaths = (places: RunPlaces): readonly string[] => [
-  ...new Set([
-    ...trainingFolders(places).flatMap((folder) => trainingsBelow(folder)),
-    ...registeredTrainings(resolve(places.cwd, places.runsDir)),
-  ]),
+  ...new Set(trainingFolders(places).flatMap((folder) => trainingsBelow(folder))),
 ];
 
 export const trainingLines = (places: RunPlaces) => listTrainings(trainingPaths(places), places.cwd);
@@ -162,33 +157,16 @@ function soundLabels(path: string): Labels {
 }
 
 /**
- * Changes the labels of a run or training run, one process at a time.
+ * Changes the labels of a run or training run.
  * @returns the new labels
  * @throws UserError for an invalid tag or a damaged file
  */
-export async function changeLabels(path: string, change: (labels: Labels) => Labels): Promise<Labels> {
+export function changeLabels(path: string, change: (labels: Labels) => Labels): Labels {
   const file = join(path, labelsFile);
-  const release = await lockSoon(`${file}.lock`);
-  try {
-    const labels = { tags: [...new Set(change(soundLabels(path)).tags.map(checkedTag))].toSorted() };
-    if (labels.tags.length === 0) rmSync(file, { force: true });
-    else replaceFile(file, `${JSON.stringify(labels, null, 2)}\n`);
-    return labels;
-  } finally {
-    release();
-  }
-}
-
-/** Waits for up to ten seconds while another process holds the lock. */
-async function lockSoon(file: string): Promise<() => void> {
-  for (let tries = 1; ; tries++) {
-    try {
-      return lockRun(file);
-    } catch (error) {
-      if (tries === 500 || !(error instanceof UserError)) throw error;
-      await delay(10 + ((process.pid + tries) % 20));
-    }
-  }
+  const labels = { tags: [...new Set(change(soundLabels(path)).tags.map(checkedTag))].toSorted() };
+  if (labels.tags.length === 0) rmSync(file, { force: true });
+  else replaceFile(file, `${JSON.stringify(labels, null, 2)}\n`);
+  return labels;
 }
 
 function checkedTag(text: string): string {

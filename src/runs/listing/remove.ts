@@ -3,9 +3,9 @@ import { lstatSync, readdirSync, rmdirSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { UserError } from '../../base/errors.js';
 import { isLocked } from '../../base/files/lock.js';
-import { planAt, runsBelow } from '../finder.js';
+import { planAt, runsBelow, trainingsBelow } from '../finder.js';
 import { readManifest, runFiles } from '../reader.js';
-import { readTraining, trainingsBelow } from '../training/trainings.js';
+import { readTraining } from '../training/trainings.js';
 import { isTraining } from '../training-files.js';
 
 /**

@@ -2,16 +2,16 @@
 import { appendFileSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { fileWriter, ParquetWriter, type SchemaElement } from 'hyparquet-writer';
-import { openDraft, writeWhole } from '../../base/files/draft.js';
-import { makeDirectory } from '../../base/files/files.js';
-import { eachLine } from '../../base/files/json-lines.js';
-import { EventFile, type Scalars } from '../../base/files/tensorboard.js';
+import { groupedBy } from '../../base/grouped.js';
 import { version } from '../../base/package.js';
-import { csvTable, forMachines } from '../../base/text/table.js';
-import { largest } from '../../statistics/descriptive.js';
+import { csvTable, forMachines } from '../../format/table.js';
+import { largest, mean } from '../../statistics/descriptive.js';
+import { openDraft, writeWhole } from '../../storage/draft.js';
+import { makeDirectory } from '../../base/files/files.js';
+import { EventFile, type Scalars } from '../../base/files/tensorboard.js';
 import { type ListedRun, listRuns, type RunPlaces } from '../listing/listing.js';
 import { findRuns } from '../listing/names.js';
-import { logsIn } from '../reader.js';
+import { openLogs } from '../reader.js';
 import { type ColumnType, type Row, rowsOf, runRow, type TableName, tables } from './rows.js';
 
 export const exportFormats = ['csv', 'parquet'] as const;
@@ -175,49 +175,31 @@ const number = (value: unknown) => (typeof value === 'number' ? value : undefine
  * there is a confirmed return, a point for it at the last of these iterations.
  */
 function* pointsOf(run: ListedRun): Generator<Point> {
-  const row = runRow(run);
-  const times = timesOf(run.path);
-  const began = String(row.started);
-  yield { kind: 'start', step: 0, time: began, values: {} };
-  let best: number | undefined;
+  const { entries, events } = openLogs(run.path, true);
+  const times = new Map<number, string>();
+  for (const event of events) if (event.kind === 'iteration-finished') times.set(event.iteration, event.time);
+  const { confirmed, confirmed_high: high, confirmed_low: low, started } = runRow(run);
+  const timeOf = (iteration: number) => times.get(iteration) ?? String(started);
+  yield { kind: 'start', step: 0, time: String(started), values: {} };
+  let best = Number.NEGATIVE_INFINITY;
   let last = 0;
-  for (const [iteration, rows] of byIteration(run)) {
-    const scores = rows.flatMap(({ score }) => number(score) ?? []);
-    if (scores.length === 0) continue;
+  for (const [iteration, evaluated] of groupedBy(entries, (entry) => entry.iteration)) {
+    const scores = evaluated.map(({ score }) => score);
     const highest = largest(scores);
-    best = best === undefined ? highest : Math.max(best, highest);
+    best = Math.max(best, highest);
     last = iteration;
-    const mean = scores.reduce((sum, score) => sum + score, 0) / scores.length;
     const values = {
       'return/best so far': best,
       'return/best of iteration': highest,
-      'return/mean of iteration': mean,
+      'return/mean of iteration': mean(scores),
     };
-    yield { kind: 'iteration', step: iteration, time: times.get(iteration) ?? began, values };
+    yield { kind: 'iteration', step: iteration, time: timeOf(iteration), values };
   }
-  const confirmed = number(row.confirmed);
-  if (confirmed === undefined) return;
-  const ends = { 'confirmed/low': number(row.confirmed_low), 'confirmed/high': number(row.confirmed_high) };
-  const time = times.get(last) ?? began;
-  yield { kind: 'result', step: last, time, values: { 'confirmed/mean': confirmed, ...ends } };
-}
-
-function byIteration(run: ListedRun) {
-  const all = new Map<number, { readonly score?: unknown }[]>();
-  for (const row of rowsOf('evaluations', run)) {
-    const iteration = number(row.iteration) ?? 0;
-    all.set(iteration, [...(all.get(iteration) ?? []), row]);
-  }
-  return all;
-}
-
-function timesOf(path: string): ReadonlyMap<number, string> {
-  const times = new Map<number, string>();
-  for (const { bytes } of eachLine(logsIn(path).events)) {
-    const line = bytes.toString('utf8');
-    if (!line.includes('"iteration-finished"')) continue;
-    const { iteration, time } = JSON.parse(line) as { readonly iteration: number; readonly time?: string };
-    if (time !== undefined) times.set(iteration, time);
-  }
-  return times;
+  if (typeof confirmed !== 'number') return;
+  const values = {
+    'confirmed/mean': confirmed,
+    'confirmed/low': number(low),
+    'confirmed/high': number(high),
+  };
+  yield { kind: 'result', step: last, time: timeOf(last), values };
 }

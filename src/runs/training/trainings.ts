@@ -1,5 +1,5 @@
 /** Reads training-run directories, to list and show them. */
-import { existsSync, readdirSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { shownPath } from '../../base/context.js';
@@ -9,8 +9,7 @@ import { readJsonLines } from '../../base/files/json-lines.js';
 import { isLocked } from '../../base/files/lock.js';
 import { formatCount, formatReturn, plural } from '../../base/text/numbers.js';
 import { mean } from '../../statistics/descriptive.js';
-import { runFiles } from '../reader.js';
-import { isTraining, trainingFiles } from '../training-files.js';
+import { trainingFiles } from '../training-files.js';
 
 export interface RecordedTraining {
   readonly kind: 'training';
@@ -185,19 +184,6 @@ export function listTrainings(
   };
 }
 
-const deepest = 3;
-
-/** Paths of the training runs in a folder and its subfolders, sorted by name. */
-export function trainingsBelow(folder: string, depth = 0): readonly string[] {
-  if (isTraining(folder)) return [folder];
-  if (depth > deepest || !existsSync(folder) || existsSync(join(folder, runFiles.manifest))) return [];
-  return readdirSync(folder, { withFileTypes: true })
-    .filter((item) => item.isDirectory() && !item.name.startsWith('.') && item.name !== 'node_modules')
-    .map(({ name }) => name)
-    .toSorted()
-    .flatMap((name) => trainingsBelow(join(folder, name), depth + 1));
-}
-
 export interface TrainingFiles {
   readonly facts: RecordedTraining;
   /** Undefined if training hasn't started. */
@@ -325,15 +311,4 @@ export function secondsLeftOf(metrics: readonly TimedStep[]): number | undefined
   if (total === undefined || steps.length === 0) return undefined;
   const each = steps.reduce((sum, { seconds }) => sum + seconds, 0) / steps.length;
   return each * (total - steps.at(-1)!.step);
-}
-
-/** @throws UserError if `--iteration` is used with a training run */
-export function refuseIteration(iteration: number | undefined): void {
-  if (iteration === undefined) return;
-  throw new UserError({
-    field: '--iteration',
-    value: iteration,
-    message: 'a training run has no iterations',
-    hint: 'omit it; for the learning curves, see index.html in the training directory',
-  });
 }

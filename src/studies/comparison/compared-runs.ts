@@ -2,17 +2,17 @@
 
 import { basename, isAbsolute, join } from 'node:path';
 import { messageOf, UserError } from '../../base/errors.js';
-import { readOwnText } from '../../base/files/regular-file.js';
 import type { Config } from '../../config/config.js';
 import { budgetOf, evaluationsOf } from '../../config/critic.js';
 import { loadConfig } from '../../config/load.js';
 import { returnRange } from '../../environments/catalogue/known-bounds.js';
+import type { BufferEntry } from '../../rollout/replay-buffer.js';
 import { requireConfig } from '../../runs/open-run.js';
-import { runFiles } from '../../runs/reader.js';
-import { readScores, type Scored } from '../../runs/scores.js';
+import { readEvaluations, runFiles } from '../../runs/reader.js';
 import { type RunSummary, summaryOf } from '../../runs/summary.js';
 import type { Interval } from '../../statistics/bootstrap.js';
 import { largest, smallest } from '../../statistics/descriptive.js';
+import { readOwnText } from '../../base/files/regular-file.js';
 
 /** The result of a run, with its config. */
 export interface ConfiguredRun extends RunSummary {
@@ -87,7 +87,7 @@ export function withConfig(summary: RunSummary): ConfiguredRun {
 export function readComparedRun(run: ConfiguredRun): ComparedRun {
   const { config, manifest, path, status } = run;
   const { done } = manifest.iterations;
-  const entries = readScores(path, manifest);
+  const entries = readEvaluations(path, manifest);
   const first = entries.filter(({ iteration }) => iteration === 0).length;
   const warmup = status === 'completed' ? first : Math.max(first, config.warmup.policies);
   const budget = budgetOf(config, warmup);
@@ -106,7 +106,7 @@ export function readComparedRun(run: ConfiguredRun): ComparedRun {
 
 /** Evaluations spent after each iteration. Rejected candidates count, unless the budget is a limit on evaluations. */
 function spentAfter(
-  entries: readonly Scored[],
+  entries: readonly BufferEntry[],
   warmup: number,
   config: Parameters<typeof evaluationsOf>[0] & Pick<Config, 'limits'>,
 ): readonly number[] {
@@ -121,7 +121,7 @@ function spentAfter(
 
 /** The best score so far after each evaluation of the budget; before the first score, equal to the first score. */
 function bestSoFar(
-  entries: readonly Scored[],
+  entries: readonly BufferEntry[],
   spent: readonly number[],
   config: Pick<Config, 'limits'>,
   length: number,
@@ -145,7 +145,7 @@ function bestSoFar(
 }
 
 /** The best score of each iteration from 1 on. */
-function bestScores(entries: readonly Scored[], iterations: number): readonly (number | null)[] {
+function bestScores(entries: readonly BufferEntry[], iterations: number): readonly (number | null)[] {
   const best = new Array<number | null>(iterations).fill(null);
   for (const { iteration, score } of entries)
     if (iteration > 0) best[iteration - 1] = Math.max(best[iteration - 1] ?? Number.NEGATIVE_INFINITY, score);

@@ -188,12 +188,11 @@ describe('a helper module', () => {
     expect(user!.content).toBe('CARTPOLE-V1!!');
   });
 
-  it.each([
-    ['{{shuot environment.id}}', 'unknown helper shuot'],
-    ['{{shout environment.idd 1}}', '"idd" not defined'],
-  ])('is refused if a template misuses it: %s', async (user, message) => {
-    template(user);
-    await expect(play({ model, prompts: { set: './prompts', helpers: helpers() } })).rejects.toThrow(message);
+  it('is refused if a template uses a helper that it lacks', async () => {
+    template('{{shuot environment.id}}');
+    await expect(play({ model, prompts: { set: './prompts', helpers: helpers() } })).rejects.toThrow(
+      'unknown helper shuot',
+    );
   });
 });
 

@@ -56,15 +56,8 @@ export interface Rule {
   readonly preconditions: readonly Pattern[];
   /** Includes the preconditions that are kept. */
   readonly postconditions: readonly Pattern[];
-  /** Undefined for a rule that no command triggers. */
-  readonly said: Said | undefined;
-}
-
-interface Said {
-  /** What a player types, such as `insert {o} into {c}`. */
-  readonly command: string;
-  /** The compiled game's name for it, such as `inserting the {o} into the {c}`. */
-  readonly event: string;
+  /** What a player types, such as `insert {o} into {c}`; undefined for a rule that no command triggers. */
+  readonly command: string | undefined;
 }
 
 export interface Logic {
@@ -107,7 +100,7 @@ class LogicReader {
   readonly parents = new Map<string, readonly string[]>();
   readonly rules: WrittenRule[] = [];
   readonly aliases = new Map<string, Alias>();
-  readonly commands = new Map<string, Said>();
+  readonly commands = new Map<string, string>();
   readonly reverse = new Map<string, string>();
   readonly #tokens: readonly LogicToken[];
   #at = 0;
@@ -174,8 +167,10 @@ class LogicReader {
     const rule = this.#name();
     this.#expect('::');
     const command = this.#text();
+    this.commands.set(rule, command);
     this.#expect('::');
-    this.commands.set(rule, { command, event: this.#text() });
+    // The compiled game's name for the action.
+    this.#text();
   }
 
   #patterns(): Pattern[] {
@@ -277,14 +272,14 @@ const signature = (predicate: string, { length }: { readonly length: number }) =
 function expanded(
   { name, before, after }: WrittenRule,
   aliases: ReadonlyMap<string, Alias>,
-  said: Said | undefined,
+  command: string | undefined,
 ): Rule {
   const plain = (pattern: Pattern) => withoutAliases(pattern, aliases, 0);
   const typed = typesAsDeclared([...before.map(({ pattern }) => pattern), ...after]);
   const preconditions = before.flatMap(({ pattern }) => plain(typed(pattern)));
   const kept = before.filter((one) => one.kept).flatMap(({ pattern }) => plain(typed(pattern)));
   const gained = after.flatMap((pattern) => plain(typed(pattern)));
-  return { name, preconditions, postconditions: [...kept, ...gained], said };
+  return { name, preconditions, postconditions: [...kept, ...gained], command };
 }
 
 /** Gives each placeholder the type that is declared for it anywhere in the rule. */
