@@ -30,16 +30,14 @@ import type { BufferEntry } from './replay-buffer.js';
 /** Time after which an episode yields to the event loop, which handles stop signals. */
 const longestTurnMs = 50;
 
-/** Maximum number of steps between clock reads; a read costs about as much as a step of the fastest environments. */
-const longestStride = 256;
+/** Number of steps between clock reads, which take about as long as a step of the fastest environments. */
+const stride = 16;
 
 /** Plays episodes, yielding to the event loop from time to time, even in the middle of an episode. */
 class EpisodeTurns {
   readonly #signal: AbortSignal | undefined;
   #turned = performance.now();
-  #looked = this.#turned;
-  #stride = 1;
-  #left = 1;
+  #steps = 0;
 
   constructor(signal: AbortSignal | undefined) {
     this.#signal = signal;
@@ -57,27 +55,12 @@ class EpisodeTurns {
     while (!episode.ended) {
       const action = act(episode.observation);
       episode.take(action, environment.step(action), maxSteps);
-      if (--this.#left > 0) continue;
-      if (this.#isOver()) await this.#turn();
+      if (++this.#steps % stride !== 0 || performance.now() - this.#turned < longestTurnMs) continue;
+      await yieldToEventLoop();
+      this.#signal?.throwIfAborted();
+      this.#turned = performance.now();
     }
     return episode.result();
-  }
-
-  /** True if it is time to yield. Adapts the stride to the speed of the steps. */
-  #isOver(): boolean {
-    const now = performance.now();
-    const wasFast = now - this.#looked < 1;
-    this.#stride = wasFast ? Math.min(2 * this.#stride, longestStride) : Math.ceil(this.#stride / 4);
-    this.#left = this.#stride;
-    this.#looked = now;
-    return now - this.#turned >= longestTurnMs;
-  }
-
-  async #turn(): Promise<void> {
-    await yieldToEventLoop();
-    this.#signal?.throwIfAborted();
-    this.#turned = performance.now();
-    this.#looked = this.#turned;
   }
 }
 

@@ -77,9 +77,10 @@ function surroundings({ seenFrom, follow }: Scene, { min, max }: Frame['view']):
     const marks = xs.flatMap((x) => [guide([x, -0.06], [x, 0]), metres(x, [x, min[1] + 0.1], 0.12)]);
     return [rectangle(min, [max[0], 0], 'ground'), ...marks];
   }
-  const grid = xs.flatMap((x) =>
-    wholeNumbers(min[1], max[1]).flatMap((y) => [guide([x, y], [x + 1, y]), guide([x, y], [x, y + 1])]),
-  );
+  const grid = [
+    ...xs.map((x) => guide([x, min[1]], [x, max[1]])),
+    ...wholeNumbers(min[1], max[1]).map((y) => guide([min[0], y], [max[0], y])),
+  ];
   // Labels stay near the lower edge, away from the agent, and snap to half metres so they don't slide.
   const row = Math.ceil(2 * min[1]) / 2 + 0.16;
   return [...grid, ...xs.map((x) => metres(x, [x + 0.3, row], 0.2))];

@@ -1,5 +1,3 @@
-import { append } from '../../base/append.js';
-import type { Point } from '../../environments/frame.js';
 import {
   type Animation,
   type Caption,
@@ -120,126 +118,34 @@ function captionFigures(
   return `<svg y="${top}" width="${layout.width}" height="${lineHeight}">${movingOrStill(moving, still)}</svg>`;
 }
 
+/** Adjacent shapes that never move and look alike are joined into one path if possible. */
 function sceneElements({ moments }: Animation, layout: Layout, clock: Clock): readonly string[] {
-  const views = moments.map(({ frame }) => frame.view);
-  const origin: Point = [views[0]!.min[0], views[0]!.max[1]];
-  const camera: Camera = {
-    offsets: views.map(({ min, max }) => [
-      Math.round((origin[0] - min[0]) * layout.scale),
-      Math.round((max[1] - origin[1]) * layout.scale),
-    ]),
-    layout,
-    clock,
-  };
-  const moves = camera.offsets.some(([x, y]) => x !== 0 || y !== 0);
-  const shapes = moments.map(({ frame }) => svgShapes(frame, origin, layout));
-  const tracks = tracksOf(shapes, moves).map((track) => describe(track, moves));
-  const elements: string[] = [];
-  for (let i = 0; i < tracks.length; ) {
-    const { motion: kind } = tracks[i]!;
-    let end = i + 1;
-    while (end < tracks.length && tracks[end]!.motion === kind) end++;
-    const group = tracks.slice(i, end);
-    if (kind === 'moving')
-      append(
-        elements,
-        group.map((track) => movingElement(track, clock)),
-      );
-    else if (kind === 'in view') elements.push(fixedElements(group, 'inView', camera, 'moving'));
-    else elements.push(scenery(group, camera));
-    i = end;
-  }
-  return elements;
-}
-
-interface Camera {
-  /** Offset of the world from its first position, at each moment. */
-  readonly offsets: readonly Point[];
-  readonly layout: Layout;
-  readonly clock: Clock;
-}
-
-interface DescribedTrack {
-  readonly track: Track;
-  /** The shape's appearance, and its position if it doesn't move. */
-  readonly shape: SvgShape;
-  readonly motion: 'moving' | 'in view' | 'in world';
-}
-
-function describe(track: Track, cameraMoves: boolean): DescribedTrack {
-  const present = track.filter((shape) => shape !== undefined);
-  const shape = present[0]!;
-  const stays = (place: 'inView' | 'inWorld') => present.every((one) => one[place] === shape[place]);
-  if (cameraMoves && present.length > 1 && stays('inWorld')) return { track, shape, motion: 'in world' };
-  return { track, shape, motion: stays('inView') ? 'in view' : 'moving' };
-}
-
-function scenery(tracks: readonly DescribedTrack[], camera: Camera): string {
-  const { offsets, clock } = camera;
-  const values = lasting(
-    offsets.map((offset) => offset.join(' ')),
-    clock,
-  );
-  const group = (inside: string) => `<g transform="translate(${values.at(-1)})">${inside}</g>`;
-  const moved = motion({ transform: 'translate' }, values, clock);
-  return movingOrStill(
-    group(moved + fixedElements(tracks, 'inWorld', camera, 'moving')),
-    group(fixedElements(tracks, 'inWorld', camera, 'still')),
-  );
-}
-
-/**
- * Draws shapes at rest, either in the view or in the world. Adjacent shapes that are always present and look alike
- * are joined into one path if possible; the visibility of shapes that come and go is animated.
- */
-function fixedElements(
-  tracks: readonly DescribedTrack[],
-  place: 'inView' | 'inWorld',
-  camera: Camera,
-  version: 'moving' | 'still',
-): string {
-  const { clock, offsets, layout } = camera;
-  const last = offsets.length - 1;
   const elements: string[] = [];
   let run: SvgShape[] = [];
   const endRun = () => {
-    if (run[0] !== undefined) elements.push(element(run[0], run.map((shape) => shape[place]).join('')));
+    if (run[0] !== undefined) elements.push(element(run[0], run.map(({ place }) => place).join('')));
     run = [];
   };
-  for (const { track, shape } of tracks) {
-    const isThere = (moment: number) => track[moment] !== undefined;
-    const isInSight = (moment: number) => isVisible(shape, offsets[moment]!, layout);
-    // Drawing a shape that is out of sight does no harm.
-    const always = offsets.every(
-      (_, moment) => isThere(moment) || (place === 'inWorld' && !isInSight(moment)),
-    );
-    if (version === 'still' && !isThere(last)) continue;
-    if (version === 'still' || always) {
-      if (!shape.joinable || run[0]?.attributes !== shape.attributes) endRun();
-      run.push(shape);
+  for (const track of tracksOf(moments.map(({ frame }) => svgShapes(frame, layout)))) {
+    const [first] = track;
+    if (first === undefined || track.some((shape) => shape?.place !== first.place)) {
+      endRun();
+      elements.push(movingElement(track, clock));
       continue;
     }
-    endRun();
-    const shown = offsets.map((_, moment) => (isThere(moment) ? 'inline' : 'none'));
-    const visibility = motion({ attribute: 'display' }, lasting(shown, clock), clock);
-    const moving = element(shape, shape[place], visibility, isThere(last) ? '' : ' display="none"');
-    const still = isThere(last) ? element(shape, shape[place]) : '';
-    elements.push(place === 'inView' ? movingOrStill(moving, still) : moving);
+    if (!first.joinable || run[0]?.attributes !== first.attributes) endRun();
+    run.push(first);
   }
   endRun();
-  return elements.join('');
-}
-
-function isVisible({ middle }: SvgShape, [dx, dy]: Point, { scene }: Layout): boolean {
-  const [x, y] = [middle[0] + dx, middle[1] + dy];
-  return x > 0 && x < scene.width && y > 0 && y < scene.height;
+  return elements;
 }
 
 /** An invisible position: an empty path, or text far outside the picture. */
 const nowhere = { path: 'M0 0', text: '-9999 0' } as const;
 
-function movingElement({ track, shape }: DescribedTrack, clock: Clock): string {
-  const places = track.map((one) => one?.inView ?? nowhere[shape.kind]);
+function movingElement(track: Track, clock: Clock): string {
+  const shape = track.find((one) => one !== undefined)!;
+  const places = track.map((one) => one?.place ?? nowhere[shape.kind]);
   const last = places.at(-1)!;
   const target = shape.kind === 'text' ? ({ transform: 'translate' } as const) : { attribute: 'd' };
   return movingOrStill(
@@ -248,11 +154,10 @@ function movingElement({ track, shape }: DescribedTrack, clock: Clock): string {
   );
 }
 
-/** Draws a shape at a position; `inside` is inserted into the element before its text. */
-function element(shape: SvgShape, place: string, inside = '', attributes = ''): string {
-  if (shape.kind === 'text') {
-    return `<text ${shape.attributes}${attributes} transform="translate(${place})">${inside}${shape.content}</text>`;
-  }
-  const start = `<path ${shape.attributes}${attributes} d="${place}"`;
+/** Draws a shape at a place; `inside` is inserted into the element before its text. */
+function element(shape: SvgShape, place: string, inside = ''): string {
+  if (shape.kind === 'text')
+    return `<text ${shape.attributes} transform="translate(${place})">${inside}${shape.content}</text>`;
+  const start = `<path ${shape.attributes} d="${place}"`;
   return inside === '' ? `${start}/>` : `${start}>${inside}</path>`;
 }

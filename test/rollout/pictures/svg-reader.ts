@@ -9,37 +9,25 @@ export interface Seen {
 
 export function seenAt(svg: string, moment: number, moments: number, reduced = false): readonly Seen[] {
   const scene = elementTree(svg).children.findLast(({ name }) => name === 'svg')!;
-  return scene.children.flatMap((child) => seen(child, [0, 0], moment / moments, reduced));
+  return scene.children.flatMap((child) => seen(child, moment / moments, reduced));
 }
 
 function seen(
-  element: TreeElement,
-  [dx, dy]: readonly [number, number],
+  { name, attributes, children, text }: TreeElement,
   time: number,
   reduced: boolean,
 ): readonly Seen[] {
-  const { name, attributes, children, text } = element;
   if (attributes.class === (reduced ? 'moving' : 'still')) return [];
-  const now = (attribute: string) => {
-    const animation = children.find(
-      (child) => child.name.startsWith('animate') && child.attributes.attributeName === attribute,
-    );
-    return animation === undefined || reduced
-      ? attributes[attribute]?.replace(/^translate\((.*)\)$/, '$1')
-      : valueAt(animation.attributes, time);
-  };
-  const [x = 0, y = 0] = now('transform')?.split(' ').map(Number) ?? [];
-  if (name === 'g') {
-    return children
-      .filter((child) => !child.name.startsWith('animate'))
-      .flatMap((child) => seen(child, [dx + x, dy + y], time, reduced));
-  }
-  if (!reduced && now('display') === 'none') return [];
-  const { d: _d, transform: _transform, display: _display, ...rest } = attributes;
+  if (name === 'g') return children.flatMap((child) => seen(child, time, reduced));
+  const { d, transform = '', ...rest } = attributes;
+  const animation = children.find((child) => child.name.startsWith('animate'));
   const look = `${name} ${JSON.stringify(rest)} ${text}`;
-  if (name === 'text') return x < -5000 ? [] : [{ look, place: `${dx + x} ${dy + y}` }];
-  const paths = now('d')!.match(/M[^M]+/g)!;
-  return paths.flatMap((path) => (path === 'M0 0' ? [] : [{ look, place: shifted(path, dx, dy) }]));
+  const now =
+    animation === undefined || reduced
+      ? (d ?? transform.replace(/^translate\((.*)\)$/, '$1'))
+      : valueAt(animation.attributes, time);
+  if (name === 'text') return now.startsWith('-9999') ? [] : [{ look, place: now }];
+  return now.match(/M[^M]+/g)!.flatMap((path) => (path === 'M0 0' ? [] : [{ look, place: numbersIn(path) }]));
 }
 
 function valueAt({ values, keyTimes }: Readonly<Record<string, string>>, time: number): string {
@@ -49,19 +37,5 @@ function valueAt({ values, keyTimes }: Readonly<Record<string, string>>, time: n
   return all[times.findLastIndex((start) => start <= time + 1e-3)]!;
 }
 
-/** Path data as numbers alone, moved. */
-export function shifted(path: string, dx = 0, dy = 0): string {
-  let command = 'M';
-  let isX = true;
-  const numbers: number[] = [];
-  for (const [token] of path.matchAll(/[MHVhz]|-?\d+/g)) {
-    if (/[MHVhz]/.test(token)) {
-      command = token;
-      isX = token !== 'V';
-      continue;
-    }
-    if (command !== 'h') numbers.push(Number(token) + (isX ? dx : dy));
-    if (command === 'M') isX = !isX;
-  }
-  return numbers.join(' ');
-}
+/** The numbers of path data. */
+export const numbersIn = (path: string): string => (path.replace('h0', '').match(/-?\d+/g) ?? []).join(' ');
