@@ -107,7 +107,7 @@ function isFiniteVector(action: Action, length: number): action is readonly numb
   return true;
 }
 
-export const invalidAction = (action: Action, space: Space, id: string): UserError =>
+const invalidAction = (action: Action, space: Space, id: string): UserError =>
   new UserError({
     field: 'action',
     message: `is not an action of ${id}, which is ${actionText(space)}`,

@@ -22,7 +22,7 @@ interface ParsedOptions<S extends z.ZodObject> {
 }
 
 /** Parses options, named as in Gymnasium or in camelCase. @throws UserError that lists the problems */
-export function parseOptions<S extends z.ZodObject>(
+function parseOptions<S extends z.ZodObject>(
   id: string,
   schema: S,
   options: Readonly<Record<string, unknown>>,

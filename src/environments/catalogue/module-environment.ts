@@ -3,9 +3,9 @@ import { basename } from 'node:path';
 import { inspect } from 'node:util';
 import { z } from 'zod';
 import { messageOf, UserError } from '../../base/errors.js';
-import { plural } from '../../base/text/numbers.js';
 import { isRecord, loadModule, thrownIn } from '../../base/modules/user-module.js';
 import type { RandomGenerator } from '../../base/random/generator.js';
+import { plural } from '../../base/text/numbers.js';
 import {
   type Action,
   dimensionsOf,

@@ -2,8 +2,8 @@
 import { WebSocket } from 'ws';
 import { z } from 'zod';
 import { messageOf, type Problem, UserError } from '../../base/errors.js';
-import { plural } from '../../base/text/numbers.js';
 import { jsonIn } from '../../base/files/json-depth.js';
+import { plural } from '../../base/text/numbers.js';
 import { type Action, type Observation, type Space, symmetricBox } from '../environment.js';
 import {
   EnvironmentError,

@@ -2,13 +2,13 @@
 import { appendFileSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { fileWriter, ParquetWriter, type SchemaElement } from 'hyparquet-writer';
-import { groupedBy } from '../../base/grouped.js';
-import { version } from '../../base/package.js';
-import { csvTable, forMachines } from '../../format/table.js';
-import { largest, mean } from '../../statistics/descriptive.js';
-import { openDraft, writeWhole } from '../../storage/draft.js';
+import { openDraft, writeWhole } from '../../base/files/draft.js';
 import { makeDirectory } from '../../base/files/files.js';
 import { EventFile, type Scalars } from '../../base/files/tensorboard.js';
+import { groupedBy } from '../../base/grouped.js';
+import { version } from '../../base/package.js';
+import { csvTable, forMachines } from '../../base/text/table.js';
+import { largest, mean } from '../../statistics/descriptive.js';
 import { type ListedRun, listRuns, type RunPlaces } from '../listing/listing.js';
 import { findRuns } from '../listing/names.js';
 import { openLogs } from '../reader.js';

@@ -2,6 +2,7 @@
 
 import { basename, isAbsolute, join } from 'node:path';
 import { messageOf, UserError } from '../../base/errors.js';
+import { readOwnText } from '../../base/files/regular-file.js';
 import type { Config } from '../../config/config.js';
 import { budgetOf, evaluationsOf } from '../../config/critic.js';
 import { loadConfig } from '../../config/load.js';
@@ -12,7 +13,6 @@ import { readEvaluations, runFiles } from '../../runs/reader.js';
 import { type RunSummary, summaryOf } from '../../runs/summary.js';
 import type { Interval } from '../../statistics/bootstrap.js';
 import { largest, smallest } from '../../statistics/descriptive.js';
-import { readOwnText } from '../../base/files/regular-file.js';
 
 /** The result of a run, with its config. */
 export interface ConfiguredRun extends RunSummary {
