@@ -240,7 +240,7 @@ export async function completions(words: readonly string[], cwd: string): Promis
   const before = words.slice(typeof group === 'object' ? 2 : 1, -1);
   const at = before.filter((word, i) => !word.startsWith('-') && !before[i - 1]?.startsWith('--')).length;
   const place = places[at] ?? (places.at(-1)?.includes('..') ? places.at(-1) : undefined);
-  if (/^[<[]runs?\b/.test(place ?? '') || before.at(-1) === '--history-from') {
+  if (/^[<[]runs?\b/.test(place ?? '')) {
     const { runNames } = await import('./runs/listing/names.js');
     const runsDir = words[words.indexOf('--runs-dir') + 1];
     return begun(

@@ -18,7 +18,7 @@ import { alreadyRunning } from '../runs/listing/stop.js';
 import { requireConfig } from '../runs/open-run.js';
 import { readManifest, runFiles } from '../runs/reader.js';
 import { type RunDirectory, resumeRunDirectory } from '../runs/writer.js';
-import { closeLeft, isReported, located, runName } from '../studies/single-run.js';
+import { finishLeft, located, runName } from '../studies/single-run.js';
 import { loadPlayConfig, playYaml } from './play-config.js';
 import { createPlayDisplay } from './play-display.js';
 import { playInDirectory } from './play-games.js';
@@ -81,8 +81,7 @@ export async function resumePlay(
   const sameLimits = JSON.stringify(was.limits) === JSON.stringify(loaded.config.limits);
   const isComplete = isLimited ? sameLimits : loaded.config.episodes <= iterations.done;
   if (manifest.status === 'completed' && isComplete) {
-    await closeLeft(path, context.now);
-    if (!isReported(path, manifest)) return report(path, args, context);
+    if (await finishLeft(path, context.now, () => undefined)) return report(path, args, context);
     throw new UserError({
       message: isLimited
         ? `this play run stopped ${limitText(reason.limit)} after ${iterations.done} of ${plural(iterations.of, 'game')}`

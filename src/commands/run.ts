@@ -18,10 +18,6 @@ export const options = (y: Argv) =>
       ...kinds.number,
       describe: 'With --dry-run: evaluate this many random policies, then show the next prompt',
     })
-    .option('history-from', {
-      ...kinds.text,
-      describe: "With --dry-run: show the prompt that would follow this run's history",
-    })
     .option('workers', common.workers)
     .option('quiet', common.quiet)
     .option('json', common.jsonLines)
@@ -35,9 +31,9 @@ export const finishing =
   'finishing pending work (press Ctrl-C again to stop immediately; nothing recorded is lost)';
 
 export async function execute(args: Args, context: CommandContext): Promise<number> {
-  if (!args.dryRun && (args.history ?? args.historyFrom) !== undefined) {
+  if (!args.dryRun && args.history !== undefined) {
     throw new UserError({
-      field: args.history === undefined ? '--history-from' : '--history',
+      field: '--history',
       message: 'only works with --dry-run; a run creates its own history',
       hint: "add --dry-run; to start from another run's replay buffer, set warmup.from=RUN",
     });

@@ -63,7 +63,7 @@ export function resumeRunDirectory(path: string, now: () => Date): RunDirectory 
 }
 
 /** Removes temporary files that a killed process left behind. */
-export function removeDrafts(path: string): void {
+function removeDrafts(path: string): void {
   for (const file of Object.values(runFiles)) rmSync(join(path, `${file}.new`), { force: true });
 }
 

@@ -1,7 +1,6 @@
-/** Shows a run's first prompt, or its next prompt after a given history, without calling the model. */
+/** Shows a run's first prompt, or its prompt after random policies, without calling the model. */
 
 import { type CommandContext, requireCount } from '../base/context.js';
-import { UserError } from '../base/errors.js';
 import { evaluationSeeds, warmupGenerator } from '../base/random/seeds.js';
 import { plural } from '../base/text/numbers.js';
 import { resolvedYaml } from '../config/load.js';
@@ -11,19 +10,14 @@ import type { ChatMessage } from '../models/language-model.js';
 import { type ParameterSpec, policiesText } from '../policies/policy.js';
 import { measure } from '../rollout/evaluation.js';
 import { createReplayBuffer } from '../rollout/replay-buffer.js';
-import { findRun } from '../runs/listing/names.js';
 import type { RecordedRun } from '../runs/logs.js';
-import { addPrograms } from '../runs/open-run.js';
-import { nothingRecorded, openLogs } from '../runs/reader.js';
+import { nothingRecorded } from '../runs/reader.js';
 
-/** The history that the prompt shows (default: none, as in a new run). */
-export interface DryRunHistory {
-  /** Number of random policies to evaluate for the history, starting with the warm-up. */
+export interface DryRunArguments {
+  /** Number of random policies to evaluate for the history, starting with the warm-up (default: none). */
   readonly history?: number | undefined;
-  readonly historyFrom?: string | undefined;
+  readonly json: boolean;
 }
-
-type Arguments = DryRunHistory & { readonly json: boolean; readonly runsDir: string };
 
 /** Output of `--dry-run --json`. */
 interface FirstPrompt {
@@ -37,10 +31,14 @@ interface FirstPrompt {
   readonly messages: readonly ChatMessage[];
 }
 
-/** @throws UserError if both kinds of history are set, or the recorded run doesn't exist or has different policies */
-export async function dryRun(assembly: Assembly, args: Arguments, context: CommandContext): Promise<number> {
+export async function dryRun(
+  assembly: Assembly,
+  args: DryRunArguments,
+  context: CommandContext,
+): Promise<number> {
   const { config, environment, family, model } = assembly;
-  const recorded = await historyOf(assembly, args, context);
+  const history = requireCount('--history', args.history, 0) ?? 0;
+  const recorded = await played(assembly, history, context.stop.abort);
   const buffer = createReplayBuffer(recorded.entries);
   const prompter = new Prompter({ ...assembly, buffer, recorded });
   const iteration = Math.min(recorded.iteration + 1, config.iterations);
@@ -66,41 +64,6 @@ export async function dryRun(assembly: Assembly, args: Arguments, context: Comma
   }
   for (const { role, content } of messages) context.print(`\n--- ${role} ---\n${content}`);
   return 0;
-}
-
-async function historyOf(
-  assembly: Assembly,
-  { history, historyFrom, runsDir }: Arguments,
-  { cwd, stop }: CommandContext,
-): Promise<RecordedRun> {
-  requireCount('--history', history, 0);
-  if (historyFrom === undefined)
-    return history === undefined ? nothingRecorded : played(assembly, history, stop.abort);
-  if (history !== undefined) {
-    throw new UserError({
-      field: '--history-from',
-      message: "can't be combined with --history",
-      value: historyFrom,
-      hint: 'remove one of the two',
-    });
-  }
-  const path = findRun(historyFrom, { cwd, runsDir });
-  const recorded = openLogs(path);
-  const { description, parameters: spec } = assembly.family;
-  const arePrograms = description.kind === 'program';
-  const other = recorded.entries.find(({ parameters, program }) =>
-    arePrograms ? program === undefined : program !== undefined || parameters.length !== spec.count,
-  );
-  if (other === undefined) {
-    addPrograms(assembly.family, recorded.entries);
-    return recorded;
-  }
-  throw new UserError({
-    field: '--history-from',
-    message: `the policies of this run ${other.program === undefined ? `have ${plural(other.parameters.length, 'parameter')}` : 'are programs'}, but those of the config ${arePrograms ? 'are programs' : `have ${plural(spec.count, 'parameter')}`}`,
-    value: historyFrom,
-    hint: 'choose a run with the same environment and policy',
-  });
 }
 
 /** Evaluates random policies as a run would: first as the warm-up, then as proposals in iterations. */

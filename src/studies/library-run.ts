@@ -6,7 +6,6 @@ import type { CommandContext } from '../base/context.js';
 import { UserError } from '../base/errors.js';
 import { claimDirectory } from '../base/files/files.js';
 import type { Config, ConfigInput } from '../config/config.js';
-import type { LimitsConfig } from '../config/limits.js';
 import { loadConfig, parseConfig } from '../config/load.js';
 import { withDefaultsOf } from '../config/resolve.js';
 import { checkedEnvironment, type UserEnvironment } from '../environments/catalogue/module-environment.js';
@@ -15,11 +14,10 @@ import { assemble, type OwnParts } from '../experiment/setup/assemble.js';
 import { checkedModel, type UserModel } from '../models/user-model.js';
 import type { RunEvent } from '../runs/events.js';
 import { refuseDifferences } from '../runs/fingerprint.js';
-import { requireConfig } from '../runs/open-run.js';
 import { runFiles } from '../runs/reader.js';
 import { type RunResult, resultOf, summaryOf } from '../runs/summary.js';
-import { limitsAround } from './shared-limits.js';
-import { beginRun, type ReadyRun, reopenRun, runAndReport, runName, sharing } from './single-run.js';
+import { requireOwnLimits } from './shared-limits.js';
+import { beginRun, configIn, reopenRun, runAndReport, runName } from './single-run.js';
 
 export interface RunOptions {
   /** Replaces the config's model. The run doesn't close it. */
@@ -62,41 +60,29 @@ export async function runLibrary(
   const chosen = options.directory === undefined ? undefined : resolve(outside.cwd, options.directory);
   const isThere = chosen !== undefined && existsSync(join(chosen, runFiles.manifest));
   const signal = options.signal ?? new AbortController().signal;
-  const around = isThere ? limitsAround(chosen) : undefined;
-  let directory: string;
-  try {
-    const opened = isThere
-      ? await reopen(chosen, config, own, outside, around?.shared.limits)
-      : await beginRun(
-          await assemble(config, outside.env, undefined, { ...own, ask: signal }),
-          () => chosen ?? claim(),
-          outside,
-        );
-    directory = opened?.directory.path ?? chosen!;
-    if (opened !== undefined) {
-      const run = sharing(opened, around?.shared);
-      const display = { show: options.onEvent ?? (() => undefined), close: () => undefined };
-      const stop = { finish: signal, abort: signal };
-      await runAndReport(run.assembly, run.directory, display, { ...outside, stop });
-    }
-  } finally {
-    around?.release();
+  const run = isThere
+    ? await reopen(chosen, config, own, outside)
+    : await beginRun(
+        await assemble(config, outside.env, undefined, { ...own, ask: signal }),
+        () => chosen ?? claim(),
+        outside,
+      );
+  const directory = run?.directory.path ?? chosen!;
+  if (run !== undefined) {
+    const display = { show: options.onEvent ?? (() => undefined), close: () => undefined };
+    const stop = { finish: signal, abort: signal };
+    await runAndReport(run.assembly, run.directory, display, { ...outside, stop });
   }
   return { directory, ...resultOf(summaryOf(directory), outside.cwd) };
 }
 
 /** Opens a run to resume it; undefined if nothing is left to do. */
-function reopen(
-  path: string,
-  config: Config,
-  own: OwnParts,
-  outside: Outside,
-  limits: LimitsConfig | undefined,
-): Promise<ReadyRun | undefined> {
-  const was = loadConfig({ file: requireConfig(join(path, runFiles.config)), asWritten: true }).config;
+function reopen(path: string, config: Config, own: OwnParts, outside: Outside): ReturnType<typeof reopenRun> {
+  const was = configIn(path);
   const wanted = withDefaultsOf(was, { ...config, policy: config.policy ?? was.policy });
   refuseDifferences(was, wanted);
-  return reopenRun(path, wanted, outside, { limits, own });
+  requireOwnLimits(path);
+  return reopenRun(path, wanted, outside, { own });
 }
 
 function ownParts({ environment, model }: RunOptions): OwnParts {

@@ -12,7 +12,7 @@ import { describeReason } from '../runs/summary.js';
 import { writeReport } from '../web/report/write-report.js';
 import type { PlanEntry } from './plan.js';
 import type { SharedLimits } from './shared-limits.js';
-import { beginRun, closeLeft, isReported, reopenRun, runAndReport, sharing } from './single-run.js';
+import { beginRun, finishLeft, reopenRun, runAndReport } from './single-run.js';
 
 /** What a run has in common with the other runs of its plan. */
 export interface EntrySetting {
@@ -49,20 +49,18 @@ export async function runEntry(
 ): Promise<RunEnd> {
   const path = join(directory, name);
   try {
-    const opened = existsSync(join(path, runFiles.manifest))
-      ? await reopenRun(path, config, context, { limits: shared?.limits })
+    const run = existsSync(join(path, runFiles.manifest))
+      ? await reopenRun(path, config, context, { shared })
       : await beginRun(
           await assemble(config, context.env, undefined, { ask: context.stop.finish }),
           () => path,
           context,
-          { notes },
+          { notes, shared },
         );
-    if (opened === undefined) {
-      await closeLeft(path, context.now);
-      if (!isReported(path, readManifest(path))) await writeReport(path);
+    if (run === undefined) {
+      await finishLeft(path, context.now, writeReport);
       return endOf(path, true);
     }
-    const run = sharing(opened, shared);
     for (const model of languageModelsOf(run.assembly)) model.rate?.divide(processes);
     if (isParallel && config.evaluation.workers === 'auto') run.assembly.workers?.useOneThread();
     await runAndReport(run.assembly, run.directory, { show, close: () => undefined }, context);

@@ -1,11 +1,10 @@
 /** Limits that all runs of a plan share. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { UserError } from '../base/errors.js';
 import { readOwnJson } from '../base/files/files.js';
-import { lockRun } from '../base/files/lock.js';
 import type { Config } from '../config/config.js';
 import type { LimitsConfig } from '../config/limits.js';
-import { loadConfig } from '../config/load.js';
 import { spentBy } from '../experiment/budget/ledger.js';
 import {
   type Amounts,
@@ -15,9 +14,8 @@ import {
   total,
 } from '../experiment/budget/limits.js';
 import type { EndedCall } from '../runs/calls.js';
-import { planAround, runsBelow } from '../runs/finder.js';
+import { planAround } from '../runs/finder.js';
 import { inTurn } from '../runs/logs.js';
-import { requireConfig } from '../runs/open-run.js';
 import { openLogs, planFile, readManifest, runFiles } from '../runs/reader.js';
 import { readCallsLeft } from '../runs/underway.js';
 import type { RunDirectory } from '../runs/writer.js';
@@ -105,25 +103,16 @@ export function limitsOf(
   return new SharedLimits(own, runs, (_, i) => entries[i]!.config);
 }
 
-/**
- * The limits of a sweep, for one of its runs that is resumed on its own; undefined if there are none.
- * @throws UserError if another process is executing the sweep, because both would use the same budget
- */
-export function limitsAround(
-  path: string,
-): { readonly shared: SharedLimits; readonly release: () => void } | undefined {
+/** @throws UserError if the run at `path` belongs to a sweep with limits, which only the sweep's command can count */
+export function requireOwnLimits(path: string): void {
   const plan = planAround(path);
   const limits = plan && recordedLimits(plan.directory);
-  if (plan === undefined || limits === undefined || isUnlimited(limits)) return undefined;
-  const release = lockRun(plan.lock);
-  try {
-    const configOf = (run: string) =>
-      loadConfig({ file: requireConfig(join(run, runFiles.config)), asWritten: true }).config;
-    return { shared: new SharedLimits(limits, runsBelow(plan.directory), configOf), release };
-  } catch (error) {
-    release();
-    throw error;
-  }
+  if (limits === undefined || isUnlimited(limits)) return;
+  throw new UserError({
+    message: 'this run shares limits with the other runs of its sweep',
+    value: path,
+    hint: "resume it by repeating the sweep's command",
+  });
 }
 
 const isUnlimited = (limits: LimitsConfig) => Object.values(limits).every((limit) => limit === undefined);

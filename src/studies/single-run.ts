@@ -4,14 +4,13 @@ import { existsSync, statSync } from 'node:fs';
 import { basename, extname, join, resolve } from 'node:path';
 import { withWorkers } from '../base/command.js';
 import { type CommandContext, exitCodeOf } from '../base/context.js';
-import { formatProblem, messageOf, UserError, unlessRefused } from '../base/errors.js';
+import { formatProblem, messageOf, UserError } from '../base/errors.js';
 import { claimDirectory, plainName, replaceFile } from '../base/files/files.js';
-import { isLocked, lockRun } from '../base/files/lock.js';
+import { isLocked } from '../base/files/lock.js';
 import { plural } from '../base/text/numbers.js';
 import { warningText } from '../base/text/progress.js';
 import { fitted } from '../base/text/width.js';
 import type { Config } from '../config/config.js';
-import type { LimitsConfig } from '../config/limits.js';
 import { type LoadedConfig, loadConfig, resolvedYaml } from '../config/load.js';
 import { withDefaultsOf } from '../config/resolve.js';
 import { makeRoom } from '../experiment/preflight/ask-model.js';
@@ -36,12 +35,12 @@ import type { Manifest } from '../runs/manifest.js';
 import { readShownFrame, requireConfig } from '../runs/open-run.js';
 import { logBytes, readImported, readManifest, runFiles } from '../runs/reader.js';
 import { describeReason, describeResult, type RunResult, resultOf, summaryOf } from '../runs/summary.js';
-import { type RunDirectory, removeDrafts, resumeRunDirectory } from '../runs/writer.js';
+import { type RunDirectory, resumeRunDirectory } from '../runs/writer.js';
 import { writeReport } from '../web/report/write-report.js';
-import { type DryRunHistory, dryRun } from './dry-run.js';
+import { type DryRunArguments, dryRun } from './dry-run.js';
 import type { ScheduleArguments } from './plan.js';
 import { createDisplay } from './run-progress.js';
-import { limitsAround, type SharedLimits } from './shared-limits.js';
+import { requireOwnLimits, type SharedLimits } from './shared-limits.js';
 
 interface ConfigArguments extends Pick<ScheduleArguments, 'json' | 'quiet'> {
   readonly overrides: readonly string[];
@@ -52,7 +51,7 @@ interface ConfigArguments extends Pick<ScheduleArguments, 'json' | 'quiet'> {
 /** Runs a config or, with `dryRun`, prints the prompt without calling a model. Returns the exit code. */
 export async function runConfig(
   args: ConfigArguments &
-    DryRunHistory & {
+    DryRunArguments & {
       readonly config: string;
       readonly runDir?: string | undefined;
       readonly dryRun: boolean;
@@ -65,26 +64,28 @@ export async function runConfig(
     cwd: context.cwd,
   });
   for (const note of loaded.notes) context.note(note);
-  const own = args.dryRun ? {} : { ask: context.stop.finish };
-  const assembly = await located(loaded, () => assemble(loaded.config, context.env, undefined, own));
-  const { config } = assembly;
-  await located(loaded, () => refuseErrors(assembly, !args.dryRun, context));
-  if (args.dryRun) {
-    try {
-      return await dryRun(assembly, args, context);
-    } finally {
-      await closeEnvironment(assembly);
+  return located(loaded, async () => {
+    const own = args.dryRun ? {} : { ask: context.stop.finish };
+    const assembly = await assemble(loaded.config, context.env, undefined, own);
+    await refuseErrors(assembly, !args.dryRun, context);
+    if (args.dryRun) {
+      try {
+        return await dryRun(assembly, args, context);
+      } finally {
+        await closeEnvironment(assembly);
+      }
     }
-  }
-  const place = () =>
-    args.runDir === undefined
-      ? claimDirectory(resolve(context.cwd, args.runsDir), runName(config, args.config, context.now()))
-      : resolve(context.cwd, args.runDir);
-  // Notes from importing the config, to be stored in the run.
-  const notes = loaded.imported === undefined ? [] : loaded.notes;
-  return located(loaded, async () =>
-    finishRun(await beginRun(assembly, place, context, { notes }), args, context),
-  );
+    const place = () =>
+      args.runDir === undefined
+        ? claimDirectory(
+            resolve(context.cwd, args.runsDir),
+            runName(assembly.config, args.config, context.now()),
+          )
+        : resolve(context.cwd, args.runDir);
+    // Notes from importing the config, to be stored in the run.
+    const notes = loaded.imported === undefined ? [] : loaded.notes;
+    return finishRun(await beginRun(assembly, place, context, { notes }), args, context);
+  });
 }
 
 /** Resumes a run. Returns the exit code. */
@@ -93,38 +94,33 @@ export async function resumeRun(
   context: CommandContext,
 ): Promise<number> {
   const path = findRun(args.run, { cwd: context.cwd, runsDir: args.runsDir });
-  if (isRunning(path)) throw alreadyRunning(path);
-  const file = join(path, runFiles.config);
-  const was = loadConfig({ file: requireConfig(file), asWritten: true }).config;
+  if (isLocked(join(path, runFiles.lock))) throw alreadyRunning(path);
+  const was = configIn(path);
   const { config } = loadConfig({
-    file,
+    file: join(path, runFiles.config),
     overrides: withWorkers(args.overrides, args.workers),
     cwd: context.cwd,
     asWritten: true,
   });
   refuseDifferences(was, config);
-  const around = limitsAround(path);
-  try {
-    const limits = around?.shared.limits;
-    const opened = await reopenRun(path, config, context, { limits });
-    if (opened !== undefined) return await finishRun(sharing(opened, around?.shared), args, context);
-    await closeLeft(path, context.now);
-    const manifest = readManifest(path);
-    if (!isReported(path, manifest)) return await finishReport(path, args, context);
-    throw new UserError({
-      message: `this run ${manifest.status === 'failed' ? 'has ended' : 'is complete'} after ${plural(manifest.iterations.done, 'iteration')}: ${describeReason(manifest)}`,
-      value: path,
-      hint: whatCompletes(manifest, was, config, path, limits)!,
-    });
-  } finally {
-    around?.release();
+  requireOwnLimits(path);
+  const opened = await reopenRun(path, config, context);
+  if (opened !== undefined) return finishRun(opened, args, context);
+  if (await finishLeft(path, context.now, writeReport)) {
+    const { family } = await readShownFrame(path);
+    return exitCodeOf(printResult(path, family.parameters, args.json, context).status);
   }
+  const manifest = readManifest(path);
+  throw new UserError({
+    message: `this run ${manifest.status === 'failed' ? 'has ended' : 'is complete'} after ${plural(manifest.iterations.done, 'iteration')}: ${describeReason(manifest)}`,
+    value: path,
+    hint: whatCompletes(manifest, was, config, path)!,
+  });
 }
 
-/** True if another process is executing the run at `path`. */
-const isRunning = (path: string) => isLocked(join(path, runFiles.lock)) && isReadable(path);
-
-const isReadable = (run: string) => unlessRefused(() => readManifest(run)) !== undefined;
+/** The resolved config of the run at `path`. */
+export const configIn = (path: string): Config =>
+  loadConfig({ file: requireConfig(join(path, runFiles.config)), asWritten: true }).config;
 
 /**
  * Reports possible problems before anything is spent, without calling the model.
@@ -179,27 +175,20 @@ export function isReported(path: string, { updated }: Pick<Manifest, 'updated'>)
   return written !== undefined && written.mtimeMs >= Date.parse(updated) && !existsSync(`${file}.new`);
 }
 
-/** Cleans up after a process that was killed after completing its run but before closing it. */
-export async function closeLeft(path: string, now: () => Date): Promise<void> {
-  const lock = join(path, runFiles.lock);
-  if (existsSync(lock) && !isLocked(lock)) await resumeRunDirectory(path, now).close();
-}
-
-/** Writes the missing report of a complete run and prints the result. Returns the exit code. */
-async function finishReport(
+/**
+ * Cleans up after a process that was killed after completing its run.
+ * @param write writes the report
+ * @returns true if the report was missing
+ */
+export async function finishLeft(
   path: string,
-  { json }: Pick<ScheduleArguments, 'json'>,
-  context: Pick<CommandContext, 'columns' | 'cwd' | 'print'>,
-): Promise<number> {
-  const release = lockRun(join(path, runFiles.lock));
-  try {
-    removeDrafts(path);
-    await writeReport(path);
-  } finally {
-    release();
-  }
-  const { family } = await readShownFrame(path);
-  return exitCodeOf(printResult(path, family.parameters, json, context).status);
+  now: () => Date,
+  write: (path: string) => unknown,
+): Promise<boolean> {
+  const wasReported = isReported(path, readManifest(path));
+  if (!wasReported || existsSync(join(path, runFiles.lock))) await resumeRunDirectory(path, now).close();
+  if (!wasReported) await write(path);
+  return !wasReported;
 }
 
 function printResult(
@@ -213,7 +202,7 @@ function printResult(
   return result;
 }
 
-export interface ReadyRun {
+interface ReadyRun {
   readonly assembly: Assembly;
   readonly directory: RunDirectory;
 }
@@ -222,8 +211,8 @@ interface Opening {
   /** Objects passed in by a program, which replace the config's. */
   readonly own?: OwnParts;
   readonly notes?: readonly string[] | undefined;
-  /** Limits that a resumed run shares with the other runs of its sweep. */
-  readonly limits?: LimitsConfig | undefined;
+  /** Limits that the run shares with the other runs of its sweep. */
+  readonly shared?: SharedLimits | undefined;
 }
 
 type Outside = Pick<CommandContext, 'note' | 'now'> & Partial<Pick<CommandContext, 'stop'>>;
@@ -239,7 +228,7 @@ export async function beginRun(
   opening?: Opening,
 ): Promise<ReadyRun> {
   await openModel(assembly, context);
-  return { assembly, directory: startRun(assembly, place(), context, opening) };
+  return ready(assembly, startRun(assembly, place(), context, opening?.notes), opening?.shared);
 }
 
 async function openModel(assembly: Assembly, { note, stop }: Outside): Promise<void> {
@@ -254,7 +243,7 @@ export function startRun(
   assembly: Assembly,
   path: string,
   { now }: Pick<CommandContext, 'now'>,
-  { notes = [] }: Opening = {},
+  notes: readonly string[] = [],
 ): RunDirectory {
   const directory = createRunDirectory(path, {
     configYaml: resolvedYaml(assembly.config),
@@ -271,20 +260,25 @@ export async function reopenRun(
   path: string,
   wanted: Config,
   context: Outside & Pick<CommandContext, 'env'>,
-  { limits, own }: Opening = {},
+  { own, shared }: Opening = {},
 ): Promise<ReadyRun | undefined> {
   const file = join(path, runFiles.config);
-  const was = loadConfig({ file: requireConfig(file), asWritten: true }).config;
+  const was = configIn(path);
   const config = withDefaultsOf(was, wanted);
   const manifest = readManifest(path);
-  if (whatCompletes(manifest, was, config, path, limits) !== undefined) return undefined;
+  if (whatCompletes(manifest, was, config, path, shared?.limits) !== undefined) return undefined;
   const assembly = await assemble(config, context.env, readImported(path), own);
   requireSame(assembly, manifest, file);
   await openModel(assembly, context);
   const directory = resumeRunDirectory(path, context.now);
   replaceFile(file, resolvedYaml(assembly.config));
-  return { assembly, directory };
+  return ready(assembly, directory, shared);
 }
+
+const ready = (assembly: Assembly, directory: RunDirectory, shared: SharedLimits | undefined): ReadyRun => ({
+  assembly: shared === undefined ? assembly : { ...assembly, sharedBudget: shared.of(directory) },
+  directory,
+});
 
 /** Executes an opened run and prints the result. Returns the exit code. */
 async function finishRun(
@@ -316,12 +310,6 @@ interface FailedRun extends Omit<RunResult, 'status'> {
 function failedResult({ manifest, path }: RunDirectory, cwd: string, error: unknown): FailedRun {
   return { ...resultOf(summaryOf(path, manifest), cwd), status: 'failed', error: messageOf(error) };
 }
-
-/** Makes a run share its limits with other runs. */
-export const sharing = ({ assembly, directory }: ReadyRun, shared: SharedLimits | undefined): ReadyRun => ({
-  assembly: { ...assembly, ...(shared && { sharedBudget: shared.of(directory) }) },
-  directory,
-});
 
 /** Name of a new run's directory: `<name>-<date>-<time>` in UTC; `<name>` is the config's `name`, or its file's. */
 export function runName(config: Pick<Config, 'name'>, file: string, now: Date): string {

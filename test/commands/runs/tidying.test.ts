@@ -219,7 +219,6 @@ describe('completion', () => {
     ],
     [['run', 'quick'], ['quickstart']],
     [['finetune', 'rl', 'bandit'], ['bandit']],
-    [['run', 'quickstart', '--history-from', 'b'], ['b']],
     [['show', 'a', '--iter'], ['--iteration']],
     [['nothing', ''], []],
   ])('completes %j', async (words, completed) => {

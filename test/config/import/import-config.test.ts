@@ -109,7 +109,7 @@ describe.each(Object.entries(fixtures))('the import of %s', (_name, text) => {
     const assembly = await assemble(config, {});
     const path = `${temporaryDirectory()}/run`;
     const now = () => new Date(0);
-    const directory = startRun(assembly, path, { now }, { notes });
+    const directory = startRun(assembly, path, { now }, notes);
     const stop = { finish: new AbortController().signal, abort: new AbortController().signal };
     const display = { show: () => {}, close: () => {} };
     await runAndReport(assembly, directory, display, { now, milliseconds: () => 0, stop });
