@@ -2,7 +2,7 @@ import { Worker } from 'node:worker_threads';
 import { makeEnvironment } from '../src/environments/catalogue/open.js';
 import { createPolicyFamily } from '../src/policies/families.js';
 import type { Policy } from '../src/policies/policy.js';
-import { openSandbox } from '../src/programs/sandbox.js';
+import { openSandbox } from '../src/policies/program/sandbox.js';
 import { rollout } from '../src/rollout/episode.js';
 import type { Finding } from './finding.js';
 import { measurePython, median } from './rollouts.js';

@@ -15,7 +15,6 @@ const rooms = [
   'base',
   'statistics',
   'environments',
-  'programs',
   'policies',
   'rollout',
   'models',
@@ -133,7 +132,7 @@ describe('side effects occur only in the allowed files', () => {
     // A page in a browser has the browser's clock.
     ['the clock', /\bDate\.now\(|new Date\(\)/, /^src\/(cli|index|web\/app\/.*)\.ts$/],
     // Programs get a seeded Math.random in their sandbox.
-    ['unseeded randomness', /Math\.random/, /^src\/programs\/prelude\.ts$/],
+    ['unseeded randomness', /Math\.random/, /^src\/policies\/program\/prelude\.ts$/],
   ])('%s', (_name, pattern, place) => {
     const offending = modules.filter(({ path, text }) => pattern.test(text) && !place.test(path));
     expect(offending.map(({ path }) => path)).toEqual([]);

@@ -6,7 +6,7 @@ import { isByTuning } from '../config/model.js';
 import { returnRange } from '../environments/catalogue/known-bounds.js';
 import type { ParameterVector, PolicyFamily } from '../policies/policy.js';
 import { programsOf } from '../policies/policy.js';
-import { ProgramFault } from '../programs/program.js';
+import { ProgramFault } from '../policies/program/program.js';
 import { remembered } from '../prompting/context/history.js';
 import {
   type EvaluationSetting,

@@ -9,7 +9,7 @@ import {
   type Observation,
   type Space,
 } from '../environments/environment.js';
-import type { ProgramLibrary } from '../programs/library.js';
+import type { ProgramLibrary } from './program/library.js';
 import type { ProjectionConfig } from './settings.js';
 
 /** The allowed values of a parameter vector, for drawing, prompting, parsing and constrained decoding. */

@@ -2,12 +2,12 @@
 import { UserError } from '../base/errors.js';
 import { observationNames } from '../environments/catalogue/observation-names.js';
 import type { EnvironmentSpec } from '../environments/environment.js';
-import { randomProgram } from '../programs/grammar.js';
-import { createProgramLibrary } from '../programs/library.js';
-import { ProgramThread } from '../programs/program-thread.js';
-import { openSandbox } from '../programs/sandbox.js';
-import { isWatched } from '../programs/watch.js';
 import { type PolicyFamily, programsOf } from './policy.js';
+import { randomProgram } from './program/grammar.js';
+import { createProgramLibrary } from './program/library.js';
+import { ProgramThread } from './program/program-thread.js';
+import { openSandbox } from './program/sandbox.js';
+import { isWatched } from './program/watch.js';
 
 /** Programs that can be parsed, displayed and drawn at random, but not run. */
 export function programPolicies(environment: EnvironmentSpec): PolicyFamily {

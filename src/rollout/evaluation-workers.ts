@@ -2,7 +2,7 @@
 import { availableParallelism } from 'node:os';
 import { onAbort } from '../base/abortable.js';
 import type { Action } from '../environments/environment.js';
-import { ProgramFault } from '../programs/program.js';
+import { ProgramFault } from '../policies/program/program.js';
 import type { EpisodeTask, PlayedEpisode } from './episode.js';
 import { type Observations, PlayerThread, type WorkerPolicy, type WorkerSetting } from './player-thread.js';
 

@@ -6,9 +6,14 @@ import { startThread } from '../base/files/thread.js';
 import type { Action, Observation } from '../environments/environment.js';
 import type { EnvironmentConfig } from '../environments/settings.js';
 import type { ParameterVector } from '../policies/policy.js';
+import {
+  killedFault,
+  type ProgramFailure,
+  ProgramFault,
+  programSeconds,
+} from '../policies/program/program.js';
+import { watchCalls } from '../policies/program/watch.js';
 import type { PolicyConfig } from '../policies/settings.js';
-import { killedFault, type ProgramFailure, ProgramFault, programSeconds } from '../programs/program.js';
-import { watchCalls } from '../programs/watch.js';
 import type { EpisodeTask, PlayedEpisode } from './episode.js';
 
 /** Settings from which a thread creates its environment and policies. */

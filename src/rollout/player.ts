@@ -3,7 +3,7 @@ import process from 'node:process';
 import { parentPort, workerData } from 'node:worker_threads';
 import { openPolicyFamily } from '../policies/families.js';
 import { programsOf } from '../policies/policy.js';
-import { reportCalls } from '../programs/watch.js';
+import { reportCalls } from '../policies/program/watch.js';
 import { actionsOf, playEpisode } from './episode.js';
 import {
   type PlayerReply,

@@ -2,7 +2,7 @@ import { unreachable } from '../base/errors.js';
 import { formatNumber, formatParameter, plural } from '../base/text/numbers.js';
 import type { Observation } from '../environments/environment.js';
 import type { ModelErrorKind, ReplyFault } from '../models/language-model.js';
-import type { ProgramFailure } from '../programs/program.js';
+import type { ProgramFailure } from '../policies/program/program.js';
 import type { IndexedText, ParseFailure } from '../prompting/answer/failure.js';
 import type { CallRecord } from './calls.js';
 

@@ -1,7 +1,7 @@
 import type { RandomGenerator } from '../base/random/generator.js';
 import type { EnvironmentSpec } from '../environments/environment.js';
 import type { ParameterSpec, ParameterVector } from '../policies/policy.js';
-import type { ProgramLibrary } from '../programs/library.js';
+import type { ProgramLibrary } from '../policies/program/library.js';
 import { type Evaluated, vectorKey } from '../rollout/replay-buffer.js';
 
 /** The parameters to search, and the evaluations so far. */

@@ -2,9 +2,9 @@
 
 import type { RandomGenerator } from '../base/random/generator.js';
 import type { EnvironmentSpec } from '../environments/environment.js';
-import { randomProgram } from '../programs/grammar.js';
-import { programParameters } from '../programs/program.js';
-import { crossover, mutate } from '../programs/variation.js';
+import { randomProgram } from '../policies/program/grammar.js';
+import { programParameters } from '../policies/program/program.js';
+import { crossover, mutate } from '../policies/program/variation.js';
 import { vectorKey } from '../rollout/replay-buffer.js';
 import { smallest } from '../statistics/descriptive.js';
 import { type Baseline, evaluatedKeys } from './baseline.js';

@@ -2,7 +2,7 @@
 
 import type { RandomGenerator } from '../base/random/generator.js';
 import type { ParameterSpec, ParameterVector } from '../policies/policy.js';
-import type { ProgramConstant } from '../programs/program.js';
+import type { ProgramConstant } from '../policies/program/program.js';
 import type { Baseline } from './baseline.js';
 import { createCmaEs } from './cma-es.js';
 import { createGp } from './gp.js';

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { packageRoot } from '../../src/base/package.js';
 import type { Action, EnvironmentSpec, Observation } from '../../src/environments/environment.js';
 import { isValidAction } from '../../src/environments/limited-environment.js';
-import { ProgramFault } from '../../src/programs/program.js';
-import { openSandbox, type Sandbox } from '../../src/programs/sandbox.js';
+import { ProgramFault } from '../../src/policies/program/program.js';
+import { openSandbox, type Sandbox } from '../../src/policies/program/sandbox.js';
 
 const inAct = (body: string) => `function act(observation, memory, constants) {\n  ${body};\n  return 0;\n}`;
 

@@ -2,9 +2,9 @@ import { createContext, runInContext } from 'node:vm';
 import { describe, expect, it } from 'vitest';
 import { createGenerator } from '../../src/base/random/generator.js';
 import type { Action, EnvironmentSpec, Observation } from '../../src/environments/environment.js';
-import { type ActingProgram, ProgramFault } from '../../src/programs/program.js';
-import { ProgramThread } from '../../src/programs/program-thread.js';
-import { openSandbox, type Sandbox } from '../../src/programs/sandbox.js';
+import { type ActingProgram, ProgramFault } from '../../src/policies/program/program.js';
+import { ProgramThread } from '../../src/policies/program/program-thread.js';
+import { openSandbox, type Sandbox } from '../../src/policies/program/sandbox.js';
 import { hanging, hostilePrograms, openProgramAttacks } from './hostile-programs.js';
 
 describe('hostile programs', async () => {

@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { UserError } from '../../src/base/errors.js';
 import { createGenerator } from '../../src/base/random/generator.js';
 import type { EnvironmentSpec } from '../../src/environments/environment.js';
-import { randomProgram } from '../../src/programs/grammar.js';
-import { spacesOf, treesOf } from '../../src/programs/tree.js';
+import { randomProgram } from '../../src/policies/program/grammar.js';
+import { spacesOf, treesOf } from '../../src/policies/program/tree.js';
 import {
   type EvaluatedProgram,
   geneticPrograms,

@@ -14,8 +14,8 @@ import type { RemoteEnvironment } from '../../environments/remote/remote-environ
 import type { LanguageModel } from '../../models/language-model.js';
 import { openPolicyFamily } from '../../policies/families.js';
 import type { ParameterVector, PolicyFamily } from '../../policies/policy.js';
+import { spacesOf } from '../../policies/program/tree.js';
 import type { PolicyConfig } from '../../policies/settings.js';
-import { spacesOf } from '../../programs/tree.js';
 import { loadPromptSet, type PromptSet } from '../../prompting/templates/prompt-set.js';
 import { loadHelpers } from '../../prompting/templates/rendering.js';
 import { createWorkers, type EvaluationWorkers } from '../../rollout/evaluation-workers.js';

@@ -1,6 +1,6 @@
 import type { FinishReason } from '../../models/language-model.js';
 import type { ParameterVector } from '../../policies/policy.js';
-import type { ProgramFailure } from '../../programs/program.js';
+import type { ProgramFailure } from '../../policies/program/program.js';
 
 /** Why a reply has no usable parameters. Failures are logged, counted and explained to the model, not thrown. */
 export type ParseFailure =

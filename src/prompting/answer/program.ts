@@ -1,9 +1,9 @@
 /** Reads programs, and edits to programs, from replies. */
 import { answerText } from '../../models/answer-text.js';
 import type { ParameterVector } from '../../policies/policy.js';
-import { applyEdits } from '../../programs/edits.js';
-import type { ProgramLibrary } from '../../programs/library.js';
-import { ProgramFault, programParameters } from '../../programs/program.js';
+import { applyEdits } from '../../policies/program/edits.js';
+import type { ProgramLibrary } from '../../policies/program/library.js';
+import { ProgramFault, programParameters } from '../../policies/program/program.js';
 import { failed, type ParseContext, type ParseResult, repeated } from './failure.js';
 
 /**

@@ -1,7 +1,7 @@
 /** How a policy is written in prompts and read from answers. */
 import type { ParameterSpec, ParameterVector, PolicyFamily } from '../../policies/policy.js';
 import { programsOf } from '../../policies/policy.js';
-import type { ProgramLibrary } from '../../programs/library.js';
+import type { ProgramLibrary } from '../../policies/program/library.js';
 import type { ParseContext, ParseResult } from '../answer/failure.js';
 import { parseParameters } from '../answer/parse.js';
 import { readProgram } from '../answer/program.js';

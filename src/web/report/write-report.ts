@@ -4,7 +4,7 @@ import { replaceFile } from '../../base/files/files.js';
 import { readOwnText } from '../../base/files/regular-file.js';
 import { drawBounded, drawEpisode, isDrawnFromConfig, openDrawable } from '../../experiment/animations.js';
 import type { PolicyFamily } from '../../policies/policy.js';
-import { ProgramFault } from '../../programs/program.js';
+import { ProgramFault } from '../../policies/program/program.js';
 import type { BufferEntry } from '../../rollout/replay-buffer.js';
 import { notablePolicies, type OpenedRun, readShownRun } from '../../runs/open-run.js';
 import { runFiles } from '../../runs/reader.js';

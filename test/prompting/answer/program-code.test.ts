@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { createProgramLibrary } from '../../../src/programs/library.js';
+import { createProgramLibrary } from '../../../src/policies/program/library.js';
 import { proposedSource, readProgram } from '../../../src/prompting/answer/program.js';
 
 const code = (line: string) =>

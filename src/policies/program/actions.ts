@@ -1,6 +1,6 @@
 /** Checks the actions that programs return. */
-import type { Action, Space } from '../environments/environment.js';
-import { actionText, isValidAction } from '../environments/limited-environment.js';
+import type { Action, Space } from '../../environments/environment.js';
+import { actionText, isValidAction } from '../../environments/limited-environment.js';
 import { actionKinds } from './prelude.js';
 
 /**

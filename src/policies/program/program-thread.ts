@@ -1,8 +1,8 @@
 /** A thread that runs programs for this one, which waits for each action; `host.ts` is the code inside it. */
 import { once } from 'node:events';
 import { MessageChannel, type MessagePort, receiveMessageOnPort, type Worker } from 'node:worker_threads';
-import { startThread } from '../base/files/thread.js';
-import type { Action, EnvironmentSpec, Observation } from '../environments/environment.js';
+import { startThread } from '../../base/files/thread.js';
+import type { Action, EnvironmentSpec, Observation } from '../../environments/environment.js';
 import {
   type ActingProgram,
   killedFault,

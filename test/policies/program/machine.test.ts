@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { type Machine, openMachine } from '../../src/programs/machine.js';
+import { type Machine, openMachine } from '../../../src/policies/program/machine.js';
 
 const machine = await openMachine();
 

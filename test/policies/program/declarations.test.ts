@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { withDeclarations } from '../../src/programs/declarations.js';
+import { withDeclarations } from '../../../src/policies/program/declarations.js';
 
 const components = ['poleAngle', 'cartPosition'];
 const act = (body: string) => `function act(observation, memory, constants) {${body}}`;

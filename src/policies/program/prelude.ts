@@ -2,7 +2,7 @@
  * The code that runs inside the interpreter around a program. It reads observations from a buffer that it shares with
  * the host, and writes actions into it, so that a step is a single call (more if the observation is text).
  */
-import { dimensionsOf, type EnvironmentSpec, type Space } from '../environments/environment.js';
+import { dimensionsOf, type EnvironmentSpec, type Space } from '../../environments/environment.js';
 
 /** Kinds of actions; `take` writes the kind to the buffer's last element. */
 export const actionKinds = { number: 1, vector: 2, text: 3, other: 4 } as const;

@@ -1,6 +1,6 @@
 /** The programs of a run, which parameter vectors refer to. */
-import { UserError } from '../base/errors.js';
-import type { Space } from '../environments/environment.js';
+import { UserError } from '../../base/errors.js';
+import type { Space } from '../../environments/environment.js';
 import { withDeclarations } from './declarations.js';
 import { type Program, programParameters } from './program.js';
 import { parseProgram } from './source.js';

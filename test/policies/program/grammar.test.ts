@@ -1,17 +1,17 @@
 import { describe, expect, it } from 'vitest';
-import { UserError } from '../../src/base/errors.js';
-import { createGenerator, type RandomGenerator } from '../../src/base/random/generator.js';
+import { UserError } from '../../../src/base/errors.js';
+import { createGenerator, type RandomGenerator } from '../../../src/base/random/generator.js';
 import {
   type Action,
   type EnvironmentSpec,
   type Observation,
   type Space,
   symmetricBox,
-} from '../../src/environments/environment.js';
-import { randomProgram } from '../../src/programs/grammar.js';
-import { parseProgram, withConstants } from '../../src/programs/source.js';
-import { depthOf, spacesOf, treesOf } from '../../src/programs/tree.js';
-import { crossover, mutate } from '../../src/programs/variation.js';
+} from '../../../src/environments/environment.js';
+import { randomProgram } from '../../../src/policies/program/grammar.js';
+import { parseProgram, withConstants } from '../../../src/policies/program/source.js';
+import { depthOf, spacesOf, treesOf } from '../../../src/policies/program/tree.js';
+import { crossover, mutate } from '../../../src/policies/program/variation.js';
 
 const unbounded = Number.POSITIVE_INFINITY;
 const boxObservation: Space = { kind: 'box', low: [-4.8, -unbounded, 0], high: [4.8, unbounded, 3.4e38] };

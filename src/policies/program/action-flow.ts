@@ -1,6 +1,6 @@
 /** Finds the numbers in a program that become the returned action, or part of it. */
 import type { AnyNode, Program as Script } from 'acorn';
-import type { Space } from '../environments/environment.js';
+import type { Space } from '../../environments/environment.js';
 import {
   calledName,
   type FunctionNode,

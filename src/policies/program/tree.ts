@@ -1,9 +1,9 @@
 /** Trees of the random-program grammar: writes them as programs and reads them back. */
 
 import type { AnyNode } from 'acorn';
-import { UserError } from '../base/errors.js';
-import type { EnvironmentSpec, NumericSpace, Space } from '../environments/environment.js';
-import { largest } from '../statistics/descriptive.js';
+import { UserError } from '../../base/errors.js';
+import type { EnvironmentSpec, NumericSpace, Space } from '../../environments/environment.js';
+import { largest } from '../../statistics/descriptive.js';
 import { ProgramFault } from './program.js';
 import { parseProgram } from './source.js';
 import { calledName, isFunction, numberOf, syntaxTree, topLevel } from './syntax.js';

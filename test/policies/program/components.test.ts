@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { makeEnvironment } from '../../src/environments/catalogue/open.js';
-import { requireComponents } from '../../src/programs/components.js';
+import { makeEnvironment } from '../../../src/environments/catalogue/open.js';
+import { requireComponents } from '../../../src/policies/program/components.js';
 
 const cartPole = await makeEnvironment('CartPole-v1');
 const check = (source: string, environment = cartPole) => requireComponents(source, environment);

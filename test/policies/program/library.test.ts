@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { createProgramLibrary } from '../../src/programs/library.js';
+import { createProgramLibrary } from '../../../src/policies/program/library.js';
 
 it('a library returns each program as written, even if another has the same structure', () => {
   const library = createProgramLibrary({ kind: 'discrete', n: 2 });

@@ -1,7 +1,7 @@
 /** Mutation and crossover of programs from the grammar (J. R. Koza, “Genetic Programming”, 1992). */
 
-import type { RandomGenerator } from '../base/random/generator.js';
-import type { EnvironmentSpec } from '../environments/environment.js';
+import type { RandomGenerator } from '../../base/random/generator.js';
+import type { EnvironmentSpec } from '../../environments/environment.js';
 import { constant, deepest, type Growth, grown, leaf, rounded } from './grammar.js';
 import {
   binary,

@@ -3,8 +3,8 @@
  * vectors. None of them uses memory.
  */
 
-import type { RandomGenerator } from '../base/random/generator.js';
-import type { DiscreteSpace, EnvironmentSpec } from '../environments/environment.js';
+import type { RandomGenerator } from '../../base/random/generator.js';
+import type { DiscreteSpace, EnvironmentSpec } from '../../environments/environment.js';
 import {
   binary,
   comparisons,

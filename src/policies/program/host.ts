@@ -1,7 +1,7 @@
 /** The code of a `ProgramThread`. */
 import { parentPort, workerData } from 'node:worker_threads';
-import { messageOf } from '../base/errors.js';
-import type { Action, Observation } from '../environments/environment.js';
+import { messageOf } from '../../base/errors.js';
+import type { Action, Observation } from '../../environments/environment.js';
 import { ProgramFault } from './program.js';
 import type { HostReply, HostRequest, HostSetting } from './program-thread.js';
 import { openSandbox } from './sandbox.js';

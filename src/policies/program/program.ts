@@ -1,5 +1,5 @@
 /** Policies written as JavaScript programs: shared types. */
-import type { Action, Observation } from '../environments/environment.js';
+import type { Action, Observation } from '../../environments/environment.js';
 
 /** A number in a program that can change without changing the program's structure. */
 export interface ProgramConstant {

@@ -1,8 +1,8 @@
 /** Runs policies written as JavaScript programs. */
 import type { QuickJSHandle } from 'quickjs-emscripten-core';
-import { harmlessLine } from '../base/terminal-text.js';
-import { observationNames } from '../environments/catalogue/observation-names.js';
-import type { Action, EnvironmentSpec, Observation } from '../environments/environment.js';
+import { harmlessLine } from '../../base/terminal-text.js';
+import { observationNames } from '../../environments/catalogue/observation-names.js';
+import type { Action, EnvironmentSpec, Observation } from '../../environments/environment.js';
 import { programAction } from './actions.js';
 import { type Image, type Limit, type Outcome, openMachine } from './machine.js';
 import { bufferLength, firstMark, preludeSource } from './prelude.js';

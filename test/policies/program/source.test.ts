@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { Space } from '../../src/environments/environment.js';
-import { ProgramFault } from '../../src/programs/program.js';
-import { parseProgram, withConstants } from '../../src/programs/source.js';
+import type { Space } from '../../../src/environments/environment.js';
+import { ProgramFault } from '../../../src/policies/program/program.js';
+import { parseProgram, withConstants } from '../../../src/policies/program/source.js';
 
 const box: Space = { kind: 'box', low: [-1], high: [1] };
 const discrete: Space = { kind: 'discrete', n: 3 };

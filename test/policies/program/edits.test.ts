@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { applyEdits } from '../../src/programs/edits.js';
-import { ProgramFault } from '../../src/programs/program.js';
+import { applyEdits } from '../../../src/policies/program/edits.js';
+import { ProgramFault } from '../../../src/policies/program/program.js';
 
 const parent = `function act(observation) {
   const x = observation[0];

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { makeEnvironment } from '../../src/environments/catalogue/open.js';
-import type { Action, EnvironmentSpec, Observation, Space } from '../../src/environments/environment.js';
-import type { Policy } from '../../src/policies/policy.js';
-import { type ProgramFailure, ProgramFault } from '../../src/programs/program.js';
-import { openSandbox } from '../../src/programs/sandbox.js';
-import { rollout } from '../../src/rollout/episode.js';
+import { makeEnvironment } from '../../../src/environments/catalogue/open.js';
+import type { Action, EnvironmentSpec, Observation, Space } from '../../../src/environments/environment.js';
+import type { Policy } from '../../../src/policies/policy.js';
+import { type ProgramFailure, ProgramFault } from '../../../src/policies/program/program.js';
+import { openSandbox } from '../../../src/policies/program/sandbox.js';
+import { rollout } from '../../../src/rollout/episode.js';
 
 const pair: Space = { kind: 'discrete', n: 2 };
 const spec = (observationSpace: Space, actionSpace: Space, more: Partial<EnvironmentSpec> = {}) => ({

@@ -1,7 +1,7 @@
 /** Splits a program's source into structure and constants, and writes changed constants back. */
 import { createHash } from 'node:crypto';
 import type { AnyNode, Program as Script } from 'acorn';
-import type { Space } from '../environments/environment.js';
+import type { Space } from '../../environments/environment.js';
 import { actionNumbers } from './action-flow.js';
 import { type Program, type ProgramConstant, ProgramFault } from './program.js';
 import {

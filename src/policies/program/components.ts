@@ -1,8 +1,8 @@
 /** Finds observation components that a program uses but that don't exist: they would silently be undefined. */
 import type { AnyNode, Pattern } from 'acorn';
-import { append } from '../base/append.js';
-import { observationNames } from '../environments/catalogue/observation-names.js';
-import type { EnvironmentSpec } from '../environments/environment.js';
+import { append } from '../../base/append.js';
+import { observationNames } from '../../environments/catalogue/observation-names.js';
+import type { EnvironmentSpec } from '../../environments/environment.js';
 import { ProgramFault } from './program.js';
 import { isFunction, lineAt, nodesIn, syntaxTree, topLevel } from './syntax.js';
 

@@ -1,7 +1,7 @@
 /** Changes to a program, written as search-and-replace blocks. */
 
 import { distance } from 'fastest-levenshtein';
-import { append } from '../base/append.js';
+import { append } from '../../base/append.js';
 import { ProgramFault } from './program.js';
 
 interface Block {
