@@ -9,14 +9,13 @@ import type { Parameter } from './training-session.js';
 
 /**
  * @param refused makes the error for an adapter that can't be continued, given the reason
- * @throws the error, unless the adapter is plain LoRA with one rank and scale, on the same modules in every layer
+ * @throws the error, unless the adapter has one rank and scale, on the same modules in every layer
  */
 export function continuedLora(
   adapter: Adapter,
   decoder: DecoderConfig,
   refused: (reason: string) => UserError,
 ): LoraSettings {
-  if (adapter.decomposed) throw refused('it scales rows (DoRA)');
   const changes = [...adapter.modules.values()];
   const { rank, scale } = changes[0]!;
   if (changes.some((change) => change.rank !== rank || change.scale !== scale))

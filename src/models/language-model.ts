@@ -84,7 +84,7 @@ export interface Sampling {
   readonly repetitionPenalty: number;
 }
 
-export const samplingKeys = ['temperature', 'topP', 'topK', 'minP', 'repetitionPenalty'] as const;
+const samplingKeys = ['temperature', 'topP', 'topK', 'minP', 'repetitionPenalty'] as const;
 
 /** Temperature 1 without filters. */
 export const plainSampling: Sampling = { temperature: 1, topP: 1, topK: 0, minP: 0, repetitionPenalty: 1 };

@@ -10,10 +10,7 @@ import { recordingContext, temporaryDirectory } from '../support/experiments.js'
 const model = referenceDirectory('llama3-rope-bf16');
 const adapter = randomAdapter({ model, rank: 4, modules: ['q_proj', 'down_proj'], seed: 3 });
 
-async function check(
-  directory: string,
-  options: { base?: string; json?: boolean; quantization?: string } = {},
-) {
+async function check(directory: string, options: { base?: string; json?: boolean } = {}) {
   const { context, printed } = recordingContext(temporaryDirectory());
   const code = await checkModelCommand({ directory, json: false, ...options }, context);
   return { code, text: printed.join('\n') };
@@ -41,12 +38,6 @@ test('models check describes an adapter as JSON', async () => {
     problems: [],
   });
   expect(facts.adapter!.bytes).toBe(4 * facts.adapter!.parameters);
-});
-
-test('--quantization is refused for adapters', async () => {
-  await expect(check(adapter, { quantization: 'int8' })).rejects.toThrow(
-    /--quantization: only applies to complete models/,
-  );
 });
 
 test('--base overrides the base that an adapter names, and must fit', async () => {

@@ -17,7 +17,7 @@ function copy(change: (directory: string) => void): string {
   return directory;
 }
 
-async function check(directory: string, options: { quantization?: string; json?: boolean } = {}) {
+async function check(directory: string, options: { json?: boolean } = {}) {
   const { context, printed } = recordingContext(temporaryDirectory());
   const code = await checkModelCommand({ directory, json: false, ...options }, context);
   return { code, text: printed.join('\n') };
@@ -37,21 +37,6 @@ test('models check describes a sound model on one screen', async () => {
   expect(text).toMatch(/^devices +cpu.*; auto selects \w+$/m);
   expect(text).toMatch(/^verdict +can be run$/m);
   expect(text.split('\n').length).toBeLessThan(20);
-});
-
-test('--quantization measures the loss of quantised weights', async () => {
-  const directory = copy(() => {});
-  const { code, text } = await check(directory, { quantization: 'int4' });
-  expect(code).toBe(0);
-  expect(text).toMatch(/^int4 loss +perplexity [\d.]+ → [\d.]+, divergence [\d.]+ nats per token/m);
-  const loss = async (quantization: string) => {
-    const { text: json } = await check(directory, { quantization, json: true });
-    return (JSON.parse(json) as ModelSummary).loss!;
-  };
-  const [int8, int4] = [await loss('int8'), await loss('int4')];
-  expect(int8.divergence).toBeGreaterThan(0);
-  expect(int8.divergence).toBeLessThan(int4.divergence / 4);
-  await expect(check(directory, { quantization: 'int2' })).rejects.toThrow(/--quantization[\s\S]*int8, int4/);
 });
 
 test('models check describes a model as JSON', async () => {

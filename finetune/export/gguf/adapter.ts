@@ -16,20 +16,12 @@ import { fileForm, ggufArchitecture } from './tensors.js';
 /**
  * llama.cpp scales each product by alpha / rank, with one alpha for all modules. The file stores the first module's
  * alpha; B is rescaled in modules that need another one (rank_pattern, alpha_pattern). All tensors are float32.
- * @throws UserError for a DoRA adapter
  */
 export async function writeGgufAdapter(
   { adapter }: AdaptedModel,
   config: DecoderConfig,
   output: string,
 ): Promise<void> {
-  if (adapter.decomposed)
-    throw new UserError({
-      field: 'adapter',
-      value: adapter.directory,
-      message: "llama.cpp doesn't support DoRA adapters",
-      hint: `merge base and adapter: policyloop finetune export ${adapter.directory} --to gguf --out tuned.gguf`,
-    });
   const [first] = [...adapter.modules.values()].filter(({ scale }) => scale !== 0);
   // llama.cpp treats an alpha of 0 as missing.
   const alpha = first === undefined ? 1 : Math.fround(first.scale * first.rank);

@@ -107,8 +107,6 @@ export interface WeightChange {
   /** s·B: [out, rank] */
   readonly b: Float64Array;
   readonly rank: number;
-  /** Target norms of the merged rows (DoRA): [out] */
-  readonly magnitude?: Float32Array;
 }
 
 /** @throws UserError if the adapter doesn't fit the model */
@@ -125,7 +123,7 @@ export function adapterChanges(
 }
 
 function changeOf(
-  { a, b, rank: stored, scale, magnitude }: ModuleChange,
+  { a, b, rank: stored, scale }: ModuleChange,
   module: string,
   weight: StoredTensor,
 ): WeightChange {
@@ -143,14 +141,14 @@ function changeOf(
     scaled[Math.floor(i / stored) * rank + (i % stored)] = scale * value;
   const rows = new Float32Array(rank * weight.shape[1]!);
   rows.set(read(a));
-  return { a: rows, b: scaled, rank, ...(magnitude && { magnitude: read(magnitude) }) };
+  return { a: rows, b: scaled, rank };
 }
 
 /**
  * Adds the change in float64. A vector counts as one row.
  * @param multiple the number of rows in each block, except the last, is a multiple of this
  * @returns blocks of `values` [rows, columns], each with its change in the same layout, if there is one
- * @throws UserError if the change isn't finite, e.g. when DoRA scales a row of zeros
+ * @throws UserError if the change isn't finite
  */
 export function* mergedRows(
   weight: StoredTensor,
@@ -185,7 +183,7 @@ function isFiniteSum(values: Float32Array): boolean {
 /** Returns the change that it adds. */
 function addRows(
   values: Float32Array,
-  { a, b, rank, magnitude }: WeightChange,
+  { a, b, rank }: WeightChange,
   start: number,
   count: number,
 ): Float32Array {
@@ -202,17 +200,8 @@ function addRows(
         sums[i] = sums[i]! + b0 * a[a0 + i]! + b1 * a[a1 + i]! + b2 * a[a2 + i]! + b3 * a[a3 + i]!;
     }
     const old = values.subarray(row * columns, (row + 1) * columns);
-    if (magnitude !== undefined) scaleRow(sums, old, magnitude[start + row]!);
     for (let i = 0; i < columns; i++) old[i] = old[i]! + sums[i]!;
     change.set(sums, row * columns);
   }
   return change;
-}
-
-/** Rescales a row's change so that the merged row has the norm m: m·(W + ΔW)/‖W + ΔW‖ − W. */
-function scaleRow(added: Float64Array, row: Float32Array, length: number): void {
-  let squares = 0;
-  for (let i = 0; i < row.length; i++) squares += (row[i]! + added[i]!) ** 2;
-  const factor = length / Math.sqrt(squares);
-  for (let i = 0; i < row.length; i++) added[i] = factor * (row[i]! + added[i]!) - row[i]!;
 }

@@ -2,7 +2,6 @@ import type { Argv } from 'yargs';
 import { type Arguments, common, kinds, listed } from '../../base/command.js';
 import { type CommandContext, exitCodes } from '../../base/context.js';
 import { formatProblem, type Problem, UserError } from '../../base/errors.js';
-import type { Quantization } from '../../models/local/weights/quantization.js';
 import { largest } from '../../statistics/descriptive.js';
 
 export const options = (y: Argv) =>
@@ -12,41 +11,25 @@ export const options = (y: Argv) =>
       describe:
         'Directory of a Hugging Face model or LoRA adapter, or a GGUF file, `ollama:…` or `hf:…` (default: the embedded model)',
     })
-    .option('quantization', {
-      ...kinds.text,
-      describe: 'Measure the quality lost with this quantization, e.g. int4',
-    })
     .option('base', {
       ...kinds.text,
       describe: 'Base model for an adapter (default: the model named in the adapter)',
     })
     .option('ignore-keys', common.ignoreKeys)
     .option('json', common.json)
-    .example(
-      '$0 models check models/Qwen2.5-0.5B-Instruct --quantization int4',
-      'also measure the quality lost with int4',
-    )
+    .example('$0 models check models/Qwen2.5-0.5B-Instruct', 'check that the model can run')
     .example('$0 models check tuned/adapter', 'check that the adapter fits its base');
 
 type Args = Arguments<typeof options>;
 
 export async function execute(args: Args, context: CommandContext): Promise<number> {
   const { embeddedModel, modelDirectory } = await import('../../models/local/settings.js');
-  const { quantizations } = await import('../../models/local/weights/quantization.js');
   const { adapterSummary, adapterRows, isAdapter } = await import(
     '../../models/local/summary/adapter-summary.js'
   );
-  const quantization = readQuantization(args.quantization, quantizations);
   const ignored = listed(args.ignoreKeys);
   const directory = modelDirectory(args.directory ?? embeddedModel, context.cwd);
   if (isAdapter(directory)) {
-    if (quantization !== undefined)
-      throw new UserError({
-        field: '--quantization',
-        value: quantization,
-        message: 'only applies to complete models, and this directory contains an adapter',
-        hint: 'use the directory of the base model',
-      });
     const base = args.base === undefined ? undefined : modelDirectory(args.base, context.cwd, '--base');
     return explain(adapterSummary(directory, base, context.cwd, ignored), adapterRows, args.json, context);
   }
@@ -57,9 +40,8 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
       message: 'only applies to adapters, and this directory contains none',
       hint: 'use the directory that contains adapter_config.json and adapter_model.safetensors',
     });
-  if (quantization !== undefined) context.note(`measuring the quality lost with ${quantization} …`);
   const { modelRows, modelSummary } = await import('../../models/local/summary/model-summary.js');
-  const facts = await modelSummary(directory, quantization, ignored, args.directory);
+  const facts = await modelSummary(directory, ignored, args.directory);
   return explain(facts, modelRows, args.json, context);
 }
 
@@ -84,20 +66,4 @@ function screen(
     ...rows.map(([name, text]) => `${name.padEnd(width)}  ${text}`),
     ...(problems.length === 0 ? [] : ['', ...problems.map(formatProblem)]),
   ].join('\n');
-}
-
-function readQuantization(
-  given: string | undefined,
-  quantizations: readonly Quantization[],
-): Exclude<Quantization, 'none'> | undefined {
-  const known = quantizations.filter((name) => name !== 'none');
-  if (given === undefined) return undefined;
-  const found = known.find((name) => name === given);
-  if (found !== undefined) return found;
-  throw new UserError({
-    field: '--quantization',
-    value: given,
-    message: 'unknown quantization',
-    alternatives: known,
-  });
 }

@@ -1,13 +1,7 @@
-import { plainSampling, type SamplingChoice } from '../language-model.js';
+import { plainSampling, type Sampling, type SamplingChoice } from '../language-model.js';
 import { type LocalConfig, modelDirectory } from './settings.js';
 import { storedSampling } from './stores/stored-models.js';
-import {
-  readGenerationDefaults,
-  type SamplingLayer,
-  type SourcedSampling,
-  samplingOf,
-  valuesOf,
-} from './weights/generation-config.js';
+import { readGenerationDefaults, samplingOf } from './weights/generation-config.js';
 import { type GgufFile, isGguf, openGguf } from './weights/gguf.js';
 
 type Sampled = Pick<
@@ -16,39 +10,26 @@ type Sampled = Pick<
 >;
 
 /**
- * The sampling settings of a new run, with their sources. Free text is sampled as the publisher recommends.
- * Under a constraint, those settings make the model repeat the shown parameters (docs/real-models.md), so the
- * full distribution is sampled.
+ * The sampling settings of a new run. Free text is sampled as the publisher recommends. Under a constraint, those
+ * settings make the model repeat the shown parameters (docs/real-models.md), so the full distribution is sampled.
  */
-export function defaultSampling(model: Sampled): SourcedSampling {
-  const config = { from: 'the config', sampling: model };
+export function defaultSampling(model: Sampled): Sampling {
   const path = modelDirectory(model.path);
   const published = readGenerationDefaults(path);
-  if (model.format !== 'text')
-    return samplingOf(published, [
-      config,
-      { from: "policyloop's default under a constraint", sampling: plainSampling },
-    ]);
-  return samplingOf(published, [config, ...storedSampling(model.path), ...ofFamily(path)]);
-}
-
-/** Layers for a GGUF file, which lacks the publisher's settings: a recommendation for the family, then a default. */
-function ofFamily(path: string): readonly SamplingLayer[] {
-  if (!isGguf(path)) return [];
-  const known = familySampling(openGguf(path));
-  return [
-    ...(known === undefined
-      ? []
-      : [{ from: "its publisher's recommendation for the family", sampling: known }]),
-    { from: "policyloop's default for GGUF files", sampling: { temperature: 0.7 } },
-  ];
+  if (model.format !== 'text') return samplingOf(published, [model, plainSampling]);
+  // A GGUF file lacks the publisher's settings.
+  const usual = isGguf(path) ? [familySampling(openGguf(path)), { temperature: 0.7 }] : [];
+  return samplingOf(published, [model, storedSampling(model.path), ...usual]);
 }
 
 /** Adds sampling settings to the config of a new run, so that they don't change with later versions. */
 export const withDefaultSampling = <Config extends Sampled>(model: Config): Config => ({
   ...model,
-  ...valuesOf(defaultSampling(model)),
+  ...defaultSampling(model),
 });
+
+export const samplingText = ({ temperature, topP, topK, minP, repetitionPenalty }: Sampling): string =>
+  `temperature ${temperature}, top-p ${topP}, top-k ${topK}, min-p ${minP}, repetition penalty ${repetitionPenalty}`;
 
 /**
  * Recommended sampling settings, by the start of `general.basename` or `general.name` (letters and digits only); the
@@ -61,12 +42,12 @@ const families: readonly (readonly [RegExp, SamplingChoice])[] = [
   [/^gemma3/, { temperature: 1, topP: 0.95, topK: 64 }],
 ];
 
-/** @returns undefined for an unknown family */
-export function familySampling({ metadata }: GgufFile): SamplingChoice | undefined {
+/** @returns no settings for an unknown family */
+export function familySampling({ metadata }: GgufFile): SamplingChoice {
   const names = ['general.basename', 'general.name'].map((key) =>
     String(metadata.get(key) ?? '')
       .toLowerCase()
       .replaceAll(/[^a-z0-9]/g, ''),
   );
-  return families.find(([pattern]) => names.some((name) => pattern.test(name)))?.[1];
+  return families.find(([pattern]) => names.some((name) => pattern.test(name)))?.[1] ?? {};
 }

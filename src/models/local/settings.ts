@@ -69,13 +69,9 @@ export const localSchema = z.strictObject({
     z.string().default(embeddedModel),
     { format: 'path' },
   ),
-  adapter: about(
-    "Directory of a LoRA or DoRA adapter for that model, in PEFT's format",
-    z.string().optional(),
-    {
-      format: 'path',
-    },
-  ),
+  adapter: about("Directory of a LoRA adapter for that model, in PEFT's format", z.string().optional(), {
+    format: 'path',
+  }),
   device: deviceSchema
     .default('auto')
     .describe('`auto` uses a GPU if one works (on Linux, only with CUDA), otherwise the processor'),

@@ -228,18 +228,6 @@ describe('finetune export --to gguf', () => {
     expect((await merge('qwen/adapter', 'merged-scaled', options)).code).toBe(0);
   });
 
-  it('writes the same weights for a DoRA adapter as after merging', async () => {
-    const adapter = path.resolve(import.meta.dirname, '../../fixtures/adapters/dora');
-    await toGguf(adapter, 'dora.gguf', { model: 'models/qwen', dtype: 'f32' });
-    await merge(adapter, 'models/dora', { model: 'models/qwen', dtype: 'f32' });
-    await toGguf('models/dora', 'merged-dora.gguf', { dtype: 'f32' });
-    // The names in the metadata differ, the numbers do not.
-    const end = (name: string) => readFileSync(at(name)).subarray(-500_000);
-    expect(end('dora.gguf').equals(end('merged-dora.gguf'))).toBe(true);
-    await toGguf('models/qwen', 'plain-32.gguf', { dtype: 'f32' });
-    expect(end('dora.gguf').equals(end('plain-32.gguf'))).toBe(false);
-  });
-
   it('writes the model’s template, stop tokens and sampling settings to the Modelfile', async () => {
     cpSync(at('models', 'llama'), at('models', 'sampled'), { recursive: true });
     writeFileSync(
@@ -400,12 +388,4 @@ describe('finetune export --to adapter', () => {
       expect(error).toBeLessThan(1e-6);
     },
   );
-
-  it('rejects DoRA adapters, which llama.cpp can’t compute', async () => {
-    const adapter = path.resolve(import.meta.dirname, '../../fixtures/adapters/dora-patterns');
-    cpSync(referenceDirectory('llama-untied-fp32'), at('models', 'untied'), { recursive: true });
-    expect(await refusal(write(adapter, 'dora.adapter.gguf', 'models/untied'))).toMatch(
-      /DoRA[\s\S]*--to gguf/,
-    );
-  });
 });

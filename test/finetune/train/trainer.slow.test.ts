@@ -101,7 +101,7 @@ describe('training an adapter', () => {
           name,
         ).toBe(true);
     expect(values(openWeights(model))).toEqual(before);
-    expect(readAdapter(outcome.result!).rank).toBe(4);
+    expect(readAdapter(outcome.result!).scaling.rank).toBe(4);
   });
 
   it('resumes bit for bit after an interruption', async () => {

@@ -22,7 +22,7 @@ test('the report on a valid directory describes its config, weights and tokenize
   expect(report.problems).toEqual([]);
   expect(report.config).toMatchObject({ architecture: 'qwen2', contextTokens: 512, dtype: 'bfloat16' });
   expect(report.weights).toEqual({ parameters: 162_624, bytes: 325_248, dtypes: ['BF16'], files: 4 });
-  expect(report.tokenizer).toMatchObject({ takesSystem: true, eosTokens: [2] });
+  expect(report.tokenizer).toMatchObject({ system: 'rendered', eosTokens: [2] });
 });
 
 test('all problems of a directory are listed at once', () => {
@@ -45,7 +45,7 @@ test('a template that refuses system messages is recognised', () => {
     path.join(directory, 'chat_template.jinja'),
     "{% if messages[0].role == 'system' %}{{ raise_exception('no') }}{% endif %}{{ messages[0].content }}",
   );
-  expect(inspectModel(directory).tokenizer).toMatchObject({ takesSystem: false, system: 'refused' });
+  expect(inspectModel(directory).tokenizer).toMatchObject({ system: 'refused' });
 });
 
 test('freeCores is at least one and at most the number of cores', () => {
@@ -54,13 +54,11 @@ test('freeCores is at least one and at most the number of cores', () => {
 });
 
 test('a template that omits system messages is recognised, and is not a problem', async () => {
-  const facts = await modelSummary(modelDirectory(embeddedModel), undefined);
-  expect(facts.tokenizer).toMatchObject({ takesSystem: false, system: 'left-out' });
+  const facts = await modelSummary(modelDirectory(embeddedModel));
+  expect(facts.tokenizer).toMatchObject({ system: 'left-out' });
   expect(facts.problems).toEqual([]);
   const rows = new Map(modelRows(facts));
   expect(rows.get('template')).toMatch(/omits system messages/);
-  expect(rows.get('free text')).toBe(
-    "temperature 1 (generation_config.json); top-p 1, top-k 0, min-p 0, repetition penalty 1 (policyloop's default)",
-  );
+  expect(rows.get('free text')).toBe('temperature 1, top-p 1, top-k 0, min-p 0, repetition penalty 1');
   expect(rows.get('verdict')).toBe('can be run');
 });

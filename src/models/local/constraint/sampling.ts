@@ -68,7 +68,7 @@ export function logProbability(logits: Float32Array, id: number, ids?: Int32Arra
 }
 
 /** ln Σ exp(logit): the difference between logits and log-probabilities. */
-export function logNormaliser(logits: Float32Array, ids?: Int32Array): number {
+function logNormaliser(logits: Float32Array, ids?: Int32Array): number {
   const largest = logits[argmax(logits, ids)]!;
   let sum = 0;
   if (ids === undefined) for (let i = 0; i < logits.length; i++) sum += Math.exp(logits[i]! - largest);

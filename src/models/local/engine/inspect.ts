@@ -23,8 +23,6 @@ export interface ModelReport {
   readonly tokenizer?: {
     readonly file: string;
     readonly templateFile: string;
-    /** Whether system messages reach the model. */
-    readonly takesSystem: boolean;
     /** What the chat template does with a system message. */
     readonly system: SystemMessages;
     readonly eosTokens: readonly number[];
@@ -50,7 +48,6 @@ export function inspectModel(directory: string, ignoredKeys: readonly string[] =
   const weights = config && attempt(() => openWeights(directory), problems);
   if (config !== undefined && weights !== undefined) append(problems, tensorProblems(config, weights));
   const tokenizer = config && attempt(() => openTokenizer(directory), problems);
-  const system = tokenizer && systemMessages(tokenizer.template);
   // A token without a row in the embedding would make a generation fail.
   if (tokenizer !== undefined && tokenizer.largestId >= config!.vocabulary)
     problems.push({
@@ -68,8 +65,7 @@ export function inspectModel(directory: string, ignoredKeys: readonly string[] =
       tokenizer: {
         file: tokenizer.file,
         templateFile: tokenizer.template.file,
-        takesSystem: system === 'rendered',
-        system: system!,
+        system: systemMessages(tokenizer.template),
         eosTokens: tokenizer.eosTokens,
       },
     }),

@@ -20,12 +20,7 @@ import { storedParameters } from '../graph/parameters.js';
 import type { Device } from '../settings.js';
 import { type ChatTokenizer, openTokenizer } from '../tokens/tokenizer.js';
 import type { DecoderConfig } from '../weights/decoder-config.js';
-import {
-  type GenerationDefaults,
-  readGenerationDefaults,
-  samplingOf,
-  valuesOf,
-} from '../weights/generation-config.js';
+import { type GenerationDefaults, readGenerationDefaults, samplingOf } from '../weights/generation-config.js';
 import { openWeights } from '../weights/gguf-tensors.js';
 import type { StoredTensors } from '../weights/safetensors.js';
 import type { GenerationHooks } from './candidate.js';
@@ -76,7 +71,7 @@ export async function loadEngine(settings: LoadSettings): Promise<Engine> {
             (room < job.maxTokens ? 'shorten the prompt' : 'raise the token limit (model.maxTokens)'),
         );
       // The caller's settings take precedence, then the publisher's, then plain sampling.
-      const sampling = valuesOf(samplingOf(defaults, [{ from: 'the call', sampling: job.sampling }]));
+      const sampling = samplingOf(defaults, [job.sampling]);
       const request = { ...job, system, prompt, maxTokens, sampling, eosTokens };
       const generation = await generator.generate({ ...request, ...(constraint && { constraint }) }, hooks);
       return { ...generation, residentBytes: process.memoryUsage.rss() };
@@ -116,7 +111,7 @@ export function buildGraph(
     const exact = storedParameters(g, weights, 'float32', products);
     const parameters = quantization === 'float32' ? unpackedParameters : packedParameters;
     const base = packed === undefined ? exact : parameters(g, packed, exact, true);
-    return adapter === undefined ? base : adapterParameters(g, adapter, base, weights, 'float32');
+    return adapter === undefined ? base : adapterParameters(g, adapter, base, 'float32');
   };
   return buildInferenceGraph(config, parametersOf, device);
 }

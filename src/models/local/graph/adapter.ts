@@ -3,8 +3,7 @@ import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { UserError } from '../../../base/errors.js';
 import { readJson } from '../../../base/files/files.js';
-import { plural } from '../../../base/text/numbers.js';
-import { type AdapterConfig, loraScale, parseAdapterConfig } from '../weights/adapter-config.js';
+import { type LoraScaling, loraScale, parseAdapterConfig } from '../weights/adapter-config.js';
 import type { DecoderConfig, Recurrence } from '../weights/decoder-config.js';
 import { toFloat32 } from '../weights/quantization.js';
 import { readSafetensors, readTensorBytes, type StoredTensor, textName } from '../weights/safetensors.js';
@@ -32,7 +31,7 @@ export const linearModules: readonly string[] = [
 /** Prefix that PEFT adds to module paths in `adapter_model.safetensors`. */
 export const adapterPrefix = 'base_model.model.';
 
-/** Change to one module: W becomes W + scale·B·A. If `magnitude` is given, its rows are then scaled to these lengths. */
+/** Change to one module: W becomes W + scale·B·A. */
 export interface ModuleChange {
   /** [rank, in] */
   readonly a: StoredTensor;
@@ -40,24 +39,58 @@ export interface ModuleChange {
   readonly b: StoredTensor;
   readonly rank: number;
   readonly scale: number;
-  /** [out] */
-  readonly magnitude?: StoredTensor;
 }
 
-export interface Adapter extends Omit<AdapterConfig, 'scalings'> {
+export interface Adapter {
   readonly directory: string;
+  /** Path or name of the model on which the adapter was trained, if the config states it. */
+  readonly base: string | undefined;
+  readonly scaling: LoraScaling;
   /** Changes by module path, e.g. `model.layers.0.self_attn.q_proj`. */
   readonly modules: ReadonlyMap<string, ModuleChange>;
 }
 
-/** Reads a PEFT directory, ignoring `ignoredKeys` of its config. @throws UserError if the adapter can't be used */
-export function readAdapter(directory: string, ignoredKeys: readonly string[] = []): Adapter {
-  return readFiles(directory, ignoredKeys).adapter;
+/**
+ * Reads a PEFT directory, ignoring `ignoredKeys` of its config.
+ * @param field setting that names the directory, for errors
+ * @throws UserError if the adapter can't be used
+ */
+export function readAdapter(
+  directory: string,
+  ignoredKeys: readonly string[] = [],
+  field = 'model.adapter',
+): Adapter {
+  const unusable = (message: string, hint: string) =>
+    new UserError({ field, value: directory, message, hint });
+  const file = path.join(directory, 'adapter_config.json');
+  const raw = readJson(file);
+  if (raw === undefined)
+    throw unusable(
+      existsSync(directory)
+        ? 'there is no adapter_config.json in this directory'
+        : 'there is no such directory',
+      'use the directory of a LoRA adapter, with adapter_config.json and adapter_model.safetensors',
+    );
+  const { base, scaling, alphaOf } = parseAdapterConfig(raw, file, ignoredKeys);
+  const weights = path.join(directory, 'adapter_model.safetensors');
+  if (!existsSync(weights))
+    throw unusable(
+      'there is no adapter_model.safetensors in this directory',
+      'if the adapter is in another format (adapter_model.bin), save it again with PEFT',
+    );
+  const modules = [...factorsIn(weights)].map(([module, factors]) => {
+    const { a, b, rank } = pairOf(module, factors);
+    return [module, { a, b, rank, scale: loraScale({ ...scaling, rank, alpha: alphaOf(module) }) }] as const;
+  });
+  if (modules.length > 0) return { directory, base, scaling, modules: new Map(modules) };
+  throw new UserError({
+    file: weights,
+    message: 'this adapter has no factors, so it wouldn’t change anything',
+  });
 }
 
 /**
  * Opens an adapter for a model.
- * @param field setting that names the directory, for errors
  * @throws UserError like `readAdapter`, and if the adapter doesn't fit the model
  */
 export function openAdapter(
@@ -66,7 +99,7 @@ export function openAdapter(
   ignoredKeys: readonly string[] = [],
   field?: string,
 ): Adapter {
-  const { adapter, config: stated, file } = readFiles(directory, ignoredKeys, field);
+  const adapter = readAdapter(directory, ignoredKeys, field);
   const shapes = new Map(
     decoderTensors(config)
       .filter(({ name }) => linearModules.some((module) => name.endsWith(`.${module}.weight`)))
@@ -91,16 +124,7 @@ export function openAdapter(
         alternatives: [shape === undefined ? 'a model with this module' : `[${shape.join(', ')}]`],
       });
   }
-  const targets = [...stated.scalings([...shapes.keys()]).keys()];
-  const missing = targets.filter((module) => !adapter.modules.has(module));
-  if (missing.length === 0) return adapter;
-  throw new UserError({
-    file,
-    field: 'target_modules',
-    value: missing.slice(0, 3),
-    message: `the adapter has no factors for ${missing.length === 1 ? 'this module' : `${missing.length} modules, such as these`}`,
-    hint: 'save it again with PEFT, or list only the changed modules in target_modules',
-  });
+  return adapter;
 }
 
 const isTiled = (recurrence: Recurrence | undefined) =>
@@ -108,111 +132,49 @@ const isTiled = (recurrence: Recurrence | undefined) =>
   recurrence.order === 'tiled' &&
   recurrence.keyHeads !== recurrence.valueHeads;
 
-function readFiles(
-  directory: string,
-  ignoredKeys: readonly string[],
-  field = 'model.adapter',
-): { adapter: Adapter; config: AdapterConfig; file: string } {
-  const file = path.join(directory, 'adapter_config.json');
-  const raw = readJson(file);
-  if (raw === undefined)
-    throw new UserError({
-      field,
-      value: directory,
-      message: existsSync(directory)
-        ? 'there is no adapter_config.json in this directory'
-        : 'there is no such directory',
-      hint: 'use the directory of a LoRA adapter, with adapter_config.json and adapter_model.safetensors',
-    });
-  const config = parseAdapterConfig(raw, file, ignoredKeys);
-  const weights = path.join(directory, 'adapter_model.safetensors');
-  if (!existsSync(weights))
-    throw new UserError({
-      field,
-      value: directory,
-      message: 'there is no adapter_model.safetensors in this directory',
-      hint: 'if the adapter is in another format (adapter_model.bin), save it again with PEFT',
-    });
-  const { scalings: _, ...rest } = config;
-  const modules = modulesOf(weights, config);
-  return { adapter: { ...rest, directory, modules }, config, file };
-}
+type Factors = { readonly [Part in 'lora_A' | 'lora_B']?: StoredTensor };
 
-type Part = 'lora_A' | 'lora_B' | 'lora_magnitude_vector';
-
-function modulesOf(file: string, config: AdapterConfig): ReadonlyMap<string, ModuleChange> {
-  const byModule = new Map<string, Map<Part, StoredTensor>>();
+/** The factors in a file by the path of the module that they change, as in the model's files. */
+function factorsIn(file: string): ReadonlyMap<string, Factors> {
+  const byModule = new Map<string, Factors>();
   for (const tensor of readSafetensors(file).tensors) {
-    const { module, part } = placeOf(tensor, config);
-    const parts = byModule.get(module) ?? new Map<Part, StoredTensor>();
-    if (parts.has(part)) throw wrong(tensor, 'occurs twice');
-    byModule.set(module, parts.set(part, tensor));
+    const name = textName(
+      tensor.name.startsWith(adapterPrefix) ? tensor.name.slice(adapterPrefix.length) : tensor.name,
+    );
+    const [, module = '', last = '', part] = /^(.*\.(\w+))\.(lora_[AB])\.weight$/.exec(name) ?? [];
+    if (part === undefined || !linearModules.includes(last))
+      throw new UserError({
+        file,
+        field: tensor.name,
+        message: 'isn’t a LoRA matrix (lora_A or lora_B) for one of these modules',
+        alternatives: linearModules,
+      });
+    const found = byModule.get(module) ?? {};
+    if (part in found) throw wrong(tensor, 'occurs twice');
+    byModule.set(module, { ...found, [part]: tensor });
   }
-  if (byModule.size === 0)
-    throw new UserError({ file, message: 'this adapter has no factors, so it wouldn’t change anything' });
-  const scalings = config.scalings([...byModule.keys()]);
-  return new Map(
-    [...byModule].map(([module, parts]) => {
-      const scaling = scalings.get(module);
-      const [first] = parts.values();
-      if (scaling === undefined)
-        throw wrong(first!, 'belongs to a module that adapter_config.json doesn’t select');
-      return [module, changeOf(module, parts, scaling.rank, loraScale(scaling), config.decomposed)];
-    }),
-  );
+  return byModule;
 }
 
-/** The path of the module that a tensor changes, as in the model's files, and the part of the change that it stores. */
-function placeOf(tensor: StoredTensor, { decomposed }: AdapterConfig): { module: string; part: Part } {
-  const name = textName(
-    tensor.name.startsWith(adapterPrefix) ? tensor.name.slice(adapterPrefix.length) : tensor.name,
-  );
-  // The suffix `.weight` is optional for magnitudes, because PEFT omits it.
-  const found = /^(.*\.(\w+))\.(?:(lora_[AB])\.weight|(lora_magnitude_vector)(?:\.weight)?)$/.exec(name);
-  const part = (found?.[3] ?? found?.[4]) as Part | undefined;
-  const known = linearModules.includes(found?.[2] ?? '');
-  if (known && part !== undefined && (decomposed || part !== 'lora_magnitude_vector'))
-    return { module: found![1]!, part };
-  throw new UserError({
-    file: tensor.file,
-    field: tensor.name,
-    message: `isn’t ${decomposed ? 'part of an adapter' : 'a LoRA matrix (lora_A or lora_B)'} for one of these modules`,
-    alternatives: linearModules,
-  });
-}
-
-function changeOf(
-  module: string,
-  parts: ReadonlyMap<Part, StoredTensor>,
-  rank: number,
-  scale: number,
-  decomposed: boolean,
-): ModuleChange {
-  const need = (part: Part): StoredTensor => {
-    const tensor = parts.get(part);
-    if (tensor !== undefined) return checkedTensor(tensor);
-    const [other] = parts.values();
-    throw wrong(other!, `has no counterpart: ${module}.${part} is missing`);
-  };
-  const [a, b] = [need('lora_A'), need('lora_B')];
-  const magnitude = decomposed ? need('lora_magnitude_vector') : undefined;
-  const fits = (tensor: StoredTensor, at: number, size: number, dimensions: number) => {
-    if (tensor.shape.length !== dimensions || tensor.shape[at] !== size)
-      throw wrong(
-        tensor,
-        `has the shape [${tensor.shape.join(', ')}], but must have ${plural(dimensions, 'dimension')}, with size ${size} in dimension ${at + 1}`,
-      );
-  };
-  fits(a, 0, rank, 2);
-  fits(b, 1, rank, 2);
-  if (magnitude !== undefined) fits(magnitude, 0, b.shape[0]!, 1);
-  return { a, b, rank, scale, ...(magnitude && { magnitude }) };
+function pairOf(module: string, { lora_A: a, lora_B: b }: Factors): Omit<ModuleChange, 'scale'> {
+  if (a === undefined || b === undefined)
+    throw wrong(
+      (a ?? b)!,
+      `has no counterpart: ${module}.${a === undefined ? 'lora_A' : 'lora_B'} is missing`,
+    );
+  const rank = a.shape[0]!;
+  for (const tensor of [a, b]) {
+    checkNumbers(tensor);
+    if (tensor.shape.length !== 2 || tensor.shape[tensor === a ? 0 : 1] !== rank)
+      throw wrong(tensor, `has the shape [${tensor.shape.join(', ')}], but rank and dimensions must match`);
+  }
+  return { a, b, rank };
 }
 
 /** @throws UserError if the tensor has an unsupported dtype or non-finite numbers */
-function checkedTensor(given: StoredTensor): StoredTensor {
-  const tensor = requireTensor(new Map([[given.name, given]]), given.name);
-  if (toFloat32(readTensorBytes(tensor), tensor.dtype).every(Number.isFinite)) return tensor;
+function checkNumbers(tensor: StoredTensor): void {
+  requireTensor(new Map([[tensor.name, tensor]]), tensor.name);
+  if (toFloat32(readTensorBytes(tensor), tensor.dtype).every(Number.isFinite)) return;
   throw wrong(
     tensor,
     'contains numbers that are not finite: the training diverged, or the file is damaged',

@@ -47,7 +47,7 @@ export function storedParameters(
 }
 
 /** Emits an unquantised tensor with its rows in Hugging Face's order. */
-export function orderedRows(g: GraphBuilder, tensor: StoredTensor, type: Precision | 'float16'): Value {
+function orderedRows(g: GraphBuilder, tensor: StoredTensor, type: Precision | 'float16'): Value {
   const order = rowOrder(tensor);
   const rows = g.exact(tensor, type);
   return order === undefined ? rows : g.op('Gather', [rows, g.integers(order)], { axis: 0 });

@@ -1,6 +1,5 @@
 /** Models in Ollama's store and in the Hugging Face cache. */
 import type { SamplingChoice } from '../../language-model.js';
-import type { SamplingLayer } from '../weights/generation-config.js';
 import { hfModel, hfScheme } from './hf-cache.js';
 import { ollamaModel, ollamaScheme, type Variables } from './ollama-store.js';
 
@@ -35,11 +34,8 @@ export function withStoreDefaults<Config extends StoreDefaults & { readonly path
 }
 
 /** The sampling settings that Ollama stores with a model; empty for other models. */
-export function storedSampling(path: string, env: Variables = process.env): readonly SamplingLayer[] {
-  if (!path.startsWith(ollamaScheme)) return [];
-  const config: StoreDefaults & { readonly path: string } = { path, stop: [] };
-  return [{ from: 'the Modelfile', sampling: withStoreDefaults(config, env) }];
-}
+export const storedSampling = (path: string, env: Variables = process.env): SamplingChoice =>
+  withStoreDefaults<StoreDefaults & { readonly path: string }>({ path, stop: [] }, env);
 
 interface StoreDefaults extends SamplingChoice {
   readonly contextTokens?: number | undefined;

@@ -18,10 +18,6 @@ export interface AdapterSummary {
     readonly rank: number;
     readonly alpha: number;
     readonly scale: number;
-    /** Scales of modules with their own values in rank_pattern or alpha_pattern. */
-    readonly otherScales: readonly number[];
-    /** Whether the adapter sets the lengths of the changed rows (DoRA). */
-    readonly decomposed: boolean;
     /** Number of changed modules by the last part of their path, e.g. `q_proj`. */
     readonly modules: Readonly<Record<string, number>>;
     readonly parameters: number;
@@ -73,18 +69,14 @@ function namedModel({ base }: Adapter, cwd: string): string | undefined {
 
 function summarise(adapter: Adapter): NonNullable<AdapterSummary['adapter']> {
   const changes = [...adapter.modules];
-  const tensors = changes.flatMap(([, { a, b, magnitude }]) => (magnitude ? [a, b, magnitude] : [a, b]));
+  const tensors = changes.flatMap(([, { a, b }]) => [a, b]);
   const counts = linearModules.map((name) => {
     return [name, changes.filter(([module]) => module.endsWith(`.${name}`)).length] as const;
   });
   return {
-    rank: adapter.rank,
-    alpha: adapter.alpha,
-    scale: loraScale(adapter),
-    decomposed: adapter.decomposed,
-    otherScales: [...new Set(changes.map(([, { scale }]) => scale))].filter(
-      (scale) => scale !== loraScale(adapter),
-    ),
+    rank: adapter.scaling.rank,
+    alpha: adapter.scaling.alpha,
+    scale: loraScale(adapter.scaling),
     modules: Object.fromEntries(counts.filter(([, count]) => count > 0)),
     parameters: sum(tensors.map(({ shape }) => shape.reduce((a, b) => a * b, 1))),
     bytes: sum(tensors.map(({ length }) => length)),
@@ -92,17 +84,14 @@ function summarise(adapter: Adapter): NonNullable<AdapterSummary['adapter']> {
   };
 }
 
-const short = (value: number) => Number(value.toPrecision(4));
-
 export function adapterRows({ base, adapter, fit, problems }: AdapterSummary): (readonly [string, string])[] {
   const rows: (readonly [string, string])[] = [];
   if (adapter !== undefined) {
-    const { rank, alpha, scale, decomposed, otherScales, modules, parameters, bytes, dtypes } = adapter;
-    const kind = decomposed ? 'DoRA' : 'LoRA';
-    const others = otherScales.length === 0 ? '' : `, some modules by ${otherScales.map(short).join(', ')}`;
-    rows.push(['adapter', `${kind} of rank ${rank}, alpha ${alpha}: scaled by ${short(scale)}${others}`]);
+    const { rank, alpha, scale, modules, parameters, bytes, dtypes } = adapter;
+    const scaled = Number(scale.toPrecision(4));
+    rows.push(['adapter', `LoRA of rank ${rank}, alpha ${alpha}: scaled by ${scaled}`]);
     const counts = Object.entries(modules).map(([name, layers]) => `${layers} ${name}`);
-    rows.push(['modules', counts.join(', ') || 'none, so the adapter changes nothing']);
+    rows.push(['modules', counts.join(', ')]);
     rows.push(['parameters', `${formatCount(parameters)}, ${dtypes.join(' and ')}, ${formatBytes(bytes)}`]);
     rows.push(['base', base ?? '(the adapter names none)']);
   }

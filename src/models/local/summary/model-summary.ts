@@ -4,18 +4,13 @@ import { basename } from 'node:path';
 import { append } from '../../../base/append.js';
 import { type Problem, problemsOf } from '../../../base/errors.js';
 import { formatBytes, formatCount, plural } from '../../../base/text/numbers.js';
-import { defaultSampling } from '../default-sampling.js';
+import type { Sampling } from '../../language-model.js';
+import { defaultSampling, samplingText } from '../default-sampling.js';
 import { type Devices, findDevices } from '../engine/find-devices.js';
 import { attempt, inspectModel, type ModelReport, type SystemMessages } from '../engine/inspect.js';
-import type { QuantizationLoss } from '../generation/quantization-loss.js';
 import { decoderTensors } from '../graph/parameters.js';
 import { attentionLayers, type DecoderConfig } from '../weights/decoder-config.js';
-import {
-  type GenerationDefaults,
-  readGenerationDefaults,
-  type SourcedSampling,
-  samplingText,
-} from '../weights/generation-config.js';
+import { type GenerationDefaults, readGenerationDefaults } from '../weights/generation-config.js';
 import { blockType, type Packing } from '../weights/gguf-blocks.js';
 import { openWeights } from '../weights/gguf-tensors.js';
 import { type Quantization, type RoundedTo, roundings } from '../weights/quantization.js';
@@ -25,10 +20,8 @@ export interface ModelSummary extends ModelReport {
   readonly memory?: MemoryNeed;
   readonly generation?: GenerationDefaults;
   /** How free text is sampled if a config doesn't override it. */
-  readonly sampling?: SourcedSampling;
+  readonly sampling?: Sampling;
   readonly devices?: Devices;
-  /** Present if a measurement was requested and there are no problems. */
-  readonly loss?: QuantizationLoss & { readonly quantization: Quantization };
 }
 
 export interface MemoryNeed {
@@ -37,10 +30,8 @@ export interface MemoryNeed {
   readonly contextToken: number;
 }
 
-/** Summarises a model; with `quantization`, also measures its loss (about a minute per 0.5 billion weights). */
 export async function modelSummary(
   directory: string,
-  quantization: Exclude<Quantization, 'none'> | undefined,
   ignoredKeys: readonly string[] = [],
   reference = directory,
 ): Promise<ModelSummary> {
@@ -56,9 +47,6 @@ export async function modelSummary(
   const devices = await findDevices().catch((error: unknown) => {
     append(problems, problemsOf(error));
   });
-  const measuring = quantization && problems.length === 0;
-  const { measureQuantizationLoss } = measuring ? await import('../generation/quantization-loss.js') : {};
-  const loss = measuring && (await measureQuantizationLoss!(directory, quantization, ignoredKeys));
   return {
     ...report,
     problems,
@@ -70,7 +58,6 @@ export async function modelSummary(
       ),
     }),
     ...(generation && { generation, sampling: defaultSampling({ path: reference, format: 'text' }) }),
-    ...(loss && quantization && { loss: { quantization, ...loss } }),
   };
 }
 
@@ -116,7 +103,7 @@ const systemTexts: Readonly<Record<SystemMessages, string>> = {
 };
 
 export function modelRows(facts: ModelSummary): (readonly [string, string])[] {
-  const { config, weights, tokenizer, generation, memory, devices, loss, problems, sampling } = facts;
+  const { config, weights, tokenizer, generation, memory, devices, problems, sampling } = facts;
   const rows: (readonly [string, string])[] = [];
   if (config !== undefined) rows.push(['architecture', architectureText(config)]);
   if (weights !== undefined) {
@@ -153,7 +140,6 @@ export function modelRows(facts: ModelSummary): (readonly [string, string])[] {
       ['devices', `${devices.usable.join(', ')}; auto selects ${devices.auto}`],
       ...devices.unusable.map(({ device, reason }) => [`not ${device}`, reason] as const),
     ]);
-  if (loss !== undefined) rows.push([`${loss.quantization} loss`, lossText(loss)]);
   rows.push(['verdict', problems.length === 0 ? 'can be run' : "can't be run as it is"]);
   return rows;
 }
@@ -163,13 +149,5 @@ function architectureText(config: DecoderConfig): string {
   return (
     `${architecture}, ${plural(layers.length, 'layer')} of width ${hidden}, ${plural(heads, 'attention head')} (${kvHeads} for keys and values)` +
     (tied ? ', output layer shared with the embedding' : '')
-  );
-}
-
-function lossText({ tokens, perplexity, divergence, agreement }: QuantizationLoss): string {
-  return (
-    `perplexity ${perplexity.exact.toPrecision(5)} → ${perplexity.quantized.toPrecision(5)}, ` +
-    `divergence ${divergence.toPrecision(2)} nats per token, ` +
-    `the same likeliest token in ${(100 * agreement).toFixed(1)} % of ${tokens} positions`
   );
 }

@@ -2,7 +2,7 @@
 import path from 'node:path';
 import { z } from 'zod';
 import { checkedValue, readJson } from '../../../base/files/files.js';
-import { plainSampling, type Sampling, type SamplingChoice, samplingKeys } from '../../language-model.js';
+import { chosenSampling, plainSampling, type Sampling, type SamplingChoice } from '../../language-model.js';
 import { type GgufFile, isGguf, openGguf } from './gguf.js';
 
 /** Over ten times the size of the largest vocabularies; limited because tables are as long as the largest id. */
@@ -41,52 +41,9 @@ export function readGenerationDefaults(directory: string): GenerationDefaults {
   };
 }
 
-export interface SamplingLayer {
-  readonly from: string;
-  readonly sampling: SamplingChoice;
-}
-
-export type SourcedSampling = {
-  readonly [K in keyof Sampling]: { readonly value: Sampling[K]; readonly from: string };
-};
-
-/** How a local model samples. Earlier layers of `chosen` take precedence over later ones, and all over `published`. */
-export function samplingOf(
-  published: GenerationDefaults,
-  chosen: readonly SamplingLayer[] = [],
-): SourcedSampling {
-  const layers: readonly SamplingLayer[] = [
-    ...chosen,
-    { from: 'generation_config.json', sampling: published },
-    { from: "policyloop's default", sampling: plainSampling },
-  ];
-  const of = (key: keyof Sampling) => {
-    const { from, sampling } = layers.find((layer) => layer.sampling[key] !== undefined)!;
-    return { value: sampling[key]!, from };
-  };
-  return Object.fromEntries(samplingKeys.map((key) => [key, of(key)])) as SourcedSampling;
-}
-
-export const valuesOf = (sourced: SourcedSampling): Sampling =>
-  Object.fromEntries(samplingKeys.map((key) => [key, sourced[key].value])) as unknown as Sampling;
-
-const samplingNames: Readonly<Record<keyof Sampling, string>> = {
-  temperature: 'temperature',
-  topP: 'top-p',
-  topK: 'top-k',
-  minP: 'min-p',
-  repetitionPenalty: 'repetition penalty',
-};
-
-/** Text such as `temperature 0.7, top-p 0.8 (generation_config.json); top-k 0, min-p 0 (policyloop's default)`. */
-export function samplingText(sourced: SourcedSampling): string {
-  const bySource = new Map<string, string[]>();
-  for (const key of samplingKeys) {
-    const { from, value } = sourced[key];
-    bySource.set(from, [...(bySource.get(from) ?? []), `${samplingNames[key]} ${value}`]);
-  }
-  return [...bySource].map(([from, settings]) => `${settings.join(', ')} (${from})`).join('; ');
-}
+/** How a local model samples: each setting is the first in `chosen` that sets it, else `published`, else the plain one. */
+export const samplingOf = (published: GenerationDefaults, chosen: readonly SamplingChoice[] = []): Sampling =>
+  chosen.reduceRight(chosenSampling, chosenSampling(plainSampling, published)) as Sampling;
 
 export function tokenIds(ids: z.output<typeof tokenIdsSchema>): number[] {
   return ids == null ? [] : typeof ids === 'number' ? [ids] : ids;

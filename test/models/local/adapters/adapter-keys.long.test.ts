@@ -8,7 +8,7 @@ import { writeSafetensors } from '../../../../finetune/engine/safetensors-writer
 import { encodeFloats } from '../../../../finetune/export/merged/merged-rows.js';
 import { execute as checkModelCommand } from '../../../../src/commands/models/check.js';
 import { readDecoderConfig } from '../../../../src/models/local/families/hf-config.js';
-import { openAdapter, readAdapter } from '../../../../src/models/local/graph/adapter.js';
+import { openAdapter } from '../../../../src/models/local/graph/adapter.js';
 import { createLocalModel } from '../../../../src/models/local/process/local-model.js';
 import { localSchema } from '../../../../src/models/local/settings.js';
 import { toFloat32 } from '../../../../src/models/local/weights/quantization.js';
@@ -97,6 +97,7 @@ describe('keys of adapter_config.json', () => {
     ['init_lora_weights', 'something_new'],
     ['alora_invocation_tokens', [1, 2, 3]],
     ['bias', 'all'],
+    ['use_dora', true],
     ['bias', 'lora_only'],
     ['lora_bias', true],
     ['fan_in_fan_out', true],
@@ -114,7 +115,6 @@ describe('keys of adapter_config.json', () => {
     ['task_type', 'SEQ_CLS'],
     ['peft_type', 'LOHA'],
     ['a_key_of_tomorrow', 0.5],
-    ['target_modules', null],
     ['lora_alpha', 1e300],
     ['r', 0],
   ])('%s: %j is refused by name', async (key, value) => {
@@ -183,15 +183,10 @@ describe('tensors of adapter_model.safetensors', () => {
     ['infinity in B', setValue(someB, Number.POSITIVE_INFINITY), /not finite/],
     ['A without B', (all) => all.filter((one) => !named(someB)(one)), /has no counterpart: .*lora_B/],
     ['B without A', (all) => all.filter((one) => !named(someA)(one)), /has no counterpart: .*lora_A/],
-    ['another rank', shaped(someA, [3, 64]), /has the shape \[3, 64\]/],
+    ['another rank', shaped(someA, [3, 64]), /has the shape \[96, 4\]/],
     ['ranks that differ', shaped(someB, [96, 5]), /has the shape \[96, 5\]/],
     ['three dimensions', shaped(someA, [4, 64, 1]), /has the shape/],
     ['another width', shaped(someA, [4, 32]), /belongs to another model/],
-    [
-      'a module less than the config names',
-      (all) => all.filter((one) => !named('k_proj')(one)),
-      /target_modules/,
-    ],
     [
       'a module of no such model',
       extra('base_model.model.model.layers.9.mlp.up_proj.lora_A.weight'),
@@ -204,7 +199,7 @@ describe('tensors of adapter_model.safetensors', () => {
     ],
     ['a saved head', extra('base_model.model.lm_head.weight'), /for one of these modules/],
     ['a bias of B', extra(`${prefix}.lora_B.bias`), /for one of these modules/],
-    ['lengths without use_dora', extra(`${prefix}.lora_magnitude_vector`), /for one of these modules/],
+    ['lengths (DoRA)', extra(`${prefix}.lora_magnitude_vector`), /for one of these modules/],
     ['another adapter beside it', extra(`${prefix}.lora_A.default.weight`), /for one of these modules/],
     ['the same factor twice', extra('model.layers.1.self_attn.q_proj.lora_A.weight', [4, 64]), /twice/],
     ['none at all', () => [], /has no factors/],
@@ -231,93 +226,8 @@ describe('tensors of adapter_model.safetensors', () => {
   });
 });
 
-describe('DoRA', () => {
-  const dora = fixture('dora');
-  const openDora = (directory: string) =>
-    openAdapter(directory, readDecoderConfig(referenceDirectory('qwen2-tied-bf16-sharded')));
-
-  it('is distinguished from LoRA by `models check`', async () => {
-    const { context, printed } = recordingContext(temporaryDirectory());
-    await checkModelCommand(
-      { directory: dora, base: referenceDirectory('qwen2-tied-bf16-sharded'), json: false },
-      context,
-    );
-    expect(printed.join('\n')).toMatch(/^adapter +DoRA of rank 4, alpha 8: scaled by 2$/m);
-    expect(printed.join('\n')).toMatch(/^verdict +can be used with/m);
-  });
-
-  it('can also have magnitudes whose names end in .weight', () => {
-    const renamed = adapterWith({
-      from: dora,
-      tensors: (all) =>
-        all.map((one) => ({ ...one, name: one.name.replace(/(lora_magnitude_vector)$/, '$1.weight') })),
-    });
-    expect(openDora(renamed).modules.size).toBe(12);
-  });
-
-  it.each<[string, (tensors: Tensor[]) => Tensor[], RegExp]>([
-    [
-      'no length',
-      (all) => all.filter(({ name }) => !/0.*q_proj.lora_mag/.test(name)),
-      /no .*lora_magnitude_vector/,
-    ],
-    [
-      'lengths of another matrix',
-      (all) =>
-        all.map((one) =>
-          /lora_mag/.test(one.name) ? { ...one, shape: [2], values: one.values.slice(0, 2) } : one,
-        ),
-      /has the shape \[2\]/,
-    ],
-    [
-      'a length that is no number',
-      (all) =>
-        all.map((one) => (/lora_mag/.test(one.name) ? { ...one, values: one.values.fill(Number.NaN) } : one)),
-      /not finite/,
-    ],
-  ])('with %s is refused', (_, tensors, message) => {
-    expect(() => openDora(adapterWith({ from: dora, tensors }))).toThrow(message);
-  });
-});
-
-describe('target_modules', () => {
-  const only = (part: RegExp) => (all: Tensor[]) => all.filter(({ name }) => part.test(name));
-
-  it.each<[string, unknown, RegExp]>([
-    ['a pattern', '.*\\.layers\\.\\d+\\.self_attn\\.(?:q|v)_proj', /[qv]_proj/],
-    ['a pattern of Python alone', '(?i)(?P<all>.*)\\.[QV]_PROJ', /[qv]_proj/],
-    ['a pattern with a look ahead', '^(?!.*mlp).*_proj$', /self_attn/],
-    ['all-linear', 'all-linear', /./],
-    ['names', ['q_proj', 'mlp.up_proj', 'query_key_value'], /q_proj|up_proj/],
-    ['whole paths', ['model.layers.2.mlp.down_proj'], /2\.mlp\.down_proj/],
-  ])('selects modules by %s', (_, target_modules, part) => {
-    const right = adapterWith({ config: { target_modules }, tensors: only(part) });
-    expect(open(right).modules.size).toBeGreaterThan(0);
-    // A pattern fits the whole path, or not at all.
-    const other = adapterWith({ config: { target_modules: 'q_proj' }, tensors: only(part) });
-    expect(() => open(other)).toThrow(/doesn’t select/);
-  });
-
-  it.each<[string, Record<string, unknown>]>([
-    ['a name fits ends of paths only', { target_modules: ['proj'] }],
-    ['excluded modules', { exclude_modules: ['q_proj'] }],
-    ['an excluding pattern', { exclude_modules: '.*q_proj' }],
-    ['other layers', { layers_to_transform: [0, 1] }],
-  ])('refuses factors of modules that the config does not select: %s', (_, config) => {
-    expect(() => readAdapter(adapterWith({ config }))).toThrow(/doesn’t select/);
-  });
-
-  it.each<[string, string, RegExp]>([
-    ['takes for ever', '(((\\w+)+)+\\.?)*X', /takes too long/],
-    ['is for Python alone', '(?>.*)proj', /Python and JavaScript don’t share/],
-    ['has a back reference', '(.*)\\1', /means something else/],
-    ['is none', '(', /isn’t valid in JavaScript/],
-  ])('a pattern that %s is refused', (_, target_modules, message) => {
-    expect(() => open(adapterWith({ config: { target_modules } }))).toThrow(message);
-    expect(() => open(adapterWith({ config: { rank_pattern: { [target_modules]: 4 } } }))).toThrow(message);
-  });
-
-  it('ranks and alphas by pattern give the scales of PEFT', () => {
+describe('alpha_pattern', () => {
+  it('and rank_pattern give the scales of PEFT', () => {
     const { modules } = openAdapter(fixture('patterns'), readDecoderConfig(base));
     const scaleOf = (module: string) => modules.get(`model.layers.${module}`)!.scale;
     expect(scaleOf('0.self_attn.q_proj')).toBeCloseTo(5 / Math.sqrt(2), 12);
@@ -325,5 +235,21 @@ describe('target_modules', () => {
     expect(scaleOf('1.self_attn.v_proj')).toBeCloseTo(5, 12);
     expect(scaleOf('2.mlp.gate_proj')).toBeCloseTo(9 / Math.sqrt(2), 12);
     expect(modules.has('model.layers.0.mlp.gate_proj')).toBe(false);
+  });
+
+  it('fits the ends of paths, after a dot', () => {
+    const { modules } = open(adapterWith({ config: { alpha_pattern: { q_proj: 5, proj: 7 } } }));
+    const [q, k] = ['q', 'k'].map((name) => modules.get(`model.layers.0.self_attn.${name}_proj`)!);
+    expect(q!.scale * q!.rank).toBe(5);
+    expect(k!.scale * k!.rank).not.toBe(7);
+  });
+
+  it.each([
+    ['takes for ever', '(((\\w+)+)+\\.?)*X', /takes too long/],
+    ['is for Python alone', '(?>.*)proj', /starts with/],
+    ['has an escape of Python alone', '\\Aq_proj', /isn’t valid in JavaScript/],
+    ['is none', '(', /isn’t valid in JavaScript/],
+  ])('a pattern that %s is refused', (_, pattern, message) => {
+    expect(() => open(adapterWith({ config: { alpha_pattern: { [pattern]: 4 } } }))).toThrow(message);
   });
 });

@@ -68,7 +68,7 @@ describe.each(referenceModels)('%s written as GGUF', (name) => {
     const logits = await lastLogits(file, reference.prompt_ids);
     const spread = Math.max(...reference.last_logits) - Math.min(...reference.last_logits);
     expect(largestDifference(logits, reference.last_logits)).toBeLessThan(spread * tolerance);
-    expect(inspectModel(file)).toMatchObject({ problems: [], tokenizer: { takesSystem: true } });
+    expect(inspectModel(file)).toMatchObject({ problems: [], tokenizer: { system: 'rendered' } });
   });
 });
 

@@ -21,7 +21,7 @@ async function load(directory: string, adapted = false) {
     const base = storedParameters(g, weights, 'float32');
     if (!adapted) return base;
     const adapter = openAdapter(path.join(directory, 'adapter-start'), config);
-    return adapterParameters(g, adapter, base, weights, 'float32');
+    return adapterParameters(g, adapter, base, 'float32');
   });
   const session = await openSession(graph, config, { device: 'cpu', threads: 1 });
   const shape = cacheShape(config);
