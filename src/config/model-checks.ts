@@ -1,13 +1,7 @@
 /** Checks of the `model` section that its schema can't express: secrets, prices, limits, portfolio members. */
 import { isDeepStrictEqual } from 'node:util';
 import { type Problem, UserError } from '../base/errors.js';
-import {
-  hasSecretQuery,
-  hintOfReserved,
-  isVariableName,
-  noVariable,
-  secretQuery,
-} from '../models/hosted/openai-access.js';
+import { hasSecretQuery, isVariableName, noVariable, secretQuery } from '../models/hosted/openai-access.js';
 import { listPrice } from '../models/hosted/prices.js';
 import type { Config } from './config.js';
 import {
@@ -152,14 +146,11 @@ function loginProblem(field: string, address: string | undefined, hint: string):
   return (username !== '' || password !== '') && { field, message, hint };
 }
 
-/** Rejects fields that policyloop sets itself, and values that can't be sent as JSON. */
+/** Rejects values that can't be sent as JSON. */
 function extraProblems(model: SingleModelConfig): readonly Found[] {
   if (model.provider !== 'openai') return [];
   return Object.entries(model.extra ?? {}).map(([key, value]) => {
     const field = `model.extra.${key}`;
-    const hint = hintOfReserved(key);
-    if (hint !== undefined)
-      return { field, value, message: 'is a request field that policyloop sets itself', hint };
     const isJson = isDeepStrictEqual(JSON.parse(JSON.stringify(value) ?? 'null'), value);
     return !isJson && { field, value, message: "can't be sent as JSON" };
   });

@@ -59,7 +59,7 @@ export interface Completion {
   /** How the format was requested; absent if the config fixes it, or if none was requested. */
   readonly format?: AnswerFormat;
   readonly usage: Usage;
-  /** Wall time of the call in milliseconds, including retries but not waits for a turn. */
+  /** Wall time of the call in milliseconds, including retries. */
   readonly latencyMs: number;
   /** Number of HTTP attempts after the first. */
   readonly retries: number;
@@ -99,12 +99,8 @@ export const chosenSampling = (own: SamplingChoice, asked: SamplingChoice = {}):
 export interface Attempts {
   /** Called before a retry after a failure of `kind`; if it returns false, the call ends with that failure. */
   readonly mayTryAgain?: (kind: ModelErrorKind) => boolean;
-  /** Whether the caller has already waited for the model's `rate`; otherwise the call waits. */
-  readonly hasTurn?: boolean;
-  /** Once this aborts, no further attempt waits for its turn; the call ends with the last failure. */
-  readonly finish?: AbortSignal;
-  /** Called with the approximate milliseconds if an attempt waits a second or more, for its turn or a Retry-After. */
-  readonly onWait?: Turn['onWait'];
+  /** Called with the milliseconds if the next attempt comes a second or more later. */
+  readonly onWait?: ((milliseconds: number) => void) | undefined;
   /** Called for each failed attempt. */
   readonly onFault?: ((fault: ModelErrorKind | ReplyFault, reason: string) => void) | undefined;
 }
@@ -145,20 +141,6 @@ export interface ModelContext {
   count?(messages: readonly ChatMessage[]): number;
 }
 
-/** A request that waits for its turn. */
-export interface Turn {
-  readonly signal?: AbortSignal | undefined;
-  /** Called with the approximate number of milliseconds if the wait takes a second or more. */
-  readonly onWait?: ((milliseconds: number) => void) | undefined;
-}
-
-export interface RequestRate {
-  /** Waits until another request may be sent, which must happen at once. @throws the signal's reason if it aborts */
-  turn(turn: Turn): Promise<void>;
-  /** Leaves room for this many senders with the same account and model. */
-  divide(senders: number): void;
-}
-
 /** The hint for a prompt that doesn't fit into the context. */
 export const shortenPrompt = 'shorten the prompt (memory.tokens; in a play, policy.historyTokens)';
 
@@ -168,8 +150,6 @@ export interface LanguageModel {
   readonly id: string;
   /** Whether one call can return several completions while reading the prompt only once. */
   readonly givesSeveral?: boolean;
-  /** Absent if requests can be sent at any time. A caller that has waited for a turn sets `attempts.hasTurn`. */
-  readonly rate?: RequestRate | undefined;
   /** Whether calls may have `choices`. */
   readonly choosesTexts?: boolean;
   /**

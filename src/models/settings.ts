@@ -48,10 +48,6 @@ const sampling = {
   maxRetries: count(0)
     .default(4)
     .describe('Maximum number of retries after a rate limit, server error or network error'),
-  requestsPerMinute: about(
-    'Maximum requests per minute, including retries, across all runs and tasks of a command (default: unlimited)',
-    count(1).optional(),
-  ),
   maxRetryAfterSeconds: about(
     "Longest wait that a server's Retry-After may impose; a longer one ends the run",
     positive.default(300),

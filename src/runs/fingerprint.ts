@@ -24,7 +24,6 @@ const mayChange: ReadonlySet<string> = new Set([
   'model.timeoutSeconds',
   'model.maxRetries',
   'model.maxRetryAfterSeconds',
-  'model.requestsPerMinute',
   'model.price',
   'model.baseUrl',
   'model.host',

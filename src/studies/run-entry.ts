@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { CommandContext } from '../base/context.js';
 import { messageOf, UserError } from '../base/errors.js';
 import { EnvironmentError } from '../environments/remote/remote-environment.js';
-import { assemble, languageModelsOf } from '../experiment/setup/assemble.js';
+import { assemble } from '../experiment/setup/assemble.js';
 import type { LimitName } from '../runs/calls.js';
 import type { RunEvent } from '../runs/events.js';
 import { readManifest, runFiles } from '../runs/reader.js';
@@ -20,8 +20,6 @@ export interface EntrySetting {
   readonly directory: string;
   /** True if other runs execute concurrently; `evaluation.workers: auto` then starts at most one thread. */
   readonly isParallel: boolean;
-  /** Number of processes that divide `model.requestsPerMinute`. */
-  readonly processes: number;
   readonly notes: readonly string[];
   readonly shared: SharedLimits | undefined;
 }
@@ -43,7 +41,7 @@ export type RunEnd =
  */
 export async function runEntry(
   { config, path: name }: PlanEntry,
-  { directory, isParallel, notes, processes, shared }: EntrySetting,
+  { directory, isParallel, notes, shared }: EntrySetting,
   show: (event: RunEvent) => void,
   context: CommandContext,
 ): Promise<RunEnd> {
@@ -61,7 +59,6 @@ export async function runEntry(
       await finishLeft(path, context.now, writeReport);
       return endOf(path, true);
     }
-    for (const model of languageModelsOf(run.assembly)) model.rate?.divide(processes);
     if (isParallel && config.evaluation.workers === 'auto') run.assembly.workers?.useOneThread();
     await runAndReport(run.assembly, run.directory, { show, close: () => undefined }, context);
   } catch (error) {

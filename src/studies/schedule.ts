@@ -169,7 +169,7 @@ async function runEntries<Entry extends PlanEntry>(
   const atOnce = Math.max(1, Math.min(jobs, entries.length));
   const shared = limitsOf(plan, directory, part);
   const display = new PlanDisplay(plan, directory, { json, quiet }, outside);
-  const setting = { directory, isParallel: atOnce > 1, notes, processes: part?.of ?? 1, shared };
+  const setting = { directory, isParallel: atOnce > 1, notes, shared };
   const failures: PlanFailure<Entry>[] = [];
   let [complete, played] = [0, 0];
   let limit: LimitName | undefined;

@@ -25,28 +25,6 @@ describe('model.extra', () => {
   });
 
   it.each([
-    ['messages', 'prompts'],
-    ['model', 'model.name'],
-    ['seed', 'seed'],
-    ['n', 'candidates'],
-    ['temperature', 'model.temperature'],
-    ['top_p', 'model.topP'],
-    ['max_tokens', 'model.maxTokens'],
-    ['Max_Completion_Tokens', 'model.maxTokens'],
-    ['reasoning_effort', 'model.reasoningEffort'],
-    ['response_format', 'model.format'],
-    ['stream', 'remove it'],
-    ['tools', 'remove it'],
-    ['stop', 'remove it'],
-  ])('refuses %s with the hint: %s', (field, hint) => {
-    expect(() => load({ [field]: 1 })).toThrow(
-      new RegExp(
-        `model\\.extra\\.${field}: is a request field .* itself[\\s\\S]*hint: .*${hint.replace('.', '\\.')}`,
-      ),
-    );
-  });
-
-  it.each([
     [Number.NaN, 'JSON'],
     [{ deep: [Number.POSITIVE_INFINITY] }, 'JSON'],
   ])('refuses %j, which JSON cannot represent', (value, word) => {

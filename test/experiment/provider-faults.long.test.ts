@@ -80,7 +80,7 @@ it('a run ends at once if the server asks to wait for a day', async () => {
     status: 'failed',
     reason: {
       kind: 'model-error',
-      message: expect.stringMatching(/Continue after .* with `policyloop resume/) as string,
+      message: expect.stringMatching(/Continue later with `policyloop resume/) as string,
     },
     usage: { calls: 1, faults: { quota: 1 } },
   });

@@ -264,10 +264,9 @@ describe('retries', () => {
   });
 
   it.each([
-    ['99999999999999999999999', /for a very long time.* Continue later with/],
-    ['Fri, 31 Dec 9999 23:59:59 GMT', /Continue later with/],
-    ['86400', /for 24 h, longer than model\.maxRetryAfterSeconds \(60\) allows\. Continue after \d{4}-/],
-    ['Sat, 22 Nov 2025 10:00:00 GMT', /for 24 h.* Continue after 2025-11-2\d \d\d:00 with/],
+    ['99999999999999999999999', /Continue later with/],
+    ['86400', /for 24 h, longer than model\.maxRetryAfterSeconds \(60\) allows\. Continue later with/],
+    ['Sat, 22 Nov 2025 10:00:00 GMT', /for 24 h/],
   ])('are replaced by an error after a long Retry-After: %s', async (given, said) => {
     const { wait, waits } = recordWaits();
     const server = await serve([limited(given), { body: good }]);
@@ -299,24 +298,32 @@ describe('retries', () => {
     expect(server.requests()).toBe(1);
   });
 
-  it('come after exponentially longer waits, the same for the same seed', async () => {
-    const runs = await Promise.all(
-      [1, 1, 2].map(async (seed) => {
-        const { wait, waits } = recordWaits();
-        const server = await serve([{ status: 500 }]);
-        const call = ask(model(server.url, { maxRetries: 6 }, wait), messages, { ...options, seeds: [seed] });
-        await expect(call).rejects.toThrow(ModelError);
-        return waits;
-      }),
-    );
-    const longest = [500, 1000, 2000, 4000, 8000, 8000];
-    for (const [i, milliseconds] of runs[0]!.entries()) {
-      expect(milliseconds).toBeLessThanOrEqual(longest[i]!);
-      expect(milliseconds).toBeGreaterThanOrEqual(longest[i]! * 0.75);
-    }
-    expect(runs[1]).toEqual(runs[0]);
-    expect(runs[2]).not.toEqual(runs[0]);
-  });
+  it.each([
+    [500, [500, 1000, 2000, 4000, 8000, 8000]],
+    [429, [4000, 8000, 16_000, 32_000, 32_000, 32_000]],
+  ])(
+    'after HTTP %i come after longer and longer waits, the same for the same seed',
+    async (status, longest) => {
+      const runs = await Promise.all(
+        [1, 1, 2].map(async (seed) => {
+          const { wait, waits } = recordWaits();
+          const server = await serve([{ status }]);
+          const call = ask(model(server.url, { maxRetries: 6 }, wait), messages, {
+            ...options,
+            seeds: [seed],
+          });
+          await expect(call).rejects.toThrow(ModelError);
+          return waits;
+        }),
+      );
+      for (const [i, milliseconds] of runs[0]!.entries()) {
+        expect(milliseconds).toBeLessThanOrEqual(longest[i]!);
+        expect(milliseconds).toBeGreaterThanOrEqual(longest[i]! * 0.75);
+      }
+      expect(runs[1]).toEqual(runs[0]);
+      expect(runs[2]).not.toEqual(runs[0]);
+    },
+  );
 
   it('end at once when the next one would come after the deadline', async () => {
     const server = await serve([limited('50')]);

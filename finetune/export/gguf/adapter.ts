@@ -1,6 +1,5 @@
 /** Writes a LoRA adapter as a GGUF file, for llama.cpp (`--lora`) and Ollama (`ADAPTER`). */
 import path from 'node:path';
-import { UserError } from '../../../src/base/errors.js';
 import { writeWhole } from '../../../src/base/files/draft.js';
 import type { ModuleChange } from '../../../src/models/local/graph/adapter.js';
 import type { DecoderConfig } from '../../../src/models/local/weights/decoder-config.js';

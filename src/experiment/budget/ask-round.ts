@@ -169,9 +169,9 @@ function ofOnePrompt(asked: Group): readonly Group[] {
 const isAborted = ({ outcome }: EndedCall) => outcome?.kind === 'error' && outcome.error === 'aborted';
 
 /**
- * Waits for the rate limiter, then sends one request for all of the candidates.
+ * Sends one request for all of the candidates.
  * @returns one call per answer, in candidate order; later candidates may have none. An error counts as the first
- * candidate's call. Empty if a stop request or a time limit ends the wait
+ * candidate's call
  */
 async function ask(
   request: AskingRequest,
@@ -180,9 +180,8 @@ async function ask(
   maxTokens: number | undefined,
   reserved: ReservedRequest,
 ): Promise<readonly EndedCall[]> {
-  const { behind, finish, grammar, isFree, iteration, ledger, member, model, now, purpose, signal } = request;
+  const { behind, grammar, isFree, iteration, ledger, member, model, now, purpose, signal } = request;
   const { onFault, onWait, shown } = request;
-  if (!(await hasTurn(request))) return [];
   const { choices, messages, sampling } = items[0]!;
   const candidates = items.map(({ candidate }) => ({ candidate, seed: request.seed(candidate, attempt) }));
   const recordedPurpose = purpose ?? (attempt > 0 ? 'correction' : 'proposal');
@@ -205,8 +204,6 @@ async function ask(
       signal,
       ...(maxTokens !== undefined && { maxTokens }),
       attempts: {
-        hasTurn: true,
-        ...(finish && { finish }),
         ...(onWait && { onWait }),
         ...(onFault && { onFault }),
         mayTryAgain(kind) {
@@ -237,18 +234,6 @@ async function ask(
     for (const fault of completion?.faults ?? []) onFault?.(fault, faultMeaning[fault]);
   }
   return calls;
-}
-
-/** Waits for the rate limiter. Returns false if a stop request or a time limit ends the wait. */
-async function hasTurn({ finish, model, onWait, signal }: AskingRequest): Promise<boolean> {
-  const ended = finish === undefined ? signal : AbortSignal.any([signal, finish]);
-  try {
-    await model.rate?.turn({ signal: ended, onWait });
-    return true;
-  } catch (error) {
-    if (ended.aborted) return false;
-    throw error;
-  }
 }
 
 type Settled =

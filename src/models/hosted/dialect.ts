@@ -57,9 +57,9 @@ const keys: Readonly<Record<string, keyof OpenAIConfig>> = {
 };
 
 function chosenFields(config: OpenAIConfig): ReadonlyMap<string, string> {
-  const own = Object.entries(keys).filter(([, key]) => config[key] !== undefined);
+  const own = Object.keys(keys).filter((field) => config[keys[field]!] !== undefined);
   return new Map([
-    ...own.map(([field, key]) => [field, `model.${key}`] as const),
+    ...own.map((field) => [field, `model.${keys[field]}`] as const),
     ...(config.format === 'json' ? [['response_format', 'model.format'] as const] : []),
     ...Object.keys(config.extra ?? {}).map((field) => [field, `model.extra.${field}`] as const),
   ]);
@@ -106,8 +106,13 @@ export function adapt(
   if (renameLimit(dialect, sent, message)) return true;
   if (refusedKey(config, sent, message) !== undefined) return false;
   for (const field of refused) dialect.refused.add(field);
+  // A concurrent request may have been refused for the same reason.
   const isKnown = dialect.level !== before.level || dialect.hasBounds !== before.hasBounds;
-  if (isFormat && !isKnown) stepDown(dialect, message);
+  if (isFormat && !isKnown) {
+    if (dialect.level === 'json_schema' && dialect.hasBounds && boundWords.test(message))
+      dialect.hasBounds = false;
+    else dialect.level = levels[levels.indexOf(dialect.level) + 1] ?? 'text';
+  }
   if (refused.length > 0 || isFormat) return true;
   // The message names no field, so first drop `n`, which the fewest servers support.
   if (sent.n !== undefined) dialect.refused.add('n');
@@ -121,26 +126,14 @@ const ours = ['seed', 'n', 'temperature', 'top_p', 'top_k', 'min_p', 'repetition
 
 /** Switches to the other name of the token limit if the server rejected the one that was sent. @returns whether it did */
 function renameLimit(dialect: Dialect, sent: Fields, message: string): boolean {
-  const [name, other] =
-    sent.max_tokens === undefined
-      ? (['max_completion_tokens', 'max_tokens'] as const)
-      : (['max_tokens', 'max_completion_tokens'] as const);
-  const isRefused =
-    sent[name] !== undefined &&
-    names(message, name === 'max_tokens' ? other : name) &&
-    !dialect.refused.has(other);
-  if (!isRefused) return false;
+  const name = sent.max_tokens === undefined ? 'max_completion_tokens' : 'max_tokens';
+  const other = name === 'max_tokens' ? 'max_completion_tokens' : 'max_tokens';
+  // Either name may be refused, but only in favour of the other one.
+  if (sent[name] === undefined || !names(message, 'max_completion_tokens') || dialect.refused.has(other))
+    return false;
   dialect.refused.add(name);
   dialect.tokenLimit = other;
   return true;
-}
-
-function stepDown(dialect: Dialect, message: string): void {
-  if (dialect.level === 'json_schema' && dialect.hasBounds && boundWords.test(message)) {
-    dialect.hasBounds = false;
-  } else {
-    dialect.level = levels[levels.indexOf(dialect.level) + 1] ?? 'text';
-  }
 }
 
 /** The format to request next under `format: auto`: the same one, or `text` if the server ignored it. */

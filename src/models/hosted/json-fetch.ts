@@ -21,18 +21,15 @@ const agentOptions = {
 };
 
 /**
- * An agent with these options, of the class of Node's global one: that is a plain one or, if Node is told to use proxies,
- * one that does. Node doesn't export the classes. Undefined if the calling program has installed another kind of agent.
+ * An agent of the class of Node's global one, which may use proxies; Node doesn't export the classes. Undefined if the
+ * calling program has installed another kind of agent.
  */
 function createAgent(): object | undefined {
   // Node creates its agent when one of the classes of `fetch` is first used.
   void Response;
-  const globals = globalThis as { readonly [name: symbol]: { constructor: unknown } | undefined };
-  const Agent = globals[Symbol.for('undici.globalDispatcher.1')]?.constructor as
-    | (new (
-        options: object,
-      ) => object)
-    | undefined;
+  type AgentClass = new (options: object) => object;
+  const globals = globalThis as { readonly [name: symbol]: { constructor: AgentClass } | undefined };
+  const Agent = globals[Symbol.for('undici.globalDispatcher.1')]?.constructor;
   return Agent && /^(EnvHttpProxy)?Agent$/.test(Agent.name) ? new Agent(agentOptions) : undefined;
 }
 
@@ -63,14 +60,15 @@ export const jsonFetch: typeof fetch = async (input, init) => {
 
 /** The failure for a reply with a status other than 2xx. */
 function failureOf({ status, headers }: Response, body: string): TryFailure {
-  const error = refusalIn(body);
+  const value = jsonIn(body);
+  const error = serverError(value);
+  const unread = value === undefined ? body && describeBody(body) : shorten(textsIn(value).join(', '));
+  const words = error.message || unread;
   const location = headers.get('location');
   const redirect = location === null ? '' : ` (redirects to ${location}; use that URL instead)`;
-  const message = `HTTP ${status}${redirect}${error.message === '' ? '' : `: ${error.message}`}`;
-  const afterMs = waitIn(headers);
-  const sentAt = Date.parse(headers.get('date') ?? '');
-  const retryAfter = afterMs === undefined ? undefined : { afterMs, sentAt };
-  return new TryFailure(kindOf(status, error), message, { retryAfter });
+  const message = `HTTP ${status}${redirect}${words && `: ${words}`}`;
+  const retryAfter = waitIn(headers);
+  return new TryFailure(kindOf(status, { ...error, message: words }), message, { retryAfter });
 }
 
 /** Error texts of Azure, OpenAI, DeepSeek, Alibaba, xAI and OpenRouter for prompts that violate a content policy. */
@@ -105,17 +103,13 @@ export function waitIn(headers: Headers): number | undefined {
   return Number.isNaN(difference) ? undefined : Math.max(0, difference);
 }
 
-const networkProblems: Readonly<Record<string, string>> = {
-  ECONNREFUSED: 'nothing is listening there',
-  ECONNRESET: 'the connection was dropped',
-  EPIPE: 'the connection was dropped',
-  UND_ERR_SOCKET: 'the connection was dropped',
-  UND_ERR_RES_CONTENT_LENGTH_MISMATCH: 'the connection was dropped',
-  ENOTFOUND: 'there is no such host',
-  EAI_AGAIN: 'the host name could not be looked up',
-  ETIMEDOUT: 'the connection timed out',
-  UND_ERR_CONNECT_TIMEOUT: 'the connection timed out',
-};
+const networkProblems: readonly (readonly [RegExp, string])[] = [
+  [/^ECONNREFUSED$/, 'nothing is listening there'],
+  [/^(ECONNRESET|EPIPE|UND_ERR_SOCKET|UND_ERR_RES_CONTENT_LENGTH_MISMATCH)$/, 'the connection was dropped'],
+  [/^ENOTFOUND$/, 'there is no such host'],
+  [/^EAI_AGAIN$/, 'the host name could not be looked up'],
+  [/^(ETIMEDOUT|UND_ERR_CONNECT_TIMEOUT)$/, 'the connection timed out'],
+];
 
 /** Codes of failures after the connection was made; the server may have answered. */
 const cutCodes = /^(ECONNRESET|EPIPE|UND_ERR_(?!CONNECT)|HPE_)/;
@@ -125,7 +119,8 @@ function networkFailure(url: URL, error: Error): TryFailure {
   const code = typeof cause.code === 'string' ? cause.code : '';
   if (code === 'UND_ERR_RES_EXCEEDED_MAX_SIZE')
     return new TryFailure('malformed', `${place(url)} answered with more than ${longestBody} bytes`);
-  const problem = networkProblems[code] ?? (code || cause.message);
+  const known = networkProblems.find(([codes]) => codes.test(code))?.[1];
+  const problem = known ?? (code || cause.message);
   return new TryFailure(cutCodes.test(code) ? 'cut' : 'network', `no answer from ${place(url)}: ${problem}`);
 }
 
@@ -140,55 +135,41 @@ export interface ServerError {
   readonly status?: number;
 }
 
-export function serverError(body: string): ServerError {
-  const value = jsonIn(body);
-  if (value === undefined) return { message: body === '' ? '' : describeBody(body) };
-  const error = errorIn(value);
-  return { ...error, message: shorten(error.message) };
-}
-
-/** The error object is under `error` (OpenAI), at the top level (SGLang, Mistral), or in a list (Gemini). */
-function errorIn(value: unknown): ServerError {
-  if (Array.isArray(value)) return errorIn(value[0]);
-  if (!isRecord(value)) return { message: wordsOf(value) };
-  const error = isRecord(value.error) ? value.error : value;
-  const said = [error.error, error.message, error.detail, value.message].map(wordsOf).find(Boolean);
-  const code = [error.code, error.type].find((one) => typeof one === 'string' && !/^(\d+|None)$/.test(one));
-  const status = Number(error.code);
+/** The error in a reply: under `error` (OpenAI), at the top level (SGLang, Mistral), or in a list (Gemini). */
+export function serverError(value: unknown): ServerError {
+  const [first] = [value].flat();
+  const error = isRecord(first) && isRecord(first.error) ? first.error : first;
+  const { code, type } = isRecord(error) ? error : {};
+  const name = [code, type].find((one) => typeof one === 'string' && !/^(\d+|None)$/.test(one));
+  const status = Number(code);
   return {
-    message: (said ?? '') + causeIn(error.metadata),
-    ...(code !== undefined && { code: code as string }),
+    message: shorten(wordsOf(first)),
+    ...(name !== undefined && { code: name as string }),
     ...(status >= 400 && status <= 599 && { status }),
   };
 }
 
-/** OpenRouter says “Provider returned error” and puts the provider's message into `raw`, often as JSON. */
-function causeIn(metadata: unknown): string {
-  if (!isRecord(metadata)) return '';
-  const { provider_name: provider, raw } = metadata;
-  const parsed = typeof raw === 'string' ? jsonIn(raw) : raw;
-  const cause = parsed === undefined ? wordsOf(raw) : errorIn(parsed).message;
-  const parts = [wordsOf(provider), cause].filter(Boolean);
-  return parts.length === 0 ? '' : ` (${parts.join(': ')})`;
-}
-
-/** An error's text. FastAPI puts text or a list of problems into `detail`; Mistral puts such an object into `message`. */
+/**
+ * An error's text. FastAPI puts a list of problems into `detail`, Mistral such an object into `message`, and OpenRouter the
+ * provider's own error into `metadata.raw`, often as JSON.
+ */
 function wordsOf(value: unknown): string {
   if (typeof value === 'string') return value;
   if (Array.isArray(value)) return value.map(wordsOf).filter(Boolean).join('; ');
   if (!isRecord(value)) return '';
-  const { detail, loc, message, msg } = value;
-  if (typeof msg !== 'string') return wordsOf(detail ?? message);
-  const place = Array.isArray(loc) ? loc.filter((part) => part !== 'body').join('.') : '';
-  return place === '' ? msg : `${place}: ${msg}`;
+  const { detail, error, loc, message, metadata, msg } = value;
+  if (typeof msg === 'string') {
+    const place = Array.isArray(loc) ? loc.filter((part) => part !== 'body').join('.') : '';
+    return place === '' ? msg : `${place}: ${msg}`;
+  }
+  const words = [error, message, detail].map(wordsOf).find(Boolean) ?? '';
+  if (!isRecord(metadata)) return words;
+  const { provider_name: provider, raw } = metadata;
+  const cause = [provider, typeof raw === 'string' ? (jsonIn(raw) ?? raw) : raw].map(wordsOf).filter(Boolean);
+  return cause.length === 0 ? words : `${words} (${cause.join(': ')})`;
 }
 
-/** The error in the body of a failed request; if its format is unknown, the message consists of all strings in it. */
-function refusalIn(body: string): ServerError {
-  const error = serverError(body);
-  return error.message === '' ? { ...error, message: shorten(textsIn(jsonIn(body)).join(', ')) } : error;
-}
-
+/** All strings in a value, for errors of an unknown format. */
 const textsIn = (value: unknown): readonly string[] =>
   typeof value === 'string'
     ? [value]

@@ -17,8 +17,7 @@ import type { OllamaConfig } from '../settings.js';
 import { jsonFetch } from './json-fetch.js';
 import { contextHint, PromptFloor, readCompletion, readResponse } from './ollama-reply.js';
 import { loginOf } from './openai-access.js';
-import { openRate } from './rate.js';
-import { type Call, callWithRetries, TryFailure, type Wait } from './retry.js';
+import { type Call, callWithRetries, recorded, TryFailure, type Wait } from './retry.js';
 
 /** The reply to `show`; in `model_info`, `<architecture>.context_length` is the context length. */
 const modelSchema = z.object({
@@ -43,7 +42,6 @@ export function createOllama(config: OllamaConfig, env: CommandContext['env'], w
   const headers = login === undefined ? {} : { authorization: login.authorization };
   const secrets = [env.OLLAMA_API_KEY ?? '', ...(login?.secrets ?? [])];
   const server = { isReached: false };
-  const rate = openRate(config.requestsPerMinute, [host.href, config.name]);
   /** Context window to request; never shrinks (see contextStep). */
   let contextTokens = config.contextTokens ?? 0;
   /** The model's own context length, once the server has reported it. */
@@ -53,21 +51,21 @@ export function createOllama(config: OllamaConfig, env: CommandContext['env'], w
   let warning: string | undefined;
   /** False once the server has rejected a schema for the answer. */
   let takesSchema = true;
+  const willThink = () => Boolean(config.think ?? thinks);
   /** `auto` enforces no format on thinking models: Ollama would need two requests and not count the thoughts. */
   const isEnforced = () =>
-    config.format === 'json' || (config.format === 'auto' && takesSchema && !(config.think ?? thinks));
+    config.format === 'json' || (config.format === 'auto' && takesSchema && !willThink());
   const floor = new PromptFloor();
   const expect = (promptTokens: number) => {
     if (config.contextTokens !== undefined) return;
     // If the answer format is enforced, the thoughts are sent again in a second prompt, so reserve room for both.
-    const isTwice = isEnforced() && (config.think ?? thinks);
-    const reply = (isTwice ? 2 : 1) * config.maxTokens;
+    const reply = (isEnforced() && willThink() ? 2 : 1) * config.maxTokens;
     const needed = Math.ceil((promptTokens + reply) / contextStep) * contextStep;
     contextTokens = Math.max(contextTokens, needed);
   };
 
   const call = <T>(
-    options: Pick<Call<T>, 'seed' | 'signal' | 'attempts' | 'rate'>,
+    options: Pick<Call<T>, 'seed' | 'signal' | 'attempts'>,
     ask: (client: Ollama) => Promise<T>,
   ) =>
     callWithRetries({
@@ -90,7 +88,6 @@ export function createOllama(config: OllamaConfig, env: CommandContext['env'], w
 
   return {
     id,
-    rate,
     expect,
     async context(signal) {
       if (ownTokens === undefined) {
@@ -105,45 +102,34 @@ export function createOllama(config: OllamaConfig, env: CommandContext['env'], w
       return { tokens, ...(thinks && { thinks }), ...(warning !== undefined && { warning }) };
     },
     async generate(messages, options) {
-      const { attempts, seeds, signal } = options;
+      const { attempts, grammar, seeds, signal } = options;
       expect(mostTokens(messages));
       const window = lowestLimit(contextTokens, ownTokens)!;
       const maxTokens = lowestLimit(config.maxTokens, options.maxTokens)!;
-      const requestNow = () => chatRequest({ ...config, maxTokens }, messages, options, window, isEnforced());
-      let request = requestNow();
-      const { latencyMs, retries, failedTries, value } = await call(
-        { seed: seeds[0]!, signal, attempts, rate },
-        async (client) => {
-          request = requestNow();
-          try {
-            return readResponse(await client.chat(request));
-          } catch (error) {
-            if (config.format !== 'auto' || !refusesSchema(error, request)) throw error;
-            takesSchema = false;
-            throw new TryFailure(error.kind, error.message, { isAvoided: true });
-          }
-        },
-      );
-      const reading = readCompletion(value, {
-        messages,
-        maxTokens,
-        window,
-        floor: floor.of(messages),
-        isConstrained: request.format !== undefined,
+      let request: ChatRequest & { stream: false };
+      const { value, ...outcome } = await call({ seed: seeds[0]!, signal, attempts }, async (client) => {
+        request = chatRequest({ ...config, maxTokens }, messages, options, window, isEnforced());
+        try {
+          return readResponse(await client.chat(request));
+        } catch (error) {
+          if (config.format !== 'auto' || !refusesSchema(error, request)) throw error;
+          takesSchema = false;
+          throw new TryFailure(error.kind, error.message, { isAvoided: true });
+        }
       });
-      const { faults = [], reasoning, usage } = reading;
+      const isConstrained = request!.format !== undefined;
+      const sent = { messages, maxTokens, window, floor: floor.of(messages), isConstrained };
+      const reading = readCompletion(value, sent);
       // If the model thought, the count may be from a second request, whose prompt includes the thoughts.
-      if (faults.length === 0 && usage.promptTokens !== undefined && reasoning === undefined)
-        floor.remember(messages, usage.promptTokens);
+      if (!reading.faults && reading.usage.promptTokens !== undefined && reading.reasoning === undefined)
+        floor.remember(messages, reading.usage.promptTokens);
       // A model may think even if the server doesn't list this capability.
-      if (reasoning !== undefined) thinks = true;
-      const format = request.format === undefined ? ('text' as const) : ('json_schema' as const);
+      if (reading.reasoning !== undefined) thinks = true;
+      const format = isConstrained ? ('json_schema' as const) : ('text' as const);
       const completion = {
         ...reading,
-        ...(config.format === 'auto' && options.grammar && { format }),
-        latencyMs,
-        retries,
-        ...(failedTries.length > 0 && { failedTries }),
+        ...(config.format === 'auto' && grammar && { format }),
+        ...recorded(outcome),
         ...(warning !== undefined && { warnings: [...(reading.warnings ?? []), warning] }),
       };
       return [withoutSecrets(completion, secrets)];
@@ -226,12 +212,8 @@ function withHint(error: unknown, config: OllamaConfig, host: URL, contextTokens
 
 /** Parses a host as Ollama's client does: the scheme, the port and IPv6 brackets are optional. */
 export function readHost(config: Pick<OllamaConfig, 'host'>, env: CommandContext['env']): URL {
-  const given =
-    config.host ??
-    (env.OLLAMA_HOST?.trim()
-      .replaceAll(/^["']+|["']+$/g, '')
-      .trim() ||
-      '127.0.0.1');
+  const variable = env.OLLAMA_HOST?.trim().replaceAll(/^["']+|["']+$/g, '');
+  const given = config.host ?? (variable?.trim() || '127.0.0.1');
   const [, scheme, login = '', place = '', rest = ''] = /^(?:(\w+):\/\/)?(.*@)?([^/]*)(.*)$/s.exec(given)!;
   const bare = place.replaceAll(/^\[|\]$/g, '');
   const host = isIPv6(bare)
@@ -241,16 +223,14 @@ export function readHost(config: Pick<OllamaConfig, 'host'>, env: CommandContext
   const complete =
     given === 'ollama.com' ? 'https://ollama.com' : `${scheme ?? 'http'}://${login}${host}${port}${rest}`;
   const url = URL.canParse(complete) ? new URL(complete) : undefined;
-  if (url === undefined || !/^https?:$/.test(url.protocol)) {
+  if (url === undefined || !/^https?:$/.test(url.protocol))
     throw new UserError({
-      message:
-        config.host === undefined ? 'OLLAMA_HOST is not a valid address' : 'this is not a valid address',
+      message: `${config.host === undefined ? 'OLLAMA_HOST' : 'this'} is not a valid address`,
       field: 'model.host',
       // Don't show a login, which even an invalid address may contain.
       ...(!given.includes('@') && { value: given }),
       hint: 'use the full URL, e.g. http://127.0.0.1:11434',
     });
-  }
   if (url.hostname === '0.0.0.0' || url.hostname === '[::]') url.hostname = '127.0.0.1';
   return url;
 }

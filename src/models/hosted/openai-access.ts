@@ -49,7 +49,7 @@ export function openaiServer(access: OpenAIAccess, env: CommandContext['env']): 
   if (apiKey !== undefined && login !== undefined)
     throw new UserError({
       field: 'model.baseUrl',
-      message: `${access.baseUrl === undefined ? 'OPENAI_BASE_URL' : 'this URL'} contains a login and ${apiKeyEnv} contains a key, but a request can only use one of them`,
+      message: `the URL contains a login and ${apiKeyEnv} contains a key, but a request can only use one of them`,
       hint: `unset ${apiKeyEnv} (or name another variable in model.apiKeyEnv), or remove the login from the URL`,
     });
   if (apiKey === undefined && login === undefined && !isLoopback(baseUrl))
@@ -59,6 +59,12 @@ export function openaiServer(access: OpenAIAccess, env: CommandContext['env']): 
       message: `the API key is missing: the environment variable ${apiKeyEnv} is not set or is empty`,
       hint: `export ${apiKeyEnv}=… (any value for a server that needs no key), or set model.apiKeyEnv to the name of the variable that contains the key`,
     });
+  // Azure expects a key in `api-key`, and an Entra token (a JWT) in `authorization`.
+  const isAzure = baseUrl.hostname.endsWith('.azure.com') || query.has('api-version');
+  const defaultHeaders =
+    isAzure && apiKey !== undefined && !apiKey.startsWith('eyJ')
+      ? { 'api-key': apiKey, authorization: null }
+      : login && { authorization: login.authorization };
   return {
     baseUrl,
     secrets: [apiKey ?? '', ...(login?.secrets ?? []), ...customHeaders(env)],
@@ -66,11 +72,7 @@ export function openaiServer(access: OpenAIAccess, env: CommandContext['env']): 
       baseURL: baseUrl.href.replace(/\/$/, ''),
       apiKey: apiKey ?? 'none',
       defaultQuery: Object.fromEntries(query),
-      ...(login !== undefined && { defaultHeaders: { authorization: login.authorization } }),
-      // Azure expects a key in `api-key`, and an Entra token (a JWT) in `authorization`.
-      ...(isAzure(baseUrl, query) &&
-        apiKey !== undefined &&
-        !apiKey.startsWith('eyJ') && { defaultHeaders: { 'api-key': apiKey, authorization: null } }),
+      defaultHeaders,
       adminAPIKey: null,
       organization: env.OPENAI_ORG_ID ?? null,
       project: env.OPENAI_PROJECT_ID ?? null,
@@ -83,27 +85,20 @@ export function openaiServer(access: OpenAIAccess, env: CommandContext['env']): 
   };
 }
 
-const isAzure = ({ hostname }: URL, query: URLSearchParams) =>
-  hostname.endsWith('.azure.com') || query.has('api-version');
-
 function readBaseUrl(access: OpenAIAccess, env: CommandContext['env']): URL {
   const given = access.baseUrl ?? (env.OPENAI_BASE_URL?.trim() || 'https://api.openai.com/v1');
-  if (!URL.canParse(given) || !/^https?:$/.test(new URL(given).protocol)) {
+  const place = access.baseUrl === undefined ? 'OPENAI_BASE_URL: ' : '';
+  const url = URL.canParse(given) ? new URL(given) : undefined;
+  if (url === undefined || !/^https?:$/.test(url.protocol))
     throw new UserError({
-      message:
-        access.baseUrl === undefined ? 'OPENAI_BASE_URL is not a web address' : 'must be a web address',
+      message: `${place}this is not a web address`,
       field: 'model.baseUrl',
       // Don't show a login, which even an invalid URL may contain.
       ...(!given.includes('@') && { value: given }),
       hint: 'use the full URL, e.g. http://127.0.0.1:8000/v1',
     });
-  }
-  const url = new URL(given);
-  if (hasSecretQuery(url)) {
-    const variable = access.baseUrl === undefined ? 'OPENAI_BASE_URL: ' : '';
-    throw new UserError({ field: 'model.baseUrl', ...secretQuery, message: variable + secretQuery.message });
-  }
-  return url;
+  if (!hasSecretQuery(url)) return url;
+  throw new UserError({ field: 'model.baseUrl', ...secretQuery, message: place + secretQuery.message });
 }
 
 /** Whether the query of a URL may contain a secret, unlike `?api-version=…`. */
@@ -139,35 +134,7 @@ export const noVariable = {
 } as const;
 
 /** Values of headers that the client library reads from the environment, one `name: value` per line. */
-function customHeaders(env: CommandContext['env']): readonly string[] {
-  return (env.OPENAI_CUSTOM_HEADERS ?? '')
-    .split('\n')
-    .map((line) => line.slice(line.indexOf(':') + 1).trim());
-}
+const customHeaders = ({ OPENAI_CUSTOM_HEADERS: lines = '' }: CommandContext['env']): readonly string[] =>
+  lines.split('\n').map((line) => line.slice(line.indexOf(':') + 1).trim());
 
 const isLoopback = ({ hostname }: URL): boolean => /^127\.|^\[::1\]$|(^|\.)localhost$/.test(hostname);
-
-/** Request fields that `model.extra` can't set, and what to do instead. */
-const own: Readonly<Record<string, string>> = {
-  model: 'set model.name',
-  messages: 'change the prompts with prompts.set',
-  seed: 'set the experiment’s seed, from which each call’s seed is derived',
-  n: 'set candidates',
-  temperature: 'set model.temperature',
-  top_p: 'set model.topP',
-  max_tokens: 'set model.maxTokens',
-  max_completion_tokens: 'set model.maxTokens',
-  reasoning_effort: 'set model.reasoningEffort',
-  response_format: 'set model.format',
-};
-
-/** Fields that change the form of an answer; each answer is read as one complete text. */
-const formFields =
-  'stream stream_options modalities audio stop echo best_of logprobs top_logprobs tools tool_choice parallel_tool_calls functions function_call';
-
-/** What to do instead of setting this field in `model.extra`; undefined if it can be set. */
-export function hintOfReserved(field: string): string | undefined {
-  const name = field.toLowerCase();
-  if (formFields.split(' ').includes(name)) return 'remove it: each answer is read as one complete text';
-  return Object.hasOwn(own, name) ? own[name] : undefined;
-}

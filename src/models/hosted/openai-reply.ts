@@ -53,22 +53,19 @@ export type ChatCompletion = z.output<typeof responseSchema>;
 export function readChatCompletion(response: unknown): ChatCompletion {
   const parsed = responseSchema.safeParse(response);
   // OpenRouter and others report errors with HTTP 200, in place of the choices or inside one.
-  const body = parsed.success ? { error: parsed.data.choices[0]!.error } : response;
-  const error = serverError(JSON.stringify(body) ?? '');
+  const error = serverError(parsed.success ? { error: parsed.data.choices[0]!.error } : response);
   const { message, status } = error;
   if (status !== undefined)
     throw new TryFailure(kindOf(status, error), `the server sent error ${status} with HTTP 200: ${message}`);
   if (parsed.success) return parsed.data;
   // LM Studio responds like this to a wrong path.
   if (/unexpected endpoint/i.test(message)) throw new TryFailure('not-found', message);
-  if (isWithoutChoices(response)) {
+  const bare = withoutChoices.safeParse(response);
+  if (bare.success) {
     const said =
       message === '' ? 'the reply has no choices' : `the server sent an error with HTTP 200: ${message}`;
     // If tokens were billed, an answer was generated but lost.
-    const { data } = z
-      .object({ usage: z.object({ completion_tokens: z.number().min(1) }) })
-      .safeParse(response);
-    throw new TryFailure(data === undefined ? 'empty' : 'malformed', said);
+    throw new TryFailure(Number(bare.data.usage?.completion_tokens) >= 1 ? 'malformed' : 'empty', said);
   }
   const issue = parsed.error.issues[0]!;
   throw new TryFailure(
@@ -77,8 +74,7 @@ export function readChatCompletion(response: unknown): ChatCompletion {
   );
 }
 
-const isWithoutChoices = (response: unknown): boolean =>
-  z.object({ choices: z.array(z.unknown()).max(0).nullish() }).safeParse(response).success;
+const withoutChoices = z.object({ choices: z.array(z.unknown()).max(0).nullish(), usage: usageSchema });
 
 /** One completion per choice; the first one carries the usage, latency and retries of the whole call. */
 export function completionsOf(

@@ -1,7 +1,6 @@
 import OpenAI, { type ClientOptions } from 'openai';
 import type { ChatCompletionCreateParamsNonStreaming } from 'openai/resources/chat/completions';
 import { z } from 'zod';
-import { append } from '../../base/append.js';
 import type { CommandContext } from '../../base/context.js';
 import {
   type ChatMessage,
@@ -25,8 +24,7 @@ import {
 import { jsonFetch } from './json-fetch.js';
 import { openaiServer } from './openai-access.js';
 import { completionsOf, readChatCompletion } from './openai-reply.js';
-import { openRate } from './rate.js';
-import { callWithRetries, TryFailure, type Wait } from './retry.js';
+import { callWithRetries, recorded, TryFailure, type Wait } from './retry.js';
 
 const seedWarning = 'the server doesn’t accept a seed, so its replies can’t be reproduced';
 
@@ -35,7 +33,6 @@ export function createOpenAI(config: OpenAIConfig, env: CommandContext['env'], w
   const { baseUrl, secrets, settings } = openaiServer(config, env);
   const id = `openai/${config.name}`;
   const server = { isReached: false };
-  const rate = openRate(config.requestsPerMinute, [baseUrl.href, config.apiKeyEnv, config.name]);
   const dialect = newDialect(baseUrl, config);
   /** The context length that the server reports, requested only once. */
   let served: ReturnType<typeof servedContext> | undefined;
@@ -63,7 +60,6 @@ export function createOpenAI(config: OpenAIConfig, env: CommandContext['env'], w
   return {
     id,
     givesSeveral: true,
-    rate,
     async context(signal) {
       served ??= servedContext(settings, config.name, signal);
       const tokens = await served;
@@ -72,7 +68,7 @@ export function createOpenAI(config: OpenAIConfig, env: CommandContext['env'], w
     async generate(messages, options) {
       const { attempts, grammar, seeds, signal } = options;
       const maxTokens = lowestLimit(config.maxTokens, options.maxTokens);
-      const { failedTries, latencyMs, retries, value } = await callWithRetries({
+      const { value, ...outcome } = await callWithRetries({
         id,
         policy: config,
         wait,
@@ -81,10 +77,8 @@ export function createOpenAI(config: OpenAIConfig, env: CommandContext['env'], w
         seed: seeds[0]!,
         signal,
         attempts,
-        rate,
         attempt: (end) => request(requestBody({ ...config, maxTokens }, dialect, messages, options), end),
       });
-      const sent = { messages, maxTokens };
       const { level, response } = value;
       const [asked, given] = [seeds.length, response.choices.length];
       const warnings = [
@@ -93,12 +87,8 @@ export function createOpenAI(config: OpenAIConfig, env: CommandContext['env'], w
           ? [`the server sent ${given} completions instead of ${asked}; the others are ignored`]
           : []),
       ];
-      const completions = completionsOf({ ...response, choices: response.choices.slice(0, asked) }, sent, {
-        latencyMs,
-        retries,
-        ...(failedTries.length > 0 && { failedTries }),
-        ...(warnings.length > 0 && { warnings }),
-      });
+      const kept = { ...response, choices: response.choices.slice(0, asked) };
+      const completions = completionsOf(kept, { messages, maxTokens }, { ...recorded(outcome), warnings });
       return completions.map((completion) => {
         if (config.format !== 'auto' || grammar === undefined) return withoutSecrets(completion, secrets);
         const format = formatOf(completion, level, grammar);
@@ -121,20 +111,22 @@ function requestBody(
     n: seeds.length > 1 ? seeds.length : undefined,
     temperature,
     top_p: topP,
-    // OpenAI lacks these three, which compatible servers such as vLLM have. The call's settings override `extra`.
-    ...(topK !== undefined && { top_k: topK }),
-    ...(minP !== undefined && { min_p: minP }),
-    ...(repetitionPenalty !== undefined && { repetition_penalty: repetitionPenalty }),
+    // OpenAI lacks these three, which compatible servers such as vLLM have.
+    top_k: topK,
+    min_p: minP,
+    repetition_penalty: repetitionPenalty,
+    [dialect.tokenLimit]: config.maxTokens,
+    reasoning_effort: config.reasoningEffort,
+    response_format: responseFormat(config, dialect, grammar),
   };
-  const taken = Object.entries(ours).filter(([field]) => !dialect.refused.has(field));
+  const taken = Object.entries(ours).filter(
+    ([field, value]) => value !== undefined && !dialect.refused.has(field),
+  );
   return {
     ...config.extra,
     model: config.name,
     messages: messages.map(({ role, content }) => ({ role, content })),
     ...Object.fromEntries(taken),
-    [dialect.tokenLimit]: config.maxTokens,
-    reasoning_effort: config.reasoningEffort,
-    response_format: responseFormat(config, dialect, grammar),
   } as unknown as ChatCompletionCreateParamsNonStreaming;
 }
 
@@ -166,37 +158,28 @@ function hintFor(
   prefix: string,
   fields: Fields,
 ): string | undefined {
-  switch (kind) {
-    case 'bad-request': {
-      const key = refusedKey(config, fields, message);
-      if (key === 'model.format')
-        return 'set model.format=auto, which requests a format that the server supports';
-      return key === undefined
-        ? undefined
-        : `it is set by ${key}: remove that key, or use a value that this model accepts`;
-    }
-    case 'too-long':
-      return `${shortenPrompt}, lower model.maxTokens, or serve the model with a larger context`;
-    case 'authentication':
-      if (/can only afford|fewer max_tokens/.test(message)) return 'lower model.maxTokens, or add credit';
-      return /quota|credit|balance|billing/i.test(message)
-        ? `add credit to the account of the key in ${config.apiKeyEnv}, then run \`policyloop resume <run>\``
-        : `check the key in ${config.apiKeyEnv}`;
-    case 'not-found': {
-      const base = `${baseUrl.origin}${baseUrl.pathname}`;
-      const also = prefix === '' ? '' : ` and ${base.replace(/\/$/, '')}${prefix}`;
-      return `check model.name and model.baseUrl (tried: ${base}${also})`;
-    }
-    default:
-      return undefined;
+  if (kind === 'bad-request') {
+    const key = refusedKey(config, fields, message);
+    if (key === 'model.format')
+      return 'set model.format=auto, which requests a format that the server supports';
+    return key && `it is set by ${key}: remove that key, or use a value that this model accepts`;
   }
+  if (kind === 'too-long')
+    return `${shortenPrompt}, lower model.maxTokens, or serve the model with a larger context`;
+  if (kind === 'authentication') {
+    if (/can only afford|fewer max_tokens/.test(message)) return 'lower model.maxTokens, or add credit';
+    return /quota|credit|balance|billing/i.test(message)
+      ? `add credit to the account of the key in ${config.apiKeyEnv}, then run \`policyloop resume <run>\``
+      : `check the key in ${config.apiKeyEnv}`;
+  }
+  if (kind !== 'not-found') return undefined;
+  const base = `${baseUrl.origin}${baseUrl.pathname}`;
+  const also = prefix && ` and ${base.replace(/\/$/, '')}${prefix}`;
+  return `check model.name and model.baseUrl (tried: ${base}${also})`;
 }
 
-/** Names that servers use for the context length; llama.cpp has both `n_ctx` (per slot) and `n_ctx_train`. */
-const names = [
-  ...['max_model_len', 'context_length', 'context_window', 'max_context_length'],
-  ...['n_ctx', 'n_ctx_train'],
-];
+/** Names that servers use for the context length; llama.cpp's `n_ctx_train` is that of the training. */
+const names = 'max_model_len context_length context_window max_context_length n_ctx n_ctx_train'.split(' ');
 
 const factsSchema = z.record(z.string(), z.unknown());
 
@@ -217,23 +200,12 @@ async function servedContext(
 ): Promise<number | undefined> {
   const client = new OpenAI({ ...settings, fetch: jsonFetch });
   const asked = AbortSignal.any([AbortSignal.timeout(patienceMs), ...(signal ? [signal] : [])]);
-  const get = async (path: string): Promise<Record<string, unknown>> => {
-    try {
-      return factsSchema.parse(await client.get(path, { signal: asked }));
-    } catch {
-      signal?.throwIfAborted();
-      return {};
-    }
-  };
   const version = /\/v\d/.test(client.baseURL) ? '' : '/v1';
-  const { data } = z.array(factsSchema).safeParse((await get(`${version}/models`)).data);
+  const listed = await client.get(`${version}/models`, { signal: asked }).catch(() => undefined);
+  signal?.throwIfAborted();
+  const { data } = z.object({ data: z.array(factsSchema) }).safeParse(listed);
   // A server with a single model usually accepts any name.
-  const model = data?.find(({ id }) => id === name) ?? (data?.length === 1 ? data[0] : undefined);
-  const lengths = [model, model?.top_provider, model?.meta].flatMap(lengthsIn);
-  // Earlier versions of llama.cpp list only the context length used in training.
-  if (model?.owned_by === 'llamacpp' && lengths.length === 1) {
-    const props = await get(`${client.baseURL.replace(/\/v1$/, '')}/props`);
-    append(lengths, lengthsIn(props.default_generation_settings));
-  }
-  return lowestLimit(...lengths);
+  const models = data?.data ?? [];
+  const model = models.find(({ id }) => id === name) ?? (models.length === 1 ? models[0] : undefined);
+  return lowestLimit(...[model, model?.top_provider, model?.meta].flatMap(lengthsIn));
 }

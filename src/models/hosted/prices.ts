@@ -11,12 +11,15 @@ interface PriceList {
   /** URL of the provider's price list. */
   readonly source: string;
   /**
-   * US dollars per million prompt tokens, cached prompt tokens (null: not published) and completion tokens, by model
-   * name. Dated versions of a model have the same price, except those set to null.
+   * US dollars per million prompt tokens, cached prompt tokens (null: not published) and completion tokens, and the names
+   * of the models. Dated versions of a model have the same price.
    */
-  readonly models: Readonly<
-    Record<string, readonly [input: number, cached: number | null, output: number] | null>
-  >;
+  readonly models: readonly (readonly [
+    input: number,
+    cached: number | null,
+    output: number,
+    names: string,
+  ])[];
 }
 
 export const priceLists: readonly PriceList[] = [
@@ -24,78 +27,73 @@ export const priceLists: readonly PriceList[] = [
     host: 'api.openai.com',
     read: '2026-09',
     source: 'https://developers.openai.com/api/docs/pricing',
-    models: {
-      'gpt-5.4-mini': [0.75, 0.075, 4.5],
-      'gpt-5.4-nano': [0.2, 0.02, 1.25],
-      'gpt-5.2': [1.75, 0.175, 14],
-      'gpt-5.1': [1.25, 0.125, 10],
-      'gpt-5': [1.25, 0.125, 10],
-      'gpt-5-mini': [0.25, 0.025, 2],
-      'gpt-5-nano': [0.05, 0.005, 0.4],
-      'gpt-4.1': [2, 0.5, 8],
-      'gpt-4.1-mini': [0.4, 0.1, 1.6],
-      'gpt-4.1-nano': [0.1, 0.025, 0.4],
-      'gpt-4o': [2.5, 1.25, 10],
-      'gpt-4o-2024-05-13': null,
-      'gpt-4o-mini': [0.15, 0.075, 0.6],
-      o3: [2, 0.5, 8],
-      'o4-mini': [1.1, 0.275, 4.4],
-      'o3-mini': [1.1, 0.55, 4.4],
-      o1: [15, 7.5, 60],
-    },
+    models: [
+      [0.75, 0.075, 4.5, 'gpt-5.4-mini'],
+      [0.2, 0.02, 1.25, 'gpt-5.4-nano'],
+      [1.75, 0.175, 14, 'gpt-5.2'],
+      [1.25, 0.125, 10, 'gpt-5.1 gpt-5'],
+      [0.25, 0.025, 2, 'gpt-5-mini'],
+      [0.05, 0.005, 0.4, 'gpt-5-nano'],
+      [2, 0.5, 8, 'gpt-4.1 o3'],
+      [0.4, 0.1, 1.6, 'gpt-4.1-mini'],
+      [0.1, 0.025, 0.4, 'gpt-4.1-nano'],
+      [2.5, 1.25, 10, 'gpt-4o'],
+      [0.15, 0.075, 0.6, 'gpt-4o-mini'],
+      [1.1, 0.275, 4.4, 'o4-mini'],
+      [1.1, 0.55, 4.4, 'o3-mini'],
+      [15, 7.5, 60, 'o1'],
+    ],
   },
   {
     host: 'api.anthropic.com',
     read: '2026-10',
     source: 'https://platform.claude.com/docs/en/about-claude/pricing',
-    models: {
-      'claude-fable-5-1': [10, 0.25, 50],
-      'claude-fable-5': [10, 1, 50],
-      'claude-opus-5-5': [4, 0.2, 20],
-      'claude-opus-5': [5, 0.5, 25],
-      'claude-opus-4-8': [5, 0.5, 25],
-      'claude-opus-4-7': [5, 0.5, 25],
-      'claude-opus-4-6': [5, 0.5, 25],
-      'claude-opus-4-5': [5, 0.5, 25],
-      'claude-sonnet-5-5': [2, 0.1, 10],
-      'claude-sonnet-5': [2, 0.2, 10],
-      'claude-sonnet-4-6': [3, 0.3, 15],
-      'claude-sonnet-4-5': [3, 0.3, 15],
-      'claude-haiku-4-5': [1, 0.1, 5],
-    },
+    models: [
+      [10, 0.25, 50, 'claude-fable-5-1'],
+      [10, 1, 50, 'claude-fable-5'],
+      [4, 0.2, 20, 'claude-opus-5-5'],
+      [5, 0.5, 25, 'claude-opus-5 claude-opus-4-8 claude-opus-4-7 claude-opus-4-6 claude-opus-4-5'],
+      [2, 0.1, 10, 'claude-sonnet-5-5'],
+      [2, 0.2, 10, 'claude-sonnet-5'],
+      [3, 0.3, 15, 'claude-sonnet-4-6 claude-sonnet-4-5'],
+      [1, 0.1, 5, 'claude-haiku-4-5'],
+    ],
   },
   {
     host: 'generativelanguage.googleapis.com',
     read: '2026-09',
     source: 'https://ai.google.dev/gemini-api/docs/pricing',
-    models: {
-      'gemini-3.5-flash': [1.5, 0.15, 9],
-      'gemini-3.5-flash-lite': [0.3, null, 2.5],
-      'gemini-3.1-flash-lite': [0.25, 0.025, 1.5],
-      'gemini-2.5-flash': [0.3, 0.03, 2.5],
-      'gemini-2.5-flash-lite': [0.1, 0.01, 0.4],
-    },
+    models: [
+      [1.5, 0.15, 9, 'gemini-3.5-flash'],
+      [0.3, null, 2.5, 'gemini-3.5-flash-lite'],
+      [0.25, 0.025, 1.5, 'gemini-3.1-flash-lite'],
+      [0.3, 0.03, 2.5, 'gemini-2.5-flash'],
+      [0.1, 0.01, 0.4, 'gemini-2.5-flash-lite'],
+    ],
   },
   {
     host: 'api.mistral.ai',
     read: '2026-09',
     source: 'https://mistral.ai/pricing/api',
-    models: {
-      'mistral-large-latest': [0.5, 0.05, 1.5],
-      'mistral-medium-latest': [1.5, 0.15, 7.5],
-      'mistral-small-latest': [0.15, 0.015, 0.6],
-    },
+    models: [
+      [0.5, 0.05, 1.5, 'mistral-large-latest'],
+      [1.5, 0.15, 7.5, 'mistral-medium-latest'],
+      [0.15, 0.015, 0.6, 'mistral-small-latest'],
+    ],
   },
   {
     host: 'api.groq.com',
     read: '2026-09',
     source: 'https://console.groq.com/docs/models',
-    models: {
-      'openai/gpt-oss-120b': [0.15, null, 0.6],
-      'openai/gpt-oss-20b': [0.075, null, 0.3],
-    },
+    models: [
+      [0.15, null, 0.6, 'openai/gpt-oss-120b'],
+      [0.075, null, 0.3, 'openai/gpt-oss-20b'],
+    ],
   },
 ];
+
+/** Versions that cost something else than their model. */
+const otherPrices = ['gpt-4o-2024-05-13'];
 
 /** The date of a version: `gpt-5-mini-2025-08-07`, `claude-haiku-4-5-20251001`. */
 const versionDate = /-20\d\d-?\d\d-?\d\d$/;
@@ -115,10 +113,9 @@ export function listPrice(
   const list = priceLists.find((one) => one.host === host && protocol === 'https:');
   // Other service tiers have other prices.
   if (list === undefined || extra?.service_tier !== undefined) return undefined;
-  const [exact, undated] = [name, name.replace(versionDate, '')];
-  const key = [exact, undated].find((one) => Object.hasOwn(list.models, one));
-  const known = key === undefined ? undefined : list.models[key];
-  if (!known) return undefined;
+  const model = name.replace(versionDate, '');
+  const known = list.models.find(([, , , names]) => names.split(' ').includes(model));
+  if (known === undefined || otherPrices.includes(name)) return undefined;
   const [input, cachedInput, output] = known;
   return { input, ...(cachedInput !== null && { cachedInput }), output, listed: list.read };
 }
@@ -128,10 +125,8 @@ export function withListPrice<Model extends { readonly provider: string }>(
   model: Model,
   env: Readonly<Record<string, string | undefined>>,
 ): Model {
-  if (!isPriceless(model)) return model;
-  const price = listPrice(model, env);
+  const openai = model as unknown as OpenAIConfig;
+  if (model.provider !== 'openai' || openai.price !== undefined) return model;
+  const price = listPrice(openai, env);
   return price === undefined ? model : { ...model, price };
 }
-
-const isPriceless = (model: { readonly provider: string }): model is OpenAIConfig =>
-  model.provider === 'openai' && !('price' in model && model.price !== undefined);

@@ -392,23 +392,3 @@ describe('the openai provider', () => {
     expect(waits).toHaveLength(1);
   });
 });
-
-describe('requestsPerMinute', () => {
-  it('counts retries and repeated requests without a refused field', async () => {
-    const { server, model } = await start(
-      { reply: () => 'ok', refuses: ['seed'], faults: { script: [undefined, { kind: 'drop' }] } },
-      { requestsPerMinute: 3 },
-    );
-    await ask(model, messages, options);
-    expect(server.requests.length).toBe(3);
-    const waits: number[] = [];
-    const late = ask(model, messages, {
-      ...options,
-      signal: AbortSignal.timeout(200),
-      attempts: { onWait: (ms) => waits.push(ms) },
-    });
-    await expect(late).rejects.toMatchObject({ kind: 'aborted' });
-    expect(server.requests.length).toBe(3);
-    expect(waits).toEqual([expect.closeTo(60_000, -3.5)]);
-  });
-});

@@ -51,9 +51,7 @@ test('each list names its month and source', () => {
   for (const { models, read, source } of priceLists) {
     expect(read).toMatch(/^20\d\d-\d\d$/);
     expect(URL.canParse(source)).toBe(true);
-    for (const price of Object.values(models)) {
-      if (price === null) continue;
-      const [input, cached, output] = price;
+    for (const [input, cached, output] of models) {
       expect(input).toBeLessThan(output);
       expect(cached ?? 0).toBeLessThan(input);
     }

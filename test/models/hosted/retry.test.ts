@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { redact } from '../../../src/base/errors.js';
-import { type Call, callWithRetries, TryFailure, waitOnClock } from '../../../src/models/hosted/retry.js';
-import type { ModelError, RequestRate } from '../../../src/models/language-model.js';
+import { callWithRetries } from '../../../src/models/hosted/retry.js';
 import { recordWaits } from '../model-configs.js';
 
 describe('callWithRetries', () => {
@@ -33,61 +32,6 @@ describe('callWithRetries', () => {
       signal: undefined,
     });
     expect(await call).toMatchObject({ value: false, retries: 0 });
-  });
-});
-
-describe('a call with a rate', () => {
-  /** Fails once, then answers; each turn comes after so long. */
-  async function called(
-    turnMs: number,
-    given: Partial<Call<string>['attempts'] & Call<string>['policy']> = {},
-  ) {
-    let [turns, tries] = [0, 0];
-    const rate: RequestRate = {
-      async turn({ signal }) {
-        turns++;
-        await waitOnClock(turnMs, signal!);
-      },
-      divide: () => undefined,
-    };
-    const outcome = callWithRetries({
-      attempt: async () => {
-        tries++;
-        if (tries === 1) throw new TryFailure('server', 'HTTP 500');
-        return 'answer';
-      },
-      policy: { timeoutSeconds: 10, maxRetries: 3, maxRetryAfterSeconds: 1, ...given },
-      wait: recordWaits().wait,
-      id: 'test/model',
-      secrets: [],
-      seed: 0,
-      rate,
-      attempts: given,
-    });
-    const ended = await outcome.catch((error: unknown) => error as ModelError);
-    return { ended, turns, tries };
-  }
-
-  it('takes a turn for each try, except a first try that already has one', async () => {
-    expect(await called(0)).toMatchObject({ turns: 2, tries: 2 });
-    expect(await called(0, { hasTurn: true })).toMatchObject({ turns: 1, tries: 2, ended: { retries: 1 } });
-  });
-
-  it('excludes waits for a turn from its deadline and its latency', async () => {
-    const { ended } = await called(900, { timeoutSeconds: 0.7 });
-    expect(ended).toMatchObject({ value: 'answer', retries: 1 });
-    expect(ended.latencyMs).toBeLessThan(700);
-  });
-
-  it('fails with the previous error if told to finish while waiting for a turn', async () => {
-    const { ended, tries } = await called(60_000, { hasTurn: true, finish: AbortSignal.timeout(50) });
-    expect(tries).toBe(1);
-    expect(ended).toMatchObject({
-      kind: 'server',
-      retries: 0,
-      failedTries: [],
-      message: 'test/model: HTTP 500 (stopped while waiting to try again)',
-    });
   });
 });
 

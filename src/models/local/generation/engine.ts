@@ -1,6 +1,6 @@
 /** A loaded model, which turns messages into answers. Runs in the model's own process. */
 import { plural } from '../../../base/text/numbers.js';
-import type { AnswerGrammar, ChatMessage } from '../../language-model.js';
+import { type AnswerGrammar, type ChatMessage, shortenPrompt } from '../../language-model.js';
 import { choiceConstraint } from '../constraint/choices.js';
 import {
   type Constraint,
@@ -25,7 +25,6 @@ import { openWeights } from '../weights/gguf-tensors.js';
 import type { StoredTensors } from '../weights/safetensors.js';
 import type { GenerationHooks } from './candidate.js';
 import { TextGenerator } from './generation.js';
-import { promptReader, RequestError } from './prompt-tokens.js';
 import type { GenerateJob, JobResult, LoadReport, LoadSettings } from './protocol.js';
 
 export interface Engine {
@@ -33,6 +32,17 @@ export interface Engine {
   /** Calls may overlap. @throws RequestError for an invalid job, AbortedError if aborted */
   generate(job: GenerateJob, hooks: GenerationHooks): Promise<JobResult>;
   close(): Promise<void>;
+}
+
+export class RequestError extends Error {
+  override readonly name = 'RequestError';
+
+  constructor(
+    message: string,
+    readonly kind: 'bad-request' | 'too-long' = 'bad-request',
+  ) {
+    super(message);
+  }
 }
 
 /** @throws UserError if the model, an adapter or the device can't be used */
@@ -49,14 +59,21 @@ export async function loadEngine(settings: LoadSettings): Promise<Engine> {
   const contextTokens = Math.min(settings.contextTokens ?? config.contextTokens, config.contextTokens);
   const eosTokens = endTokens(config, defaults, tokenizer);
   const generator = new TextGenerator(session, config, tokenizer.bytes, settings.batch);
-  const readPrompt = promptReader(tokenizer, contextTokens, config);
   const constraints = constraintCache(tokenizer, config, eosTokens);
   return {
     report: { device, threads, contextTokens },
     close: () => session.close(),
     async generate(job, hooks) {
       const { choices, grammar, messages } = job;
-      const prompt = await readPrompt(job);
+      const prompt = tokenizer.encodePrompt(messages);
+      if (prompt.length === 0) throw new RequestError('the prompt is empty');
+      if (prompt.length >= contextTokens)
+        throw new RequestError(
+          `the prompt has ${prompt.length} tokens, but the context only holds ${contextTokens}, answer included: ` +
+            shortenPrompt +
+            (contextTokens < config.contextTokens ? ' or raise model.contextTokens' : ''),
+          'too-long',
+        );
       const system = messages.find(({ role }) => role === 'system')?.content;
       const room = contextTokens - prompt.length;
       const maxTokens = Math.min(job.maxTokens, room);

@@ -1,7 +1,6 @@
 import { messageOf, UserError } from '../../../base/errors.js';
-import { type Engine, loadEngine } from '../generation/engine.js';
+import { type Engine, loadEngine, RequestError } from '../generation/engine.js';
 import { AbortedError } from '../generation/generation.js';
-import { RequestError } from '../generation/prompt-tokens.js';
 import type { FailureReport, FromProcess, ToProcess } from '../generation/protocol.js';
 
 // Runs a model in its own process, so that the experiment survives if the model crashes or is killed.

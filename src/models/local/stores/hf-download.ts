@@ -1,7 +1,7 @@
-/** Downloads Hugging Face models into the cache, and removes models that policyloop downloaded. */
-import { existsSync, mkdirSync } from 'node:fs';
+/** Downloads Hugging Face models into the cache. */
+import { createWriteStream, existsSync, mkdirSync, renameSync } from 'node:fs';
 import path from 'node:path';
-import { downloadFileToCacheDir, HubApiError, listFiles, modelInfo } from '@huggingface/hub';
+import { pipeline } from 'node:stream/promises';
 import { z } from 'zod';
 import { messageOf, redact, UserError } from '../../../base/errors.js';
 import { replaceFile } from '../../../base/files/files.js';
@@ -17,6 +17,13 @@ export interface DownloadHooks {
   readonly signal?: AbortSignal;
 }
 
+/** The hub's description of a revision. The commit becomes part of a path, so it must be a hash. */
+const revisionSchema = z.looseObject({
+  sha: z.string().regex(/^[0-9a-f]{40}$/),
+  siblings: z.array(z.looseObject({ rfilename: z.string(), size: z.int().min(0) })),
+});
+type HubFile = z.output<typeof revisionSchema>['siblings'][number];
+
 /** Files used to load a model, apart from its weights. */
 const besides =
   /^(config|generation_config|tokenizer|tokenizer_config|chat_template|model\.safetensors\.index)\.json$|^chat_template\.jinja$|^tokenizer\.model$/;
@@ -25,142 +32,79 @@ const besides =
 export async function pullModel(
   reference: string,
   env: Variables,
-  hooks: DownloadHooks = {},
+  { onBytes, onStart, signal }: DownloadHooks = {},
 ): Promise<string> {
   const parsed = parseHfReference(reference);
+  const { file, repository, revision } = parsed;
   refuseOffline(reference, env);
-  const folder = repositoryFolder(hfCache(env), parsed.repository);
-  const named = path.join(path.basename(folder), parsed.revision, parsed.file ?? '');
-  requireShortNames(named, { field: 'model' });
-  const arrived = { bytes: 0 };
-  const hub = hubOf(env, hooks, (bytes) => {
-    arrived.bytes += bytes;
-    hooks.onBytes?.(arrived.bytes);
-  });
-  try {
-    const { repository: name, revision } = parsed;
-    const { sha } = await modelInfo({ ...hub, name, revision, additionalFields: ['sha'] });
-    const listed = [];
-    for await (const entry of listFiles({ ...hub, repo: name, revision: sha })) {
-      listed.push(entry);
-      if (listed.length > mostFiles)
-        throw strange(env, endpointOf(env), `it lists more than ${mostFiles} files`);
-    }
-    const chosen = filesOf(parsed, listed);
-    const snapshot = path.join(folder, 'snapshots', sha);
-    const absent = chosen.filter((file) => !existsSync(path.join(snapshot, file.path)));
-    const total = absent.reduce((sum, { size }) => sum + size, 0);
-    hooks.onStart?.(total, absent.length);
-    mkdirSync(path.join(folder, 'refs', path.dirname(revision)), { recursive: true });
-    for (const file of absent) await quietly(() => download(name, sha, file.path, env, hub));
-    if (revision !== sha) replaceFile(path.join(folder, 'refs', revision), sha);
-    return parsed.file === undefined ? snapshot : path.join(snapshot, chosen[0]!.path);
-  } catch (error) {
-    hooks.signal?.throwIfAborted();
-    throw error instanceof UserError ? error : unreachable(reference, env, error);
-  }
-}
-
-const download = (repo: string, revision: string, file: string, env: Variables, hub: Hub) =>
-  downloadFileToCacheDir({ ...hub, repo, revision, path: file, cacheDir: hfCache(env) });
-
-interface Hub {
-  readonly hubUrl: string;
-  readonly accessToken?: string;
-  readonly fetch: typeof fetch;
-}
-
-/** Uses the endpoint and token from huggingface_hub's variables, and counts the bytes of downloaded files. */
-function hubOf(env: Variables, { signal }: DownloadHooks, count: (bytes: number) => void): Hub {
-  return {
-    hubUrl: endpointOf(env),
-    ...(env.HF_TOKEN && { accessToken: env.HF_TOKEN }),
-    async fetch(input, init) {
-      const response = await fetch(input, { ...init, ...(signal && { signal }) });
-      // `input` is the URL before any redirects.
-      if (response.ok && /\/api\/models\//.test(urlOf(input))) return checkedAnswer(env, response);
-      if (response.body === null || !/\/resolve\//.test(response.url)) return response;
-      const counted = new TransformStream<Uint8Array, Uint8Array>({
-        transform(chunk, controller) {
-          count(chunk.length);
-          controller.enqueue(chunk);
-        },
-      });
-      return withBody(response, response.body.pipeThrough(counted));
-    },
+  const folder = repositoryFolder(hfCache(env), repository);
+  requireShortNames(path.join(path.basename(folder), revision, file ?? ''), { field: 'model' });
+  const endpoint = (env.HF_ENDPOINT || 'https://huggingface.co').replace(/\/+$/, '');
+  const get = async (address: string): Promise<Response> => {
+    const headers = env.HF_TOKEN ? { authorization: `Bearer ${env.HF_TOKEN}` } : {};
+    const response = await fetch(`${endpoint}/${address}`, { headers, ...(signal && { signal }) });
+    if (response.ok) return response;
+    throw refusal(reference, `${endpoint} answered HTTP ${response.status}`, response.status);
   };
-}
-
-const urlOf = (input: string | URL | Request) => (input instanceof Request ? input.url : String(input));
-
-/** A SHA-1 or SHA-256 in hexadecimal. */
-const hash = z.string().regex(/^(?:[0-9a-f]{40}|[0-9a-f]{64})$/);
-const commit = z.string().regex(/^[0-9a-f]{40}$/);
-const repositorySchema = z.looseObject({ sha: commit });
-const entrySchema = z.looseObject({
-  path: z.string(),
-  type: z.string(),
-  size: z.int().min(0),
-  oid: hash.nullish(),
-  xetHash: hash.nullish(),
-  lfs: z.looseObject({ oid: hash }).nullish(),
-  lastCommit: z.looseObject({ id: commit }).nullish(),
-});
-const answerSchema = z.union([z.array(entrySchema), repositorySchema]);
-
-/** Upper bounds on the bytes in a page of a file list, and on the number of files in a repository. */
-const mostBytes = 64 * 2 ** 20;
-const mostFiles = 1_000_000;
-
-/** Checks a response from the hub. Its ids become file names, so each must be a hash. @throws UserError if invalid */
-async function checkedAnswer(env: Variables, response: Response): Promise<Response> {
-  const parts: Uint8Array[] = [];
-  let length = 0;
-  for await (const part of response.body ?? []) {
-    parts.push(part);
-    length += part.length;
-    if (length > mostBytes) throw strange(env, response.url, `it is longer than ${mostBytes} bytes`);
-  }
-  const text = Buffer.concat(parts).toString('utf8');
   try {
-    answerSchema.parse(parseJson(text));
-  } catch {
-    throw strange(
-      env,
-      response.url,
-      'it is not JSON, an id in it is not a hash, or a file has no name or size',
+    const answer = await get(`api/models/${repository}/revision/${encodeURIComponent(revision)}?blobs=true`);
+    const { sha, siblings } = revisionSchema.parse(parseJson(await answer.text()));
+    const chosen = filesOf(parsed, siblings);
+    const snapshot = path.join(folder, 'snapshots', sha);
+    const absent = chosen.filter(({ rfilename }) => !existsSync(path.join(snapshot, rfilename)));
+    onStart?.(
+      absent.reduce((sum, { size }) => sum + size, 0),
+      absent.length,
     );
+    let bytes = 0;
+    for (const { rfilename, size } of absent) {
+      const target = path.join(snapshot, rfilename);
+      mkdirSync(path.dirname(target), { recursive: true });
+      const { body } = await get(`${repository}/resolve/${sha}/${rfilename}`);
+      const end = bytes + size;
+      const counted = async function* (chunks: AsyncIterable<Uint8Array>) {
+        for await (const chunk of chunks) {
+          bytes += chunk.length;
+          onBytes?.(bytes);
+          yield chunk;
+        }
+        if (bytes !== end) throw new Error(`${rfilename} is incomplete`);
+      };
+      await pipeline(body!, counted, createWriteStream(`${target}.incomplete`));
+      renameSync(`${target}.incomplete`, target);
+    }
+    mkdirSync(path.join(folder, 'refs', path.dirname(revision)), { recursive: true });
+    if (revision !== sha) replaceFile(path.join(folder, 'refs', revision), sha);
+    return file === undefined ? snapshot : path.join(snapshot, chosen[0]!.rfilename);
+  } catch (error) {
+    signal?.throwIfAborted();
+    if (error instanceof UserError) throw error;
+    if (error instanceof z.ZodError || error instanceof SyntaxError)
+      throw refusal(reference, `${endpoint} sent an unusable response`);
+    const cause = error instanceof Error && error.cause instanceof Error ? ` (${error.cause.message})` : '';
+    const message = `the download failed: ${messageOf(error)}${cause}`;
+    throw refusal(reference, redact(message, [env.HF_TOKEN ?? '']));
   }
-  return withBody(response, text);
 }
 
-function withBody(
-  { headers, status, statusText, url }: Response,
-  body: string | ReadableStream<Uint8Array>,
-): Response {
-  return Object.defineProperty(new Response(body, { status, statusText, headers }), 'url', { value: url });
-}
-
-const endpointOf = ({ HF_ENDPOINT: given }: Variables): string =>
-  (given || 'https://huggingface.co').replace(/\/+$/, '');
-
-const strange = ({ HF_ENDPOINT: given }: Variables, url: string, what: string) =>
-  new UserError({
-    field: given ? 'HF_ENDPOINT' : 'model',
-    value: url,
-    message: `the model hub sent an unusable response: ${what}`,
-    hint: given
-      ? 'unset HF_ENDPOINT, or set it to a server that you trust'
-      : 'check whether a proxy or firewall replaces responses, or set HF_ENDPOINT to a server that you trust',
+function refusal(reference: string, message: string, status?: number): UserError {
+  const place = { field: 'model', value: `${hfScheme}${reference}` };
+  if (status === 404)
+    return new UserError({ ...place, message: `${message}: there is no such model, revision or file` });
+  const isRestricted = status === 401 || status === 403;
+  return new UserError({
+    ...place,
+    message: isRestricted ? `${message}: the model is restricted, or doesn’t exist` : message,
+    hint: isRestricted
+      ? 'check its name, accept the licence on its page, and set HF_TOKEN to your token'
+      : 'try again (complete files are kept), or set HF_ENDPOINT to a server that you trust',
   });
-
-type Listed = { readonly path: string; readonly size: number; readonly type: string };
+}
 
 /** The weights and related files at the top level of the repository, or all parts of one GGUF file. */
-function filesOf({ repository, file }: HfReference, listed: readonly Listed[]): readonly Listed[] {
-  const files = listed.filter(({ type }) => type === 'file');
+function filesOf({ repository, file }: HfReference, files: readonly HubFile[]): readonly HubFile[] {
   const split = file && /^(.*-)\d{5}(-of-\d{5}\.gguf)$/.exec(file);
-  const chosen = files.filter(({ path: name }) => {
+  const chosen = files.filter(({ rfilename: name }) => {
     if (file === undefined) return besides.test(name) || /^model(-\d+-of-\d+)?\.safetensors$/.test(name);
     if (name === file || !split) return name === file;
     const [, start, end] = split;
@@ -170,8 +114,10 @@ function filesOf({ repository, file }: HfReference, listed: readonly Listed[]): 
       /^\d{5}$/.test(name.slice(start!.length, -end!.length))
     );
   });
-  if (chosen.some(({ path: name }) => /\.(safetensors|gguf)$/.test(name))) return chosen;
-  const ggufs = files.filter(({ path: name }) => /\.gguf$/i.test(name)).map(({ path: name }) => name);
+  if (chosen.some(({ rfilename: name }) => /\.(safetensors|gguf)$/.test(name))) return chosen;
+  const ggufs = files
+    .filter(({ rfilename: name }) => /\.gguf$/i.test(name))
+    .map(({ rfilename: name }) => name);
   throw new UserError({
     field: 'model',
     value: `${hfScheme}${repository}${file === undefined ? '' : `:${file}`}`,
@@ -191,35 +137,4 @@ function refuseOffline(reference: string, { HF_HUB_OFFLINE: offline }: Variables
     message: `can’t pull hf:${reference}, because this variable turns off downloads`,
     hint: 'unset it',
   });
-}
-
-function unreachable(reference: string, env: Variables, error: unknown): UserError {
-  const status = error instanceof HubApiError ? error.statusCode : undefined;
-  const endpoint = endpointOf(env);
-  const place = { field: 'model', value: `${hfScheme}${reference}` };
-  if (status === 401 || status === 403)
-    return new UserError({
-      ...place,
-      message: `${endpoint} restricts access to this model (HTTP ${status}), or the model doesn’t exist`,
-      hint: 'check its name, accept the licence on its page, and set HF_TOKEN to your token',
-    });
-  if (status === 404)
-    return new UserError({ ...place, message: `${endpoint} has no such model, revision or file` });
-  const cause = error instanceof Error && error.cause instanceof Error ? ` (${error.cause.message})` : '';
-  return new UserError({
-    ...place,
-    message: redact(`the download failed: ${messageOf(error)}${cause}`, [env.HF_TOKEN ?? '']),
-    hint: 'try again (complete files are kept), or set HF_ENDPOINT to another server',
-  });
-}
-
-/** Runs `work` without the library's console output. */
-async function quietly<T>(work: () => Promise<T>): Promise<T> {
-  const { debug } = console;
-  console.debug = () => undefined;
-  try {
-    return await work();
-  } finally {
-    console.debug = debug;
-  }
 }
