@@ -143,10 +143,7 @@ function openArm(name: 'base' | 'tuned', spec: string, base: Arm | undefined, cw
     };
   }
   if (isBaseline(spec.split(':', 1)[0]!)) return { ...armOf(`--${name}`, spec), name };
-  const given = modelDirectory(spec, cwd, `--${name}`);
-  requireProposer(given, name);
-  const directory = weightsIn(given, `--${name}`);
-  requireProposer(directory, name);
+  const directory = weightsIn(modelDirectory(spec, cwd, `--${name}`), `--${name}`);
   const local = isAdapter(directory)
     ? { model: modelOfAdapter(directory, base, cwd), adapter: directory }
     : { model: directory };
@@ -167,24 +164,6 @@ function openArm(name: 'base' | 'tuned', spec: string, base: Arm | undefined, cw
     local,
     ...(lineage && { lineage }),
   };
-}
-
-/** @throws UserError for agents and numeric policies, because they can't propose parameters */
-function requireProposer(directory: string, name: Arm['name']): void {
-  const lineage = readLineage(directory);
-  const actor =
-    lineage?.config.algorithm !== undefined
-      ? 'a numeric policy'
-      : lineage?.config.agent !== undefined
-        ? 'an agent'
-        : undefined;
-  if (actor === undefined) return;
-  throw new UserError({
-    field: `--${name}`,
-    value: directory,
-    message: `is ${actor} trained in ${lineage!.dataset.path}: it acts there and can't propose policies`,
-    hint: 'see its held-out returns with policyloop show DIRECTORY',
-  });
 }
 
 /** Names of the directories; a generic name is preceded by its parent's, as in `tuned/adapter`. */

@@ -3,69 +3,71 @@ import { version } from '../../src/base/package.js';
 import { returnRange } from '../../src/environments/catalogue/known-bounds.js';
 import { type Interval, unbounded } from '../../src/statistics/bootstrap.js';
 import { largest, mean, smallest } from '../../src/statistics/descriptive.js';
-import { comparePairs, type PairedDifference, summarize } from '../../src/statistics/paired.js';
+import { pairedMeans, summarizeMean } from '../../src/statistics/paired.js';
 import { verdicts } from '../../src/statistics/tests.js';
+import type { GroupDifference } from '../../src/studies/comparison/comparability.js';
 import type { Arm, TrainedOn } from './arms.js';
 import {
-  type ArmComparison,
-  type ArmDifference,
+  type ArmSummaries,
   type EvaluatedRun,
   type Evaluation,
-  type Failure,
   type Familiarity,
-  type GroupResult,
   type Metric,
   metrics,
-  type RunFigures,
 } from './evaluation.js';
 import type { EvaluationPlan } from './plan.js';
 
 const shares: Interval = [0, 1];
 
 type Measured = Readonly<Record<Metric, number | null>>;
+/** An arm's figures for each repeat, so that arms can be paired; undefined for runs that aren't over. */
 type RunsOf = (arm: Arm['name']) => readonly (Measured | undefined)[];
 
 export function evaluate(
   plan: Pick<EvaluationPlan, 'arms' | 'experiments' | 'seeds'>,
   runs: readonly EvaluatedRun[],
   trainedOn: TrainedOn,
-  failures: readonly Failure[] = [],
+  failures: Evaluation['failures'] = [],
 ): Evaluation {
   const { arms, seeds } = plan;
-  const begun = plan.experiments.filter(({ name }) =>
-    runs.some((run) => run.experiment === name && run.figures !== null),
-  );
-  const byName = new Map(begun.map(({ name }) => [name, runs.filter((run) => run.experiment === name)]));
-  const measured = begun.map(({ name, configs }) => {
-    const own = byName.get(name)!;
-    const { environment } = own.find(({ figures }) => figures !== null)!.figures!;
+  const measured = plan.experiments.flatMap(({ name, configs }) => {
+    const own = runs.filter((run) => run.experiment === name);
+    const started = own.find(({ figures }) => figures !== null);
+    if (started === undefined) return [];
+    const { environment } = started.figures!;
     const [config] = Object.values(configs);
     const returns = config === undefined ? unbounded : returnRange(config.environment, config.evaluation);
-    return {
+    const confirmed = own.flatMap(({ figures }) => figures?.confirmed ?? []);
+    const range = confirmed.length === 0 ? null : ([smallest(confirmed), largest(confirmed)] as const);
+    const runsOf: RunsOf = (arm) =>
+      seeds.map((_, repeat) => {
+        const figures = own.find((run) => run.arm === arm && run.repeat === repeat)?.figures;
+        return figures?.isOver === true ? figures : undefined;
+      });
+    const result = {
       name,
       environment,
       returns: [finiteOrNull(returns[0]), finiteOrNull(returns[1])] as const,
       familiarity: familiarityOf(environment, trainedOn),
-      range: rangeOf(own),
-      ...compared(arms, returns, (arm) => inRepeats(own, arm, seeds.length)),
+      range,
+      ...compared(arms, returns, runsOf),
     };
+    return [
+      { result, normalised: (arm: Arm['name']) => runsOf(arm).map((run) => run && scaled(run, range)) },
+    ];
   });
-  const together = (members: readonly (typeof measured)[number][]) => ({
-    experiments: members.map((member) => member.name),
+  const together = (members: typeof measured) => ({
+    experiments: members.map(({ result }) => result.name),
     ...compared(arms, shares, (arm) =>
       bySeed(
-        members.map((member) =>
-          inRepeats(byName.get(member.name)!, arm, seeds.length).map(
-            (run) => run && normalised(run, member.range),
-          ),
-        ),
+        members.map(({ normalised }) => normalised(arm)),
         seeds.length,
       ),
     ),
   });
   const all = together(measured);
   const groups = (['all', 'trained', 'transfer'] as const).flatMap((group) => {
-    const members = measured.filter(({ familiarity }) => group === 'all' || familiarity === group);
+    const members = measured.filter(({ result }) => group === 'all' || result.familiarity === group);
     if (members.length === 0) return [];
     // A group of all experiments reuses the differences of `all`, so that they aren't tested twice.
     return [{ group, ...(members.length === measured.length ? all : together(members)) }];
@@ -78,7 +80,7 @@ export function evaluate(
     arms: arms.map(({ name, label, hash }) => ({ name, label, weights: hash })),
     seeds,
     trainedOn,
-    experiments: judged(measured),
+    experiments: judged(measured.map(({ result }) => result)),
     groups: judged(groups),
     failures,
     runs,
@@ -91,17 +93,9 @@ function familiarityOf(environment: string, trainedOn: TrainedOn): Familiarity {
   return trainedOn.environments.includes(environment) ? 'trained' : 'transfer';
 }
 
-/** An arm's figures for each repeat, so that arms can be paired; undefined for runs that aren't over. */
-function inRepeats(runs: readonly EvaluatedRun[], arm: Arm['name'], repeats: number) {
-  return Array.from({ length: repeats }, (_, repeat) => {
-    const figures = runs.find((run) => run.arm === arm && run.repeat === repeat)?.figures;
-    return figures?.isOver === true ? figures : undefined;
-  });
-}
-
 /** Means over the experiments, one per seed (runs with the same seed aren't independent); undefined if incomplete. */
-function bySeed(experiments: readonly (readonly (Measured | undefined)[])[], repeats: number) {
-  return Array.from({ length: repeats }, (_, repeat): Measured | undefined => {
+function bySeed(experiments: readonly ReturnType<RunsOf>[], repeats: number): ReturnType<RunsOf> {
+  return Array.from({ length: repeats }, (_, repeat) => {
     const runs = experiments.flatMap((own) => own[repeat] ?? []);
     if (runs.length === 0 || runs.length < experiments.length) return undefined;
     return forMetrics((metric) => {
@@ -114,25 +108,23 @@ function bySeed(experiments: readonly (readonly (Measured | undefined)[])[], rep
 /** Null for infinity, which JSON can't represent. */
 const finiteOrNull = (value: number) => (Number.isFinite(value) ? value : null);
 
-function rangeOf(runs: readonly EvaluatedRun[]): readonly [number, number] | null {
-  const returns = runs.flatMap(({ figures }) => figures?.confirmed ?? []);
-  return returns.length === 0 ? null : [smallest(returns), largest(returns)];
-}
-
 /** Rescales the confirmed return from the experiment's range to [0, 1]; 0.5 if all runs had the same return. */
-function normalised(run: RunFigures, range: readonly [number, number] | null): Measured {
+function scaled(run: Measured, range: readonly [number, number] | null): Measured {
   if (run.confirmed === null || range === null) return { ...run, confirmed: null };
   const [low, high] = range;
   return { ...run, confirmed: high > low ? (run.confirmed - low) / (high - low) : 0.5 };
 }
+
+type Difference = Omit<GroupDifference, 'adjusted' | 'verdict' | 'difference'> & {
+  readonly difference: number;
+};
 
 /** @param returns the range of possible returns */
 function compared(
   arms: readonly Arm[],
   returns: Interval,
   runsOf: RunsOf,
-): Pick<GroupResult, 'arms'> & { readonly comparisons: readonly ArmDifference<PairedDifference>[] } {
-  const rangeOfMetric = (metric: Metric) => (metric === 'confirmed' ? returns : shares);
+): { readonly arms: Readonly<Record<string, ArmSummaries>>; readonly differences: readonly Difference[] } {
   const names = arms.map(({ name }) => name);
   const order = ['tuned' as const, ...names.filter((name) => name !== 'tuned')];
   const valuesOf = (arm: Arm['name'], metric: Metric) => runsOf(arm).map((run) => run?.[metric] ?? null);
@@ -142,50 +134,32 @@ function compared(
         name,
         forMetrics((metric) => {
           const values = valuesOf(name, metric).filter((value) => value !== null);
-          return summarize(values, rangeOfMetric(metric)) ?? null;
+          return summarizeMean(values, metric === 'confirmed' ? returns : shares) ?? null;
         }),
       ]),
     ),
-    comparisons: order.flatMap((of, i) =>
-      order.slice(i + 1).map((against) => ({
-        of,
-        against,
-        metrics: forMetrics(
-          (metric) =>
-            comparePairs(valuesOf(of, metric), valuesOf(against, metric), rangeOfMetric(metric)) ?? null,
-        ),
-      })),
+    differences: order.flatMap((of, i) =>
+      order.slice(i + 1).flatMap((against): readonly Difference[] => {
+        const found = pairedMeans(valuesOf(of, 'confirmed'), valuesOf(against, 'confirmed'), returns);
+        if (found === undefined) return [];
+        const { pairs, difference, interval, winRate, p } = found;
+        return [{ of, against, test: 'paired', counts: [pairs], difference, interval, winRate, p }];
+      }),
     ),
   };
 }
 
-/** Adds verdicts to the differences. For each metric, they are corrected for multiple tests across all results. */
-function judged<R extends { readonly comparisons: readonly ArmDifference<PairedDifference>[] }>(
-  results: readonly R[],
-) {
-  const corrected = forMetrics((metric) => {
-    const own = results.flatMap(({ comparisons }) =>
-      comparisons.flatMap(({ metrics }) => metrics[metric] ?? []),
-    );
-    const distinct = [...new Set(own)];
-    const found = verdicts(distinct);
-    return new Map(distinct.map((difference, i) => [difference, found[i]!]));
-  });
-  const verdictOf = (metric: Metric, difference: PairedDifference | null) =>
-    difference === null ? null : corrected[metric].get(difference)!;
+/** Adds verdicts to the differences, corrected for multiple tests across all results. */
+function judged<R extends { readonly differences: readonly Difference[] }>(results: readonly R[]) {
+  const distinct = [...new Set(results.flatMap(({ differences }) => differences))];
+  const found = verdicts(distinct);
+  const verdictOf = new Map(distinct.map((difference, i) => [difference, found[i]!]));
   return results.map((result) => ({
     ...result,
-    comparisons: result.comparisons.map(
-      (comparison): ArmComparison => ({
-        ...comparison,
-        metrics: forMetrics((metric) => verdictOf(metric, comparison.metrics[metric])),
-      }),
-    ),
+    differences: result.differences.map((difference) => verdictOf.get(difference)!),
   }));
 }
 
 function forMetrics<T>(of: (metric: Metric) => T): Readonly<Record<Metric, T>> {
-  return Object.fromEntries(
-    (Object.keys(metrics) as Metric[]).map((metric) => [metric, of(metric)]),
-  ) as Record<Metric, T>;
+  return Object.fromEntries(metrics.map((metric) => [metric, of(metric)])) as Record<Metric, T>;
 }

@@ -1,10 +1,9 @@
 /** The result of an evaluation (`evaluation.json`), and the figures of its runs. */
-
-import type { BufferEntry } from '../../src/rollout/replay-buffer.js';
-import type { Manifest } from '../../src/runs/manifest.js';
 import { openLogs } from '../../src/runs/reader.js';
 import { type RunSummary, summaryOf } from '../../src/runs/summary.js';
-import type { PairedComparison, Summary } from '../../src/statistics/paired.js';
+import type { Summary } from '../../src/statistics/paired.js';
+import type { GroupDifference } from '../../src/studies/comparison/comparability.js';
+import { readComparedRun, withConfig } from '../../src/studies/comparison/compared-runs.js';
 import { loggedProposals, onlyProposals } from '../../src/web/report/data/proposals.js';
 import type { ArmName, TrainedOn } from './arms.js';
 
@@ -23,18 +22,15 @@ export interface EvaluatedRun {
 /** Whether the tuned model was trained in an environment; `transfer`: it wasn't. */
 export type Familiarity = 'trained' | 'transfer' | 'unknown';
 
-export type ArmSummaries = Readonly<Record<Metric, Summary | null>>;
+export type ArmSummaries = Readonly<Record<Metric, Pick<Summary, 'count' | 'mean' | 'meanInterval'> | null>>;
 
-export interface ArmDifference<D> {
-  readonly of: ArmName;
-  readonly against: ArmName;
-  readonly metrics: Readonly<Record<Metric, D | null>>;
+interface Result {
+  readonly arms: Readonly<Record<string, ArmSummaries>>;
+  /** Differences in confirmed return between arms, by seed; those of the tuned model come first. */
+  readonly differences: readonly GroupDifference[];
 }
 
-/** A comparison of two arms. Comparisons with the tuned model come first in a list. */
-export type ArmComparison = ArmDifference<PairedComparison>;
-
-export interface ExperimentResult {
+export interface ExperimentResult extends Result {
   readonly name: string;
   readonly environment: string;
   readonly familiarity: Familiarity;
@@ -42,24 +38,12 @@ export interface ExperimentResult {
   readonly range: readonly [number, number] | null;
   /** Range of possible episode returns; null if unbounded or unknown. */
   readonly returns: readonly [low: number | null, high: number | null];
-  readonly arms: Readonly<Record<string, ArmSummaries>>;
-  readonly comparisons: readonly ArmComparison[];
 }
 
 /** Compares arms by one value per seed, the mean over the experiments; `confirmed` is the normalised return. */
-export interface GroupResult {
+export interface GroupResult extends Result {
   readonly group: 'all' | 'trained' | 'transfer';
   readonly experiments: readonly string[];
-  readonly arms: Readonly<Record<string, ArmSummaries>>;
-  readonly comparisons: readonly ArmComparison[];
-}
-
-/** A failed run and its error message. */
-export interface Failure {
-  readonly arm: ArmName;
-  /** Path relative to the evaluation's directory. */
-  readonly run: string;
-  readonly message: string;
 }
 
 /** Contents of `evaluation.json`. */
@@ -78,23 +62,17 @@ export interface Evaluation {
   readonly trainedOn: TrainedOn;
   readonly experiments: readonly ExperimentResult[];
   readonly groups: readonly GroupResult[];
-  readonly failures: readonly Failure[];
+  readonly failures: readonly { readonly arm: ArmName; readonly run: string; readonly message: string }[];
   readonly runs: readonly EvaluatedRun[];
 }
 
-/** Number of tests of confirmed returns; their verdicts are corrected together. */
-export const testedIn = (results: readonly Pick<GroupResult, 'comparisons'>[]) =>
-  results.flatMap(({ comparisons }) => comparisons).filter(({ metrics }) => metrics.confirmed?.p != null)
-    .length;
+/** Number of tests; their verdicts are corrected together. */
+export const testedIn = (results: readonly Result[]) =>
+  results.flatMap(({ differences }) => differences).filter(({ p }) => p !== null).length;
 
-/** The metrics by which arms are compared; each has one value per run, or null. */
-export const metrics = {
-  confirmed: 'confirmed return',
-  improvementRate: 'improvement rate',
-  validFirst: 'valid at first',
-  valid: 'valid after corrections',
-} as const;
-export type Metric = keyof typeof metrics;
+/** The metrics of an arm; each has one value per run, or null. */
+export const metrics = ['confirmed', 'improvementRate', 'validFirst', 'valid'] as const;
+export type Metric = (typeof metrics)[number];
 
 export interface RunFigures extends Readonly<Record<Metric, number | null>> {
   readonly environment: string;
@@ -105,7 +83,6 @@ export interface RunFigures extends Readonly<Record<Metric, number | null>> {
   readonly reason: string;
   /** Highest mean return observed; optimistic, because it is the maximum of noisy returns. */
   readonly observed: number | null;
-  readonly iterations: number;
   /** True if a target or a limit ended the run before its last iteration. */
   readonly stoppedEarly: boolean;
   /** Number of candidates requested. */
@@ -116,10 +93,7 @@ export interface RunFigures extends Readonly<Record<Metric, number | null>> {
   readonly improvements: number;
   /** Number of first answers that were valid, but repeated an earlier policy. */
   readonly repeated: number;
-  readonly evaluations: number;
-  readonly tokens: number;
-  readonly activeMs: number;
-  /** Highest score so far after each iteration, starting with iteration 0. */
+  /** Highest score so far after each evaluation of the budget. */
   readonly curve: readonly number[];
 }
 
@@ -131,8 +105,9 @@ export interface RunFigures extends Readonly<Record<Metric, number | null>> {
  * - `confirmed`: mean return of the chosen policy on seeds that weren't used to choose it.
  */
 export function readFigures(path: string): RunFigures {
-  const facts = summaryOf(path);
-  const { manifest, status } = facts;
+  const { confirmed, curve, ended, manifest, observed, status, stoppedEarly } = readComparedRun(
+    withConfig(summaryOf(path)),
+  );
   const { entries, calls, iteration } = openLogs(path);
   const counted = onlyProposals(loggedProposals({ entries, calls })).filter(
     (proposal) => proposal.iteration <= iteration,
@@ -149,50 +124,17 @@ export function readFigures(path: string): RunFigures {
     environment: manifest.environment,
     status,
     isOver: status === 'completed' || manifest.reason?.kind === 'no-proposals',
-    reason: facts.ended,
-    confirmed: status === 'completed' ? (facts.confirmed?.mean ?? null) : null,
-    observed: facts.observed,
+    reason: ended,
+    confirmed: status === 'completed' ? (confirmed?.mean ?? null) : null,
+    observed,
     improvementRate: share(improvements, counted.length),
     validFirst: share(accepted + repeated, answered.length),
     valid: share(answered.filter(({ entry }) => entry !== undefined).length, answered.length),
-    iterations: manifest.iterations.done,
-    stoppedEarly: facts.stoppedEarly,
+    stoppedEarly,
     proposals: counted.length,
     answered: answered.length,
     improvements,
     repeated,
-    evaluations: entries.length,
-    tokens: facts.tokens,
-    activeMs: manifest.activeMs,
-    curve: bestByIteration({ manifest, entries }, manifest.iterations.of),
+    curve,
   };
-}
-
-/**
- * The highest score up to each iteration, from iteration 0 on. The curve ends where the run ends; if the run stopped at
- * its target, the curve continues unchanged to `last`.
- */
-function bestByIteration(
-  {
-    manifest,
-    entries,
-  }: {
-    readonly manifest: Pick<Manifest, 'iterations' | 'reason'>;
-    readonly entries: readonly Pick<BufferEntry, 'iteration' | 'score'>[];
-  },
-  last: number,
-): readonly number[] {
-  const until = manifest.reason?.kind === 'target' ? last : manifest.iterations.done;
-  const best: number[] = [];
-  let highest = Number.NEGATIVE_INFINITY;
-  let next = 0;
-  for (let iteration = 0; iteration <= until; iteration++) {
-    for (; next < entries.length && entries[next]!.iteration <= iteration; next++) {
-      highest = Math.max(highest, entries[next]!.score);
-    }
-    if (Number.isFinite(highest)) best.push(highest);
-    // Without a warm-up, there is no score before the first evaluation, so the curve starts with that one's score.
-    else if (next < entries.length) best.push(entries[next]!.score);
-  }
-  return best;
 }

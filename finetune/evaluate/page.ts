@@ -1,21 +1,13 @@
 /** Renders an evaluation as a self-contained page with links to the reports of its runs. */
-
 import { type Content, type Html, html } from '../../src/base/text/html.js';
 import {
-  formatCompact,
-  formatDuration,
-  formatInterval,
   formatNumber,
   formatReturn,
   formatShare,
   formatSigned,
-  type NumberFormat,
   plural,
-  signed,
 } from '../../src/base/text/numbers.js';
 import { type Cell, type Column, htmlTable, number, text } from '../../src/base/text/table.js';
-import type { Interval } from '../../src/statistics/bootstrap.js';
-import type { PairedComparison } from '../../src/statistics/paired.js';
 import { verdictRule } from '../../src/studies/comparison/words.js';
 import { type IntervalRow, intervalRows } from '../../src/web/interval-rows.js';
 import { type Page, sectionsOf } from '../../src/web/page.js';
@@ -31,23 +23,22 @@ import {
   writtenBy,
 } from '../../src/web/study.js';
 import {
-  type ArmComparison,
-  type ArmSummaries,
   type EvaluatedRun,
   type Evaluation,
   type ExperimentResult,
-  type Metric,
-  metrics,
+  type GroupResult,
   type RunFigures,
   testedIn,
 } from './evaluation.js';
 import {
+  armColumns,
+  armsIn,
   cautions,
-  comparedIn,
   conclusions,
   differenceColumns,
+  differencesIn,
   experimentTitle,
-  onReturns,
+  tunedAgainstBase,
 } from './tables.js';
 
 export function evaluationPage(evaluation: Evaluation, shown: Shown): Page {
@@ -102,7 +93,7 @@ const sentence = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);
 
 function differences(evaluation: Evaluation): Html {
   const { experiments } = evaluation;
-  return html`${htmlTable(comparedIn(evaluation), differenceColumns)}
+  return html`${htmlTable(differencesIn(evaluation), differenceColumns)}
 ${experiments.length > 1 && html`<p class="note">The last rows combine the experiments, with normalised returns: 0 is the lowest and 1 the highest confirmed return in each experiment. Each seed counts once, with its mean over the experiments. Verdicts are corrected for multiple comparisons within these rows.</p>`}`;
 }
 
@@ -130,84 +121,8 @@ function experimentSection(evaluation: Evaluation, experiment: ExperimentResult)
     unknown: 'It isn’t known whether the tuned model was trained in this environment',
   }[experiment.familiarity];
   return html`<p class="note">${experiment.environment}. ${familiarity}.</p>
-${armCurves(curves)}
-${metricTable(evaluation, experiment)}`;
-}
-
-/** A table with one row per measure: each arm's value, and the tuned model's difference from each other arm. */
-function metricTable({ arms, runs }: Evaluation, experiment: ExperimentResult): Html {
-  const comparisons = experiment.comparisons.filter(({ of }) => of === 'tuned');
-  const own = runs.filter((run) => run.experiment === experiment.name);
-  const [confirmed, ...others] = Object.keys(metrics) as Metric[];
-  return htmlTable<Measure>(
-    [confirmed!, 'iqm', ...others, 'effort'],
-    [
-      text('measure', (row) => measureNames[row]),
-      ...arms.map(
-        ({ name }): Column<Measure> =>
-          number(
-            name,
-            (row) =>
-              row === 'effort'
-                ? effortCell(own.filter(({ arm }) => arm === name))
-                : summaryCell(experiment.arms[name]!, row),
-            { strong: true },
-          ),
-      ),
-      ...comparisons.map(
-        ({ against, metrics: compared }): Column<Measure> =>
-          number(`tuned − ${against}`, (row) => (row === 'effort' ? '' : differenceCell(compared, row)), {
-            strong: true,
-          }),
-      ),
-    ],
-  );
-}
-
-/** Content of a table row: a metric, the interquartile mean of the confirmed return, or the effort per run. */
-type Measure = Metric | 'iqm' | 'effort';
-
-const measureNames: Readonly<Record<Measure, string>> = {
-  ...metrics,
-  iqm: 'confirmed return, interquartile mean',
-  effort: 'effort per run',
-};
-
-const formatOf = (metric: Metric) => (metric === 'confirmed' ? formatReturn : formatShare);
-
-function summaryCell(summaries: ArmSummaries, row: Metric | 'iqm'): Cell {
-  const [found, format] =
-    row === 'iqm' ? [summaries.confirmed, formatReturn] : [summaries[row], formatOf(row)];
-  if (found === null) return null;
-  const { iqm, iqmInterval, mean, meanInterval } = found;
-  return row === 'iqm' ? estimated(iqm, iqmInterval, format) : estimated(mean, meanInterval, format);
-}
-
-function differenceCell(compared: ArmComparison['metrics'], row: Metric | 'iqm'): Cell {
-  const metric = row === 'iqm' ? 'confirmed' : row;
-  const found = compared[metric];
-  if (found === null) return null;
-  const { difference, interval, iqmDifference, iqmInterval } = found;
-  const format = signed(formatOf(metric));
-  return row === 'iqm'
-    ? estimated(iqmDifference, iqmInterval, format)
-    : estimated(difference, interval, format);
-}
-
-const estimated = (value: number, interval: Interval | null, format: NumberFormat): Cell => ({
-  text: format(value),
-  detail: interval === null ? 'no interval' : formatInterval(interval, format),
-});
-
-function effortCell(runs: readonly EvaluatedRun[]): Cell {
-  const played = runs.flatMap(({ figures }) => figures ?? []);
-  if (played.length === 0) return null;
-  const mean = (of: (figures: RunFigures) => number) =>
-    played.reduce((sum, figures) => sum + of(figures), 0) / played.length;
-  return {
-    text: `${formatNumber(mean(({ evaluations }) => evaluations))} evaluations`,
-    detail: `${formatCompact(mean(({ tokens }) => tokens))} tokens, ${formatDuration(mean(({ activeMs }) => activeMs))}`,
-  };
+${armCurves(curves, { step: 1 })}
+${htmlTable(armsIn(evaluation, experiment), armColumns)}`;
 }
 
 function runTable({ runs, seeds }: Evaluation, { linkOf }: Shown): Html {
@@ -245,7 +160,7 @@ function reading({ seeds, experiments }: Evaluation): readonly Content[] {
   return [
     html`All models run the same configs with the same seeds (${seeds.join(', ')}): the same warm-up policies, the same episodes, and the same number of proposals (fewer if a target or a limit ends a run). Runs with the same seed form a pair; incomplete pairs are excluded`,
     html`<b>Confirmed return:</b> the mean return of a run's best policy on episodes that were used neither to find it nor to choose it`,
-    html`<b>Intervals</b> are 95 % intervals. Means: symmetric studentised bootstrap (Student's t with fewer than ten runs or nearly equal returns). Interquartile means (IQM): expanded percentile bootstrap. Wins (the share of pairs in which the first model is higher; ties count half): exact. In simulations with ten pairs of normal, skewed and all-or-nothing returns, coverage was at least 94 %`,
+    html`<b>Intervals</b> are 95 % intervals: symmetric studentised bootstrap (Student's t with fewer than ten runs or nearly equal returns). Wins: the share of pairs in which the first model is higher; ties count half. In simulations with ten pairs of normal, skewed and all-or-nothing returns, coverage was at least 94 %`,
     html`<b>Verdicts</b> need at least six pairs, and cover confirmed returns only. ${verdictRule(testedIn(experiments)).map((text) => `${sentence(text)}. `)}No evidence of a difference is not evidence of no difference`,
     html`<b>Improvement rate:</b> the share of requested proposals that beat everything before them in their run. It falls as a run gets better, so compare it together with the return`,
     html`<b>Valid at first:</b> the share of proposals whose first answer had the right format, even if it repeated an earlier policy. <b>Valid after corrections:</b> the share of proposals that could be evaluated, if necessary after corrections`,
@@ -267,10 +182,14 @@ function resultPlot({ experiments, groups }: Evaluation): Html | undefined {
       { title: 'Mean confirmed return, with 95 % interval' },
     );
   const rows = [
-    ...experiments.flatMap(({ name, range, comparisons }) =>
-      rowOf(name, onReturns(comparisons), range === null ? 0 : range[1] - range[0]),
+    ...experiments.flatMap((experiment) =>
+      rowOf(
+        experiment.name,
+        experiment,
+        experiment.range === null ? 0 : experiment.range[1] - experiment.range[0],
+      ),
     ),
-    ...groups.flatMap(({ group, comparisons }) => rowOf(html`<b>${group}</b>`, onReturns(comparisons), 1)),
+    ...groups.flatMap((group) => rowOf(html`<b>${group.group}</b>`, group, 1)),
   ];
   if (rows.length === 0) return undefined;
   return intervalRows(rows, {
@@ -282,9 +201,9 @@ function resultPlot({ experiments, groups }: Evaluation): Html | undefined {
   });
 }
 
-function rowOf(name: Html | string, comparison: PairedComparison | null, range: number): IntervalRow[] {
-  if (comparison?.interval == null || !(range > 0)) return [];
-  const { difference, interval, pairs } = comparison;
-  const detail = plural(pairs, 'pair');
+function rowOf(name: Html | string, result: Pick<GroupResult, 'differences'>, range: number): IntervalRow[] {
+  const { counts, difference, interval } = tunedAgainstBase(result) ?? {};
+  if (difference == null || interval == null || !(range > 0)) return [];
+  const detail = plural(counts![0]!, 'pair');
   return [{ name, value: difference / range, interval: [interval[0] / range, interval[1] / range], detail }];
 }

@@ -111,25 +111,23 @@ export function planEvaluation(request: {
   return { plan: planOf({ arms, experiments, seeds }), notes: [...notes] };
 }
 
-const namedArms = 'use --base and --tuned';
-
-const reserved: Readonly<Record<string, string>> = {
-  model: namedArms,
-  'model.provider': namedArms,
-  'model.path': namedArms,
-  'model.adapter': namedArms,
-  'model.name': namedArms,
-  environment: 'choose other configs with --configs',
-  seed: 'use --seed',
-};
+const reserved = [
+  'model',
+  'model.provider',
+  'model.path',
+  'model.adapter',
+  'model.name',
+  'environment',
+  'seed',
+];
 
 /** @throws UserError for an override of a key that the evaluation sets itself */
 function refuseOverrides(overrides: readonly string[]): void {
-  for (const text of overrides) {
-    const key = text.split('=', 1)[0]!;
-    const hint = Object.hasOwn(reserved, key) ? reserved[key] : undefined;
-    if (hint !== undefined) {
-      throw new UserError({ field: key, message: "can't be overridden here", hint });
-    }
-  }
+  const key = overrides.map((text) => text.split('=', 1)[0]!).find((one) => reserved.includes(one));
+  if (key === undefined) return;
+  throw new UserError({
+    field: key,
+    message: "can't be overridden here",
+    hint: 'use --base, --tuned, --configs and --seed',
+  });
 }

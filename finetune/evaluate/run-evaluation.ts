@@ -7,9 +7,14 @@ import { replaceFile } from '../../src/base/files/files.js';
 import { withoutOverrides } from '../../src/base/overrides-apart.js';
 import { loadSlurm } from '../../src/config/load.js';
 import { makeEnvironment } from '../../src/environments/catalogue/open.js';
-import { assemble, closeEnvironment } from '../../src/experiment/setup/assemble.js';
 import { runFiles } from '../../src/runs/reader.js';
-import { hashOf, type PlanPlace, resultFiles, type ScheduleArguments } from '../../src/studies/plan.js';
+import {
+  checkConfig,
+  hashOf,
+  type PlanPlace,
+  resultFiles,
+  type ScheduleArguments,
+} from '../../src/studies/plan.js';
 import { runPlan } from '../../src/studies/schedule.js';
 import { page } from '../../src/web/page.js';
 import { inFile } from '../../src/web/study.js';
@@ -53,7 +58,8 @@ export async function runEvaluation(args: EvaluationRequest, context: CommandCon
     repeats: args.repeats,
     cwd: context.cwd,
   });
-  await requireAssembling(plan, context);
+  for (const { name, configs } of plan.experiments)
+    for (const config of Object.values(configs)) await checkConfig(config, context.env, `experiment ${name}`);
   const known = trainedOn(arms.find(({ name }) => name === 'tuned')!, stated);
   for (const note of [...notes, ...configNotes]) context.note(note);
   if (known.kind === 'unknown') context.note(`training environments unknown: ${known.reason}`);
@@ -77,12 +83,6 @@ export async function runEvaluation(args: EvaluationRequest, context: CommandCon
     print: (evaluation) => printEvaluation(evaluation, directory, args, context),
     page: files.page,
   });
-}
-
-/** Assembles each config once, to find problems in configs and models before the first run. */
-async function requireAssembling({ experiments }: EvaluationPlan, context: CommandContext): Promise<void> {
-  for (const { configs } of experiments)
-    for (const config of Object.values(configs)) await closeEnvironment(await assemble(config, context.env));
 }
 
 function figuresOf(path: string, read: Map<string, RunFigures>): RunFigures | null {

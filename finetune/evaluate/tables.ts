@@ -1,25 +1,13 @@
 /** Tables and terminal output of an evaluation. */
 import { styleText } from 'node:util';
-import {
-  formatReturn,
-  formatShare,
-  formatSigned,
-  type NumberFormat,
-  plural,
-} from '../../src/base/text/numbers.js';
+import { formatShare, plural } from '../../src/base/text/numbers.js';
 import { type Column, estimate, number, terminalTable, text } from '../../src/base/text/table.js';
 import { fitted } from '../../src/base/text/width.js';
-import type { PairedComparison } from '../../src/statistics/paired.js';
 import type { Verdict } from '../../src/statistics/tests.js';
+import type { GroupDifference } from '../../src/studies/comparison/comparability.js';
+import { differenceColumnsOf } from '../../src/studies/comparison/table.js';
+import { manyRuns, verdictRule, verdictSentence } from '../../src/studies/comparison/words.js';
 import {
-  manyRuns,
-  pText,
-  verdictCell,
-  verdictRule,
-  verdictSentence,
-} from '../../src/studies/comparison/words.js';
-import {
-  type ArmComparison,
   type ArmSummaries,
   type Evaluation,
   type ExperimentResult,
@@ -28,18 +16,15 @@ import {
   testedIn,
 } from './evaluation.js';
 
-interface ComparedIn {
-  readonly where: string;
-  readonly comparison: ArmComparison;
-}
+type DifferenceIn = GroupDifference & { readonly where: string };
 
-/** The comparisons in each experiment, then in each group if there are several experiments. */
-export function comparedIn({ experiments, groups }: Evaluation): readonly ComparedIn[] {
+/** The differences in each experiment, then in each group if there are several experiments. */
+export function differencesIn({ experiments, groups }: Evaluation): readonly DifferenceIn[] {
   const pooled = experiments.length > 1 ? groups : [];
   return [
     ...experiments.map((experiment) => ({ where: experimentTitle(experiment), ...experiment })),
     ...pooled.map((group) => ({ where: groupTitles[group.group], ...group })),
-  ].flatMap(({ where, comparisons }) => comparisons.map((comparison) => ({ where, comparison })));
+  ].flatMap(({ where, differences }) => differences.map((difference) => ({ where, ...difference })));
 }
 
 const groupTitles = {
@@ -51,31 +36,9 @@ const groupTitles = {
 export const experimentTitle = ({ name, familiarity }: ExperimentResult) =>
   `${name}${familiarity === 'transfer' ? ' (transfer)' : ''}`;
 
-const confirmedOf = ({ comparison }: ComparedIn) => comparison.metrics.confirmed;
-
-function confirmedEstimate(
-  title: string,
-  value: 'difference' | 'iqmDifference' | 'winRate',
-  interval: 'interval' | 'iqmInterval' | 'winInterval',
-  format: NumberFormat,
-): Column<ComparedIn> {
-  const cell = (found: PairedComparison | null) =>
-    found && { value: found[value], interval: found[interval] };
-  return estimate(title, (row) => cell(confirmedOf(row)), { format });
-}
-
-export const differenceColumns: readonly Column<ComparedIn>[] = [
+export const differenceColumns: readonly Column<DifferenceIn>[] = [
   text('in', ({ where }) => where, { grouped: true }),
-  text('difference', ({ comparison: { of, against } }) => `${of} − ${against}`),
-  number('pairs', (row) => confirmedOf(row)?.pairs ?? 0),
-  confirmedEstimate('return', 'difference', 'interval', formatSigned),
-  confirmedEstimate('IQM', 'iqmDifference', 'iqmInterval', formatSigned),
-  confirmedEstimate('wins', 'winRate', 'winInterval', formatShare),
-  number('p (Holm)', (row) => confirmedOf(row)?.adjusted, { format: pText }),
-  text('verdict', (row) => {
-    const found = confirmedOf(row);
-    return found && verdictCell({ verdict: found.verdict, test: 'paired' });
-  }),
+  ...differenceColumnsOf('confirmed'),
 ];
 
 interface ArmIn {
@@ -84,37 +47,39 @@ interface ArmIn {
   readonly summaries: ArmSummaries;
 }
 
-const shareColumn = (title: string, metric: 'improvementRate' | 'validFirst' | 'valid'): Column<ArmIn> =>
-  number(title, ({ summaries }) => summaries[metric]?.mean, { format: formatShare });
+export const armsIn = ({ arms }: Evaluation, experiment: ExperimentResult): readonly ArmIn[] =>
+  arms.map(({ name }) => ({ experiment, arm: name, summaries: experiment.arms[name]! }));
 
-const armColumns: readonly Column<ArmIn>[] = [
-  text('experiment', ({ experiment }) => experimentTitle(experiment), { grouped: true }),
+const estimateOf = (title: string, metric: keyof ArmSummaries, format?: typeof formatShare): Column<ArmIn> =>
+  estimate(
+    title,
+    ({ summaries: { [metric]: found } }) => found && { value: found.mean, interval: found.meanInterval },
+    format && { format },
+  );
+
+export const armColumns: readonly Column<ArmIn>[] = [
   text('model', ({ arm }) => arm),
   number('runs', ({ summaries }) => summaries.confirmed?.count ?? 0),
-  estimate(
-    'confirmed',
-    ({ summaries: { confirmed } }) =>
-      confirmed && { value: confirmed.mean, interval: confirmed.meanInterval },
-  ),
-  number('IQM', ({ summaries }) => summaries.confirmed?.iqm, { format: formatReturn }),
-  shareColumn('improving', 'improvementRate'),
-  shareColumn('valid at first', 'validFirst'),
-  shareColumn('valid', 'valid'),
+  estimateOf('confirmed', 'confirmed'),
+  estimateOf('improving', 'improvementRate', formatShare),
+  estimateOf('valid at first', 'validFirst', formatShare),
+  estimateOf('valid', 'valid', formatShare),
 ];
 
 export function evaluationTables(evaluation: Evaluation, width?: number): string {
-  const { arms, experiments, failures, trainedOn } = evaluation;
+  const { experiments, failures, trainedOn } = evaluation;
   const blocks: string[] = [];
   if (experiments.length > 0) {
     blocks.push(
       terminalTable(
-        experiments.flatMap((experiment) =>
-          arms.map(({ name }) => ({ experiment, arm: name, summaries: experiment.arms[name]! })),
-        ),
-        armColumns,
+        experiments.flatMap((experiment) => armsIn(evaluation, experiment)),
+        [
+          text('experiment', ({ experiment }) => experimentTitle(experiment), { grouped: true }),
+          ...armColumns,
+        ],
         width,
       ),
-      terminalTable(comparedIn(evaluation), differenceColumns, width),
+      terminalTable(differencesIn(evaluation), differenceColumns, width),
     );
     const pooled =
       'normalised: 0 is the lowest and 1 the highest confirmed return in each experiment; each seed counts once; verdicts are corrected for multiple comparisons within the normalised rows';
@@ -147,11 +112,11 @@ export function conclusions({ experiments, groups }: Evaluation): readonly Concl
   }
   if (experiments.length === 1) {
     const scope = `${only.environment}${familiarityText[only.familiarity]}`;
-    return [conclude(scope, onReturns(only.comparisons), 'confirmed return')];
+    return [conclude(scope, tunedAgainstBase(only), 'confirmed return')];
   }
   const parts = groups.filter(({ group }) => group !== 'all');
   return [all, ...parts].map((group) =>
-    conclude(scopes[group.group](group), onReturns(group.comparisons), 'normalised confirmed return'),
+    conclude(scopes[group.group](group), tunedAgainstBase(group), 'normalised confirmed return'),
   );
 }
 
@@ -188,20 +153,17 @@ export function cautions({ arms, runs }: Evaluation): readonly string[] {
   });
 }
 
-/** The comparison of confirmed returns between the tuned model and the base. */
-export const onReturns = (comparisons: GroupResult['comparisons']) =>
-  comparisons.find(({ of, against }) => of === 'tuned' && against === 'base')?.metrics.confirmed ?? null;
+export const tunedAgainstBase = ({ differences }: Pick<GroupResult, 'differences'>) =>
+  differences.find(({ of, against }) => of === 'tuned' && against === 'base');
 
-function conclude(scope: string, comparison: PairedComparison | null, quantity: string): Conclusion {
-  if (comparison === null) {
+function conclude(scope: string, found: GroupDifference | undefined, quantity: string): Conclusion {
+  const { difference = null, verdict = 'not-comparable' } = found ?? {};
+  if (found === undefined || difference === null || verdict === 'not-comparable')
     return {
       scope,
       verdict: 'nothing',
       text: 'Nothing to compare yet: no pair of runs has confirmed returns.',
     };
-  }
-  const { pairs, verdict } = comparison;
-  const tested = { ...comparison, of: 'tuned', against: 'base', test: 'paired', counts: [pairs] } as const;
   const more = verdict === 'too-few' ? ` Add runs with --repeats ${manyRuns}.` : '';
-  return { scope, verdict, text: `${verdictSentence(tested, quantity)}${more}` };
+  return { scope, verdict, text: `${verdictSentence({ ...found, difference, verdict }, quantity)}${more}` };
 }

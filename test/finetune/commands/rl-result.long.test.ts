@@ -1,7 +1,6 @@
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { execute as evaluateCommand } from '../../../finetune/commands/evaluate.js';
 import { execute as exportCommand } from '../../../finetune/commands/export.js';
 import { execute as rlCommand } from '../../../finetune/commands/rl.js';
 import { lockRun } from '../../../src/base/files/lock.js';
@@ -89,22 +88,6 @@ describe('the result of finetune rl, named by its own directory or that of its t
     const args = { directory, json: true } as unknown as Parameters<typeof modelsCommand>[0];
     expect(await modelsCommand(args, context)).toBe(0);
     expect(printed.join()).toContain(join('tuned', 'whole', 'model'));
-  });
-
-  it.each([
-    ['tuned/lora', /is an agent trained in bandit/],
-    ['tuned/whole/model', /is an agent trained in bandit/],
-    ['tuned/numbers', /is a numeric policy trained in CartPole-v1/],
-    ['tuned/cut', /is an agent/],
-  ])('is not a proposer, so finetune evaluate rejects %s', async (tuned, message) => {
-    const args = { tuned, base: undefined, configs: ['quickstart'], overrides: [], baseline: [], repeats: 1 };
-    const given = { ...args, seed: 0, jobs: 1, quiet: true, json: true };
-    await expect(
-      evaluateCommand(
-        given as unknown as Parameters<typeof evaluateCommand>[0],
-        recordingContext(place).context,
-      ),
-    ).rejects.toThrow(message);
   });
 });
 

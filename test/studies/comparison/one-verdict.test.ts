@@ -86,8 +86,7 @@ function told(returns: Readonly<Partial<Record<ArmName, readonly number[]>>>) {
   return {
     compare: figures(comparison.tasks[0]!.differences.find(isTuned)!),
     evaluate: figures(
-      evaluation.experiments[0]!.comparisons.find(({ of, against }) => of === 'tuned' && against === 'base')!
-        .metrics.confirmed!,
+      evaluation.experiments[0]!.differences.find(({ of, against }) => of === 'tuned' && against === 'base')!,
     ),
     sentence: conclusions(evaluation)[0]!.text,
     texts: {
