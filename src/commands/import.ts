@@ -31,7 +31,6 @@ type Output = Pick<ImportedConfig, 'program' | 'config' | 'notes'>;
 export async function execute(args: Args, context: CommandContext): Promise<number> {
   const { loadConfig } = await import('../config/load.js');
   const { importedYaml } = await import('../config/import/import-config.js');
-  const { buildImport } = await import('../experiment/preflight/check-config.js');
   const loaded = loadConfig({ file: args.config, overrides: args.overrides, cwd: context.cwd });
   const { file, imported, notes } = loaded;
   if (imported === undefined) {
@@ -41,12 +40,11 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
       hint: `run it with policyloop run ${args.config}`,
     });
   }
-  const built = await buildImport(loaded, context.env);
   const text = importedYaml(imported, basename(file));
-  for (const note of [...notes, ...built]) context.note(note);
+  for (const note of notes) context.note(note);
   if (args.output !== undefined) {
     write(resolve(context.cwd, args.output), text, args);
-    context.note(`written: ${args.output}`);
+    context.note(`written: ${args.output}; check it with policyloop check ${args.output}`);
   }
   if (args.json) {
     context.print(

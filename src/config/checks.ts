@@ -1,12 +1,11 @@
 import type { Problem } from '../base/errors.js';
 import { plural } from '../base/text/numbers.js';
-import type { EnvironmentConfig } from '../environments/settings.js';
 import { embeddedModel } from '../models/local/settings.js';
 import type { BuiltInPolicyConfig, PolicyConfig, QTableConfig } from '../policies/settings.js';
 import { findBaseline } from '../search/baselines.js';
 import type { Config } from './config.js';
 import { languageModelOf, membersOf } from './model.js';
-import { conflict, type Found, modelProblems, modelProblemsBeside, unused } from './model-checks.js';
+import { type Found, loginProblem, modelProblems } from './model-checks.js';
 
 /**
  * Finds settings that contradict each other or have no effect.
@@ -14,31 +13,18 @@ import { conflict, type Found, modelProblems, modelProblemsBeside, unused } from
  */
 export function checkConfig(config: Config): readonly Problem[] {
   const found: readonly Found[] = [
-    ...environmentProblems(config.environment),
+    loginProblem(
+      'environment',
+      /^openenv:(.*)$/s.exec(config.environment.id)?.[1],
+      'connect without credentials, e.g. through an SSH tunnel',
+    ),
     ...policyProblems(config.policy),
     ...programProblems(config),
-    ...memoryProblems(config),
-    ...promptProblems(config),
-    ...criticProblems(config),
+    ...contentProblems(config),
+    ...lengthProblems(config),
     ...modelProblems(config),
   ];
   return found.filter((problem) => problem !== undefined && problem !== false);
-}
-
-const remoteKeys = ['python', 'timeoutSeconds', 'parallel'] as const;
-
-function environmentProblems({ id, ...environment }: EnvironmentConfig): readonly Found[] {
-  if (id.startsWith('gymnasium:') || id.startsWith('textworld-express:')) return [];
-  const idle = id.startsWith('openenv:') ? (['python'] as const) : remoteKeys;
-  return idle.map(
-    (key) =>
-      environment[key] !== undefined && {
-        field: `environment.${key}`,
-        message: `has no effect on ${id}`,
-        value: environment[key],
-        hint: `remove environment.${key}`,
-      },
-  );
 }
 
 function policyProblems(policy: PolicyConfig | undefined): readonly Found[] {
@@ -88,7 +74,6 @@ function programProblems({ critic, model, policy, prompts, warmup }: Config): re
     ];
   }
   const numeric = ['numeric', 'compact'].includes(prompts.set);
-  const unread = prompts.set === 'programs' ? (['answer', 'stepSize'] as const) : [];
   return [
     ...found,
     numeric && {
@@ -98,10 +83,6 @@ function programProblems({ critic, model, policy, prompts, warmup }: Config): re
       alternatives: ['programs', 'the path of your own folder'],
       hint: 'set prompts.set to programs',
     },
-    ...unread.map(
-      (key) =>
-        prompts[key] !== undefined && unused(`prompts.${key}`, 'the policies are programs', prompts[key]),
-    ),
     ...proposers.map(
       ({ config, field }) =>
         config.provider === 'local' &&
@@ -113,13 +94,13 @@ function programProblems({ critic, model, policy, prompts, warmup }: Config): re
         },
     ),
     critic !== undefined &&
-      critic.distance < 1 &&
-      conflict(
-        'critic.distance',
-        'policy.kind: program',
-        'because no distance between programs is defined',
-        critic.distance,
-      ),
+      critic.distance < 1 && {
+        field: 'critic.distance',
+        value: critic.distance,
+        message:
+          "can't be combined with policy.kind: program, because no distance between programs is defined",
+        hint: 'remove critic.distance',
+      },
     policy.edits === true &&
       warmup.policies === 0 && {
         field: 'policy.edits',
@@ -127,8 +108,11 @@ function programProblems({ critic, model, policy, prompts, warmup }: Config): re
         message: 'needs a first program to change, but there is no warm-up',
         hint: 'set warmup to 1 or more',
       },
-    warmup.from !== undefined &&
-      conflict('warmup.from', 'policy.kind: program', 'because this is not supported yet'),
+    warmup.from !== undefined && {
+      field: 'warmup.from',
+      message: "can't be combined with policy.kind: program yet",
+      hint: 'remove warmup.from',
+    },
   ];
 }
 
@@ -167,8 +151,6 @@ function tableProblems({ discretize = [], actions = [] }: QTableConfig): readonl
   });
   const length = actions[0]?.length;
   const odd = actions.findIndex((action) => action.length !== length);
-  const texts = actions.map((action) => JSON.stringify(action));
-  const repeated = texts.findIndex((text, i) => texts.indexOf(text) < i);
   return [
     ...bins,
     odd >= 0 && {
@@ -176,11 +158,6 @@ function tableProblems({ discretize = [], actions = [] }: QTableConfig): readonl
       message: `has ${actions[odd]!.length} numbers, but the first action has ${length}`,
       value: actions[odd],
       hint: 'give each action one number per dimension of the action space',
-    },
-    repeated >= 0 && {
-      field: `policy.actions.${repeated}`,
-      message: 'repeats an earlier action',
-      value: actions[repeated],
     },
   ];
 }
@@ -194,17 +171,10 @@ function emptyRange(path: string, low: number, high: number): Problem {
   };
 }
 
-function memoryProblems({ memory, record }: Config): readonly Found[] {
+/** Settings of the prompts that contradict each other. */
+function contentProblems({ critic, memory, model, prompts, record }: Config): readonly Found[] {
   const isEmpty = memory.best === 0 && memory.recent === 0;
   return [
-    isEmpty &&
-      memory.trajectories !== 'none' &&
-      unused(
-        'memory.trajectories',
-        'prompts show no evaluations if best and recent are 0',
-        memory.trajectories,
-        'set memory.best or memory.recent',
-      ),
     !isEmpty &&
       memory.trajectories !== 'none' &&
       record === 'none' && {
@@ -213,48 +183,41 @@ function memoryProblems({ memory, record }: Config): readonly Found[] {
         value: memory.trajectories,
         hint: 'set record to first or all, or memory.trajectories to none',
       },
-  ];
-}
-
-/** The models of `compact` were trained on prompts that list the evaluations. */
-function promptProblems({ prompts: { layout, set } }: Config): readonly Found[] {
-  return [
-    set === 'compact' &&
-      layout === 'conversation' &&
-      conflict(
-        'prompts.layout',
-        'prompts.set: compact',
-        'whose prompts list the evaluations',
-        layout,
-        'change prompts.set',
-      ),
-  ];
-}
-
-function criticProblems(config: Config): readonly Found[] {
-  const { critic, model } = config;
-  if (critic === undefined) return [];
-  const own = critic.model;
-  const isBaseline = own !== undefined && findBaseline(own.provider) !== undefined;
-  return [
-    own === undefined &&
-      readsNothing(config) && {
+    // The models of `compact` were trained on prompts that list the evaluations.
+    prompts.set === 'compact' &&
+      prompts.layout === 'conversation' && {
+        field: 'prompts.layout',
+        value: prompts.layout,
+        message: "can't be combined with prompts.set: compact, whose prompts list the evaluations",
+        hint: 'change prompts.set, or remove prompts.layout',
+      },
+    critic !== undefined &&
+      critic.model === undefined &&
+      model.provider !== 'replayed' &&
+      languageModelOf(model) === undefined && {
         field: 'critic.model',
         message: `is missing, and ${model.provider} doesn't read prompts`,
         hint: 'set critic.model to a language model, or to a baseline for comparison; or remove the critic with critic=',
       },
-    critic.every > config.iterations && {
-      field: 'critic.every',
-      value: critic.every,
-      message: `exceeds the number of iterations of the run, ${config.iterations}`,
-      hint: 'lower critic.every or raise iterations',
-    },
-    isBaseline &&
-      critic.show !== 'both' &&
-      unused('critic.show', `${own.provider} uses only scores`, critic.show),
-    ...(isBaseline ? [] : modelProblemsBeside(config, 'critic.model', own)),
   ];
 }
 
-const readsNothing = ({ model }: Config) =>
-  model.provider !== 'replayed' && languageModelOf(model) === undefined;
+/** Settings that the run is too short for. */
+function lengthProblems({ critic, iterations, target }: Config): readonly Found[] {
+  return [
+    critic !== undefined &&
+      critic.every > iterations && {
+        field: 'critic.every',
+        value: critic.every,
+        message: `exceeds the number of iterations of the run, ${iterations}`,
+        hint: 'lower critic.every or raise iterations',
+      },
+    target !== undefined &&
+      target.hold > iterations && {
+        field: 'target.hold',
+        value: target.hold,
+        message: `can't be reached: it needs ${target.hold} iterations in a row, but the run has ${iterations}`,
+        hint: 'lower target.hold or raise iterations',
+      },
+  ];
+}

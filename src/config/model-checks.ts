@@ -1,145 +1,68 @@
-/** Checks of the `model` section that its schema can't express: secrets, prices, limits, portfolio members. */
+/** Checks of models that their schemas can't express: secrets, prices, context. */
 import { isDeepStrictEqual } from 'node:util';
 import { type Problem, UserError } from '../base/errors.js';
 import { hasSecretQuery, isVariableName, noVariable, secretQuery } from '../models/hosted/openai-access.js';
-import { listPrice } from '../models/hosted/prices.js';
 import type { Config } from './config.js';
-import {
-  languageMemberOf,
-  languageModelOf,
-  membersOf,
-  type PortfolioConfig,
-  type SingleModelConfig,
-} from './model.js';
+import { languageMemberOf, languageModelOf, membersOf, type SingleModelConfig } from './model.js';
 
 export type Found = Problem | false | undefined;
 
-export const unused = (field: string, why: string, value?: unknown, instead?: string): Problem => ({
-  field,
-  ...(value !== undefined && { value }),
-  message: `has no effect: ${why}`,
-  hint: `remove ${field}${instead === undefined ? '' : `, or ${instead}`}`,
-});
+/** The language models of a config, and their places in it. */
+function readersOf({ critic, model }: Config): readonly { config: SingleModelConfig; field: string }[] {
+  const own = languageMemberOf(model);
+  const reviser = critic?.model && languageModelOf(critic.model);
+  return [...(own ? [own] : []), ...(reviser ? [{ config: reviser, field: 'critic.model' }] : [])];
+}
 
-export const conflict = (
-  field: string,
-  other: string,
-  why?: string,
-  value?: unknown,
-  instead?: string,
-): Problem => ({
-  field,
-  ...(value !== undefined && { value }),
-  message: `can't be combined with ${other}${why === undefined ? '' : `, ${why}`}`,
-  hint: instead === undefined ? `remove ${field} or ${other}` : `${instead}, or remove ${field}`,
-});
-
-/**
- * Problems with the language model or, if there is none, the first member; in a portfolio, they name the member.
- * @param isFinal true if list prices have been filled in
- */
-export function modelProblems(config: Config, isFinal = false): readonly Found[] {
-  const members = membersOf(config.model);
-  const { config: model, field } = languageMemberOf(config.model) ?? members[0]!;
-  const single = { ...config, model };
-  const found = [
-    ...secretProblems(single),
-    contextProblem(model),
-    ...extraProblems(model),
-    ...costProblems(single, isFinal),
-    ...stoppingProblems(single),
-  ];
+export function modelProblems(config: Config): readonly Found[] {
+  const [first, second] = membersOf(config.model).filter((one) => languageModelOf(one.config) !== undefined);
   return [
-    ...(config.model.provider === 'portfolio' ? portfolioProblems(config.model) : []),
-    ...found.map((problem) => problem && placedIn(problem, field)),
-  ];
-}
-
-/** Replaces `model.` in a problem with the model's actual place in the config, `field`. */
-export function placedIn<P extends Problem>(problem: P, field: string): P {
-  const placed = (text: string) => text.replaceAll(/(?<![\w.])model\.(?=\w)/g, `${field}.`);
-  const { hint } = problem;
-  return {
-    ...problem,
-    ...(problem.field !== undefined && { field: placed(problem.field) }),
-    message: placed(problem.message),
-    ...(hint !== undefined && { hint: placed(hint) }),
-  };
-}
-
-/** Problems with a model other than the run's own, at `field`. Of the limits, checks only those on cost. */
-export function modelProblemsBeside(
-  config: Config,
-  field: string,
-  model: SingleModelConfig | undefined,
-  isFinal = false,
-): readonly Found[] {
-  if (model === undefined) return [];
-  const { cost } = config.limits;
-  const limits = unpricedModels[model.provider] !== undefined ? {} : { cost };
-  const alone = { ...config, target: undefined, model, limits };
-  return modelProblems(alone, isFinal).map((problem) => problem && placedIn(problem, field));
-}
-
-/** Repeats the checks with list prices filled in. @throws UserError, e.g. if a model with a cost limit has no price */
-export function requirePrices(config: Config): void {
-  const { critic, model } = config;
-  if (model.provider === 'replayed') return;
-  const problems = [
-    ...modelProblems(config, true),
-    ...modelProblemsBeside(config, 'critic.model', critic?.model, true),
-  ].filter((found) => found !== undefined && found !== false);
-  if (problems.length > 0) throw new UserError(problems);
-}
-
-function portfolioProblems(model: PortfolioConfig): readonly Found[] {
-  const readers = membersOf(model).filter((member) => languageModelOf(member.config) !== undefined);
-  return [
-    readers.length > 1 && {
-      field: `${readers[1]!.field}.provider`,
-      value: readers[1]!.config.provider,
-      message: `is a second language model, but costs, limits and retries apply to only one, here ${readers[0]!.config.provider}`,
+    second && {
+      field: `${second.field}.provider`,
+      value: second.config.provider,
+      message: `is a second language model, but costs, limits and retries apply to only one, here ${first!.config.provider}`,
       hint: 'keep one language model, with any number of baselines',
     },
+    ...readersOf(config).flatMap(({ config: model, field }) => [
+      ...secretProblems(model, field),
+      ...extraProblems(model, field),
+      contextProblem(model, field),
+    ]),
   ];
 }
 
-type SingleConfig = Config & { readonly model: SingleModelConfig };
+/** Replaces `model` at the start of a problem's field with the model's actual place in the config. */
+export const placedIn = <P extends Problem>(problem: P, field: string): P => ({
+  ...problem,
+  ...(problem.field !== undefined && { field: problem.field.replace(/^model\b/, field) }),
+});
 
 /** The config is written to the run directory and the report, so it must not contain secrets. */
-function secretProblems({ environment, model }: SingleConfig): readonly Found[] {
-  const ofServer = loginProblem(
-    'environment',
-    /^openenv:(.*)$/s.exec(environment.id)?.[1],
-    'connect without credentials, e.g. through an SSH tunnel',
-  );
+function secretProblems(model: SingleModelConfig, field: string): readonly Found[] {
   switch (model.provider) {
     case 'ollama':
-      return [ofServer, addressProblem('host', model.host, 'OLLAMA_HOST')];
+      return [addressProblem(`${field}.host`, model.host, 'OLLAMA_HOST')];
     case 'openai':
       return [
-        ofServer,
-        addressProblem('baseUrl', model.baseUrl, 'OPENAI_BASE_URL'),
-        !isVariableName(model.apiKeyEnv) && { field: 'model.apiKeyEnv', ...noVariable },
+        addressProblem(`${field}.baseUrl`, model.baseUrl, 'OPENAI_BASE_URL'),
+        !isVariableName(model.apiKeyEnv) && { field: `${field}.apiKeyEnv`, ...noVariable },
       ];
     default:
-      return [ofServer];
+      return [];
   }
 }
 
-function addressProblem(key: 'baseUrl' | 'host', address: string | undefined, variable: string): Found {
-  const field = `model.${key}`;
+function addressProblem(field: string, address: string | undefined, variable: string): Found {
   const hint = `set the environment variable ${variable} to the address, and remove ${field}`;
   const login = loginProblem(field, address, hint);
   if (login || address === undefined) return login;
   const url = new URL(address);
-  if (key === 'host' && url.search !== '') {
+  if (variable === 'OLLAMA_HOST' && url.search !== '')
     return { field, message: 'has a query (?…), which is not sent', hint: 'remove the query' };
-  }
-  return key === 'baseUrl' && hasSecretQuery(url) && { field, ...secretQuery };
+  return hasSecretQuery(url) && { field, ...secretQuery };
 }
 
-function loginProblem(field: string, address: string | undefined, hint: string): Found {
+export function loginProblem(field: string, address: string | undefined, hint: string): Found {
   if (address === undefined || !URL.canParse(address)) return undefined;
   const { username, password } = new URL(address);
   const message = 'contains credentials, but configs are copied to places that others may read';
@@ -147,68 +70,46 @@ function loginProblem(field: string, address: string | undefined, hint: string):
 }
 
 /** Rejects values that can't be sent as JSON. */
-function extraProblems(model: SingleModelConfig): readonly Found[] {
+function extraProblems(model: SingleModelConfig, place: string): readonly Found[] {
   if (model.provider !== 'openai') return [];
   return Object.entries(model.extra ?? {}).map(([key, value]) => {
-    const field = `model.extra.${key}`;
+    const field = `${place}.extra.${key}`;
     const isJson = isDeepStrictEqual(JSON.parse(JSON.stringify(value) ?? 'null'), value);
     return !isJson && { field, value, message: "can't be sent as JSON" };
   });
 }
 
-function contextProblem(model: SingleModelConfig): Found {
+function contextProblem(model: SingleModelConfig, field: string): Found {
   if (model.provider !== 'ollama' || model.contextTokens === undefined) return undefined;
   return (
     model.maxTokens >= model.contextTokens && {
-      field: 'model.contextTokens',
-      message: `leaves no room for a prompt: replies may take ${model.maxTokens} tokens (model.maxTokens)`,
+      field: `${field}.contextTokens`,
+      message: `leaves no room for a prompt: replies may take ${model.maxTokens} tokens (${field}.maxTokens)`,
       value: model.contextTokens,
-      hint: 'raise model.contextTokens, lower model.maxTokens, or remove contextTokens to fit the context to the prompt',
+      hint: `raise ${field}.contextTokens, lower ${field}.maxTokens, or remove contextTokens to fit the context to the prompt`,
     }
   );
 }
 
-/** Descriptions, for messages, of models that have neither a price nor a timeout. */
-const unpricedModels: { readonly [Provider in SingleModelConfig['provider']]?: string } = {
-  local: 'a local model',
-  module: 'a model from a module',
-  custom: 'a model from the calling program',
-};
-
-/** Whether a model other than the run's own has a price, which then counts towards a cost limit. */
-const isPricedBeside = ({ critic }: Pick<Config, 'critic'>): boolean =>
-  critic?.model !== undefined && 'price' in critic.model && critic.model.price !== undefined;
-
-function costProblems({ critic, model, limits }: SingleConfig, isFinal: boolean): readonly Found[] {
-  if (limits.cost === undefined) return [];
+/** @throws UserError if a limit on the cost can't work, because a model has no price */
+export function requirePrices(config: Config): void {
+  const { limits, model } = config;
+  if (limits.cost === undefined || model.provider === 'replayed') return;
   const at = { field: 'limits.cost', value: limits.cost };
-  const unpriced = unpricedModels[model.provider];
-  const isKnown = !isFinal && model.provider === 'openai' && listPrice(model) !== undefined;
-  const lacksPrice =
-    (model.provider === 'openai' || model.provider === 'ollama') && model.price === undefined && !isKnown;
-  return [
-    unpriced !== undefined &&
-      !isPricedBeside({ critic }) && {
-        ...at,
-        message: `has no effect: ${unpriced} has no price`,
-        hint: 'use limits.tokens or limits.minutes',
-      },
-    lacksPrice && {
+  const readers = readersOf(config);
+  const priced = readers.filter(({ config: { provider } }) => provider === 'openai' || provider === 'ollama');
+  const problems = priced
+    .filter(({ config: reader }) => !('price' in reader) || reader.price === undefined)
+    .map(({ field }) => ({
       ...at,
-      message: 'needs model.price, because no list price is known',
-      hint: 'add model.price: {input: …, output: …} (US dollars per million tokens), or use limits.tokens',
-    },
-  ];
-}
-
-function stoppingProblems({ target, iterations }: SingleConfig): readonly Found[] {
-  return [
-    target !== undefined &&
-      target.hold > iterations && {
-        field: 'target.hold',
-        message: `can't be reached: it needs ${target.hold} iterations in a row, but the run has ${iterations}`,
-        value: target.hold,
-        hint: 'lower target.hold or raise iterations',
-      },
-  ];
+      message: `needs ${field}.price, because no list price is known`,
+      hint: `add ${field}.price: {input: …, output: …} (US dollars per million tokens), or use limits.tokens`,
+    }));
+  if (problems.length > 0) throw new UserError(problems);
+  if (readers.length > 0 && priced.length === 0)
+    throw new UserError({
+      ...at,
+      message: `has no effect: the provider ${readers[0]!.config.provider} has no price`,
+      hint: 'use limits.tokens or limits.minutes',
+    });
 }

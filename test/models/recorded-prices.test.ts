@@ -40,7 +40,10 @@ test('a model without a known price has no cost and can’t have a cost limit', 
   const config = await started({ model });
   expect(config.model).not.toHaveProperty('price');
   expect(new Ledger({ limits: {}, ...countedBy(config.model) }).totals).not.toHaveProperty('cost');
-  expect(() => written({ model, limits: { cost: 1 } })).toThrow('limits.cost: needs model.price');
+  await expect(started({ model, limits: { cost: 1 } })).rejects.toThrow('limits.cost: needs model.price');
+  const [baseline, unpriced] = [{ provider: 'random' }, { provider: 'ollama', name: 'x' }];
+  const portfolio = { provider: 'portfolio', members: [baseline, unpriced] };
+  await expect(started({ model: portfolio, limits: { cost: 1 } })).rejects.toThrow('model.members.1.price');
 });
 
 test('a cost limit works with a list price, but not on a server whose prices are unknown', async () => {

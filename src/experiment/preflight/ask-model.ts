@@ -49,57 +49,53 @@ export async function askModel(
   env: CommandContext['env'],
   signal: AbortSignal,
 ): Promise<readonly Finding[]> {
-  const { bound } = promptSize(assembly);
-  const of = { config: languageModelOf(assembly.config.model), model: languageModelIn(assembly.model) };
-  const { field } = languageMemberOf(assembly.config.model) ?? { field: 'model' };
+  const { config, model, stages } = assembly;
+  const own = languageMemberOf(config.model);
+  const others = stages.flatMap(({ model: used }) => used ?? []);
   const all: readonly Probed[] = [
-    { ...of, field, bound, proposesFor: assembly },
-    ...assembly.stages.flatMap(({ model }) =>
-      model === undefined
-        ? []
-        : [{ config: languageModelOf(model.config), model: model.proposer, field: model.field, bound }],
-    ),
+    ...(own ? [{ config: own.config, model: languageModelIn(model), field: own.field, proposes: true }] : []),
+    ...others.map((one) => ({ config: one.config, model: one.proposer, field: one.field, proposes: false })),
   ];
   const findings: Finding[] = [];
-  for (const one of all) append(findings, await askOne(one, env, signal));
+  for (const one of all) append(findings, await askOne(one, assembly, env, signal));
   return findings;
 }
 
 /** A model to test, and its config section. */
 interface Probed {
-  readonly config: ReturnType<typeof languageModelOf>;
+  readonly config: SingleModelConfig;
   readonly model: SingleProposer | undefined;
   readonly field: string;
-  /** Upper bound on the tokens in the model's longest prompt. */
-  readonly bound: number;
-  /** If set, asks for the first proposal of this experiment instead of a short answer. */
-  readonly proposesFor?: Assembly;
+  /** If true, asks for the first proposal of the experiment instead of a short answer. */
+  readonly proposes: boolean;
 }
 
 async function askOne(
-  { bound, config, field, model, proposesFor }: Probed,
+  { config, field, model, proposes }: Probed,
+  assembly: Assembly,
   env: CommandContext['env'],
   signal: AbortSignal,
 ): Promise<readonly Finding[]> {
-  if (config === undefined || model?.generate === undefined) return [];
+  if (model?.generate === undefined) return [];
   try {
-    const asked = 'maxRetries' in config ? createModel(impatient(config), env) : model;
+    // Retries would delay the report of an error.
+    const asked =
+      'maxRetries' in config
+        ? createModel({ ...config, maxRetries: 0, timeoutSeconds: Math.min(config.timeoutSeconds, 180) }, env)
+        : model;
     // Have the server load the model with the context that a run needs.
-    asked.expect?.(bound);
+    asked.expect?.(promptSize(assembly).bound);
     const name = (await asked.open?.()) ?? asked.id;
-    if (proposesFor !== undefined) {
-      const call = await firstProposal(proposesFor, asked, signal);
-      return call === undefined
-        ? []
-        : proposalFindings(call, { corrections: proposesFor.config.corrections, field, name });
-    }
-    const [completion] = await asked.generate(probe.messages, { ...probe.options, signal });
-    const answers = answerText(name, completion!);
+    const call = proposes ? await firstProposal(assembly, asked, signal) : undefined;
+    if (proposes && call === undefined) return [];
+    if (call?.outcome.kind === 'error') return [noAnswer(field, call.outcome.message)];
+    const [answer] = call
+      ? [call.completion]
+      : await asked.generate(probe.messages, { ...probe.options, signal });
+    const { warnings = [], ...completion } = answer!;
     return [
-      completion!.text.trim() === ''
-        ? warning({ field, message: `${answers}, but its answer is empty`, hint: longerAnswer(field) })
-        : found(field, answers),
-      ...warningsOf(completion!, field),
+      judged(completion, call, { corrections: assembly.config.corrections, field, name }),
+      ...(completion.text.trim() === '' ? [] : warnings.map((message) => warning({ field, message }))),
     ];
   } catch (error) {
     if (!(error instanceof ModelError)) throw error;
@@ -113,59 +109,44 @@ const noAnswer = (field: string, message: string): Finding => ({
   message: `did not answer: ${message}`,
 });
 
-/** Reports how a run would judge a reply. */
-function proposalFindings(
-  call: CallRecord,
+/** Reports an answer and, if it is a proposal, how a run would judge it. */
+function judged(
+  { finishReason, format, latencyMs, text, usage }: Completion,
+  call: CallRecord | undefined,
   {
     corrections,
     field,
     name,
   }: { readonly corrections: number; readonly field: string; readonly name: string },
-): readonly Finding[] {
-  const { completion, outcome } = call;
-  if (outcome.kind === 'error') return [noAnswer(field, outcome.message)];
-  const answers = answerText(name, completion!);
+): Finding {
+  const tokens = (count: number | undefined) => (count === undefined ? '?' : formatCount(count));
+  const sizes = `${tokens(usage.promptTokens)} tokens in, ${tokens(usage.completionTokens)} out`;
+  const answers = `${name} answers (${formatDuration(latencyMs)}, ${sizes}${format === undefined ? '' : `, format ${format}`})`;
+  const isEmpty = text.trim() === '';
+  const longer = `raise ${field}.maxTokens: the model may use up its tokens on reasoning before it answers`;
+  if (call === undefined)
+    return isEmpty
+      ? warning({ field, message: `${answers}, but its answer is empty`, hint: longer })
+      : found(field, answers);
+  const { outcome } = call;
   if (outcome.kind === 'accepted') {
     const { parameters, program } = outcome;
     const answer =
       program === undefined ? `${plural(parameters.length, 'parameter')} in range` : programTitle(outcome);
-    const used = `a run would accept the reply: ${answer}`;
-    return [found(field, `${answers}; ${used}`), ...warningsOf(completion!, field)];
+    return found(field, `${answers}; a run would accept the reply: ${answer}`);
   }
-  const isCut = completion!.finishReason === 'length' || completion!.text.trim() === '';
   const again =
     corrections === 0
       ? 'set corrections=3 to ask again'
       : `a run asks again up to ${plural(corrections, 'time')}`;
-  return [
-    warning({
-      field,
-      message: `${answers}, but a run would reject this reply: ${rejectionText(call, 200)}`,
-      hint: isCut
-        ? longerAnswer(field)
+  return warning({
+    field,
+    message: `${answers}, but a run would reject this reply: ${rejectionText(call, 200)}`,
+    hint:
+      finishReason === 'length' || isEmpty
+        ? longer
         : `${again}; if that doesn't help, try another prompts.set, a model.format that enforces the answer, or a larger model`,
-    }),
-    ...warningsOf(completion!, field),
-  ];
-}
-
-function answerText(name: string, { format, latencyMs, usage }: Completion): string {
-  const { completionTokens, promptTokens } = usage;
-  const tokens = (count: number | undefined) => (count === undefined ? '?' : formatCount(count));
-  return `${name} answers (${formatDuration(latencyMs)}, ${tokens(promptTokens)} tokens in, ${tokens(completionTokens)} out${format === undefined ? '' : `, format ${format}`})`;
-}
-
-const longerAnswer = (field: string) =>
-  `raise ${field}.maxTokens: the model may use up its tokens on reasoning before it answers`;
-
-/** The warnings of a reply; none if it is empty, because that has its own finding. */
-const warningsOf = ({ text, warnings = [] }: Completion, field: string): readonly Finding[] =>
-  text.trim() === '' ? [] : warnings.map((message) => warning({ field, message }));
-
-/** Disables retries and limits the timeout, so that a check reports errors quickly. */
-function impatient(config: SingleModelConfig): SingleModelConfig {
-  if (!('maxRetries' in config)) return config;
-  return { ...config, maxRetries: 0, timeoutSeconds: Math.min(config.timeoutSeconds, 180) };
+  });
 }
 
 /**

@@ -1,21 +1,13 @@
 import type { CommandContext } from '../../base/context.js';
-import { formatProblem, UserError } from '../../base/errors.js';
+import { UserError } from '../../base/errors.js';
 import { type Config, modulesOf } from '../../config/config.js';
 import { type LoadedConfig, loadConfig } from '../../config/load.js';
-import { languageModelOf, type ModelConfig } from '../../config/model.js';
-import { isBuiltInId, isRemoteId } from '../../environments/catalogue/open.js';
-import { defaultSampling, samplingText } from '../../models/local/default-sampling.js';
-import { findDevices } from '../../models/local/engine/find-devices.js';
-import { policiesText } from '../../policies/policy.js';
-import { createReplayBuffer } from '../../rollout/replay-buffer.js';
-import { nothingRecorded } from '../../runs/reader.js';
-import { Prompter } from '../prompter.js';
+import { isRemoteId } from '../../environments/catalogue/open.js';
 import { assemble, closeEnvironment, languageModelsOf } from '../setup/assemble.js';
 import { contextOf } from '../setup/open-models.js';
 import { askModel } from './ask-model.js';
-import { errorsIn, type Finding, found, warning, warningsIn } from './findings.js';
+import { errorsIn, type Finding, found, warning } from './findings.js';
 import { preflight } from './preflight.js';
-import { promptSize } from './prompt-size.js';
 
 /**
  * Checks a config before it is run. Returns errors in it as findings instead of throwing them.
@@ -33,20 +25,12 @@ export async function checkConfig(
     const own = offline ? {} : { ask: stop.abort };
     const assembly = await assemble(loaded.config, env, undefined, own);
     try {
-      const findings = preflight(
-        assembly,
-        await contextOf(assembly.config.model, assembly.model, !offline, stop.abort),
-      );
-      const sampling = samplingFindings(loaded.config.model);
-      const device = offline ? [] : await deviceFindings(assembly.config.model);
+      const context = await contextOf(assembly.config.model, assembly.model, !offline, stop.abort);
+      const findings = preflight(assembly, context);
       const answer = offline ? [] : await askModel(assembly, env, stop.finish);
       const [failed, others] = [errorsIn(answer), answer.filter(({ level }) => level !== 'error')];
       // Models that don't answer come first, so that they aren't overlooked.
-      return [
-        ...located(loaded, failed),
-        ...notesOf(loaded),
-        ...located(loaded, [...findings, ...sampling, ...device, ...others]),
-      ];
+      return [...located(loaded, failed), ...notesOf(loaded), ...located(loaded, [...findings, ...others])];
     } finally {
       await closeEnvironment(assembly);
       for (const model of languageModelsOf(assembly)) await model.close?.();
@@ -74,63 +58,4 @@ function located(loaded: LoadedConfig, findings: readonly Finding[]): readonly F
   return findings.map((finding) =>
     finding.level === 'ok' ? finding : { ...finding, ...loaded.locate(new UserError(finding)).problems[0]! },
   );
-}
-
-export function samplingFindings(config: ModelConfig): readonly Finding[] {
-  const model = languageModelOf(config);
-  if (model?.provider !== 'local') return [];
-  return [found('model.temperature', `samples with ${samplingText(defaultSampling(model))}`)];
-}
-
-/**
- * Reports the device that a local model will use, and why others can't be used. Doesn't report a missing device,
- * because loading the model does.
- */
-export async function deviceFindings(config: ModelConfig): Promise<readonly Finding[]> {
-  const model = languageModelOf(config);
-  if (model?.provider !== 'local') return [];
-  const { auto, usable, unusable } = await findDevices();
-  const device = model.device === 'auto' ? auto : model.device;
-  if (!usable.includes(device)) return [];
-  const others = [
-    ...usable.filter((other) => other !== device).map((other) => `${other} is also usable`),
-    ...unusable.map(({ device: other, reason }) => `${other} can't be used: ${reason}`),
-  ];
-  return [found('model.device', [device, ...others].join('; '))];
-}
-
-/**
- * Builds the environment, the policy and the first prompt of an imported config, before it is written. Doesn't need the
- * model.
- * @returns notes on the parts that were built, and warnings
- * @throws UserError with the keys of the original config
- */
-export async function buildImport(
-  loaded: LoadedConfig,
-  env: Readonly<Record<string, string | undefined>>,
-): Promise<readonly string[]> {
-  const { config } = loaded;
-  const { id } = config.environment;
-  if (!isBuiltInId(id)) return [`not built: ${id} runs in another program; check it with policyloop check`];
-  try {
-    const made = await assemble({ ...config, model: { provider: 'random' } }, env);
-    const assembly = { ...made, config: { ...made.config, model: config.model } };
-    try {
-      new Prompter({ ...assembly, buffer: createReplayBuffer(), recorded: nothingRecorded }).messages(1);
-      const findings = preflight(assembly);
-      const errors = errorsIn(findings);
-      if (errors.length > 0) throw new UserError(errors);
-      const { evaluation } = config;
-      const steps = Math.min(made.environment.maxSteps ?? evaluation.maxSteps, evaluation.maxSteps);
-      const { last } = promptSize(assembly);
-      return [
-        `built: ${made.environment.id}, ${policiesText(made.family)}, episodes of at most ${steps} steps, prompts of up to about ${Math.round(last)} tokens`,
-        ...warningsIn(findings).map((one) => `warning ${formatProblem(one)}`),
-      ];
-    } finally {
-      await closeEnvironment(made);
-    }
-  } catch (error) {
-    throw error instanceof UserError ? loaded.locate(error) : error;
-  }
 }

@@ -35,6 +35,8 @@ export interface PromptSize {
   readonly answer: number;
   /** An evaluation in the history. */
   readonly entry: number;
+  /** Maximum number of evaluations that a prompt selects, whatever their size. */
+  readonly shown: number;
   /** Upper bound on the tokens of the last prompt with all corrections, for any tokenizer. */
   readonly bound: number;
 }
@@ -79,6 +81,7 @@ export function promptSize(parts: Parts, context?: ModelContext): PromptSize {
     correction,
     answer,
     entry,
+    shown: most,
     mean: mean(Array.from({ length: iterations }, (_, i) => at(i + 1))),
     bound: Math.ceil(surplus * (last + corrections * correction)),
   };

@@ -2,7 +2,7 @@
 
 import { formatCompact, plural } from '../../base/text/numbers.js';
 import { budgetOf, criticModelOf, evaluationsOf, revisionsOf } from '../../config/critic.js';
-import { languageModelOf, type ModelConfig, membersOf } from '../../config/model.js';
+import { languageModelOf, membersOf } from '../../config/model.js';
 import type { PriceConfig } from '../../models/settings.js';
 import { sum } from '../../statistics/descriptive.js';
 import { languageModelIn } from '../proposer.js';
@@ -22,105 +22,84 @@ export interface RunEstimate {
   readonly promptTokens: Amount;
   readonly completionTokens: Amount;
   /** Absent if there is no price. Assumes that no prompts are cached. */
-  readonly cost?: Amount;
+  readonly cost?: Amount | undefined;
   /** Month of the list prices from which the cost is computed. */
-  readonly listed?: string;
+  readonly listed?: string | undefined;
 }
 
-type Parts = Pick<Assembly, 'config' | 'imported' | 'model'>;
+/** Calls to one model. */
+interface Asked {
+  readonly reader: object;
+  readonly calls: number;
+  /** Prompts that are processed: fewer than calls if one call gives several candidates. */
+  readonly prompts: number;
+  /** Share of the calls that are expected. */
+  readonly share: number;
+  /** Tokens in a prompt. */
+  readonly tokens: number;
+}
 
 export function estimateRun(
-  assembly: Parts,
+  { config, imported, model }: Pick<Assembly, 'config' | 'imported' | 'model'>,
   size: PromptSize,
 ): Finding & { readonly estimate?: RunEstimate } {
-  const asked = [proposals(assembly, size), revisions(assembly, size)].filter((one) => one !== undefined);
-  if (asked.length === 0)
-    return found('estimate', `${plural(assembly.config.iterations, 'iteration')}; no tokens, no cost`);
-  const estimate = asked.reduce(sumOf);
+  const { candidates, iterations, warmup } = config;
+  const first = warmup.policies + imported.length;
+  // The share that `limits.evaluations` allows if every proposal is evaluated.
+  const allowed = (budgetOf(config, first) - first) / evaluationsOf(config);
+  const asked: Asked[] = [];
+  const members = membersOf(config.model);
+  const own = members.find((member) => languageModelOf(member.config) !== undefined);
+  if (own !== undefined) {
+    const calls = iterations * candidates;
+    asked.push({
+      reader: own.config,
+      calls,
+      prompts: languageModelIn(model)?.givesSeveral ? iterations : calls,
+      share: (allowed * own.weight) / sum(members.map(({ weight }) => weight)),
+      tokens: size.mean,
+    });
+  }
+  const reviser = config.critic && criticModelOf(config);
+  const revisions = revisionsOf(config);
+  // The critic's prompts are assumed to be as long as the longest prompt for proposals.
+  if (reviser !== undefined)
+    asked.push({ reader: reviser, calls: revisions, prompts: revisions, share: allowed, tokens: size.last });
+  if (asked.length === 0) return found('estimate', `${plural(iterations, 'iteration')}; no tokens, no cost`);
+  const estimate = asked.map((one) => estimateOf(one, config.corrections, size)).reduce(sumOf);
   const { calls, completionTokens, cost, listed, promptTokens } = estimate;
+  const both = ({ expected, most }: Amount, format: (value: number) => string) =>
+    `${format(expected)} (${format(most)})`;
   const parts = [
     `${plural(calls.expected, 'call')} (${calls.most} with all corrections)`,
-    `${formatCompact(promptTokens.expected)} tokens in (${formatCompact(promptTokens.most)})`,
-    `${formatCompact(completionTokens.expected)} out (${formatCompact(completionTokens.most)})`,
-    ...(cost
-      ? [
-          `cost ${cost.expected.toPrecision(2)} (${cost.most.toPrecision(2)})${listed === undefined ? '' : ` at the list prices of ${listed}`}`,
-        ]
-      : []),
+    `tokens in: ${both(promptTokens, formatCompact)}`,
+    `out: ${both(completionTokens, formatCompact)}`,
+    ...(cost ? [`cost: ${both(cost, (value) => value.toPrecision(2))}`] : []),
   ];
-  return { ...found('estimate', `about ${parts.join(', ')}`), estimate };
+  const at = listed === undefined ? '' : ` at the list prices of ${listed}`;
+  return { ...found('estimate', `about ${parts.join(', ')}${at}`), estimate };
 }
 
-function proposals({ config, imported, model }: Parts, size: PromptSize): RunEstimate | undefined {
-  const reader = languageModelOf(config.model);
-  if (reader === undefined) return undefined;
-  const { candidates, iterations } = config;
-  const calls = iterations * candidates;
-  // If one call gives several candidates, their prompt is processed only once.
-  const prompts = languageModelIn(model)?.givesSeveral ? iterations : calls;
-  const share = shareOf(config.model) * playedShare({ config, imported });
-  return estimateOf(config, reader, size, { calls, prompts, share, tokens: size.mean });
-}
-
-/** The critic's prompts are assumed to be as long as the longest prompt for proposals. */
-function revisions({ config, imported }: Parts, size: PromptSize): RunEstimate | undefined {
-  const reader = config.critic && criticModelOf(config);
-  if (reader === undefined) return undefined;
-  const calls = revisionsOf(config);
-  const share = playedShare({ config, imported });
-  return estimateOf(config, reader, size, { calls, prompts: calls, share, tokens: size.last });
-}
-
-/** @param share of the calls that are expected @param tokens in a prompt */
 function estimateOf(
-  { corrections }: Parts['config'],
-  reader: object,
+  { calls, prompts, reader, share, tokens }: Asked,
+  corrections: number,
   { answer, correction }: PromptSize,
-  asked: {
-    readonly calls: number;
-    readonly prompts: number;
-    readonly share: number;
-    readonly tokens: number;
-  },
 ): RunEstimate {
-  const { prompts, share, tokens } = asked;
-  const maxTokens = 'maxTokens' in reader ? (reader.maxTokens as number | undefined) : undefined;
-  const calls = { expected: Math.round(asked.calls * share), most: asked.calls * (1 + corrections) };
-  const corrected = (tokens + corrections * correction) * asked.calls * corrections;
-  const promptTokens = {
-    expected: prompts * share * tokens,
-    most: asked.calls * tokens + corrected,
-  };
-  const completionTokens = {
-    expected: calls.expected * answer,
-    most: calls.most * Math.max(answer, maxTokens ?? 0),
-  };
-  return priced(reader, { calls, promptTokens, completionTokens });
-}
-
-/** Share of iterations that `limits.evaluations` allows if every proposal is evaluated. */
-function playedShare({ config, imported }: Pick<Assembly, 'config' | 'imported'>): number {
-  const first = config.warmup.policies + imported.length;
-  return (budgetOf(config, first) - first) / evaluationsOf(config);
-}
-
-/** Expected share of candidates that the language model proposes. */
-function shareOf(model: ModelConfig): number {
-  const members = membersOf(model);
-  const weights = members.map(({ weight }) => weight);
-  const own = members.findIndex(({ config }) => languageModelOf(config) !== undefined);
-  return weights[own]! / sum(weights);
-}
-
-/** Adds the cost, if the model has a price. */
-function priced(reader: object, estimate: RunEstimate): RunEstimate {
-  const { completionTokens, promptTokens } = estimate;
-  const price = 'price' in reader ? (reader.price as PriceConfig | undefined) : undefined;
-  if (price === undefined) return estimate;
+  const { maxTokens = 0, price } = reader as { readonly maxTokens?: number; readonly price?: PriceConfig };
+  const expected = Math.round(calls * share);
+  const most = calls * (1 + corrections);
+  const corrected = (tokens + corrections * correction) * calls * corrections;
+  const promptTokens = { expected: prompts * share * tokens, most: calls * tokens + corrected };
+  const completionTokens = { expected: expected * answer, most: most * Math.max(answer, maxTokens) };
   const costOf = (which: keyof Amount) =>
-    (promptTokens[which] * price.input + completionTokens[which] * price.output) / 1e6;
-  const cost = { expected: costOf('expected'), most: costOf('most') };
-  return { ...estimate, cost, ...(price.listed && { listed: price.listed }) };
+    price && (promptTokens[which] * price.input + completionTokens[which] * price.output) / 1e6;
+  return {
+    calls: { expected, most },
+    promptTokens,
+    completionTokens,
+    cost: price && { expected: costOf('expected')!, most: costOf('most')! },
+    listed: price?.listed,
+  };
 }
 
 function sumOf(a: RunEstimate, b: RunEstimate): RunEstimate {
@@ -128,13 +107,11 @@ function sumOf(a: RunEstimate, b: RunEstimate): RunEstimate {
     expected: one.expected + other.expected,
     most: one.most + other.most,
   });
-  const listed = a.listed ?? b.listed;
-  const costs = [a.cost, b.cost].filter((cost) => cost !== undefined);
   return {
     calls: add(a.calls, b.calls),
     promptTokens: add(a.promptTokens, b.promptTokens),
     completionTokens: add(a.completionTokens, b.completionTokens),
-    ...(costs.length > 0 && { cost: costs.reduce(add) }),
-    ...(listed && { listed }),
+    cost: a.cost && b.cost ? add(a.cost, b.cost) : (a.cost ?? b.cost),
+    listed: a.listed ?? b.listed,
   };
 }

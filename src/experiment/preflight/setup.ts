@@ -32,20 +32,32 @@ const absent = (field: string, message: string, hint: string): Finding => ({
 
 /** @param offline if true, doesn't ask an Ollama server */
 export async function checkSetup(surroundings: Surroundings, offline: boolean): Promise<readonly Finding[]> {
+  const { cwd, env } = surroundings;
+  const { free, total } = machineMemory();
+  const models = hfModels(env);
+  const key = (name: string, use: string) =>
+    // Reports whether a key is set, but never the key.
+    env[name]?.trim() ? found(name, 'set') : absent(name, 'not set', `needed only for ${use}`);
   return Promise.all([
     nodeVersion(process.versions.node),
     found(
       'processor',
       `${plural(availableParallelism(), 'thread')}, ${cpus()[0]?.model.trim() ?? 'unknown'}`,
     ),
-    memory(),
-    disk(surroundings),
+    found('memory', `${formatBytes(total)}, ${formatBytes(free)} free`),
+    disk(nearestFolder(resolve(cwd, 'buffers'))),
     localModels(),
-    ...(offline ? [] : [ollama(surroundings)]),
-    cachedModels(surroundings),
-    python(surroundings),
-    key(surroundings, 'OPENAI_API_KEY', 'model.provider openai'),
-    key(surroundings, 'HF_TOKEN', 'gated Hugging Face models'),
+    ...(offline ? [] : [ollama(env)]),
+    models.length > 0
+      ? found('Hugging Face', `${plural(models.length, 'model')} in ${hfCache(env)}`)
+      : absent(
+          'Hugging Face',
+          `no models in ${hfCache(env)}`,
+          'run policyloop models pull hf:HuggingFaceTB/SmolLM2-135M-Instruct',
+        ),
+    python(env),
+    key('OPENAI_API_KEY', 'model.provider openai'),
+    key('HF_TOKEN', 'gated Hugging Face models'),
   ]);
 }
 
@@ -58,29 +70,14 @@ export function nodeVersion(version: string): Finding {
   return isNew ? found('Node.js', version) : broken('Node.js', version, hint);
 }
 
-/** Minimum memory in bytes for a useful local model alongside a run. */
-const leastMemory = 2 * 2 ** 30;
-
-function memory(): Finding {
-  const { free, total } = machineMemory();
-  const message = `${formatBytes(total)}, ${formatBytes(free)} free`;
-  const hint = 'local models need more; use a server on another machine (model.provider ollama or openai)';
-  return total >= leastMemory ? found('memory', message) : broken('memory', message, hint);
-}
-
-/** Minimum free disk space in bytes: runs need megabytes, downloaded models need gigabytes. */
-const leastDisk = 2 ** 30;
-
-function disk({ cwd }: Surroundings): Finding {
-  const folder = nearestFolder(resolve(cwd, 'buffers'));
+function disk(folder: string): Finding {
   const { bavail, bsize } = statfsSync(folder);
-  const message = `${formatBytes(bavail * bsize)} free in ${folder}`;
   try {
     accessSync(folder, constants.W_OK);
   } catch {
     return broken('disk', `${folder} isn't writable`, 'change its permissions, or use --runs-dir');
   }
-  return bavail * bsize >= leastDisk ? found('disk', message) : broken('disk', message, 'free some space');
+  return found('disk', `${formatBytes(bavail * bsize)} free in ${folder}`);
 }
 
 const nearestFolder = (path: string): string => (existsSync(path) ? path : nearestFolder(dirname(path)));
@@ -89,19 +86,19 @@ async function localModels(): Promise<Finding> {
   try {
     const { auto, unusable, usable } = await findDevices();
     const [first] = unusable;
-    return {
-      ...found('local models', `run on ${usable.join(', ')}; model.device auto chooses ${auto}`),
-      ...(first && { hint: `${first.device} can't be used: ${first.reason}; ${first.hint}` }),
-    };
+    const message = `run on ${usable.join(', ')}; model.device auto chooses ${auto}`;
+    return first === undefined
+      ? found('local models', message)
+      : absent('local models', message, `${first.device} can't be used: ${first.reason}; ${first.hint}`);
   } catch (error) {
-    const [{ message, hint = 'reinstall policyloop' } = { message: String(error) }] = problemsOf(error);
+    const { message, hint = 'reinstall policyloop' } = problemsOf(error)[0]!;
     return broken('local models', message, hint);
   }
 }
 
 const answerMs = 3000;
 
-async function ollama({ env }: Surroundings): Promise<Finding> {
+async function ollama(env: Surroundings['env']): Promise<Finding> {
   let place = '';
   try {
     const { origin, password, username } = readHost({ host: undefined }, env);
@@ -116,9 +113,9 @@ async function ollama({ env }: Surroundings): Promise<Finding> {
     };
     if (models.length === 0)
       return absent('Ollama', `running at ${place}, without models`, 'run ollama pull qwen3:8b');
-    const shown = models.slice(0, 6).map((model) => model.name);
-    const more = models.length > shown.length ? `, and ${models.length - shown.length} more` : '';
-    return found('Ollama', `running at ${place}: ${shown.join(', ')}${more}`);
+    const more = models.length > 6 ? `, and ${models.length - 6} more` : '';
+    const names = models.slice(0, 6).map((model) => model.name);
+    return found('Ollama', `running at ${place}: ${names.join(', ')}${more}`);
   } catch (error) {
     if (error instanceof UserError)
       return broken('Ollama', error.problems[0]!.message, 'fix or unset OLLAMA_HOST');
@@ -127,25 +124,15 @@ async function ollama({ env }: Surroundings): Promise<Finding> {
   }
 }
 
-function cachedModels({ env }: Surroundings): Finding {
-  const models = hfModels(env);
-  if (models.length > 0) return found('Hugging Face', `${plural(models.length, 'model')} in ${hfCache(env)}`);
-  const hint = 'run policyloop models pull hf:HuggingFaceTB/SmolLM2-135M-Instruct';
-  return absent('Hugging Face', `no models in ${hfCache(env)}`, hint);
-}
-
 const askVersions =
   'import sys\nprint(sys.version.split()[0])\ntry:\n  import gymnasium\n  print(gymnasium.__version__)\nexcept ImportError: pass';
 
-async function python({ env }: Surroundings): Promise<Finding> {
+async function python(env: Surroundings['env']): Promise<Finding> {
   const program = env.POLICYLOOP_PYTHON ?? 'python3';
   const need = 'needed only for gymnasium: and textworld-express: environments';
   try {
-    const { stdout } = await promisify(execFile)(program, ['-c', askVersions], {
-      env: childEnvironment(env),
-      timeout: 20_000,
-      maxBuffer: 2 ** 20,
-    });
+    const options = { env: childEnvironment(env), timeout: 20_000 };
+    const { stdout } = await promisify(execFile)(program, ['-c', askVersions], options);
     const [version, gymnasium] = stdout.trim().split('\n');
     if (gymnasium !== undefined) return found('Python', `${version} (${program}), Gymnasium ${gymnasium}`);
     const hint = `Gymnasium is ${need}; run pip install "gymnasium[mujoco]"`;
@@ -156,10 +143,4 @@ async function python({ env }: Surroundings): Promise<Finding> {
       ? absent('Python', message, `${need}; install Python, or set POLICYLOOP_PYTHON`)
       : broken('Python', message, 'set POLICYLOOP_PYTHON to a Python interpreter');
   }
-}
-
-/** Reports whether an API key is set, but never the key. */
-function key({ env }: Surroundings, name: string, use: string): Finding {
-  const isSet = env[name] !== undefined && env[name].trim() !== '';
-  return isSet ? found(name, 'set') : absent(name, 'not set', `needed only for ${use}`);
 }
