@@ -24,6 +24,7 @@ import { TextGameTask } from '../text/text-game.js';
 import { loadGame, TextWorldPlay } from '../text/textworld/game.js';
 import { readGame } from '../text/textworld/game-file.js';
 import { dialects } from '../text/textworld/quests.js';
+import { isStory, loadStory } from '../text/textworld/story.js';
 import { Blackjack } from '../toy-text/blackjack.js';
 import { cliffWalking, frozenLake, frozenLakeOptions } from '../toy-text/grid-walks.js';
 import { Taxi, taxiOptions } from '../toy-text/taxi.js';
@@ -99,9 +100,10 @@ export const textCatalogue: readonly CatalogueEntry[] = [
   ),
 ];
 
-/** The entry for a TextWorld game, whose id is `textworld:` and the path of its `.json`. */
+/** The entry for a TextWorld game, whose id is `textworld:` and the path of its `.json` or compiled story. */
 function textWorldEntry(id: string): CatalogueEntry {
   const file = id.slice(textWorldPrefix.length);
+  if (isStory(file)) return entry(id, {}, noOptions, () => new TextGameTask(loadStory(file)));
   const schema = z.strictObject({ dialect: z.enum(dialects).default('z8') });
   return entry(id, {}, schema, ({ dialect }) => {
     const game = loadGame(readGame(file), dialect);

@@ -36,12 +36,24 @@ export const goldenGames: readonly string[] = readdirSync(join(goldenFolder, 'ga
   file.replace('.json.gz', ''),
 );
 
+/** The games that are there in compiled form, too. */
+export const goldenStories: readonly string[] = existsSync(join(goldenFolder, 'z8'))
+  ? readdirSync(join(goldenFolder, 'z8')).map((file) => file.replace('.z8.gz', ''))
+  : [];
+
+export const goldenStory = (name: string): Uint8Array =>
+  gunzipSync(readFileSync(join(goldenFolder, 'z8', `${name}.z8.gz`)));
+
 export const goldenGame = (name: string): GameFile =>
   JSON.parse(unzipped('games', `${name}.json.gz`)) as GameFile;
 
 /** The traces in which both ways to play do the same. */
 export const goldenTraces = (name: string): readonly (readonly GoldenStep[])[] =>
   tracesOf(name, (file) => !file.includes('.probe.'));
+
+/** Odd commands, which only the compiled game answers. */
+export const goldenProbe = (name: string): readonly GoldenStep[] =>
+  tracesOf(name, (file) => file.includes('.probe.'))[0]!;
 
 const tracesOf = (name: string, isMeant: (file: string) => boolean): readonly (readonly GoldenStep[])[] =>
   readdirSync(join(goldenFolder, 'traces'))

@@ -10,6 +10,8 @@ export interface Action {
   /** The facts that hold afterwards, including the required ones that are kept. */
   readonly after: readonly Fact[];
   readonly command: string;
+  /** The compiled game's name for the action. */
+  readonly event: string;
 }
 
 interface CompiledPattern {
@@ -33,6 +35,7 @@ interface CompiledRule {
   /** Slots that occur only in postconditions; any unused object of their type may fill them. */
   readonly free: readonly number[];
   readonly command: Template;
+  readonly event: Template;
   /** Predicates of the preconditions. The rule's actions change only if facts with these predicates change. */
   readonly reads: ReadonlySet<string>;
   /** Actions found so far, by their bound objects. */
@@ -60,6 +63,10 @@ export class ActionFinder {
       return stays ? this.#found[i]! : this.#actions(rule, facts);
     });
     return this.#found;
+  }
+
+  found(): readonly Action[] {
+    return this.#found.flat();
   }
 
   #actions(rule: CompiledRule, facts: Facts): Action[] {
@@ -115,6 +122,7 @@ export class ActionFinder {
       before: facts(rule.before),
       after: facts(rule.after),
       command: filled(rule.command),
+      event: filled(rule.event),
     };
     rule.actions.set(key, action);
     return action;
@@ -179,7 +187,8 @@ const isConstant = (type: string) => /^[A-Z]/.test(type);
 
 /** Compiles a rule. @returns an empty list if no command triggers it, or if one of its constants isn't in the game */
 function compiled(rule: Rule, { parents }: Logic, vocabulary: Vocabulary): CompiledRule[] {
-  if (rule.command === undefined) return [];
+  if (rule.said === undefined) return [];
+  const { command, event } = rule.said;
   const placeholders = new Map(
     [...rule.preconditions, ...rule.postconditions].flatMap((pattern) =>
       pattern.placeholders.map(({ name, type }) => [name, type] as const),
@@ -207,7 +216,8 @@ function compiled(rule: Rule, { parents }: Logic, vocabulary: Vocabulary): Compi
       before,
       after: rule.postconditions.map(pattern),
       free: names.flatMap((_, slot) => (matched.has(slot) || constants[slot]! >= 0 ? [] : [slot])),
-      command: template(rule.command, names),
+      command: template(command, names),
+      event: template(event, names),
       reads: new Set(before.map(({ predicate }) => predicate)),
       actions: new Map(),
     },

@@ -164,6 +164,14 @@ export class TextWorldPlay implements TextGame {
     return { text: this.#text(action, this.score - before), understood: true };
   }
 
+  /** Executes an action reported by the compiled game, such as `opening the trunk`. @returns false if it is unknown */
+  follow(event: string): boolean {
+    const named = this.#finder.found().filter((action) => action.event === event);
+    const [action] = named.toSorted((a, b) => b.before.length - a.before.length);
+    if (action !== undefined) this.#do(action);
+    return action !== undefined;
+  }
+
   #do(action: Action): void {
     this.#moves++;
     const changed = this.#apply(action);

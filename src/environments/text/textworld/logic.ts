@@ -56,8 +56,15 @@ export interface Rule {
   readonly preconditions: readonly Pattern[];
   /** Includes the preconditions that are kept. */
   readonly postconditions: readonly Pattern[];
-  /** What a player types, such as `insert {o} into {c}`; undefined for a rule that no command triggers. */
-  readonly command: string | undefined;
+  /** Undefined for a rule that no command triggers. */
+  readonly said: Said | undefined;
+}
+
+interface Said {
+  /** What a player types, such as `insert {o} into {c}`. */
+  readonly command: string;
+  /** The compiled game's name for it, such as `inserting the {o} into the {c}`. */
+  readonly event: string;
 }
 
 export interface Logic {
@@ -100,7 +107,7 @@ class LogicReader {
   readonly parents = new Map<string, readonly string[]>();
   readonly rules: WrittenRule[] = [];
   readonly aliases = new Map<string, Alias>();
-  readonly commands = new Map<string, string>();
+  readonly commands = new Map<string, Said>();
   readonly reverse = new Map<string, string>();
   readonly #tokens: readonly LogicToken[];
   #at = 0;
@@ -167,10 +174,8 @@ class LogicReader {
     const rule = this.#name();
     this.#expect('::');
     const command = this.#text();
-    this.commands.set(rule, command);
     this.#expect('::');
-    // The compiled game's name for the action.
-    this.#text();
+    this.commands.set(rule, { command, event: this.#text() });
   }
 
   #patterns(): Pattern[] {
@@ -272,14 +277,14 @@ const signature = (predicate: string, { length }: { readonly length: number }) =
 function expanded(
   { name, before, after }: WrittenRule,
   aliases: ReadonlyMap<string, Alias>,
-  command: string | undefined,
+  said: Said | undefined,
 ): Rule {
   const plain = (pattern: Pattern) => withoutAliases(pattern, aliases, 0);
   const typed = typesAsDeclared([...before.map(({ pattern }) => pattern), ...after]);
   const preconditions = before.flatMap(({ pattern }) => plain(typed(pattern)));
   const kept = before.filter((one) => one.kept).flatMap(({ pattern }) => plain(typed(pattern)));
   const gained = after.flatMap((pattern) => plain(typed(pattern)));
-  return { name, preconditions, postconditions: [...kept, ...gained], command };
+  return { name, preconditions, postconditions: [...kept, ...gained], said };
 }
 
 /** Gives each placeholder the type that is declared for it anywhere in the rule. */
