@@ -48,6 +48,10 @@ const sampling = {
   maxRetries: count(0)
     .default(4)
     .describe('Maximum number of retries after a rate limit, server error or network error'),
+  requestsPerMinute: about(
+    'Maximum requests per minute, including retries, of all runs of a process (default: unlimited)',
+    count(1).optional(),
+  ),
   maxRetryAfterSeconds: about(
     "Longest wait that a server's Retry-After may impose; a longer one ends the run",
     positive.default(300),

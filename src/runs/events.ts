@@ -178,7 +178,7 @@ export type RunEvent =
   | { readonly kind: 'fault'; readonly fault: ModelErrorKind | ReplyFault; readonly message: string }
   /** The user asked the run to stop, but calls are in flight. The run waits for them, for at most `seconds` if set. */
   | { readonly kind: 'waiting'; readonly seconds?: number }
-  /** A request is waiting because the server limits its rate. */
+  /** A request is waiting because the server, or `model.requestsPerMinute`, limits the rate. */
   | { readonly kind: 'rate-limited'; readonly seconds: number }
   /** `of` is the number of evaluations: 1 for a single candidate, otherwise one more than `candidates`. */
   | {

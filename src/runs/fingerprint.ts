@@ -24,6 +24,7 @@ const mayChange: ReadonlySet<string> = new Set([
   'model.timeoutSeconds',
   'model.maxRetries',
   'model.maxRetryAfterSeconds',
+  'model.requestsPerMinute',
   'model.price',
   'model.baseUrl',
   'model.host',

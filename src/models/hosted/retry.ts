@@ -49,8 +49,10 @@ export interface Call<T> {
     readonly maxRetries: number;
     /** The longest wait that a server's Retry-After may impose. */
     readonly maxRetryAfterSeconds: number;
+    readonly requestsPerMinute?: number | undefined;
   };
   readonly wait: Wait;
+  /** Provider and model; calls with the same one share `requestsPerMinute`. */
   readonly id: string;
   /** Strings that messages must not show. */
   readonly secrets: readonly string[];
@@ -83,13 +85,26 @@ const longestFirstTryMs = 3000;
 /** Maximum duration of a timer, about 25 days. */
 const longestTimerMs = 2 ** 31 - 1;
 
+/** When the next request with a limited rate may start, by provider and model; all runs of the process share it. */
+const nextStart = new Map<string, number>();
+
+/** Waits until a request may start: `requestsPerMinute` spaces them evenly. */
+async function waitForTurn<T>({ attempts, id, policy, wait }: Call<T>, signal: AbortSignal): Promise<void> {
+  if (policy.requestsPerMinute === undefined) return;
+  const now = performance.now();
+  const start = Math.max(now, nextStart.get(id) ?? now);
+  nextStart.set(id, start + 60_000 / policy.requestsPerMinute);
+  if (start - now >= 1000) attempts?.onWait?.(start - now);
+  if (start > now) await wait(start - now, signal);
+}
+
 /** Retries until success, a permanent failure, the last retry or the deadline. @throws ModelError */
 export async function callWithRetries<T>(call: Call<T>): Promise<Outcome<T>> {
   const { attempts = {}, id, policy, secrets, seed, server, signal } = call;
   const timeoutMs = 1000 * policy.timeoutSeconds;
-  const started = performance.now();
+  let started = performance.now();
   const end = new AbortController();
-  const timer = setTimeout(() => end.abort(), Math.min(timeoutMs, longestTimerMs));
+  let timer: NodeJS.Timeout | undefined;
   const stopListening = onAbort(signal, () => end.abort());
   const failures: TryFailure[] = [];
   /** Number of requests after the first. */
@@ -152,6 +167,9 @@ export async function callWithRetries<T>(call: Call<T>): Promise<Outcome<T>> {
   };
 
   try {
+    await untilEnd(waitForTurn(call, end.signal));
+    started = performance.now();
+    timer = setTimeout(() => end.abort(), Math.min(timeoutMs, longestTimerMs));
     for (; ; retries++) {
       if (signal?.aborted) throw ended('aborted', 'the call was aborted', failures);
       const tried = await untilEnd(call.attempt(end.signal)).then((value) => ({ value }), failureIn);
@@ -163,6 +181,7 @@ export async function callWithRetries<T>(call: Call<T>): Promise<Outcome<T>> {
       }
       failures.push(tried);
       if (!tried.isAvoided) await backOff(tried);
+      await untilEnd(waitForTurn(call, end.signal));
     }
   } finally {
     clearTimeout(timer);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { redact } from '../../../src/base/errors.js';
-import { callWithRetries } from '../../../src/models/hosted/retry.js';
+import { callWithRetries, TryFailure } from '../../../src/models/hosted/retry.js';
 import { recordWaits } from '../model-configs.js';
 
 describe('callWithRetries', () => {
@@ -33,6 +33,30 @@ describe('callWithRetries', () => {
     });
     expect(await call).toMatchObject({ value: false, retries: 0 });
   });
+});
+
+it('requestsPerMinute spaces the requests of all calls to a model, retries included', async () => {
+  const { wait, waits } = recordWaits();
+  const reported: number[] = [];
+  let sent = 0;
+  const call = () =>
+    callWithRetries({
+      attempt: async () => {
+        if (++sent === 1) throw new TryFailure('server', 'HTTP 500');
+        return sent;
+      },
+      policy: { timeoutSeconds: 10, maxRetries: 3, maxRetryAfterSeconds: 1, requestsPerMinute: 6 },
+      wait,
+      id: 'test/limited',
+      secrets: [],
+      seed: 0,
+      attempts: { onWait: (milliseconds) => reported.push(milliseconds) },
+    });
+  await Promise.all([call(), call(), call()]);
+  // The clock stands still, so each request waits for its own place: 0, 10, 20 s, and the retry 30 s.
+  const long = waits.filter((milliseconds) => milliseconds > 5000).map((ms) => Math.round(ms / 1000));
+  expect([sent, long.toSorted()]).toEqual([4, [10, 20, 30]]);
+  expect(reported).toHaveLength(3);
 });
 
 describe('redact', () => {
