@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { CommandContext } from '../base/context.js';
-import { messageOf, UserError } from '../base/errors.js';
+import { messageOf, UserError, unlessRefused } from '../base/errors.js';
 import { EnvironmentError } from '../environments/remote/remote-environment.js';
 import { assemble } from '../experiment/setup/assemble.js';
 import type { LimitName } from '../runs/calls.js';
@@ -81,4 +81,10 @@ function endOf(path: string, isOld: boolean): RunEnd {
   }
   const limit = reason !== undefined && 'limit' in reason ? reason.limit : undefined;
   return { kind: 'completed', isOld, ...(limit?.startsWith('sweep.') && { limit }) };
+}
+
+/** How the run at `path` ended; undefined if it hasn't, or if its manifest can't be read. */
+export function recordedEnd(path: string): RunEnd | undefined {
+  if (!existsSync(join(path, runFiles.manifest))) return undefined;
+  return unlessRefused(() => (readManifest(path).status === 'running' ? undefined : endOf(path, true)));
 }

@@ -9,7 +9,7 @@ import { plural } from '../base/text/numbers.js';
 import { type LimitName, limitField } from '../runs/calls.js';
 import { runFiles } from '../runs/reader.js';
 import { watchStopRequests } from '../runs/stop-request.js';
-import { isInPart, type Part, type PlanEnd, writePartEnd } from './part.js';
+import { isInPart, type Part } from './part.js';
 import {
   isComplete,
   openPart,
@@ -20,7 +20,7 @@ import {
   type ScheduleArguments,
 } from './plan.js';
 import { PlanDisplay } from './plan-display.js';
-import { runEntry } from './run-entry.js';
+import { recordedEnd, runEntry } from './run-entry.js';
 import { limitsOf } from './shared-limits.js';
 import { runOnCluster } from './slurm.js';
 
@@ -82,14 +82,12 @@ export async function runPlan<Entry extends PlanEntry, Result>(
     return exitCodeOf(status);
   };
   if (part !== undefined) return handOver(await runPart(plan, place, part, args, context));
-  let end: PlanEnd | undefined;
   if (cluster !== undefined) {
     // Create the directory but unlock it at once, because the processes that run its parts may start immediately.
     openPlan(plan.kind, place)();
-    end = await runOnCluster(cluster, plan, directory, context);
-    if (end === undefined) {
+    if (await runOnCluster(cluster, plan, directory, context)) {
       write([]);
-      return handOver({ ...reportedOutcome(plan, directory), status: 'elsewhere' });
+      return handOver({ ...recordedOutcome(plan, directory), status: 'elsewhere' });
     }
   }
   const release = openPlan(plan.kind, place);
@@ -97,13 +95,13 @@ export async function runPlan<Entry extends PlanEntry, Result>(
   let outcome: PlanOutcome<Entry>;
   try {
     result = write([]);
-    if (end !== undefined && (end.failures.length > 0 || end.limit !== undefined)) {
-      outcome = reportedOutcome(plan, directory, end);
-      result = write(outcome.failures);
-    } else {
+    if (cluster === undefined) {
       outcome = await runEntries(plan, directory, args, context, (failures) => {
         result = write(failures);
       });
+    } else {
+      outcome = recordedOutcome(plan, directory);
+      result = write(outcome.failures);
     }
   } finally {
     release();
@@ -119,19 +117,21 @@ interface PlanProgress extends Pick<PlanOutcome, 'status' | 'complete' | 'played
   readonly out: string;
 }
 
-/** The state of a plan that other processes execute, including the failures and the limit that they reported. */
-function reportedOutcome<Entry extends PlanEntry>(
+/** The outcome of a plan that other processes executed. */
+function recordedOutcome<Entry extends PlanEntry>(
   { entries }: Plan<Entry>,
   directory: string,
-  { failures, limit }: PlanEnd = { failures: [] },
 ): PlanOutcome<Entry> {
-  const byPath = new Map(entries.map((entry) => [entry.path, entry]));
+  const ends = entries.map((entry) => ({ entry, end: recordedEnd(join(directory, entry.path)) }));
+  const failures = ends.flatMap(({ end, entry }) =>
+    end?.kind === 'failed' ? [{ entry, message: end.message }] : [],
+  );
   return {
     status: failures.length > 0 ? 'failed' : 'completed',
-    complete: entries.filter(({ path }) => isComplete(join(directory, path))).length,
+    complete: ends.filter(({ end }) => end?.kind === 'completed').length,
     played: 0,
-    failures: failures.map(({ run, message }) => ({ entry: byPath.get(run)!, message })),
-    limit,
+    failures,
+    limit: ends.flatMap(({ end }) => (end?.kind === 'completed' ? (end.limit ?? []) : []))[0],
   };
 }
 
@@ -148,13 +148,7 @@ async function runPart<Entry extends PlanEntry>(
   const entries = plan.entries.filter(isInPart(part));
   // Only one process at a time runs a part, so locks from other machines are stale.
   for (const { path } of entries) removeForeignLock(join(directory, path, runFiles.lock));
-  const outcome = await runEntries({ ...plan, entries }, directory, args, context, () => undefined);
-  if (outcome.status !== 'interrupted') {
-    const failures = outcome.failures.map(({ entry, message }) => ({ run: entry.path, message }));
-    const { limit } = outcome;
-    writePartEnd(directory, part, { failures, limit }, new Set(entries.map(({ path }) => path)));
-  }
-  return outcome;
+  return runEntries({ ...plan, entries }, directory, args, context, () => undefined);
 }
 
 /** Executes runs in this thread; long episodes are played in a thread per run. */

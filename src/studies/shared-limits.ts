@@ -97,7 +97,7 @@ export function limitsOf(
   directory: string,
   part?: Part,
 ): SharedLimits | undefined {
-  if (limits === undefined || isUnlimited(limits)) return undefined;
+  if (limits === undefined || !hasLimits({ limits })) return undefined;
   const runs = entries.map(({ path }) => join(directory, path));
   const own = part === undefined ? limits : shareOf(limits, part);
   return new SharedLimits(own, runs, (_, i) => entries[i]!.config);
@@ -107,7 +107,7 @@ export function limitsOf(
 export function requireOwnLimits(path: string): void {
   const plan = planAround(path);
   const limits = plan && recordedLimits(plan.directory);
-  if (limits === undefined || isUnlimited(limits)) return;
+  if (!hasLimits({ limits })) return;
   throw new UserError({
     message: 'this run shares limits with the other runs of its sweep',
     value: path,
@@ -115,7 +115,8 @@ export function requireOwnLimits(path: string): void {
   });
 }
 
-const isUnlimited = (limits: LimitsConfig) => Object.values(limits).every((limit) => limit === undefined);
+export const hasLimits = ({ limits = {} }: { readonly limits?: LimitsConfig | undefined }): boolean =>
+  Object.values(limits).some((limit) => limit !== undefined);
 
 const recordedLimits = (directory: string): LimitsConfig | undefined =>
   (readOwnJson(join(directory, planFile)) as { readonly limits?: LimitsConfig } | undefined)?.limits;

@@ -10,13 +10,13 @@ import { makeDirectory, plainName, readOwnJson, replaceFile } from '../base/file
 import { plural } from '../base/text/numbers.js';
 import { requireOneLine, shellWord } from '../base/text/one-line.js';
 import type { SlurmConfig } from '../config/many-runs.js';
-import type { LimitKey } from '../runs/calls.js';
 import { isSweepLimitRaised } from '../runs/fingerprint.js';
 import { readManifest } from '../runs/reader.js';
 import { dropStopRequest } from '../runs/stop-request.js';
-import { isInPart, type PlanEnd, shareOf, takePartEnds } from './part.js';
+import { isInPart, shareOf } from './part.js';
 import { isComplete, type Plan, type PlanEntry } from './plan.js';
-import { limitsOf } from './shared-limits.js';
+import { recordedEnd } from './run-entry.js';
+import { hasLimits } from './shared-limits.js';
 
 const run = promisify(execFile);
 
@@ -39,20 +39,21 @@ function taskWords({ words = [] }: Pick<CommandContext, 'words'>, directory: str
 
 const recordOf = (directory: string) => join(directory, 'slurm', 'job.json');
 
-/** True if tasks of a directory's job are queued or running; also prints their states. */
-async function isAtWork(
-  directory: string,
-  progress: string,
-  context: Pick<CommandContext, 'note'>,
-): Promise<boolean> {
-  const { job } = (readOwnJson(recordOf(directory)) ?? {}) as { readonly job?: string };
-  const states = job === undefined ? [] : await statesOf(job);
-  if (states.length === 0) return false;
-  context.note(`job ${job}: ${progress}; ${countsOf(states)}`);
+const writeRecord = (directory: string, record: JobRecord) =>
+  replaceFile(recordOf(directory), `${JSON.stringify(record)}\n`);
+
+/** The last job of a directory. */
+interface JobRecord {
+  /** Absent after the result of the job was shown. */
+  readonly job?: string;
+  /** Number of parts into which the runs are divided. */
+  readonly tasks: number;
+}
+
+function showStates(states: readonly TaskState[], note: CommandContext['note']): void {
   for (const { task, state, node } of states.slice(0, mostShown))
-    context.note(`  task ${task}  ${state.toLowerCase()}${node === '' ? '' : `  on ${node}`}`);
-  if (states.length > mostShown) context.note(`  … and ${states.length - mostShown} more`);
-  return true;
+    note(`  task ${task}  ${state.toLowerCase()}${node === '' ? '' : `  on ${node}`}`);
+  if (states.length > mostShown) note(`  … and ${states.length - mostShown} more`);
 }
 
 const cli = fileURLToPath(new URL('../cli.js', import.meta.url));
@@ -82,7 +83,7 @@ async function submit(
   const name = plainName(`policyloop-${directory.split('/').at(-1)!}`, 'policyloop');
   replaceFile(script, jobScript({ command, part, cwd, log, name, tasks }, slurm));
   const id = (await asked('sbatch', ['--parsable', script])).split(';')[0]!.trim();
-  replaceFile(recordOf(directory), `${JSON.stringify({ job: id })}\n`);
+  writeRecord(directory, { job: id, tasks: of });
   note(
     `job ${id}: ${what} submitted in ${plural(tasks.length, 'task')}; output in ${shownPath(log, cwd)}; the same command shows their progress and, at the end, the result`,
   );
@@ -128,16 +129,17 @@ async function asked(program: string, args: readonly string[]): Promise<string> 
 }
 
 /**
- * Executes a plan on a cluster. If tasks of the plan are queued or running, prints their progress; otherwise submits the
- * remaining runs. If the last job reported that all of them failed or were skipped, or that a shared limit was reached,
- * returns that report instead; the next command then submits the runs again.
+ * Leaves the remaining runs of a plan to a cluster: prints the progress of tasks that are queued or running, otherwise
+ * submits runs. Once a job has ended in which all runs that are left failed, were skipped or reached a shared limit,
+ * they are submitted only by the next command.
+ * @returns false if nothing is left to the cluster, so that the result can be shown
  */
 export async function runOnCluster(
   slurm: SlurmConfig,
   plan: Plan,
   directory: string,
   context: CommandContext,
-): Promise<PlanEnd | undefined> {
+): Promise<boolean> {
   const { entries } = plan;
   const of = Math.min(slurm.tasks, entries.length);
   const limits = shareOf(plan.limits ?? {}, { of });
@@ -145,12 +147,27 @@ export async function runOnCluster(
     const run = join(directory, path);
     return !isComplete(run) || isSweepLimitRaised(readManifest(run), limits);
   });
-  const complete = entries.length - left.length;
-  if (await isAtWork(directory, `${complete} of ${plural(entries.length, 'run')} complete`, context))
-    return undefined;
-  const end = endOf(left, takePartEnds(directory));
-  if (end !== undefined) return end;
-  requireShares(plan, directory, of);
+  const { job, tasks: before } = (readOwnJson(recordOf(directory)) ?? { tasks: of }) as JobRecord;
+  if (job !== undefined) {
+    const states = await statesOf(job);
+    if (states.length > 0) {
+      const complete = entries.length - left.length;
+      context.note(
+        `job ${job}: ${complete} of ${plural(entries.length, 'run')} complete; ${countsOf(states)}`,
+      );
+      showStates(states, context.note);
+      return true;
+    }
+    writeRecord(directory, { tasks: before });
+    if (isOver(entries, left, directory)) return false;
+  }
+  if (left.length === 0) return false;
+  if (before !== of && hasLimits(plan))
+    throw new UserError({
+      field: 'slurm.tasks',
+      value: slurm.tasks,
+      message: `can't change in a sweep with limits, which ${before} tasks have divided`,
+    });
   const isLeft = new Set(left);
   const tasks = Array.from({ length: of }, (_, index) => index).filter((index) =>
     entries.filter(isInPart({ index, of })).some((entry) => isLeft.has(entry)),
@@ -158,41 +175,18 @@ export async function runOnCluster(
   const what = `${left.length} of ${plural(entries.length, 'run')}`;
   dropStopRequest(directory);
   await submit(directory, { of, tasks, what, words: taskWords(context, directory) }, slurm, context);
-  return undefined;
+  return true;
 }
 
-/**
- * @throws UserError if earlier tasks, among which the runs were divided differently, have used more than their shares of
- * the limits, because the tasks together could then exceed a limit
- */
-function requireShares(plan: Plan, directory: string, of: number): void {
-  const { limits = {} } = plan;
-  const share = shareOf(limits, { of });
-  const used = Array.from({ length: of }, (_, index) => {
-    const part = { index, of };
-    return limitsOf({ ...plan, entries: plan.entries.filter(isInPart(part)) }, directory, part)?.used;
+/** True if all runs that are left failed or were skipped after a failure, or if a shared limit was reached. */
+function isOver(entries: readonly PlanEntry[], left: readonly PlanEntry[], directory: string): boolean {
+  const endOf = ({ path }: PlanEntry) => recordedEnd(join(directory, path));
+  const failed = new Set(left.flatMap((entry) => (endOf(entry)?.kind === 'failed' ? [entry.arm] : [])));
+  if (left.every(({ arm }) => failed.has(arm))) return true;
+  return entries.some((entry) => {
+    const end = endOf(entry);
+    return end?.kind === 'completed' && end.limit !== undefined && !left.includes(entry);
   });
-  for (const key of Object.keys(limits) as LimitKey[]) {
-    const [limit, each] = [limits[key], share[key]];
-    if (limit === undefined || each === undefined) continue;
-    if (used.reduce((sum, own) => sum + Math.max(each, own?.[key] ?? 0), 0) <= limit * (1 + 1e-9)) continue;
-    throw new UserError({
-      field: `sweep.limits.${key}`,
-      value: limit,
-      message: `leaves each of ${of} tasks ${each}, but some of their runs have already used more`,
-      hint: 'raise the limit, or use as many tasks as before',
-    });
-  }
-}
-
-/** The report to return instead of submitting the remaining runs; undefined to submit them. */
-function endOf(left: readonly PlanEntry[], told: PlanEnd): PlanEnd | undefined {
-  const messages = new Map(told.failures.map(({ run, message }) => [run, message]));
-  const failed = left.filter(({ path }) => messages.has(path));
-  const arms = new Set(failed.map(({ arm }) => arm));
-  const limit = left.length > 0 ? told.limit : undefined;
-  if (limit === undefined && !left.every(({ arm }) => arms.has(arm))) return undefined;
-  return { failures: failed.map(({ path }) => ({ run: path, message: messages.get(path)! })), limit };
 }
 
 interface Job {

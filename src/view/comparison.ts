@@ -148,7 +148,6 @@ export async function comparedPage(
   const page = comparisonPage(shown, tasks, {
     hrefOf: (path) => pageAddress(named(path)),
     isByRun,
-    isNormalised: query.has('normalise'),
     mostRuns: 200,
   });
   return soFar(page, chosen.length, wanted.length);

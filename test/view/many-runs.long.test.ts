@@ -208,17 +208,6 @@ describe('a comparison', () => {
     expect(charts(await get<SentPage>('/api/compare?of=best-2&of=best-3%2F*'))[0]!.series).toHaveLength(2);
   });
 
-  it('normalises by the known range of returns, and says so', async () => {
-    const page = await get<SentPage>('/api/compare?of=best-2&normalise=1');
-    const [chart] = charts(page);
-    expect(chart!.y.title).toContain('normalised');
-    // 10 … 40 of 1 … 500.
-    expect(chart!.series[0]!.values.at(-1)).toBeCloseTo(39 / 499, 10);
-    expect(page.sections[0]!.html).toContain(
-      '0 is 1, the lowest possible return; 1 is 500, the highest possible return',
-    );
-  });
-
   it.each([
     ['of=nothing', 404, 'run nothing not found'],
     ['by=no.such.key', 422, 'has this key'],

@@ -112,9 +112,6 @@ describe.skipIf(chromium === undefined)('the view of many runs in a browser', ()
     await browser.evaluate(`history.pushState(null, '', '/compare?by=memory.best')`);
     await reload();
     await until(`document.querySelectorAll('.chart canvas').length === 2`);
-    await click('label', 'Normalise returns');
-    await until(`document.querySelector('.y-title')?.innerText.includes('normalised')`);
-    expect(await address()).toBe('?by=memory.best&normalise=1');
   });
 
   it('suggests a correction for an unknown filter field or config key', async () => {

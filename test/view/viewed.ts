@@ -111,7 +111,7 @@ export const pages: readonly string[] = [
   of('runs/study'),
   '/?by=environment,policy.kind&columns=status,cost,policy.kind,evaluations&sort=-cost',
   '/?filter=stauts%3Drunning',
-  '/compare?by=policy.kind&normalise=1&unfinished=1',
+  '/compare?by=policy.kind&unfinished=1',
   '/compare?of=runs%2Fgrowing&of=runs%2Fstudy%2Fpart%2Fone',
   '/search?q=rule&of=runs%2Fgrowing',
 ];

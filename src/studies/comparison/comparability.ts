@@ -1,5 +1,6 @@
 /** Tests the differences between groups of runs, and warns about differences that make a comparison misleading. */
 import { groupedBy } from '../../base/grouped.js';
+import { plural } from '../../base/text/numbers.js';
 import { isBaseline } from '../../search/baselines.js';
 import { clipped, differenceRange, type Interval } from '../../statistics/bootstrap.js';
 import { mean } from '../../statistics/descriptive.js';
@@ -109,27 +110,12 @@ export function meanBySeed<T extends ConfiguredRun>(
   );
 }
 
-/** Keys that change the meaning of a return; groups that differ in them are not tested. */
-const scoring: Readonly<Record<string, string>> = {
-  'evaluation.maxSteps': 'episodes have different step limits, so differences in return are not tested',
-};
-
-/** Keys whose values could by themselves explain a difference between groups, each with the warning to show. */
-const choosing: Readonly<Record<string, string>> = {
-  'evaluation.episodes': 'the observed returns, and the choices based on them, are not equally noisy',
-  'evaluation.seeds': 'policies are not chosen in the same way',
-  'confirmation.episodes': 'the confirmed returns are not equally noisy',
-  'confirmation.candidates': 'confirmed policies are not chosen in the same way',
-  target: 'runs do not end at the same point',
-};
-
-const budgetKeys = /^(iterations|candidates|warmup|limits)($|\.)/;
+/** The key that changes the meaning of a return; groups that differ in it are not tested. */
+const scoring = 'evaluation.maxSteps';
 
 /** Reason why two groups can't be tested against each other; undefined if they can. */
-function refusal(a: RunGroup, b: RunGroup): string | undefined {
-  const key = Object.keys(scoring).find((name) => valuesOf([a, b], name).size > 1);
-  return key === undefined ? undefined : `${key} differs`;
-}
+const refusal = (a: RunGroup, b: RunGroup): string | undefined =>
+  valuesOf([a, b], scoring).size > 1 ? `${scoring} differs` : undefined;
 
 /** True if runs with the same seed were evaluated on the same episodes, and confirmed on the same episodes. */
 const sameSetting = (a: RunGroup, b: RunGroup): boolean =>
@@ -159,66 +145,43 @@ export function cautions(
   { groups, named }: TaskGroups,
   by: readonly string[] | undefined,
 ): readonly string[] {
+  const keys = groups.flatMap(({ runs }) => runs.flatMap((run) => [...materialSettings(run).keys()]));
   return [
-    ...differing(groups, named, by),
+    ...differing('budget in evaluations', groups, ({ runs }) => runs.map(({ budget }) => String(budget))),
+    ...[...new Set(keys)]
+      .toSorted()
+      .filter((key) => !isNamed(key, named))
+      .flatMap((key) => {
+        // Prompts and settings of language models say nothing about baselines.
+        const own = /^(prompts|model)\./.test(key) ? groups.filter((group) => !isOfBaselines(group)) : groups;
+        return differing(key, own, (group) => valuesOf([group], key));
+      }),
     ...groups.flatMap((group) => [...mixed(group, by), ...ofRuns(group)]),
   ];
 }
 
+/** True if the names of the groups show the key's value, or imply that it differs. */
+const isNamed = (key: string, named: readonly string[]): boolean =>
+  named.some((name) => key === name || key.startsWith(`${name}.`)) ||
+  (named.includes('model') && /^model\.(provider|name|path|adapter|baseUrl|host)$/.test(key)) ||
+  (key === 'prompts.templates' && named.includes('prompts.set'));
+
+/** Names the groups with each value, if they differ; without the values if these are long. */
 function differing(
+  key: string,
   groups: readonly RunGroup[],
-  named: readonly string[],
-  by: readonly string[] | undefined,
+  valuesIn: (group: RunGroup) => Iterable<string>,
 ): readonly string[] {
-  const said: string[] = [];
-  const add = (key: string, consequence: string) => {
-    const values = groupedBy(groups, (group) => [...valuesOf([group], key)].toSorted().join(' and '));
-    if (values.size < 2) return;
-    const parts = [...values].map(([value, own]) => `${value} (${own.map(({ name }) => name).join('; ')})`);
-    said.push(`${key} differs: ${parts.join(', ')}${consequence}`);
-  };
-  for (const [key, consequence] of Object.entries({ ...scoring, ...choosing })) add(key, `; ${consequence}`);
-  const budgets = groupedBy(groups, ({ runs }) =>
-    [...new Set(runs.map(({ budget }) => budget))].toSorted().join(' and '),
-  );
-  if (budgets.size > 1) {
-    const parts = [...budgets].map(
-      ([budget, own]) => `${budget} evaluations (${own.map(({ name }) => name).join('; ')})`,
-    );
-    said.push(`budgets differ: ${parts.join(', ')}; more evaluations alone can raise the return`);
-  }
-  const within = (key: string, sections: readonly string[]) =>
-    sections.some((section) => key === section || key.startsWith(`${section}.`));
-  const isMentioned = (key: string) =>
-    named.includes(key) ||
-    (key !== 'model' && by !== undefined && within(key, named)) ||
-    (named.includes('model') && whichModel.test(key)) ||
-    within(key, [...Object.keys(scoring), ...Object.keys(choosing)]) ||
-    (budgets.size > 1 && budgetKeys.test(key)) ||
-    (key === 'prompts.templates' && apart(groups, 'prompts.set'));
-  // Any other difference between the groups could also explain a verdict.
-  const others = [
-    ...new Set(groups.flatMap(({ runs }) => runs.flatMap((run) => [...materialSettings(run).keys()]))),
-  ];
-  const also = others.filter((key) => !isMentioned(key) && apart(groups, key));
-  if (also.length > 0) said.push(`other differences between groups: ${also.toSorted().join(', ')}`);
-  return said;
+  const byValue = groupedBy(groups, (group) => [...new Set(valuesIn(group))].toSorted().join(' and '));
+  if (byValue.size < 2) return [];
+  const parts = [...byValue].map(([value, own]) => `${value} (${own.map(({ name }) => name).join('; ')})`);
+  const text = parts.join(', ');
+  return [`${key} differs${text.length > longestValues ? '' : `: ${text}`}`];
 }
 
-/**
- * True if groups differ in a key. Ignores groups of baselines for prompt and model settings, which describe language
- * models.
- */
-function apart(groups: readonly RunGroup[], key: string): boolean {
-  const own = /^(prompts|model)\./.test(key) ? groups.filter((group) => !isPlayedByBaseline(group)) : groups;
-  return new Set(own.map((group) => [...valuesOf([group], key)].toSorted().join('\n'))).size > 1;
-}
+const longestValues = 200;
 
-const isPlayedByBaseline = ({ runs }: RunGroup) =>
-  runs.every(({ config }) => isBaseline(config.model.provider));
-
-/** Keys that identify the model. */
-const whichModel = /^model\.(provider|name|path|adapter|baseUrl|host)$/;
+const isOfBaselines = ({ runs }: RunGroup) => runs.every(({ config }) => isBaseline(config.model.provider));
 
 /** Warns if `--by` merged runs with different settings. */
 function mixed({ name, runs }: RunGroup, by: readonly string[] | undefined): readonly string[] {
@@ -234,32 +197,26 @@ function mixed({ name, runs }: RunGroup, by: readonly string[] | undefined): rea
 }
 
 function ofRuns({ name, runs }: RunGroup): readonly string[] {
-  const early = runs.filter(({ stoppedEarly }) => stoppedEarly);
-  const unconfirmed = runs.filter(({ confirmed }) => confirmed === null);
-  const unfinished = runs.filter(({ status }) => status !== 'completed');
+  const counted = (what: string, own: readonly ComparedRun[]) => {
+    const ends = [...new Set(own.map(({ ended }) => ended))].join('; ');
+    return own.length === 0
+      ? []
+      : [`${name}: ${own.length} of ${plural(runs.length, 'run')} ${what} (${ends})`];
+  };
   const versions = [...new Set(runs.map(({ manifest }) => manifest.versions.policyloop))];
-  const counted = (count: number) =>
-    runs.length === 1 ? 'its only run' : `${count} of its ${runs.length} runs`;
   return [
-    ...(early.length === 0
-      ? []
-      : [
-          `${name}: ${counted(early.length)} ended before the last iteration (${reasons(early)}), so budgets differ`,
-        ]),
-    ...(unfinished.length === 0
-      ? []
-      : [
-          `${name}: ${counted(unfinished.length)} ${unfinished.length === 1 ? 'is' : 'are'} unfinished (${reasons(unfinished)}); areas cover only the evaluations so far`,
-        ]),
-    ...(unconfirmed.length === 0
-      ? []
-      : [
-          `${name}: ${counted(unconfirmed.length)} ${unconfirmed.length === 1 ? 'has' : 'have'} no confirmed return and ${unconfirmed.length === 1 ? 'is' : 'are'} left out of the mean`,
-        ]),
-    ...(versions.length > 1
-      ? [`${name}: its runs used different versions of policyloop: ${versions.join(', ')}`]
-      : []),
+    ...counted(
+      'ended before the last iteration, so budgets differ',
+      runs.filter(({ stoppedEarly }) => stoppedEarly),
+    ),
+    ...counted(
+      'unfinished; areas cover only the evaluations so far',
+      runs.filter(({ status }) => status !== 'completed'),
+    ),
+    ...counted(
+      'without a confirmed return, left out of the mean',
+      runs.filter(({ confirmed }) => confirmed === null),
+    ),
+    ...(versions.length > 1 ? [`${name}: different versions of policyloop: ${versions.join(', ')}`] : []),
   ];
 }
-
-const reasons = (runs: readonly ComparedRun[]) => [...new Set(runs.map(({ ended }) => ended))].join('; ');

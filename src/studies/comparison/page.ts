@@ -1,11 +1,10 @@
 /** A comparison as a self-contained HTML page. */
 
 import { type Html, html } from '../../base/text/html.js';
-import { formatCompact, formatNumber, formatReturn, plural } from '../../base/text/numbers.js';
+import { formatCompact, formatReturn, plural } from '../../base/text/numbers.js';
 import { htmlTable, number, text } from '../../base/text/table.js';
 import { runFiles } from '../../runs/reader.js';
-import type { Interval } from '../../statistics/bootstrap.js';
-import { largest, smallest } from '../../statistics/descriptive.js';
+import { largest } from '../../statistics/descriptive.js';
 import { type Page, page, sectionsOf } from '../../web/page.js';
 import { armCurves } from '../../web/report/charts/arm-curves.js';
 import {
@@ -44,8 +43,6 @@ export const renderComparisonPage = (
 interface Shown {
   /** Returns the link to a run's page. */
   readonly hrefOf: (path: string) => string;
-  /** True to scale all curves to the range 0 … 1. */
-  readonly isNormalised?: boolean;
   /** Maximum number of runs to list per environment; default: all. */
   readonly mostRuns?: number;
   /** True if each group is a single run, so nothing can be tested. */
@@ -106,58 +103,23 @@ ${task.differences.length > 0 && html`<h3>Differences in confirmed return</h3>${
 ${warningList(task.cautions.map((text) => `${text}.`))}`;
 }
 
-function learningCurves(
-  task: TaskComparison,
-  groups: readonly RunGroup[],
-  { isByRun, isNormalised }: Shown,
-): Html {
+function learningCurves(task: TaskComparison, groups: readonly RunGroup[], { isByRun }: Shown): Html {
   const longest = largest([0, ...groups.flatMap(({ runs }) => runs.map(({ curve }) => curve.length))]);
   const step = Math.max(1, Math.ceil(longest / mostPoints));
-  const scale = isNormalised ? commonScale(groups) : unscaled;
-  const sampled = ({ curve }: ComparedRun) =>
-    curve.filter((_, i) => (i + 1) % step === 0).map((value) => scale.at(value));
+  const sampled = ({ curve }: ComparedRun) => curve.filter((_, i) => (i + 1) % step === 0);
   const arms = groups.map(({ name, runs }, i) => {
     const confirmed = task.groups[i]!.confirmed;
     const interval = isByRun ? runs[0]!.confirmed?.ci95 : confirmed?.meanInterval;
     return {
       name,
       curves: runs.map(sampled).filter((curve) => curve.length > 0),
-      range: ends(commonRange(runs), scale),
+      range: commonRange(runs),
       confirmed: confirmed
-        ? {
-            mean: scale.at(confirmed.mean),
-            interval: ends(interval ?? [confirmed.mean, confirmed.mean], scale),
-          }
+        ? { mean: confirmed.mean, interval: interval ?? ([confirmed.mean, confirmed.mean] as const) }
         : undefined,
     };
   });
-  return html`${armCurves(arms, { step, isNormalised, areMeans: !isByRun })}${
-    isNormalised && html`<p class="note">Normalised: ${scale.text}.</p>`
-  }`;
-}
-
-interface Scale {
-  at(value: number): number;
-  readonly text: string;
-}
-
-const unscaled: Scale = { at: (value) => value, text: '' };
-
-const ends = ([low, high]: Interval, { at }: Scale): Interval => [at(low), at(high)];
-
-/** Maps the lowest possible return to 0 and the highest to 1; if a bound is unknown, uses the extreme return shown. */
-function commonScale(groups: readonly RunGroup[]): Scale {
-  const runs = groups.flatMap((group) => group.runs);
-  const shown = runs.flatMap(({ confirmed, curve }) => [...curve, ...(confirmed ? [confirmed.mean] : [])]);
-  const bounds = commonRange(runs);
-  const end = (bound: number, own: number, name: string) =>
-    Number.isFinite(bound)
-      ? { value: bound, text: `${formatNumber(bound)}, the ${name} possible return` }
-      : { value: own, text: `${formatNumber(own)}, the ${name} return shown` };
-  const low = end(bounds[0], smallest(shown), 'lowest');
-  const high = end(bounds[1], largest(shown), 'highest');
-  const width = high.value - low.value || 1;
-  return { at: (value) => (value - low.value) / width, text: `0 is ${low.text}; 1 is ${high.text}` };
+  return armCurves(arms, { step, areMeans: !isByRun });
 }
 
 /** Maximum number of values listed in a cell of the table of config differences. */

@@ -27,7 +27,6 @@ interface CurveOptions {
   readonly step?: number;
   /** False if each arm is a single run. */
   readonly areMeans?: boolean;
-  readonly isNormalised?: boolean | undefined;
 }
 
 /** Maximum number of arms whose bands are shown at first; the bands of more arms would cover each other. */
@@ -37,10 +36,7 @@ const mostBands = 4;
  * Mean best return so far of each arm with its 95% interval, and confirmed returns at the right edge. A single arm
  * also shows its runs.
  */
-export function armCurves(
-  arms: readonly CurveArm[],
-  { areMeans = true, isNormalised = false, step }: CurveOptions = {},
-): Html {
+export function armCurves(arms: readonly CurveArm[], { areMeans = true, step }: CurveOptions = {}): Html {
   const summaries = arms.map(({ curves, range }) => meanCurve(curves, range));
   const count = largest([0, ...summaries.map((points) => points.length)]);
   if (count === 0) return html`<p class="empty">No evaluations.</p>`;
@@ -58,7 +54,7 @@ export function armCurves(
   const chart: Chart = {
     label: `Best return so far over ${plural(placeOf(count - 1), unit)}: ${isSingle && areMeans ? `mean of ${plural(arms[0]!.curves.length, 'run')}` : labels.join(', ')}.`,
     x: { title: step ? 'Evaluation' : 'Iteration', kind: 'whole' },
-    y: { title: `Best mean return so far${isNormalised ? ', normalised' : ''}` },
+    y: { title: 'Best mean return so far' },
     at: indices.map(placeOf),
     series: [
       ...runs.map(
