@@ -76,7 +76,7 @@ function episodeOf({ ids, logp, promptIds }: SampledReply): Episode {
   const sequence = { promptIds, completionIds: ids, trained: ids.map(() => true), samplerLogp: logp };
   const reward = ids.filter((id) => id % 2 === 0).length / ids.length;
   const one = { sequences: [sequence], rewards: [reward], valid: [true], ends: [ids.length - 1] };
-  return { ...one, states: [''], truncated: false, tokens: ids.length };
+  return { ...one, truncated: false, tokens: ids.length };
 }
 
 interface Sampled {

@@ -41,7 +41,7 @@ const lineageSchema = z.looseObject({
   kind: z.literal('training'),
   /** Version of policyloop that wrote the file. */
   policyloop: z.string(),
-  /** `lora`, `full`, `scratch`, `head` (numeric policies), or another trainer's name for its method. */
+  /** `lora`, `full`, `scratch`, or another trainer's name for its method. */
   method: z.string(),
   base: z.looseObject({
     model: z.string(),

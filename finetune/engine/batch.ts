@@ -1,6 +1,5 @@
 import { commonPrefix } from '../../src/models/local/generation/prompt-caches.js';
 import { largest } from '../../src/statistics/descriptive.js';
-import type { Batch, BatchBlocks } from './training-session.js';
 
 export interface TokenSequence {
   readonly promptIds: readonly number[];
@@ -56,9 +55,7 @@ function readLength({ completionIds, promptIds, trained }: TokenSequence): numbe
 }
 
 /** Dimensions of the attention blocks that hold the families. An extra slot per row keeps a block's last slot empty. */
-export function blockSizes(
-  families: readonly Family<TokenSequence>[],
-): Pick<BatchBlocks, 'families' | 'promptTokens' | 'answers' | 'answerTokens'> {
+export function blockSizes(families: readonly Family<TokenSequence>[]) {
   const shared = families.map(sharedLength);
   return {
     families: families.length,
@@ -69,6 +66,14 @@ export function blockSizes(
   };
 }
 
+interface BatchInput {
+  readonly values: Int32Array | Float64Array;
+  readonly shape: readonly number[];
+}
+
+/** Concatenated sequences and their targets: the inputs of the training graph by name (see `buildTrainingGraph`). */
+export type Batch = Readonly<Record<string, BatchInput>>;
+
 /** Position given to empty slots. It is later than any query, so the causal mask always hides them. */
 const beyondAnyContext = 2 ** 30;
 
@@ -78,14 +83,18 @@ export function makeBatch<E extends TokenSequence>(
   inputsOf: InputsOf<E>,
 ): Batch {
   const tokens = families.reduce((sum, family) => sum + familyLength(family), 0) + 1;
-  const sizes = blockSizes(families);
-  const { promptTokens, answers, answerTokens } = sizes;
+  const { promptTokens, answers, answerTokens } = blockSizes(families);
   const perToken = () => new Int32Array(tokens);
   const [ids, positions, lengths, slots] = [perToken(), perToken(), perToken(), perToken()];
   const prompts = new Block(families.length * promptTokens, tokens);
   const replies = new Block(families.length * answers * answerTokens, tokens);
-  const targets = new Targets();
+  const selected: number[] = [];
+  const targets: number[] = [];
+  const allowed: (readonly number[])[] = [];
+  const groups = { sequences: [] as number[], families: [] as number[] };
+  const columns = new Map<string, number[]>();
   let count = 0;
+  let sequences = 0;
   /** @param slot index of the first token's slot in the block */
   const read = (
     sequence: readonly number[],
@@ -103,43 +112,65 @@ export function makeBatch<E extends TokenSequence>(
       count++;
     }
   };
-  families.forEach((family, f) => {
+  for (const [f, family] of families.entries()) {
     const shared = sharedLength(family);
-    read(
-      family[0]!.promptIds.slice(0, shared),
-      0,
-      largest(family.map(exampleLength)),
-      prompts,
-      f * promptTokens,
-    );
+    const longest = largest(family.map(exampleLength));
+    read(family[0]!.promptIds.slice(0, shared), 0, longest, prompts, f * promptTokens);
     const sharedEnd = count - 1;
-    family.forEach((example, answer) => {
-      const { completionIds, promptIds } = example;
+    for (const [answer, example] of family.entries()) {
+      const { completionIds, promptIds, trained } = example;
       const first = count - shared;
       const own = [...promptIds, ...completionIds].slice(shared, readLength(example));
       read(own, shared, exampleLength(example), replies, (f * answers + answer) * answerTokens);
-      targets.add(example, inputsOf(example), (offset) => {
+      const inputs = Object.entries(inputsOf(example));
+      for (const [offset, id] of completionIds.entries()) {
+        if (trained?.[offset] === false) continue;
         const before = promptIds.length + offset - 1;
-        return before < shared ? sharedEnd : first + before;
-      });
-    });
-    targets.endFamily();
+        selected.push(before < shared ? sharedEnd : first + before);
+        targets.push(id);
+        allowed.push(example.allowed?.[offset] ?? []);
+        groups.sequences.push(sequences);
+        groups.families.push(f);
+        for (const [name, value] of inputs) {
+          const column = columns.get(name) ?? [];
+          columns.set(name, column);
+          column.push(typeof value === 'number' ? value : value[offset]!);
+        }
+      }
+      sequences++;
+    }
+  }
+  const width = largest([1, ...allowed.map(({ length }) => length)]);
+  const choices = new Int32Array(allowed.length * width).fill(-1);
+  for (const [row, some] of allowed.entries()) choices.set(some, row * width);
+  const integers = (values: ArrayLike<number>, shape = [values.length]): BatchInput => ({
+    values: Int32Array.from(values),
+    shape,
   });
+  const ofPrompts = (values: Int32Array) => integers(values, [families.length, promptTokens]);
+  const ofReplies = (values: Int32Array) => integers(values, [families.length, answers, answerTokens]);
   return {
-    ids,
-    positions,
-    lengths,
-    blocks: {
-      ...sizes,
-      slots,
-      promptPlaces: prompts.places,
-      promptPositions: prompts.positions,
-      promptSlots: prompts.slots,
-      answerPlaces: replies.places,
-      answerPositions: replies.positions,
-      answerSlots: replies.slots,
-    },
-    ...targets.arrays(),
+    input_ids: integers(ids, [1, tokens]),
+    positions: integers(positions, [1, tokens]),
+    sequence_tokens: integers(lengths, [1, tokens]),
+    'blocks.prompts': ofPrompts(prompts.places),
+    'blocks.prompt_positions': ofPrompts(prompts.positions),
+    'blocks.answers': ofReplies(replies.places),
+    'blocks.answer_positions': ofReplies(replies.positions),
+    'blocks.slots': integers(slots),
+    'blocks.prompt_slots': integers(prompts.slots),
+    'blocks.answer_slots': integers(replies.slots),
+    selected: integers(selected),
+    targets: integers(targets),
+    allowed: integers(choices, [targets.length, width]),
+    sequences: integers(groups.sequences),
+    families: integers(groups.families),
+    ...Object.fromEntries(
+      [...columns].map(([name, column]) => [
+        name,
+        { values: Float64Array.from(column), shape: [column.length] },
+      ]),
+    ),
   };
 }
 
@@ -160,61 +191,6 @@ class Block {
     this.places[slot] = token;
     this.positions[slot] = position;
     this.slots[token] = slot;
-  }
-}
-
-/** Collects the trained tokens of a batch, in the order of its examples. */
-class Targets {
-  readonly #selected: number[] = [];
-  readonly #targets: number[] = [];
-  readonly #sequences: number[] = [];
-  readonly #families: number[] = [];
-  readonly #allowed: (readonly number[])[] = [];
-  readonly #inputs = new Map<string, number[]>();
-  #sequence = 0;
-  #family = 0;
-
-  /** @param before maps an offset in the completion to the batch index of the preceding token */
-  add(
-    { allowed, completionIds, trained }: TokenSequence,
-    inputs: ReturnType<InputsOf<TokenSequence>>,
-    before: (offset: number) => number,
-  ): void {
-    const columns = Object.entries(inputs).map(([name, own]) => {
-      const column = this.#inputs.get(name) ?? [];
-      this.#inputs.set(name, column);
-      return { column, own };
-    });
-    completionIds.forEach((id, offset) => {
-      if (trained?.[offset] === false) return;
-      this.#selected.push(before(offset));
-      this.#targets.push(id);
-      this.#allowed.push(allowed?.[offset] ?? []);
-      this.#sequences.push(this.#sequence);
-      this.#families.push(this.#family);
-      for (const { column, own } of columns) column.push(typeof own === 'number' ? own : own[offset]!);
-    });
-    this.#sequence++;
-  }
-
-  endFamily(): void {
-    this.#family++;
-  }
-
-  arrays(): Pick<Batch, 'selected' | 'targets' | 'allowed' | 'sequences' | 'families' | 'inputs'> {
-    const width = largest([1, ...this.#allowed.map(({ length }) => length)]);
-    const allowed = new Int32Array(this.#allowed.length * width).fill(-1);
-    for (const [row, ids] of this.#allowed.entries()) allowed.set(ids, row * width);
-    return {
-      allowed,
-      selected: Int32Array.from(this.#selected),
-      targets: Int32Array.from(this.#targets),
-      sequences: Int32Array.from(this.#sequences),
-      families: Int32Array.from(this.#families),
-      inputs: Object.fromEntries(
-        [...this.#inputs].map(([name, column]) => [name, Float64Array.from(column)]),
-      ),
-    };
   }
 }
 

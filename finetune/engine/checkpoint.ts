@@ -1,8 +1,13 @@
 /** Stores the complete state of a training run, so that a resumed run gives exactly the same result. */
+import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { UserError } from '../../src/base/errors.js';
 import { toFloat32 } from '../../src/models/local/weights/quantization.js';
-import { readSafetensors, readTensorBytes } from '../../src/models/local/weights/safetensors.js';
+import {
+  readSafetensors,
+  readTensorBytes,
+  sampledParts,
+} from '../../src/models/local/weights/safetensors.js';
 import { type Moments, zeroMoments } from './optimisers.js';
 import { tensorOf, writeSafetensors } from './safetensors-writer.js';
 import type { Numbers, Parameter } from './training-session.js';
@@ -53,6 +58,22 @@ export const bestParameters = ({ best, parameters }: TrainingState): readonly Pa
   best === undefined
     ? parameters
     : parameters.map(({ name, shape }, index) => ({ name, shape, values: best.values[index]! }));
+
+/**
+ * SHA-256 of descriptions, such as settings and examples, and of samples of the initial parameters. Only a run with the
+ * same identity can resume from a checkpoint.
+ */
+export function identityOf(described: Iterable<unknown>, parameters: readonly Parameter[] = []): string {
+  const hash = createHash('sha256');
+  for (const one of described) hash.update(`${JSON.stringify(one)}\n`);
+  for (const { name, shape, values } of parameters) {
+    hash.update(JSON.stringify([name, shape]));
+    const { buffer, byteOffset, byteLength } = values;
+    for (const [start, length] of sampledParts(byteLength))
+      hash.update(new Uint8Array(buffer, byteOffset + start, length));
+  }
+  return hash.digest('hex');
+}
 
 export interface CheckpointOwner {
   readonly identity: string;

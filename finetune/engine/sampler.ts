@@ -33,9 +33,9 @@ interface Prompt {
 }
 
 export interface Sampler extends Speaker<SampledReply> {
-  reply(conversations: readonly Conversation<SampledReply>[]): Promise<readonly SampledReply[]>;
   /** Sets the parameters to sample with, and drops cached values. Ignores an objective's own parameters. */
   refresh(parameters: readonly Parameter[]): void;
+  reply(conversations: readonly Conversation<SampledReply>[]): Promise<readonly SampledReply[]>;
   answer(prompts: readonly Prompt[]): Promise<readonly SampledReply[]>;
   close(): Promise<void>;
 }
@@ -49,8 +49,6 @@ export interface SamplerSettings {
   readonly threads: number;
   readonly temperature: number;
   readonly maxTokens: number;
-  /** Config fields that determine the length of replies and of prompts; error messages name them. */
-  readonly fields: { readonly reply: string; readonly prompt: string };
   /** If true, replies in a conversation are constrained to its choices. */
   readonly constrained: boolean;
 }
@@ -78,10 +76,10 @@ export async function openSampler(settings: SamplerSettings): Promise<Sampler> {
       const maxTokens = roomFor(prompt, settings);
       if (constraint !== undefined && maxTokens < constraint.answerTokens)
         throw new UserError({
-          field: settings.fields.reply,
+          field: 'maxTokens',
           value: maxTokens,
           message: `an answer may need ${constraint.answerTokens} tokens, but only ${maxTokens} are allowed or fit into the context`,
-          hint: `increase ${settings.fields.reply}, reduce ${settings.fields.prompt}, or use a model with a longer context`,
+          hint: `increase maxTokens, ${shorterPrompt}`,
         });
       return {
         prompt,
@@ -190,13 +188,15 @@ function promptOf(
   return [...last.promptIds, ...last.ids, ...(isWritten ? next.slice(1) : next)];
 }
 
+const shorterPrompt =
+  'show less in the prompt (agent.history or experiment.memory), or use a model with a longer context';
+
 /** @throws UserError if the prompt leaves no room for a reply */
-function roomFor(prompt: readonly number[], { config, fields, maxTokens }: SamplerSettings): number {
+function roomFor(prompt: readonly number[], { config, maxTokens }: SamplerSettings): number {
   const room = config.contextTokens - prompt.length;
   if (room >= 1) return Math.min(maxTokens, room);
   throw new UserError({
-    field: fields.prompt,
     message: `a prompt has ${prompt.length} tokens, which leaves no room for a reply in the context of ${config.contextTokens} tokens`,
-    hint: `reduce ${fields.prompt}, or use a model with a longer context`,
+    hint: shorterPrompt,
   });
 }

@@ -3,50 +3,13 @@ import { messageOf, UserError } from '../../src/base/errors.js';
 import { createGenerator } from '../../src/base/random/generator.js';
 import { ort } from '../../src/models/local/engine/onnx-runtime.js';
 import { type BuiltGraph, GraphBuilder, type Precision } from '../../src/models/local/graph/graph.js';
+import type { Batch } from './batch.js';
 import { dropoutInputs, dropoutModulus, type ParameterShape } from './trainable.js';
 
 export type Numbers = Float32Array | Float64Array;
 
 export interface Parameter extends ParameterShape {
   readonly values: Numbers;
-}
-
-/** Concatenated sequences, and the targets from which the loss is computed. */
-export interface Batch {
-  /** Token ids [N]. The last token belongs to no sequence; it pads the blocks. */
-  readonly ids: Int32Array;
-  /** Position of each token in its sequence [N]. */
-  readonly positions: Int32Array;
-  /** Length of each token's sequence [N]; for shared prompt tokens, the length of the family's longest sequence. */
-  readonly lengths: Int32Array;
-  readonly blocks: BatchBlocks;
-  /** Index of the token before each target [C], C ≥ 1. */
-  readonly selected: Int32Array;
-  readonly targets: Int32Array;
-  /** Ids that each target was sampled from [C × K], padded with −1. A row of −1 stands for the whole vocabulary. */
-  readonly allowed: Int32Array;
-  /** Index of each target's example, less than C; `families` has the index of its family. */
-  readonly sequences: Int32Array;
-  readonly families: Int32Array;
-  /** The objective's inputs, one number per target. */
-  readonly inputs: Readonly<Record<string, Float64Array>>;
-}
-
-/** Attention blocks; see `Blocks` of the decoder. The last slot of a block is always empty. */
-export interface BatchBlocks {
-  /** F in the decoder's notation; the next three are P, G and A. */
-  readonly families: number;
-  readonly promptTokens: number;
-  readonly answers: number;
-  readonly answerTokens: number;
-  readonly promptPlaces: Int32Array;
-  readonly promptPositions: Int32Array;
-  readonly answerPlaces: Int32Array;
-  readonly answerPositions: Int32Array;
-  readonly slots: Int32Array;
-  /** [N]: each token's slot in the prompt block; other tokens get the last slot. */
-  readonly promptSlots: Int32Array;
-  readonly answerSlots: Int32Array;
 }
 
 /** Gradients by parameter name, each in the parameter's shape. */
@@ -97,20 +60,22 @@ export async function openTrainingSession(
   };
   const session = await orOutOfMemory('loading the model', () => ort.InferenceSession.create(model, options));
   const precision = graph.outputs.find(({ name }) => name === 'loss')!.type as Precision;
-  const inputs = graph.inputs.map(({ name }) => name);
   const others = graph.outputs
     .map(({ name }) => name)
     .filter((name) => name !== 'loss' && name !== 'logp' && !name.startsWith('grad.'));
   const columns = graph.inputs.find(({ name }) => name === dropoutInputs.columns)?.shape[0];
   return {
     async run(parameters, batch, seed) {
-      const feeds = batchFeeds(batch, precision, inputs);
+      const tokens = batch.input_ids!.values.length;
+      const feeds: Record<string, ort.Tensor> =
+        typeof columns === 'number' ? dropoutFeeds(tokens, columns, seed) : {};
+      for (const { name } of graph.inputs) {
+        const input = batch[name];
+        if (input !== undefined) feeds[name] = tensorOf(input, precision);
+      }
       for (const { name, shape, values } of parameters)
         feeds[name] = new ort.Tensor(precision, values, [...shape]);
-      if (typeof columns === 'number') Object.assign(feeds, dropoutFeeds(batch, columns, seed));
-      const results = await orOutOfMemory(`reading ${batch.ids.length - 1} tokens at once`, () =>
-        session.run(feeds),
-      );
+      const results = await orOutOfMemory(`reading ${tokens - 1} tokens at once`, () => session.run(feeds));
       const read = (name: string) => results[name]!.data as Numbers;
       return {
         loss: read('loss')[0]!,
@@ -146,50 +111,18 @@ export async function orOutOfMemory<T>(doing: string, work: () => T | Promise<T>
   }
 }
 
-/** @param inputs names of the graph's inputs; values for other inputs are omitted */
-function batchFeeds(
-  batch: Batch,
-  precision: Precision,
-  inputs: readonly string[],
-): Record<string, ort.Tensor> {
-  const { families, promptTokens, answers, answerTokens, ...places } = batch.blocks;
-  const int32 = (values: Int32Array, shape: readonly number[] = [values.length]) =>
-    new ort.Tensor('int32', values, shape);
-  const perToken = (values: Int32Array) => int32(values, [1, values.length]);
-  const ofPrompts = (values: Int32Array) => int32(values, [families, promptTokens]);
-  const ofAnswers = (values: Int32Array) => int32(values, [families, answers, answerTokens]);
-  const numbers = (values: Float64Array) =>
-    new ort.Tensor(precision, precision === 'float32' ? Float32Array.from(values) : values, [values.length]);
-  const feeds = {
-    input_ids: perToken(batch.ids),
-    positions: perToken(batch.positions),
-    sequence_tokens: perToken(batch.lengths),
-    'blocks.prompts': ofPrompts(places.promptPlaces),
-    'blocks.prompt_positions': ofPrompts(places.promptPositions),
-    'blocks.answers': ofAnswers(places.answerPlaces),
-    'blocks.answer_positions': ofAnswers(places.answerPositions),
-    'blocks.slots': int32(places.slots),
-    'blocks.prompt_slots': int32(places.promptSlots),
-    'blocks.answer_slots': int32(places.answerSlots),
-    selected: int32(batch.selected),
-    targets: int32(batch.targets),
-    allowed: new ort.Tensor('int32', batch.allowed, [
-      batch.targets.length,
-      batch.allowed.length / batch.targets.length,
-    ]),
-    sequences: int32(batch.sequences),
-    families: int32(batch.families),
-    ...Object.fromEntries(Object.entries(batch.inputs).map(([name, values]) => [name, numbers(values)])),
-  };
-  return Object.fromEntries(Object.entries(feeds).filter(([name]) => inputs.includes(name)));
+function tensorOf({ values, shape }: Batch[string], precision: Precision): ort.Tensor {
+  if (values instanceof Int32Array) return new ort.Tensor('int32', values, shape);
+  const numbers = precision === 'float32' ? Float32Array.from(values) : values;
+  return new ort.Tensor(precision, numbers, shape);
 }
 
-function dropoutFeeds(batch: Batch, columns: number, seed: number): Record<string, ort.Tensor> {
+function dropoutFeeds(tokens: number, columns: number, seed: number): Record<string, ort.Tensor> {
   const random = createGenerator(seed);
   const draws = (count: number) =>
     BigInt64Array.from({ length: count }, () => BigInt(random.integers(1, dropoutModulus)));
   return {
-    [dropoutInputs.rows]: new ort.Tensor('int64', draws(batch.ids.length), [batch.ids.length]),
+    [dropoutInputs.rows]: new ort.Tensor('int64', draws(tokens), [tokens]),
     [dropoutInputs.columns]: new ort.Tensor('int64', draws(columns), [columns]),
   };
 }

@@ -43,29 +43,15 @@ export async function openAgentTask(
   );
   const [first] = environments;
   const arena = localArena(environments);
-  const { fallback, maxTurns } = playing;
   const agent = openAgent({
     environment: first!,
     options,
     prompts,
     reading: readingOf(act),
-    maxSteps: maxTurns,
+    maxSteps: playing.maxTurns,
     field: 'agent.prompts',
   });
-  if (act === 'constrained' && !isListed(first!))
-    throw new UserError({
-      field: 'agent.act',
-      value: act,
-      alternatives: ['text', 'json'],
-      message: `the actions of ${id} can't be listed, as constrained requires`,
-    });
-  if (['random', 'first'].includes(fallback) && !isListed(first!))
-    throw new UserError({
-      field: 'agent.fallback',
-      value: fallback,
-      message: `the actions of ${id} can't be listed, as ${fallback} requires`,
-      alternatives: ['ask-again', 'end'],
-    });
+  refuseUnlisted(first!, act, playing.fallback);
   const playFrom = (
     sampler: Sampler,
     starts: readonly number[],
@@ -103,7 +89,23 @@ export async function openAgentTask(
   };
 }
 
-const isListed = ({ actionSpace, info }: Environment): boolean =>
-  actionSpace.kind === 'discrete' ||
-  actionSpace.kind === 'tuple' ||
-  (actionSpace.kind === 'text' && (actionSpace.choices ?? info) !== undefined);
+/** @throws UserError if the settings require a list of actions, which the environment hasn't */
+function refuseUnlisted(
+  { actionSpace, id, info }: Environment,
+  act: AgentSettings['act'],
+  fallback: Fallback,
+): void {
+  const isListed =
+    actionSpace.kind === 'discrete' ||
+    actionSpace.kind === 'tuple' ||
+    (actionSpace.kind === 'text' && (actionSpace.choices ?? info) !== undefined);
+  const [field, value] =
+    act === 'constrained' ? (['agent.act', act] as const) : (['agent.fallback', fallback] as const);
+  if (isListed || !['constrained', 'random', 'first'].includes(value)) return;
+  throw new UserError({
+    field,
+    value,
+    message: `the actions of ${id} can't be listed, as ${value} requires`,
+    alternatives: field === 'agent.act' ? ['text', 'json'] : ['ask-again', 'end'],
+  });
+}

@@ -3,39 +3,35 @@
 import { createGenerator, deriveSeeds, shuffled } from '../../src/base/random/generator.js';
 import { exampleLength } from '../engine/batch.js';
 import type { TrainingState } from '../engine/checkpoint.js';
-import { type AdamWSettings, type Schedule, scheduleFactor } from '../engine/optimisers.js';
-import {
-  clipFactor,
-  gradientNorm,
-  type Parameter,
-  type TrainingSession,
-} from '../engine/training-session.js';
+import type { Parameter, TrainingSession } from '../engine/training-session.js';
 import type { Improvement } from '../train/events.js';
-import { refuseNonFinite } from '../train/loop.js';
 import type { PolicyObjective, Sampled } from '../train/objectives/sampled.js';
 import type { ObjectiveSettings } from '../train/objectives/settings.js';
-import { policyStatistics } from '../train/objectives/statistics.js';
 import { layOut } from '../train/packing.js';
-import { lossAndGradients, openObjective, readParts, update } from '../train/training-step.js';
+import { policyStatistics } from '../train/policy-statistics.js';
+import { openObjective, readParts, takeStep } from '../train/training-step.js';
 import type { ReadSequence } from './credit.js';
 import type { SampledSequence } from './learning/episode.js';
+import type { LearningSettings } from './learning/settings.js';
 
-/** First spawn key of the minibatch order; `lossAndGradients` uses 1. */
+/** First spawn key of the minibatch order; `takeStep` uses 1. */
 const orderStream = 2;
 
-export interface ImprovementSettings {
-  readonly epochs: number;
-  /** Minibatches per epoch, with one optimizer step each; the order changes every epoch. */
-  readonly minibatches: number;
-  readonly seed: number;
-  readonly learningRate: number;
-  readonly schedule: Schedule;
-  readonly adamw: AdamWSettings;
-  readonly maxGradientNorm: number;
-  readonly batchTokens: number;
-  /** Determines which ratios count as clipped. */
-  readonly objective: ObjectiveSettings;
-}
+export type ImprovementSettings = Pick<
+  LearningSettings,
+  | 'batchTokens'
+  | 'betas'
+  | 'epochs'
+  | 'learningRate'
+  | 'maxGradientNorm'
+  | 'minibatches'
+  | 'objective'
+  | 'schedule'
+  | 'seed'
+  | 'updates'
+  | 'warmupSteps'
+  | 'weightDecay'
+>;
 
 export interface Sessions {
   readonly training: TrainingSession;
@@ -74,38 +70,24 @@ export async function improve(
   sequences: readonly Sampled[],
   settings: ImprovementSettings,
 ): Promise<Improvement> {
-  const { batchTokens, seed } = settings;
-  let first: Omit<Improvement, 'clipShare' | 'tokens'> | undefined;
+  const { batchTokens, betas, epochs, minibatches, updates, warmupSteps, weightDecay } = settings;
+  const totalSteps = updates * epochs * minibatches;
+  const optimizer = {
+    ...settings,
+    schedule: { kind: settings.schedule, warmupSteps, totalSteps, floor: 0 },
+    adamw: { betas, epsilon: 1e-8, weightDecay },
+  };
+  let first: Omit<Improvement, 'tokens'> | undefined;
   let clipShare = 0;
-  for (let count = 0; count < settings.epochs * settings.minibatches; count++) {
+  for (let count = 0; count < epochs * minibatches; count++) {
     const done = state.optimizerSteps;
     const part = minibatch(sequences, done, settings);
-    const inputsOf = objective.inputs(part, Math.min(1, done / settings.schedule.totalSteps));
+    const inputsOf = objective.inputs(part, Math.min(1, done / totalSteps));
     const parts = layOut(part, packingOf(batchTokens));
-    const { loss, gradients, examples } = await lossAndGradients(training, state, parts, inputsOf, seed);
-    const norm = gradientNorm(gradients);
-    refuseNonFinite(done + 1, { loss, 'gradient norm': norm });
-    const learningRate = settings.learningRate * scheduleFactor(settings.schedule, done);
-    await update(
-      state,
-      gradients,
-      learningRate,
-      clipFactor(norm, settings.maxGradientNorm),
-      settings.adamw,
-      undefined,
-    );
+    const { examples, ...figures } = await takeStep(training, state, parts, inputsOf, optimizer);
     const found = policyStatistics(examples, settings.objective);
-    first ??= {
-      loss,
-      gradientNorm: norm,
-      learningRate,
-      entropy: found.entropy,
-      mismatch: found.samplerKl ?? 0,
-      largestMismatch: found.largestSamplerDifference ?? 0,
-      ...(found.referenceKl !== undefined && { kl: found.referenceKl }),
-      ...(found.explainedVariance !== undefined && { explainedVariance: found.explainedVariance }),
-    };
-    clipShare = found.clippedLow + found.clippedHigh;
+    first ??= { ...figures, ...found };
+    clipShare = found.clipShare;
   }
   return { ...first!, clipShare, tokens: sequences.reduce((sum, one) => sum + exampleLength(one), 0) };
 }

@@ -1,5 +1,4 @@
 /** Reinforcement learning: sample groups → rewards → advantages → update → evaluate. */
-import { createHash } from 'node:crypto';
 import { deriveSeeds } from '../../src/base/random/generator.js';
 import { isSampled, type Sample } from '../../src/runs/training/samples.js';
 import { largest, mean, smallest, standardDeviation } from '../../src/statistics/descriptive.js';
@@ -17,26 +16,19 @@ import type { Evaluated, PolicyStep, TrainingEvent } from '../train/events.js';
 import { type Ended, type LoopHooks, runLoop } from '../train/loop.js';
 import type { PolicyObjective } from '../train/objectives/sampled.js';
 import { isFlat } from './advantages.js';
-import { AlarmWatch } from './alarms.js';
-import { type CreditSettings, credited, type RewardSettings, returnsOf } from './credit.js';
-import { type ImprovementSettings, improve, readBefore, type Sessions } from './improvement.js';
+import { credited, type RewardSettings, returnsOf } from './credit.js';
+import { improve, readBefore, type Sessions } from './improvement.js';
 import type { Group, RlTask } from './learning/episode.js';
+import type { LearningSettings } from './learning/settings.js';
 
-export interface OnlineSettings {
-  readonly seed: number;
-  readonly updates: number;
+/** The config of agents and of proposers, in common terms. */
+export type OnlineSettings = LearningSettings & {
   /** Starting states per update; `groupSize` is the number of episodes from each. */
   readonly groups: number;
   readonly groupSize: number;
   readonly reward: RewardSettings;
-  readonly credit: CreditSettings;
-  readonly improvement: ImprovementSettings;
-  readonly evaluateEvery: number;
-  readonly evaluationEpisodes: number;
-  readonly checkpointEvery: number;
-  /** Which weights are the result: those of the best evaluation, or the last ones. */
-  readonly result: 'best' | 'last';
-}
+  readonly evaluation: { readonly every: number; readonly episodes: number };
+};
 
 export interface OnlineLearning {
   readonly task: RlTask;
@@ -59,8 +51,6 @@ export interface OnlineHooks extends Omit<LoopHooks, 'finish'> {
   readonly measured?: string | undefined;
   /** A monotonic clock in milliseconds. */
   milliseconds?(): number;
-  /** Returns the updates of earlier sessions, because alarms consider the whole run. Called after the start event. */
-  earlier?(): readonly PolicyStep[];
   /** If true after an update or when a run resumes, the run ends early with a result. */
   isSpent?(): boolean;
 }
@@ -85,10 +75,9 @@ const streams = { starts: 10, samples: 11, permutation: 12, heldOutStarts: 13, h
  */
 export async function learnOnline(run: OnlineLearning, hooks: OnlineHooks = {}): Promise<OnlineOutcome> {
   const { checkpoint, owner, settings, task } = run;
-  const { checkpointEvery, evaluateEvery, updates: totalSteps } = settings;
+  const { checkpointEvery, evaluation, groups, groupSize, updates: totalSteps } = settings;
   const state = readCheckpoint(checkpoint, run.parameters, owner.identity) ?? freshState(run.parameters);
   if (state.progress !== undefined) await task.progress?.restore(state.progress);
-  const watch = new AlarmWatch(settings.credit.objective.kind !== 'ppo');
   const report = (event: TrainingEvent) => hooks.onEvent?.(event);
   let last: Evaluated | undefined;
   const evaluated = async (): Promise<TrainingEvent> => {
@@ -100,11 +89,10 @@ export async function learnOnline(run: OnlineLearning, hooks: OnlineHooks = {}):
     kind: 'start',
     step: state.step,
     totalSteps,
-    episodes: settings.groups * settings.groupSize,
+    episodes: groups * groupSize,
     ...(hooks.measured !== undefined && { measured: hooks.measured }),
     best: bestOf(state),
   });
-  for (const step of hooks.earlier?.() ?? []) watch.step(step);
   if (state.step === 0) {
     for (const baseline of (await task.baselines?.()) ?? [])
       report({ kind: 'baseline', step: 0, ...baseline });
@@ -114,15 +102,11 @@ export async function learnOnline(run: OnlineLearning, hooks: OnlineHooks = {}):
     {
       state,
       totalSteps,
-      evaluateEvery,
+      evaluateEvery: evaluation.every,
       checkpointEvery,
       checkpoint,
       owner,
-      async step() {
-        const event = await playAndLearn(run, state, hooks);
-        const alarms = watch.step(event);
-        return [event, ...alarms.map((alarm) => ({ kind: 'alarm', step: event.step, ...alarm }) as const)];
-      },
+      step: async () => [await playAndLearn(run, state, hooks)],
       evaluate: async () => [await evaluated()],
       isOver: () => state.step > 0 && hooks.isSpent?.() === true,
       progress: () => task.progress?.save(),
@@ -142,48 +126,39 @@ export async function learnOnline(run: OnlineLearning, hooks: OnlineHooks = {}):
 const bestOf = ({ best }: TrainingState) => best && { step: best.step, meanReward: -best.loss };
 
 async function playAndLearn(
-  { objective, reference, sampler, sessions, settings, task }: OnlineLearning,
+  run: OnlineLearning,
   state: TrainingState,
   { milliseconds = () => 0 }: OnlineHooks,
 ): Promise<PolicyStep> {
-  const { seed, groups: starts, groupSize, updates } = settings;
-  const number = state.step;
+  const { sampler, settings, task } = run;
+  const { groups: starts, groupSize, seed, updates: totalSteps } = settings;
+  const { step } = state;
+  const seedOf = (stream: number) => deriveSeeds(seed, [stream, step], 1)[0]!;
   const started = milliseconds();
   sampler.refresh(state.parameters);
   const groups = await task.play(
     sampler,
-    deriveSeeds(seed, [streams.starts, number], starts),
+    deriveSeeds(seed, [streams.starts, step], starts),
     groupSize,
-    deriveSeeds(seed, [streams.samples, number], 1)[0]!,
+    seedOf(streams.samples),
   );
   const samplingSeconds = (milliseconds() - started) / 1000;
-  const permutation = deriveSeeds(seed, [streams.permutation, number], 1)[0]!;
-  const learned = await learnFrom({ objective, reference, sessions, settings }, state, groups, permutation);
-  return { kind: 'step', step: state.step, totalSteps: updates, samplingSeconds, ...learned };
+  const learned = await learnFrom(run, state, groups, seedOf(streams.permutation));
+  return { kind: 'step', step: state.step, totalSteps, samplingSeconds, ...learned };
 }
 
 /** Updates `state` in place; `permutation` is the seed for shuffling returns. @throws UserError if training diverges */
 export async function learnFrom(
-  {
-    objective,
-    reference,
-    sessions,
-    settings,
-  }: Pick<OnlineLearning, 'objective' | 'reference' | 'sessions' | 'settings'>,
+  { objective, reference, sessions, settings }: Omit<OnlineLearning, 'task'>,
   state: TrainingState,
   groups: readonly Group[],
   permutation: number,
 ) {
   const returns = returnsOf(groups, settings.reward, permutation);
-  const read = await readBefore(
-    sessions,
-    state.parameters,
-    groups.flat().flatMap(({ sequences }) => sequences),
-    reference,
-    settings.improvement,
-  );
-  const sequences = credited(groups, returns, read, settings.credit);
-  const improvement = await improve(sessions, objective, state, sequences, settings.improvement);
+  const played = groups.flat().flatMap(({ sequences }) => sequences);
+  const read = await readBefore(sessions, state.parameters, played, reference, settings);
+  const sequences = credited(groups, returns, read, settings);
+  const improvement = await improve(sessions, objective, state, sequences, settings);
   state.step++;
   return { ...statistics(groups, returns), ...improvement };
 }
@@ -191,7 +166,7 @@ export async function learnFrom(
 function statistics(groups: readonly Group[], returns: readonly (readonly number[])[]) {
   const episodes = groups.flat();
   const replies = episodes.reduce((sum, { rewards }) => sum + rewards.length, 0);
-  const proposed = episodes.flatMap(({ policyReturn }) => (policyReturn === undefined ? [] : [policyReturn]));
+  const proposed = episodes.flatMap(({ policyReturn }) => policyReturn ?? []);
   const sampledTokens = episodes.reduce((sum, { tokens }) => sum + tokens, 0);
   return {
     reward: mean(returns.flat()),
@@ -209,12 +184,12 @@ function statistics(groups: readonly Group[], returns: readonly (readonly number
 
 /** Evaluates on the same held-out starts each time. Keeps the weights if no earlier evaluation was better. */
 async function evaluate(
-  { sampler, settings, task }: OnlineLearning,
+  { sampler, settings: { evaluation, seed }, task }: OnlineLearning,
   state: TrainingState,
   hooks: OnlineHooks,
 ): Promise<Evaluated & { readonly best: boolean; readonly episodes: number }> {
   const { step } = state;
-  const { evaluationEpisodes: episodes, seed } = settings;
+  const { episodes } = evaluation;
   sampler.refresh(state.parameters);
   const { samples, values, ...measured } = await task.measure(
     sampler,
@@ -224,17 +199,6 @@ async function evaluate(
   const meanReward = mean(values);
   const best = keepBest(state, -meanReward, true);
   const margin = episodes < 2 ? 0 : (1.96 * standardDeviation(values)) / Math.sqrt(episodes);
-  if (isSampled(step / settings.evaluateEvery)) hooks.onSamples?.(step, samples);
+  if (isSampled(step / evaluation.every)) hooks.onSamples?.(step, samples);
   return { step, meanReward, margin, ...measured, episodes, best };
-}
-
-/** SHA-256 of settings and initial parameters; only a run with the same hash can resume from a checkpoint. */
-export function identityOf(described: unknown, parameters: readonly Parameter[]): string {
-  const hash = createHash('sha256');
-  hash.update(JSON.stringify(described));
-  for (const { name, shape, values } of parameters) {
-    hash.update(JSON.stringify([name, shape]));
-    hash.update(new Uint8Array(values.buffer, values.byteOffset, values.byteLength));
-  }
-  return hash.digest('hex');
 }

@@ -3,15 +3,21 @@ import { ways } from '../../src/agents/reading.js';
 import { agentShape, fallbacks } from '../../src/agents/settings.js';
 import { isMapping, jsonSchemaOf, type SettingsKind } from '../../src/base/settings/schema.js';
 import { shellWord } from '../../src/base/text/one-line.js';
-import { environmentSchema } from '../../src/environments/settings.js';
 import { modelDirectory } from '../../src/models/local/settings.js';
 import { sum } from '../../src/statistics/descriptive.js';
 import { servedAs } from '../train/method.js';
 import { type ConfigSource, count, fraction, positive, readTrainingConfig } from '../train/train-config.js';
 import { assignments } from './credit.js';
-import { checkObjective, learningSettings } from './learning/settings.js';
-import { isAbsolute } from './proposer/candidate-reward.js';
+import {
+  checkObjective,
+  type EnvironmentSetting,
+  environmentLongForm,
+  environmentSetting,
+  learningSettings,
+  withOptions,
+} from './learning/settings.js';
 import { isProposerConfig, loadProposerConfig, type ProposerConfig } from './proposer/proposer-config.js';
+import { isAbsolute } from './proposer/reward.js';
 
 const agentSchema = z
   .strictObject({
@@ -45,7 +51,7 @@ const rewardSchema = z
       .enum(assignments)
       .default('return')
       .describe(
-        'Credit for a turn: `return` (of the episode; for ppo, the reward-to-go), `to-go` (reward from this turn on), `spread` (an equal share of the return), or `anchor` (the return, plus the reward-to-go compared with other turns in the same state)',
+        'Credit for a turn: `return` (of the episode; for ppo, the reward-to-go) or `to-go` (reward from this turn on)',
       ),
     shuffle: z
       .boolean()
@@ -66,9 +72,7 @@ const evaluationSchema = z
   .describe('Evaluations that select the best weights');
 
 const settings = learningSettings.extend({
-  environment: z
-    .union([environmentSchema.shape.id, environmentSchema.pick({ id: true, options: true })])
-    .describe('Environment to act in: an id, or an id with options'),
+  environment: environmentSetting,
   groups: count(1).default(8).describe('Starting states per update'),
   groupSize: count(1).default(8).describe('Episodes from each starting state'),
   agent: agentSchema,
@@ -85,18 +89,15 @@ const schema = settings.superRefine((written, context) => {
   checkObjective(written, refuse);
   if (objective.kind === 'ppo' && reward.gamma !== 1)
     refuse(['reward', 'gamma'], 'must be 1: ppo discounts per token; set objective.discount');
-  if (objective.kind === 'ppo' && (reward.assignment === 'to-go' || reward.assignment === 'anchor'))
-    refuse(
-      ['reward', 'assignment'],
-      'must be return or spread: ppo itself credits each token with the reward-to-go',
-    );
+  if (objective.kind === 'ppo' && reward.assignment === 'to-go')
+    refuse(['reward', 'assignment'], 'must be return: ppo itself credits each token with the reward-to-go');
   if (reward.shuffle && reward.assignment !== 'return')
     refuse(['reward', 'shuffle'], 'requires assignment=return, because whole returns are shuffled');
 });
 
 export type RlConfig = Omit<Written, 'environment'> & {
   readonly output: string;
-  readonly environment: { readonly id: string; readonly options: Readonly<Record<string, unknown>> };
+  readonly environment: EnvironmentSetting;
 };
 
 /** The config as written, before defaults are applied. */
@@ -108,16 +109,15 @@ export const rlKind: SettingsKind<Written> = {
     return jsonSchemaOf(schema);
   },
   example: 'updates=20 or reward.shuffle=true',
-  longForm: (path, value) => (path.length === 1 && path[0] === 'environment' ? { id: value } : undefined),
+  longForm: environmentLongForm,
 };
 
 /** @throws UserError that lists every problem with its location, value, alternatives and hint */
 export function loadRlConfig(...source: ConfigSource): RlConfig {
   const { config } = readTrainingConfig('rl', rlKind, ...source);
-  const { environment } = config;
   return {
     ...config,
-    environment: typeof environment === 'string' ? { id: environment, options: {} } : environment,
+    environment: withOptions(config.environment),
     model: modelDirectory(config.model, undefined, 'model'),
   };
 }
@@ -131,16 +131,12 @@ export function loadLearningConfig(...source: ConfigSource): LearningConfig {
   return isProposerConfig(file, cwd) ? loadProposerConfig(...source) : loadRlConfig(...source);
 }
 
-export const answeringOf = (config: LearningConfig): Pick<RlConfig['agent'], 'maxTokens' | 'temperature'> =>
-  isProposer(config) ? config.answers : config.agent;
-
-/** Config field that determines how long prompts are. */
-export const promptField = (config: LearningConfig): string =>
-  isProposer(config) ? 'experiment.memory' : 'agent.history';
-
-/** Number of episodes in an evaluation (for proposers: number of runs). */
-export const evaluationSize = (config: LearningConfig): number =>
-  isProposer(config) ? config.evaluation.runs : config.evaluation.episodes;
+/** How the model answers, whatever it is asked. */
+export function answeringOf(config: LearningConfig) {
+  const { maxTokens, temperature } = isProposer(config) ? config.answers : config.agent;
+  const way = isProposer(config) ? config.answers.format : config.agent.act;
+  return { maxTokens, temperature, constrained: way === 'constrained' };
+}
 
 /** Ids of the environments to learn in, and each one's share of training. */
 export function environmentsOf(config: LearningConfig): ReadonlyMap<string, number> {
@@ -154,11 +150,6 @@ export function environmentsOf(config: LearningConfig): ReadonlyMap<string, numb
   return shares;
 }
 
-export function placeOf(config: LearningConfig): string {
-  const ids = [...environmentsOf(config).keys()];
-  return ids.length > 3 ? `${ids.slice(0, 2).join(', ')} and ${ids.length - 2} more` : ids.join(', ');
-}
-
 /** Command-line arguments that use the trained model with its training settings. */
 export function usedAs(config: LearningConfig, model: string, result: string): string {
   const words = ['model.provider=local', servedAs(config.method, model, result)];
@@ -170,19 +161,10 @@ export function usedAs(config: LearningConfig, model: string, result: string): s
   return words.join(' ');
 }
 
+/** What an evaluation measures, and over what; `relative` if the reward depends on other policies. */
 export function wordsOf(config: LearningConfig) {
-  if (!isProposer(config))
-    return {
-      measured: 'mean return',
-      relative: false,
-      counted: 'held-out episode',
-      played: 'episodes',
-    } as const;
+  if (!isProposer(config)) return { measured: 'mean return', relative: false, counted: 'held-out episode' };
   const relative = !isAbsolute(config.reward);
-  return {
-    measured: relative ? 'share of baselines beaten' : 'mean reward',
-    relative,
-    counted: 'held-out run',
-    played: 'answers',
-  } as const;
+  const measured = relative ? 'share of baselines beaten' : 'mean reward';
+  return { measured, relative, counted: 'held-out run' };
 }

@@ -1,64 +1,45 @@
+/** `finetune rl` of a language model, as an agent or as a proposer. */
 import type { CommandContext } from '../../src/base/context.js';
-import { formatBytes, formatNumber, plural } from '../../src/base/text/numbers.js';
+import { formatNumber, plural } from '../../src/base/text/numbers.js';
 import { requireRuntime } from '../../src/models/local/engine/find-devices.js';
 import { shownModel } from '../../src/models/local/settings.js';
-import { secondsLeftOf } from '../../src/runs/training/trainings.js';
 import { type DatasetLineage, playedLineage } from '../dataset/lineage.js';
 import { orOutOfMemory } from '../engine/training-session.js';
-import { speedText } from '../train/display.js';
-import { type Evaluated, isPolicyStep, type Metric, type MetricOf } from '../train/events.js';
+import { policyChecks } from '../train/alarms.js';
+import type { Metric } from '../train/events.js';
 import { trainedOf, writeResult } from '../train/method.js';
-import {
-  runTraining,
-  type SessionHooks,
-  type SessionSummary,
-  type Trained,
-  type TrainingArguments,
-} from '../train/session.js';
+import { runTraining, type SessionHooks, type Trained, type TrainingArguments } from '../train/session.js';
 import { modelParameters, openLearning, type PlannedLearning, planLearning } from './assemble.js';
 import { learnOnline, type OnlineOutcome } from './online.js';
-import {
-  environmentsOf,
-  type LearningConfig,
-  loadLearningConfig,
-  placeOf,
-  usedAs,
-  wordsOf,
-} from './rl-config.js';
-
-/** Last line of `--json` output. */
-interface RlSummary extends SessionSummary {
-  /** Mean of this session's last evaluation (with sampled replies); null if there was none. */
-  readonly meanReward: number | null;
-  /** Mean return of the policies proposed in that evaluation; proposers only. */
-  readonly policyReturn?: number;
-  readonly best: Pick<Evaluated, 'step' | 'meanReward'> | null;
-}
+import { environmentsOf, type LearningConfig, loadLearningConfig, usedAs, wordsOf } from './rl-config.js';
 
 /** Starts or resumes training. Returns the exit code. */
 export async function rl(args: TrainingArguments, context: CommandContext): Promise<number> {
   const config = loadLearningConfig(args.config, args.overrides, context.cwd, context.note);
   requireRuntime();
   const plan = planLearning(config, context.env);
-  const { milliseconds } = context;
   const words = wordsOf(config);
   return runTraining<OnlineOutcome & Trained>(
     {
       command: 'rl',
       output: config.output,
       unit: 'update',
-      secondsLeft: secondsLeftOf,
       about: { ...trainedOf(config.method), model: config.model, config, dataset: episodesOf(config, 0) },
-      figures: (step) => figuresOf(step, words),
+      checks: policyChecks(config.objective.kind !== 'ppo'),
+      figures: ({ policyReturn, reward = Number.NaN }) => [
+        // The mean of ranks never changes, and gains depend on earlier policies; the policies' own return shows progress.
+        {
+          text: `return ${formatNumber(words.relative && policyReturn !== undefined ? policyReturn : reward, 3)}`,
+        },
+      ],
       line: (metric) => lineOf(metric, words),
-      train: (hooks, metrics) => learn(plan, args.finish === true, hooks, metrics, milliseconds),
+      train: (hooks, metrics) => learn(plan, args.finish === true, hooks, metrics, context.milliseconds),
       dataset: ({ step }) => episodesOf(config, step),
-      summary: ({ best, last }) =>
-        ({
-          meanReward: last?.meanReward ?? null,
-          ...(last?.policyReturn !== undefined && { policyReturn: last.policyReturn }),
-          best: best ?? null,
-        }) satisfies Partial<RlSummary>,
+      summary: ({ best, last }) => ({
+        meanReward: last?.meanReward ?? null,
+        ...(last?.policyReturn !== undefined && { policyReturn: last.policyReturn }),
+        best: best ?? null,
+      }),
       more: ({ ended, step }) =>
         config.result === 'last' && ended !== 'interrupted'
           ? [`weights    those of the last update, ${step} (result=last)`]
@@ -85,7 +66,6 @@ async function learn(
         ...hooks,
         measured: wordsOf(config).measured,
         milliseconds,
-        earlier: () => metrics().flatMap((metric) => (isPolicyStep(metric) ? [metric] : [])),
         isSpent: () => finish || isSpent(config, metrics()),
       }),
     );
@@ -93,8 +73,7 @@ async function learn(
     const lowest = chosen && { step: chosen.step, loss: -chosen.meanReward };
     if (ended === 'interrupted') return { ...outcome, lowest, result: undefined };
     const parameters = modelParameters(decoder, learning.trainable, outcome.parameters);
-    const { model, output } = config;
-    return { ...outcome, lowest, result: await writeResult({ model, method, output }, parameters) };
+    return { ...outcome, lowest, result: await writeResult({ ...config, method }, parameters) };
   } finally {
     await learning.close();
   }
@@ -111,25 +90,13 @@ function isSpent({ limits }: LearningConfig, metrics: readonly Metric[]): boolea
 
 function episodesOf(config: LearningConfig, step: number): DatasetLineage {
   const { groups, groupSize, model, seed } = config;
-  const kept = [...environmentsOf(config)].map(
-    ([environment, share]) => [environment, Math.round(step * groups * groupSize * share)] as const,
-  );
-  return playedLineage(placeOf(config), model, seed, Object.fromEntries(kept));
+  const shares = [...environmentsOf(config)];
+  const kept = shares.map(([id, share]) => [id, Math.round(step * groups * groupSize * share)] as const);
+  const place = shares.map(([id]) => id).join(', ');
+  return playedLineage(place, model, seed, Object.fromEntries(kept));
 }
 
-type Words = ReturnType<typeof wordsOf>;
-
-function figuresOf(metric: MetricOf<'step'>, { relative }: Words) {
-  const { policyReturn, reward = Number.NaN, tokensPerSecond } = metric;
-  return [
-    // The mean of ranks never changes, and gains depend on earlier policies; the policies' own return shows progress.
-    { text: `return ${formatNumber(relative && policyReturn !== undefined ? policyReturn : reward, 3)}` },
-    ...speedText(tokensPerSecond),
-    formatBytes(metric.rssBytes),
-  ];
-}
-
-function lineOf(metric: Metric, { counted, measured }: Words): string | undefined {
+function lineOf(metric: Metric, { counted, measured }: ReturnType<typeof wordsOf>): string | undefined {
   switch (metric.kind) {
     case 'start':
       return `${metric.totalSteps} updates of ${metric.episodes} episodes`;

@@ -1,6 +1,6 @@
 /** An agent that learns while your program plays: act, assign rewards, end the episode. */
 import { resolve } from 'node:path';
-import type { Conversation, Exchange } from '../../src/agents/speaker.js';
+import type { Exchange } from '../../src/agents/speaker.js';
 import { UserError } from '../../src/base/errors.js';
 import { deriveSeeds } from '../../src/base/random/generator.js';
 import { parseSettings } from '../../src/base/settings/settings.js';
@@ -24,22 +24,19 @@ export interface AgentFunctions<A extends Action = Action> {
   extractAction(reply: string): A | undefined;
 }
 
+type Configured =
+  | 'method'
+  | 'seed'
+  | 'epochs'
+  | 'minibatches'
+  | 'learningRate'
+  | 'maxGradientNorm'
+  | 'batchTokens'
+  | 'device'
+  | 'threads';
+
 /** The settings of `finetune rl` that apply here. The objective is always PPO. */
-export interface AgentTraining
-  extends Partial<
-    Pick<
-      RlInput,
-      | 'method'
-      | 'seed'
-      | 'epochs'
-      | 'minibatches'
-      | 'learningRate'
-      | 'maxGradientNorm'
-      | 'batchTokens'
-      | 'device'
-      | 'threads'
-    >
-  > {
+export interface AgentTraining extends Partial<Pick<RlInput, Configured>> {
   /** Model directory, or GGUF file with method `lora`; `package:models/tiny-bytes` suits `method: {kind: 'scratch'}`. */
   readonly model: string;
   /** Episodes per update. Default: 16. */
@@ -66,8 +63,8 @@ export interface EndedEpisode {
   readonly update?: AgentUpdate;
 }
 
-/** First spawn keys for sampling, and for shuffling returns, which PPO never does. */
-const streams = { samples: 20, permutation: 21 } as const;
+/** First spawn key for sampling. */
+const sampleStream = 20;
 
 /**
  * Opens a model that acts and learns by PPO. Deterministic: the same settings, observations and rewards give
@@ -82,8 +79,6 @@ export async function openTrainedAgent<A extends Action>(
 ): Promise<TrainedAgent<A>> {
   requireRuntime();
   const { agent, batch: groups = 16, invalid = 0, model, objective, ...rest } = training;
-  if (!Number.isInteger(groups) || groups < 1)
-    throw new UserError({ field: 'batch', value: groups, message: 'must be a whole number of at least 1' });
   const parsed = parseSettings(rlKind, {
     ...rest,
     model,
@@ -100,117 +95,47 @@ export async function openTrainedAgent<A extends Action>(
     environment: { id: 'custom', options: {} },
     output: resolve(cwd, 'tuned', 'agent'),
   };
-  return new TrainedAgent(functions, new Learner(config, await openTrainer(planLearning(config))));
-}
-
-/** The model of one or several agents, and the episodes that it learns from next. */
-class Learner {
-  readonly config: RlConfig;
-  readonly trainer: OpenedTrainer;
-  readonly #state: TrainingState;
-  #batch: Episode[] = [];
-  #updates = 0;
-  /** Replies in progress, which an update waits for. */
-  readonly #replies = new Set<Promise<unknown>>();
-  /** The update in progress, which replies wait for. */
-  #update: Promise<AgentUpdate> | undefined;
-  agents = 0;
-
-  constructor(config: RlConfig, trainer: OpenedTrainer) {
-    this.config = config;
-    this.trainer = trainer;
-    this.#state = freshState(trainer.parameters);
-    trainer.sampler.refresh(trainer.parameters);
-  }
-
-  async reply(conversation: Conversation<SampledReply>): Promise<SampledReply> {
-    while (this.#update !== undefined) await this.#update;
-    const replying = this.trainer.sampler.reply([conversation]);
-    this.#replies.add(replying);
-    try {
-      return (await replying)[0]!;
-    } finally {
-      this.#replies.delete(replying);
-    }
-  }
-
-  /** @returns the update, if this episode completes a batch */
-  async add(episode: Episode): Promise<AgentUpdate | undefined> {
-    while (this.#update !== undefined) await this.#update;
-    this.#batch.push(episode);
-    if (this.#batch.length < this.config.groups) return undefined;
-    const groups = this.#batch.map((one) => [one]);
-    this.#batch = [];
-    this.#update = this.#learn(groups);
-    try {
-      return await this.#update;
-    } finally {
-      this.#update = undefined;
-    }
-  }
-
-  async #learn(groups: readonly (readonly Episode[])[]): Promise<AgentUpdate> {
-    await Promise.allSettled(this.#replies);
-    const permutation = deriveSeeds(this.config.seed, [streams.permutation, this.#updates], 1)[0]!;
-    const learned = await learnFrom(this.trainer, this.#state, groups, permutation);
-    this.trainer.sampler.refresh(this.#state.parameters);
-    this.#updates++;
-    return { number: this.#updates, ...learned };
-  }
-
-  save(output: string): Promise<string> {
-    const { decoder, method } = planLearning({ ...this.config, output });
-    const parameters = modelParameters(decoder, this.trainer.trainable, this.#state.parameters);
-    return writeResult({ model: this.config.model, method, output }, parameters);
-  }
+  return new TrainedAgent(functions, config, await openTrainer(planLearning(config)));
 }
 
 export class TrainedAgent<A extends Action = Action> {
   readonly #functions: AgentFunctions<A>;
-  readonly #learner: Learner;
-  /** 0-based index among the agents of the model. */
-  readonly #index: number;
+  readonly #config: RlConfig;
+  readonly #trainer: OpenedTrainer;
+  readonly #state: TrainingState;
   #turns: (Exchange<SampledReply> & { reward: number; valid: boolean })[] = [];
+  #batch: Episode[] = [];
   #episodes = 0;
 
-  constructor(functions: AgentFunctions<A>, learner: Learner) {
+  constructor(functions: AgentFunctions<A>, config: RlConfig, trainer: OpenedTrainer) {
     this.#functions = functions;
-    this.#learner = learner;
-    this.#index = learner.agents++;
-  }
-
-  /**
-   * Creates another agent of the same model, with its own episodes, to play a game in parallel or another role in the
-   * same game.
-   * Agents that act at the same time share forward passes, and their episodes form common batches.
-   * @param functions default: this agent's functions
-   */
-  another(): TrainedAgent<A>;
-  another<B extends Action>(functions: AgentFunctions<B>): TrainedAgent<B>;
-  another(functions: AgentFunctions = this.#functions): TrainedAgent {
-    return new TrainedAgent(functions, this.#learner);
+    this.#config = config;
+    this.#trainer = trainer;
+    this.#state = freshState(trainer.parameters);
+    trainer.sampler.refresh(trainer.parameters);
   }
 
   /** @returns the action in the model's reply; undefined if there is none */
   async act(observation: Observation): Promise<A | undefined> {
-    const { agent, seed } = this.#learner.config;
+    const { agent, seed } = this.#config;
     const turn = this.#turns.length;
     const before = agent.history === 0 ? [] : this.#turns.slice(-agent.history);
     const message = this.#functions.formatObservation(observation);
-    const place = [streams.samples, this.#episodes, turn, ...(this.#index === 0 ? [] : [this.#index])];
-    const reply = await this.#learner.reply({
-      system: this.#functions.systemPrompt?.() ?? '',
-      before,
-      whole: before.length === turn,
-      message,
-      choices: undefined,
-      game: this.#episodes,
-      turn,
-      // `GenerateOptions` requires seeds below 2³¹.
-      seed: deriveSeeds(seed, place, 1)[0]! >>> 1,
-    });
-    const action = this.#functions.extractAction(reply.text);
-    this.#turns.push({ message, reply, reward: 0, valid: action !== undefined });
+    const [reply] = await this.#trainer.sampler.reply([
+      {
+        system: this.#functions.systemPrompt?.() ?? '',
+        before,
+        whole: before.length === turn,
+        message,
+        choices: undefined,
+        game: this.#episodes,
+        turn,
+        // `GenerateOptions` requires seeds below 2³¹.
+        seed: deriveSeeds(seed, [sampleStream, this.#episodes, turn], 1)[0]! >>> 1,
+      },
+    ]);
+    const action = this.#functions.extractAction(reply!.text);
+    this.#turns.push({ message, reply: reply!, reward: 0, valid: action !== undefined });
     return action;
   }
 
@@ -242,9 +167,15 @@ export class TrainedAgent<A extends Action = Action> {
       throw new UserError({ field: 'endEpisode', message: 'this episode has no reply yet' });
     this.#turns = [];
     this.#episodes++;
-    const update = await this.#learner.add(episodeOf({ turns, truncated }));
     const ended = { return: turns.reduce((sum, { reward }) => sum + reward, 0), turns: turns.length };
-    return update === undefined ? ended : { ...ended, update };
+    this.#batch.push(episodeOf({ turns, truncated }));
+    if (this.#batch.length < this.#config.groups) return ended;
+    const groups = this.#batch.map((one) => [one]);
+    this.#batch = [];
+    // PPO never shuffles returns, so the seed of the shuffling doesn't matter.
+    const learned = await learnFrom(this.#trainer, this.#state, groups, 0);
+    this.#trainer.sampler.refresh(this.#state.parameters);
+    return { ...ended, update: { number: this.#state.step, ...learned } };
   }
 
   /**
@@ -253,11 +184,13 @@ export class TrainedAgent<A extends Action = Action> {
    * @returns its path, for `model.adapter` or `model.path` in a config
    */
   save(output: string): Promise<string> {
-    return this.#learner.save(output);
+    const { decoder, method } = planLearning({ ...this.#config, output });
+    const parameters = modelParameters(decoder, this.#trainer.trainable, this.#state.parameters);
+    return writeResult({ model: this.#config.model, method, output }, parameters);
   }
 
-  /** Releases the model, for all its agents. */
+  /** Releases the model. */
   close(): Promise<void> {
-    return this.#learner.trainer.close();
+    return this.#trainer.close();
   }
 }

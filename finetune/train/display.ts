@@ -1,15 +1,15 @@
 /** Shows a training run in the terminal. */
 import { styleText } from 'node:util';
-import { formatCompact, formatDuration } from '../../src/base/text/numbers.js';
+import { formatBytes, formatCompact, formatDuration } from '../../src/base/text/numbers.js';
 import type { Progress } from '../../src/base/text/progress.js';
 import type { Figure } from '../../src/base/text/progress-line.js';
+import { secondsLeftOf } from '../../src/runs/training/trainings.js';
 import type { Metric, MetricOf } from './events.js';
 
 /** What differs between kinds of training. */
 export interface Display {
   readonly unit: 'step' | 'update';
-  secondsLeft(metrics: readonly Metric[]): number | undefined;
-  /** Figures of the progress line, without the remaining time. */
+  /** Figures of the progress line, before speed, memory and remaining time. */
   figures(step: MetricOf<'step'>, metrics: readonly Metric[]): readonly Figure[];
   /** A line for another event; undefined for none. */
   line(metric: Metric, metrics: readonly Metric[]): string | undefined;
@@ -19,7 +19,7 @@ export function showMetric(
   progress: Progress,
   metric: Metric,
   metrics: readonly Metric[],
-  { figures, line, secondsLeft, unit }: Display,
+  { figures, line, unit }: Display,
 ): void {
   const text = line(metric, metrics);
   if (text !== undefined) progress.say(text);
@@ -31,7 +31,13 @@ export function showMetric(
       break;
     }
     case 'step':
-      progress.update(metric.step, [...figures(metric, metrics), ...timeLeft(secondsLeft(metrics))]);
+      progress.update(metric.step, [
+        ...figures(metric, metrics),
+        ...(metric.tokensPerSecond === undefined
+          ? []
+          : [`${formatCompact(metric.tokensPerSecond)} tok/s`, formatBytes(metric.rssBytes)]),
+        ...timeLeft(secondsLeftOf(metrics)),
+      ]);
       break;
     case 'alarm':
       // Shown even in quiet mode.
@@ -46,6 +52,3 @@ const timeLeft = (seconds: number | undefined): readonly Figure[] =>
   seconds === undefined || seconds < 0.5
     ? []
     : [{ text: `${formatDuration(1000 * Math.round(seconds))} left` }];
-
-export const speedText = (tokensPerSecond: number | undefined): readonly Figure[] =>
-  tokensPerSecond === undefined ? [] : [`${formatCompact(tokensPerSecond)} tok/s`];

@@ -3,13 +3,19 @@ import { existsSync, readdirSync, realpathSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { UserError } from '../../src/base/errors.js';
 import { shellWord } from '../../src/base/text/one-line.js';
+import { chooseDevice, freeCores } from '../../src/models/local/engine/device.js';
+import { readDecoderConfig } from '../../src/models/local/families/hf-config.js';
+import { endTokens } from '../../src/models/local/generation/engine.js';
 import { openAdapter } from '../../src/models/local/graph/adapter.js';
 import { packedWeights } from '../../src/models/local/graph/packed-parameters.js';
 import { modelDirectory } from '../../src/models/local/settings.js';
+import { openTokenizer } from '../../src/models/local/tokens/tokenizer.js';
 import { loraScale } from '../../src/models/local/weights/adapter-config.js';
 import type { DecoderConfig } from '../../src/models/local/weights/decoder-config.js';
+import { readGenerationDefaults } from '../../src/models/local/weights/generation-config.js';
 import { openWeights } from '../../src/models/local/weights/gguf-tensors.js';
-import type { Quantization } from '../../src/models/local/weights/quantization.js';
+import { trainingFiles } from '../../src/runs/training-files.js';
+import { checkpointThreads } from '../engine/checkpoint.js';
 import { continuedLora, valuesOf } from '../engine/continued-adapter.js';
 import {
   initialAdapter,
@@ -20,38 +26,29 @@ import {
 } from '../engine/first-values.js';
 import { int8Weights } from '../engine/int8-weights.js';
 import { requireModelDirectory, writeModel } from '../engine/model-directory.js';
-import { type LoraSettings, modulesOf, type Trainable, trainedParameters } from '../engine/trainable.js';
-import type { Parameter } from '../engine/training-session.js';
-import type { MethodSettings } from './train-config.js';
+import {
+  type LoraSettings,
+  modulesOf,
+  requireGradients,
+  type Trainable,
+  trainedParameters,
+} from '../engine/trainable.js';
+import { orOutOfMemory, type Parameter } from '../engine/training-session.js';
+import type { MethodSettings, TrainConfig } from './train-config.js';
 
-export type Method =
+type AdapterSettings = Extract<MethodSettings, { readonly kind: 'lora' }>;
+
+/** A method on a particular model. */
+type Method =
   | {
       readonly kind: 'lora';
+      readonly settings: AdapterSettings;
       readonly lora: LoraSettings;
       /** Directory of an adapter to continue. Default: a new one, which has no effect at first. */
-      readonly adapter?: string | undefined;
-      /** Quantization of the frozen weights; use the same for serving. Default: none. */
-      readonly quantization?: Quantization;
-      /** Data type for products with frozen weights. Default: float32. */
-      readonly compute?: 'float32' | 'int8';
+      readonly adapter: string | undefined;
     }
-  /** Trains all weights, starting from the stored weights. */
-  | { readonly kind: 'full' }
-  /** Trains all weights from random values; the model directory needs only config, tokenizer and chat template. */
-  | { readonly kind: 'scratch' };
-
-export function methodOf(settings: MethodSettings): Method {
-  if (settings.kind !== 'lora') return settings;
-  const { adapter, rank, alpha, rsLora, modules, quantization, compute } = settings;
-  const dropout = 'dropout' in settings ? settings.dropout : 0;
-  return {
-    kind: 'lora',
-    lora: { rank, alpha, rankStabilized: rsLora, dropout, modules },
-    adapter: adapter && modelDirectory(adapter, undefined, 'method.adapter'),
-    quantization,
-    compute,
-  };
-}
+  /** Trains all weights. `scratch` starts from random values, and needs only config, tokenizer and chat template. */
+  | { readonly kind: 'full' | 'scratch' };
 
 /** The method's part of a lineage. */
 export const trainedOf = (method: MethodSettings) => ({
@@ -66,26 +63,62 @@ export function servedAs(method: MethodSettings, model: string, result: string):
   return [shellWord(`model.path=${model}`), shellWord(`model.adapter=${result}`), ...quantization].join(' ');
 }
 
-interface MethodJob {
-  readonly model: string;
+type ModelSettings = Pick<
+  TrainConfig,
+  'device' | 'ignoreKeys' | 'model' | 'output' | 'seed' | 'template' | 'threads'
+> & { readonly method: MethodSettings };
+
+/** What can be determined before anything large is loaded. */
+export interface PlannedModel {
+  readonly decoder: DecoderConfig;
   readonly method: Method;
-  readonly output: string;
+  readonly checkpoint: string;
+  /** Default: as in the checkpoint, so results are bit-identical; else all free cores. */
+  readonly threads: number;
+}
+
+/** @throws UserError if the model can't be read or trained like this, or the result would overwrite a model */
+export function planModel({ ignoreKeys, model, output, ...config }: ModelSettings): PlannedModel {
+  const decoder = readDecoderConfig(model, ignoreKeys);
+  requireGradients(decoder);
+  const method = methodOn(decoder, config.method);
+  const checkpoint = path.join(output, trainingFiles.checkpoint);
+  refuseOtherModel({ model, method, output }, checkpoint);
+  const threads = config.threads ?? checkpointThreads(checkpoint) ?? freeCores();
+  return { decoder, method, checkpoint, threads };
+}
+
+/** @throws UserError if the weights can't be used, or memory runs out */
+export async function openModel(
+  { decoder: config, method, threads }: PlannedModel,
+  { model, seed, template, ...settings }: ModelSettings,
+) {
+  const device = await chooseDevice(settings.device, 'device');
+  const first = await orOutOfMemory('reading the weights', () =>
+    firstParameters({ model, method, seed }, config),
+  );
+  const tokenizer = openTokenizer(model, template);
+  const eosTokens = endTokens(config, readGenerationDefaults(model), tokenizer);
+  return { ...first, config, device, threads, tokenizer, eosTokens };
 }
 
 /** @throws UserError for GPT-2 if all weights are trained, and for an adapter that can't be continued with these settings */
-export function withOwnModules(method: Method, config: DecoderConfig): Method {
-  if (method.kind !== 'lora') {
-    if (config.architecture !== 'gpt2') return method;
+function methodOn(config: DecoderConfig, settings: MethodSettings): Method {
+  if (settings.kind !== 'lora') {
+    if (config.architecture !== 'gpt2') return settings;
     throw new UserError({
       field: 'method.kind',
-      value: method.kind,
+      value: settings.kind,
       message: "GPT-2 can't be trained as a whole, because its files store transposed weights",
       alternatives: ['lora'],
     });
   }
-  const lora = { ...method.lora, modules: modulesOf(config, method.lora.modules) };
-  if (method.adapter !== undefined) requireSettings(method.adapter, lora, config);
-  return { ...method, lora };
+  const { alpha, modules, rank, rsLora } = settings;
+  const dropout = 'dropout' in settings ? settings.dropout : 0;
+  const lora = { rank, alpha, rankStabilized: rsLora, dropout, modules: modulesOf(config, modules) };
+  const adapter = settings.adapter && modelDirectory(settings.adapter, undefined, 'method.adapter');
+  if (adapter !== undefined) requireSettings(adapter, lora, config);
+  return { kind: 'lora', settings, lora, adapter };
 }
 
 /** @throws UserError unless the adapter has this rank, scale and these modules */
@@ -95,43 +128,43 @@ function requireSettings(adapter: string, lora: LoraSettings, config: DecoderCon
     const hint = `merge it first: policyloop finetune export ${shellWord(adapter)} --to merged --out …`;
     return new UserError({ ...problem, message: `this adapter can't be continued: ${reason}`, hint });
   });
-  const sameModules = own.modules.toSorted().join() === lora.modules.toSorted().join();
-  const settings = [
-    ...(own.rank === lora.rank ? [] : [`method.rank=${own.rank}`]),
-    ...(own.alpha === lora.alpha ? [] : [`method.alpha=${own.alpha}`]),
-    ...(lora.rankStabilized ? ['method.rsLora=false'] : []),
-    ...(sameModules ? [] : [`method.modules=[${own.modules.join(',')}]`]),
-  ];
-  if (own.rank === lora.rank && loraScale(own) === loraScale(lora) && sameModules) return;
+  const sorted = (modules: readonly string[]) => modules.toSorted().join();
+  if (
+    own.rank === lora.rank &&
+    loraScale(own) === loraScale(lora) &&
+    sorted(own.modules) === sorted(lora.modules)
+  )
+    return;
+  const { alpha, modules, rank } = own;
   throw new UserError({
     ...problem,
     message: 'this adapter was trained with other settings',
-    hint: `use the same ones: ${settings.map(shellWord).join(' ')}`,
+    hint: `use the same ones: method.rank=${rank} method.alpha=${alpha} method.rsLora=false ${shellWord(`method.modules=[${modules.join(',')}]`)}`,
   });
 }
 
-export function firstParameters(
+function firstParameters(
   { model, method, seed }: { readonly model: string; readonly method: Method; readonly seed: number },
   config: DecoderConfig,
 ): { trainable: Trainable; parameters: Parameter[] } {
   switch (method.kind) {
     case 'lora': {
+      const { adapter, lora, settings } = method;
       const base = openWeights(model);
-      const { quantization = 'none' } = method;
-      const quantized = packedWeights(model, config, base, quantization);
-      const int8 = method.compute === 'int8' ? int8Weights(model, config, base, quantized) : undefined;
-      const trainable: Trainable = { kind: 'adapter', lora: method.lora, base, quantized, int8 };
+      const quantized = packedWeights(model, config, base, settings.quantization);
+      const int8 = settings.compute === 'int8' ? int8Weights(model, config, base, quantized) : undefined;
+      const trainable: Trainable = { kind: 'adapter', lora, base, quantized, int8 };
       const shapes = trainedParameters(config, trainable);
       if (shapes.length === 0)
         throw new UserError({
           field: 'modules',
-          value: method.lora.modules,
+          value: lora.modules,
           message: 'the model has none of these modules',
           hint: 'use modules such as q_proj, k_proj, v_proj, o_proj, gate_proj, up_proj and down_proj',
         });
       const parameters = initialAdapter(shapes, seed);
-      if (method.adapter === undefined) return { trainable, parameters };
-      return { trainable, parameters: parameters.map(valuesOf(openAdapter(method.adapter, config))) };
+      if (adapter === undefined) return { trainable, parameters };
+      return { trainable, parameters: parameters.map(valuesOf(openAdapter(adapter, config))) };
     }
     case 'full':
       requireModelDirectory(model);
@@ -140,6 +173,12 @@ export function firstParameters(
       requireModelDirectory(model);
       return { trainable: { kind: 'all' }, parameters: randomModel(config, initializerRange(model), seed) };
   }
+}
+
+interface MethodJob {
+  readonly model: string;
+  readonly method: Method;
+  readonly output: string;
 }
 
 export async function writeResult(
@@ -162,21 +201,21 @@ export async function writeResult(
  * @throws UserError if the result would overwrite the model to train, the adapter to continue, or a model in an output
  * without a checkpoint
  */
-export function refuseOtherModel({ method, model, output }: MethodJob, checkpoint: string): void {
-  if (method.kind === 'lora' && method.adapter === path.resolve(output, 'adapter'))
-    throw new UserError({
-      field: 'output',
-      value: output,
-      message: 'contains the adapter to continue, which the result would overwrite',
-      hint: 'choose another output',
-    });
+function refuseOtherModel({ method, model, output }: MethodJob, checkpoint: string): void {
+  const refused = (message: string, hint: string) =>
+    new UserError({ field: 'output', value: output, message, hint });
+  if (method.kind === 'lora') {
+    if (method.adapter !== path.resolve(output, 'adapter')) return;
+    throw refused(
+      'contains the adapter to continue, which the result would overwrite',
+      'choose another output',
+    );
+  }
   const directory = path.join(output, 'model');
-  if (method.kind === 'lora' || !existsSync(directory) || readdirSync(directory).length === 0) return;
+  if (!existsSync(directory) || readdirSync(directory).length === 0) return;
   if (existsSync(checkpoint) && realpathSync(directory) !== realpathSync(model)) return;
-  throw new UserError({
-    field: 'output',
-    value: output,
-    message: 'already contains a model, which the result would overwrite',
-    hint: `choose another output, or move ${directory}`,
-  });
+  throw refused(
+    'already contains a model, which the result would overwrite',
+    `choose another output, or move ${directory}`,
+  );
 }

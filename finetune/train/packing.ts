@@ -232,19 +232,12 @@ export function usableExamples(
 
 const validationGroup = 64;
 
-export function epochParts(
-  examples: readonly TokenExample[],
-  units: readonly Unit[],
-  settings: OrderSettings,
-  epoch: number,
-): readonly Part[] {
-  return planEpoch(units, settings, epoch).flatMap((step) => {
-    const chosen = step.map((index) => examples[index]!);
-    return layOut(chosen, settings);
-  });
-}
-
 export function validationParts(examples: readonly TokenExample[], settings: OrderSettings): readonly Part[] {
   const grouped = { ...settings, batchExamples: validationGroup };
-  return epochParts(examples, unitsOf(examples, settings), grouped, 0);
+  return planEpoch(unitsOf(examples, settings), grouped, 0).flatMap((step) =>
+    layOut(
+      step.map((index) => examples[index]!),
+      settings,
+    ),
+  );
 }

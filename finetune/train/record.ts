@@ -6,6 +6,7 @@ import { EventFile, type Scalars } from '../../src/base/files/tensorboard.js';
 import { type RecordedSample, readSamples, type Sample } from '../../src/runs/training/samples.js';
 import {
   readMetric,
+  secondsLeftOf,
   type TrainingAbout,
   type TrainingMetric,
   trainingOf,
@@ -36,12 +37,6 @@ export function createMeter(meters: {
         seconds > 0 && { tokensPerSecond: Number((event.tokens / seconds).toPrecision(6)) }),
     };
   };
-}
-
-interface Recording {
-  /** The content of `training.json` at the start. */
-  readonly about: TrainingAbout;
-  secondsLeft(metrics: readonly Metric[]): number | undefined;
 }
 
 /** TensorBoard tags of the figures of steps. */
@@ -86,8 +81,8 @@ const pageEvery = 5;
  * starting step, because training repeats them.
  */
 export class TrainingRecord {
-  readonly #output: string;
-  readonly #recording: Recording;
+  readonly output: string;
+  readonly #about: TrainingAbout;
   readonly #file: JsonLinesFile<Metric>;
   readonly #samples: JsonLinesFile<RecordedSample>;
   readonly #events: EventFile<Metric>;
@@ -95,9 +90,10 @@ export class TrainingRecord {
   #read: TrainingMetric[] = [];
   #unwritten = 0;
 
-  constructor(output: string, recording: Recording) {
-    this.#output = output;
-    this.#recording = recording;
+  /** @param about the content of `training.json` at the start */
+  constructor(output: string, about: TrainingAbout) {
+    this.output = output;
+    this.#about = about;
     this.#file = new JsonLinesFile(join(output, trainingFiles.metrics));
     this.#samples = new JsonLinesFile(join(output, trainingFiles.samples));
     this.#events = new EventFile(join(output, trainingFiles.eventFiles), trainingScalars);
@@ -121,7 +117,7 @@ export class TrainingRecord {
     this.#events.add(metric);
     this.#unwritten += metric.seconds;
     if (metric.kind === 'step' && this.#unwritten < pageEvery) return;
-    this.#writePage(this.#recording.about);
+    this.#writePage(this.#about);
   }
 
   /** Call this before adding the evaluation that the samples belong to. */
@@ -134,7 +130,7 @@ export class TrainingRecord {
    * @param changes fields of `training.json` that have changed
    */
   async end(changes: Partial<TrainingAbout>): Promise<void> {
-    this.#writePage({ ...this.#recording.about, ...changes }, false);
+    this.#writePage({ ...this.#about, ...changes }, false);
     this.#events.close();
     for (const file of [this.#file, this.#samples]) {
       await file.flush();
@@ -160,11 +156,11 @@ export class TrainingRecord {
     if (this.#metrics.length === 0) return;
     this.#unwritten = 0;
     const shown = trainingPage({
-      ...trainingOf(this.#output, about, this.#read, isRunning),
-      samples: readSamples(this.#output),
-      secondsLeft: isRunning ? this.#recording.secondsLeft(this.#metrics) : undefined,
+      ...trainingOf(this.output, about, this.#read, isRunning),
+      samples: readSamples(this.output),
+      secondsLeft: isRunning ? secondsLeftOf(this.#metrics) : undefined,
     });
-    replaceFile(join(this.#output, trainingFiles.page), page(shown));
+    replaceFile(join(this.output, trainingFiles.page), page(shown));
   }
 }
 

@@ -3,41 +3,28 @@ import { type Sample, sampleOf } from '../../src/runs/training/samples.js';
 import type { Conversation } from '../dataset/read-dataset.js';
 import { openSampler, type Sampler, type SamplerSettings } from '../engine/sampler.js';
 import type { Parameter } from '../engine/training-session.js';
-import type { TrainingSettings } from './supervised.js';
-
-/** Maximum tokens per answer, to limit the time. */
-const mostTokens = 128;
+import type { TrainConfig } from './train-config.js';
 
 /** Chooses evenly spaced held-out prompts; for pairs, together with the chosen answer. */
 export function chosenSamples(
   conversations: readonly Conversation[],
-  { dpo }: TrainingSettings,
-  count = 0,
+  { objective, samples }: TrainConfig,
 ): readonly Conversation[] {
-  const usable = conversations.filter(({ weight }, i) => weight > 0 && (dpo === undefined || i % 2 === 0));
-  const chosen = Math.min(count, usable.length);
+  const usable = conversations.filter(
+    ({ weight }, i) => weight > 0 && (objective.kind === 'sft' || i % 2 === 0),
+  );
+  const chosen = Math.min(samples, usable.length);
   return Array.from({ length: chosen }, (_, i) => usable[Math.floor((i * usable.length) / chosen)]!);
 }
 
-type Speaking = Pick<
-  SamplerSettings,
-  'config' | 'trainable' | 'tokenizer' | 'eosTokens' | 'device' | 'threads'
-> & {
-  readonly conversations: readonly Conversation[];
-};
+type Speaking = Omit<SamplerSettings, 'temperature' | 'maxTokens' | 'constrained'>;
 
 /** Answers with the most probable tokens, so resumed runs give the same answers. Loads the model at the first call. */
-export function openSamples({ conversations, ...model }: Speaking) {
+export function openSamples(model: Speaking, conversations: readonly Conversation[]) {
   let opened: Promise<Sampler> | undefined;
   return {
     async answer(parameters: readonly Parameter[]): Promise<readonly Sample[]> {
-      opened ??= openSampler({
-        ...model,
-        temperature: 0,
-        maxTokens: mostTokens,
-        constrained: false,
-        fields: { reply: 'samples', prompt: 'samples' },
-      });
+      opened ??= openSampler({ ...model, temperature: 0, maxTokens: 128, constrained: false });
       const sampler = await opened;
       sampler.refresh(parameters);
       const replies = await sampler.answer(conversations.map(({ messages }) => ({ messages, seed: 0 })));

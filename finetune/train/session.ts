@@ -1,5 +1,4 @@
-/** Runs any kind of training in its output directory: lock, record, progress, commands, lineage and result. */
-
+/** Runs any kind of training in its output directory: lock → train, recording each event → lineage and summary. */
 import { existsSync, mkdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import process from 'node:process';
@@ -17,6 +16,7 @@ import { finalText, type TrainingAbout, trainingOf } from '../../src/runs/traini
 import { trainingFiles } from '../../src/runs/training-files.js';
 import { type DatasetLineage, type Training, trainingState, writeLineage } from '../dataset/lineage.js';
 import type { StepLoss } from '../engine/checkpoint.js';
+import { type Check, watchFor } from './alarms.js';
 import { type Display, showMetric } from './display.js';
 import type { Metric, TrainingEvent } from './events.js';
 import type { Ended } from './loop.js';
@@ -58,6 +58,7 @@ interface TrainingJob<T extends Trained> extends Display {
   readonly command: 'train' | 'rl';
   readonly output: string;
   readonly about: Omit<Training, 'outcome'>;
+  readonly checks: readonly Check[];
   /** @param metrics returns the metrics of the whole run */
   train(hooks: SessionHooks, metrics: () => readonly Metric[]): Promise<T>;
   /** Returns the dataset if it is known only at the end. */
@@ -69,17 +70,6 @@ interface TrainingJob<T extends Trained> extends Display {
   use?(result: string): string;
 }
 
-/** Fields that the last line of `--json` output has for every kind of training. */
-export interface SessionSummary {
-  readonly ended: Trained['ended'];
-  /** Number of completed steps or updates. */
-  readonly step: number;
-  /** Directory of the adapter, model or policy; null if training was interrupted. */
-  readonly result: string | null;
-  readonly report: string;
-  readonly output: string;
-}
-
 /**
  * Starts or resumes training. Returns the exit code.
  * @throws UserError if there is no checkpoint to finish from
@@ -89,7 +79,9 @@ export async function runTraining<T extends Trained>(
   args: TrainingArguments,
   context: CommandContext,
 ): Promise<number> {
-  const checkpoint = join(job.output, trainingFiles.checkpoint);
+  const { output } = job;
+  const { cwd } = context;
+  const checkpoint = join(output, trainingFiles.checkpoint);
   if (args.finish && !existsSync(checkpoint))
     throw new UserError({
       field: '--finish',
@@ -97,68 +89,46 @@ export async function runTraining<T extends Trained>(
       message: 'this training run has no checkpoint yet',
       hint: 'run it without --finish first',
     });
-  mkdirSync(job.output, { recursive: true });
-  const release = lockRun(join(job.output, trainingFiles.lock));
+  const words = [shownPath(resolve(cwd, args.config), cwd), ...args.overrides].map(shellWord);
+  const given = { command: [`policyloop finetune ${job.command}`, ...words].join(' '), folder: cwd };
+  mkdirSync(output, { recursive: true });
+  const release = lockRun(join(output, trainingFiles.lock));
   try {
-    return await lockedTraining(job, args, context);
+    const record = new TrainingRecord(output, aboutAtStart(job.about, given));
+    const state = trainingState(output, job.about, given);
+    const trained = await recorded(job, record, () => state.begin(), args, context).catch(
+      async (error: unknown) => {
+        const outcome = failedOutcome(error, record.metrics.at(-1)?.step ?? 0);
+        await record.end({ outcome });
+        state.fail(outcome);
+        throw error;
+      },
+    );
+    const { ended, lowest, result, step } = trained;
+    const use = result === undefined ? undefined : job.use?.(shownPath(result, cwd));
+    const lineage = state.end({ ended, step, best: lowest }, job.dataset?.(trained), use);
+    if (result !== undefined) writeLineage(result, lineage);
+    await record.end({ outcome: { ended, step }, ...(use !== undefined && { use }) });
+    const place = (path: string) => shownPath(path, cwd);
+    const report = place(join(output, trainingFiles.page));
+    const summary = { ended, step, ...job.summary(trained), result: result ? place(result) : null, report };
+    context.print(
+      args.json
+        ? JSON.stringify({ ...summary, output: place(output) })
+        : [
+            `${styleText('bold', ended)} ${figuresText(record, job)}`,
+            ...(job.more?.(trained) ?? []),
+            ...(result === undefined
+              ? [`resume     ${given.command}`, 'end here   add --finish to write what was learned so far']
+              : [`result     ${place(result)}`]),
+            ...(use === undefined ? [] : [`run it     ${use}`]),
+            `report     ${report}`,
+          ].join('\n'),
+    );
+    return exitCodeOf(ended === 'interrupted' ? ended : 'completed');
   } finally {
     release();
   }
-}
-
-async function lockedTraining<T extends Trained>(
-  job: TrainingJob<T>,
-  args: TrainingArguments,
-  context: CommandContext,
-): Promise<number> {
-  const { cwd } = context;
-  const file = shownPath(resolve(cwd, args.config), cwd);
-  const command = [`policyloop finetune ${job.command}`, ...[file, ...args.overrides].map(shellWord)].join(
-    ' ',
-  );
-  const given = { command, folder: cwd };
-  const about = aboutAtStart(job.about, given);
-  const record = new TrainingRecord(job.output, { about, secondsLeft: job.secondsLeft });
-  const state = trainingState(job.output, job.about, given);
-  const outcome = await recorded(job, record, () => state.begin(), args, context).catch(
-    async (error: unknown) => {
-      const outcome = failedOutcome(error, record.metrics);
-      await record.end({ outcome });
-      state.fail(outcome);
-      throw error;
-    },
-  );
-  const { ended, step, lowest } = outcome;
-  const result = outcome.result === undefined ? null : shownPath(outcome.result, cwd);
-  const use = result === null ? undefined : job.use?.(result);
-  const lineage = state.end({ ended, step, best: lowest }, job.dataset?.(outcome), use);
-  if (outcome.result !== undefined) writeLineage(outcome.result, lineage);
-  await record.end({ outcome: { ended, step }, ...(use !== undefined && { use }) });
-  const report = shownPath(join(job.output, trainingFiles.page), cwd);
-  const summary = {
-    ended,
-    step,
-    ...job.summary(outcome),
-    result,
-    report,
-    output: shownPath(job.output, cwd),
-  };
-  const time = formatDuration(1000 * record.metrics.reduce((sum, { seconds }) => sum + seconds, 0));
-  const final = finalText(trainingOf(job.output, undefined, record.read, false).facts);
-  const figures = [`after ${plural(step, job.unit)} and ${time}`, ...(final === null ? [] : [final])].join(
-    ', best ',
-  );
-  const lines = [
-    `${styleText('bold', ended)} ${figures}`,
-    ...(job.more?.(outcome) ?? []),
-    ...(result === null
-      ? [`resume     ${command}`, 'end here   add --finish to write what was learned so far']
-      : [`result     ${result}`]),
-    ...(use === undefined ? [] : [`run it     ${use}`]),
-    `report     ${report}`,
-  ];
-  context.print(args.json ? JSON.stringify(summary satisfies SessionSummary) : lines.join('\n'));
-  return exitCodeOf(ended === 'interrupted' ? ended : 'completed');
 }
 
 const aboutAtStart = (
@@ -175,13 +145,20 @@ const aboutAtStart = (
 });
 
 /** Outcome of a failed run for `training.json`. */
-function failedOutcome(error: unknown, metrics: readonly { readonly step: number }[]) {
+function failedOutcome(error: unknown, step: number) {
   const [problem] = error instanceof UserError ? error.problems : [];
   const { message, hint } = problem ?? { message: messageOf(error) };
-  const step = metrics.at(-1)?.step ?? 0;
   return { ended: 'failed', step, message, ...(hint !== undefined && { hint }) };
 }
 
+function figuresText({ metrics, output, read }: TrainingRecord, { unit }: Display): string {
+  const time = formatDuration(1000 * metrics.reduce((sum, { seconds }) => sum + seconds, 0));
+  const best = finalText(trainingOf(output, undefined, read, false).facts);
+  const step = metrics.at(-1)?.step ?? 0;
+  return `after ${plural(step, unit)} and ${time}${best === null ? '' : `, best ${best}`}`;
+}
+
+/** Trains; records and shows each event and the alarms it raises. */
 async function recorded<T extends Trained>(
   job: TrainingJob<T>,
   record: TrainingRecord,
@@ -194,25 +171,25 @@ async function recorded<T extends Trained>(
   const progress = createProgress(args, context);
   const measured = createMeter({ now, milliseconds, memory: () => process.memoryUsage.rss() });
   const requests = watchStopRequests(job.output, context.stop);
-  const add = (metric: Metric) => {
+  const watch = watchFor(job.checks);
+  const onEvent = (event: TrainingEvent) => {
+    const metric = measured(event);
+    if (metric.kind === 'start') onStart();
     record.add(metric);
-    if (metric.kind === 'start' && args.open) void openPage(pagePath, context);
-    if (metric.kind === 'start' && !args.json && !args.quiet)
-      note(`watch the progress in ${shownPath(pagePath, cwd)}`);
+    if (metric.kind === 'start') {
+      record.metrics.forEach(watch);
+      if (args.open) void openPage(pagePath, context);
+      if (!args.json && !args.quiet) note(`watch the progress in ${shownPath(pagePath, cwd)}`);
+    }
     if (args.json) progress.emit(metric);
     else showMetric(progress, metric, record.metrics, job);
+    if (metric.kind !== 'start')
+      for (const alarm of watch(metric)) onEvent({ kind: 'alarm', step: metric.step, ...alarm });
   };
+  const onSamples = (step: number, samples: readonly Sample[]) => record.addSamples(step, samples);
   try {
     return await job.train(
-      {
-        onEvent(event) {
-          const metric = measured(event);
-          if (metric.kind === 'start') onStart();
-          add(metric);
-        },
-        onSamples: (step, samples) => record.addSamples(step, samples),
-        stop: () => requests.stop.finish.aborted,
-      },
+      { onEvent, onSamples, stop: () => requests.stop.finish.aborted },
       () => record.metrics,
     );
   } finally {

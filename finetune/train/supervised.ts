@@ -1,192 +1,250 @@
-/** Inputs, identity and objectives of training. Only a run with the same identity can resume from a checkpoint. */
-import { createHash } from 'node:crypto';
-import { decoderTensors, requireTensor } from '../../src/models/local/graph/parameters.js';
-import type { DecoderConfig } from '../../src/models/local/weights/decoder-config.js';
-import { readTensorBytes, sampledParts } from '../../src/models/local/weights/safetensors.js';
-import { type Family, type InputsOf, type TokenExample, trainedLength } from '../engine/batch.js';
-import type { Objective, TokenValues } from '../engine/objective.js';
-import type { AdamWSettings, MuonSettings } from '../engine/optimisers.js';
-import type { Trainable } from '../engine/trainable.js';
-import type { Parameter } from '../engine/training-session.js';
-import type { PerToken } from './objectives/sampled.js';
-import { arithmetic, groupSum, likelihood } from './objectives/terms.js';
-import { layOut, type OrderSettings, type Part } from './packing.js';
+/** Supervised training: a model learns the answers of a dataset, or to prefer the better answers of pairs. */
+import { mkdirSync } from 'node:fs';
+import { isSampled, type Sample } from '../../src/runs/training/samples.js';
+import { contentHash } from '../dataset/lineage.js';
+import { type Conversation, endOfAnswer, renderExample } from '../dataset/read-dataset.js';
+import { exampleLength, type InputsOf, type TokenExample } from '../engine/batch.js';
+import {
+  bestParameters,
+  freshState,
+  identityOf,
+  keepBest,
+  readCheckpoint,
+  type StepLoss,
+} from '../engine/checkpoint.js';
+import type { Objective } from '../engine/objective.js';
+import { openMuon } from '../engine/optimisers.js';
+import { orOutOfMemory, type Parameter } from '../engine/training-session.js';
+import { templateAlarms } from './alarms.js';
+import type { EventOf, TrainingEvent } from './events.js';
+import { type Ended, type LoopHooks, refuseNonFinite, runLoop } from './loop.js';
+import { openModel, planModel, writeResult } from './method.js';
+import { type Compared, dpo, dpoInputs, sft, sftInputs } from './objectives/answers.js';
+import { likelihood } from './objectives/terms.js';
+import {
+  joinedExamples,
+  layOut,
+  type OrderSettings,
+  type Part,
+  planEpoch,
+  stepsPerEpoch,
+  unitsOf,
+  usableExamples,
+  validationParts,
+} from './packing.js';
+import { chosenSamples, openSamples } from './samples.js';
 import type { TrainConfig } from './train-config.js';
-import { openObjective, readParts } from './training-step.js';
+import { openObjective, readParts, takeStep } from './training-step.js';
 
-type Configured =
-  | 'epochs'
-  | 'learningRate'
-  | 'schedule'
-  | 'warmupSteps'
-  | 'learningRateFloor'
-  | 'evaluateEvery'
-  | 'checkpointEvery';
-
-/** The schema of the config documents the inherited fields. */
-export interface TrainingSettings extends OrderSettings, Readonly<Pick<TrainConfig, Configured>> {
-  readonly adamw: AdamWSettings;
-  /** If set, Muon trains the layers' matrices; requires training all weights. */
-  readonly muon?: MuonSettings | undefined;
-  /** DPO settings; requires packing `pairs`. Undefined means supervised training. */
-  readonly dpo?: { readonly beta: number } | undefined;
-  /** Weight of the tokens between answers relative to the answers' tokens; requires packing `conversations`. */
-  readonly observationWeight?: number | undefined;
-  /** Undefined disables gradient clipping. */
-  readonly maxGradientNorm: number | undefined;
-  /** Undefined disables early stopping. */
-  readonly patience: number | undefined;
+export interface Conversations {
+  readonly training: readonly Conversation[];
+  /** If empty, there is no validation, and the last weights are the result. */
+  readonly validation: readonly Conversation[];
 }
 
-export interface TrainingRun {
-  readonly config: DecoderConfig;
-  readonly trainable: Trainable;
-  /** Initial values; training updates them in place. */
+export interface FineTuningHooks extends LoopHooks {
+  onSamples?(step: number, samples: readonly Sample[]): void;
+}
+
+export interface FineTuned {
+  /** The values with the lowest validation loss; without validation, the last values. */
   readonly parameters: readonly Parameter[];
-  readonly training: readonly TokenExample[];
-  /** If empty, there is no validation, and the last values are the result. */
-  readonly validation: readonly TokenExample[];
-  readonly settings: TrainingSettings;
-  readonly device: string;
-  /** CPU threads. Their number affects the order of summation, and thus the last bits of the results. */
-  readonly threads: number;
-  /** Path of the checkpoint; training resumes from it if it exists. */
-  readonly checkpoint: string;
+  readonly step: number;
+  readonly ended: Ended;
+  readonly best: StepLoss | undefined;
+  /** Directory of the adapter or model; undefined if training was interrupted. */
+  readonly result: string | undefined;
 }
 
 /**
- * SHA-256 of examples, samples of the weights, and settings, except `batchTokens` and `checkpointEvery`, which a
- * resumed run may change.
+ * Trains, resuming from the checkpoint in the output if it exists.
+ * @throws UserError if the model or the examples are unusable, memory runs out, training diverges, or the checkpoint
+ * belongs to another run
  */
-export function trainingIdentity(run: TrainingRun): string {
-  const { config, trainable, parameters, training, validation, settings } = run;
-  const hash = createHash('sha256');
-  const add = (value: unknown) => hash.update(`${JSON.stringify(value)}\n`);
-  const method = trainable.kind === 'all' ? 'all' : [trainable.lora, trainable.quantized?.rounded ?? null];
-  if (trainable.kind === 'adapter' && trainable.int8 !== undefined) add('products in int8');
-  add([config, method, { ...settings, batchTokens: undefined, checkpointEvery: undefined }]);
-  if (trainable.kind === 'adapter')
-    for (const { name } of decoderTensors(config)) {
-      const tensor = requireTensor(trainable.base, name);
-      add([name, tensor.dtype]);
-      for (const [start, length] of sampledParts(tensor.length))
-        hash.update(readTensorBytes(tensor, start, length));
-    }
-  for (const { name, shape, values } of parameters) {
-    add([name, shape]);
-    const { buffer, byteOffset, byteLength } = values;
-    for (const [start, length] of sampledParts(byteLength))
-      hash.update(new Uint8Array(buffer, byteOffset + start, length));
-  }
-  for (const examples of [training, validation]) {
-    add(examples.length);
-    for (const example of examples) add(example);
-  }
-  return hash.digest('hex');
+export async function fineTune(
+  config: TrainConfig,
+  data: Conversations,
+  hooks: FineTuningHooks = {},
+): Promise<FineTuned> {
+  const plan = planModel(config);
+  const model = await openModel(plan, config);
+  const outcome = await orOutOfMemory('training', () => learn(config, data, plan.checkpoint, model, hooks));
+  if (outcome.ended === 'interrupted') return { ...outcome, result: undefined };
+  return { ...outcome, result: await writeResult({ ...config, method: plan.method }, outcome.parameters) };
 }
 
-export interface Learned {
-  readonly objective: Objective;
-  inputs(parts: readonly Part[]): InputsOf<TokenExample>;
+type OpenedModel = Awaited<ReturnType<typeof openModel>>;
+
+async function learn(
+  config: TrainConfig,
+  data: Conversations,
+  checkpoint: string,
+  model: OpenedModel,
+  hooks: FineTuningHooks,
+): Promise<Omit<FineTuned, 'result'>> {
+  const { betas, checkpointEvery, evaluateEvery, optimizer, weightDecay } = config;
+  const { parameters, threads, tokenizer } = model;
+  const order = orderOf(config);
+  const [training, validation] = examplesOf(config, data, model);
+  const owner = { identity: identityOf(identityParts(config, [training, validation]), parameters), threads };
+  const state = readCheckpoint(checkpoint, parameters, owner.identity) ?? freshState(parameters);
+  mkdirSync(config.output, { recursive: true });
+  const totalSteps = stepsPerEpoch(training.length, order) * config.epochs;
+  const { objective, inputs } = await learned(config, model, [training, validation]);
+  const session = await openObjective(model, 'train', objective);
+  const evaluator = validation.length === 0 ? undefined : await openObjective(model, 'evaluate', objective);
+  const muon =
+    optimizer.kind === 'muon'
+      ? await openMuon({ momentum: optimizer.momentum, weightDecay }, threads)
+      : undefined;
+  const prompts = chosenSamples(data.validation, config);
+  const samples = prompts.length === 0 ? undefined : openSamples(model, prompts);
+  const heldOut = validationParts(validation, order);
+  const batchOf = batches(training, order);
+  const settings = {
+    ...config,
+    adamw: { betas, epsilon: 1e-8, weightDecay },
+    muon,
+    schedule: {
+      kind: config.schedule,
+      warmupSteps: config.warmupSteps,
+      totalSteps,
+      floor: config.learningRateFloor,
+    },
+  };
+
+  async function step(): Promise<readonly TrainingEvent[]> {
+    const chosen = batchOf(state.step);
+    const parts = layOut(chosen, order);
+    const { examples: _, ...figures } = await takeStep(session, state, parts, inputs(parts), settings);
+    state.step++;
+    return [{ kind: 'step', step: state.step, totalSteps, ...figures, tokens: tokensOf(chosen) }];
+  }
+
+  async function evaluate(): Promise<readonly TrainingEvent[]> {
+    if (evaluator === undefined) return [];
+    const { step } = state;
+    const { loss } = await readParts(evaluator, state.parameters, heldOut, inputs(heldOut));
+    refuseNonFinite(step, { 'validation loss': loss });
+    const best = keepBest(state, loss, false);
+    state.evaluationsWithoutGain = best ? 0 : state.evaluationsWithoutGain + 1;
+    if (samples !== undefined && isSampled(Math.ceil(step / evaluateEvery)))
+      hooks.onSamples?.(step, await samples.answer(state.parameters));
+    return [{ kind: 'validation', step, loss, best }];
+  }
+
+  try {
+    hooks.onEvent?.({
+      kind: 'start',
+      step: state.step,
+      totalSteps,
+      training: readSplit(training),
+      validation: readSplit(validation),
+      ...(state.best && { best: stepLoss(state.best) }),
+    });
+    for (const alarm of templateAlarms(config.model, tokenizer, data.training))
+      hooks.onEvent?.({ kind: 'alarm', step: state.step, ...alarm });
+    const { patience = Number.POSITIVE_INFINITY } = config;
+    const isOver = () => state.evaluationsWithoutGain >= patience;
+    const loop = { state, totalSteps, evaluateEvery, checkpointEvery, checkpoint, owner };
+    const ended = await runLoop({ ...loop, step, evaluate, isOver }, hooks);
+    const { best } = state;
+    return { parameters: bestParameters(state), step: state.step, ended, best: best && stepLoss(best) };
+  } finally {
+    await Promise.all([session, evaluator, muon, samples].map((one) => one?.close()));
+  }
+}
+
+/** Pairs stay together, so that a step compares their answers. */
+function orderOf({ batchExamples, batchTokens, objective, packing, seed }: TrainConfig): OrderSettings {
+  return objective.kind === 'dpo'
+    ? { seed, batchTokens, packing: 'pairs', batchExamples: 2 * batchExamples }
+    : { seed, batchTokens, packing, batchExamples };
+}
+
+/** The examples of both splits, rendered as tokens. */
+function examplesOf(
+  { model, observationWeight, packing }: TrainConfig,
+  { training, validation }: Conversations,
+  { config, tokenizer }: OpenedModel,
+) {
+  const end = endOfAnswer(model, config, tokenizer);
+  const render = (split: readonly Conversation[], field: string, weight = 0): readonly TokenExample[] => {
+    const examples = split.map((conversation) => renderExample(tokenizer, end, conversation));
+    const joined = packing === 'conversations' ? joinedExamples(examples, weight) : examples;
+    return usableExamples(joined, config, field);
+  };
+  return [
+    render(training, 'training', observationWeight),
+    validation.length === 0 ? [] : render(validation, 'validation'),
+  ] as const;
+}
+
+/** What a resumed run must have in common with the interrupted one. */
+function identityParts(
+  config: TrainConfig,
+  splits: readonly (readonly TokenExample[])[],
+): readonly unknown[] {
+  const {
+    $schema: _,
+    batchTokens,
+    checkpointEvery,
+    dataset,
+    device,
+    ignoreKeys,
+    model,
+    output,
+    samples,
+    threads,
+    ...rest
+  } = config;
+  return [rest, contentHash(model), ...splits.flatMap((examples) => [examples.length, ...examples])];
 }
 
 /** Prepares objective and inputs; for DPO, runs the initial model on all pairs. @throws UserError if memory runs out */
-export async function learned(
-  run: TrainingRun,
-  examples: readonly (readonly TokenExample[])[],
-): Promise<Learned> {
-  const { dpo: settings } = run.settings;
-  if (settings === undefined) return { objective: sft, inputs: (parts) => sftInputs(parts.flat(2)) };
-  const compared = await compare(run, examples);
-  return { objective: dpo(settings.beta), inputs: (parts) => dpoInputs(parts.flat(), compared) };
-}
-
-/** Computes the log-probabilities of all answers under the initial model. */
-async function compare(
-  run: TrainingRun,
-  examples: readonly (readonly TokenExample[])[],
-): Promise<ReadonlyMap<TokenExample, Compared>> {
-  const { parameters, settings } = run;
-  const session = await openObjective(run, 'evaluate', likelihood(1));
+async function learned(
+  config: TrainConfig,
+  model: OpenedModel,
+  splits: readonly (readonly TokenExample[])[],
+): Promise<{ readonly objective: Objective; inputs(parts: readonly Part[]): InputsOf<TokenExample> }> {
+  if (config.objective.kind === 'sft') return { objective: sft, inputs: (parts) => sftInputs(parts.flat(2)) };
   const compared = new Map<TokenExample, Compared>();
+  const session = await openObjective(model, 'evaluate', likelihood(1));
   try {
-    for (const split of examples) {
+    for (const split of splits) {
       const places = new Map(split.map((example, place) => [example, place]));
-      const read = await readParts(session, parameters, layOut(split, settings), () => ({}));
-      for (const { example, logp } of read.examples)
+      const parts = layOut(split, orderOf(config));
+      const { examples } = await readParts(session, model.parameters, parts, () => ({}));
+      for (const { example, logp } of examples)
         compared.set(example, { chosen: places.get(example)! % 2 === 0, referenceLogp: logp });
     }
   } finally {
     await session.close();
   }
-  return compared;
-}
-
-/** −Σ weights·logp */
-export const sft: Objective = {
-  build: ({ g, logp, input }) => ({
-    loss: g.op('Neg', [g.op('ReduceSum', [g.op('Mul', [logp, input('weights')])], { keepdims: 0 })]),
-  }),
-};
-
-/** @param examples all examples that the loss averages over, so that the losses and gradients of parts add up */
-export function sftInputs(examples: readonly TokenExample[]): InputsOf<TokenExample> {
-  const normalizer = totalWeight(examples);
-  return ({ factors, weight }) => ({
-    weights: factors?.map((factor) => (factor * weight) / normalizer) ?? weight / normalizer,
-  });
-}
-
-/** Σ |weight|·factor over the trained tokens: the divisor that makes the loss a mean. */
-function totalWeight(examples: readonly TokenExample[]): number {
-  return examples.reduce((sum, example) => sum + Math.abs(example.weight) * factorsOf(example), 0);
-}
-
-const factorsOf = (example: TokenExample): number =>
-  example.factors?.reduce((sum, factor) => sum + factor, 0) ?? trainedLength(example);
-
-export interface Compared {
-  readonly chosen: boolean;
-  /** Log-probabilities under the initial model. */
-  readonly referenceLogp: PerToken;
-}
-
-/** DPO (Rafailov et al. 2023, arXiv 2305.18290): the mean over pairs (families) of −log σ(β·margin). */
-export function dpo(beta: number): Objective {
   return {
-    build(tokens) {
-      const { logp, input } = tokens;
-      const { number, sub, mul, neg, total } = arithmetic(tokens);
-      const gain = mul(input('signs'), sub(logp, input('reference_logp')));
-      const margin = groupSum(tokens, tokens.groups('families'), gain);
-      return {
-        loss: neg(total(mul(input('weights'), logSigmoid(tokens, mul(margin, number(beta)))))),
-        outputs: { margin },
-      };
-    },
+    objective: dpo(config.objective.beta),
+    inputs: (parts) => dpoInputs(parts.flat(), compared),
   };
 }
 
-/** log σ(x) = −log(1 + e⁻ˣ), computed as −m − log(e⁻ᵐ + e⁻ˣ⁻ᵐ) with m = max(0, −x) so no exponential overflows. */
-function logSigmoid(tokens: TokenValues, x: string): string {
-  const { number, add, sub, neg, max, exp, log } = arithmetic(tokens);
-  const m = tokens.detached(max(neg(x), number(0)));
-  return neg(add(m, log(add(exp(neg(m)), exp(sub(neg(x), m))))));
-}
-
-/** @param pairs all pairs that the loss averages over; both answers of a pair have the same weight */
-export function dpoInputs<E extends TokenExample>(
-  pairs: readonly Family<E>[],
-  compared: ReadonlyMap<E, Compared>,
-): InputsOf<E> {
-  const total = pairs.reduce((sum, [first]) => sum + Math.abs(first!.weight), 0);
-  const shares = new Map<E, number>();
-  for (const pair of pairs) {
-    const tokens = pair.reduce((sum, example) => sum + trainedLength(example), 0);
-    for (const example of pair) shares.set(example, example.weight / (total * tokens));
-  }
-  return (example) => {
-    const { chosen, referenceLogp } = compared.get(example)!;
-    return { weights: shares.get(example)!, signs: chosen ? 1 : -1, reference_logp: referenceLogp };
+/** Returns a function that gives the examples of a step. */
+function batches(training: readonly TokenExample[], order: OrderSettings) {
+  const perEpoch = stepsPerEpoch(training.length, order);
+  const units = unitsOf(training, order);
+  let plan: { readonly epoch: number; readonly steps: ReturnType<typeof planEpoch> } | undefined;
+  return (step: number): readonly TokenExample[] => {
+    const epoch = Math.floor(step / perEpoch);
+    if (plan?.epoch !== epoch) plan = { epoch, steps: planEpoch(units, order, epoch) };
+    return plan.steps[step % perEpoch]!.map((index) => training[index]!);
   };
 }
+
+const tokensOf = (examples: readonly TokenExample[]) =>
+  examples.reduce((sum, example) => sum + exampleLength(example), 0);
+
+const readSplit = (examples: readonly TokenExample[]): NonNullable<EventOf<'start'>['training']> => ({
+  examples: examples.length,
+  tokens: tokensOf(examples),
+});
+
+const stepLoss = ({ step, loss }: StepLoss): StepLoss => ({ step, loss });

@@ -21,8 +21,8 @@ export const positive = z.number().positive();
 export const fraction = z.number().min(0).max(1);
 const decayRate = z.number().gt(0).lt(1);
 
-/** Settings shared by several kinds of training. */
-export const shared = {
+/** Settings of every kind of training. */
+export const common = {
   $schema: z.string().optional().describe('JSON schema, for editors'),
   output: z
     .string()
@@ -32,11 +32,33 @@ export const shared = {
       'Result directory (default: `tuned/<name of this file>`); training resumes from a checkpoint there',
     )
     .meta({ format: 'path' }),
-  warmupSteps: (preset: number) =>
-    count(0).default(preset).describe('Steps over which the learning rate rises to its peak'),
-  schedule: (preset: (typeof schedules)[number]) =>
-    z.enum(schedules).default(preset).describe('How the learning rate falls after the warm-up'),
-  learningRate: (preset: number) => positive.default(preset).describe('Peak learning rate'),
+};
+
+/** Default values that differ between supervised and reinforcement learning. */
+interface Presets {
+  readonly learningRate: number;
+  readonly schedule: (typeof schedules)[number];
+  readonly warmupSteps: number;
+  readonly weightDecay: number;
+  readonly checkpointEvery: number;
+}
+
+/** Settings of the training of language models. */
+export const languageModelSettings = (presets: Presets) => ({
+  ...common,
+  learningRate: positive.default(presets.learningRate).describe('Peak learning rate'),
+  schedule: z
+    .enum(schedules)
+    .default(presets.schedule)
+    .describe('How the learning rate falls after the warm-up'),
+  warmupSteps: count(0)
+    .default(presets.warmupSteps)
+    .describe('Steps over which the learning rate rises to its peak'),
+  weightDecay: z
+    .number()
+    .min(0)
+    .default(presets.weightDecay)
+    .describe("Decoupled weight decay of matrices; norms and biases don't decay"),
   betas: z
     .tuple([decayRate, decayRate])
     .default([0.9, 0.999])
@@ -45,8 +67,9 @@ export const shared = {
   batchTokens: count(1)
     .default(2048)
     .describe('Maximum number of tokens read at once, including padding; lower this to save memory'),
-  checkpointEvery: (preset: number, unit: string) =>
-    count(1).default(preset).describe(`${unit} between checkpoints`),
+  checkpointEvery: count(1)
+    .default(presets.checkpointEvery)
+    .describe('Steps (in reinforcement learning, updates) between checkpoints'),
   template: z
     .record(z.string(), z.unknown())
     .default({})
@@ -58,15 +81,9 @@ export const shared = {
     .describe(
       'CPU threads (default: one per physical core that is free at the start; a resumed run keeps this number)',
     ),
-};
+});
 
-interface LoraDefaults {
-  readonly rank: number;
-  readonly alpha: number;
-  readonly modules: AdaptableModule[];
-}
-
-const loraSettings = ({ alpha, modules, rank }: LoraDefaults) =>
+const loraSettings = (rank: number, alpha: number, modules: AdaptableModule[]) =>
   z.strictObject({
     kind: z.literal('lora').describe('Train a low-rank adapter'),
     rank: count(1).default(rank).describe('LoRA rank'),
@@ -104,7 +121,7 @@ const wholeModel = [
 ] as const;
 
 const trainingMethod = z.discriminatedUnion('kind', [
-  loraSettings({ rank: 8, alpha: 16, modules: ['q_proj', 'k_proj', 'v_proj', 'o_proj'] }).extend({
+  loraSettings(8, 16, ['q_proj', 'k_proj', 'v_proj', 'o_proj']).extend({
     dropout: z
       .number()
       .min(0)
@@ -117,11 +134,7 @@ const trainingMethod = z.discriminatedUnion('kind', [
 
 /** Methods for reinforcement learning. They have no dropout, because the trained policy must equal the sampler's. */
 export const rlMethod = z.discriminatedUnion('kind', [
-  loraSettings({
-    rank: 16,
-    alpha: 32,
-    modules: ['q_proj', 'k_proj', 'v_proj', 'o_proj', 'gate_proj', 'up_proj', 'down_proj'],
-  }),
+  loraSettings(16, 32, ['q_proj', 'k_proj', 'v_proj', 'o_proj', 'gate_proj', 'up_proj', 'down_proj']),
   ...wholeModel,
 ]);
 
@@ -146,7 +159,13 @@ const optimizerSchema = z.discriminatedUnion('kind', [
 ]);
 
 const settings = z.strictObject({
-  $schema: shared.$schema,
+  ...languageModelSettings({
+    learningRate: 2e-4,
+    schedule: 'cosine',
+    warmupSteps: 10,
+    weightDecay: 0.01,
+    checkpointEvery: 50,
+  }),
   model: z
     .string()
     .min(1)
@@ -159,7 +178,6 @@ const settings = z.strictObject({
     .min(1)
     .describe('Directory written by `finetune dataset` in jsonl format')
     .meta({ format: 'path', examples: ['./datasets/mine'] }),
-  output: shared.output,
   objective: objectiveSchema
     .prefault({ kind: 'sft' })
     .describe(
@@ -168,22 +186,11 @@ const settings = z.strictObject({
   method: trainingMethod.prefault({ kind: 'lora' }).describe('Weights to train'),
   seed: count(0).default(0).describe('Seed for the order of examples, initial values and dropout'),
   epochs: count(1).default(3).describe('Passes over the examples'),
-  learningRate: shared.learningRate(2e-4),
-  schedule: shared.schedule('cosine'),
-  warmupSteps: shared.warmupSteps(10),
   learningRateFloor: fraction
     .default(0)
     .describe('Final learning rate of the linear and cosine schedules, as a fraction of the peak'),
   optimizer: optimizerSchema.prefault({ kind: 'adamw' }).describe('Algorithm that updates the weights'),
-  weightDecay: z
-    .number()
-    .min(0)
-    .default(0.01)
-    .describe("Decoupled weight decay of matrices; norms and biases don't decay"),
-  betas: shared.betas,
-  maxGradientNorm: shared.maxGradientNorm,
   batchExamples: count(1).default(8).describe('Examples (for dpo, pairs) per step'),
-  batchTokens: shared.batchTokens,
   packing: z
     .enum(packings)
     .default('rows')
@@ -204,11 +211,6 @@ const settings = z.strictObject({
   patience: count(1)
     .optional()
     .describe('Validations without improvement before training stops early (default: never)'),
-  checkpointEvery: shared.checkpointEvery(50, 'Steps'),
-  template: shared.template,
-  ignoreKeys: shared.ignoreKeys,
-  device: shared.device,
-  threads: shared.threads,
 });
 
 /** Muon equalizes the singular values of an update, which makes no sense for low-rank factors. */

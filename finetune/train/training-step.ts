@@ -11,16 +11,27 @@ import {
 } from '../engine/batch.js';
 import type { TrainingState } from '../engine/checkpoint.js';
 import type { Objective } from '../engine/objective.js';
-import { type AdamWSettings, adamWStep, isDecayed, isMuonMatrix, type Muon } from '../engine/optimisers.js';
+import {
+  type AdamWSettings,
+  adamWStep,
+  isDecayed,
+  isMuonMatrix,
+  type Muon,
+  type Schedule,
+  scheduleFactor,
+} from '../engine/optimisers.js';
 import type { Trainable } from '../engine/trainable.js';
 import { buildTrainingGraph } from '../engine/training-graph.js';
 import {
   accumulate,
+  clipFactor,
   type Gradients,
+  gradientNorm,
   openTrainingSession,
   type Parameter,
   type TrainingSession,
 } from '../engine/training-session.js';
+import { refuseNonFinite } from './loop.js';
 import type { Part } from './packing.js';
 
 interface ObjectiveGraph {
@@ -48,16 +59,44 @@ interface ReadParts<E extends TokenSequence> {
   readonly examples: readonly ReadExample<E>[];
 }
 
-/** Loss and gradients of a batch; dropout masks depend on `seed` and the step. */
-export async function lossAndGradients<E extends TokenSequence>(
+export interface StepSettings {
+  readonly seed: number;
+  readonly learningRate: number;
+  readonly schedule: Schedule;
+  readonly adamw: AdamWSettings;
+  readonly muon?: Muon | undefined;
+  readonly maxGradientNorm: number;
+}
+
+/**
+ * Takes one optimizer step on a batch, and updates the state in place. Dropout masks depend on the seed and the step.
+ * @throws FailedWork if the loss or the gradients aren't finite
+ */
+export async function takeStep<E extends TokenSequence>(
   session: TrainingSession,
-  state: Pick<TrainingState, 'parameters' | 'optimizerSteps'>,
+  state: TrainingState,
   parts: readonly Part<E>[],
   inputsOf: InputsOf<E>,
-  seed: number,
-): Promise<ReadParts<E>> {
+  { adamw, maxGradientNorm, muon, schedule, seed, ...settings }: StepSettings,
+) {
   const seeds = deriveSeeds(seed, [1, state.optimizerSteps], parts.length);
-  return readParts(session, state.parameters, parts, inputsOf, seeds);
+  const { loss, gradients, examples } = await readParts(session, state.parameters, parts, inputsOf, seeds);
+  const norm = gradientNorm(gradients);
+  refuseNonFinite(state.optimizerSteps + 1, { loss, 'gradient norm': norm });
+  const learningRate = settings.learningRate * scheduleFactor(schedule, state.optimizerSteps);
+  const scale = clipFactor(norm, maxGradientNorm);
+  state.optimizerSteps++;
+  for (const [index, parameter] of state.parameters.entries()) {
+    const gradient = gradients.get(parameter.name)!;
+    const moments = state.moments[index]!;
+    if (muon !== undefined && isMuonMatrix(parameter))
+      await muon.step(parameter, gradient, moments, learningRate, scale);
+    else {
+      const own = isDecayed(parameter) ? adamw : { ...adamw, weightDecay: 0 };
+      adamWStep(parameter.values, gradient, moments, learningRate, state.optimizerSteps, own, scale);
+    }
+  }
+  return { loss, gradientNorm: norm, learningRate, examples };
 }
 
 /** @param seeds dropout seeds, one per part; not needed for an evaluation session */
@@ -90,26 +129,4 @@ function readExamples<E extends TokenSequence>(
     logp: values,
     outputs: Object.fromEntries(columns.map(({ name, read }) => [name, read[index]!.values])),
   }));
-}
-
-/** Performs the optimizer step in place; `scale` multiplies the gradients (clipping). */
-export async function update(
-  state: TrainingState,
-  gradients: Gradients,
-  learningRate: number,
-  scale: number,
-  adamw: AdamWSettings,
-  muon: Muon | undefined,
-): Promise<void> {
-  state.optimizerSteps++;
-  for (const [index, parameter] of state.parameters.entries()) {
-    const gradient = gradients.get(parameter.name)!;
-    const moments = state.moments[index]!;
-    if (muon !== undefined && isMuonMatrix(parameter))
-      await muon.step(parameter, gradient, moments, learningRate, scale);
-    else {
-      const settings = isDecayed(parameter) ? adamw : { ...adamw, weightDecay: 0 };
-      adamWStep(parameter.values, gradient, moments, learningRate, state.optimizerSteps, settings, scale);
-    }
-  }
 }

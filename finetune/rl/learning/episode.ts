@@ -1,6 +1,5 @@
 /** Represents replies as the trainer needs them: as sampled tokens. */
 import type { Game, Turn } from '../../../src/agents/player.js';
-import { append } from '../../../src/base/append.js';
 import type { Sample } from '../../../src/runs/training/samples.js';
 import type { TokenSequence } from '../../engine/batch.js';
 import type { SampledReply, Sampler } from '../../engine/sampler.js';
@@ -46,8 +45,6 @@ export interface SampledSequence extends TokenSequence {
 }
 
 export interface Episode {
-  /** The environment's message in each turn, which shows the current state; '' for answers of a proposer. */
-  readonly states: readonly string[];
   readonly sequences: readonly SampledSequence[];
   readonly rewards: readonly number[];
   readonly valid: readonly boolean[];
@@ -60,7 +57,6 @@ export interface Episode {
 }
 
 type Played = Pick<Turn, 'reward' | 'valid'> & {
-  readonly message?: string;
   readonly reply: Pick<SampledReply, 'promptIds' | 'ids' | 'logp' | 'allowed'>;
 };
 
@@ -70,7 +66,6 @@ export function episodeOf({
 }: Pick<Game, 'truncated'> & { readonly turns: readonly Played[] }): Episode {
   return {
     ...sequencesOf(turns),
-    states: turns.map(({ message = '' }) => message),
     rewards: turns.map(({ reward }) => reward),
     valid: turns.map(({ valid }) => valid),
     truncated,
@@ -78,82 +73,47 @@ export function episodeOf({
   };
 }
 
+interface Token {
+  readonly id: number;
+  readonly allowed: readonly number[] | null;
+  readonly logp: number;
+  readonly trained: boolean;
+}
+
 /** Joins turns whose prompts continue the previous tokens. Drops the tokens after each sequence's last trained one. */
 function sequencesOf(turns: readonly Pick<Played, 'reply'>[]): Pick<Episode, 'sequences' | 'ends'> {
-  const completions: Completion[] = [];
+  const completions: { readonly promptIds: readonly number[]; readonly tokens: Token[] }[] = [];
   /** Cumulative number of trained tokens at the end of each turn. */
   const made: number[] = [];
   for (const { reply } of turns) {
     const last = completions.at(-1);
-    const between = last && continuation(last, reply.promptIds);
-    if (last === undefined || between === undefined) completions.push(new Completion(reply.promptIds));
-    else last.read(between);
-    completions.at(-1)!.sampled(reply);
+    const known = last === undefined ? [] : [...last.promptIds, ...last.tokens.map(({ id }) => id)];
+    const continues = last !== undefined && known.every((id, i) => reply.promptIds[i] === id);
+    if (!continues) completions.push({ promptIds: reply.promptIds, tokens: [] });
+    const { tokens } = completions.at(-1)!;
+    if (continues)
+      for (const id of reply.promptIds.slice(known.length))
+        tokens.push({ id, allowed: null, logp: 0, trained: false });
+    for (const [i, id] of reply.ids.entries()) {
+      const allowed = reply.allowed[i]!;
+      tokens.push({ id, allowed, logp: reply.logp[i]!, trained: wasChosen(allowed) });
+    }
     made.push((made.at(-1) ?? 0) + reply.allowed.filter(wasChosen).length);
   }
-  const sequences = completions.flatMap((completion) => completion.sequence() ?? []);
+  const sequences = completions.flatMap(({ promptIds, tokens }) => {
+    const kept = tokens.slice(0, tokens.findLastIndex(({ trained }) => trained) + 1);
+    if (kept.length === 0) return [];
+    return {
+      promptIds,
+      completionIds: kept.map(({ id }) => id),
+      trained: kept.map(({ trained }) => trained),
+      ...(kept.some(({ allowed }) => allowed !== null) && { allowed: kept.map(({ allowed }) => allowed) }),
+      samplerLogp: kept.map(({ logp }) => logp),
+    };
+  });
   const trained = sequences.flatMap((sequence) => sequence.trained);
   const places = [...trained.keys()].filter((place) => trained[place]);
   return { sequences, ends: made.map((count) => places[count - 1] ?? -1) };
-}
-
-class Completion {
-  readonly promptIds: readonly number[];
-  readonly ids: number[] = [];
-  readonly #allowed: (readonly number[] | null)[] = [];
-  readonly #trained: boolean[] = [];
-  readonly #logp: number[] = [];
-
-  constructor(promptIds: readonly number[]) {
-    this.promptIds = promptIds;
-  }
-
-  sampled({ allowed, ids, logp }: Played['reply']): void {
-    append(this.ids, ids);
-    append(this.#allowed, allowed);
-    append(this.#trained, allowed.map(wasChosen));
-    append(this.#logp, logp);
-  }
-
-  read(ids: readonly number[]): void {
-    append(this.ids, ids);
-    append(
-      this.#allowed,
-      ids.map(() => null),
-    );
-    append(
-      this.#trained,
-      ids.map(() => false),
-    );
-    append(
-      this.#logp,
-      ids.map(() => 0),
-    );
-  }
-
-  /** Undefined if no token is trained. */
-  sequence(): SampledSequence | undefined {
-    const length = this.#trained.lastIndexOf(true) + 1;
-    if (length === 0) return undefined;
-    const allowed = this.#allowed.slice(0, length);
-    return {
-      promptIds: this.promptIds,
-      completionIds: this.ids.slice(0, length),
-      trained: this.#trained.slice(0, length),
-      ...(allowed.some((some) => some !== null) && { allowed }),
-      samplerLogp: this.#logp.slice(0, length),
-    };
-  }
-}
-
-/** The tokens that a prompt adds to a sequence; undefined if the prompt doesn't start with the sequence. */
-function continuation(
-  { promptIds, ids }: Pick<Completion, 'promptIds' | 'ids'>,
-  prompt: readonly number[],
-): readonly number[] | undefined {
-  const known = [...promptIds, ...ids];
-  if (prompt.length < known.length || known.some((id, i) => prompt[i] !== id)) return undefined;
-  return prompt.slice(known.length);
 }
 
 export type Group = readonly Episode[];

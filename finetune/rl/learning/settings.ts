@@ -1,6 +1,23 @@
 import { z } from 'zod';
+import type { Path } from '../../../src/base/settings/issues.js';
+import { environmentSchema } from '../../../src/environments/settings.js';
 import { advantageScales, objectiveSchema } from '../../train/objectives/settings.js';
-import { count, positive, rlMethod, shared } from '../../train/train-config.js';
+import { count, languageModelSettings, positive, rlMethod } from '../../train/train-config.js';
+
+export const environmentSetting = z
+  .union([environmentSchema.shape.id, environmentSchema.pick({ id: true, options: true })])
+  .describe('Environment to act in: an id, or an id with options');
+
+export interface EnvironmentSetting {
+  readonly id: string;
+  readonly options: Readonly<Record<string, unknown>>;
+}
+
+export const withOptions = (environment: string | EnvironmentSetting): EnvironmentSetting =>
+  typeof environment === 'string' ? { id: environment, options: {} } : environment;
+
+export const environmentLongForm = (path: Path, value: unknown) =>
+  path.length === 1 && path[0] === 'environment' ? { id: value } : undefined;
 
 const limitsSchema = z
   .strictObject({
@@ -14,7 +31,13 @@ const limitsSchema = z
 
 /** Settings shared by agents and proposers. */
 export const learningSettings = z.strictObject({
-  $schema: shared.$schema,
+  ...languageModelSettings({
+    learningRate: 1e-5,
+    schedule: 'constant',
+    warmupSteps: 0,
+    weightDecay: 0,
+    checkpointEvery: 10,
+  }),
   model: z
     .string()
     .min(1)
@@ -23,7 +46,6 @@ export const learningSettings = z.strictObject({
     )
     .meta({ format: 'path' }),
   objective: objectiveSchema.describe('What an update maximizes'),
-  output: shared.output,
   method: rlMethod.prefault({ kind: 'lora' }).describe('What to train'),
   seed: count(0).default(0).describe('Seed for starting states, sampling and initial weights'),
   updates: count(1)
@@ -44,21 +66,11 @@ export const learningSettings = z.strictObject({
     .describe(
       'Weights to write: those of the best evaluation, or the last ones; can be changed after training, too',
     ),
-  learningRate: shared.learningRate(1e-5),
-  schedule: shared.schedule('constant'),
-  warmupSteps: shared.warmupSteps(0),
-  weightDecay: z.number().min(0).default(0).describe('Decoupled weight decay of AdamW'),
-  betas: shared.betas,
-  maxGradientNorm: shared.maxGradientNorm,
-  batchTokens: shared.batchTokens,
-  checkpointEvery: shared.checkpointEvery(10, 'Updates'),
-  template: shared.template,
-  ignoreKeys: shared.ignoreKeys,
-  device: shared.device,
-  threads: shared.threads,
 });
 
-type Learnt = Pick<z.output<typeof learningSettings>, 'epochs' | 'minibatches' | 'objective'> & {
+export type LearningSettings = z.output<typeof learningSettings>;
+
+type Learnt = Pick<LearningSettings, 'epochs' | 'minibatches' | 'objective'> & {
   readonly groupSize: number;
   readonly reward: { readonly shuffle: boolean };
 };

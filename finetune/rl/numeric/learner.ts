@@ -3,11 +3,18 @@
 import { createGenerator, deriveSeeds } from '../../../src/base/random/generator.js';
 import type { EnvironmentSpec } from '../../../src/environments/environment.js';
 import type { TrainingState } from '../../engine/checkpoint.js';
+import type { Moments } from '../../engine/optimisers.js';
 import type { Parameter } from '../../engine/training-session.js';
 import type { UpdateFigures } from '../../train/events.js';
-import type { Actor, NumericEpisode } from './algorithms/episodes.js';
-import { addRow, emptyMoments, type RunningMoments, rowWidth } from './algorithms/episodes.js';
-import { type PpoState, ppoUpdate } from './algorithms/ppo.js';
+import {
+  type Actor,
+  addRow,
+  emptyMoments,
+  type NumericEpisode,
+  type RunningMoments,
+  rowWidth,
+} from './algorithms/episodes.js';
+import { ppoUpdate } from './algorithms/ppo.js';
 import { trpoUpdate } from './algorithms/trpo.js';
 import { type Batch, fitByLbfgs, makeBatch } from './algorithms/values.js';
 import {
@@ -16,20 +23,13 @@ import {
   mlpDefinition,
   type NumericNetwork,
   openNetwork,
-  type Row,
 } from './network/network.js';
 import { createHead, createPolicy, type NumericPolicy } from './network/policy.js';
-import {
-  frozenDefinition,
-  initialNumbers,
-  initialTransformer,
-  openDecoder,
-  transformerDefinition,
-} from './network/transformer.js';
+import { initialTransformer, openDecoder, transformerDefinition } from './network/transformer.js';
 import type { NumericConfig } from './numeric-config.js';
 
 /** First spawn keys of the random streams. */
-const streams = { policy: 20, value: 21, order: 22, numbers: 23 } as const;
+const streams = { policy: 20, value: 21, order: 22 } as const;
 
 /** The policy, the value function, and the moments of the training observations, in checkpoints and results. */
 const names = ['policy', 'value', 'observed.count', 'observed.mean', 'observed.squares'] as const;
@@ -55,7 +55,7 @@ export interface Learner {
 export function openLearner(config: NumericConfig, environment: EnvironmentSpec): Learner {
   const inputs = rowWidth(environment);
   const head = createHead(environment, config.logDeviation);
-  const { network, first, encode, close } = openPolicyNetwork(config, inputs, head.outputs);
+  const { network, first } = openPolicyNetwork(config, inputs, head.outputs);
   const policy = createPolicy(network, head);
   const valueLayers: Layers = { inputs, ...config.value, outputs: 1 };
   const value = openNetwork(mlpDefinition(valueLayers), config.threads);
@@ -74,16 +74,10 @@ export function openLearner(config: NumericConfig, environment: EnvironmentSpec)
       policy,
       theta: parameterOf(parameters, 'policy'),
       moments: config.normalizeObservations ? observedIn(parameters) : undefined,
-      encode,
     }),
     async update(state, episodes, progress) {
-      const discounts = { discount: config.discount, lambda: config.lambda };
-      const batch = await makeBatch(
-        episodes,
-        head.width,
-        { network: value, theta: parameterOf(state.parameters, 'value') },
-        discounts,
-      );
+      const theta = parameterOf(state.parameters, 'value');
+      const batch = await makeBatch(episodes, { network: value, theta }, config);
       const figures = await improve(config, { policy, value }, state, batch, progress);
       const observed = observedIn(state.parameters);
       for (const { raw } of episodes) for (const row of raw) addRow(observed, row);
@@ -93,7 +87,6 @@ export function openLearner(config: NumericConfig, environment: EnvironmentSpec)
     async close() {
       await policy.close();
       await value.close();
-      await close();
     },
   };
 }
@@ -105,31 +98,20 @@ async function improve(
   batch: Batch,
   progress: number,
 ): Promise<UpdateFigures> {
-  const [theta, valueTheta] = [
-    parameterOf(state.parameters, 'policy'),
-    parameterOf(state.parameters, 'value'),
-  ];
+  const theta = parameterOf(state.parameters, 'policy');
+  const valueTheta = parameterOf(state.parameters, 'value');
   if (algorithm.kind === 'ppo') {
     const rate = algorithm.learningRate * (algorithm.decay ? 1 - progress : 1);
     const [order] = deriveSeeds(seed, [streams.order, state.step], 1);
-    const [moments, valueMoments] = state.moments;
-    const ppo: PpoState = {
-      theta,
-      valueTheta,
-      moments: moments!,
-      valueMoments: valueMoments!,
-      adamSteps: state.optimizerSteps,
-    };
-    const update = await ppoUpdate(networks, ppo, batch, algorithm, rate, order!);
+    const [moments, valueMoments] = state.moments as [Moments, Moments];
+    const ppo = { theta, valueTheta, moments, valueMoments, adamSteps: state.optimizerSteps };
+    const figures = await ppoUpdate(networks, ppo, batch, algorithm, rate, order!);
     state.optimizerSteps = ppo.adamSteps;
-    const { kl, entropy, valueLoss, gradientNorm, clipShare } = update;
-    return { kl, entropy, valueLoss, gradientNorm, clipShare };
+    return figures;
   }
   const update = await trpoUpdate(networks.policy, theta, batch, algorithm);
-  const fit = await fitByLbfgs(networks.value, valueTheta, batch, {
-    iterations: algorithm.valueIterations,
-    l2: algorithm.l2,
-  });
+  const { l2, valueIterations: iterations } = algorithm;
+  const fit = await fitByLbfgs(networks.value, valueTheta, batch, { iterations, l2 });
   theta.set(update.theta);
   valueTheta.set(fit.theta);
   const { kl, entropy, gradientNorm, backtracks } = update;
@@ -139,40 +121,23 @@ async function improve(
 interface PolicyNetwork {
   readonly network: NumericNetwork;
   first(): Float64Array;
-  /** Computes the network's inputs from observations; set if a frozen decoder reads them first. */
-  readonly encode?: (rows: readonly Row[]) => Promise<readonly Row[]>;
-  close(): Promise<void>;
 }
 
 function openPolicyNetwork(config: NumericConfig, inputs: number, outputs: number): PolicyNetwork {
   const { policy, seed, threads } = config;
-  const random = () => createGenerator(seed, [streams.policy]);
   const { hidden, activation } = policy;
-  const layersOn = (width: number): Layers => ({ inputs: width, hidden, activation, outputs });
-  const perceptron = (width: number) => ({
-    network: openNetwork(mlpDefinition(layersOn(width)), threads),
-    first: () => initialLayers(layersOn(width), random()),
-  });
-  if (policy.kind === 'mlp') return { ...perceptron(inputs), close: async () => undefined };
-  const { observations: kind, decimals } = policy;
-  const decoder = openDecoder(policy.path, kind === 'text' ? { kind, decimals } : { kind }, inputs);
-  const width = decoder.config.hidden;
-  if (policy.trained === 'all') {
-    const layers = layersOn(width);
+  const random = () => createGenerator(seed, [streams.policy]);
+  if (policy.kind === 'mlp') {
+    const layers = { inputs, hidden, activation, outputs };
     return {
-      network: openNetwork(transformerDefinition(decoder, layers, 'float32'), threads),
-      first: () => initialTransformer(decoder, layers, random()),
-      close: async () => undefined,
+      network: openNetwork(mlpDefinition(layers), threads),
+      first: () => initialLayers(layers, random()),
     };
   }
-  const features = openNetwork(frozenDefinition(decoder, 'float32'), threads);
-  const numbers = initialNumbers(decoder, createGenerator(seed, [streams.numbers]));
+  const decoder = openDecoder(policy.path, policy.decimals);
+  const layers = { inputs: decoder.config.hidden, hidden, activation, outputs };
   return {
-    ...perceptron(width),
-    async encode(rows) {
-      const all = await features.forward(numbers, rows);
-      return rows.map((_, i) => all.slice(i * width, (i + 1) * width));
-    },
-    close: () => features.close(),
+    network: openNetwork(transformerDefinition(decoder, layers, 'float32'), threads),
+    first: () => initialTransformer(decoder, layers, random()),
   };
 }

@@ -3,17 +3,22 @@ import { z } from 'zod';
 import { applyOverrides } from '../../../src/base/settings/overrides.js';
 import { jsonSchemaOf, type SettingsKind } from '../../../src/base/settings/schema.js';
 import { openConfig } from '../../../src/config/file.js';
-import { environmentSchema } from '../../../src/environments/settings.js';
 import { modelDirectory } from '../../../src/models/local/settings.js';
 import { baselineNames } from '../../../src/search/baselines.js';
 import {
   type ConfigSource,
+  common,
   count,
   fraction,
   positive,
   readTrainingConfig,
-  shared,
 } from '../../train/train-config.js';
+import {
+  type EnvironmentSetting,
+  environmentLongForm,
+  environmentSetting,
+  withOptions,
+} from '../learning/settings.js';
 
 const hidden = z.array(count(1)).default([64, 64]).describe('Widths of the hidden layers');
 const activation = z
@@ -28,18 +33,10 @@ const policySchema = z.discriminatedUnion('kind', [
       .literal('transformer')
       .describe('A decoder such as GPT-2, with a perceptron on its last hidden state'),
     path: z.string().min(1).describe('Hugging Face directory of the decoder').meta({ format: 'path' }),
-    observations: z
-      .enum(['text', 'embeddings'])
-      .default('text')
-      .describe('How the decoder reads numbers: as text, or as one embedding vector each'),
     decimals: count(0)
       .max(6)
       .default(2)
-      .describe('Digits after the decimal point, if numbers are read as text'),
-    trained: z
-      .enum(['all', 'head'])
-      .default('all')
-      .describe('What to train: decoder and perceptron (`all`), or only the perceptron (`head`)'),
+      .describe('Digits after the decimal point of the numbers, which the decoder reads as text'),
     hidden,
     activation,
   }),
@@ -75,17 +72,14 @@ const trpoSchema = z.strictObject({
 });
 
 const settings = z.strictObject({
-  $schema: shared.$schema,
-  environment: z
-    .union([environmentSchema.shape.id, environmentSchema.pick({ id: true, options: true })])
-    .describe('Environment to control: an id, or an id with options'),
+  ...common,
+  environment: environmentSetting,
   policy: policySchema
     .prefault({ kind: 'mlp' })
     .describe('Policy network, which maps observations to actions'),
   algorithm: z
     .discriminatedUnion('kind', [ppoSchema, trpoSchema])
     .describe('Learning algorithm: PPO or TRPO, with its settings'),
-  output: shared.output,
   seed: count(0).default(0).describe('Seed for initial weights, starting states and actions'),
   updates: count(1).default(100).describe('Number of updates; each plays a batch and learns from it'),
   maxEpisodes: count(1).optional().describe('Maximum number of training episodes'),
@@ -119,14 +113,14 @@ const settings = z.strictObject({
     .array(z.enum(baselineNames))
     .default(['random', 'hill-climb', 'cma-es'])
     .describe('Baseline searches over simple policies, with about as many episodes as training'),
-  checkpointEvery: shared.checkpointEvery(5, 'Updates'),
+  checkpointEvery: count(1).default(5).describe('Updates between checkpoints'),
   threads: count(1).default(1).describe('CPU threads'),
 });
 
 type Written = z.output<typeof settings>;
 export type NumericConfig = Omit<Written, 'environment'> & {
   readonly output: string;
-  readonly environment: { readonly id: string; readonly options: Readonly<Record<string, unknown>> };
+  readonly environment: EnvironmentSetting;
 };
 
 export const numericKind: SettingsKind<Written> = {
@@ -135,7 +129,7 @@ export const numericKind: SettingsKind<Written> = {
     return jsonSchemaOf(settings);
   },
   example: 'updates=20 or seed=1',
-  longForm: (path, value) => (path.length === 1 && path[0] === 'environment' ? { id: value } : undefined),
+  longForm: environmentLongForm,
 };
 
 export function policyText(policy: NumericConfig['policy']): string {
@@ -165,6 +159,6 @@ export function loadNumericConfig(...source: ConfigSource): NumericConfig {
       policy.kind === 'mlp'
         ? policy
         : { ...policy, path: modelDirectory(policy.path, undefined, 'policy.path') },
-    environment: typeof environment === 'string' ? { id: environment, options: {} } : environment,
+    environment: withOptions(environment),
   };
 }

@@ -1,29 +1,12 @@
 import type { CommandContext } from '../../../src/base/context.js';
 import { formatNumber } from '../../../src/base/text/numbers.js';
 import { requireRuntime } from '../../../src/models/local/engine/find-devices.js';
-import { secondsLeftOf } from '../../../src/runs/training/trainings.js';
 import { mean } from '../../../src/statistics/descriptive.js';
 import { playedLineage, type Training } from '../../dataset/lineage.js';
 import type { Metric } from '../../train/events.js';
-import {
-  runTraining,
-  type SessionSummary,
-  type Trained,
-  type TrainingArguments,
-} from '../../train/session.js';
+import { runTraining, type Trained, type TrainingArguments } from '../../train/session.js';
 import { loadNumericConfig, type NumericConfig, policyText } from './numeric-config.js';
 import { type NumericOutcome, trainNumeric } from './train-numeric.js';
-
-/** Last line of `--json` output. */
-interface NumericSummary extends SessionSummary {
-  /** Number of training episodes; `steps` is the number of steps in them. */
-  readonly episodes: number;
-  readonly steps: number;
-  /** Mean return of the best policy on episodes that neither trained nor selected it; null if interrupted. */
-  readonly meanReturn: number | null;
-  /** Mean return of each baseline search on the same episodes, by name. */
-  readonly baselines: Readonly<Record<string, number>>;
-}
 
 export async function numeric(args: TrainingArguments, context: CommandContext): Promise<number> {
   const { note } = context;
@@ -35,7 +18,7 @@ export async function numeric(args: TrainingArguments, context: CommandContext):
       output: config.output,
       unit: 'update',
       about: aboutOf(config),
-      secondsLeft: secondsLeftOf,
+      checks: [],
       figures: ({ episodes, reward = Number.NaN }) => [
         { text: `return ${formatNumber(reward, 4)}` },
         { text: `${episodes} episodes` },
@@ -48,13 +31,12 @@ export async function numeric(args: TrainingArguments, context: CommandContext):
         return { ...outcome, lowest };
       },
       dataset: ({ episodes }) => episodesOf(config, episodes),
-      summary: ({ baselines, episodes, returns, steps }) =>
-        ({
-          episodes,
-          steps,
-          meanReturn: returns === undefined ? null : mean(returns),
-          baselines: Object.fromEntries(baselines.map((one) => [one.name, mean(one.returns)])),
-        }) satisfies Partial<NumericSummary>,
+      summary: ({ baselines, episodes, returns, steps }) => ({
+        episodes,
+        steps,
+        meanReturn: returns === undefined ? null : mean(returns),
+        baselines: Object.fromEntries(baselines.map((one) => [one.name, mean(one.returns)])),
+      }),
       more({ baselines, returns }) {
         const all = [...(returns === undefined ? [] : [{ name: 'this policy', returns }]), ...baselines];
         const scores = all.map((one) => `${one.name} ${formatNumber(mean(one.returns), 4)}`);
@@ -68,7 +50,7 @@ export async function numeric(args: TrainingArguments, context: CommandContext):
 
 function aboutOf(config: NumericConfig): Omit<Training, 'outcome'> {
   const { policy } = config;
-  const method = policy.kind === 'mlp' ? 'scratch' : policy.trained === 'head' ? 'head' : 'full';
+  const method = policy.kind === 'mlp' ? 'scratch' : 'full';
   return { method, model: modelOf(policy), dataset: episodesOf(config, 0), config };
 }
 

@@ -1,7 +1,8 @@
 /** Trains a numeric policy: play a batch → advantages → update → evaluate. */
-import { createHash } from 'node:crypto';
+import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { FailedWork, UserError } from '../../../src/base/errors.js';
+import { replaceFile } from '../../../src/base/files/files.js';
 import { createGenerator } from '../../../src/base/random/generator.js';
 import { isRemoteId, makeEnvironment } from '../../../src/environments/catalogue/open.js';
 import { replacementFor } from '../../../src/environments/catalogue/versions.js';
@@ -11,17 +12,18 @@ import { mean } from '../../../src/statistics/descriptive.js';
 import {
   bestParameters,
   freshState,
+  identityOf,
   keepBest,
   readCheckpoint,
   type TrainingState,
 } from '../../engine/checkpoint.js';
+import { tensorOf, writeSafetensors } from '../../engine/safetensors-writer.js';
 import type { Parameter } from '../../engine/training-session.js';
 import { type Ended, type LoopHooks, runLoop } from '../../train/loop.js';
 import { type NumericEpisode, playEpisodes, returnOf, type Start } from './algorithms/episodes.js';
 import { type NumericBaseline, playBaseline } from './baselines.js';
 import { type Learner, openLearner } from './learner.js';
 import type { NumericConfig } from './numeric-config.js';
-import { writePolicy } from './numeric-files.js';
 
 export interface NumericHooks extends LoopHooks {
   note?(text: string): void;
@@ -72,27 +74,31 @@ export async function trainNumeric(config: NumericConfig, hooks: NumericHooks = 
 }
 
 async function trainOn(training: OpenedTraining): Promise<NumericOutcome> {
-  const { config, hooks, learner } = training;
+  const { config, environments, hooks, learner } = training;
+  const { baselines: searches, checkpointEvery, seed, threads, updates } = config;
   const checkpoint = join(config.output, trainingFiles.checkpoint);
-  const owner = { identity: identityOf(config), threads: config.threads };
+  // Without the settings that don't affect training.
+  const { output: _, baselines: _baselines, checkpointEvery: _every, $schema: _schema, ...fixed } = config;
+  const owner = { identity: identityOf([fixed]), threads };
   const initial = learner.initial();
   const state = readCheckpoint(checkpoint, initial, owner.identity) ?? freshState(initial);
   let played: Played =
     state.progress === undefined ? { episodes: 0, steps: 0 } : (JSON.parse(state.progress) as Played);
-  const isComplete = () => state.step >= config.updates || played.episodes >= mostEpisodes(config);
-  hooks.onEvent?.({ kind: 'start', step: state.step, totalSteps: config.updates });
+  const isComplete = () => state.step >= updates || played.episodes >= mostEpisodes(config);
+  hooks.onEvent?.({ kind: 'start', step: state.step, totalSteps: updates });
   const ended = await runLoop(
     {
       state,
-      totalSteps: config.updates,
+      totalSteps: updates,
       checkpoint,
       owner,
       evaluateEvery: config.evaluation.every,
-      checkpointEvery: config.checkpointEvery,
+      checkpointEvery,
       async step() {
         const episodes = await playBatch(training, state.parameters, played.episodes);
         if (episodes === undefined) return undefined;
-        const figures = await learner.update(state, episodes, progressOf(config, state.step, played));
+        const progress = Math.max(state.step / updates, played.episodes / mostEpisodes(config));
+        const figures = await learner.update(state, episodes, progress);
         refuseInfinite(state);
         const steps = episodes.reduce((sum, { rewards }) => sum + rewards.length, 0);
         played = { episodes: played.episodes + episodes.length, steps: played.steps + steps };
@@ -112,22 +118,18 @@ async function trainOn(training: OpenedTraining): Promise<NumericOutcome> {
     hooks,
   );
   const outcome = { step: state.step, ...played };
-  const interrupted = {
-    ...outcome,
-    ended: 'interrupted',
-    returns: undefined,
-    baselines: [],
-    result: undefined,
-  } as const;
+  const nothing = { returns: undefined, baselines: [], result: undefined };
+  const interrupted = { ...outcome, ...nothing, ended: 'interrupted' } as const;
   if (ended === 'interrupted') return interrupted;
-  const returns = await play(training, bestParameters(state), evaluationSeeds(config, 1));
+  const finalSeeds = evaluationSeeds(config, 1);
+  const returns = await play(training, bestParameters(state), finalSeeds);
   if (returns === undefined) return interrupted;
   hooks.onEvent?.({ kind: 'final', step: state.step, episodes: played.episodes, returns });
   const baselines: NumericBaseline[] = [];
-  for (const name of config.baselines) {
+  for (const name of searches) {
     if (hooks.stop?.()) return interrupted;
-    const budget = { seed: config.seed, episodes: played.episodes, finalSeeds: evaluationSeeds(config, 1) };
-    const baseline = await playBaseline(name, training.environments[0]!, budget);
+    const budget = { seed, episodes: played.episodes, finalSeeds };
+    const baseline = await playBaseline(name, environments[0]!, budget);
     baselines.push(baseline);
     hooks.onEvent?.({ kind: 'baseline', step: state.step, ...baseline });
   }
@@ -171,19 +173,11 @@ async function play(
 ): Promise<readonly number[] | undefined> {
   const start = (index: number): Start | undefined =>
     index < seeds.length ? { seed: seeds[index]!, actionSeed: undefined } : undefined;
-  const episodes: readonly NumericEpisode[] | undefined = await playEpisodes(
-    learner.actor(policy),
-    environments,
-    start,
-    hooks.stop,
-  );
+  const episodes = await playEpisodes(learner.actor(policy), environments, start, hooks.stop);
   return episodes?.map(returnOf);
 }
 
 const mostEpisodes = ({ maxEpisodes = Number.POSITIVE_INFINITY }: NumericConfig) => maxEpisodes;
-
-const progressOf = (config: NumericConfig, step: number, { episodes }: Played): number =>
-  Math.max(step / config.updates, episodes / mostEpisodes(config));
 
 /** Training starts use seeds below 2³¹; evaluations use seeds from 2³¹ on. */
 function trainingStart(seed: number, episode: number): Start {
@@ -216,8 +210,26 @@ async function openEnvironments(
   return Promise.all(Array.from({ length: environments }, () => makeEnvironment(id, options)));
 }
 
-/** SHA-256 of the settings, without those that don't affect training: output, baselines and checkpoint interval. */
-function identityOf(config: NumericConfig): string {
-  const { output: _, baselines: _baselines, checkpointEvery: _every, $schema: _schema, ...fixed } = config;
-  return createHash('sha256').update(JSON.stringify(fixed)).digest('hex');
+/** Writes the best policy: its parameters and observation moments, and a description. Returns their directory. */
+function writePolicy(
+  { output, environment, policy, normalizeObservations }: NumericConfig,
+  state: TrainingState,
+): string {
+  const directory = join(output, 'policy');
+  mkdirSync(directory, { recursive: true });
+  const parameters = bestParameters(state);
+  const written = parameters.filter(({ name }) => name !== 'value' && name !== 'observed.count');
+  writeSafetensors(
+    join(directory, 'policy.safetensors'),
+    written.map((one) => tensorOf(one, one.values)),
+  );
+  const about = {
+    environment,
+    policy,
+    normalizeObservations,
+    observed: parameters.find(({ name }) => name === 'observed.count')!.values[0],
+    ...(state.best && { step: state.best.step, meanReturn: -state.best.loss }),
+  };
+  replaceFile(join(directory, 'policy.json'), `${JSON.stringify(about, null, 2)}\n`);
+  return directory;
 }

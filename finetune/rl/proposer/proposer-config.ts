@@ -3,31 +3,22 @@ import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { type Problem, UserError } from '../../../src/base/errors.js';
+import { UserError } from '../../../src/base/errors.js';
 import { deriveSeeds } from '../../../src/base/random/generator.js';
 import { oneScreen } from '../../../src/base/settings/issues.js';
-import {
-  isMapping,
-  jsonSchemaOf,
-  type SchemaNode,
-  type SettingsKind,
-} from '../../../src/base/settings/schema.js';
-import type { Settings } from '../../../src/base/settings/settings.js';
+import { jsonSchemaOf, type SchemaNode, type SettingsKind } from '../../../src/base/settings/schema.js';
 import { type Config, modulesOf } from '../../../src/config/config.js';
 import { openConfig } from '../../../src/config/file.js';
 import { modelDirectory } from '../../../src/models/local/settings.js';
 import { baselineNames } from '../../../src/search/baselines.js';
 import { type ConfigSource, count, positive, readTrainingConfig } from '../../train/train-config.js';
 import { checkObjective, learningSettings } from '../learning/settings.js';
-import { isAbsolute, rewardSchema, rewardWithModules, termsOf } from './candidate-reward.js';
+import { isAbsolute, rewardSchema, rewardWithModule } from './reward.js';
 import {
-  configOf,
-  configsOf,
+  configOfTask,
   layerLongForm,
   layerProblems,
   layerSchema,
-  locatedIn,
-  type Reserved,
   type TaskPlan,
   tasksSchema,
   withLayers,
@@ -82,41 +73,27 @@ const schema = proposerSettings.superRefine((written, context) => {
       ['baselines'],
       'must not be empty with rank and improvement rewards: held-out runs are scored by the share of baselines they beat',
     );
-  for (const term of termsOf(reward))
-    if (term.kind === 'return' && !(term.low < term.high)) refuse(['reward', 'low'], 'must be below high');
+  if (reward.kind === 'return' && !(reward.low < reward.high))
+    refuse(['reward', 'low'], 'must be below high');
 });
 
 type Written = z.output<typeof schema>;
-
-/** Experiment keys that can't be set for training runs, with the reason or the key to use instead. */
-const reserved: Reserved = {
-  seed: 'each run has its own, derived from the training seed',
-  model: 'set model at the top level',
-  candidates: 'set groupSize',
-  corrections: 'a reply that can’t be parsed earns reward.invalid',
-  target: 'a run ends after its iterations',
-  limits: 'set limits at the top level',
-  confirmation: 'nothing is confirmed, because evaluations use held-out runs',
-  record: 'training records nothing',
-};
 
 let layered: SchemaNode | undefined;
 
 export const proposerKind: SettingsKind<Written> = {
   schema,
   get json() {
-    layered ??= withLayers(jsonSchemaOf(schema), reserved);
+    layered ??= withLayers(jsonSchemaOf(schema));
     return layered;
   },
   example: 'updates=20 or reward.kind=rank',
-  expand: withModules,
+  expand: (content) => ({
+    ...content,
+    ...(content.reward !== undefined && { reward: rewardWithModule(content.reward) }),
+  }),
   longForm: layerLongForm,
 };
-
-function withModules(content: Record<string, unknown>): Record<string, unknown> {
-  const { reward } = content;
-  return isMapping(reward) ? { ...content, reward: rewardWithModules(reward) } : content;
-}
 
 export type ProposerConfig = Omit<Written, 'heldOut'> & {
   readonly output: string;
@@ -131,54 +108,21 @@ export function isProposerConfig(file: string, cwd: string): boolean {
 /** @throws UserError that lists every problem with its location, value, alternatives and hint */
 export function loadProposerConfig(...source: ConfigSource): ProposerConfig {
   const { config, read } = readTrainingConfig('rl', proposerKind, ...source);
-  const problems = layerProblems(read.content, read.where, reserved);
-  if (problems.length > 0) throw new UserError(oneScreen(problems));
   const { heldOut = config.tasks } = config;
   const found = { ...config, heldOut, model: modelDirectory(config.model, undefined, 'model') };
-  refuseUnplayable(found, read);
+  const problems = layerProblems(runPlans(found), read.content, read.where);
+  if (problems.length > 0) throw new UserError(oneScreen(problems));
   return found;
 }
 
-/** @throws UserError if the runs use settings that training doesn't support */
-function refuseUnplayable(config: ProposerConfig, { content, where }: Settings): void {
-  const locate = (error: UserError, list: 'tasks' | 'heldOut', task: number) =>
-    locatedIn(error, [['experiment'], [content[list] === undefined ? 'tasks' : list, task]], content, where);
-  const { training, heldOut } = runPlans(config, locate);
-  for (const [list, plan] of [
-    ['tasks', training],
-    ['heldOut', heldOut],
-  ] as const)
-    for (const [task, run] of configsOf(plan).entries()) {
-      const problems = unplayable(run);
-      if (problems.length > 0) throw locate(new UserError(problems), list, task);
-    }
-}
-
-function unplayable({ evaluation, warmup }: Config): readonly Problem[] {
-  const problems: (Problem | false)[] = [
-    evaluation.seeds !== 'common' && {
-      field: 'evaluation.seeds',
-      message: 'must be common: candidates and the best policy so far need the same episodes',
-    },
-    warmup.from !== undefined && {
-      field: 'warmup.from',
-      message: 'must be omitted: runs start with random policies',
-    },
-  ];
-  return problems.filter((problem) => problem !== false);
-}
-
 /** One config per task, for training and evaluation. */
-function runsOf(config: ProposerConfig): readonly Config[] {
-  const { training, heldOut } = runPlans(config);
-  return [training, heldOut].flatMap(configsOf);
-}
+const runsOf = (config: ProposerConfig): readonly Config[] =>
+  Object.values(runPlans(config)).flatMap((plan) => plan.tasks.map((_, task) => configOfTask(plan, task)));
 
 /** User modules that training depends on: environments, policies, rewards, prompt helpers. */
 export function modulePaths(config: ProposerConfig): readonly string[] {
   const ofRuns = runsOf(config).flatMap(modulesOf);
-  const ofRewards = termsOf(config.reward).flatMap((term) => (term.kind === 'module' ? [term.path] : []));
-  return [...new Set([...ofRuns, ...ofRewards])];
+  return [...new Set([...ofRuns, ...(config.reward.kind === 'module' ? [config.reward.path] : [])])];
 }
 
 /** Hash of the templates in the user's own prompt folders; undefined if there are none. */
@@ -194,35 +138,15 @@ export function promptsHash(config: ProposerConfig): string | undefined {
   return hash.digest('hex');
 }
 
-type RunSettings = Pick<ProposerConfig, 'experiment' | 'tasks' | 'heldOut' | 'model' | 'seed'>;
-
-interface RunPlans {
-  readonly training: TaskPlan;
-  readonly heldOut: TaskPlan;
-}
-
 /** First spawn keys of the random streams. */
-const streams = { training: 20, heldOut: 21 } as const;
+const streams = { tasks: 20, heldOut: 21 } as const;
 
-/** @param locate adds the location in the file to problems with a run's config */
-export function runPlans(
-  { experiment, heldOut, model, seed, tasks }: RunSettings,
-  locate: (error: UserError, list: 'tasks' | 'heldOut', task: number) => UserError = (error) => error,
-): RunPlans {
-  const plan = (list: 'tasks' | 'heldOut', own: TaskPlan['tasks'], stream: number): TaskPlan => ({
+export function runPlans({ experiment, model, seed, ...config }: ProposerConfig) {
+  const plan = (list: 'tasks' | 'heldOut'): TaskPlan => ({
     experiment,
     model,
-    tasks: own,
-    seed: deriveSeeds(seed, [stream], 1)[0]!,
-    locate: (error, task) => locate(error, list, task),
+    tasks: config[list],
+    seed: deriveSeeds(seed, [streams[list]], 1)[0]!,
   });
-  return {
-    training: plan('tasks', tasks, streams.training),
-    heldOut: plan('heldOut', heldOut, streams.heldOut),
-  };
+  return { tasks: plan('tasks'), heldOut: plan('heldOut') };
 }
-
-export const heldOutRuns = (
-  config: RunSettings & { readonly evaluation: { readonly runs: number } },
-): readonly Config[] =>
-  Array.from({ length: config.evaluation.runs }, (_, number) => configOf(runPlans(config).heldOut, number));

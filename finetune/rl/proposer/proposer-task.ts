@@ -5,12 +5,10 @@ import type { Config } from '../../../src/config/config.js';
 import { bestEntry } from '../../../src/rollout/replay-buffer.js';
 import { type Sample, sampleCount, sampleOf } from '../../../src/runs/training/samples.js';
 import { largest, mean } from '../../../src/statistics/descriptive.js';
-import type { Sampler } from '../../engine/sampler.js';
-import type { Group, RlTask } from '../learning/episode.js';
-import { isAbsolute } from './candidate-reward.js';
-import type { ProposerConfig } from './proposer-config.js';
-import { heldOutRuns, promptsHash, runPlans } from './proposer-config.js';
-import { episodeOfCandidate, type OpenedTerm, openReward, rewardsOf } from './reward.js';
+import type { SampledReply, Sampler } from '../../engine/sampler.js';
+import { type Episode, episodeOf, type RlTask } from '../learning/episode.js';
+import { type ProposerConfig, promptsHash, runPlans } from './proposer-config.js';
+import { type Candidate, isAbsolute, openReward } from './reward.js';
 import {
   openRun,
   type PlayedBaseline,
@@ -35,50 +33,82 @@ interface Saved {
 
 type Env = Readonly<Record<string, string | undefined>>;
 
+/** An iteration of a run: the model's candidates, evaluated and rewarded. */
+interface Answered {
+  readonly prompt: string;
+  readonly replies: readonly SampledReply[];
+  readonly candidates: readonly Candidate[];
+  readonly rewards: readonly number[];
+}
+
+/** One iteration of some runs, each with as many candidates as it has seeds. */
+type Iterate = (
+  sampler: Sampler,
+  runs: readonly RunInFlight[],
+  seeds: readonly (readonly number[])[],
+) => Promise<readonly Answered[]>;
+
 /** @throws UserError if a task or the reward is unusable */
 export async function openProposerTask(config: ProposerConfig, env: Env): Promise<RlTask> {
-  const terms = await openReward(config.reward);
+  const rewardsOf = await openReward(config.reward);
   const constrained = config.answers.format === 'constrained';
-  const training = new RunsInFlight(runPlans(config).training, config.groups, env);
-  const configs = heldOutRuns(config);
-  const heldOut = { configs, terms, constrained, env };
+  const plans = runPlans(config);
+  const training = new RunsInFlight(plans.tasks, config.groups, env);
+  const heldOut = Array.from({ length: config.evaluation.runs }, (_, number) =>
+    configOf(plans.heldOut, number),
+  );
   let baselines: Promise<readonly PlayedBaseline[]> | undefined;
   const baselinesOf = () => {
-    baselines ??= playBaselines(config.baselines, configs, env);
+    baselines ??= playBaselines(config.baselines, heldOut, env);
     return baselines;
+  };
+  const iterate: Iterate = async (sampler, runs, seeds) => {
+    const prompts = runs.map((run) => run.prompt());
+    const replies = await sampler.answer(
+      runs.flatMap(({ grammar }, i) =>
+        seeds[i]!.map((seed) => ({
+          messages: prompts[i]!,
+          seed,
+          grammar: constrained ? grammar : undefined,
+        })),
+      ),
+    );
+    const answered: Answered[] = [];
+    let first = 0;
+    for (const [i, run] of runs.entries()) {
+      const own = replies.slice(first, first + seeds[i]!.length);
+      first += own.length;
+      const group = await run.judge(own, constrained);
+      answered.push({
+        prompt: prompts[i]!.map(({ content }) => content).join('\n\n'),
+        replies: own,
+        candidates: group.candidates,
+        rewards: rewardsOf(group),
+      });
+      await run.advance(group);
+    }
+    return answered;
   };
   const ownPrompts = promptsHash(config);
   return {
     ...(ownPrompts !== undefined && { prompts: ownPrompts }),
-    async play(sampler, starts, size, seed) {
-      const groups: Group[] = [];
-      const slots = await training.next(starts.length);
-      const prompts = slots.map(({ run }) => run.prompt());
-      const seeds = deriveSeeds(seed, [], slots.length * size);
-      const replies = await sampler.answer(
-        seeds.map((sampling, i) => {
-          const group = Math.floor(i / size);
-          const grammar = constrained ? slots[group]!.run.grammar : undefined;
-          return { messages: prompts[group]!, seed: sampling, grammar };
-        }),
+    async play(sampler, _, size, seed) {
+      const runs = await training.next();
+      const seeds = deriveSeeds(seed, [], runs.length * size);
+      const own = runs.map((_, i) => seeds.slice(i * size, (i + 1) * size));
+      const answered = await iterate(sampler, runs, own);
+      return answered.map(({ candidates, replies, rewards }) =>
+        replies.map((reply, k) => episodeOfCandidate(reply, candidates[k]!, rewards[k]!)),
       );
-      for (const [i, { run }] of slots.entries()) {
-        const own = replies.slice(i * size, (i + 1) * size);
-        const group = await run.judge(own, constrained);
-        const rewards = rewardsOf(group, terms);
-        groups.push(own.map((reply, k) => episodeOfCandidate(reply, group.candidates[k]!, rewards[k]!)));
-        await run.advance(group);
-      }
-      return groups;
     },
     async measure(sampler, _, seed) {
-      const outcomes = await playHeldOut(sampler, heldOut, seed);
+      const outcomes = await playHeldOut(sampler, heldOut, env, iterate, seed);
       const rivals = isAbsolute(config.reward) ? [] : await baselinesOf();
       const proposed = outcomes.flatMap(({ scores }) => scores);
       const bests = outcomes.flatMap(({ best }) => best ?? []);
       return {
-        values: outcomes.map(({ best, reward }, i) =>
-          rivals.length === 0 ? reward : mean(rivals.map(({ returns }) => wonBy(best, returns[i]!))),
+        values: outcomes.map(({ best, rewards }, i) =>
+          rivals.length === 0 ? mean(rewards) : mean(rivals.map(({ returns }) => wonBy(best, returns[i]!))),
         ),
         ...(proposed.length > 0 && { policyReturn: mean(proposed) }),
         ...(bests.length > 0 && { bestReturn: mean(bests) }),
@@ -93,6 +123,14 @@ export async function openProposerTask(config: ProposerConfig, env: Env): Promis
       })),
     progress: { save: () => training.save(), restore: (saved) => training.restore(saved) },
     close: () => training.close(),
+  };
+}
+
+function episodeOfCandidate(reply: SampledReply, candidate: Candidate, reward: number): Episode {
+  const valid = candidate.kind === 'evaluated';
+  return {
+    ...episodeOf({ turns: [{ reply, reward, valid }], truncated: false }),
+    ...(valid && { policyReturn: candidate.score }),
   };
 }
 
@@ -116,15 +154,15 @@ class RunsInFlight {
     this.#env = env;
   }
 
-  /** Returns the first `count` runs, each with at least one iteration left. */
-  async next(count: number): Promise<readonly Slot[]> {
-    for (let place = 0; place < Math.min(count, this.#count); place++) {
+  /** Returns the runs, each with at least one iteration left. */
+  async next(): Promise<readonly RunInFlight[]> {
+    for (let place = 0; place < this.#count; place++) {
       const slot = this.#slots[place];
       if (slot !== undefined && slot.run.state.iteration < slot.until) continue;
       await slot?.run.close();
       this.#slots[place] = await this.#begin(place, slot === undefined);
     }
-    return this.#slots.slice(0, count);
+    return this.#slots.map(({ run }) => run);
   }
 
   /** Starts the next run. Shortens the first runs by different amounts, so that runs in flight differ in iteration. */
@@ -162,66 +200,45 @@ class RunsInFlight {
 
 interface Outcome {
   /** Best return of the run, including warm-up; undefined if nothing was evaluated. */
-  readonly best: number | undefined;
-  readonly scores: readonly number[];
-  readonly reward: number;
+  best?: number | undefined;
+  readonly scores: number[];
+  readonly rewards: number[];
   /** The last prompt with its reply. */
-  readonly sample: Sample;
+  sample: Sample;
 }
 
 /** Plays all held-out runs together, with one candidate per iteration. */
 async function playHeldOut(
   sampler: Sampler,
-  {
-    constrained,
-    env,
-    configs,
-    terms,
-  }: {
-    readonly constrained: boolean;
-    readonly env: Env;
-    readonly configs: readonly Config[];
-    readonly terms: readonly OpenedTerm[];
-  },
+  configs: readonly Config[],
+  env: Env,
+  iterate: Iterate,
   seed: number,
 ): Promise<readonly Outcome[]> {
   const runs: RunInFlight[] = [];
-  const played = configs.map(() => ({
-    scores: [] as number[],
-    rewards: [] as number[],
-    sample: { turns: [] } as Sample,
-  }));
+  const outcomes = configs.map((): Outcome => ({ scores: [], rewards: [], sample: { turns: [] } }));
   try {
     for (const config of configs) runs.push(await openRun(config, env));
     const longest = largest(configs.map(({ iterations }) => iterations));
     for (let iteration = 0; iteration < longest; iteration++) {
       const active = [...runs.keys()].filter((i) => iteration < configs[i]!.iterations);
       const seeds = deriveSeeds(seed, [iteration], configs.length);
-      const prompts = active.map((i) => runs[i]!.prompt());
-      const replies = await sampler.answer(
-        active.map((i, k) => ({
-          messages: prompts[k]!,
-          seed: seeds[i]!,
-          grammar: constrained ? runs[i]!.grammar : undefined,
-        })),
+      const answered = await iterate(
+        sampler,
+        active.map((i) => runs[i]!),
+        active.map((i) => [seeds[i]!]),
       );
-      for (const [k, i] of active.entries()) {
-        const group = await runs[i]!.judge([replies[k]!], constrained);
-        const [candidate] = group.candidates;
-        played[i]!.rewards.push(rewardsOf(group, terms)[0]!);
-        if (candidate?.kind === 'evaluated') played[i]!.scores.push(candidate.score);
-        const prompt = prompts[k]!.map(({ content }) => content).join('\n\n');
+      for (const [k, { candidates, prompt, replies, rewards }] of answered.entries()) {
+        const [candidate] = candidates;
         const score = candidate?.kind === 'evaluated' ? candidate.score : null;
-        played[i]!.sample = sampleOf([{ prompt, reply: replies[k]!.text }], { score });
-        await runs[i]!.advance(group);
+        const outcome = outcomes[active[k]!]!;
+        outcome.rewards.push(rewards[0]!);
+        if (score !== null) outcome.scores.push(score);
+        outcome.sample = sampleOf([{ prompt, reply: replies[0]!.text }], { score });
       }
     }
-    return runs.map((run, i) => ({
-      best: bestEntry(run.state.entries)?.score,
-      scores: played[i]!.scores,
-      sample: played[i]!.sample,
-      reward: mean(played[i]!.rewards),
-    }));
+    for (const [i, run] of runs.entries()) outcomes[i]!.best = bestEntry(run.state.entries)?.score;
+    return outcomes;
   } finally {
     for (const run of runs) await run.close();
   }

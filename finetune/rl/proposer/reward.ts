@@ -1,11 +1,71 @@
+/** Rewards of candidates: their config, and their computation for the group of candidates that answer one prompt. */
+import { z } from 'zod';
 import { messageOf, UserError } from '../../../src/base/errors.js';
-import { loadModule, thrownIn } from '../../../src/base/modules/user-module.js';
+import { isModulePath, loadModule, thrownIn } from '../../../src/base/modules/user-module.js';
+import { isMapping } from '../../../src/base/settings/schema.js';
 import type { ParseFailureKind } from '../../../src/prompting/answer/failure.js';
 import type { Evaluated } from '../../../src/rollout/replay-buffer.js';
 import { largest, smallest, standardDeviation } from '../../../src/statistics/descriptive.js';
-import type { SampledReply } from '../../engine/sampler.js';
-import { type Episode, episodeOf } from '../learning/episode.js';
-import { type CandidateReward, type RewardTerm, termsOf } from './candidate-reward.js';
+
+const invalid = (fallback: number, of = 'an invalid reply') =>
+  z
+    .number()
+    .default(fallback)
+    .describe(`Reward of ${of}, capped at the lowest reward of the others in its group`);
+/** For rewards that compare with other policies. */
+const repeating = 'a reply that is invalid or repeats a policy of the history';
+const shuffle = z
+  .boolean()
+  .default(false)
+  .describe('Permute the rewards within each group: a control experiment in which nothing can be learnt');
+
+export const rewardSchema = z.discriminatedUnion('kind', [
+  z.strictObject({
+    kind: z
+      .literal('improvement')
+      .describe(
+        'Improvement of the mean return over the best policy in the memory, divided by the standard deviation of the returns in the memory or, if that is 0, in the group',
+      ),
+    invalid: invalid(-1, repeating),
+    shuffle,
+  }),
+  z.strictObject({
+    kind: z.literal('return').describe('The mean return, scaled from `low` (0) to `high` (1) and clipped'),
+    low: z.number().describe('Mean return that earns 0'),
+    high: z.number().describe('Mean return that earns 1'),
+    invalid: invalid(0),
+    shuffle,
+  }),
+  z.strictObject({
+    kind: z
+      .literal('rank')
+      .describe(
+        'Rank in the group, from 1/n (lowest of n returns) to 1 (highest); ties share their mean rank',
+      ),
+    invalid: invalid(0, repeating),
+    shuffle,
+  }),
+  z.strictObject({
+    kind: z
+      .literal('module')
+      .describe('Your own function that computes the rewards of a group of candidates'),
+    path: z.string().min(1).describe('Path of your own module').meta({ format: 'path' }),
+    invalid: invalid(0),
+    shuffle,
+  }),
+]);
+
+export type CandidateReward = z.output<typeof rewardSchema>;
+
+/** True if the reward doesn't depend on other policies. */
+export const isAbsolute = ({ kind }: CandidateReward): boolean => kind === 'return' || kind === 'module';
+
+/** Expands the short form of a module: `{kind: ./my-reward.js}`. */
+export function rewardWithModule(reward: unknown): unknown {
+  if (!isMapping(reward) || typeof reward.kind !== 'string' || !isModulePath(reward.kind)) return reward;
+  const { kind, ...rest } = reward;
+  return { kind: 'module', ...rest, path: kind };
+}
 
 /** An answer to a prompt, with its evaluation if it could be parsed. */
 export type Candidate =
@@ -27,47 +87,42 @@ export interface CandidateGroup {
 }
 
 /** Returns the reward of each candidate of a group, in order. */
-type RewardModule = (group: CandidateGroup) => readonly number[];
+export type GroupReward = (group: CandidateGroup) => readonly number[];
 
-/** A reward term, with its function if it comes from a module. */
-export type OpenedTerm = RewardTerm & { readonly give?: RewardModule };
-
-export function rewardsOf(group: CandidateGroup, terms: readonly OpenedTerm[]): readonly number[] {
-  const values = terms.map((term) => valuesOf(group, term));
-  return group.candidates.map((_, i) =>
-    terms.reduce((sum, { weight }, term) => sum + weight * values[term]![i]!, 0),
-  );
+/** @throws UserError if a module can't be imported or doesn't create a function */
+export async function openReward(reward: CandidateReward): Promise<GroupReward> {
+  if (reward.kind !== 'module') return (group) => rewardsOf(group, reward);
+  const { file, create } = await loadModule(reward.path, 'reward', 'reward.path');
+  const made = await create({}, 'reward.path');
+  if (typeof made !== 'function')
+    throw new UserError({ file, message: 'create returned no reward function' });
+  const give = checked(file, made as GroupReward);
+  return (group) => {
+    const given = give(group);
+    return withInvalid(group.candidates, (_, i) => given[i]!, reward.invalid);
+  };
 }
 
-function valuesOf(group: CandidateGroup, term: OpenedTerm): readonly number[] {
-  const { candidates, history } = group;
-  if (term.kind === 'format') return candidates.map(({ kind }) => (kind === 'evaluated' ? 1 : 0));
-  if (term.kind === 'module') {
-    const given = term.give!(group);
-    return withInvalid(candidates, (_, i) => given[i]!, term.invalid);
-  }
+function rewardsOf(
+  { candidates, history }: CandidateGroup,
+  reward: Exclude<CandidateReward, { readonly kind: 'module' }>,
+): readonly number[] {
   const isNew = (candidate: Candidate): candidate is Readable =>
     candidate.kind === 'evaluated' && candidate.repeats !== true;
   const scores = candidates.filter(isNew).map(({ score }) => score);
-  switch (term.kind) {
+  switch (reward.kind) {
     case 'improvement': {
       const before = history.map(({ score }) => score);
       const incumbent = before.length === 0 ? 0 : largest(before);
-      const scale = term.scale === 'run' ? spreadOf(before) || spreadOf(scores) || 1 : term.scale;
-      const gain = ({ score }: Evaluated) => (score - incumbent) / scale;
-      return withInvalid(
-        candidates,
-        (candidate) => (term.gainsOnly ? Math.max(0, gain(candidate)) : gain(candidate)),
-        term.invalid,
-        isNew,
-      );
+      const scale = spreadOf(before) || spreadOf(scores) || 1;
+      return withInvalid(candidates, ({ score }) => (score - incumbent) / scale, reward.invalid, isNew);
     }
     case 'return': {
-      const share = ({ score }: Evaluated) => (score - term.low) / (term.high - term.low);
-      return withInvalid(candidates, (one) => Math.min(1, Math.max(0, share(one))), term.invalid);
+      const share = ({ score }: Evaluated) => (score - reward.low) / (reward.high - reward.low);
+      return withInvalid(candidates, (one) => Math.min(1, Math.max(0, share(one))), reward.invalid);
     }
     case 'rank':
-      return withInvalid(candidates, ({ score }) => rankOf(score, scores), term.invalid, isNew);
+      return withInvalid(candidates, ({ score }) => rankOf(score, scores), reward.invalid, isNew);
   }
 }
 
@@ -97,29 +152,8 @@ function withInvalid(
   return values.map((value) => value ?? worst);
 }
 
-export function episodeOfCandidate(reply: SampledReply, candidate: Candidate, reward: number): Episode {
-  const valid = candidate.kind === 'evaluated';
-  return {
-    ...episodeOf({ turns: [{ reply, reward, valid }], truncated: false }),
-    ...(valid && { policyReturn: candidate.score }),
-  };
-}
-
-/** @throws UserError if a module can't be imported or doesn't create a function */
-export const openReward = (reward: CandidateReward): Promise<readonly OpenedTerm[]> =>
-  Promise.all(termsOf(reward).map(opened));
-
-async function opened(term: RewardTerm): Promise<OpenedTerm> {
-  if (term.kind !== 'module') return term;
-  const { file, create } = await loadModule(term.path, 'reward', 'reward.path');
-  const made = await create({}, 'reward.path');
-  if (typeof made !== 'function')
-    throw new UserError({ file, message: 'create returned no reward function' });
-  return { ...term, give: checked(file, made as RewardModule) };
-}
-
 /** Wraps a reward function and checks its results, so that errors name the file. */
-function checked(file: string, give: RewardModule): RewardModule {
+function checked(file: string, give: GroupReward): GroupReward {
   return (group) => {
     let rewards: unknown;
     try {

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { type Problem, UserError } from '../../../src/base/errors.js';
 import { createGenerator, deriveSeeds } from '../../../src/base/random/generator.js';
-import { fieldName, oneScreen, type Path } from '../../../src/base/settings/issues.js';
+import { fieldName, type Path } from '../../../src/base/settings/issues.js';
 import { discriminatorOf, isMapping, type SchemaNode, valueAt } from '../../../src/base/settings/schema.js';
 import type { Where } from '../../../src/base/settings/settings.js';
 import { type Config, experimentKind } from '../../../src/config/config.js';
@@ -32,48 +32,26 @@ export interface TaskPlan {
   readonly tasks: z.output<typeof tasksSchema>;
   /** Directory of the model that answers. */
   readonly model: string;
-  /** Adds the location in the file to problems with a run's config. */
-  locate(error: UserError, task: number): UserError;
 }
 
 /** Independent random streams, derived from the plan's seed and a run's number. */
 const streams = { choice: 0, seed: 2 } as const;
 
-/** The config of the run with this number. @throws UserError with locations in the config's file */
+/** The config of the run with this number. @throws UserError if it is invalid */
 export function configOf(plan: TaskPlan, number: number): Config {
   const { seed, tasks } = plan;
   const total = tasks.reduce((sum, { weight }) => sum + weight, 0);
   const shares = tasks.map(({ weight }) => weight / total);
   const task = createGenerator(seed, [number, streams.choice]).categorical(shares);
-  return resolved(plan, task, deriveSeeds(seed, [number, streams.seed], 1)[0]!);
+  return configOfTask(plan, task, deriveSeeds(seed, [number, streams.seed], 1)[0]!);
 }
 
-/** One config for each task. @throws UserError with the first problems in them, before any run starts */
-export function configsOf(plan: TaskPlan): readonly Config[] {
-  const problems = new Map<string, Problem>();
-  const configs = plan.tasks.flatMap((_, task) => {
-    try {
-      return [resolved(plan, task, 0)];
-    } catch (error) {
-      if (!(error instanceof UserError)) throw error;
-      for (const problem of error.problems)
-        problems.set(`${problem.line}:${problem.column} ${problem.field} ${problem.message}`, problem);
-      return [];
-    }
-  });
-  if (problems.size > 0) throw new UserError(oneScreen([...problems.values()]));
-  return configs;
-}
-
-function resolved({ experiment, locate, model, tasks }: TaskPlan, task: number, seed: number): Config {
+/** @throws UserError if the merged config is invalid */
+export function configOfTask({ experiment, model, tasks }: TaskPlan, task: number, seed = 0): Config {
   const { weight: _, ...own } = tasks[task]!;
-  try {
-    const layered = layOver(experiment, own);
-    const config = parseConfig({ ...layered, model: { provider: 'local', path: model }, seed });
-    return { ...config, evaluation: { ...config.evaluation, workers: 1 } };
-  } catch (error) {
-    throw error instanceof UserError ? locate(error, task) : error;
-  }
+  const layered = layOver(experiment, own);
+  const config = parseConfig({ ...layered, model: { provider: 'local', path: model }, seed });
+  return { ...config, evaluation: { ...config.evaluation, workers: 1 } };
 }
 
 /**
@@ -111,15 +89,28 @@ const writtenOut = (section: string, value: unknown): unknown =>
 export const layerLongForm = (path: Path, value: unknown) =>
   experimentKind.longForm?.(path.slice(path[0] === 'experiment' ? 1 : 2), value);
 
-/** Keys that a layer can't set, with the hint. */
-export type Reserved = Readonly<Record<string, string>>;
+/** Keys that a layer can't set, with the reason or the key to use instead; a key may be a path. */
+const reserved: Readonly<Record<string, string>> = {
+  seed: 'each run has its own, derived from the training seed',
+  model: 'set model at the top level',
+  candidates: 'set groupSize',
+  corrections: 'a reply that can’t be parsed earns reward.invalid',
+  target: 'a run ends after its iterations',
+  limits: 'set limits at the top level',
+  confirmation: 'nothing is confirmed, because evaluations use held-out runs',
+  record: 'training records nothing',
+  'evaluation.seeds': 'candidates and the best policy so far need the same episodes',
+  'warmup.from': 'runs start with random policies',
+};
 
 const taskLists = ['tasks', 'heldOut'] as const;
 
 /** Adds the keys of an experiment's config to a schema's `experiment` and to the items of its lists of tasks. */
-export function withLayers(own: SchemaNode, reserved: Reserved): SchemaNode {
+export function withLayers(own: SchemaNode): SchemaNode {
   const { $schema: _, slurm: __, sweep: ___, ...keys } = optional(experimentKind.json).properties ?? {};
-  const elsewhere = Object.entries(reserved).map(([key, description]) => [key, { description, not: {} }]);
+  const elsewhere = Object.entries(reserved).flatMap(([key, description]) =>
+    key.includes('.') ? [] : [[key, { description, not: {} }]],
+  );
   const said: SchemaNode['properties'] = { ...keys, ...Object.fromEntries(elsewhere) };
   const over = (node: SchemaNode = {}): SchemaNode => ({
     ...node,
@@ -149,31 +140,36 @@ function optional({
   return { ...node, properties: Object.fromEntries(parts) };
 }
 
-/** Problems in layers: reserved keys. */
-export function layerProblems(content: Layer, where: Where, reserved: Reserved): readonly Problem[] {
-  const items = (list: string) => {
-    const written = content[list];
-    return Array.isArray(written) ? written.map((_, i) => [list, i]) : [];
-  };
-  return [['experiment'], ...taskLists.flatMap(items)].flatMap((path) =>
-    Object.entries(reserved).flatMap(([key, hint]): Problem[] =>
-      valueAt([...path, key], content) === undefined
-        ? []
-        : [
-            {
-              ...where([...path, key], 'key'),
-              field: fieldName([...path, key]),
-              message: "can't be set here",
-              hint,
-            },
-          ],
-    ),
+/** Problems in the layers of a config: reserved keys, or else what is invalid in the merged configs. */
+export function layerProblems(
+  plans: Readonly<Record<(typeof taskLists)[number], TaskPlan>>,
+  content: Layer,
+  where: Where,
+): readonly Problem[] {
+  const items = taskLists.flatMap((list): Path[] =>
+    content[list] === undefined ? [] : plans[list].tasks.map((_, task) => [list, task]),
   );
+  const keys = [['experiment'], ...items].flatMap((layer) =>
+    Object.entries(reserved).flatMap(([key, hint]): Problem[] => {
+      const path = [...layer, ...key.split('.')];
+      if (valueAt(path, content) === undefined) return [];
+      return [{ ...where(path, 'key'), field: fieldName(path), message: "can't be set here", hint }];
+    }),
+  );
+  if (keys.length > 0) return keys;
+  const found = items.flatMap(([list, task]) => {
+    try {
+      configOfTask(plans[list as (typeof taskLists)[number]], task as number);
+      return [];
+    } catch (error) {
+      if (!(error instanceof UserError)) throw error;
+      const layers: Path[] = [['experiment'], [list!, task!]];
+      return error.problems.map((problem) => located(problem, layers, content, where));
+    }
+  });
+  // Tasks share the problems of `experiment`.
+  return [...new Map(found.map((one) => [JSON.stringify([one.line, one.field, one.message]), one])).values()];
 }
-
-/** Adds lines in the file to the problems of a config that was merged from layers. */
-export const locatedIn = (error: UserError, layers: readonly Path[], content: unknown, where: Where) =>
-  new UserError(error.problems.map((problem) => located(problem, layers, content, where)));
 
 /** Locates a field in the topmost of the layers that define the longest part of its path. */
 function located(problem: Problem, layers: readonly Path[], content: unknown, where: Where): Problem {

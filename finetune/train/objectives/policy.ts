@@ -1,7 +1,7 @@
 /** Objectives of reinforcement learning: GRPO and its variants, RLOO, REINFORCE, and PPO (see `ppo.ts`). */
 
 import type { Value } from '../../../src/models/local/graph/graph.js';
-import { type TokenSequence, trainedLength } from '../../engine/batch.js';
+import type { TokenSequence } from '../../engine/batch.js';
 import type { TokenValues } from '../../engine/objective.js';
 import { ppo } from './ppo.js';
 import {
@@ -128,8 +128,8 @@ function gainOf(tokens: TokenValues, ratio: Value, { variant, clip, cap }: GrpoS
 /** Weight of each token of a completion. */
 function grpoWeights(
   update: readonly TokenSequence[],
-  { variant, localBatch }: Pick<GrpoSettings, 'variant' | 'localBatch'>,
-  { maxCompletionTokens }: Pick<PolicyContext, 'maxCompletionTokens'>,
+  { variant }: GrpoSettings,
+  { maxCompletionTokens }: PolicyContext,
 ): (example: TokenSequence) => number {
   switch (variant) {
     case 'dapo':
@@ -139,19 +139,5 @@ function grpoWeights(
       return sequenceMean(update);
     case 'dr_grpo':
       return () => 1 / (update.length * maxCompletionTokens);
-    case 'bnpo':
-      return localMeans(update, localBatch ?? update.length);
   }
-}
-
-/** Token weights that average over each local batch, then over the batches. */
-function localMeans(update: readonly TokenSequence[], size: number): (example: TokenSequence) => number {
-  const batches = Math.ceil(update.length / size);
-  const weights = new Map<TokenSequence, number>();
-  for (let from = 0; from < update.length; from += size) {
-    const batch = update.slice(from, from + size);
-    const tokens = batch.reduce((sum, example) => sum + trainedLength(example), 0);
-    for (const example of batch) weights.set(example, 1 / (batches * Math.max(1, tokens)));
-  }
-  return (example) => weights.get(example)!;
 }

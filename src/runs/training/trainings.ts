@@ -302,7 +302,7 @@ interface TimedStep {
 }
 
 /** Number of latest steps from which speed and remaining time are computed. */
-export const recentSteps = 20;
+const recentSteps = 20;
 
 /** Estimates the remaining seconds from the latest steps, without evaluations; undefined before the first step. */
 export function secondsLeftOf(metrics: readonly TimedStep[]): number | undefined {

@@ -208,7 +208,6 @@ describe('finetune train', () => {
     const config = writeConfig('told', 'learningRate: 0.01\nwarmupSteps: 1\n');
     await trainCommand({ config, overrides: [], finish: false, quiet: false, json: false }, recorded.context);
     const noted = recorded.noted.join('\n');
-    expect(noted).toMatch(/^memory: about [\d.]+ [MG]B at the peak, .* free\n/);
     expect(noted).toMatch(/^\d+ steps over \d+ examples \(.* tokens\), \d+ examples \(.* tokens\) held out/m);
     expect(noted).toMatch(/step \d+\/\d+ {2}loss \d\.\d{3,4} {2}.* tok\/s {2}[\d.]+ [MG]B {2}.* left/);
     expect(noted).toMatch(/step 2 {2}validation loss \d\.\d{4}, the lowest so far/);

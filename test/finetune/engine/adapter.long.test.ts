@@ -9,8 +9,8 @@ import { type LoraSettings, type Trainable, trainedParameters } from '../../../f
 import { buildTrainingGraph } from '../../../finetune/engine/training-graph.js';
 import { openTrainingSession, type Parameter } from '../../../finetune/engine/training-session.js';
 import { mergeAdapter } from '../../../finetune/export/merged/merge.js';
+import { sft, sftInputs } from '../../../finetune/train/objectives/answers.js';
 import { alone } from '../../../finetune/train/packing.js';
-import { sft, sftInputs } from '../../../finetune/train/supervised.js';
 import { createGenerator } from '../../../src/base/random/generator.js';
 import { readDecoderConfig } from '../../../src/models/local/families/hf-config.js';
 import { readAdapter } from '../../../src/models/local/graph/adapter.js';

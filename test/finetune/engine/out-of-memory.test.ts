@@ -1,48 +1,38 @@
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { afterEach, expect, it, vi } from 'vitest';
-import { type FineTuning, fineTune } from '../../../finetune/train/sft.js';
+import { type FineTuningHooks, fineTune } from '../../../finetune/train/supervised.js';
 import { UserError } from '../../../src/base/errors.js';
 import { ort } from '../../../src/models/local/engine/onnx-runtime.js';
 import { referenceDirectory } from '../../models/local/fixture.js';
 import { temporaryDirectory } from '../../support/temporary-directory.js';
+import { tuning } from '../train/tuning.js';
 
 const folder = temporaryDirectory();
 afterEach(() => vi.restoreAllMocks());
 
-function job(output: string, batchTokens: number): FineTuning {
-  const lora = { rank: 4, alpha: 8, dropout: 0, rankStabilized: false, modules: ['q_proj'] } as const;
-  return {
-    model: referenceDirectory('qwen3-fp32'),
-    method: { kind: 'lora', lora },
-    training: Array.from({ length: 8 }, (_, i) => ({
-      messages: [{ role: 'user', content: `f(params): ${i}. Propose.` }],
-      completion: `params[0]: ${i}.5`,
-      weight: 1,
-    })),
-    validation: [],
-    settings: {
-      seed: 4,
+const data = {
+  training: Array.from({ length: 8 }, (_, i) => ({
+    messages: [{ role: 'user' as const, content: `f(params): ${i}. Propose.` }],
+    completion: `params[0]: ${i}.5`,
+    weight: 1,
+  })),
+  validation: [],
+};
+
+const tune = (output: string, batchTokens: number, hooks: FineTuningHooks = {}) =>
+  fineTune(
+    tuning({
+      model: referenceDirectory('qwen3-fp32'),
+      method: { kind: 'lora', rank: 4, alpha: 8, modules: ['q_proj'] },
       epochs: 2,
-      batchExamples: 4,
       batchTokens,
-      packing: 'rows',
-      learningRate: 0.01,
-      schedule: 'constant',
-      warmupSteps: 0,
-      learningRateFloor: 0,
-      adamw: { betas: [0.9, 0.999], epsilon: 1e-8, weightDecay: 0.01 },
-      maxGradientNorm: 1,
-      evaluateEvery: 10,
-      patience: undefined,
       checkpointEvery: 1,
-    },
-    template: {},
-    output: path.join(folder, output),
-    device: 'cpu',
-    threads: 1,
-  };
-}
+      output: path.join(folder, output),
+    }),
+    data,
+    hooks,
+  );
 
 const failure = async (running: Promise<unknown>) => {
   const error = await running.then(
@@ -55,7 +45,7 @@ const failure = async (running: Promise<unknown>) => {
 
 it('running out of memory while loading reports the cause and what to lower', async () => {
   vi.spyOn(ort.InferenceSession, 'create').mockRejectedValue(new Error('std::bad_alloc'));
-  const message = await failure(fineTune(job('loading', 64)));
+  const message = await failure(tune('loading', 64));
   expect(message).toMatch(/out of memory while loading the model/);
   expect(message).toMatch(/batchTokens.*method\.quantization=int4/s);
 });
@@ -72,12 +62,12 @@ it('running out of memory in a step keeps the checkpoint, to resume with a small
     };
     return session;
   });
-  const message = await failure(fineTune(job('step', 1000)));
+  const message = await failure(tune('step', 1000));
   expect(message).toMatch(/out of memory while reading 105 tokens at once/);
   expect(existsSync(path.join(folder, 'step', 'checkpoint.safetensors'))).toBe(true);
   vi.restoreAllMocks();
   const steps: number[] = [];
-  const outcome = await fineTune(job('step', 64), {
+  const outcome = await tune('step', 64, {
     onEvent: (event) => void (event.kind === 'step' && steps.push(event.step)),
   });
   expect(steps).toEqual([2, 3, 4]);
@@ -88,11 +78,11 @@ it('running out of memory outside the runtime is reported too', async () => {
   const stop = () => {
     throw new RangeError('Array buffer allocation failed');
   };
-  expect(await failure(fineTune(job('outside', 64), { stop }))).toMatch(/out of memory while training/);
+  expect(await failure(tune('outside', 64, { stop }))).toMatch(/out of memory while training/);
 });
 
 it('any other error is passed on unchanged', async () => {
   const other = new Error('an operator is missing');
   vi.spyOn(ort.InferenceSession, 'create').mockRejectedValue(other);
-  await expect(fineTune(job('other', 64))).rejects.toBe(other);
+  await expect(tune('other', 64)).rejects.toBe(other);
 });

@@ -9,9 +9,9 @@ import { tensorOf, writeSafetensors } from '../../../finetune/engine/safetensors
 import { type LoraSettings, type Trainable, trainedParameters } from '../../../finetune/engine/trainable.js';
 import { buildTrainingGraph } from '../../../finetune/engine/training-graph.js';
 import { openTrainingSession, type Parameter } from '../../../finetune/engine/training-session.js';
+import { sft, sftInputs } from '../../../finetune/train/objectives/answers.js';
 import { alone } from '../../../finetune/train/packing.js';
-import { fineTune } from '../../../finetune/train/sft.js';
-import { sft, sftInputs } from '../../../finetune/train/supervised.js';
+import { fineTune } from '../../../finetune/train/supervised.js';
 import { createGenerator } from '../../../src/base/random/generator.js';
 import { cacheShape, KeyValueCache } from '../../../src/models/local/engine/key-value-cache.js';
 import { ort } from '../../../src/models/local/engine/onnx-runtime.js';
@@ -39,6 +39,7 @@ import {
   relativeDistance,
   values,
 } from '../reference-training.js';
+import { tuning } from '../train/tuning.js';
 import { hasInt8 } from './int8.js';
 
 const folder = temporaryDirectory();
@@ -233,14 +234,14 @@ describe.each(['int4', 'int8', 'int4-block128'] as const)('a base model in %s', 
     const session = await openSession(served, config, { device: 'cpu', threads: 1 });
     const shape = cacheShape(config);
     const { logits } = await session.forward({
-      ids: one.ids,
+      ids: one.input_ids!.values as Int32Array,
       rows: 1,
       position: 0,
       prompt: new KeyValueCache(shape),
       own: new KeyValueCache(shape),
-      logitsOf: [...one.selected],
+      logitsOf: [...one.selected!.values],
     });
-    const found = [...one.targets].map((target, row) => {
+    const found = [...one.targets!.values].map((target, row) => {
       const own = logits.slice(row * config.vocabulary, (row + 1) * config.vocabulary);
       const highest = own.reduce((a, b) => Math.max(a, b));
       return own[target]! - highest - Math.log(own.reduce((sum, x) => sum + Math.exp(x - highest), 0));
@@ -269,32 +270,16 @@ test.each(['int4', 'int8'] as const)(
       weight: 1,
     }));
     const outcome = await fineTune(
-      {
+      tuning({
         model,
-        method: { kind: 'lora', lora, quantization },
-        training: conversations,
-        validation: [],
-        settings: {
-          seed: 4,
-          epochs: 8,
-          batchExamples: 4,
-          batchTokens: 256,
-          packing: 'rows',
-          learningRate: 0.01,
-          schedule: 'cosine',
-          warmupSteps: 1,
-          learningRateFloor: 0,
-          adamw: { betas: [0.9, 0.999], epsilon: 1e-8, weightDecay: 0.01 },
-          maxGradientNorm: 1,
-          evaluateEvery: 10,
-          patience: undefined,
-          checkpointEvery: 100,
-        },
-        template: {},
+        method: { kind: 'lora', quantization, rank: lora.rank, alpha: lora.alpha, modules: lora.modules },
+        epochs: 8,
+        batchTokens: 256,
+        schedule: 'cosine',
+        warmupSteps: 1,
         output: path.join(folder, `out-${quantization}`),
-        device: 'cpu',
-        threads: 1,
-      },
+      }),
+      { training: conversations, validation: [] },
       { onEvent: (event) => void (event.kind === 'step' && losses.push(event.loss!)) },
     );
     expect(outcome.ended).toBe('complete');

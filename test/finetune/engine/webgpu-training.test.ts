@@ -5,8 +5,8 @@ import { makeBatch } from '../../../finetune/engine/batch.js';
 import { type Trainable, trainedParameters } from '../../../finetune/engine/trainable.js';
 import { buildTrainingGraph } from '../../../finetune/engine/training-graph.js';
 import { openTrainingSession, type Parameter } from '../../../finetune/engine/training-session.js';
+import { sft, sftInputs } from '../../../finetune/train/objectives/answers.js';
 import { alone } from '../../../finetune/train/packing.js';
-import { sft, sftInputs } from '../../../finetune/train/supervised.js';
 import { findDevicesHere } from '../../../src/models/local/engine/device.js';
 import { ort } from '../../../src/models/local/engine/onnx-runtime.js';
 import { readDecoderConfig } from '../../../src/models/local/families/hf-config.js';
@@ -95,7 +95,7 @@ describe.skipIf(!usable.includes('webgpu'))(
             expect(relativeDistance(found.gradients.get(parameter)!, gradient)).toBeLessThan(1e-3);
           const [profile] = readdirSync(profiles);
           const runs = JSON.parse(readFileSync(path.join(profiles, profile!), 'utf8')) as NodeRun[];
-          const tokens = batch.ids.length;
+          const tokens = batch.input_ids!.values.length;
           // Places, angles and rows of the embedding: nothing that grows with tokens × tokens, or with the weights.
           const mostBytes =
             tokens * 4 * (config.hidden + 2 * config.headDim + 16) +

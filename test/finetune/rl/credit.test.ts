@@ -30,7 +30,7 @@ const game: Game<SampledReply> = {
 
 const episode = episodeOf(game);
 const [sequence] = episode.sequences;
-const plain = { gamma: 1, invalid: 0, shuffle: false };
+const plain = { gamma: 1, invalid: 0, assignment: 'return', shuffle: false } as const;
 
 describe('an episode', () => {
   it('is one sequence, with untrained environment tokens, when each prompt extends the previous tokens', () => {
@@ -75,8 +75,8 @@ describe('an episode with forced turns', () => {
   it('credits a choice with the rewards of its own and later turns', () => {
     const found = credited([[played]], [[6]], (one) => ({ ...one, oldValues: [0] }), {
       objective: objectiveSchema.parse({ kind: 'ppo', rewardScale: 0.5 }),
-      scale: 'none',
-      invalid: 0,
+      advantages: 'none',
+      reward: plain,
     });
     expect(found.map(({ returns }) => returns)).toEqual([[2]]);
   });
@@ -105,8 +105,8 @@ describe('the credit', () => {
   const credit = (objective: object, episodes: readonly Episode[], read = (one: typeof sequence) => one!) =>
     credited([episodes], returnsOf([episodes], plain, 0), (one) => read(one), {
       objective: objectiveSchema.parse(objective),
-      scale: 'none',
-      invalid: 0,
+      advantages: 'none',
+      reward: plain,
     });
 
   it('of a group objective is the advantage of the episode', () => {
@@ -139,17 +139,17 @@ describe('the credit', () => {
 
 describe('the assignment of rewards to turns', () => {
   const credit = (
-    assignment: 'return' | 'to-go' | 'spread' | 'anchor',
+    assignment: 'return' | 'to-go',
     episodes: readonly Episode[],
     { gamma = 1, invalid = 0, objective = { kind: 'grpo' } as object } = {},
-  ) =>
-    credited([episodes], returnsOf([episodes], { ...plain, gamma, invalid }, 0), (one) => one, {
+  ) => {
+    const reward = { ...plain, gamma, invalid, assignment };
+    return credited([episodes], returnsOf([episodes], reward, 0), (one) => one, {
       objective: objectiveSchema.parse(objective),
-      scale: 'none',
-      invalid,
-      gamma,
-      assignment,
+      advantages: 'none',
+      reward,
     }).map(({ advantages }) => advantages);
+  };
   const earning = (rewards: readonly number[]): Episode => ({ ...episode, rewards, valid: [true, true] });
   /** Ends after the first turn. */
   const short: Episode = {
@@ -169,12 +169,6 @@ describe('the assignment of rewards to turns', () => {
     expect(credit('to-go', [earning([2, 4]), earning([0, 0])], { gamma: 0.5 })[0]).toEqual([2, 2, 2, 2, 2]);
   });
 
-  it('spread divides the return equally among the turns', () => {
-    expect(credit('spread', [earning([2, 4]), earning([0, 0])])[0]).toEqual([1.5, 1.5, 1.5, 1.5, 1.5]);
-    const lost = { ...earning([2, 4]), valid: [true, false] };
-    expect(credit('spread', [lost, earning([0, 0])], { invalid: -2 })[0]).toEqual([1, 1, 1, 1, 1]);
-  });
-
   it('to-go distinguishes turns that the return of the episode credits equally', () => {
     const episodes = [earning([0, 4]), earning([4, 0])];
     expect(credit('return', episodes)).toEqual([0, 0]);
@@ -184,27 +178,10 @@ describe('the assignment of rewards to turns', () => {
     ]);
   });
 
-  it('anchor adds a comparison of turns in the same state, wherever they occur in an episode', () => {
-    const at = (rewards: readonly number[], ...states: readonly string[]) => ({
-      ...earning(rewards),
-      states,
-    });
-    // Both come to B, at different turns: 4 lies ahead of the first, 2 of the second.
-    const episodes = [at([0, 4], 'A', 'B'), at([2, 0], 'B', 'C')];
-    expect(credit('anchor', episodes)).toEqual([
-      [1, 1, 2, 2, 2],
-      [-2, -2, -1, -1, -1],
-    ]);
-    expect(credit('anchor', episodes, { objective: { kind: 'rloo' } })[0]).toEqual([2, 2, 4, 4, 4]);
-    const elsewhere = [at([0, 4], 'A', 'B'), at([2, 0], 'C', 'D')];
-    expect(credit('anchor', elsewhere)).toEqual([Array(5).fill(1), Array(5).fill(-1)]);
-  });
-
   it('gives advantages of exactly 0 for equal rewards, also with leave-one-out', () => {
-    for (const assignment of ['to-go', 'spread', 'anchor'] as const)
-      for (const objective of [{ kind: 'grpo' }, { kind: 'rloo' }])
-        expect(credit(assignment, [earning([0.1, 0.2]), earning([0.1, 0.2])], { objective }).flat()).toEqual(
-          Array(10).fill(0),
-        );
+    for (const objective of [{ kind: 'grpo' }, { kind: 'rloo' }])
+      expect(credit('to-go', [earning([0.1, 0.2]), earning([0.1, 0.2])], { objective }).flat()).toEqual(
+        Array(10).fill(0),
+      );
   });
 });

@@ -26,7 +26,7 @@ vi.mock('../../../src/models/local/engine/runtime.js', async (original) => {
 /** Largest difference of the log-probabilities of trained tokens: sampler's and training graph's. */
 async function mismatch(learning: OpenedLearning, sequences: readonly SampledSequence[]): Promise<number> {
   const { parameters, reference, sessions, settings } = learning;
-  const read = await readBefore(sessions, parameters, sequences, reference, settings.improvement);
+  const read = await readBefore(sessions, parameters, sequences, reference, settings);
   return largest(
     sequences.flatMap((sequence) => {
       const { oldLogp, samplerLogp, trained } = read(sequence);
@@ -138,7 +138,7 @@ describe('the sampler', () => {
     await opened({ environment: 'Blackjack-v1', agent }, async (learning) => {
       learning.sampler.refresh(learning.parameters);
       await expect(learning.task.play(learning.sampler, [1], 2, 3)).rejects.toThrow(
-        /agent\.maxTokens: an answer may need 5 tokens/,
+        /maxTokens: an answer may need 5 tokens/,
       );
     });
   });

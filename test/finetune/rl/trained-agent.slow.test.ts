@@ -68,44 +68,6 @@ describe('an agent that learns while it plays', () => {
     expect(again.rights).toEqual(rights.slice(0, 320));
   });
 
-  it('learns several roles in shared batches, reproducibly and with concurrent replies', {
-    timeout: 120_000,
-  }, async () => {
-    const learned = async (rounds: number) => {
-      const first = await open({ batch: 64, objective: { entropy: 0.05 } });
-      const letter = (reply: string) => (/^[AB]$/.test(reply) ? Number(reply === 'B') : undefined);
-      // The other role sees other words, and is paid for the opposite.
-      const other = first.another({
-        formatObservation: (seen) => (seen === 'up' ? 'left' : 'right'),
-        extractAction: letter,
-      });
-      const agents = [first, other, first.another(), other.another()];
-      const rights: number[][] = [[], []];
-      const updates: number[] = [];
-      for (let round = 0; round < rounds; round++) {
-        const ended = await Promise.all(
-          agents.map(async (agent, i) => {
-            const isDown = (round + (i >> 1)) % 2;
-            const wanted = i % 2 === 0 ? isDown : 1 - isDown;
-            const action = await agent.act(isDown ? 'down' : 'up');
-            rights[i % 2]!.push(Number(action === wanted));
-            agent.assignReward(Number(action === wanted));
-            return agent.endEpisode();
-          }),
-        );
-        updates.push(...ended.flatMap(({ update }) => update?.number ?? []));
-      }
-      return { rights, updates };
-    };
-    const { rights, updates } = await learned(1200);
-    expect(updates).toEqual(Array.from({ length: 75 }, (_, i) => i + 1));
-    for (const own of rights) {
-      expect(mean(own.slice(0, 200))).toBeLessThan(0.1);
-      expect(mean(own.slice(-200))).toBeGreaterThan(0.85);
-    }
-    expect((await learned(50)).rights).toEqual(rights.map((own) => own.slice(0, 100)));
-  });
-
   it('learns nothing when every action earns the same', { timeout: 60_000 }, async () => {
     const { rights } = await play(await open(), 1200, () => 1);
     expect(mean(rights.slice(-200))).toBeLessThan(0.1);
@@ -147,7 +109,7 @@ describe('an agent that learns while it plays', () => {
     await agent.act('up');
     expect(() => agent.assignReward(Number.NaN)).toThrow('finite');
     await expect(open({ learningRate: -1 })).rejects.toThrow('learningRate');
-    await expect(open({ batch: 0 })).rejects.toThrow('batch');
+    await expect(open({ batch: 0 })).rejects.toThrow('groups');
     await expect(open({ model: 'no-such-model' })).rejects.toThrow('no-such-model');
   });
 });

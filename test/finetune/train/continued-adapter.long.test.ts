@@ -5,13 +5,12 @@ import { execute as rlCommand } from '../../../finetune/commands/rl.js';
 import { readLineage } from '../../../finetune/dataset/lineage.js';
 import type { Conversation } from '../../../finetune/dataset/read-dataset.js';
 import type { TrainingEvent } from '../../../finetune/train/events.js';
-import { type FineTuning, fineTune } from '../../../finetune/train/sft.js';
-import type { TrainingSettings } from '../../../finetune/train/supervised.js';
+import { fineTune } from '../../../finetune/train/supervised.js';
 import { adaptableModules } from '../../../src/models/local/graph/adapter.js';
-import { referenceDirectory } from '../../models/local/fixture.js';
 import { recordingContext, temporaryDirectory } from '../../support/experiments.js';
 import { adapterValues } from '../reference-training.js';
 import { tinyConfig } from '../rl/tiny-learning.js';
+import { tuning } from './tuning.js';
 
 const folder = temporaryDirectory();
 const at = (...parts: readonly string[]) => path.join(folder, ...parts);
@@ -22,39 +21,23 @@ const conversations: readonly Conversation[] = Array.from({ length: 8 }, (_, i) 
   weight: 1,
 }));
 
-const settings: TrainingSettings = {
-  seed: 4,
-  epochs: 4,
-  batchExamples: 4,
-  batchTokens: 128,
-  packing: 'rows',
-  learningRate: 0.01,
-  schedule: 'constant',
-  warmupSteps: 0,
-  learningRateFloor: 0,
-  maxGradientNorm: 1,
-  adamw: { betas: [0.9, 0.999], epsilon: 1e-8, weightDecay: 0 },
-  evaluateEvery: 4,
-  patience: undefined,
-  checkpointEvery: 4,
-};
+const lora = { kind: 'lora', rank: 4, alpha: 8, modules: adaptableModules };
 
-const lora = { rank: 4, alpha: 8, dropout: 0, rankStabilized: false, modules: adaptableModules };
-const job = (name: string, adapter?: string, change: Partial<TrainingSettings> = {}): FineTuning => ({
-  model: referenceDirectory('qwen2-tied-bf16-sharded'),
-  method: { kind: 'lora', lora, adapter },
-  training: conversations,
-  validation: [],
-  template: {},
-  device: 'cpu',
-  threads: 1,
-  settings: { ...settings, ...change },
-  output: at(name),
-});
-
-async function lossesOf(of: FineTuning): Promise<readonly number[]> {
+async function lossesOf(name: string, adapter?: string, change: object = {}): Promise<readonly number[]> {
   const events: TrainingEvent[] = [];
-  await fineTune(of, { onEvent: (event) => void events.push(event) });
+  const config = tuning({
+    method: { ...lora, ...(adapter !== undefined && { adapter }) },
+    epochs: 4,
+    batchTokens: 128,
+    weightDecay: 0,
+    output: at(name),
+    ...change,
+  });
+  await fineTune(
+    config,
+    { training: conversations, validation: [] },
+    { onEvent: (event) => void events.push(event) },
+  );
   return events.flatMap((event) => (event.kind === 'step' ? [event.loss!] : []));
 }
 
@@ -62,35 +45,31 @@ describe('a continued adapter', () => {
   const first = at('first', 'adapter');
   let losses: readonly number[];
   beforeAll(async () => {
-    losses = await lossesOf(job('first'));
+    losses = await lossesOf('first');
   });
 
   it('starts from the weights that it ended with, whatever the seed', async () => {
     const idle = { learningRate: 1e-30, epochs: 1, seed: 7 };
-    const [loss] = await lossesOf(job('idle', first, { ...idle, batchExamples: 8 }));
+    const [loss] = await lossesOf('idle', first, { ...idle, batchExamples: 8 });
     expect(adapterValues(at('idle', 'adapter'))).toEqual(adapterValues(first));
     expect(loss).toBeLessThan(losses.at(-1)!);
-    const longer = await lossesOf(job('longer', first));
+    const longer = await lossesOf('longer', first);
     expect(longer.at(-1)).toBeLessThan(loss!);
   });
 
   it('is the reference policy of DPO', async () => {
-    const preferring = { dpo: { beta: 0.1 }, packing: 'pairs', batchExamples: 8, epochs: 1 } as const;
-    const [loss] = await lossesOf(job('preferring', first, preferring));
+    const [loss] = await lossesOf('preferring', first, { objective: { kind: 'dpo' }, epochs: 1 });
     // −log σ(0): the answers are as likely as under the reference.
     expect(loss).toBeCloseTo(Math.LN2, 5);
   });
 
   it('requires the same LoRA settings', async () => {
-    const other = { ...job('other', first), method: { kind: 'lora', lora: { ...lora, alpha: 16 } } } as const;
-    const refused = fineTune({ ...other, method: { ...other.method, adapter: first } });
+    const refused = lossesOf('other', first, { method: { ...lora, alpha: 16, adapter: first } });
     await expect(refused).rejects.toThrow(/method\.adapter: .*other settings[\s\S]*: method\.alpha=8$/);
   });
 
   it('is not overwritten by the result', async () => {
-    await expect(fineTune(job('first', first))).rejects.toThrow(
-      /the adapter to continue[\s\S]*another output/,
-    );
+    await expect(lossesOf('first', first)).rejects.toThrow(/the adapter to continue[\s\S]*another output/);
   });
 
   it('is the reference policy in finetune rl and is recorded in the lineage', async () => {

@@ -4,8 +4,8 @@ import { familyLength, makeBatch, type TokenExample } from '../../../finetune/en
 import { type Trainable, trainedParameters } from '../../../finetune/engine/trainable.js';
 import { buildTrainingGraph } from '../../../finetune/engine/training-graph.js';
 import { openTrainingSession, type Parameter } from '../../../finetune/engine/training-session.js';
+import { sft, sftInputs } from '../../../finetune/train/objectives/answers.js';
 import { joinedExamples, layOut, type Part, packings, placesOf } from '../../../finetune/train/packing.js';
-import { sft, sftInputs } from '../../../finetune/train/supervised.js';
 import { createGenerator } from '../../../src/base/random/generator.js';
 import { readDecoderConfig } from '../../../src/models/local/families/hf-config.js';
 import type { Precision } from '../../../src/models/local/graph/graph.js';
@@ -106,7 +106,7 @@ describe('packing', () => {
       weight: 1,
     }));
     const [padded] = layOut(strangers, { packing: 'rows', batchTokens: 1000 });
-    expect(makeBatch(padded!, sftInputs(strangers)).ids).toHaveLength(31 + 3 * 11 + 1);
+    expect(makeBatch(padded!, sftInputs(strangers)).input_ids!.values).toHaveLength(31 + 3 * 11 + 1);
     expect(placesOf(padded!)).toBe(4 * 31);
     expect(layOut(strangers, { packing: 'rows', batchTokens: 4 * 31 - 1 })).toHaveLength(2);
   });

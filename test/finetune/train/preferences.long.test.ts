@@ -8,12 +8,11 @@ import {
 } from '../../../finetune/dataset/read-dataset.js';
 import type { TrainingEvent } from '../../../finetune/train/events.js';
 import { layOut, pairsOf } from '../../../finetune/train/packing.js';
-import { type FineTuning, fineTune } from '../../../finetune/train/sft.js';
-import type { TrainingSettings } from '../../../finetune/train/supervised.js';
+import { fineTune } from '../../../finetune/train/supervised.js';
 import { loadTrainConfig } from '../../../finetune/train/train-config.js';
 import { adaptableModules } from '../../../src/models/local/graph/adapter.js';
-import { referenceDirectory } from '../../models/local/fixture.js';
 import { temporaryDirectory } from '../../support/temporary-directory.js';
+import { tuning } from './tuning.js';
 
 const folder = temporaryDirectory();
 
@@ -28,44 +27,24 @@ const conversations: readonly Conversation[] = pairs.flatMap(({ prompt, chosen, 
   [chosen, rejected].map((completion) => ({ messages: prompt, completion, weight: 1 })),
 );
 
-const settings: TrainingSettings = {
-  seed: 4,
-  epochs: 6,
-  batchExamples: 8,
-  batchTokens: 256,
-  packing: 'pairs',
-  dpo: { beta: 0.1 },
-  learningRate: 0.003,
-  schedule: 'constant',
-  warmupSteps: 0,
-  learningRateFloor: 0,
-  adamw: { betas: [0.9, 0.999], epsilon: 1e-8, weightDecay: 0 },
-  maxGradientNorm: 1,
-  evaluateEvery: 4,
-  patience: undefined,
-  checkpointEvery: 4,
-};
+const data = { training: conversations.slice(4), validation: conversations.slice(0, 4) };
 
-const job = (name: string, change: Partial<FineTuning> = {}): FineTuning => ({
-  model: referenceDirectory('qwen2-tied-bf16-sharded'),
-  method: {
-    kind: 'lora',
-    lora: { rank: 4, alpha: 8, dropout: 0, rankStabilized: false, modules: adaptableModules },
-  },
-  training: conversations.slice(4),
-  validation: conversations.slice(0, 4),
-  settings,
-  template: {},
-  output: path.join(folder, name),
-  device: 'cpu',
-  threads: 1,
-  ...change,
-});
-
-async function recorded(of: FineTuning, stopAt = Number.POSITIVE_INFINITY) {
+async function recorded(name: string, change: object = {}, own = data, stopAt = Number.POSITIVE_INFINITY) {
   const events: TrainingEvent[] = [];
   let step = 0;
-  const outcome = await fineTune(of, {
+  const config = tuning({
+    method: { kind: 'lora', rank: 4, alpha: 8, modules: adaptableModules },
+    objective: { kind: 'dpo' },
+    epochs: 6,
+    batchTokens: 256,
+    learningRate: 0.003,
+    weightDecay: 0,
+    evaluateEvery: 4,
+    checkpointEvery: 4,
+    output: path.join(folder, name),
+    ...change,
+  });
+  const outcome = await fineTune(config, own, {
     onEvent(event) {
       events.push(event);
       if (event.kind === 'step') step = event.step;
@@ -82,8 +61,7 @@ describe('training on preferences', () => {
   it.each(['lora', 'full'] as const)(
     '%s: starts with a loss of ln 2 and learns to prefer the chosen answers',
     async (kind) => {
-      const method = kind === 'lora' ? job('').method : { kind };
-      const { events } = await recorded(job(kind, { method }));
+      const { events } = await recorded(kind, kind === 'full' ? { method: { kind } } : {});
       const losses = lossesOf(events);
       expect(losses).toHaveLength(12);
       // Nothing has moved yet, so neither answer is preferred over the reference.
@@ -95,17 +73,17 @@ describe('training on preferences', () => {
 
   it('learns the opposite from swapped answers', async () => {
     const exchanged = pairsOf(conversations).flatMap(([chosen, rejected]) => [rejected!, chosen!]);
-    const learnt = job('exchanged', { training: exchanged.slice(4) });
-    const { events } = await recorded({ ...learnt, validation: conversations.slice(4) });
+    const own = { training: exchanged.slice(4), validation: conversations.slice(4) };
+    const { events } = await recorded('exchanged', {}, own);
     const validation = events.flatMap((event) => (event.kind === 'validation' ? [event.loss] : []));
     expect(validation.at(-1)).toBeGreaterThan(Math.LN2);
   });
 
   it('resumes bit for bit after an interruption', async () => {
-    const whole = await recorded(job('whole'));
-    const first = await recorded(job('cut'), 3);
+    const whole = await recorded('whole');
+    const first = await recorded('cut', {}, data, 3);
     expect(first.outcome.ended).toBe('interrupted');
-    const rest = await recorded(job('cut'));
+    const rest = await recorded('cut');
     expect([...lossesOf(first.events), ...lossesOf(rest.events)]).toEqual(lossesOf(whole.events));
     expect(rest.outcome.parameters).toEqual(whole.outcome.parameters);
   });

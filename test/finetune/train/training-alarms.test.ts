@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Conversation } from '../../../finetune/dataset/read-dataset.js';
-import { DivergenceWatch, templateAlarms } from '../../../finetune/train/training-alarms.js';
+import { supervisedChecks, templateAlarms, watchFor } from '../../../finetune/train/alarms.js';
 import { openTokenizer } from '../../../src/models/local/tokens/tokenizer.js';
 import { referenceDirectory } from '../../models/local/fixture.js';
 
@@ -59,11 +59,10 @@ describe('template alarms', () => {
 describe('the divergence alarm', () => {
   /** Alarms by validation, for [training loss, validation loss] of each. */
   const alarms = (points: readonly (readonly [number, number])[]) => {
-    const watch = new DivergenceWatch();
-    return points.map(([training, validation]) => {
-      watch.step(training + 0.1);
-      watch.step(training - 0.1);
-      return watch.validation(validation)?.alarm;
+    const watch = watchFor(supervisedChecks);
+    return points.map(([training, loss], step) => {
+      for (const change of [0.1, -0.1]) watch({ kind: 'step', step, loss: training + change });
+      return watch({ kind: 'validation', step, loss, best: false })[0]?.alarm;
     });
   };
   const alarm = 'validation-diverging';

@@ -2,14 +2,13 @@ import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { Metric, TrainingEvent } from '../../../finetune/train/events.js';
-import { paceOf } from '../../../finetune/train/pace.js';
 import { createMeter, TrainingRecord } from '../../../finetune/train/record.js';
 import { trainConfigSchema } from '../../../finetune/train/train-config.js';
 import { isSampled, readSamples, type Sample, sampleOf } from '../../../src/runs/training/samples.js';
 import { appScript } from '../../../src/web/page.js';
 import { trainingLoss } from '../../../src/web/training-charts.js';
 import { temporaryDirectory, tickingClock } from '../../support/experiments.js';
-import { chartIn, chartsIn, elementsOf, visibleText } from '../../web/report/markup.js';
+import { chartsIn, elementsOf, visibleText } from '../../web/report/markup.js';
 
 const split = { examples: 40, tokens: 4000 };
 const totalSteps = 120;
@@ -50,16 +49,13 @@ function events(from: number, to: number): readonly TrainingEvent[] {
 function recordIn(output: string, dataset = 'data') {
   const config = trainConfigSchema.parse({ model: '/models/<b>tiny', dataset, output });
   return new TrainingRecord(output, {
-    about: {
-      method: 'lora',
-      base: { model: config.model },
-      config,
-      command: 'policyloop finetune train tune.yaml',
-      folder: output,
-      outcome: { ended: 'running', step: 0 },
-      dataset: { path: dataset, recipe: 'weighted', sources: null, files: { 'train.jsonl': 'abc' } },
-    },
-    secondsLeft: (metrics) => paceOf(metrics, config).secondsLeft,
+    method: 'lora',
+    base: { model: config.model },
+    config,
+    command: 'policyloop finetune train tune.yaml',
+    folder: output,
+    outcome: { ended: 'running', step: 0 },
+    dataset: { path: dataset, recipe: 'weighted', sources: null, files: { 'train.jsonl': 'abc' } },
   });
 }
 
@@ -117,45 +113,12 @@ describe('metrics', () => {
   });
 });
 
-describe('pace', () => {
-  it('includes upcoming validations and checkpoints in the time left', () => {
-    expect(paceOf([], intervals).secondsLeft).toBeUndefined();
-    const pace = paceOf(events(0, 100).map(meter()), intervals);
-    // 20 steps and the checkpoint after the last one of 2 s each, one validation of 10 s.
-    expect(pace.secondsLeft).toBeCloseTo(20 * 2 + 10 + 2);
-    expect(pace.tokensPerSecond).toBeCloseTo(50);
-  });
-
-  it('allows time for validations before the first one is measured', () => {
-    const pace = paceOf(events(0, 1).map(meter()), { evaluateEvery: 1000, checkpointEvery: 1000 });
-    const steps = 119 * 2;
-    expect(pace.secondsLeft).toBeGreaterThan(steps);
-    expect(pace.secondsLeft).toBeLessThan(steps + 4000 / 50);
-  });
-
-  it('ignores the speed of early steps', () => {
-    const slow = {
-      kind: 'step',
-      step: 1,
-      totalSteps,
-      loss: 1,
-      gradientNorm: 1,
-      learningRate: 1,
-      tokens: 100,
-    } as const;
-    const common = { time: '', rssBytes: 0 };
-    const fast = Array.from({ length: 20 }, (_, i) => ({ ...slow, ...common, step: 2 + i, seconds: 1 }));
-    const pace = paceOf([{ ...slow, ...common, seconds: 1000 }, ...fast], intervals);
-    expect(pace.tokensPerSecond).toBeCloseTo(100);
-  });
-
-  it('reports the mean loss over the latest steps, from the first step on', () => {
-    expect(trainingLoss([4])).toBe(4);
-    expect(trainingLoss([4, 2])).toBe(3);
-    expect(trainingLoss([9, ...Array<number>(10).fill(1)])).toBe(1);
-    expect(trainingLoss([...Array<number>(380).fill(2), ...Array<number>(20).fill(1)])).toBe(1);
-    expect(trainingLoss([5, 1, 1, 1], 1)).toBe(5);
-  });
+it('the training loss is the mean over the latest steps, from the first step on', () => {
+  expect(trainingLoss([4])).toBe(4);
+  expect(trainingLoss([4, 2])).toBe(3);
+  expect(trainingLoss([9, ...Array<number>(10).fill(1)])).toBe(1);
+  expect(trainingLoss([...Array<number>(380).fill(2), ...Array<number>(20).fill(1)])).toBe(1);
+  expect(trainingLoss([5, 1, 1, 1], 1)).toBe(5);
 });
 
 const page = (output: string) => readFileSync(join(output, 'index.html'), 'utf8');
@@ -258,18 +221,6 @@ describe('the training page', () => {
     expect(text).toContain('policyloop run CONFIG model.provider=local');
     expect(text).toContain('model.adapter=adapter');
     expect(text).toContain('learningRate: 0.0002');
-  });
-
-  it('shows the same training loss in text and charts as the terminal', async () => {
-    const output = temporaryDirectory();
-    const record = recordIn(output);
-    for (const event of events(0, 60).map(meter())) record.add(event);
-    await record.end(interrupted);
-    const loss = paceOf(record.metrics, intervals).loss!.toFixed(4);
-    expect(visibleText(page(output))).toContain(`Training loss ${loss} `);
-    expect(chartIn(page(output)).label).toMatch(
-      new RegExp(`^Training loss over 60 steps: from \\S+ to ${loss}; lowest .* at step 60`),
-    );
   });
 
   it('is updated between checkpoints and shows the progress', async () => {

@@ -16,7 +16,6 @@ export interface NumericEpisode {
   readonly raw: readonly Row[];
   /** The same observations, normalized unless normalization is off. */
   readonly observations: readonly Row[];
-  readonly inputs: readonly Row[];
   readonly actions: readonly Float64Array[];
   readonly rewards: readonly number[];
   /** Observation after the last step, in the same form. */
@@ -32,8 +31,6 @@ export interface Actor {
   readonly theta: Float64Array;
   /** If undefined, observations aren't normalized. */
   readonly moments: RunningMoments | undefined;
-  /** Maps normalized observations to network inputs. Default: identity. */
-  readonly encode?: ((rows: readonly Row[]) => Promise<readonly Row[]>) | undefined;
 }
 
 export interface Start {
@@ -48,7 +45,6 @@ interface Running {
   readonly random: RandomGenerator | undefined;
   readonly raw: Row[];
   readonly observations: Row[];
-  readonly inputs: Row[];
   readonly actions: Float64Array[];
   readonly rewards: number[];
 }
@@ -74,22 +70,19 @@ export async function playEpisodes(
     const { seed, actionSeed } = start;
     const random = actionSeed === undefined ? undefined : createGenerator(actionSeed);
     const raw = rowOf(environment.reset(seed), environment.observationSpace);
-    const columns = { inputs: [], actions: [], rewards: [] };
+    const columns = { actions: [], rewards: [] };
     return [{ environment, index: started++, random, raw: [raw], observations: [see(raw)], ...columns }];
   };
   let running = environments.flatMap(begin);
   while (running.length > 0) {
     if (stop()) return undefined;
-    const seen = running.map(({ observations }) => observations.at(-1)!);
-    const inputs = (await actor.encode?.(seen)) ?? seen;
-    const actions = await chosenActions(actor, inputs, running);
+    const actions = await chosenActions(actor, running);
     const following: Running[] = [];
     const free: Environment[] = [];
     for (const [i, episode] of running.entries()) {
       const { environment, raw, observations } = episode;
       const step = environment.step(actor.policy.head.toAction(actions[i]!));
       steps++;
-      episode.inputs.push(inputs[i]!);
       episode.actions.push(actions[i]!);
       episode.rewards.push(step.reward);
       const row = rowOf(step.observation, environment.observationSpace);
@@ -108,13 +101,10 @@ export async function playEpisodes(
   return done;
 }
 
-async function chosenActions(
-  { policy, theta }: Actor,
-  inputs: readonly Row[],
-  running: readonly Running[],
-): Promise<Float64Array[]> {
+async function chosenActions({ policy, theta }: Actor, running: readonly Running[]): Promise<Float64Array[]> {
   const { head } = policy;
-  const { outputs, own } = await policy.distributions(theta, inputs);
+  const seen = running.map(({ observations }) => observations.at(-1)!);
+  const { outputs, own } = await policy.distributions(theta, seen);
   return running.map(({ random }, i) => {
     const one = { outputs: outputs.subarray(i * head.outputs, (i + 1) * head.outputs), own };
     return random === undefined ? head.mode(one) : head.sample(one, random);

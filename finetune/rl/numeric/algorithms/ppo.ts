@@ -1,12 +1,12 @@
 /** Proximal policy optimization with a clipped ratio (Schulman et al. 2017, arXiv:1707.06347). */
 import { createGenerator, shuffled } from '../../../../src/base/random/generator.js';
 import { dot } from '../../../../src/search/linear-algebra.js';
+import { mean } from '../../../../src/statistics/descriptive.js';
 import { adamWStep, type Moments } from '../../../engine/optimisers.js';
 import { clipFactor } from '../../../engine/training-session.js';
 import type { NumericNetwork } from '../network/network.js';
 import type { HeadSlope, NumericPolicy } from '../network/policy.js';
-import type { Batch } from './values.js';
-import { valueLoss } from './values.js';
+import { type Batch, valueLoss } from './values.js';
 
 export interface PpoSettings {
   /** ε: ratios are clipped to 1 ± ε. */
@@ -44,8 +44,7 @@ export interface PpoLoss {
 }
 
 /** Some steps of a batch, with their actions' log-probabilities under the policy that played them. */
-export interface PpoPart extends Omit<Batch, 'values'> {
-  readonly values: Float64Array;
+export interface PpoPart extends Batch {
   readonly logProbabilities: Float64Array;
 }
 
@@ -62,7 +61,7 @@ export async function ppoLoss(
   settings: PpoSettings,
 ): Promise<PpoLoss> {
   const { head } = policy;
-  const now = await policy.distributions(state.theta, part.inputs);
+  const now = await policy.distributions(state.theta, part.observations);
   const count = part.advantages.length;
   let [policyLoss, kl, clipped] = [0, 0, 0];
   const weights = head.logProbabilities(now, part.actions).map((log, n) => {
@@ -89,7 +88,7 @@ export async function ppoLoss(
     clipShare: clipped,
     valueLoss: fit.loss,
     loss: policyLoss + settings.valueFactor * fit.loss - settings.entropy * entropy,
-    gradient: await policy.backward(state.theta, part.inputs, slope),
+    gradient: await policy.backward(state.theta, part.observations, slope),
     valueGradient: fit.gradient.map((one) => settings.valueFactor * one),
   };
 }
@@ -109,22 +108,16 @@ export function ppoStep(
   const { theta, valueTheta, moments, valueMoments } = state;
   const norm = Math.sqrt(dot(gradient, gradient));
   const valueNorm = Math.sqrt(dot(valueGradient, valueGradient));
-  state.adamSteps++;
-  const step = state.adamSteps;
-  adamWStep(theta, gradient, moments, learningRate, step, adam, clipFactor(norm, maxGradientNorm));
-  adamWStep(
-    valueTheta,
-    valueGradient,
-    valueMoments,
-    learningRate,
-    step,
-    adam,
-    clipFactor(valueNorm, maxGradientNorm),
-  );
+  const step = ++state.adamSteps;
+  const [scale, valueScale] = [clipFactor(norm, maxGradientNorm), clipFactor(valueNorm, maxGradientNorm)];
+  adamWStep(theta, gradient, moments, learningRate, step, adam, scale);
+  adamWStep(valueTheta, valueGradient, valueMoments, learningRate, step, adam, valueScale);
   return norm;
 }
 
-export type PpoUpdate = Omit<PpoLoss, 'gradient' | 'valueGradient'> & { readonly gradientNorm: number };
+export type PpoUpdate = Pick<PpoLoss, 'valueLoss' | 'entropy' | 'kl' | 'clipShare'> & {
+  readonly gradientNorm: number;
+};
 
 /** Runs all epochs; `seed` determines the order of the steps. Returns means over the last epoch. */
 export async function ppoUpdate(
@@ -136,30 +129,27 @@ export async function ppoUpdate(
   seed: number,
 ): Promise<PpoUpdate> {
   const { policy } = networks;
-  const before = await policy.distributions(state.theta, batch.inputs);
+  const before = await policy.distributions(state.theta, batch.observations);
   const logProbabilities = policy.head.logProbabilities(before, batch.actions);
   const random = createGenerator(seed);
   let last: PpoUpdate[] = [];
   for (let epoch = 0; epoch < settings.epochs; epoch++) {
-    const order = shuffled(batch.inputs.keys(), random);
+    const order = shuffled(batch.observations.keys(), random);
     last = [];
     for (let from = 0; from < order.length; from += settings.minibatchSteps) {
       const places = order.slice(from, from + settings.minibatchSteps);
       const part = chosen({ ...batch, logProbabilities }, places, policy.head.width);
-      const { gradient, valueGradient, ...figures } = await ppoLoss(networks, state, part, settings);
-      const slopes = { gradient, valueGradient };
-      last.push({ ...figures, gradientNorm: ppoStep(state, slopes, learningRate, settings.maxGradientNorm) });
+      const found = await ppoLoss(networks, state, part, settings);
+      last.push({ ...found, gradientNorm: ppoStep(state, found, learningRate, settings.maxGradientNorm) });
     }
   }
-  const mean = (of: (one: PpoUpdate) => number) => last.reduce((sum, one) => sum + of(one), 0) / last.length;
+  const average = (key: keyof PpoUpdate) => mean(last.map((one) => one[key]));
   return {
-    loss: mean(({ loss }) => loss),
-    policyLoss: mean(({ policyLoss }) => policyLoss),
-    valueLoss: mean((one) => one.valueLoss),
-    entropy: mean(({ entropy }) => entropy),
-    kl: mean(({ kl }) => kl),
-    clipShare: mean(({ clipShare }) => clipShare),
-    gradientNorm: mean(({ gradientNorm }) => gradientNorm),
+    valueLoss: average('valueLoss'),
+    entropy: average('entropy'),
+    kl: average('kl'),
+    clipShare: average('clipShare'),
+    gradientNorm: average('gradientNorm'),
   };
 }
 
@@ -167,7 +157,6 @@ function chosen(part: PpoPart, places: readonly number[], width: number): PpoPar
   const numbers = (of: Float64Array) => Float64Array.from(places, (n) => of[n]!);
   return {
     observations: places.map((n) => part.observations[n]!),
-    inputs: places.map((n) => part.inputs[n]!),
     actions: Float64Array.from(
       { length: places.length * width },
       (_, i) => part.actions[places[Math.floor(i / width)]! * width + (i % width)]!,

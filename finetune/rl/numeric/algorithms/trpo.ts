@@ -24,8 +24,7 @@ const klTolerance = 1.5;
 
 export interface TrpoUpdate {
   readonly theta: Float64Array;
-  /** Mean of ratio × advantage after the step. */
-  readonly surrogate: number;
+  /** Increase of the mean of ratio × advantage. */
   readonly gain: number;
   readonly kl: number;
   readonly entropy: number;
@@ -37,13 +36,17 @@ export interface TrpoUpdate {
 export function fisherProduct(
   policy: NumericPolicy,
   theta: Float64Array,
-  batch: Pick<Batch, 'inputs'>,
+  batch: Pick<Batch, 'observations'>,
   before: Distributions,
   damping: number,
 ): (v: Float64Array) => Promise<Float64Array> {
   return async (v) => {
-    const change = await policy.change(theta, batch.inputs, v);
-    return plus(await policy.backward(theta, batch.inputs, policy.head.fisher(before, change)), damping, v);
+    const change = await policy.change(theta, batch.observations, v);
+    return plus(
+      await policy.backward(theta, batch.observations, policy.head.fisher(before, change)),
+      damping,
+      v,
+    );
   };
 }
 
@@ -84,11 +87,11 @@ function surrogateOf(
 export function policyGradient(
   policy: NumericPolicy,
   theta: Float64Array,
-  { actions, advantages, inputs }: Batch,
+  { actions, advantages, observations }: Batch,
   before: Distributions,
 ): Promise<Float64Array> {
   const weights = advantages.map((advantage) => advantage / advantages.length);
-  return policy.backward(theta, inputs, policy.head.slopeOfLogProbabilities(before, actions, weights));
+  return policy.backward(theta, observations, policy.head.slopeOfLogProbabilities(before, actions, weights));
 }
 
 export async function trpoUpdate(
@@ -99,7 +102,7 @@ export async function trpoUpdate(
 ): Promise<TrpoUpdate> {
   const { maxKl, damping, conjugateGradientSteps } = settings;
   const { head } = policy;
-  const before = await policy.distributions(theta, batch.inputs);
+  const before = await policy.distributions(theta, batch.observations);
   const logs = head.logProbabilities(before, batch.actions);
   const gradient = await policyGradient(policy, theta, batch, before);
   const product = fisherProduct(policy, theta, batch, before, damping);
@@ -108,7 +111,6 @@ export async function trpoUpdate(
   const start = surrogateOf(batch, policy, logs, before);
   const kept = {
     theta,
-    surrogate: start,
     gain: 0,
     kl: 0,
     entropy: head.entropy(before),
@@ -121,12 +123,11 @@ export async function trpoUpdate(
   for (let backtracks = 0; backtracks <= settings.backtracks; backtracks++) {
     const share = 0.5 ** backtracks;
     const tried = plus(theta, share * fullStep, direction);
-    const after = await policy.distributions(tried, batch.inputs);
-    const surrogate = surrogateOf(batch, policy, logs, after);
-    const gain = surrogate - start;
+    const after = await policy.distributions(tried, batch.observations);
+    const gain = surrogateOf(batch, policy, logs, after) - start;
     const kl = head.divergence(before, after);
     if (gain > 0 && gain > acceptedGain * share * expectedGain && kl <= klTolerance * maxKl)
-      return { ...kept, theta: tried, surrogate, gain, kl, entropy: head.entropy(after), backtracks };
+      return { ...kept, theta: tried, gain, kl, entropy: head.entropy(after), backtracks };
   }
   return kept;
 }

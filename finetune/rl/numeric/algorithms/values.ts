@@ -6,9 +6,8 @@ import { joined, type NumericNetwork, type Row } from '../network/network.js';
 import type { NumericEpisode } from './episodes.js';
 
 export interface Batch {
-  /** Observations for the value function, normalized unless that is off. */
+  /** Normalized unless that is off. */
   readonly observations: readonly Row[];
-  readonly inputs: readonly Row[];
   /** [N × width] */
   readonly actions: Float64Array;
   /** Standardized over the batch to mean 0 and standard deviation 1. */
@@ -27,7 +26,6 @@ interface Discounts {
 
 export async function makeBatch(
   episodes: readonly NumericEpisode[],
-  width: number,
   value: { readonly network: NumericNetwork; readonly theta: Float64Array },
   discounts: Discounts,
 ): Promise<Batch> {
@@ -48,11 +46,7 @@ export async function makeBatch(
   }
   return {
     observations,
-    inputs: episodes.flatMap(({ inputs }) => inputs),
-    actions: joined(
-      episodes.flatMap(({ actions }) => actions),
-      width,
-    ),
+    actions: joined(episodes.flatMap(({ actions }) => actions)),
     advantages: standardised(advantages),
     values,
     targets: advantages.map((advantage, i) => advantage + values[i]!),
@@ -66,18 +60,12 @@ function standardised(values: Float64Array): Float64Array {
   return values.map((value) => (value - centre) / (deviation + 1e-8));
 }
 
-interface LbfgsFit {
-  readonly iterations: number;
-  /** Coefficient of Σ θ². */
-  readonly l2: number;
-}
-
 /** Minimizes mean (V(s) − target)² + l2·Σ θ², as Kostrikov's pytorch-trpo does. */
 export async function fitByLbfgs(
   network: NumericNetwork,
   theta: Float64Array,
   { observations, targets }: Batch,
-  { iterations, l2 }: LbfgsFit,
+  { iterations, l2 }: { readonly iterations: number; readonly l2: number },
 ): Promise<{ readonly theta: Float64Array; readonly loss: number }> {
   const { x, value } = await minimise(
     async (tried) => {
@@ -98,12 +86,6 @@ export async function fitByLbfgs(
   return { theta: x, loss: value };
 }
 
-interface ValueTargets {
-  readonly observations: readonly Row[];
-  readonly targets: Float64Array;
-  readonly values: Float64Array;
-}
-
 /**
  * Computes ½·mean squared error and its gradient. With `clip`, each step has two errors, with its value as it is and
  * with its value clipped to ± `clip` around the previous one; the larger square counts (as in OpenAI Baselines).
@@ -111,7 +93,7 @@ interface ValueTargets {
 export async function valueLoss(
   network: NumericNetwork,
   theta: Float64Array,
-  { observations, targets, values }: ValueTargets,
+  { observations, targets, values }: Pick<Batch, 'observations' | 'targets' | 'values'>,
   clip: number | undefined,
 ): Promise<{ readonly loss: number; readonly gradient: Float64Array }> {
   const now = await network.forward(theta, observations);

@@ -24,8 +24,6 @@ export interface NetworkDefinition {
  * concatenated; θ contains all parameters in the definition's order.
  */
 export interface NumericNetwork {
-  readonly parameters: readonly ParameterShape[];
-  readonly outputs: number;
   readonly size: number;
   /** @returns y [N × outputs] */
   forward(theta: Float64Array, rows: readonly Row[]): Promise<Float64Array>;
@@ -74,8 +72,6 @@ export function openNetwork(definition: NetworkDefinition, threads: number): Num
     return y;
   };
   return {
-    parameters,
-    outputs,
     size,
     forward: (theta, rows) => outputRows('forward', rows, tensors('', theta)),
     async vectorJacobian(theta, rows, u) {
@@ -193,7 +189,7 @@ export function mlpDefinition(layers: Layers): NetworkDefinition {
     rowsAtOnce: () => rowsAtOnce,
     emit: (g, parameters) =>
       emitLayers(g, g.input('x', 'float64', ['B', inputs]), parameters, layers.activation),
-    feeds: (rows) => ({ x: new ort.Tensor('float64', joined(rows, inputs), [rows.length, inputs]) }),
+    feeds: (rows) => ({ x: new ort.Tensor('float64', joined(rows), [rows.length, inputs]) }),
   };
 }
 
@@ -237,10 +233,12 @@ export function initialLayers(layers: Layers, random: RandomGenerator): Float64A
   return Float64Array.from(values);
 }
 
-export function joined(rows: readonly Row[], width: number): Float64Array {
-  const all = new Float64Array(rows.length * width);
-  rows.forEach((row, i) => {
-    all.set(row, i * width);
-  });
+export function joined(rows: readonly Row[]): Float64Array {
+  const all = new Float64Array(rows.reduce((sum, { length }) => sum + length, 0));
+  let offset = 0;
+  for (const row of rows) {
+    all.set(row, offset);
+    offset += row.length;
+  }
   return all;
 }

@@ -112,26 +112,6 @@ describe('GPT-2 under a policy head', () => {
     Float64Array.of(-1.5, 4.9, -4.9, 1),
   ];
 
-  it.each(['text', 'embeddings'])(
-    'gives the same distributions frozen and trainable for text, but not for embeddings (%s)',
-    async (kind) => {
-      const whole = await learnerOf(`policy.observations=${kind}`);
-      const frozen = await learnerOf(`policy.observations=${kind}`, 'policy.trained=head');
-      const theta = (learner: typeof whole) => learner.initial()[0]!.values as Float64Array;
-      const [all, head] = [theta(whole), theta(frozen)];
-      expect(head.length).toBeLessThan(all.length);
-      const { policy, encode } = frozen.actor(frozen.initial());
-      const features = await encode!(rows);
-      expect(features.map(({ length }) => length)).toEqual([8, 8, 8]);
-      const seen = await policy.distributions(head, features);
-      // The vectors of numbers are drawn from streams of their own, so only text has the same features.
-      const expected = await whole.actor(whole.initial()).policy.distributions(all, rows);
-      const distance = Math.hypot(...seen.outputs.map((value, i) => value - expected.outputs[i]!));
-      if (kind === 'text') expect(distance).toBeLessThan(1e-5);
-      else expect(distance).toBeGreaterThan(1e-5);
-    },
-  );
-
   it('gives the same distribution for an observation alone and in a batch', async () => {
     const learner = await learnerOf();
     const { policy, theta } = learner.actor(learner.initial());

@@ -1,12 +1,11 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { rewardSchema } from '../../../../finetune/rl/proposer/candidate-reward.js';
 import {
   type Candidate,
   type CandidateGroup,
   openReward,
-  rewardsOf,
+  rewardSchema,
 } from '../../../../finetune/rl/proposer/reward.js';
 import { temporaryDirectory } from '../../../support/temporary-directory.js';
 
@@ -26,7 +25,7 @@ const group = (candidates: readonly Candidate[], history: readonly number[] = [0
 });
 
 async function rewarded(written: object, given: CandidateGroup): Promise<readonly number[]> {
-  return rewardsOf(given, await openReward(rewardSchema.parse(written)));
+  return (await openReward(rewardSchema.parse(written)))(given);
 }
 
 describe('the improvement reward', () => {
@@ -34,12 +33,6 @@ describe('the improvement reward', () => {
     const spread = Math.sqrt(50);
     const found = await rewarded({ kind: 'improvement' }, group([scored(20), scored(4)]));
     expect(found).toEqual([10 / spread, -6 / spread]);
-  });
-
-  it('is divided by scale if given, and gainsOnly turns losses into 0', async () => {
-    const given = group([scored(20), scored(4)]);
-    expect(await rewarded({ kind: 'improvement', scale: 2 }, given)).toEqual([5, -3]);
-    expect(await rewarded({ kind: 'improvement', scale: 2, gainsOnly: true }, given)).toEqual([5, 0]);
   });
 
   it('works when the run’s returns have no spread or there is no history', async () => {
@@ -73,8 +66,7 @@ describe('a reply that repeats a policy from the history', () => {
 
   it.each([
     [{ kind: 'rank' }, [1, 0, 0.5]],
-    [{ kind: 'improvement', scale: 1 }, [5, -6, -6]],
-    [{ kind: 'improvement', scale: 1, gainsOnly: true }, [5, -1, 0]],
+    [{ kind: 'improvement' }, [5 / Math.sqrt(50), -1, -6 / Math.sqrt(50)]],
     [{ kind: 'return', low: 0, high: 20 }, [0.75, 1, 0.2]],
   ])('with %j earns the lowest reward unless kind is return', async (written, expected) => {
     expect(await rewarded(written, group([scored(15), repeated, scored(4)]))).toEqual(expected);
@@ -87,31 +79,20 @@ describe('an unreadable reply', () => {
     [{ kind: 'improvement', invalid: -9 }, -9],
     [{ kind: 'return', low: 0, high: 1 }, 0],
     [{ kind: 'rank' }, 0],
-    [{ kind: 'format' }, 0],
   ])('earns the reward that %j gives invalid replies', async (written, expected) => {
     const [, worst] = await rewarded(written, group([scored(20), unreadable]));
     expect(worst).toBe(expected);
   });
 
   it('never earns more than the worst readable reply', async () => {
-    const found = await rewarded(
-      { kind: 'improvement', scale: 1 },
-      group([scored(-50), scored(11), unreadable]),
-    );
-    expect(found).toEqual([-60, 1, -60]);
+    const found = await rewarded({ kind: 'improvement' }, group([scored(-50), scored(11), unreadable]));
+    const spread = Math.sqrt(50);
+    expect(found).toEqual([-60 / spread, 1 / spread, -60 / spread]);
   });
 
   it('earns the same as all others when none are readable', async () => {
     expect(await rewarded({ kind: 'improvement' }, group([unreadable, unreadable]))).toEqual([-1, -1]);
   });
-});
-
-it('a sum reward adds its terms by weight', async () => {
-  const terms = [
-    { kind: 'return', low: 0, high: 10, weight: 2 },
-    { kind: 'format', weight: 0.5 },
-  ];
-  expect(await rewarded({ kind: 'sum', terms }, group([scored(5), unreadable]))).toEqual([1.5, 0]);
 });
 
 describe('a user’s reward module', () => {

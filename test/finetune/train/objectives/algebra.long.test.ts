@@ -8,7 +8,7 @@ import { context, someCompletions, type Updated, updates, type Written } from '.
 const flat = ({ gradients }: Updated) =>
   Float64Array.from([...gradients.values()].flatMap((one) => [...one]));
 
-const variants = ['dapo', 'grpo', 'dr_grpo', 'bnpo', 'cispo'] as const;
+const variants = ['dapo', 'grpo', 'dr_grpo', 'cispo'] as const;
 
 /** Every objective with everything that it can have. */
 const objectives: Readonly<Record<string, Written>> = Object.fromEntries([
@@ -67,7 +67,6 @@ describe('on-policy updates', () => {
   it.each([
     ['dr_grpo', 1 / context.maxCompletionTokens],
     ['dapo', update.length / tokens],
-    ['bnpo', update.length / tokens],
     ['cispo', update.length / tokens],
   ] as const)('%s is REINFORCE with a different normalisation', async (variant, factor) => {
     const [plain] = await updates({ kind: 'reinforce', ...none }, {}, update);
@@ -107,7 +106,7 @@ it('all variants and ratios agree for one-token answers', async () => {
     }),
   );
   const results = await Promise.all(
-    (['dapo', 'grpo', 'dr_grpo', 'bnpo'] as const).flatMap((variant) =>
+    (['dapo', 'grpo', 'dr_grpo'] as const).flatMap((variant) =>
       ['token', 'sequence'].map(async (ratio) => {
         const [result] = await updates({ kind: 'grpo', variant, ratio }, { maxCompletionTokens: 1 }, update);
         return flat(result!);

@@ -1,51 +1,35 @@
 /** Statistics of a policy update: how far the policy moved and how certain it is. */
 
-import { largest, mean, standardDeviation, sum } from '../../../src/statistics/descriptive.js';
-import { type ReadExample, trainedLength } from '../../engine/batch.js';
-import type { PerToken, Sampled } from './sampled.js';
-import type { ObjectiveSettings } from './settings.js';
+import { largest, mean, standardDeviation, sum } from '../../src/statistics/descriptive.js';
+import { type ReadExample, trainedLength } from '../engine/batch.js';
+import type { Improvement } from './events.js';
+import type { PerToken, Sampled } from './objectives/sampled.js';
+import type { ObjectiveSettings } from './objectives/settings.js';
 
-/** Statistics of the trained tokens of an update, mostly means. Optional fields are missing without their inputs. */
-export interface PolicyStatistics {
-  readonly tokens: number;
-  /** Mean, in nats per token. */
-  readonly entropy: number;
-  /** Fraction of tokens with ratio < 1 − low and A < 0; `clippedHigh`: ratio > 1 + high (or cap) and A > 0. */
-  readonly clippedLow: number;
-  readonly clippedHigh: number;
-  /** KL(π_old ‖ π). `referenceKl` is KL(π ‖ π_ref), `samplerKl` KL(π_sampler ‖ π_old). All are k3 estimates in nats. */
-  readonly kl: number;
-  readonly referenceKl?: number;
-  readonly samplerKl?: number;
-  /** Largest absolute difference between the trainer's and the sampler's log-probability of a token. */
-  readonly largestSamplerDifference?: number;
-  /**
-   * Fraction of the returns' variance explained by the values, at most 1; negative if worse than a constant. Missing
-   * without a value head, or if all returns are equal.
-   */
-  readonly explainedVariance?: number;
-}
+type Figures = Pick<
+  Improvement,
+  'entropy' | 'mismatch' | 'largestMismatch' | 'kl' | 'explainedVariance' | 'clipShare'
+>;
 
+/** Statistics of the trained tokens of an optimizer step, mostly means. KL divergences are k3 estimates in nats. */
 export function policyStatistics(
   examples: readonly ReadExample<Sampled>[],
   settings: ObjectiveSettings,
-): PolicyStatistics {
+): Figures {
   const tokens = examples.flatMap((read) => tokensOf(read, settings));
   const average = (of: (token: Token) => number) => mean(tokens.map(of));
   const given = (name: 'reference' | 'sampler') => tokens.every((token) => token[name] !== undefined);
-  const limits = limitsOf(settings);
+  const { low, high } = limitsOf(settings);
+  const sampled = given('sampler');
   return {
-    tokens: tokens.length,
     entropy: average(({ entropy }) => entropy),
-    clippedLow: average(({ ratio, advantage }) => Number(ratio < limits.low && advantage < 0)),
-    clippedHigh: average(({ ratio, advantage }) => Number(ratio > limits.high && advantage > 0)),
-    kl: average(({ logp, old }) => k3(logp - old)),
-    ...(given('reference') && { referenceKl: average(({ logp, reference }) => k3(reference! - logp)) }),
-    ...(given('sampler') && {
-      samplerKl: average(({ old, sampler }) => k3(old - sampler!)),
-      largestSamplerDifference: largest(tokens.map(({ old, sampler }) => Math.abs(old - sampler!))),
-    }),
+    mismatch: sampled ? average(({ old, sampler }) => k3(old - sampler!)) : 0,
+    largestMismatch: sampled ? largest(tokens.map(({ old, sampler }) => Math.abs(old - sampler!))) : 0,
+    ...(given('reference') && { kl: average(({ logp, reference }) => k3(reference! - logp)) }),
     ...explained(examples),
+    clipShare:
+      average(({ ratio, advantage }) => Number(ratio < low && advantage < 0)) +
+      average(({ ratio, advantage }) => Number(ratio > high && advantage > 0)),
   };
 }
 
@@ -93,7 +77,7 @@ function limitsOf(settings: ObjectiveSettings): { readonly low: number; readonly
 /** eᵈ − d − 1 with d = log q − log p estimates KL(p ‖ q) from samples of p and is never negative (Schulman 2020). */
 const k3 = (difference: number): number => Math.expm1(difference) - difference;
 
-function explained(examples: readonly ReadExample<Sampled>[]): Pick<PolicyStatistics, 'explainedVariance'> {
+function explained(examples: readonly ReadExample<Sampled>[]): Pick<Figures, 'explainedVariance'> {
   const pairs = examples.flatMap(({ example: { returns, trained, completionIds }, outputs: { values } }) =>
     returns === undefined || values === undefined
       ? []

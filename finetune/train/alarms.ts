@@ -1,0 +1,182 @@
+/** Raises alarms about problems that don't stop a training run but make it useless or misleading. */
+import { basename, resolve } from 'node:path';
+import type { ChatTokenizer } from '../../src/models/local/tokens/tokenizer.js';
+import { largest, mean, smallest } from '../../src/statistics/descriptive.js';
+import { type Conversation, keepsAnswers } from '../dataset/read-dataset.js';
+import { type Alarm, isPolicyStep, type PolicyStep, type TrainingEvent } from './events.js';
+
+type Found = Omit<Alarm, 'alarm'> | undefined;
+
+export interface Check {
+  readonly alarm: Alarm['alarm'];
+  /** The kind of event that may raise the alarm. */
+  readonly on: 'step' | 'validation';
+  /** @param events the steps and validations of the whole run */
+  find(events: readonly TrainingEvent[]): Found;
+}
+
+/** Returns a function that takes each event and returns the alarms it raises: one until the problem has gone. */
+export function watchFor(checks: readonly Check[]): (event: TrainingEvent) => readonly Alarm[] {
+  const seen: TrainingEvent[] = [];
+  const raised = new Set<Alarm['alarm']>();
+  return (event) => {
+    if (event.kind !== 'step' && event.kind !== 'validation') return [];
+    seen.push(event);
+    return checks.flatMap(({ alarm, find, on }) => {
+      if (event.kind !== on) return [];
+      const found = find(seen);
+      if (found === undefined) raised.delete(alarm);
+      if (found === undefined || raised.has(alarm)) return [];
+      raised.add(alarm);
+      return [{ alarm, ...found }];
+    });
+  };
+}
+
+/** The alarm is raised after this many consecutive increases of the validation loss. */
+const risesToAlarm = 3;
+/** A rise counts as noise unless the loss exceeds the lowest loss by more than this fraction. */
+const noise = 0.01;
+
+/** A validation loss that rises while the training loss falls. */
+export const supervisedChecks: readonly Check[] = [
+  {
+    alarm: 'validation-diverging',
+    on: 'validation',
+    find(events) {
+      const points: { readonly training: number; readonly validation: number }[] = [];
+      let losses: number[] = [];
+      for (const event of events)
+        if (event.kind === 'step') losses.push(event.loss!);
+        else if (event.kind === 'validation') {
+          points.push({ training: mean(losses), validation: event.loss });
+          losses = [];
+        }
+      const start = points.findLastIndex((one, i) => i === 0 || one.validation <= points[i - 1]!.validation);
+      const [first, last] = [points[start]!, points.at(-1)!];
+      const rises = points.length - 1 - start;
+      const lowest = smallest(points.map(({ validation }) => validation));
+      if (rises < risesToAlarm || last.training >= first.training || last.validation <= lowest * (1 + noise))
+        return undefined;
+      return {
+        message: `the validation loss has risen ${rises} times in a row, from ${first.validation.toFixed(4)} to ${last.validation.toFixed(4)}, while the training loss fell from ${first.training.toFixed(4)} to ${last.training.toFixed(4)}: the model is overfitting`,
+        hint: 'stop the run and write the weights with the lowest validation loss (--finish); then add runs to the dataset, lower epochs or learningRate, or set `patience`',
+      };
+    },
+  },
+];
+
+/** Number of updates that most checks consider. */
+const window = 10;
+
+/** The latest updates, compared with the first ones. */
+interface Course {
+  readonly before: readonly PolicyStep[];
+  readonly now: readonly PolicyStep[];
+  /** True if the mean return of recent updates is close to the best return so far. */
+  readonly solved: boolean;
+}
+
+type Figure = 'flat' | 'reward' | 'entropy' | 'mismatch' | 'valid' | 'replyTokens';
+const meanOf = (steps: readonly PolicyStep[], key: Figure) => mean(steps.map((step) => step[key]));
+
+const percent = (share: number) => `${Math.round(100 * share)} %`;
+
+/** A check of the latest updates; it can't raise its alarm earlier. */
+const policyCheck = (alarm: Alarm['alarm'], updates: number, find: (course: Course) => Found): Check => ({
+  alarm,
+  on: 'step',
+  find(events) {
+    const steps = events.filter(isPolicyStep);
+    if (steps.length < updates) return undefined;
+    const now = steps.slice(-updates);
+    const highest = largest(steps.map((step) => step.highest));
+    const range = highest - smallest(steps.map((step) => step.lowest));
+    const solved = range > 0 && meanOf(now, 'reward') >= highest - 0.05 * range;
+    return find({ before: steps.slice(0, window), now, solved });
+  },
+});
+
+/** @param compares true if the objective compares the episodes of a group */
+export const policyChecks = (compares: boolean): readonly Check[] => [
+  policyCheck('no-variance', window, ({ now, solved }) => {
+    const flat = meanOf(now, 'flat');
+    if (!compares || flat < 0.9 || solved) return undefined;
+    return {
+      message: `in ${percent(flat)} of the groups of the last ${window} updates, all returns were equal, so there was nothing to compare`,
+      hint: 'raise groupSize or the temperature, choose an easier task, reward partial success, or stop if the task is solved',
+    };
+  }),
+  // An update of a large model takes minutes, and its policy can collapse within two.
+  policyCheck('entropy-collapse', 3, ({ before, now, solved }) => {
+    const [first, last] = [before[0]!.entropy, meanOf(now, 'entropy')];
+    const teaches = compares && meanOf(now, 'flat') < 0.5;
+    if (solved || teaches || first < 0.1 || last > 0.05 * first) return undefined;
+    return {
+      message: `the entropy of the replies fell from ${first.toFixed(2)} to ${last.toPrecision(2)} nats per token: the model no longer explores`,
+      hint: 'lower the learning rate, raise objective.entropy, or stop if the task is solved',
+    };
+  }),
+  policyCheck('mismatch', window, ({ now }) => {
+    const mismatch = meanOf(now, 'mismatch');
+    if (mismatch < 0.01) return undefined;
+    return {
+      message: `sampler and trainer compute different probabilities (KL ${mismatch.toPrecision(2)} nats per token)`,
+      hint: 'with method lora, set method.quantization=none and method.compute=float32; otherwise, lower objective.importance.cap',
+    };
+  }),
+  policyCheck('format-loss', window, ({ before, now }) => {
+    const [first, last] = [meanOf(before, 'valid'), meanOf(now, 'valid')];
+    if (last > 0.5 * first) return undefined;
+    return {
+      message: `${percent(last)} of the replies can be parsed, compared with ${percent(first)} at the start`,
+      hint: 'lower reward.invalid to penalize invalid replies, lower the learning rate, raise maxTokens, or start from a model that knows the format (finetune train)',
+    };
+  }),
+  policyCheck('length-drift', window, ({ before, now }) => {
+    const [first, last] = [meanOf(before, 'replyTokens'), meanOf(now, 'replyTokens')];
+    const isShort = first >= 8 && last <= 0.3 * first;
+    if (!isShort && (last < 16 || last < 3 * first)) return undefined;
+    return {
+      message: `replies average ${last.toFixed(1)} tokens, compared with ${first.toFixed(1)} at the start`,
+      hint: `lower ${isShort ? 'the learning rate' : 'maxTokens'}; if objective.variant is grpo, use dr_grpo, which gives all tokens equal weight`,
+    };
+  }),
+];
+
+/** Maximum number of conversations to check: rendering takes time, and a template treats all conversations alike. */
+const checked = 100;
+
+/** Checks that training sees the same tokens as serving: prompts have their recorded length, answers are unchanged. */
+export function templateAlarms(
+  model: string,
+  tokenizer: ChatTokenizer,
+  conversations: readonly Conversation[],
+): readonly Alarm[] {
+  const name = `local/${basename(resolve(model))}`;
+  const served = conversations
+    .flatMap(({ messages, served }) =>
+      served !== undefined && (served.model === name || served.model.startsWith(`${name}+`))
+        ? [{ messages, before: served.promptTokens }]
+        : [],
+    )
+    .slice(0, checked)
+    .map(({ messages, before }) => ({ before, now: tokenizer.encodePrompt(messages).length }));
+  const other = served.filter(({ before, now }) => before !== now);
+  const some = conversations.slice(0, checked);
+  const changed = some.filter((conversation) => !keepsAnswers(tokenizer, conversation));
+  const alarms: Alarm[] = [];
+  if (other[0] !== undefined)
+    alarms.push({
+      alarm: 'other-prompts',
+      message: `the number of tokens has changed for ${other.length} of ${served.length} prompts served to ${name}, e.g. from ${other[0].before} to ${other[0].now}, so training would use different prompts`,
+      hint: "set `template` to the runs' model.template, and use the same tokenizer",
+    });
+  if (changed.length > 0)
+    alarms.push({
+      alarm: 'answers-changed',
+      message: `the chat template changes ${changed.length} of ${some.length} answers, so in format corrections the model would see answers that differ from its training data`,
+      hint: 'use a chat template that keeps earlier answers unchanged, or set its variables in `template`',
+    });
+  return alarms;
+}
