@@ -6,7 +6,7 @@ import type { Config } from '../../config/config.js';
 import { languageMemberOf, languageModelOf, type SingleModelConfig } from '../../config/model.js';
 import { placedIn } from '../../config/model-checks.js';
 import { historyWithin } from '../../config/resolve.js';
-import { bestReturn } from '../../environments/catalogue/known-bounds.js';
+import { returnRange } from '../../environments/catalogue/known-bounds.js';
 import type { ModelContext } from '../../models/language-model.js';
 import { embeddedModel } from '../../models/local/settings.js';
 import { limitField } from '../../runs/calls.js';
@@ -56,14 +56,11 @@ export function preflight(assembly: Assembly, context?: ModelContext): readonly 
 /** Relative tolerance for returns stated in a config, which may be rounded. */
 const rounding = 0.01;
 
-/** Compares the returns that a config states with the upper bound of the environment, if it is known. */
-function boundFindings({ config, environment: { id, maxSteps } }: Assembly): readonly Found[] {
+/** Compares the returns that a config states with the highest return of an episode, if it is known. */
+function boundFindings({ config, environment: { id } }: Assembly): readonly Found[] {
   const { evaluation, prompts, target } = config;
-  const steps = Math.min(maxSteps ?? evaluation.maxSteps, evaluation.maxSteps);
-  const bound = evaluation.reward === undefined ? bestReturn(config.environment, steps) : undefined;
-  if (bound === undefined) return [];
-  const { value, because } = bound;
-  const best = `${Number(value.toPrecision(4))} (${because})`;
+  const [, value] = returnRange(config.environment, evaluation);
+  const best = String(Number(value.toPrecision(4)));
   const stated = [
     ['prompts.optimum', prompts.optimum],
     ['target.return', target?.return],
@@ -75,8 +72,8 @@ function boundFindings({ config, environment: { id, maxSteps } }: Assembly): rea
       warning({
         field,
         value: wanted,
-        message: `exceeds the upper bound on the mean return of ${id}: the upper bound is ${best}`,
-        hint: `set ${field}=${Number(value.toPrecision(3))} or lower, or remove it with ${field}=`,
+        message: `exceeds the highest return of an episode of ${id}, ${best}`,
+        hint: `set ${field}=${best} or lower, or remove it with ${field}=`,
       }),
   );
 }
