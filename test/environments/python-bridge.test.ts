@@ -100,21 +100,6 @@ describe.runIf(present)('Python environments', { timeout: 120_000 }, () => {
     await expect(steps()).rejects.toThrow(/exit code 4/);
   });
 
-  test('an environment does not receive the API keys of providers', async () => {
-    process.env.OPENAI_API_KEY = 'canary';
-    process.env.PYTHON_SECRET_TOKEN = 'canary';
-    try {
-      const environment = await open(counter, { fault: 'keys' }, { parallel: 1 });
-      const [batch] = environment.batches;
-      await batch!.reset([1]);
-      for (let step = 0; step < 2; step++) await batch!.step([{ slot: 0, action: 1 }]);
-      await expect(batch!.step([{ slot: 0, action: 1 }])).rejects.toThrow(/keys: \[\]/);
-    } finally {
-      delete process.env.OPENAI_API_KEY;
-      delete process.env.PYTHON_SECRET_TOKEN;
-    }
-  });
-
   test.each([
     ['discrete', { kind: 'discrete', n: 3, start: -1 }, -1],
     [
@@ -168,30 +153,6 @@ describe.runIf(present)('Python environments', { timeout: 120_000 }, () => {
   test.each([
     ['discrete', [7, -9, 0.4], [1, -1, 0]],
     [
-      'mixed',
-      [
-        [11, 3],
-        [-4.6, -0.5],
-        [1.4, 0],
-      ],
-      [
-        [2, 1],
-        [0, -0.5],
-        [1, 0],
-      ],
-    ],
-    [
-      'integers',
-      [
-        [-6, 300],
-        [2.6, 9],
-      ],
-      [
-        [0, 255],
-        [3, 9],
-      ],
-    ],
-    [
       'bool box',
       [
         [0.7, -3],
@@ -202,12 +163,8 @@ describe.runIf(present)('Python environments', { timeout: 120_000 }, () => {
         [1, 0],
       ],
     ],
-    ['int8 box', [[-99, 99]], [[-3, 4]]],
     ['int64 box', [[1e300], [-1e300], [3.7]], [[2 ** 63], [-(2 ** 63)], [4]]],
-    ['float16 box', [[1e9, -1e9]], [[65504, -65504]]],
     // What a policy gives for the whole of a box of real numbers is the environment's to clip, as in Gymnasium.
-    ['multi-discrete', [[1, 2]], [[1, 2]]],
-    ['multi-binary', [[0, 1, 1]], [[0, 1, 1]]],
     ['dict', [[-1, 0.25, 2.9]], [[0, 0.25, 2.9].map(Math.fround)]],
     ['nested', [[2, -1, 0.6, 0, 99, -99, 5, -5, 1e100, 1]], [[1, 0, 1, 0, 6, -1, 1, 0, 1e100, 7]]],
   ] as const)(
@@ -226,10 +183,7 @@ describe.runIf(present)('Python environments', { timeout: 120_000 }, () => {
 
   test.each([
     ['multi-binary', 'np.array([True, False, True])', [1, 0, 1]],
-    ['multi-binary', '[True, False, True]', [1, 0, 1]],
-    ['discrete', 'np.True_', 1],
     ['discrete', 'np.array([1])', 1],
-    ['tuple', '(np.int8(1), 4)', [1, 4]],
     ['bool box', 'np.array([True, False])', [1, 0]],
   ])('in the space %s, the observation %s is converted to numbers', async (kind, shown, seen) => {
     const environment = await open('gymnasium:bridge_environments:Wrong-v0', { kind, shown });
@@ -238,10 +192,8 @@ describe.runIf(present)('Python environments', { timeout: 120_000 }, () => {
 
   test.each([
     ['discrete', '7', 'the observation 7 is not in Discrete(3, start=-1)'],
-    ['discrete', '0.5', 'the observation 0.5 is not in Discrete'],
     ['multi-binary', '[0, 2, 0]', 'the observation [0, 2, 0] is not in MultiBinary(3)'],
     ['box', "'left'", "the observation 'left' has no numbers"],
-    ['box', 'np.ones((2, 2)) * 1j', 'has no numbers'],
   ])('in the space %s, the observation %s is refused', async (kind, shown, message) => {
     const environment = await open('gymnasium:bridge_environments:Wrong-v0', { kind, shown });
     await expect(environment.batches[0]!.reset([1])).rejects.toThrow(message);
@@ -290,15 +242,6 @@ describe.runIf(present)('Python environments', { timeout: 120_000 }, () => {
     expect(error).toBeInstanceOf(EnvironmentError);
     expect(error).toMatchObject({ kind, message: expect.stringMatching(message) });
     expect((error as Error).message.split('\n').length).toBeLessThan(25);
-  });
-
-  test('an environment can print and read stdin without disturbing the protocol', async () => {
-    const [loud, quiet] = [await open(counter, { fault: 'print' }), await open(counter)];
-    const family = createPolicyFamily(linear, loud);
-    const setting = { family, maxSteps: 50, record: 'all' } as const;
-    const played = await evaluate({ ...setting, environment: loud }, [0, 0, 0, 0, 0, 1], [8, 9]);
-    expect(played).toEqual(await evaluate({ ...setting, environment: quiet }, [0, 0, 0, 0, 0, 1], [8, 9]));
-    expect(played.lengths).toEqual([6, 6]);
   });
 
   test('an evaluation can be aborted while a step hangs', async () => {

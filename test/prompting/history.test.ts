@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { parseParameters } from '../../src/prompting/answer/parse.js';
 import { createHistory, historyLine } from '../../src/prompting/context/history.js';
-import { scoreText } from '../../src/prompting/context/scores.js';
 import { encodingOf } from '../../src/prompting/notation/encoding.js';
 import { estimateTokens } from '../../src/prompting/token-estimate.js';
 import { situation } from './situation.js';
@@ -14,18 +13,6 @@ describe('history lines', () => {
       'params[0]: 1.2; params[1]: -0.5; params[2]: 3.0; f(params): 123.46',
     );
     expect(historyLine({ parameters: [0, 0, 0], score: -0 }, encoding)).toMatch(/f\(params\): 0\.00$/);
-  });
-
-  it.each([
-    [131.349, '131.35'],
-    [-1.5, '-1.50'],
-    [0.05, '0.05'],
-    [0.333333, '0.333'],
-    [0.000123456, '0.000123'],
-    [-0.00004, '-0.00004'],
-    [0, '0.00'],
-  ])('show a score of %d as %s', (score, text) => {
-    expect(scoreText(score)).toBe(text);
   });
 
   it('are formatted only once per entry', async () => {

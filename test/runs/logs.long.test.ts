@@ -7,13 +7,7 @@ import { openRecording } from '../../src/experiment/setup/open-models.js';
 import { readWholeRun } from '../../src/runs/open-run.js';
 import { openLogs, readRun } from '../../src/runs/reader.js';
 import { writeReport } from '../../src/web/report/write-report.js';
-import {
-  quick,
-  readRunFile,
-  resumeExperiment,
-  runExperimentFrom,
-  seededModel,
-} from '../support/experiments.js';
+import { readRunFile } from '../support/experiments.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
 
 const long = { iterations: 420, candidates: 1, history: 400 };
@@ -65,47 +59,6 @@ describe('the logs of a long run', () => {
     expect(() => [...openLogs(path).calls]).toThrow(
       "calls.jsonl:1: this line can't be read: it refers to parts of a missing message (byte 0)",
     );
-  });
-});
-
-describe('a run whose calls contain whole prompts', () => {
-  const scripted = { ...quick, model: { provider: 'ollama', name: 'scripted' }, candidates: 2 } as const;
-
-  /** Rewrites the calls with every message in full. */
-  function asBefore(path: string) {
-    const { calls } = readRun(path);
-    writeFileSync(join(path, 'calls.jsonl'), calls.map((call) => `${JSON.stringify(call)}\n`).join(''));
-    return calls;
-  }
-
-  it('is resumed and read like any other', async () => {
-    const model = () => seededModel(0.2);
-    const whole = await runExperimentFrom({ ...scripted, iterations: 9 }, { model: model() });
-    const finish = new AbortController();
-    const { path } = await runExperimentFrom(
-      { ...scripted, iterations: 9 },
-      {
-        model: model(),
-        finish: finish.signal,
-        onEvent: (event) => event.kind === 'iteration-finished' && event.iteration === 5 && finish.abort(),
-      },
-    );
-    const before = asBefore(path);
-    const file = readRunFile(path, 'calls');
-    await resumeExperiment(path, { model: model() });
-    expect(readRunFile(path, 'calls').startsWith(file)).toBe(true);
-    const { calls } = readRun(path);
-    expect(calls.slice(0, before.length)).toEqual(before);
-    const prompts = (run: string) => readRun(run).calls.map(({ messages }) => messages);
-    expect(prompts(path)).toEqual(prompts(whole.path));
-    expect(readRunFile(path, 'calls').length - file.length).toBeLessThan(file.length);
-  });
-
-  it('can be replayed', async () => {
-    const { path } = await runExperimentFrom(scripted, { model: seededModel() });
-    asBefore(path);
-    const replayed = await runExperimentFrom({ ...scripted, model: { provider: 'replayed', run: path } });
-    expect(readRunFile(replayed.path, 'evaluations')).toBe(readRunFile(path, 'evaluations'));
   });
 });
 
