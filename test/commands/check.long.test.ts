@@ -69,7 +69,9 @@ describe('policyloop check', () => {
     );
     expect(code).toBe(0);
     expect(text).toMatch(/^ok {7}policy +q-table, 16 parameters from 0 to 3$/m);
-    expect(text).toMatch(/^warning {2}prompts\.optimum +\S*my\.yaml:3:\d+: .*an episode of FrozenLake-v1, 1$/m);
+    expect(text).toMatch(
+      /^warning {2}prompts\.optimum +\S*my\.yaml:3:\d+: .*an episode of FrozenLake-v1, 1$/m,
+    );
     expect(text).toMatch(/^ +got: 2$/m);
     expect(text).toMatch(/^ +hint: set prompts\.optimum=1 or lower/m);
     expect(text).toMatch(/^0 errors, 1 warning$/m);
