@@ -89,6 +89,7 @@ function exported(
 ): Parts {
   const weights = openWeights(model);
   const changes = adapter === undefined ? new Map() : adapterChanges(adapter, weights);
+  const tensors = fileTensors(config, weights, changes, type, rounding);
   return {
     metadata: [
       ['general.architecture', ggufValue.string(ggufArchitecture(config))],
@@ -96,10 +97,10 @@ function exported(
       ['general.name', ggufValue.string(path.basename(path.resolve(model)))],
       ['general.file_type', ggufValue.uint32(fileTypes[type])],
       ['general.quantization_version', ggufValue.uint32(2)],
-      ...architectureKeys(config),
+      ...architectureKeys(config, tensors),
       ...vocabularyMetadata(model, config),
     ],
-    tensors: fileTensors(config, weights, changes, type, rounding),
+    tensors,
   };
 }
 

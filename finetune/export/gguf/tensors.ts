@@ -214,14 +214,17 @@ function interleaveHalves(values: Float32Array, headDim: number, columns: number
 }
 
 /** Tensors with divisors for the rotary frequencies: one for Llama 3.1, two for longrope. */
-function ropeTensors({ layers, rotaryWidth }: DecoderConfig): GgufTensor[] {
+export function ropeTensors(config: DecoderConfig): GgufTensor[] {
+  const { layers, rotaryWidth } = config;
   const rope = layers.find((layer) => layer.rope !== undefined)?.rope;
   if (rope?.scaling === 'longrope')
     return [
       vector('rope_factors_long.weight', Float32Array.from(rope.longFactors)),
       vector('rope_factors_short.weight', Float32Array.from(rope.shortFactors)),
     ];
-  return rope?.scaling === 'llama3' ? [vector('rope_freqs.weight', llama3Divisors(rope, rotaryWidth))] : [];
+  return rope?.scaling === 'llama3' && ggufArchitecture(config) === 'llama'
+    ? [vector('rope_freqs.weight', llama3Divisors(rope, rotaryWidth))]
+    : [];
 }
 
 function llama3Divisors(rope: Rope, width: number): Float32Array {
