@@ -17,12 +17,12 @@ export const options = (y: Argv) =>
     })
     .positional('overrides', { type: 'string', array: true, describe: 'With trl: key=value, e.g. epochs=1' })
     .option('to', {
-      choices: ['merged', 'gguf', 'adapter', 'trl'] as const,
+      choices: ['merged', 'gguf', 'trl'] as const,
       demandOption: true,
       requiresArg: true,
       describe:
         'merged: the adapter and its base as one model directory; gguf: the same as one GGUF file, with a Modelfile; ' +
-        'adapter: the adapter alone as a GGUF file; trl: rows, script and Slurm job',
+        'trl: rows, script and Slurm job',
     })
     .option('out', { ...kinds.text, demandOption: true, describe: 'File or directory to write' })
     .option('model', {
@@ -36,7 +36,6 @@ export const options = (y: Argv) =>
       describe: 'Data type of the changed matrices: stored or f32 for merged, all but stored for gguf (f16)',
     })
     .option('ignore-keys', common.ignoreKeys)
-    .option('quiet', common.quiet)
     .option('json', common.json)
     .example('$0 finetune export tuned/adapter --to merged --out tuned/merged', 'a Hugging Face directory')
     .example('$0 finetune export tuned/adapter --to gguf --out tuned.gguf', 'for llama.cpp and Ollama')
@@ -48,24 +47,29 @@ export const finishing = 'stopping';
 
 export async function execute(args: Args, context: CommandContext): Promise<number> {
   const { targets } = await import('../export/targets.js');
-  const { stoppable } = await import('../export/merged/writing.js');
   const target = targets[args.to];
   refuseUnused(args, target.options);
+  const { cwd, note, print, stop } = context;
   const job: ExportJob = {
     source: args.source,
     overrides: args.overrides ?? [],
-    out: resolve(context.cwd, args.out),
+    out: resolve(cwd, args.out),
     model: args.model,
     dtype: args.dtype,
     ignoredKeys: listed(args.ignoreKeys),
-    cwd: context.cwd,
+    cwd,
+    signal: stop.finish,
   };
-  const written = await stoppable(args, context, (hooks) => target.write(job, hooks));
-  if (written === undefined) return exitCodes.interrupted;
-  const { lines, notes, output } = written;
-  context.print(args.json ? JSON.stringify(output) : lines.join('\n'));
-  for (const note of notes) context.note(note);
-  return 0;
+  try {
+    const { lines, notes, output } = await target.write(job);
+    print(args.json ? JSON.stringify(output) : lines.join('\n'));
+    for (const text of notes) note(text);
+    return 0;
+  } catch (error) {
+    if (!stop.finish.aborted) throw error;
+    note('nothing was written');
+    return exitCodes.interrupted;
+  }
 }
 
 /** @throws UserError for an option that the target doesn't use */

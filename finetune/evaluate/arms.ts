@@ -4,10 +4,11 @@ import { basename, dirname, join } from 'node:path';
 import { UserError } from '../../src/base/errors.js';
 import type { ModelConfig } from '../../src/config/model.js';
 import { modelDirectory } from '../../src/models/local/settings.js';
+import { isAdapter } from '../../src/models/local/summary/adapter-summary.js';
 import { trainingFiles } from '../../src/runs/training-files.js';
 import { type BaselineName, baselineArm, isBaseline, requireBaseline } from '../../src/search/baselines.js';
 import { contentHash, readLineage, type TrainingLineage, trainedEnvironments } from '../dataset/lineage.js';
-import { findBase, holdsModel, isAdapter, trainedVariables } from '../export/merged/base-model.js';
+import { findBase, holdsModel, trainedVariables } from '../export/merged/base-model.js';
 
 export type ArmName = 'base' | 'tuned' | BaselineName;
 
@@ -198,7 +199,7 @@ function weightsIn(directory: string, field: string): string {
 /** The base model that an adapter names or, if it isn't found, the model of the base arm. */
 function modelOfAdapter(adapter: string, base: Arm | undefined, cwd: string): string {
   try {
-    return findBase(adapter, undefined, cwd, 'set the model that it was trained on: --base models/…');
+    return findBase(adapter, undefined, cwd, '--base');
   } catch (error) {
     if (!(error instanceof UserError) || base?.local === undefined) throw error;
     return base.local.model;

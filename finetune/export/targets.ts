@@ -7,16 +7,14 @@ import { isCutOff } from '../../src/base/files/draft.js';
 import { replaceFile } from '../../src/base/files/files.js';
 import { formatBytes, plural } from '../../src/base/text/numbers.js';
 import { requireOneLine, shellWord } from '../../src/base/text/one-line.js';
-import { readDecoderConfig } from '../../src/models/local/families/hf-config.js';
 import { modelDirectory } from '../../src/models/local/settings.js';
+import { isAdapter } from '../../src/models/local/summary/adapter-summary.js';
 import { loadTrainConfig } from '../train/train-config.js';
-import { writeGgufAdapter } from './gguf/adapter.js';
 import type { GgufTensorType } from './gguf/format.js';
 import { type WrittenGguf, writeGguf } from './gguf/gguf.js';
-import { type AdaptedModel, isAdapter, openBase, trainedVariables } from './merged/base-model.js';
+import { openBase, trainedVariables } from './merged/base-model.js';
 import { type Merged, mergeAdapter } from './merged/merge.js';
-import { roundingNote } from './merged/rounding.js';
-import type { MergeHooks } from './merged/writing.js';
+import { roundingNotes } from './merged/rounding.js';
 import { ggufModelfile } from './ollama/modelfile.js';
 import { type WrittenTrl, writeTrl } from './trl/trl.js';
 
@@ -30,6 +28,7 @@ export interface ExportJob {
   readonly dtype: 'stored' | 'f32' | 'f16' | 'bf16' | 'q8_0' | undefined;
   readonly ignoredKeys: readonly string[] | undefined;
   readonly cwd: string;
+  readonly signal: AbortSignal;
 }
 
 interface Written {
@@ -43,7 +42,6 @@ interface Written {
         readonly template: boolean;
         readonly dtype: string;
       } & WrittenGguf)
-    | { readonly adapter: string }
     | WrittenTrl
   );
 }
@@ -51,20 +49,19 @@ interface Written {
 interface Target {
   /** The options that it uses, besides `--out`. */
   readonly options: readonly ('model' | 'dtype' | 'ignoreKeys' | 'overrides')[];
-  write(job: ExportJob, hooks: MergeHooks): Promise<Written>;
+  write(job: ExportJob): Promise<Written> | Written;
 }
 
-export const targets = {
+export const targets: Readonly<Record<'merged' | 'gguf' | 'trl', Target>> = {
   merged: { options: ['model', 'dtype', 'ignoreKeys'], write: writeMerged },
   gguf: { options: ['model', 'dtype', 'ignoreKeys'], write: writeGgufAndModelfile },
-  adapter: { options: ['model', 'ignoreKeys'], write: writeAdapter },
   trl: { options: ['model', 'overrides'], write: writeTrlFolder },
-} satisfies Record<string, Target> as Readonly<Record<'merged' | 'gguf' | 'adapter' | 'trl', Target>>;
+};
 
-async function writeMerged(job: ExportJob, hooks: MergeHooks): Promise<Written> {
+async function writeMerged(job: ExportJob): Promise<Written> {
   const { model, adapter } = openAdapted(job);
   const dtype = requireDtype(job.dtype ?? 'stored', ['stored', 'f32']);
-  const merged = await mergeAdapter(model, adapter, job.out, dtype === 'f32' ? 'float32' : 'stored', hooks);
+  const merged = await mergeAdapter(model, adapter, job.out, dtype, job.signal);
   const out = shownPath(job.out, job.cwd);
   return {
     output: { out, base: shownPath(model, job.cwd), dtype, ...merged },
@@ -72,31 +69,36 @@ async function writeMerged(job: ExportJob, hooks: MergeHooks): Promise<Written> 
       `merged      ${out} (${formatBytes(merged.bytes)}, ${merged.changedMatrices} matrices changed)`,
       `run         model.provider=local ${shellWord(`model.path=${out}`)}`,
     ],
-    notes: notesOf(
-      roundingNote(merged.keptChange, 'the stored dtype', '--dtype f32 keeps all, at up to twice the size'),
+    notes: roundingNotes(
+      merged.keptChange,
+      'the stored dtype',
+      '--dtype f32 keeps all, at up to twice the size',
     ),
   };
 }
 
-async function writeGgufAndModelfile(job: ExportJob, hooks: MergeHooks): Promise<Written> {
-  const { cwd, ignoredKeys } = job;
+async function writeGgufAndModelfile(job: ExportJob): Promise<Written> {
+  const { cwd, ignoredKeys, signal } = job;
   const dtype = requireDtype(job.dtype ?? 'f16', ['f32', 'f16', 'bf16', 'q8_0']);
-  const { model, adapter } = openModel(job);
+  const source = modelDirectory(job.source, cwd, 'source');
+  const { model, adapter } = isAdapter(source) || job.model !== undefined ? openAdapted(job) : { model: source, adapter: undefined };
   const name = basename(job.out, extname(job.out));
   const file = join(dirname(job.out), `${name}.Modelfile`);
-  requireGguf(job.out);
-  if (!isCutOff(job.out)) requireNew(file, cwd);
+  if (extname(job.out) !== '.gguf')
+    throw new UserError({ field: '--out', value: job.out, message: 'must end in .gguf' });
+  if (existsSync(file) && !isCutOff(job.out))
+    throw new UserError({
+      field: '--out',
+      value: shownPath(file, cwd),
+      message: 'this file already exists',
+      hint: 'choose another file name',
+    });
   requireOneLine(name, '--out');
   const type = dtype.toUpperCase() as GgufTensorType;
-  const written = await writeGguf(model, adapter, job.out, type, hooks, ignoredKeys);
+  const written = await writeGguf(model, adapter, job.out, type, ignoredKeys, signal);
+  const { contextTokens, cappedFrom, keptChange } = written;
   const variables = trainedVariables(adapter?.directory ?? model);
-  const { text, template } = ggufModelfile(
-    model,
-    basename(job.out),
-    variables,
-    written.contextTokens,
-    ignoredKeys,
-  );
+  const { text, template } = ggufModelfile(model, basename(job.out), variables, contextTokens, ignoredKeys);
   replaceFile(file, text);
   const [out, modelfile] = [shownPath(job.out, cwd), shownPath(file, cwd)];
   return {
@@ -106,81 +108,51 @@ async function writeGgufAndModelfile(job: ExportJob, hooks: MergeHooks): Promise
       `ollama      ollama create ${shellWord(name)} -f ${shellWord(modelfile)}, then model.provider=ollama ${shellWord(`model.name=${name}`)}`,
       `llama.cpp   llama-server -m ${shellWord(out)} --jinja`,
     ],
-    notes: notesOf(
-      template
-        ? undefined
-        : `${modelfile} has no TEMPLATE: the model's chat template can't be converted; see the comment in the file`,
-      written.cappedFrom === undefined
-        ? undefined
-        : `the context is ${written.contextTokens} tokens, not ${written.cappedFrom}: llama.cpp doesn't support sliding windows for this model`,
-      roundingNote(
-        written.keptChange,
-        dtype,
-        dtype === 'q8_0'
-          ? '--dtype f16 keeps more, at twice the size'
-          : '--dtype f32 keeps all, at twice the size',
-      ),
-    ),
-  };
-}
-
-async function writeAdapter(job: ExportJob): Promise<Written> {
-  requireGguf(job.out);
-  const adapted = openAdapted(job);
-  await writeGgufAdapter(adapted, readDecoderConfig(adapted.model, job.ignoredKeys), job.out);
-  const out = shownPath(job.out, job.cwd);
-  return {
-    output: { out, adapter: out },
-    lines: [
-      `written     ${out}`,
-      `llama.cpp   llama-server -m BASE.gguf --lora ${shellWord(out)} --jinja, with ${basename(adapted.model)}, the model that the adapter was trained on`,
+    notes: [
+      ...(template
+        ? []
+        : [
+            `${modelfile} has no TEMPLATE: the model's chat template can't be converted; see the comment in the file`,
+          ]),
+      ...(cappedFrom === undefined
+        ? []
+        : [
+            `the context is ${contextTokens} tokens, not ${cappedFrom}: llama.cpp doesn't support sliding windows for this model`,
+          ]),
+      ...roundingNotes(keptChange, dtype, 'a --dtype with more bits keeps more'),
     ],
-    notes: [],
   };
 }
 
-async function writeTrlFolder({ cwd, model, out, overrides, source }: ExportJob): Promise<Written> {
+function writeTrlFolder({ cwd, model, out, overrides, source }: ExportJob): Written {
   const config = loadTrainConfig(source, overrides, cwd);
   const written = writeTrl(config, model ?? config.model, out);
   const { examples, trainer, warnings } = written;
   const folder = shownPath(out, cwd);
+  const result = join(folder, 'output');
+  const used =
+    config.method.kind === 'lora'
+      ? `${shellWord(`model.path=${config.model}`)} ${shellWord(`model.adapter=${result}`)}`
+      : shellWord(`model.path=${result}`);
   return {
     output: { out: folder, ...written },
     lines: [
       `${trainer}         ${plural(examples.train, 'training example')}, ${plural(examples.validation, 'validation example')}`,
       `written     ${folder}`,
       'train       accelerate launch train.py, or sbatch job.sh, in that folder',
-      config.method.kind === 'lora'
-        ? `run         model.provider=local ${shellWord(`model.path=${config.model}`)} ${shellWord(`model.adapter=${join(folder, 'output')}`)}`
-        : `run         model.provider=local ${shellWord(`model.path=${join(folder, 'output')}`)}`,
+      `run         model.provider=local ${used}`,
     ],
     notes: warnings,
   };
 }
 
-const notesOf = (...notes: readonly (string | undefined)[]) => notes.filter((note) => note !== undefined);
-
-const openAdapted = ({ cwd, ignoredKeys, model, source }: ExportJob): AdaptedModel =>
+const openAdapted = ({ cwd, ignoredKeys, model, source }: ExportJob) =>
   openBase(
     modelDirectory(source, cwd, 'source'),
     model === undefined ? undefined : modelDirectory(model, cwd, '--model'),
     cwd,
     ignoredKeys,
   );
-
-/** Opens an adapter with its base, or locates a model. */
-function openModel(job: ExportJob): { readonly model: string; readonly adapter?: AdaptedModel['adapter'] } {
-  const { cwd, model, source } = job;
-  const place = modelDirectory(source, cwd, 'source');
-  if (isAdapter(place)) return openAdapted(job);
-  if (model === undefined) return { model: place };
-  throw new UserError({
-    field: '--model',
-    value: model,
-    message: `${source} isn't an adapter, so it needs no base model`,
-    hint: 'pass the adapter as the source, or remove --model',
-  });
-}
 
 function requireDtype<T extends string>(dtype: string, possible: readonly T[]): T {
   const found = possible.find((one) => one === dtype);
@@ -191,19 +163,4 @@ function requireDtype<T extends string>(dtype: string, possible: readonly T[]): 
     message: 'not possible here',
     alternatives: possible,
   });
-}
-
-function requireGguf(out: string): void {
-  if (extname(out) !== '.gguf')
-    throw new UserError({ field: '--out', value: out, message: 'must end in .gguf' });
-}
-
-function requireNew(file: string, cwd: string): void {
-  if (existsSync(file))
-    throw new UserError({
-      field: '--out',
-      value: shownPath(file, cwd),
-      message: 'this file already exists',
-      hint: 'choose another file name',
-    });
 }

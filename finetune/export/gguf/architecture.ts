@@ -142,29 +142,6 @@ const own: Readonly<Record<string, (config: DecoderConfig) => Keys>> = {
       'shortconv.l_cache': uint32(convolution.kernel),
     };
   },
-  qwen35(config) {
-    const linear = config.layers.find(({ recurrence }) => recurrence !== undefined)?.recurrence;
-    if (linear?.kind !== 'gated delta' || linear.keyDim !== linear.valueDim)
-      throw refused(
-        config,
-        'models without linear attention, or with key and value heads of different widths',
-      );
-    const { kernel, keyHeads, keyDim, valueHeads, valueDim } = linear;
-    // The rotated pairs cycle through a position's three axes, which are equal for text.
-    const pairs = config.rotaryWidth / 2;
-    const sections = [...[0, 1, 2].map((axis) => Math.ceil((pairs - axis) / 3)), 0];
-    return {
-      full_attention_interval: uint32(
-        config.layers.findIndex(({ recurrence }) => recurrence === undefined) + 1,
-      ),
-      'rope.dimension_sections': int32s(sections),
-      'ssm.conv_kernel': uint32(kernel),
-      'ssm.group_count': uint32(keyHeads),
-      'ssm.inner_size': uint32(valueHeads * valueDim),
-      'ssm.state_size': uint32(keyDim),
-      'ssm.time_step_rank': uint32(valueHeads),
-    };
-  },
 };
 
 function refused(config: DecoderConfig, what: string): UserError {
@@ -195,7 +172,7 @@ function requireSame(
   const layer = ({ recurrence, rope, window }: LayerConfig) => ({
     rope: rope && isRopeStored ? { theta: rope.theta, scaling: 'none' } : rope,
     window: windowed.has(architecture) ? window : undefined,
-    recurrence: recurrence && { ...recurrence, decay: '', order: '' },
+    recurrence,
   });
   const comparable = ({ layers, ...rest }: DecoderConfig) => ({ ...rest, layers: layers.map(layer) });
   const [wanted, found] = [comparable(config), comparable(read)];

@@ -10,8 +10,8 @@ import { ggufTensors, openWeights } from '../../../src/models/local/weights/gguf
 import { readTensorBytes, type StoredTensor } from '../../../src/models/local/weights/safetensors.js';
 import { elementCount } from '../../engine/trainable.js';
 import { adapterChanges, type WeightChange } from '../merged/merged-rows.js';
-import { type Rounding, type RoundingMeter, roundingMeter } from '../merged/rounding.js';
-import { type MergeHooks, storedBytes, writeParts } from '../merged/writing.js';
+import { type RoundingMeter, roundingMeter } from '../merged/rounding.js';
+import { storedBytes, writeParts } from '../merged/writing.js';
 import { architectureKeys, contextOf } from './architecture.js';
 import {
   type GgufMetadata,
@@ -31,8 +31,9 @@ import {
 } from './tensors.js';
 import { vocabularyMetadata } from './vocabulary.js';
 
-/** With the rounding of the changed matrices, if an adapter was merged. */
-export interface WrittenGguf extends Partial<Rounding> {
+export interface WrittenGguf {
+  /** See `roundingMeter`; 1 without an adapter. */
+  readonly keptChange: number;
   readonly bytes: number;
   readonly tensors: number;
   /** Context length written to the file, in tokens. */
@@ -44,16 +45,15 @@ export interface WrittenGguf extends Partial<Rounding> {
 /**
  * @param adapter merged while writing, with a single rounding; a GGUF file's other tensors are copied unchanged
  * @param output must not exist, unless a killed command completed it (`isCutOff`); appears only when it is complete
- * @throws UserError if the output exists or llama.cpp doesn't support the model; the reason of `hooks.signal` if it
- * aborts
+ * @throws UserError if the output exists or llama.cpp doesn't support the model; the signal's reason if it aborts
  */
 export async function writeGguf(
   model: string,
   adapter: Adapter | undefined,
   output: string,
   type: GgufTensorType,
-  hooks: MergeHooks = {},
   ignoredKeys: readonly string[] = [],
+  signal?: AbortSignal,
 ): Promise<WrittenGguf> {
   if (isTaken(output))
     throw new UserError({
@@ -68,14 +68,13 @@ export async function writeGguf(
     ? mergedGguf(model, config, adapter, type, rounding)
     : exported(model, config, adapter, type, rounding);
   const bytes = tensorBytes(tensors);
-  hooks.onStart?.(bytes);
-  await writeWhole(output, (partial) => writeParts(partial, ggufParts(metadata, tensors), hooks));
+  await writeWhole(output, (partial) => writeParts(partial, ggufParts(metadata, tensors), signal));
   const contextTokens = isGguf(model) ? config.contextTokens : contextOf(config);
   return {
     bytes,
     tensors: tensors.length,
     contextTokens,
-    ...(adapter && rounding.read()),
+    keptChange: rounding.keptChange(),
     ...(contextTokens < config.contextTokens && { cappedFrom: config.contextTokens }),
   };
 }

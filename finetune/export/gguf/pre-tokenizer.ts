@@ -99,7 +99,6 @@ const known = [
   { name: 'smaug-bpe', steps: [`split ${llama3}`], ignoreMerges: false, models: 'Llama 3 (older)' },
   { name: 'qwen2', steps: [`split ${qwen2}`], ignoreMerges: false, models: 'Qwen2, Qwen2.5, Qwen3' },
   { name: 'tekken', steps: [`split ${tekken}`], ignoreMerges: true, models: 'Mistral NeMo' },
-  { name: 'qwen35', steps: splits('qwen35'), ignoreMerges: false, models: 'Qwen3.5' },
   { name: 'gpt-4o', steps: splits('gpt-4o'), ignoreMerges: false, models: 'Phi-4-mini' },
 ];
 

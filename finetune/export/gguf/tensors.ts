@@ -2,7 +2,7 @@
 import { UserError } from '../../../src/base/errors.js';
 import { decoderTensors, requireTensor } from '../../../src/models/local/graph/parameters.js';
 import { ropeFrequencies } from '../../../src/models/local/graph/rotation.js';
-import type { DecoderConfig, Recurrence } from '../../../src/models/local/weights/decoder-config.js';
+import type { DecoderConfig } from '../../../src/models/local/weights/decoder-config.js';
 import { ggufFamilies } from '../../../src/models/local/weights/gguf-families.js';
 import { ggufName } from '../../../src/models/local/weights/gguf-tensors.js';
 import type { Rope } from '../../../src/models/local/weights/rope.js';
@@ -25,7 +25,6 @@ const architectures: Readonly<Record<string, string>> = {
   mistral: 'llama',
   qwen2: 'qwen2',
   qwen3: 'qwen3',
-  qwen3_5_text: 'qwen35',
   gemma2: 'gemma2',
   gemma3_text: 'gemma3',
   smollm3: 'smollm3',
@@ -139,66 +138,12 @@ const unchanged: FileForm = { rows: 1, change: (values) => values };
  */
 export function fileForm(config: DecoderConfig, name: string): FileForm {
   const { interleaved, wholeNorms } = ggufFamilies[ggufArchitecture(config)]!;
-  const { headDim, norm, layers, modules } = config;
+  const { headDim, norm } = config;
   if (interleaved && /\.self_attn\.[qk]_proj\./.test(name))
     return { rows: headDim, change: (values, columns) => interleaveHalves(values, headDim, columns) };
-  const layer = name.startsWith(`${modules.layers}.`)
-    ? Number(name.slice(modules.layers.length + 1).split('.')[0])
-    : undefined;
-  const recurrence = layer === undefined ? undefined : layers[layer]!.recurrence;
-  if (recurrence?.kind === 'gated delta' && name.includes('.linear_attn.'))
-    return gatedDeltaForm(recurrence, name);
   if (wholeNorms && norm.offset === 1 && name.endsWith('norm.weight'))
     return { rows: 1, change: (values) => values.map((value) => value + 1) };
   return unchanged;
-}
-
-/** Converts decays to rates, and value heads from grouped to interleaved order, unless they already have that form. */
-function gatedDeltaForm(
-  { keyHeads, keyDim, valueHeads, decay, order }: Extract<Recurrence, { kind: 'gated delta' }>,
-  name: string,
-): FileForm {
-  const inGroup = valueHeads / keyHeads;
-  const moved = order === 'grouped' && inGroup > 1;
-  const heads = (values: Float32Array) => (moved ? takenInTurn(values, keyHeads, inGroup) : values);
-  const whole = Number.MAX_SAFE_INTEGER;
-  if (name.endsWith('.A_log'))
-    return {
-      rows: 1,
-      change: (values) => heads(decay === 'rate' ? values : values.map((value) => -Math.exp(value))),
-    };
-  if (!moved || name.endsWith('.norm.weight')) return unchanged;
-  if (name.endsWith('.out_proj.weight'))
-    return {
-      rows: 1,
-      change(values, columns) {
-        const rows = new Float32Array(values.length);
-        for (let at = 0; at < values.length; at += columns)
-          rows.set(heads(values.subarray(at, at + columns)), at);
-        return rows;
-      },
-    };
-  if (!/\.(in_proj_qkv|conv1d)\.weight$/.test(name)) return { rows: whole, change: heads };
-  return {
-    rows: whole,
-    change(values, columns) {
-      const result = values.slice();
-      const keys = 2 * keyHeads * keyDim * columns;
-      result.set(heads(values.subarray(keys)), keys);
-      return result;
-    },
-  };
-}
-
-/** Interleaves grouped blocks: takes one block from each group in turn. */
-function takenInTurn(values: Float32Array, groups: number, inGroup: number): Float32Array {
-  const block = values.length / (groups * inGroup);
-  const result = new Float32Array(values.length);
-  for (let head = 0; head < groups * inGroup; head++) {
-    const to = (head % inGroup) * groups + Math.floor(head / inGroup);
-    result.set(values.subarray(head * block, (head + 1) * block), to * block);
-  }
-  return result;
 }
 
 /** Moves the first half of each head's rows to even positions, and the second half to odd positions. */

@@ -18,30 +18,30 @@ import {
 } from '../../engine/model-directory.js';
 import { safetensorsParts, type TensorToWrite } from '../../engine/safetensors-writer.js';
 import { elementCount } from '../../engine/trainable.js';
-import { adapterChanges, encodeFloats, mergedRows, type WeightChange } from './merged-rows.js';
-import { type Rounding, type RoundingMeter, roundingMeter } from './rounding.js';
-import { type MergeHooks, storedBytes, writeParts } from './writing.js';
+import { adapterChanges, encodeFloats, mergedRows, requireHalves, type WeightChange } from './merged-rows.js';
+import { type RoundingMeter, roundingMeter } from './rounding.js';
+import { storedBytes, writeParts } from './writing.js';
 
-/** Dtype of changed matrices: the model's own, or float32. */
-type MergedDtype = 'stored' | 'float32';
-
-export interface Merged extends Rounding {
+export interface Merged {
   readonly changedMatrices: number;
   /** Bytes of all weights. */
   readonly bytes: number;
+  /** See `roundingMeter`. */
+  readonly keptChange: number;
 }
 
 /**
  * Copies the model, and computes changed matrices in float64. The directory appears only when it is complete.
  * @param output as in `makeModelDirectory`
- * @throws UserError if the adapter can't be merged into the model; the reason of `hooks.signal` if it aborts
+ * @param dtype dtype of the changed matrices: the model's own, or float32
+ * @throws UserError if the adapter can't be merged into the model; the signal's reason if it aborts
  */
 export async function mergeAdapter(
   model: string,
   adapter: Adapter,
   output: string,
-  dtype: MergedDtype,
-  hooks: MergeHooks = {},
+  dtype: 'stored' | 'f32',
+  signal?: AbortSignal,
 ): Promise<Merged> {
   requireModelDirectory(model);
   const weights = openWeights(model);
@@ -64,24 +64,23 @@ export async function mergeAdapter(
     .flatMap(({ tensors }) => tensors)
     .reduce((sum, { byteLength }) => sum + byteLength, 0);
   await makeModelDirectory(output, async (directory) => {
-    hooks.onStart?.(bytes);
     for (const { name, tensors, metadata } of weightFiles)
-      await writeParts(path.join(directory, name), safetensorsParts(tensors, metadata), hooks);
+      await writeParts(path.join(directory, name), safetensorsParts(tensors, metadata), signal);
     for (const name of files.filter((one) => !one.endsWith('.safetensors') && one !== lineageFile))
       copyFileSync(path.join(model, name), path.join(directory, name));
     // The adapter's lineage includes its base's lineage.
     const lineage = path.join(adapter.directory, lineageFile);
     if (existsSync(lineage)) copyFileSync(lineage, path.join(directory, lineageFile));
-    if (dtype === 'float32') stateFloat32(directory);
+    if (dtype === 'f32') stateFloat32(directory);
   });
-  return { changedMatrices: changes.size, bytes, ...rounding.read() };
+  return { changedMatrices: changes.size, bytes, keptChange: rounding.keptChange() };
 }
 
 /** A weight file with the adapter merged and the tensors in their original order. */
 function mergedFile(
   file: string,
   changes: ReadonlyMap<string, WeightChange>,
-  dtype: MergedDtype,
+  dtype: 'stored' | 'f32',
   rounding: RoundingMeter,
 ): { tensors: TensorToWrite[]; metadata: Readonly<Record<string, string>> } {
   const { tensors, metadata } = readSafetensors(file);
@@ -92,7 +91,7 @@ function mergedFile(
       const change = changes.get(textName(name));
       if (change === undefined)
         return { name, shape, dtype: stored, byteLength: length, chunks: () => storedBytes(tensor) };
-      const written = dtype === 'float32' ? 'F32' : stored;
+      const written = dtype === 'f32' ? 'F32' : stored;
       const byteLength = written === 'F32' ? elementCount(shape) * 4 : length;
       return {
         name,
@@ -112,15 +111,9 @@ function* changedRows(
   rounding: RoundingMeter,
 ): Iterable<Uint8Array> {
   for (const { values, change } of mergedRows(tensor, added)) {
+    if (dtype === 'F16') requireHalves(values, tensor.name, ['--dtype f32']);
     const bytes = encodeFloats(values, dtype);
     rounding.add(values, bytes, dtype, change!);
-    if (!Number.isFinite(rounding.read().roundingError))
-      throw new UserError({
-        file: tensor.file,
-        field: tensor.name,
-        message: `with the adapter, this matrix has values outside the range of ${dtype}`,
-        hint: 'use --dtype f32',
-      });
     yield bytes;
   }
 }

@@ -34,7 +34,7 @@ export function ggufModelfile(
   const config = readDecoderConfig(model, ignoredKeys);
   const ends = endTexts(model, config);
   const chat = openChatTemplate(model, readTokenizerConfig(model), variables);
-  const template = ollamaTemplate(chat, addedBos(model, config), ends);
+  const template = ollamaTemplate(chat, addedBos(model, config));
   const { temperature, topP, topK, minP, repetitionPenalty } = readGenerationDefaults(model);
   return {
     template: template !== undefined,

@@ -13,10 +13,6 @@ import { execute as exportCommand } from '../../../finetune/commands/export.js';
 import { trainingLineage, writeLineage } from '../../../finetune/dataset/lineage.js';
 import { UserError } from '../../../src/base/errors.js';
 import { lockRun } from '../../../src/base/files/lock.js';
-import { openGguf } from '../../../src/models/local/weights/gguf.js';
-import { openWeights } from '../../../src/models/local/weights/gguf-tensors.js';
-import { toFloat32 } from '../../../src/models/local/weights/quantization.js';
-import { readTensorBytes } from '../../../src/models/local/weights/safetensors.js';
 import { referenceDirectory } from '../../models/local/fixture.js';
 import { recordingContext, temporaryDirectory } from '../../support/experiments.js';
 
@@ -41,7 +37,7 @@ beforeAll(() => {
 
 async function exported(to: 'merged' | 'gguf', source: string, out: string, more: object, changes: object) {
   const recorded = recordingContext(place, changes);
-  const code = await exportCommand({ source, to, out, quiet: true, json: true, ...more }, recorded.context);
+  const code = await exportCommand({ source, to, out, json: true, ...more }, recorded.context);
   return { code, ...recorded };
 }
 const merge = (adapter: string, out: string, more: object = {}, changes = {}) =>
@@ -63,35 +59,14 @@ function pressed(): AbortSignal {
 const interrupted = { stop: { finish: pressed(), abort: new AbortController().signal } };
 
 describe('finetune export --to merged', () => {
-  it('finds the base that the adapter names and reports the rounding error', async () => {
+  it('finds the base that the adapter names, and keeps its change', async () => {
     const { code, printed } = await merge('llama/adapter', 'merged');
     expect(code).toBe(0);
-    const result = JSON.parse(printed[0]!) as { roundingError: number };
+    const result = JSON.parse(printed[0]!) as { keptChange: number };
     expect(result).toMatchObject({ out: 'merged', base: path.join('models', 'llama'), dtype: 'stored' });
-    // Recomputed from the two merged models: error of rounding over the change.
-    await merge('llama/adapter', 'merged-exactly', { dtype: 'f32' });
-    const [base, rounded, exact] = ['models/llama', 'merged', 'merged-exactly'].map((model) =>
-      openWeights(at(model)),
-    );
-    let [error, change] = [0, 0];
-    for (const name of base!.keys()) {
-      const [a, b, c] = [base!, rounded!, exact!].map((weights) => {
-        const tensor = weights.get(name)!;
-        return toFloat32(readTensorBytes(tensor), tensor.dtype);
-      });
-      for (let i = 0; i < a!.length; i++) {
-        error += (b![i]! - c![i]!) ** 2;
-        change += (c![i]! - a![i]!) ** 2;
-      }
-    }
-    expect(change).toBeGreaterThan(0);
-    expect(result.roundingError).toBeCloseTo(Math.sqrt(error / change), 5);
-    expect(result.roundingError).toBeGreaterThan(0);
-  });
-
-  it('reports a rounding error of 0 in float32', async () => {
-    const { printed } = await merge('llama/adapter', 'in-float32', { dtype: 'f32' });
-    expect(JSON.parse(printed[0]!)).toMatchObject({ roundingError: 0, dtype: 'f32' });
+    expect(result.keptChange).toBeGreaterThan(0.9);
+    const exact = await merge('llama/adapter', 'in-float32', { dtype: 'f32' });
+    expect(JSON.parse(exact.printed[0]!)).toMatchObject({ keptChange: expect.closeTo(1, 6), dtype: 'f32' });
   });
 
   it('keeps the lineage of the adapter, not that of its base', async () => {
@@ -204,7 +179,7 @@ describe('finetune export --to gguf', () => {
     };
     const weak = await withAlpha(config.lora_alpha / 1000, 'q8_0');
     expect(JSON.parse(weak.printed[0]!).keptChange).toBeLessThan(0.5);
-    expect(weak.noted).toEqual([expect.stringMatching(/^rounding to q8_0 kept only .*--dtype f16/)]);
+    expect(weak.noted).toEqual([expect.stringMatching(/^rounding to q8_0 kept only /)]);
     const strong = await withAlpha(config.lora_alpha, 'q8_0');
     const exact = await withAlpha(config.lora_alpha / 1000, 'f16');
     expect([strong.noted, exact.noted]).toEqual([[], []]);
@@ -212,7 +187,7 @@ describe('finetune export --to gguf', () => {
 
   it('accepts a base model only for an adapter', async () => {
     expect(await refusal(toGguf('models/qwen', 'x.gguf', { model: 'models/llama' }))).toMatch(
-      /--model: .*isn't an adapter/,
+      /no adapter_config\.json/,
     );
   });
 
@@ -238,9 +213,10 @@ describe('finetune export --to gguf', () => {
     const text = readFileSync(at('sampled.Modelfile'), 'utf8');
     expect(text).toMatch(/^FROM \.\/sampled\.gguf\n/);
     expect(text).toContain(
-      'TEMPLATE """{{ range $i, $_ := .Messages }}{{ if eq .Role "system" }}<|im_start|>system\n{{ .Content }}<|im_end|>\n' +
-        '{{ else if eq .Role "user" }}<|im_start|>user\n{{ .Content }}<|im_end|>\n' +
-        '{{ else if eq .Role "assistant" }}<|im_start|>assistant\n{{ .Content }}<|im_end|>\n{{ end }}{{ end }}<|im_start|>assistant\n"""',
+      'TEMPLATE """{{ range .Messages }}{{ if eq .Role "system" }}<|im_start|>system\n{{ .Content }}<|im_end|>\n' +
+        '{{ else if eq .Role "user" }}<|im_start|>user\n{{ .Content }}' +
+        '{{ else if eq .Role "assistant" }}<|im_end|>\n<|im_start|>assistant\n{{ .Content }}<|im_end|>\n{{ end }}{{ end }}' +
+        '<|im_end|>\n<|im_start|>assistant\n"""',
     );
     const parameters = [...text.matchAll(/^PARAMETER (.*)$/gm)].map(([, parameter]) => parameter);
     expect(parameters).toEqual([
@@ -330,62 +306,4 @@ describe('finetune export --to gguf', () => {
       /--dtype[\s\S]*stored, f32/,
     );
   });
-});
-
-describe('finetune export --to adapter', () => {
-  const write = async (source: string, out: string, model?: string) => {
-    const recorded = recordingContext(place);
-    const args = { source, to: 'adapter', model, out, quiet: true, json: false } as const;
-    await exportCommand(args, recorded.context);
-    return recorded;
-  };
-
-  /** The largest difference between what llama.cpp makes of the adapter and a merged model, and the largest change. */
-  async function differences(name: string, architecture: string): Promise<readonly [number, number]> {
-    const all = { dtype: 'f32' };
-    await toGguf(`models/${architecture}`, `${name}-base.gguf`, all);
-    await toGguf(`${name}/adapter`, `${name}-merged.gguf`, { ...all, model: `models/${architecture}` });
-    const { printed } = await write(`${name}/adapter`, `${name}.adapter.gguf`, `models/${architecture}`);
-    expect(printed[0]).toContain(`--lora ${name}.adapter.gguf`);
-    const { metadata, tensors } = openGguf(at(`${name}.adapter.gguf`));
-    const numbers = (file: string, tensor: string) => {
-      const stored = openGguf(at(file)).tensors.get(tensor)!;
-      return { values: toFloat32(readTensorBytes(stored), stored.dtype), shape: stored.shape };
-    };
-    expect(metadata.get('general.type')).toBe('adapter');
-    let [error, change] = [0, 0];
-    for (const factor of [...tensors.keys()].filter((one) => one.endsWith('.lora_b'))) {
-      const weight = factor.slice(0, -'.lora_b'.length);
-      const [a, b] = [`${weight}.lora_a`, factor].map((one) => numbers(`${name}.adapter.gguf`, one));
-      const [rank, columns] = a!.shape as [number, number];
-      const scale = (metadata.get('adapter.lora.alpha') as number) / rank;
-      const base = numbers(`${name}-base.gguf`, weight).values;
-      for (const [i, merged] of numbers(`${name}-merged.gguf`, weight).values.entries()) {
-        const [row, column] = [Math.floor(i / columns), i % columns];
-        let sum = 0;
-        for (let k = 0; k < rank; k++) sum += b!.values[row * rank + k]! * a!.values[k * columns + column]!;
-        error = Math.max(error, Math.abs(base[i]! + scale * sum - merged));
-        change = Math.max(change, Math.abs(scale * sum));
-      }
-    }
-    return [error, change];
-  }
-
-  it.each([
-    ['trained', 'llama', {}],
-    ['fraction', 'llama', { lora_alpha: 12.5 }],
-    ['stabilised', 'llama', { use_rslora: true }],
-    ['patterns', 'qwen', { alpha_pattern: { q_proj: 3, 'layers.0.mlp.up_proj': 0 } }],
-  ])(
-    'writes an adapter with the same change to the weights as merging: %s on %s',
-    async (name, architecture, changes) => {
-      cpSync(at(architecture), at(name), { recursive: true });
-      const file = at(name, 'adapter', 'adapter_config.json');
-      const config = JSON.parse(readFileSync(file, 'utf8')) as object;
-      writeFileSync(file, JSON.stringify({ ...config, ...changes }));
-      const [error, change] = await differences(name, architecture);
-      expect(change).toBeGreaterThan(0.01);
-      expect(error).toBeLessThan(1e-6);
-    },
-  );
 });

@@ -73,7 +73,7 @@ describe.each(referenceModels)('%s', (name) => {
 
   it('the model merged in float32 gives PEFT’s logits and keeps the tokenizer files', async () => {
     const merged = path.join(folder, `${name}-merged`);
-    await mergeAdapter(directory, readAdapter(trained), merged, 'float32');
+    await mergeAdapter(directory, readAdapter(trained), merged, 'f32');
     const logits = await lastLogits(merged, reference.promptIds);
     expect(largestDifference(logits, reference.mergedLogits)).toBeLessThan(1e-3);
     expect(differingFiles(directory, merged)).toEqual(name.includes('bf16') ? ['config.json'] : []);
@@ -121,7 +121,7 @@ describe.skipIf(!hasPeft)('PEFT (needs Python with torch, transformers and peft:
     const adapter = path.join(folder, 'for-peft');
     const merged = path.join(folder, 'for-transformers');
     writeAdapter(adapter, parameters, lora, model);
-    await mergeAdapter(model, readAdapter(adapter), merged, 'float32');
+    await mergeAdapter(model, readAdapter(adapter), merged, 'f32');
     const ids = readReferenceTraining('qwen2-tied-bf16-sharded').promptIds;
     const script = path.join(import.meta.dirname, '../peft-logits.py');
     const output = execFileSync(python, [script, model, adapter, merged, JSON.stringify(ids)], {

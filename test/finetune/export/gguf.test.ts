@@ -155,7 +155,7 @@ describe('writeGguf', () => {
   it('merges an adapter to the same weights as `finetune export --to merged`', async () => {
     const adapter = path.join(model, 'adapter-after-12-steps');
     const merged = path.join(folder, 'merged');
-    await mergeAdapter(model, openAdapter(adapter, readDecoderConfig(model)), merged, 'float32');
+    await mergeAdapter(model, openAdapter(adapter, readDecoderConfig(model)), merged, 'f32');
     const [inOne, inTwo] = [await write(model, 'F16', adapter), await write(merged, 'F16')];
     const data = async (file: string) => {
       const { tensorDataOffset } = await gguf(file, { allowLocalFile: true });

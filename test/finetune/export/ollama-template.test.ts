@@ -14,19 +14,17 @@ function open(jinja: string, bos = '<s>', eos = '</s>') {
   return openChatTemplate(folder, { bos_token: bos, eos_token: eos });
 }
 
-const families: Readonly<Record<string, { jinja: string; bos?: string; ends: string[] }>> = {
+const families: Readonly<Record<string, { jinja: string; bos?: string }>> = {
   ChatML: {
     jinja:
       "{% for m in messages %}{{ '<|im_start|>' + m.role + '\\n' + m.content + '<|im_end|>\\n' }}{% endfor %}" +
       "{% if add_generation_prompt %}{{ '<|im_start|>assistant\\n' }}{% endif %}",
-    ends: ['<|endoftext|>', '<|im_end|>'],
   },
   'ChatML with a system message of its own': {
     jinja:
       "{% if messages[0].role != 'system' %}{{ '<|im_start|>system\\nYou are helpful.<|im_end|>\\n' }}{% endif %}" +
       "{% for m in messages %}{{ '<|im_start|>' + m.role + '\\n' + m.content + '<|im_end|>\\n' }}{% endfor %}" +
       "{{ '<|im_start|>assistant\\n' }}",
-    ends: ['<|im_end|>'],
   },
   'Llama 3, with a preamble in every system message': {
     jinja:
@@ -36,7 +34,6 @@ const families: Readonly<Record<string, { jinja: string; bos?: string; ends: str
       "{% for m in messages %}{{ '<|start_header_id|>' + m.role + '<|end_header_id|>\\n\\n' + m.content | trim + '<|eot_id|>' }}{% endfor %}" +
       "{{ '<|start_header_id|>assistant<|end_header_id|>\\n\\n' }}",
     bos: '<s>',
-    ends: ['<|eot_id|>'],
   },
   'Llama 2, system within the first user message': {
     jinja:
@@ -44,15 +41,6 @@ const families: Readonly<Record<string, { jinja: string; bos?: string; ends: str
       "{% elif m.role == 'user' %}{% if not (loop.index0 == 1 and messages[0].role == 'system') %}{{ '[INST] ' }}{% endif %}{{ m.content + ' [/INST]' }}" +
       "{% else %}{{ ' ' + m.content + ' ' + eos_token }}{% endif %}{% endfor %}",
     bos: '<s>',
-    ends: ['</s>'],
-  },
-  'Mistral, system within the last user message': {
-    jinja:
-      "{{ bos_token }}{% if messages[0].role == 'system' %}{% set s = messages[0].content %}{% set messages = messages[1:] %}{% else %}{% set s = '' %}{% endif %}" +
-      "{% for m in messages %}{% if m.role == 'user' %}{{ '[INST] ' }}{% if loop.last and s %}{{ s + '\\n\\n' }}{% endif %}{{ m.content + '[/INST]' }}" +
-      "{% else %}{{ ' ' + m.content + eos_token }}{% endif %}{% endfor %}",
-    bos: '<s>',
-    ends: ['</s>'],
   },
 };
 
@@ -66,14 +54,14 @@ const conversations = {
   'no instruction, three turns': [asks('a'), answers('b'), asks('c'), answers('d'), asks('e')],
 };
 
-describe.each(Object.entries(families))('an Ollama template derived from %s', (_, { jinja, bos, ends }) => {
+describe.each(Object.entries(families))('an Ollama template derived from %s', (_, { jinja, bos }) => {
   const template = open(jinja);
   const rendered = Object.entries(conversations).map(([name, messages]) => ({
     name,
     messages,
     wanted: template.render(messages),
   }));
-  const go = ollamaTemplate(template, bos, ends);
+  const go = ollamaTemplate(template, bos);
 
   it.each(rendered)('renders $name like the model’s own template', ({ messages, wanted }) => {
     // What llama.cpp puts at the start is not the template's.
@@ -94,11 +82,11 @@ describe('a template that can’t be derived', () => {
       "{% for m in messages %}{{ '{{' + m.role + m.content + '\\n' }}{% endfor %}",
     ],
   ])('%s', (_, jinja) => {
-    expect(ollamaTemplate(open(jinja), undefined, ['</s>'])).toBeUndefined();
+    expect(ollamaTemplate(open(jinja), undefined)).toBeUndefined();
   });
 });
 
 it.each(['"', '""', '"""'])('a template that starts and ends with %s is not derived', (quote) => {
   const jinja = `{% for m in messages %}${quote}{{ m.role }}:{{ m.content }};{% endfor %}a${quote}`;
-  expect(ollamaTemplate(open(jinja), undefined, [';'])).toBeUndefined();
+  expect(ollamaTemplate(open(jinja), undefined)).toBeUndefined();
 });

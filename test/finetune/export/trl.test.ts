@@ -31,10 +31,7 @@ function workplace({ train, validation = [answer(9)], config = '' }: Place = {})
   writeFileSync(join(cwd, 'tune.yaml'), `model: ./base\ndataset: data\noutput: tuned\n${config}`);
   const { context, printed, noted } = recordingContext(cwd);
   const command = (changes: object = {}) =>
-    exportCommand(
-      { source: 'tune.yaml', to: 'trl', out: 'folder', quiet: true, json: true, ...changes },
-      context,
-    );
+    exportCommand({ source: 'tune.yaml', to: 'trl', out: 'folder', json: true, ...changes }, context);
   const script = () => readFileSync(join(cwd, 'folder', 'train.py'), 'utf8');
   const refusal = (changes: object = {}) =>
     command(changes).then(

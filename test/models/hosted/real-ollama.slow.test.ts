@@ -2,7 +2,7 @@
  * What only a real server shows. `npm run test:ollama`, with OLLAMA_BINARY=path of Ollama and POLICYLOOP_GGUF=path of a
  * small instructed model (SmolLM2-135M-Instruct); elsewhere it is skipped.
  */
-import { cpSync, writeFileSync } from 'node:fs';
+import { cpSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { execute as exportCommand } from '../../../finetune/commands/export.js';
@@ -132,7 +132,7 @@ describe.runIf(isGiven)('a real Ollama', { timeout: 600_000 }, () => {
   });
 
   it.each(['llama3-rope-bf16', 'qwen2-tied-bf16-sharded'])(
-    'gives the same tokens with an exported adapter as with the merged model: %s',
+    'runs an exported model, which differs from its base: %s',
     async (name) => {
       const place = temporaryDirectory();
       const { context } = recordingContext(place);
@@ -140,19 +140,13 @@ describe.runIf(isGiven)('a real Ollama', { timeout: 600_000 }, () => {
       cpSync(join(referenceDirectory(name), 'adapter-after-12-steps'), join(place, 'tuned'), {
         recursive: true,
       });
-      const common = { quiet: true, json: true } as const;
-      const gguf = { ...common, to: 'gguf', dtype: 'f32' } as const;
+      const gguf = { json: true, to: 'gguf', dtype: 'f32' } as const;
       await exportCommand({ ...gguf, source: 'base', out: 'base.gguf' }, context);
-      const adapter = { source: 'tuned', model: 'base' };
-      await exportCommand({ ...gguf, ...adapter, out: 'merged.gguf' }, context);
-      await exportCommand({ ...common, ...adapter, to: 'adapter', out: 'tuned.gguf' }, context);
-      writeFileSync(join(place, 'tuned.Modelfile'), `FROM ${name}-base\nADAPTER ./tuned.gguf\n`);
-      const kinds = ['base', 'merged', 'tuned'];
+      await exportCommand({ ...gguf, source: 'tuned', model: 'base', out: 'merged.gguf' }, context);
+      const kinds = ['base', 'merged'];
       for (const kind of kinds) await server.create(`${name}-${kind}`, join(place, `${kind}.Modelfile`));
-      const [base, merged, tuned] = await Promise.all(kinds.map((kind) => firstTokens(`${name}-${kind}`)));
+      const [base, merged] = await Promise.all(kinds.map((kind) => firstTokens(`${name}-${kind}`)));
       expect(merged!.length).toBeGreaterThan(0);
-      expect(tuned!.map(({ token }) => token)).toEqual(merged!.map(({ token }) => token));
-      for (const [i, { logprob }] of tuned!.entries()) expect(logprob).toBeCloseTo(merged![i]!.logprob, 2);
       expect(base![0]!.logprob).not.toBeCloseTo(merged![0]!.logprob, 2);
     },
   );

@@ -33,7 +33,7 @@ describe.each(Object.entries(reference))('%s', (name, { model: base, last_logits
       model,
       openAdapter(adapter, readDecoderConfig(model)),
       merged,
-      'float32',
+      'f32',
     );
     expect(changedMatrices).toBe(openAdapter(adapter, readDecoderConfig(model)).modules.size);
     expect(largestDifference(await lastLogits(merged, ids), theirs)).toBeLessThan(1e-4);
