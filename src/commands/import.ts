@@ -14,10 +14,7 @@ export const options = (y: Argv) =>
       demandOption: true,
       describe: 'Config from ProPS or LLM-RL-finetune',
     })
-    .positional('overrides', {
-      ...common.overrides,
-      describe: 'key=value, with keys of the original program or of policyloop',
-    })
+    .positional('overrides', common.overrides)
     .option('output', { ...kinds.text, alias: 'o', describe: 'File to write (default: standard output)' })
     .option('force', { ...kinds.flag, describe: 'Overwrite an existing file' })
     .option('json', { ...kinds.flag, describe: 'Print the config and the notes as JSON' })

@@ -17,7 +17,6 @@ import { type Config, configSchema, experimentKind, resolveConfig, withModules }
 import { openConfig, type ReadFile } from './file.js';
 import type { TheirConfig } from './import/draft.js';
 import {
-  applyTheirOverrides,
   describeImport,
   type ImportedConfig,
   importConfig,
@@ -66,10 +65,10 @@ export function loadConfig(options: LoadConfigOptions): LoadedConfig {
   const source = openConfig('experiment', options.file, options);
   const { path: file } = source;
   refuseLists(overrides);
-  const { texts, imported, ...original } = isForeignConfig(source.content)
-    ? importedContent(source.content, source, overrides)
-    : { ...source, texts: overrides, imported: undefined };
-  const settings = overlaid(experimentKind, original, texts);
+  const { imported, ...original } = isForeignConfig(source.content)
+    ? importedContent(source.content, source)
+    : { ...source, imported: undefined };
+  const settings = overlaid(experimentKind, original, overrides);
   const { sweep: _sweep, ...alone } = settings.content;
   const content = options.forSweep === true ? alone : settings.content;
   const folder = options.asWritten === true ? undefined : source.folder;
@@ -131,8 +130,7 @@ function withModulesFolder(config: Config, folder: string | undefined): Config {
 }
 
 /** Imports the settings of another program's config. The location of a field is the location of its original key. */
-function importedContent(written: TheirConfig, source: SettingsSource, texts: readonly string[]) {
-  const { theirs, others } = applyTheirOverrides(written, texts);
+function importedContent(theirs: TheirConfig, source: SettingsSource) {
   const placeOf = (key: string, aim: 'key' | 'value') => source.place(key.split('.'), aim);
   let imported: ImportedConfig;
   try {
@@ -148,7 +146,6 @@ function importedContent(written: TheirConfig, source: SettingsSource, texts: re
   return {
     imported,
     content: config,
-    texts: others,
     // Environments name their options without the prefix `environment.options`.
     place: (path: Path, aim: 'key' | 'value') =>
       placeOf(originOf(notes, path) ?? originOf(notes, ['environment', 'options', ...path])!, aim),

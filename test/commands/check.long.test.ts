@@ -157,7 +157,6 @@ describe('policyloop check explains', () => {
     const env = { OPENAI_API_KEY: 'sk-x' };
     const nim = await check(theirs('Nim-v0'), { env });
     expect(nim.code).toBe(0);
-    expect(nim.text).toMatch(/^ok +config +dim_actions: .*1, 2 or 3 here$/m);
     const pole = await check(theirs('Cartpole-v1'), { env });
     expect(pole.code).toBe(2);
     expect(pole.text).toMatch(/^ok +config .*CartPole-v1/m);

@@ -70,11 +70,14 @@ it('policyloop import overwrites a file only with --force', async () => {
 it('policyloop import prints the config without -o, and prints JSON with --json', async () => {
   const { cwd, context, args, printed } = workplace(propsLinear);
   await importCommand({ ...args, output: undefined }, context);
-  await importCommand({ ...args, output: undefined, json: true, overrides: ['rank=2', 'seed=3'] }, context);
+  await importCommand(
+    { ...args, output: undefined, json: true, overrides: ['iterations=2', 'seed=3'] },
+    context,
+  );
   expect(printed[0]).toContain('environment:\n');
   expect(JSON.parse(printed[1]!)).toMatchObject({
     program: 'ProPS',
-    config: { seed: 3, policy: { projection: { rank: 2 } } },
+    config: { seed: 3, iterations: 2 },
     notes: expect.arrayContaining([{ kind: 'carried', key: 'num_episodes', to: ['iterations'] }]),
   });
   expect(existsSync(join(cwd, 'ours.yaml'))).toBe(false);
@@ -91,7 +94,7 @@ it('policyloop run imports a config of another program, and keeps the notes in e
   const code = await runCommand(
     {
       config: args.config,
-      overrides: ['model.provider=random', 'num_episodes=1', 'warmup=1', 'confirmation.candidates=0'],
+      overrides: ['model.provider=random', 'iterations=1', 'warmup=1', 'confirmation.candidates=0'],
       runDir,
       runsDir: cwd,
       dryRun: false,

@@ -60,7 +60,7 @@ export function applyOverrides(
 }
 
 /** Parses a `key=value`, whether or not the key exists. */
-export function parseOverride(
+function parseOverride(
   text: string,
   example: string,
   name = `override ${printable(text)}`,

@@ -2,45 +2,41 @@
 import { UserError } from '../../base/errors.js';
 import { given, type TheirConfig } from './draft.js';
 
-interface Dimension {
-  readonly key?: string;
-  readonly low: number;
-  readonly high: number;
-}
+/** A key that sets the number of bins, if there is one, and the bounds. */
+type Dimension = readonly [key: string | undefined, low: number, high: number];
+
+const mountainCar: readonly Dimension[] = [
+  ['num_position_bins', -1.2, 0.6],
+  ['num_velocity_bins', -0.07, 0.07],
+];
 
 /** Bounds of the observations: from Gymnasium, from the values at which episodes end, or typical values. */
 const observations: Readonly<Record<string, readonly Dimension[]>> = {
   CartPole: [
-    { key: 'num_position_bins', low: -2.4, high: 2.4 },
-    { key: 'num_velocity_bins', low: -3, high: 3 },
-    { key: 'num_theta_bins', low: -0.21, high: 0.21 },
-    { key: 'num_angular_velocity_bins', low: -3, high: 3 },
+    ['num_position_bins', -2.4, 2.4],
+    ['num_velocity_bins', -3, 3],
+    ['num_theta_bins', -0.21, 0.21],
+    ['num_angular_velocity_bins', -3, 3],
   ],
-  MountainCar: [
-    { key: 'num_position_bins', low: -1.2, high: 0.6 },
-    { key: 'num_velocity_bins', low: -0.07, high: 0.07 },
-  ],
-  MountainCarContinuous: [
-    { key: 'num_position_bins', low: -1.2, high: 0.6 },
-    { key: 'num_velocity_bins', low: -0.07, high: 0.07 },
-  ],
+  MountainCar: mountainCar,
+  MountainCarContinuous: mountainCar,
   Pendulum: [
-    { key: 'num_costheta_bins', low: -1, high: 1 },
-    { key: 'num_sintheta_bins', low: -1, high: 1 },
-    { key: 'num_angular_velocity_bins', low: -8, high: 8 },
+    ['num_costheta_bins', -1, 1],
+    ['num_sintheta_bins', -1, 1],
+    ['num_angular_velocity_bins', -8, 8],
   ],
   InvertedPendulum: [
-    { key: 'num_position_bins', low: -1, high: 1 },
-    { key: 'num_theta_bins', low: -0.2, high: 0.2 },
-    { key: 'num_velocity_bins', low: -3, high: 3 },
-    { key: 'num_angular_velocity_bins', low: -3, high: 3 },
+    ['num_position_bins', -1, 1],
+    ['num_theta_bins', -0.2, 0.2],
+    ['num_velocity_bins', -3, 3],
+    ['num_angular_velocity_bins', -3, 3],
   ],
   Pong: [
-    { low: 40, high: 560 },
-    { low: 0, high: 800 },
-    { low: 0, high: 600 },
-    { low: -5, high: 5 },
-    { low: -5, high: 5 },
+    [undefined, 40, 560],
+    [undefined, 0, 800],
+    [undefined, 0, 600],
+    [undefined, -5, 5],
+    [undefined, -5, 5],
   ],
 };
 
@@ -52,37 +48,29 @@ const actionBounds: Readonly<Record<string, number>> = {
 };
 
 export const binKeys: readonly string[] = [
-  ...new Set(Object.values(observations).flatMap((all) => all.flatMap(({ key }) => key ?? []))),
+  ...new Set(Object.values(observations).flatMap((all) => all.flatMap(([key]) => key ?? []))),
 ];
 
 const nameOf = (id: string) => id.replace(/-v\d+$/, '');
 
-export const dimensionsOf = (id: string): readonly Dimension[] | undefined => observations[nameOf(id)];
-
-export const hasContinuousActions = (id: string): boolean => actionBounds[nameOf(id)] !== undefined;
-
 /**
- * The bins of each dimension: the number set by its key, or the length of its list in `states`. A dimension that
- * the config doesn't discretise gets a single bin, so the table doesn't depend on it.
+ * The bins of each dimension of an environment's observations, and the keys that set their numbers: `num_…_bins`, or
+ * the lists in `states`. A dimension that the config doesn't discretise gets a single bin, so the table doesn't depend
+ * on it. Undefined if the environment's observations are discrete.
  */
-export function binsOf(theirs: TheirConfig, dimensions: readonly Dimension[]) {
+export function binsOf(theirs: TheirConfig, id: string) {
+  const dimensions = observations[nameOf(id)];
+  if (dimensions === undefined) return undefined;
   const states = given(theirs, 'states');
   const lists: readonly unknown[] = Array.isArray(states) && states.every(Array.isArray) ? states : [];
   // `states` contains a list for every dimension, or only for dimensions whose key is set.
-  const divided = dimensions.filter(({ key }) => key !== undefined && given(theirs, key) !== undefined);
+  const divided = dimensions.filter(([key]) => key !== undefined && given(theirs, key) !== undefined);
   const listed = lists.length === dimensions.length ? dimensions : divided;
   const bins = dimensions.map((dimension) => {
-    const { key, low, high } = dimension;
-    const counted = key === undefined ? undefined : given(theirs, key);
+    const [key, low, high] = dimension;
     const list = lists[listed.indexOf(dimension)];
-    const count = counted ?? (Array.isArray(list) ? list.length : 1);
-    if (typeof count === 'number' && Number.isInteger(count) && count >= 1) return { low, high, bins: count };
-    throw new UserError({
-      field: key ?? 'states',
-      message: "isn't a valid number of bins",
-      value: count,
-      hint: 'set it to a whole number of at least 1',
-    });
+    const count = (key && given(theirs, key)) ?? (Array.isArray(list) ? list.length : 1);
+    return { low, high, bins: count };
   });
   if (bins.every(({ bins: count }) => count === 1))
     throw new UserError({
@@ -91,27 +79,30 @@ export function binsOf(theirs: TheirConfig, dimensions: readonly Dimension[]) {
       value: states,
       hint: 'list values for all dimensions in states, or remove states and continuous for a linear policy',
     });
-  return bins;
+  return { bins, keys: divided.length > 0 ? divided.flatMap(([key]) => key ?? []) : ['states'] };
 }
 
 /**
- * The action vectors of a table: `num_action_bins` values across the range, or the listed ones.
+ * The action vectors of a table over a continuous action: `num_action_bins` values across the range, or the listed
+ * ones. Undefined if the environment's actions are discrete.
  * @throws UserError unless there are at least two values, all of them numbers within the range
  */
-export function actionVectors(theirs: TheirConfig, id: string): readonly (readonly [number])[] {
-  const bound = actionBounds[nameOf(id)]!;
+export function actionsOf(theirs: TheirConfig, id: string) {
+  const bound = actionBounds[nameOf(id)];
+  if (bound === undefined) return undefined;
   const count = given(theirs, 'num_action_bins');
-  if (typeof count === 'number' && Number.isInteger(count) && count >= 2) {
-    return Array.from({ length: count }, (_, i) => [
-      Number((-bound + (2 * bound * i) / (count - 1)).toFixed(4)),
-    ]);
-  }
+  const key = count === undefined ? 'actions' : 'num_action_bins';
   const written = given(theirs, 'actions');
-  const list = Array.isArray(written) ? (written as unknown[]).flat() : [];
-  const isVector = (value: unknown): value is number => typeof value === 'number' && Math.abs(value) <= bound;
-  if (list.length >= 2 && list.every(isVector)) return list.map((value) => [value]);
+  const list: readonly unknown[] =
+    typeof count === 'number' && Number.isInteger(count) && count > 1
+      ? Array.from({ length: count }, (_, i) => Number((-bound + (2 * bound * i) / (count - 1)).toFixed(4)))
+      : Array.isArray(written)
+        ? written.flat()
+        : [];
+  const isVector = (value: unknown) => typeof value === 'number' && Math.abs(value) <= bound;
+  if (list.length >= 2 && list.every(isVector)) return { key, actions: list.map((value) => [value]) };
   throw new UserError({
-    field: count === undefined ? 'actions' : 'num_action_bins',
+    field: key,
     message: `a Q-table needs discrete actions, but the actions of ${id} are continuous, from ${-bound} to ${bound}`,
     value: count ?? written,
     hint: 'set num_action_bins to at least 2, or list values within this range in actions',

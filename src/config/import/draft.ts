@@ -1,3 +1,5 @@
+/** Our config under construction, and the keys with the same meaning in both programs. */
+import { plainName } from '../../base/files/files.js';
 import { isMapping } from '../../base/settings/schema.js';
 
 export type TheirConfig = Readonly<Record<string, unknown>>;
@@ -22,10 +24,6 @@ export interface Draft {
   readonly theirs: TheirConfig;
   readonly config: Record<string, unknown>;
   readonly notes: ImportNote[];
-}
-
-export function newDraft(theirs: TheirConfig): Draft {
-  return { theirs, config: {}, notes: [] };
 }
 
 /** Sets fields with the same meaning as `key`. */
@@ -65,4 +63,33 @@ export function assign({ config }: Draft, fields: Fields): string[] {
     holder[last] = value;
   }
   return set.map(([path]) => path);
+}
+
+/** Carries keys that have a value to the given paths. */
+export function carryAll(draft: Draft, paths: Readonly<Record<string, string>>): void {
+  for (const [key, path] of Object.entries(paths)) {
+    const value = given(draft.theirs, key);
+    if (value !== undefined) carry(draft, key, { [path]: value });
+  }
+}
+
+/** A token budget that no history reaches, because their prompts show the whole buffer. */
+export const wholeHistory = { 'memory.tokens': 10_000_000 };
+
+export const templateOf = ({ theirs }: Draft): string => String(given(theirs, 'llm_si_template_name') ?? '');
+
+/** The last part of the log directory becomes the name of the run. */
+export function nameFrom(draft: Draft): void {
+  const parts = String(given(draft.theirs, 'logdir') ?? '').split(/[\\/]/);
+  const name = plainName(parts.findLast((part) => part !== '') ?? '', '');
+  if (name !== '')
+    change(draft, 'logdir', 'its last part becomes the name; runs are in --runs-dir', { name });
+}
+
+/** Our prompt sets replace their Jinja templates. */
+export function setPrompts(draft: Draft, set: 'numeric' | 'semantic'): void {
+  const [key, template, fields] = ['llm_si_template_name', templateOf(draft), { 'prompts.set': set }];
+  if (template === 'num_optim_semantics.j2')
+    change(draft, key, `${template} does not exist; the set ${set} replaces the templates`, fields);
+  else if (template !== '') carry(draft, key, fields);
 }

@@ -2,9 +2,8 @@
 
 import { Document } from 'yaml';
 import { nearest, UserError } from '../../base/errors.js';
-import { parseOverride } from '../../base/settings/overrides.js';
 import { isMapping } from '../../base/settings/schema.js';
-import { carry, drop, given, type ImportNote, newDraft, type TheirConfig } from './draft.js';
+import { carry, type Draft, drop, given, type ImportNote, type TheirConfig } from './draft.js';
 import { finetuneKeys, importFinetune, runnerOf } from './llm-rl-finetune.js';
 import { importProps, propsKeys } from './props.js';
 
@@ -27,14 +26,18 @@ export function isForeignConfig(content: unknown): content is TheirConfig {
  */
 export function importConfig(theirs: TheirConfig): ImportedConfig {
   const isFinetune = isForFinetune(theirs);
-  const draft = newDraft(theirs);
+  const draft: Draft = { theirs, config: {}, notes: [] };
   (isFinetune ? importFinetune : importProps)(draft);
   const known: readonly string[] = isFinetune ? finetuneKeys : propsKeys;
   const noted = new Set(draft.notes.map(({ key }) => key.split('.')[0]));
   for (const key of Object.keys(theirs)) {
     if (noted.has(key)) continue;
     if (known.includes(key) && given(theirs, key) === undefined) carry(draft, key);
-    else drop(draft, key, known.includes(key) ? 'has no equivalent here' : unknownKey(key, known));
+    else {
+      const near = nearest(key, known);
+      const unknown = `unknown key${near === undefined ? '' : `; did you mean ${near}?`}`;
+      drop(draft, key, known.includes(key) ? 'has no equivalent here' : unknown);
+    }
   }
   return {
     program: isFinetune ? 'LLM-RL-finetune' : 'ProPS',
@@ -43,67 +46,24 @@ export function importConfig(theirs: TheirConfig): ImportedConfig {
   };
 }
 
-function isForeignKey(key: string): boolean {
-  return [...propsKeys, ...finetuneKeys].includes(key);
-}
-
-/**
- * Applies overrides of their keys (`num_episodes=5`, `env_kwargs.is_slippery=false`), as their command lines do.
- * @returns their config with these applied, and the remaining overrides
- */
-export function applyTheirOverrides(
-  theirs: TheirConfig,
-  texts: readonly string[],
-): { readonly theirs: TheirConfig; readonly others: readonly string[] } {
-  const changed: Record<string, unknown> = structuredClone({ ...theirs });
-  const others = texts.filter((text) => {
-    const [first = ''] = text.split(/[.=]/);
-    if (!isForeignKey(first)) return true;
-    const override = parseOverride(text, 'num_episodes=5 or seed=7');
-    if ('message' in override) throw new UserError(override);
-    const [key = '', option, ...deeper] = override.path;
-    const value = override.source === '' ? undefined : override.value;
-    if (deeper.length > 0) {
-      throw new UserError({
-        file: `override ${text}`,
-        message: 'the path has too many levels',
-        value: override.path.join('.'),
-      });
-    }
-    if (option === undefined) changed[key] = value;
-    else changed[key] = { ...(isMapping(changed[key]) ? changed[key] : {}), [option]: value };
-    return false;
-  });
-  return { theirs: changed, others };
-}
-
 /** Tasks that exist only in branches of LLM-RL-finetune, where other keys have other meanings. */
 const branchTasks =
   /^(mountaincar_continuous|swimmer_continuous|halfcheetah_continuous|pendulum_(continuous|grid|llm)|mujoco_|nav_track_|pong_llm|panda_reach_|cliff_walking$|maze_\dx\d$|nim$|llm_num_optim_q_table$)/;
-
-function refuseBranches(task: unknown): void {
-  if (!branchTasks.test(String(task))) return;
-  throw new UserError({
-    field: 'task',
-    value: task,
-    message: "exists only in a branch of LLM-RL-finetune, whose configs can't be imported",
-    hint: 'write a similar policyloop config yourself, starting from a bundled one',
-  });
-}
 
 /** Recognises the program by the task, or by the keys that only one program has. */
 function isForFinetune(theirs: TheirConfig): boolean {
   const task = given(theirs, 'task');
   if (runnerOf(task) !== undefined) return true;
-  refuseBranches(task);
+  if (branchTasks.test(String(task)))
+    throw new UserError({
+      field: 'task',
+      value: task,
+      message: "exists only in a branch of LLM-RL-finetune, whose configs can't be imported",
+      hint: 'write a similar policyloop config yourself, starting from a bundled one',
+    });
   const own = (keys: readonly string[], others: readonly string[]) =>
     Object.keys(theirs).filter((key) => keys.includes(key) && !others.includes(key)).length;
   return own(finetuneKeys, propsKeys) > own(propsKeys, finetuneKeys);
-}
-
-function unknownKey(key: string, known: readonly string[]): string {
-  const suggestion = nearest(key, known);
-  return `unknown key${suggestion === undefined ? '' : `; did you mean ${suggestion}?`}`;
 }
 
 /** The imported key whose target path shares the most leading keys with `path`; undefined if none shares any. */

@@ -1,27 +1,29 @@
 /** LLM-RL-finetune: linear policies and Q-tables, with one runner per task. */
 import { UserError } from '../../base/errors.js';
-import { actionVectors, binKeys, binsOf, dimensionsOf, hasContinuousActions } from './bins.js';
-import { nameFrom, setPrompts, templateOf, wholeHistory } from './common.js';
-import { assign, carry, change, type Draft, given, isOn } from './draft.js';
+import { actionsOf, binKeys, binsOf } from './bins.js';
+import {
+  assign,
+  carry,
+  carryAll,
+  change,
+  type Draft,
+  given,
+  isOn,
+  nameFrom,
+  setPrompts,
+  templateOf,
+  wholeHistory,
+} from './draft.js';
 import { chooseEnvironment, importEnvironment, importOptions, observesStates } from './environment.js';
 import { importModel } from './model.js';
 
 export const finetuneKeys: readonly string[] = [
-  ...[
-    'task',
-    'experiments',
-    'num_episodes',
-    'gym_env_name',
-    'render_mode',
-    'logdir',
-    'continuous',
-    'actions',
-  ],
-  ...['states', ...binKeys, 'num_action_bins', 'rank', 'grid_size', 'is_slippery', 'max_traj_count'],
-  ...['max_traj_length', 'template_dir', 'llm_si_template_name', 'llm_ui_template_name', 'env_desc_file'],
-  ...['llm_output_conversion_template_name', 'llm_model_name', 'model_type', 'base_model', 'warmup_episodes'],
-  ...['num_evaluation_episodes', 'step_size', 'optimum', 'record_video', 'use_replay_buffer', 'title'],
-  ...['reset_llm_conversation', 'print_episode', 'max_limit'],
+  ...binKeys,
+  ...'task experiments num_episodes gym_env_name render_mode logdir continuous actions states'.split(' '),
+  ...'num_action_bins rank grid_size is_slippery max_traj_count max_traj_length template_dir'.split(' '),
+  ...'llm_si_template_name llm_ui_template_name llm_output_conversion_template_name env_desc_file'.split(' '),
+  ...'llm_model_name model_type base_model warmup_episodes num_evaluation_episodes step_size'.split(' '),
+  ...'optimum record_video use_replay_buffer title reset_llm_conversation print_episode max_limit'.split(' '),
 ];
 
 export function importFinetune(draft: Draft): void {
@@ -46,16 +48,12 @@ export function importFinetune(draft: Draft): void {
     const reason = `in the original, the prompts of this task state an optimum of ${runner.optimum}`;
     change(draft, 'task', reason, { 'prompts.optimum': runner.optimum });
   }
-  const paths = {
+  carryAll(draft, {
     num_episodes: 'iterations',
     num_evaluation_episodes: 'evaluation.episodes',
     optimum: 'prompts.optimum',
     step_size: 'prompts.stepSize',
-  };
-  for (const [key, path] of Object.entries(paths)) {
-    const value = given(theirs, key);
-    if (value !== undefined) carry(draft, key, { [path]: value });
-  }
+  });
   const warmup = given(theirs, 'warmup_episodes');
   if (warmup !== undefined)
     change(draft, 'warmup_episodes', 'and the untrained policy, which the original also evaluates', {
@@ -67,7 +65,7 @@ export function importFinetune(draft: Draft): void {
       field: 'rank',
       message: 'projects the values of a table, but policyloop can only project weights',
       value: rank,
-      hint: 'remove it with rank=; the model then proposes every entry of the table',
+      hint: 'remove it; the model then proposes every entry of the table',
     });
   if (rank !== undefined) carry(draft, 'rank', { 'policy.projection.rank': rank });
   if (policy === 'q-table') importTable(draft, environment.id);
@@ -89,19 +87,13 @@ function promptsOf(template: string): 'numeric' | 'semantic' | undefined {
 
 /** Divides continuous observations and actions into the bins of a table. */
 function importTable(draft: Draft, id: string): void {
-  const { theirs } = draft;
-  const dimensions = dimensionsOf(id);
-  if (dimensions !== undefined) {
-    const counted = dimensions.flatMap(({ key }) =>
-      key !== undefined && given(theirs, key) !== undefined ? [key] : [],
-    );
-    const fields = { 'policy.discretize': binsOf(theirs, dimensions) };
-    for (const key of counted.length > 0 ? counted : ['states'])
-      change(draft, key, 'equal bins, counted from 0; the original never uses one of its bins', fields);
-  }
-  if (!hasContinuousActions(id)) return;
-  const key = given(theirs, 'num_action_bins') === undefined ? 'actions' : 'num_action_bins';
-  carry(draft, key, { 'policy.actions': actionVectors(theirs, id) });
+  const observed = binsOf(draft.theirs, id);
+  for (const key of observed?.keys ?? [])
+    change(draft, key, 'equal bins, counted from 0; the original never uses one of its bins', {
+      'policy.discretize': observed!.bins,
+    });
+  const acted = actionsOf(draft.theirs, id);
+  if (acted !== undefined) carry(draft, acted.key, { 'policy.actions': acted.actions });
 }
 
 /** Templates of the newest code show the last `max_traj_length` evaluations; older ones show `max_traj_count` episodes. */
@@ -124,33 +116,31 @@ function importMemory(draft: Draft): void {
   });
 }
 
-/** Settings that the code of LLM-RL-finetune hard-wires for a `task`, regardless of other keys. */
-interface Runner {
-  readonly environment: string;
-  /** The constant that its prompts state as the optimum, for linear policies. */
-  readonly optimum?: number;
-}
-
-const doublePendulum: Runner = { environment: 'InvertedDoublePendulum-v5', optimum: 10_000 };
-
-const runners: Readonly<Record<string, Runner>> = {
-  mc_continuous: { environment: 'MountainCarContinuous-v0', optimum: 100 },
-  cartpole: { environment: 'CartPole-v1', optimum: 500 },
-  inverted_pendulum: { environment: 'InvertedPendulum-v5', optimum: 1000 },
-  swimmer: { environment: 'Swimmer-v5', optimum: 250 },
-  hopper: { environment: 'Hopper-v5', optimum: 1000 },
-  reacher: { environment: 'Reacher-v5', optimum: -5 },
-  walker: { environment: 'Walker2d-v5', optimum: 10_000 },
-  pong: { environment: 'Pong-v0', optimum: 3 },
-  mountaincar: { environment: 'MountainCar-v0', optimum: 100 },
-  pendulum: { environment: 'Pendulum-v1' },
-  blackjack: { environment: 'Blackjack-v1' },
-  grid_world: { environment: 'FrozenLake-v1' },
-  frozen_lake: { environment: 'FrozenLake-v1' },
+/**
+ * The environment that the code of LLM-RL-finetune hard-wires for a `task`, regardless of other keys, and the constant
+ * that its prompts state as the optimum for linear policies.
+ */
+const runners: Readonly<Record<string, readonly [environment: string, optimum?: number]>> = {
+  mc_continuous: ['MountainCarContinuous-v0', 100],
+  cartpole: ['CartPole-v1', 500],
+  inverted_pendulum: ['InvertedPendulum-v5', 1000],
+  swimmer: ['Swimmer-v5', 250],
+  hopper: ['Hopper-v5', 1000],
+  reacher: ['Reacher-v5', -5],
+  walker: ['Walker2d-v5', 10_000],
+  pong: ['Pong-v0', 3],
+  mountaincar: ['MountainCar-v0', 100],
+  pendulum: ['Pendulum-v1'],
+  blackjack: ['Blackjack-v1'],
+  grid_world: ['FrozenLake-v1'],
+  frozen_lake: ['FrozenLake-v1'],
+  double_pendulum: ['InvertedDoublePendulum-v5', 10_000],
 };
 
-export function runnerOf(task: unknown): Runner | undefined {
+export function runnerOf(task: unknown) {
   const name = String(task).toLowerCase();
-  if (Object.hasOwn(runners, name)) return runners[name];
-  return /^((double|dbl)_?i|inv(erted)?_?(double|dbl)_?p)/.test(name) ? doublePendulum : undefined;
+  const isDouble = /^((double|dbl)_?i|inv(erted)?_?(double|dbl)_?p)/.test(name);
+  const known = isDouble ? 'double_pendulum' : name;
+  const [environment, optimum] = Object.hasOwn(runners, known) ? runners[known]! : [];
+  return environment === undefined ? undefined : { environment, optimum };
 }

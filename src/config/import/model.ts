@@ -2,20 +2,19 @@ import { UserError } from '../../base/errors.js';
 import { carry, change, type Draft, type Fields, given, type TheirConfig } from './draft.js';
 
 /** Our `model` fields, with a note for the user if the choice needs explaining. */
-interface ModelChoice {
-  readonly fields: Fields & { readonly provider: string };
+interface ModelChoice extends Fields {
+  readonly provider: string;
   readonly reason?: string;
 }
 
 export function importModel(draft: Draft): void {
-  const { theirs } = draft;
-  const choice = chooseModel(theirs);
+  const choice = chooseModel(draft.theirs);
   if (choice === undefined) return;
-  const { fields, reason } = choice;
+  const { reason, ...fields } = choice;
   const paths = Object.fromEntries(Object.entries(fields).map(([key, value]) => [`model.${key}`, value]));
   if (reason === undefined) carry(draft, 'llm_model_name', paths);
   else change(draft, 'llm_model_name', reason, paths);
-  if (given(theirs, 'model_type') !== undefined)
+  if (given(draft.theirs, 'model_type') !== undefined)
     carry(draft, 'model_type', { 'model.provider': fields.provider });
   if (fields.adapter !== undefined) carry(draft, 'base_model', { 'model.path': fields.path });
 }
@@ -30,20 +29,20 @@ function chooseModel(theirs: TheirConfig): ModelChoice | undefined {
   const oss = gptOss.exec(name)?.[1]?.toLowerCase();
   if (oss !== undefined)
     return {
-      fields: { provider: 'ollama', name: `gpt-oss:${oss}` },
+      provider: 'ollama',
+      name: `gpt-oss:${oss}`,
       reason: `policyloop can't run this architecture itself: run ollama pull gpt-oss:${oss}`,
     };
   if (type === 'hf') return localModel(name);
-  if (name.startsWith('ollama:')) return { fields: { provider: 'ollama', name: name.slice(7) } };
+  if (name.startsWith('ollama:')) return { provider: 'ollama', name: name.slice(7) };
   for (const { baseUrl, apiKeyEnv, isMeant } of services) {
     if (!isMeant(name, type)) continue;
     const reason = `called through its OpenAI-compatible API, with the key in ${apiKeyEnv}`;
-    return { fields: { provider: 'openai', name, baseUrl, apiKeyEnv }, reason };
+    return { provider: 'openai', name, baseUrl, apiKeyEnv, reason };
   }
-  if (type === 'openai' || /^(gpt-(?!oss)|chatgpt|o\d)/i.test(name))
-    return { fields: { provider: 'openai', name } };
+  if (type === 'openai' || /^(gpt-(?!oss)|chatgpt|o\d)/i.test(name)) return { provider: 'openai', name };
   if (name.includes('/')) return localModel(name);
-  return { fields: { provider: 'ollama', name }, reason: 'the config names no server, so Ollama is assumed' };
+  return { provider: 'ollama', name, reason: 'the config names no server, so Ollama is assumed' };
 }
 
 /** Documented at ai.google.dev/gemini-api/docs/openai and docs.claude.com/en/api/openai-sdk. */
@@ -65,7 +64,8 @@ const gptOss = /\/gpt-oss-(\d+b)$/i;
 function adapted(adapter: string, base: unknown): ModelChoice {
   if (base === undefined)
     return {
-      fields: { provider: 'local', path: adapter },
+      provider: 'local',
+      path: adapter,
       reason: 'without base_model, this is assumed to be the directory of a complete model',
     };
   if (gptOss.test(String(base)))
@@ -75,15 +75,14 @@ function adapted(adapter: string, base: unknown): ModelChoice {
       value: base,
       hint: 'serve the model with the adapter (e.g. with vLLM), and set model_type=openai and model.baseUrl',
     });
-  const { fields, ...reason } = localModel(String(base));
-  return { fields: { ...fields, adapter }, ...reason };
+  return { ...localModel(String(base)), adapter };
 }
 
 /** The original programs download models by name; here, users download them first. */
 function localModel(name: string): ModelChoice {
   if (!/^[\w.-]+\/[\w.-]+$/.test(name) || /^(\.{1,2}|models|checkpoints|logs)\//.test(name))
-    return { fields: { provider: 'local', path: name } };
+    return { provider: 'local', path: name };
   const path = `./models/${name.split('/')[1]}`;
   const reason = `download it first: hf download ${name} --local-dir ${path}`;
-  return { fields: { provider: 'local', path }, reason };
+  return { provider: 'local', path, reason };
 }
