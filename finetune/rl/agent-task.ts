@@ -2,7 +2,7 @@
 import { type Game, type GameSetting, localArena, playGames } from '../../src/agents/player.js';
 import { openAgent } from '../../src/agents/prompted-agent.js';
 import { readingOf, type ways } from '../../src/agents/reading.js';
-import type { Fallback } from '../../src/agents/settings.js';
+import { type Fallback, requireListed } from '../../src/agents/settings.js';
 import { UserError } from '../../src/base/errors.js';
 import { deriveSeeds } from '../../src/base/random/generator.js';
 import { isRemoteId, makeEnvironment } from '../../src/environments/catalogue/open.js';
@@ -51,7 +51,7 @@ export async function openAgentTask(
     maxSteps: playing.maxTurns,
     field: 'agent.prompts',
   });
-  refuseUnlisted(first!, act, playing.fallback);
+  requireListed({ act, fallback: playing.fallback }, isListed(first!), 'agent', id);
   const playFrom = (
     sampler: Sampler,
     starts: readonly number[],
@@ -89,23 +89,7 @@ export async function openAgentTask(
   };
 }
 
-/** @throws UserError if the settings require a list of actions, which the environment hasn't */
-function refuseUnlisted(
-  { actionSpace, id, info }: Environment,
-  act: AgentSettings['act'],
-  fallback: Fallback,
-): void {
-  const isListed =
-    actionSpace.kind === 'discrete' ||
-    actionSpace.kind === 'tuple' ||
-    (actionSpace.kind === 'text' && (actionSpace.choices ?? info) !== undefined);
-  const [field, value] =
-    act === 'constrained' ? (['agent.act', act] as const) : (['agent.fallback', fallback] as const);
-  if (isListed || !['constrained', 'random', 'first'].includes(value)) return;
-  throw new UserError({
-    field,
-    value,
-    message: `the actions of ${id} can't be listed, as ${value} requires`,
-    alternatives: field === 'agent.act' ? ['text', 'json'] : ['ask-again', 'end'],
-  });
-}
+const isListed = ({ actionSpace, info }: Environment): boolean =>
+  actionSpace.kind === 'discrete' ||
+  actionSpace.kind === 'tuple' ||
+  (actionSpace.kind === 'text' && (actionSpace.choices ?? info) !== undefined);

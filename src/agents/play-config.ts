@@ -15,13 +15,7 @@ import { agentShape, fallbacks } from './settings.js';
 
 const count = (minimum: number) => z.int().min(minimum);
 
-const programFileName = /\.m?js$/;
-
-/** Possible players besides programs. */
 const players = ['model', 'expert', 'random', 'first'] as const;
-
-/** True if a program plays, rather than a player known by name. */
-export const isProgram = (player: PlayConfig['player']): boolean => !players.some((name) => name === player);
 
 const policySchema = z
   .strictObject({
@@ -60,18 +54,11 @@ const settings = z.strictObject({
   policy: policySchema,
   model: modelSchema.optional().describe('Model that plays; required only for `player: model`'),
   player: z
-    .union([
-      z.enum(players),
-      z
-        .string()
-        .regex(programFileName)
-        .meta({ examples: ['./policy.js'] }),
-    ])
+    .enum(players)
     .default('model')
     .describe(
-      '`model`; `expert`: plays the winning commands; `random` or `first`: takes a random possible action or the first one; `./policy.js`: a program',
-    )
-    .meta({ format: 'name-or-module' }),
+      '`model`; `expert`: plays the winning commands; `random` or `first`: takes a random possible action or the first one',
+    ),
   episodes: count(1)
     .describe('Number of episodes')
     .meta({ examples: [20] }),

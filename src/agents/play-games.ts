@@ -4,7 +4,6 @@ import type { CommandContext } from '../base/context.js';
 import { deriveSeeds } from '../base/random/generator.js';
 import type { Action } from '../environments/environment.js';
 import { EnvironmentError } from '../environments/remote/remote-environment.js';
-import { faultsInFile } from '../experiment/programs/program-file.js';
 import { statusAfter } from '../experiment/stopping.js';
 import { ModelError } from '../models/language-model.js';
 import { type CallRecord, type EndedCall, faultsOf } from '../runs/calls.js';
@@ -13,11 +12,10 @@ import { watchStopRequests } from '../runs/stop-request.js';
 import type { RunDirectory } from '../runs/writer.js';
 import { mean } from '../statistics/descriptive.js';
 import { type ModelReply, modelSpeaker } from './model-speaker.js';
-import { isProgram } from './play-config.js';
 import { gamesOf, playFigures, playMeans } from './play-result.js';
-import { callsAtOnce, type PlaySetup, playerName } from './play-setup.js';
+import { callsAtOnce, type PlaySetup } from './play-setup.js';
 import { type Game, type GameSetting, playGames } from './player.js';
-import { type Player, playerOf, programPlayer } from './players.js';
+import { type Player, playerOf } from './players.js';
 import type { Reply } from './speaker.js';
 
 type Outside = Pick<CommandContext, 'now' | 'milliseconds' | 'stop'>;
@@ -54,7 +52,6 @@ export async function playInDirectory(
     await directory.close();
     await setup.arena.close();
     await setup.model?.close?.();
-    setup.program?.family.close?.();
   }
 }
 
@@ -85,7 +82,7 @@ async function playRemaining(session: Session): Promise<void> {
     kind: 'run-started',
     run: directory.manifest.run,
     environment: config.environment.id,
-    model: model?.id ?? `player/${playerName(config)}`,
+    model: model?.id ?? `player/${config.player}`,
     parameters: 0,
     iterations: config.episodes,
     ...(games.length > 0 && { resumedAt: games.length }),
@@ -120,7 +117,7 @@ function reasonOf(error: unknown, { stop }: Session): StopReason {
 /** @returns a function that plays the games of a wave, which run in parallel, and returns the reason if they were stopped */
 function createWaves(session: Session, unfinished: readonly CallRecord[]) {
   const { activeMs, directory, emit, games, setup } = session;
-  const { agent, arena, config, ledger, program, starts } = setup;
+  const { agent, arena, config, ledger, starts } = setup;
   const { history, historyTokens } = config.policy;
   const asked = modelAsked(session, unfinished);
   const isAsked = config.player === 'model';
@@ -132,11 +129,7 @@ function createWaves(session: Session, unfinished: readonly CallRecord[]) {
     const seeds = starts.slice(games.length, games.length + size);
     const sampling = deriveSeeds(config.seed, [samplingStream, wave], seeds.length);
     const model = isAsked ? asked(wave) : undefined;
-    const player =
-      model?.player ??
-      (program === undefined
-        ? playerOf(config.player, agent, arena)
-        : programPlayer(agent, arena, () => program.family.build(program.parameters)));
+    const player = model?.player ?? playerOf(config.player, agent, arena);
     const setting: GameSetting<ModelReply> = {
       ...player,
       arena,
@@ -144,14 +137,12 @@ function createWaves(session: Session, unfinished: readonly CallRecord[]) {
       historyTokens,
       maxTurns: config.maxSteps,
     };
-    const play = () =>
-      playGames(
+    let played: readonly Game<Reply>[];
+    try {
+      played = await playGames(
         setting,
         seeds.map((start, i) => ({ start, sampling: sampling[i]! })),
       );
-    let played: readonly Game<Reply>[];
-    try {
-      played = await (isProgram(config.player) ? faultsInFile(config.player, play) : play());
     } catch (error) {
       return reasonOf(error, session);
     }
@@ -257,7 +248,7 @@ function keep(
     caps: caps.length > 0 ? caps : undefined,
     activeMs: activeMs(),
     play: {
-      player: playerName(config),
+      player: config.player,
       ...(meanReturn !== null && { meanReturn, ci95: returnCi95 }),
       ...(meanScore !== null && { meanScore, scoreCi95 }),
     },

@@ -1,5 +1,5 @@
 /** Sets up a play run: creates environments, agent and model from its config, and the initial manifest. */
-import { basename, join } from 'node:path';
+import { join } from 'node:path';
 import { UserError } from '../base/errors.js';
 import { hashModules, type ModuleHashes } from '../base/modules/sources.js';
 import { isModulePath } from '../base/modules/user-module.js';
@@ -9,7 +9,6 @@ import type { Environment } from '../environments/environment.js';
 import { isRemote } from '../environments/remote/remote-environment.js';
 import { countedBy } from '../experiment/budget/counted-model.js';
 import { Ledger } from '../experiment/budget/ledger.js';
-import { openProgramFile } from '../experiment/programs/program-file.js';
 import { createModel } from '../experiment/proposer.js';
 import { callsIn } from '../experiment/setup/open-models.js';
 import { waitOnClock } from '../models/hosted/retry.js';
@@ -19,11 +18,12 @@ import { fingerprint, fixedSettings } from '../runs/fingerprint.js';
 import { type Manifest, manifestHead } from '../runs/manifest.js';
 import { readManifest, runFiles } from '../runs/reader.js';
 import type { Agent } from './agent.js';
-import { isProgram, loadPlayConfig, type PlayConfig, type PlayModelConfig } from './play-config.js';
+import { loadPlayConfig, type PlayConfig, type PlayModelConfig } from './play-config.js';
 import { type Arena, localArena, remoteArena } from './player.js';
 import { requirePlayer } from './players.js';
 import { openAgent, type PromptedAgent } from './prompted-agent.js';
 import { readingOf } from './reading.js';
+import { requireListed } from './settings.js';
 
 /** The parts of a play run, created from its config and checked. */
 export interface PlaySetup {
@@ -31,8 +31,6 @@ export interface PlaySetup {
   readonly arena: Arena;
   readonly agent: PromptedAgent;
   readonly model: LanguageModel | undefined;
-  /** Set if a program plays. */
-  readonly program?: Awaited<ReturnType<typeof openProgramFile>> | undefined;
   readonly ledger: Ledger;
   readonly starts: readonly number[];
   readonly fingerprint: string;
@@ -68,7 +66,6 @@ export async function setUpPlay(
     });
     const model = player === 'model' ? (own ?? (await openModel(config, env))) : undefined;
     if (model !== undefined) await requireWays(config, arena, agent, model, starts[0]!);
-    const program = isProgram(player) ? await openProgramFile(player, arena) : undefined;
     const modules = modulesOf(config);
     const hashes = modules.length === 0 ? undefined : hashModules(modules);
     return {
@@ -76,7 +73,6 @@ export async function setUpPlay(
       arena,
       agent,
       model,
-      program,
       starts,
       ledger: new Ledger({
         limits: config.limits,
@@ -153,47 +149,28 @@ export function callsAtOnce({ model, parallel }: PlayConfig): number {
 
 /** @throws UserError if the model or environment doesn't support `policy.act` or `policy.fallback` */
 async function requireWays(
-  { policy: { act, fallback }, environment: { id } }: PlayConfig,
+  { policy, environment: { id } }: PlayConfig,
   { batch }: Arena,
   agent: Agent,
   model: LanguageModel,
   seed: number,
 ): Promise<void> {
   await batch.reset([seed]);
-  const isListed = (agent.choices?.(batch.info?.(0))?.length ?? 0) > 0;
-  const alternatives = ['text', 'json'];
-  if (act === 'constrained' && !model.choosesTexts)
+  if (policy.act === 'constrained' && !model.choosesTexts)
     throw new UserError({
       field: 'policy.act',
-      value: act,
-      alternatives,
+      value: policy.act,
+      alternatives: ['text', 'json'],
       message: `${model.id} can't restrict replies to given texts`,
       hint: 'choose another value, or a model with provider: local',
     });
-  if (act === 'constrained' && !isListed)
-    throw new UserError({
-      field: 'policy.act',
-      value: act,
-      alternatives,
-      message: `the actions of ${id} can't be listed`,
-    });
-  if (['random', 'first'].includes(fallback) && !isListed)
-    throw new UserError({
-      field: 'policy.fallback',
-      value: fallback,
-      alternatives: ['ask-again', 'end'],
-      message: `the actions of ${id} can't be listed`,
-    });
+  requireListed(policy, (agent.choices?.(batch.info?.(0))?.length ?? 0) > 0, 'policy', id);
 }
 
-const modulesOf = ({ environment, model, player }: PlayConfig): readonly string[] => [
-  ...(isProgram(player) ? [player] : []),
+const modulesOf = ({ environment, model }: PlayConfig): readonly string[] => [
   ...(isModulePath(environment.id) ? [environment.id] : []),
   ...(model?.provider === 'module' ? [model.path] : []),
 ];
-
-/** The name of the player, or of the program's file. */
-export const playerName = ({ player }: PlayConfig): string => (isProgram(player) ? basename(player) : player);
 
 /** The manifest of a play run that is about to start. */
 export function playManifest(setup: PlaySetup, run: string, now: Date): Manifest {
@@ -205,7 +182,7 @@ export function playManifest(setup: PlaySetup, run: string, now: Date): Manifest
     ...(!isBuiltInId(config.environment.id) && {
       spec: { observationSpace, actionSpace, ...(maxSteps !== undefined && { maxSteps }) },
     }),
-    model: model?.id ?? `player/${playerName(config)}`,
+    model: model?.id ?? `player/${config.player}`,
     fingerprint: setup.fingerprint,
     settings: fixedSettings(config),
     prompts: prompts.hash,
@@ -214,6 +191,6 @@ export function playManifest(setup: PlaySetup, run: string, now: Date): Manifest
     iterations: { done: 0, of: config.episodes },
     confirmations: [],
     usage: ledger.totals,
-    play: { player: playerName(config) },
+    play: { player: config.player },
   };
 }

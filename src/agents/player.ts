@@ -99,7 +99,6 @@ class RunningGame<R extends Reply> {
   #choices: readonly Choice[] | undefined;
   #info: TextInfo | undefined;
   #message = '';
-  #observation: Observation;
   #steps = 0;
   /** Number of replies since the last step that named no action. */
   #unclear = 0;
@@ -122,7 +121,6 @@ class RunningGame<R extends Reply> {
     this.#random = createGenerator(sampling, [1]);
     const objective = setting.arena.batch.objective?.(slot);
     const isStated = objective === undefined || states(observation, objective);
-    this.#observation = observation;
     this.#objective = objective ?? (isTextWorld(setting.arena) ? String(observation) : undefined);
     this.#see(isStated ? observation : `${objective}\n${observation}`);
   }
@@ -139,7 +137,6 @@ class RunningGame<R extends Reply> {
       before,
       whole: before.length === turn,
       message: this.#message,
-      observation: this.#observation,
       // `GenerateOptions` requires seeds below 2^31.
       seed: deriveSeeds(this.#seed, [0, turn], 1)[0]! >>> 1,
       choices: this.#choices,
@@ -172,7 +169,6 @@ class RunningGame<R extends Reply> {
     this.#steps++;
     this.#terminated = terminated;
     this.#truncated = truncated;
-    this.#observation = observation;
     this.#see(observation, reward);
     this.#add({ ...this.#said!, action, reward });
   }

@@ -1,10 +1,8 @@
-/** Players other than a model: an expert that plays winning commands, random or first actions, and a program. */
+/** Players other than a model: an expert that plays winning commands, and random or first actions. */
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import { UserError } from '../base/errors.js';
-import type { Action } from '../environments/environment.js';
-import { type Policy, policyFor } from '../policies/policy.js';
 import type { Agent } from './agent.js';
-import { isProgram, type PlayConfig } from './play-config.js';
+import type { PlayConfig } from './play-config.js';
 import type { Arena } from './player.js';
 import { listedChoices } from './reading.js';
 import type { Fallback } from './settings.js';
@@ -58,31 +56,6 @@ function carelessPlayer(agent: Agent, fallback: 'random' | 'first'): Player {
   };
 }
 
-/**
- * Plays a program, which receives observations as values instead of text.
- * @param build creates the program's policy; both may throw a ProgramFault
- */
-export function programPlayer(agent: Agent, { actionSpace }: Arena, build: () => Policy): Player {
-  const policies = new Map<number, Policy>();
-  const isText = actionSpace.kind === 'text';
-  return {
-    fallback: 'end',
-    asks: 0,
-    agent: { ...agent, extractAction: (reply) => (isText ? reply : (JSON.parse(reply) as Action)) },
-    speaker: {
-      async reply(conversations) {
-        await yieldToEventLoop();
-        return conversations.map(({ game, observation, seed, turn }) => {
-          const policy = turn === 0 ? policyFor(build(), seed) : policies.get(game)!;
-          policies.set(game, policy);
-          const action = policy(observation!);
-          return { text: isText ? String(action) : JSON.stringify(action) };
-        });
-      },
-    },
-  };
-}
-
 /** @throws UserError listing the possible players if this one can't play in the environment */
 export async function requirePlayer(
   player: PlayConfig['player'],
@@ -93,7 +66,7 @@ export async function requirePlayer(
     const alternatives = ['model', ...also];
     throw new UserError({ field: 'player', value: player, message, alternatives });
   };
-  if (player === 'model' || isProgram(player)) return;
+  if (player === 'model') return;
   await batch.reset([seed]);
   const isListed = (listedChoices(actionSpace, undefined, batch.info?.(0))?.length ?? 0) > 0;
   const isBounded =

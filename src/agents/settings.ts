@@ -1,5 +1,6 @@
 /** Settings of an agent: the `policy` section in agent configs, and `agent` in reinforcement-learning configs. */
 import { z } from 'zod';
+import { UserError } from '../base/errors.js';
 import { about } from '../models/settings.js';
 
 const count = (minimum: number) => z.int().min(minimum);
@@ -26,3 +27,23 @@ export const agentShape = {
     count(1).default(2),
   ),
 };
+
+/**
+ * @param field name of the section in the config
+ * @throws UserError if `act` or `fallback` needs a list of the possible actions, and there is none
+ */
+export function requireListed(
+  { act, fallback }: { readonly act: string; readonly fallback: Fallback },
+  isListed: boolean,
+  field: 'agent' | 'policy',
+  id: string,
+): void {
+  const [key, value] = act === 'constrained' ? (['act', act] as const) : (['fallback', fallback] as const);
+  if (isListed || !['constrained', 'random', 'first'].includes(value)) return;
+  throw new UserError({
+    field: `${field}.${key}`,
+    value,
+    message: `the actions of ${id} can't be listed, as ${value} requires`,
+    alternatives: key === 'act' ? ['text', 'json'] : ['ask-again', 'end'],
+  });
+}

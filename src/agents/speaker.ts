@@ -1,5 +1,4 @@
 /** The source of an agent's replies: a model from any provider, or a sampler that keeps token ids. */
-import type { Observation } from '../environments/environment.js';
 import { answerText } from '../models/answer-text.js';
 import type { ChatMessage } from '../models/language-model.js';
 import type { Choice } from './reading.js';
@@ -22,8 +21,6 @@ export interface Conversation<R extends Reply = Reply> {
   /** True if `before` is the whole conversation so far. */
   readonly whole: boolean;
   readonly message: string;
-  /** The latest observation; absent outside `playGames`. */
-  readonly observation?: Observation;
   readonly seed: number;
   readonly choices: readonly Choice[] | undefined;
   /** 0-based index of the game, in the order requested. */

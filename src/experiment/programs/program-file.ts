@@ -21,7 +21,7 @@ const largestFile = 200_000;
 const isProgramFile = (name: string): boolean => /\.m?js$/.test(name);
 
 /** Reads a program, which runs in the sandbox and never as a module. @throws UserError if it is invalid */
-export async function openProgramFile(
+async function openProgramFile(
   file: string,
   environment: EnvironmentSpec,
 ): Promise<{ readonly family: PolicyFamily; readonly parameters: ParameterVector }> {
