@@ -3,10 +3,7 @@ import { createHash } from 'node:crypto';
 import { closeSync, existsSync, mkdirSync, openSync, readdirSync, readSync, statSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { z } from 'zod';
-import { UserError } from '../../src/base/errors.js';
-import { replaceFile } from '../../src/base/files/files.js';
-import { parseJson } from '../../src/base/files/json-depth.js';
-import { readRegularFile } from '../../src/base/files/regular-file.js';
+import { checkedValue, readJson, replaceFile } from '../../src/base/files/files.js';
 import { version } from '../../src/base/package.js';
 import { isGguf, openGguf } from '../../src/models/local/weights/gguf.js';
 import { trainingFiles } from '../../src/runs/training-files.js';
@@ -83,14 +80,8 @@ export interface Training {
   };
 }
 
-export function trainingLineage({
-  adapter,
-  method,
-  model,
-  dataset,
-  config,
-  outcome,
-}: Training): TrainingLineage {
+export function trainingLineage(training: Training): TrainingLineage {
+  const { adapter, method, model, dataset, config, outcome } = training;
   const isAvailable = existsSync(model);
   return {
     version: 1,
@@ -150,9 +141,8 @@ export function writeLineage(directory: string, lineage: TrainingLineage): void 
 }
 
 /** @throws UserError if the file is damaged */
-export function readLineage(directory: string): TrainingLineage | undefined {
-  return readAs(join(directory, lineageFile), lineageSchema);
-}
+export const readLineage = (directory: string): TrainingLineage | undefined =>
+  readAs(join(directory, lineageFile), lineageSchema);
 
 /** Describes played episodes as a dataset; `kept` is the number of episodes per environment. */
 export function playedLineage(
@@ -212,8 +202,8 @@ export function contentHash(model: string): string {
   for (const path of weightFiles(model).toSorted()) {
     const { size } = statSync(path);
     hash.update(JSON.stringify([basename(path), size]));
-    if (size <= wholeBytes) hash.update(readPart(path, 0, size));
-    else for (const at of [0, size - sampleBytes]) hash.update(readPart(path, at, sampleBytes));
+    const starts = size <= wholeBytes ? [0] : [0, size - sampleBytes];
+    for (const at of starts) hash.update(readPart(path, at, size <= wholeBytes ? size : sampleBytes));
   }
   return hash.digest('hex');
 }
@@ -223,6 +213,14 @@ function weightFiles(model: string): readonly string[] {
   return readdirSync(model, { withFileTypes: true })
     .filter((entry) => entry.isFile() && entry.name !== lineageFile)
     .map(({ name }) => join(model, name));
+}
+
+/** SHA-256 of a file, read in pieces because a dataset can be too large for one buffer. */
+export function fileHash(path: string): string {
+  const hash = createHash('sha256');
+  const { size } = statSync(path);
+  for (let at = 0; at < size; at += wholeBytes) hash.update(readPart(path, at, wholeBytes));
+  return hash.digest('hex');
 }
 
 function readPart(path: string, position: number, bytes: number): Buffer {
@@ -235,30 +233,8 @@ function readPart(path: string, position: number, bytes: number): Buffer {
   }
 }
 
-/** SHA-256 of a file, read in pieces because a dataset can be too large for one buffer. */
-export function fileHash(path: string): string {
-  const hash = createHash('sha256');
-  const { size } = statSync(path);
-  for (let at = 0; at < size; at += wholeBytes) hash.update(readPart(path, at, wholeBytes));
-  return hash.digest('hex');
-}
-
+/** @throws UserError if the file is damaged */
 function readAs<T extends z.ZodType>(file: string, schema: T): z.output<T> | undefined {
-  if (!existsSync(file)) return undefined;
-  const damaged = (message: string) =>
-    new UserError({
-      file,
-      message: `damaged: ${message}`,
-      hint: 'restore the file from a copy, or remove it',
-    });
-  let content: unknown;
-  try {
-    content = parseJson(readRegularFile(file, wholeBytes).toString('utf8'));
-  } catch {
-    throw damaged('not JSON');
-  }
-  const parsed = schema.safeParse(content);
-  if (parsed.success) return parsed.data;
-  const issue = parsed.error.issues[0]!;
-  throw damaged(`${issue.path.join('.') || 'content'}: ${issue.message}`);
+  const content = readJson(file);
+  return content === undefined ? undefined : checkedValue(schema, content, file, { prefix: 'damaged: ' });
 }

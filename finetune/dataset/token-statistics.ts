@@ -1,6 +1,6 @@
 /** Estimates the token lengths of examples, and computes statistics of a dataset's splits. */
 import { estimateTokens } from '../../src/prompting/token-estimate.js';
-import { largest, mean } from '../../src/statistics/descriptive.js';
+import { largest } from '../../src/statistics/descriptive.js';
 import { completionsOf, type Example } from './example.js';
 
 /** Length in tokens, without the tokens that a chat template adds. */
@@ -28,36 +28,26 @@ export function measureLengths(examples: readonly Example[]): ReadonlyMap<Exampl
   );
 }
 
-/** Quantiles use the nearest rank, so they are values from the data. */
+/** The median uses the nearest rank, so it is a value from the data. */
 export interface Distribution {
   readonly least: number;
   readonly median: number;
-  readonly p95: number;
   readonly most: number;
-  readonly mean: number;
 }
 
 export function distribution(values: readonly number[]): Distribution | undefined {
   if (values.length === 0) return undefined;
   const sorted = values.toSorted((a, b) => a - b);
-  const quantile = (share: number) => sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)]!;
-  return {
-    least: sorted[0]!,
-    median: quantile(0.5),
-    p95: quantile(0.95),
-    most: sorted.at(-1)!,
-    mean: Number(mean(sorted).toPrecision(6)),
-  };
+  return { least: sorted[0]!, median: sorted[Math.ceil(sorted.length / 2) - 1]!, most: sorted.at(-1)! };
 }
 
 export interface SplitStatistics {
   readonly examples: number;
   readonly prompts: number;
-  readonly environments: Readonly<Record<string, number>>;
   /** This and the next three are undefined if there are no examples. */
   readonly promptTokens?: Distribution | undefined;
   readonly completionTokens?: Distribution | undefined;
-  /** Number of evaluations that each prompt is based on; for demonstrations, number of turns that it shows. */
+  /** Number of evaluations that each prompt lists; for demonstrations, number of turns. */
   readonly history?: Distribution | undefined;
   readonly weight?: Distribution | undefined;
 }
@@ -70,7 +60,6 @@ export function splitStatistics(
   return {
     examples: examples.length,
     prompts: new Set(examples.map(({ lineage }) => lineage.prompt)).size,
-    environments: countBy(examples, ({ lineage }) => lineage.environment),
     promptTokens: of((example) => lengths.get(example)!.prompt),
     completionTokens: of((example) => lengths.get(example)!.completion),
     history: of(({ lineage }) => lineage.history),

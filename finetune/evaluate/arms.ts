@@ -1,5 +1,5 @@
 /** The arms of an evaluation: the models and baselines to compare. */
-import { existsSync, realpathSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { UserError } from '../../src/base/errors.js';
 import type { ModelConfig } from '../../src/config/model.js';
@@ -33,12 +33,7 @@ interface LocalWeights {
 
 /** Environments that the tuned model was trained in, if known. */
 export type TrainedOn =
-  | { readonly kind: 'stated'; readonly environments: readonly string[] }
-  | {
-      readonly kind: 'lineage';
-      readonly environments: readonly string[];
-      readonly validation: readonly string[];
-    }
+  | { readonly kind: 'stated' | 'lineage'; readonly environments: readonly string[] }
   | { readonly kind: 'unknown'; readonly reason: string };
 
 /**
@@ -52,7 +47,7 @@ export function openArms(
   tuned: string,
   wanted: readonly string[],
   cwd: string,
-): { readonly arms: readonly Arm[]; readonly notes: readonly string[] } {
+): readonly Arm[] {
   const baseArm = base === undefined ? undefined : openArm('base', base, undefined, cwd);
   const tunedArm = openArm('tuned', tuned, baseArm, cwd);
   const first = baseArm ?? openArm('base', itsBase(tunedArm), undefined, cwd);
@@ -63,7 +58,7 @@ export function openArms(
   const models = [first, tunedArm].map((arm) =>
     arm.local === undefined ? arm : withTemplate(arm, template),
   );
-  return { arms: [...models, ...baselineArms(wanted)], notes: otherBaseNotes(first, tunedArm) };
+  return [...models, ...baselineArms(wanted)];
 }
 
 /** Chat template variables that the tuned model was trained with; both models get the same ones. */
@@ -88,14 +83,7 @@ export function trainedOn(tuned: Arm, stated: readonly string[] | undefined): Tr
       reason: `a training dataset has no manifest, or has changed since it was made; ${hint}`,
     };
   }
-  const held = tuned.lineage.dataset.sources?.filter(({ split }) => split === 'validation') ?? [];
-  return {
-    kind: 'lineage',
-    environments,
-    validation: [...new Set(held.map(({ environment }) => environment))]
-      .filter((environment) => !environments.includes(environment))
-      .toSorted(),
-  };
+  return { kind: 'lineage', environments };
 }
 
 function baselineArms(specs: readonly string[]): readonly Arm[] {
@@ -217,15 +205,4 @@ function itsBase({ local, lineage, label }: Arm): string {
     message: `is required: the model that ${label} was trained from can't be found`,
     hint: 'set the base model: --base models/…',
   });
-}
-
-function otherBaseNotes(base: Arm, { local, lineage }: Arm): readonly string[] {
-  if (base.local === undefined || local === undefined) return [];
-  const own = local.adapter === undefined ? lineage?.base.model : local.model;
-  if (own === undefined || !existsSync(own) || realpathSync(own) === realpathSync(base.local.model))
-    return [];
-  if (contentHash(own) === contentHash(base.local.model)) return [];
-  return [
-    `differences aren't due to training alone, because the tuned model wasn't trained from --base but from ${own}`,
-  ];
 }

@@ -38,6 +38,7 @@ import {
   differenceColumns,
   differencesIn,
   experimentTitle,
+  familiarityText,
   tunedAgainstBase,
 } from './tables.js';
 
@@ -85,7 +86,7 @@ ${resultPlot(evaluation)}
 ${parts.map(
   ({ scope, text }) => html`<p><b>${sentence(scope)}.</b> ${text}</p>
 `,
-)}${trainedOn.kind === 'unknown' ? html`<p class="note">Training environments unknown: ${trainedOn.reason}.</p>` : html`<p class="note">Training environments: ${trainedOn.environments.join(', ') || 'none'}${trainedOn.kind === 'stated' ? ' (from --trained-on)' : ' (as recorded in its training.json)'}.${trainedOn.kind === 'lineage' && trainedOn.validation.length > 0 && ` Runs of ${trainedOn.validation.join(', ')} were only used for validation.`}</p>`}
+)}${trainedOn.kind === 'unknown' ? html`<p class="note">Training environments unknown: ${trainedOn.reason}.</p>` : html`<p class="note">Training environments: ${trainedOn.environments.join(', ') || 'none'}${trainedOn.kind === 'stated' ? ' (from --trained-on)' : ' (as recorded in its training.json)'}.</p>`}
 ${warningList(cautions(evaluation).map((text) => `${text}.`))}`;
 }
 
@@ -115,12 +116,7 @@ function experimentSection(evaluation: Evaluation, experiment: ExperimentResult)
         : undefined,
     };
   });
-  const familiarity = {
-    trained: 'The tuned model was trained in this environment',
-    transfer: 'The tuned model wasn’t trained in this environment',
-    unknown: 'It isn’t known whether the tuned model was trained in this environment',
-  }[experiment.familiarity];
-  return html`<p class="note">${experiment.environment}. ${familiarity}.</p>
+  return html`<p class="note">${experiment.environment}${familiarityText[experiment.familiarity]}</p>
 ${armCurves(curves, { step: 1 })}
 ${htmlTable(armsIn(evaluation, experiment), armColumns)}`;
 }

@@ -48,9 +48,9 @@ const files = { result: resultFiles.evaluation, page: 'index.html' } as const;
 /** Completes the runs of an evaluation and prints the results. @returns the exit code */
 export async function runEvaluation(args: EvaluationRequest, context: CommandContext): Promise<number> {
   const stated = args.trainedOn === undefined ? undefined : await environmentsIn(args.trainedOn);
-  const { arms, notes } = openArms(args.base, args.tuned, args.baseline, context.cwd);
+  const arms = openArms(args.base, args.tuned, args.baseline, context.cwd);
   const given = withoutOverrides(args.configs);
-  const { plan, notes: configNotes } = planEvaluation({
+  const { plan, notes } = planEvaluation({
     arms,
     files: given.files,
     overrides: [...given.overrides, ...args.overrides],
@@ -61,7 +61,7 @@ export async function runEvaluation(args: EvaluationRequest, context: CommandCon
   for (const { name, configs } of plan.experiments)
     for (const config of Object.values(configs)) await checkConfig(config, context.env, `experiment ${name}`);
   const known = trainedOn(arms.find(({ name }) => name === 'tuned')!, stated);
-  for (const note of [...notes, ...configNotes]) context.note(note);
+  for (const note of notes) context.note(note);
   if (known.kind === 'unknown') context.note(`training environments unknown: ${known.reason}`);
 
   const directory = resolve(context.cwd, args.out ?? join(args.runsDir, defaultName(plan)));

@@ -120,7 +120,7 @@ export function conclusions({ experiments, groups }: Evaluation): readonly Concl
   );
 }
 
-const familiarityText: Readonly<Record<Familiarity, string>> = {
+export const familiarityText: Readonly<Record<Familiarity, string>> = {
   trained: ', a training environment',
   transfer: ', a new environment',
   unknown: '',

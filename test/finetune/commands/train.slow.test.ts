@@ -195,11 +195,11 @@ describe('finetune train', () => {
     const text = 'model: base.gguf\ndataset: data\noutput: over-gguf\nepochs: 1\nthreads: 1\n';
     writeFileSync(config, text);
     expect((await train(config)).code).toBe(0);
-    const { arms } = openArms(undefined, path('over-gguf'), [], place);
+    const arms = openArms(undefined, path('over-gguf'), [], place);
     const [base, tuned] = arms;
     expect(base).toMatchObject({ label: 'base.gguf', local: { model: path('base.gguf') } });
     expect(tuned!.lineage!.base.hash).toBe(base!.hash);
-    expect(openArms('base.gguf', path('over-gguf', 'adapter'), [], place).arms[0]).toEqual(base);
+    expect(openArms('base.gguf', path('over-gguf', 'adapter'), [], place)[0]).toEqual(base);
     expect(() => openArms('none.gguf', path('over-gguf'), [], place)).toThrow(/there is no such/);
   });
 

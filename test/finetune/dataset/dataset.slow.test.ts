@@ -164,16 +164,15 @@ describe('statistics', () => {
     });
     expect(statistics.train).toMatchObject({
       examples: train.length,
-      environments: { 'CartPole-v1': 30, 'FrozenLake-v1': train.length - 30 },
       history: { least: 3, most: 8 },
     });
-    expect(statistics.validation).toEqual({ examples: 0, prompts: 0, environments: {} });
+    expect(statistics.validation).toEqual({ examples: 0, prompts: 0 });
   });
 
-  it('use the nearest rank for percentiles', () => {
+  it('use the nearest rank for the median', () => {
     const values = Array.from({ length: 100 }, (_, i) => 100 - i);
-    expect(distribution(values)).toEqual({ least: 1, median: 50, p95: 95, most: 100, mean: 50.5 });
-    expect(distribution([7])).toEqual({ least: 7, median: 7, p95: 7, most: 7, mean: 7 });
+    expect(distribution(values)).toEqual({ least: 1, median: 50, most: 100 });
+    expect(distribution([7])).toEqual({ least: 7, median: 7, most: 7 });
     expect(distribution([])).toBeUndefined();
   });
 });

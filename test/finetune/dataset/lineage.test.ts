@@ -112,9 +112,9 @@ describe('the lineage of a trained model', () => {
   it('is rejected if damaged, with the file and the field', () => {
     expect(readLineage(weights('none'))).toBeUndefined();
     writeFileSync(join(weights('broken'), lineageFile), '{');
-    expect(() => readLineage(path('broken'))).toThrow(/training\.json: damaged: not JSON/);
+    expect(() => readLineage(path('broken'))).toThrow(/training\.json: not valid JSON/);
     writeFileSync(path('broken', lineageFile), JSON.stringify({ ...trained(path('base')), dataset: 3 }));
-    expect(() => readLineage(path('broken'))).toThrow(/damaged: dataset: /);
+    expect(() => readLineage(path('broken'))).toThrow(/training\.json: dataset: damaged: /);
   });
 });
 

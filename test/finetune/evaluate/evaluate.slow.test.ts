@@ -377,7 +377,7 @@ describe('a trained adapter', () => {
       ['tuned', 'qwen3-fp32 + tuned/adapter'],
       ['random', 'random search'],
     ]);
-    expect(result.trainedOn).toEqual({ kind: 'lineage', environments: ['CartPole-v1'], validation: [] });
+    expect(result.trainedOn).toEqual({ kind: 'lineage', environments: ['CartPole-v1'] });
     expect(result.experiments[0]!.familiarity).toBe('transfer');
     expect(result.experiments[0]!.arms.tuned!.validFirst!.mean).toBe(1);
     expect(readManifest(path('local', 'car', 'tuned-01')).model).toBe('local/qwen3-fp32+adapter');
@@ -404,7 +404,7 @@ describe('a trained adapter', () => {
 
   it('leaves the training environments unknown if the dataset was changed afterwards', () => {
     const adapter = training('changed', ['CartPole-v1'], true);
-    const { arms } = openArms(undefined, adapter, [], place);
+    const arms = openArms(undefined, adapter, [], place);
     expect(trainedOn(arms[1]!, undefined)).toMatchObject({
       kind: 'unknown',
       reason: expect.stringContaining('manifest'),
@@ -419,7 +419,7 @@ describe('a trained adapter', () => {
 });
 
 describe('baselines from --baseline', () => {
-  const arms = (control: readonly string[]) => openArms('random', 'hill-climb', control, place).arms;
+  const arms = (control: readonly string[]) => openArms('random', 'hill-climb', control, place);
 
   it('use the settings given with their names', () => {
     expect(arms(['hill-climb:sigma=2', 'cma-es:sigma=1.5:population=6']).slice(2)).toMatchObject([
@@ -430,7 +430,7 @@ describe('baselines from --baseline', () => {
       },
       { name: 'cma-es', overrides: ['model.provider=cma-es', 'model.sigma=1.5', 'model.population=6'] },
     ]);
-    expect(openArms('hill-climb:sigma=1', 'hill-climb:sigma=2', [], place).arms).toMatchObject([
+    expect(openArms('hill-climb:sigma=1', 'hill-climb:sigma=2', [], place)).toMatchObject([
       { name: 'base', overrides: ['model.provider=hill-climb', 'model.sigma=1'] },
       { name: 'tuned', overrides: ['model.provider=hill-climb', 'model.sigma=2'] },
     ]);
