@@ -1,5 +1,5 @@
 /** Renders an evaluation as a self-contained page with links to the reports of its runs. */
-import { type Content, type Html, html } from '../../src/base/text/html.js';
+import { type Content, html } from '../../src/base/text/content.js';
 import {
   formatNumber,
   formatReturn,
@@ -7,7 +7,7 @@ import {
   formatSigned,
   plural,
 } from '../../src/base/text/numbers.js';
-import { type Cell, type Column, htmlTable, number, text } from '../../src/base/text/table.js';
+import { type Cell, type Column, number, pageTable, text } from '../../src/base/text/table.js';
 import { verdictRule } from '../../src/studies/comparison/words.js';
 import { type IntervalRow, intervalRows } from '../../src/web/interval-rows.js';
 import { type Page, sectionsOf } from '../../src/web/page.js';
@@ -78,7 +78,7 @@ function progress({ runs, seeds, experiments }: Evaluation): string {
   return `${done} of ${plural(runs.length, 'run')} finished (${plural(experiments.length, 'experiment')}, ${plural(seeds.length, 'seed')})`;
 }
 
-function result(evaluation: Evaluation): Html {
+function result(evaluation: Evaluation): Content {
   const [main, ...parts] = conclusions(evaluation);
   const { trainedOn } = evaluation;
   return html`${verdictBox(html`${main!.text}${main!.verdict !== 'nothing' && html` <span class="muted">(${main!.scope})</span>`}`, main!.verdict)}
@@ -92,13 +92,13 @@ ${warningList(cautions(evaluation).map((text) => `${text}.`))}`;
 
 const sentence = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);
 
-function differences(evaluation: Evaluation): Html {
+function differences(evaluation: Evaluation): Content {
   const { experiments } = evaluation;
-  return html`${htmlTable(differencesIn(evaluation), differenceColumns)}
+  return html`${pageTable(differencesIn(evaluation), differenceColumns)}
 ${experiments.length > 1 && html`<p class="note">The last rows combine the experiments, with normalised returns: 0 is the lowest and 1 the highest confirmed return in each experiment. Each seed counts once, with its mean over the experiments. Verdicts are corrected for multiple comparisons within these rows.</p>`}`;
 }
 
-function experimentSection(evaluation: Evaluation, experiment: ExperimentResult): Html {
+function experimentSection(evaluation: Evaluation, experiment: ExperimentResult): Content {
   const { arms, runs } = evaluation;
   const own = runs.filter((run) => run.experiment === experiment.name);
   const [low, high] = experiment.returns;
@@ -118,10 +118,10 @@ function experimentSection(evaluation: Evaluation, experiment: ExperimentResult)
   });
   return html`<p class="note">${experiment.environment}${familiarityText[experiment.familiarity]}</p>
 ${armCurves(curves, { step: 1 })}
-${htmlTable(armsIn(evaluation, experiment), armColumns)}`;
+${pageTable(armsIn(evaluation, experiment), armColumns)}`;
 }
 
-function runTable({ runs, seeds }: Evaluation, { linkOf }: Shown): Html {
+function runTable({ runs, seeds }: Evaluation, { linkOf }: Shown): Content {
   const figure = (
     title: string,
     cell: (figures: RunFigures) => Cell,
@@ -132,7 +132,7 @@ function runTable({ runs, seeds }: Evaluation, { linkOf }: Shown): Html {
     format,
     cell: ({ figures }) => figures && cell(figures),
   });
-  return htmlTable(
+  return pageTable(
     runs,
     [
       text('run', ({ path, figures }) => ({
@@ -164,7 +164,7 @@ function reading({ seeds, experiments }: Evaluation): readonly Content[] {
 }
 
 /** Plots tuned − base in normalised returns or, for a single experiment, the returns of all models. */
-function resultPlot({ experiments, groups }: Evaluation): Html | undefined {
+function resultPlot({ experiments, groups }: Evaluation): Content | undefined {
   const [only] = experiments;
   if (only === undefined) return undefined;
   if (experiments.length === 1)
@@ -197,7 +197,11 @@ function resultPlot({ experiments, groups }: Evaluation): Html | undefined {
   });
 }
 
-function rowOf(name: Html | string, result: Pick<GroupResult, 'differences'>, range: number): IntervalRow[] {
+function rowOf(
+  name: Content | string,
+  result: Pick<GroupResult, 'differences'>,
+  range: number,
+): IntervalRow[] {
   const { counts, difference, interval } = tunedAgainstBase(result) ?? {};
   if (difference == null || interval == null || !(range > 0)) return [];
   const detail = plural(counts![0]!, 'pair');

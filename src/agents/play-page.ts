@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { replaceFile } from '../base/files/files.js';
 import { readOwnText } from '../base/files/regular-file.js';
 import { groupedBy } from '../base/grouped.js';
-import { type Html, html, preformatted } from '../base/text/html.js';
+import { type Content, html, preformatted } from '../base/text/content.js';
 import {
   costNote,
   formatCompact,
@@ -67,7 +67,7 @@ export function playPage(path: string): Page {
   };
 }
 
-function headline(figures: PlayFigures, { activeMs, iterations, usage }: Manifest): Html {
+function headline(figures: PlayFigures, { activeMs, iterations, usage }: Manifest): Content {
   const { games, lost, maxScore, meanLength, meanReturn, meanScore, truncated, unclear, won } = figures;
   const over = (ends: unknown) => `${ends === null ? 'of' : 'over'} ${plural(games, 'game')}`;
   const tokens = usage.promptTokens + usage.completionTokens;
@@ -86,11 +86,11 @@ ${tile('Time', formatDuration(activeMs), usage.latencyMs >= 1 ? `${formatDuratio
 </dl>`;
 }
 
-const usage = ({ caps, usage }: Manifest): Html => html`<p>${formatUsage(usage)}</p>
+const usage = ({ caps, usage }: Manifest): Content => html`<p>${formatUsage(usage)}</p>
 ${caps !== undefined && caps.length > 0 && html`<p>Limits: ${formatCaps(caps)}</p>`}
 ${usage.faults !== undefined && Object.keys(usage.faults).length > 0 && html`<p>Faults: ${formatFaults(usage.faults)}</p>`}`;
 
-function reproduction(manifest: Manifest): Html {
+function reproduction(manifest: Manifest): Content {
   const again = shellWord(`../${manifest.run}-again`);
   const commands = [
     '# the same games again, in a new directory',
@@ -113,7 +113,11 @@ ${versionTable(manifest)}`;
 /** Maximum total length of the transcripts in characters, so that the page opens quickly. */
 const mostCharacters = 4_000_000;
 
-export function transcripts(games: readonly GameRecord[], calls: readonly CallRecord[], run: string): Html {
+export function transcripts(
+  games: readonly GameRecord[],
+  calls: readonly CallRecord[],
+  run: string,
+): Content {
   if (games.length === 0) return html`<p class="empty">No complete games.</p>`;
   const [first] = calls;
   const system = first?.messages[0]?.role === 'system' ? first.messages[0].content : undefined;
@@ -133,7 +137,7 @@ ${shown.length < games.length && html`<p class="note">Not shown here: ${plural(g
 const placeOf = ({ iteration, candidate }: { readonly iteration: number; readonly candidate: number }) =>
   `${iteration}/${candidate}`;
 
-function transcript(game: GameRecord, calls: readonly CallRecord[]): Html {
+function transcript(game: GameRecord, calls: readonly CallRecord[]): Content {
   const { episode, last, length, score, turns } = game;
   const unclear = turns.filter(({ valid }) => valid === false).length;
   // If a turn has two calls, the later one counts: it was made after resuming.
@@ -157,14 +161,14 @@ export function ending({ lost, truncated, won }: GameRecord): 'won' | 'lost' | '
   return truncated ? 'cut' : 'ended';
 }
 
-function endChip(game: GameRecord): Html | undefined {
+function endChip(game: GameRecord): Content | undefined {
   const end = ending(game);
   if (end === 'ended') return undefined;
   const mark = { won: 'good', lost: 'bad', cut: 'warn' }[end];
   return html`<span class="chip ${mark}">${end === 'cut' ? 'cut off by a limit' : end}</span>`;
 }
 
-function turnEntry(turn: GameTurn, index: number, call: CallRecord | undefined): Html {
+function turnEntry(turn: GameTurn, index: number, call: CallRecord | undefined): Content {
   const { message, reply, reward, valid } = turn;
   const done = actionText(turn);
   const said = reply !== undefined && reply.trim() !== done ? reply : undefined;
@@ -172,7 +176,7 @@ function turnEntry(turn: GameTurn, index: number, call: CallRecord | undefined):
 <h3>Turn ${index + 1} ${reward !== 0 && html`<span class="chip ${reward > 0 ? 'good' : 'bad'}">${reward > 0 ? '+' : ''}${formatNumber(reward)}</span>`}${valid === false && html`<span class="chip warn">names no action</span>`}</h3>
 ${preformatted(message)}
 ${said !== undefined && html`<h4>Reply</h4>${said === '' ? html`<p class="muted">(empty)</p>` : preformatted(said)}`}
-<p class="evaluated">${done === undefined ? html`<span class="muted">No step was taken.</span>` : html`<b>&gt; ${done}</b>${valid === false && html` <span class="muted">(fallback action)</span>`}`}${call && callText(call)}</p>
+<p class="evaluated">${done === undefined ? html`<span class="muted">No step was taken.</span>` : html`<b>${'>'} ${done}</b>${valid === false && html` <span class="muted">(fallback action)</span>`}`}${call && callText(call)}</p>
 </article>`;
 }
 
@@ -183,7 +187,7 @@ export function actionText({ action, words }: GameTurn): string | undefined {
   return typeof action === 'object' ? action.map((value) => formatNumber(value)).join(', ') : String(action);
 }
 
-function callText({ completion, outcome }: CallRecord): Html {
+function callText({ completion, outcome }: CallRecord): Content {
   const { completionTokens, promptTokens } = completion?.usage ?? {};
   const tokens =
     promptTokens === undefined

@@ -9,7 +9,7 @@ import { badRequest, HttpError, readJsonBody } from './http.js';
 import { isBelow, type Place } from './items.js';
 
 /** The parts of the view that actions use. */
-export interface Site {
+interface Site {
   readonly live: { places(): readonly Place[]; refresh(): void };
   /** @throws HttpError if no item has this name, or if the item can't be read */
   placeOf(name: string): Place;

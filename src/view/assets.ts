@@ -1,6 +1,5 @@
 /** Files for the browser: the HTML shell of all pages, and the app's script and style sheet. */
-import { html, render } from '../base/text/html.js';
-import { appScript, appStyle, icon } from '../web/page.js';
+import { appScript, appStyle, shell } from '../web/page.js';
 
 /** A response body with its content type; `policy`: its Content-Security-Policy (default: `contentPolicy`). */
 export interface Served {
@@ -38,22 +37,11 @@ export const contentPolicy = [
 export const picturePolicy = "sandbox; default-src 'none'; style-src 'unsafe-inline'";
 
 /** The HTML shell of all pages. Served to anyone, so it contains nothing about the runs. */
-export const shell: Served = {
+export const emptyPage: Served = {
   type: 'text/html; charset=utf-8',
-  body: render(html`<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<title>policyloop</title>
-${icon}
-<link rel="stylesheet" href="/assets/app.css">
-<script defer src="/assets/app.js"></script>
-</head>
-<body>
-<noscript><p class="empty">The view needs JavaScript; a run's report.html does not.</p></noscript>
-</body>
-</html>
-`),
+  body: shell(
+    'policyloop',
+    '<link rel="stylesheet" href="/assets/app.css">\n<script defer src="/assets/app.js"></script>',
+    '<noscript><p class="empty">The view needs JavaScript.</p></noscript>',
+  ),
 };

@@ -17,15 +17,7 @@ import { type Group, groupsOf } from '../web/table/groups.js';
 import { mostCompared, stateOf } from '../web/table/state.js';
 import { badRequest, notFound } from './http.js';
 import { isBelow, type Place } from './items.js';
-import {
-  comparedRun,
-  configKeys,
-  configuredRun,
-  patience,
-  readAhead,
-  soFar,
-  withSettings,
-} from './run-data.js';
+import { comparedRun, configKeys, configuredRun, readAhead, withSettings } from './run-data.js';
 import { pageAddress } from './shown-run.js';
 
 /** The items that the query's `of` selects by name, directory or pattern; all items if there is no `of`. */
@@ -103,19 +95,14 @@ function groupingOf(query: URLSearchParams, chosen: readonly Place[]): readonly 
 }
 
 /**
- * Compares the runs whose curves can be read in time.
+ * Compares runs.
  * @throws HttpError if the query is invalid; UserError if there is nothing to compare
  */
-export async function comparedPage(
-  places: readonly Place[],
-  query: URLSearchParams,
-  clock: () => number,
-): Promise<Page> {
-  const until = clock() + patience;
+export async function comparedPage(places: readonly Place[], query: URLSearchParams): Promise<Page> {
   await readAhead(places);
-  const wanted = chosenPlaces(places, query);
-  const by = groupingOf(query, wanted);
-  const chosen = await readAhead(wanted, { areCurves: true, isTimeUp: () => clock() > until });
+  const chosen = chosenPlaces(places, query);
+  const by = groupingOf(query, chosen);
+  await readAhead(chosen, { areCurves: true });
   const isByRun = by.join() === 'run';
   const byPath = new Map(chosen.map((place) => [place.path, place.item]));
   const itemOf = ({ path }: { readonly path: string }): Item => byPath.get(path)!;
@@ -145,12 +132,11 @@ export async function comparedPage(
   });
   const untested = comparison.tasks.map((task) => ({ ...task, differences: [], cautions: [] }));
   const shown = isByRun ? { ...comparison, by: null, tasks: untested } : comparison;
-  const page = comparisonPage(shown, tasks, {
+  return comparisonPage(shown, tasks, {
     hrefOf: (path) => pageAddress(named(path)),
     isByRun,
     mostRuns: 200,
   });
-  return soFar(page, chosen.length, wanted.length);
 }
 
 /** Sorts runs by the values of the keys, so that groups appear in this order too. */

@@ -2,8 +2,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { UserError } from '../base/errors.js';
 import { eachLine } from '../base/files/json-lines.js';
-import { html } from '../base/text/html.js';
-import { formatCount, plural } from '../base/text/numbers.js';
 import { fields, isAsked } from '../runs/listing/fields.js';
 import type { Item } from '../runs/listing/item.js';
 import { logsIn } from '../runs/reader.js';
@@ -16,7 +14,6 @@ import {
 } from '../studies/comparison/compared-runs.js';
 import { settingOf, settingsOf } from '../studies/comparison/run-groups.js';
 import type { ConfigKeys } from '../web/messages.js';
-import type { Page } from '../web/page.js';
 import type { Place } from './items.js';
 
 /** Caches the results of `read` by key; undefined if the run can't be read. */
@@ -56,9 +53,6 @@ export const configuredRun = ({ item, summary }: Place): ConfiguredRun | undefin
 /** A run with its curve; undefined if it can't be read. */
 export const comparedRun = (run: ConfiguredRun): ComparedRun | undefined => compared(run);
 
-/** How long a page waits for runs to be read, in milliseconds; then it shows those that have been read. */
-export const patience = 300;
-
 /** Number of configs to read before yielding to other requests; reading one curve takes about as long. */
 const readAtOnce = 20;
 
@@ -79,16 +73,6 @@ export async function readAhead(
   }
   return places;
 }
-
-/** Marks a page as partial if it shows only `read` of `of` runs. */
-export const soFar = (page: Page, read: number, of: number): Page =>
-  read === of
-    ? page
-    : {
-        ...page,
-        header: html`${page.header}<p class="state" role="status">${formatCount(read)} of ${plural(of, 'run')} read so far; this page updates itself.</p>`,
-        isPartial: true,
-      };
 
 /** Adds the values of these keys to an item, except for keys that its config doesn't have. */
 export function withSettings(place: Place | undefined, item: Item, keys: readonly string[]): Item {

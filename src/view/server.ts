@@ -2,11 +2,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { messageOf, UserError } from '../base/errors.js';
 import { harmlessLine } from '../base/terminal-text.js';
-import { type Content, render } from '../base/text/html.js';
-import type { Page } from '../web/page.js';
+import { type Page, pageData } from '../web/page.js';
 import { type Action, stopItem, tagItems } from './actions.js';
-import { admittedMarkup, requireEntered } from './admission.js';
-import { assets, contentPolicy, picturePolicy, type Served, shell } from './assets.js';
+import { requireEntered } from './admission.js';
+import { assets, contentPolicy, emptyPage, picturePolicy, type Served } from './assets.js';
 import { comparedPage, groupFigures } from './comparison.js';
 import { badRequest, HttpError, notFound, requireLocal, requireMethod, sendJson, startHttp } from './http.js';
 import { Items, type Place, type Root } from './items.js';
@@ -97,11 +96,10 @@ async function answer(
   const isRead = ['GET', 'HEAD'].includes(request.method ?? '');
   // Other sites may link to pages, because pages show nothing without the token.
   const path = requireLocal(request, port, (target) => isRead && isPage(target));
-  if (isRead && isPage(path)) return send(response, shell);
+  if (isRead && isPage(path)) return send(response, emptyPage);
   const asset = assets[path];
   if (asset !== undefined && request.method === 'GET') return send(response, asset);
-  const { token } = site.options;
-  requireEntered(request, token);
+  requireEntered(request, site.options.token);
   const { [path]: act } = actions;
   requireMethod(request, ...(act ? ['POST'] : ['GET', 'HEAD']));
   const asked = { ...site, query, placeOf: (name: string) => placeOf(site, name) };
@@ -110,7 +108,7 @@ async function answer(
   const { [path]: api } = answers;
   if (api === undefined) throw notFound(`${path} not found`);
   const found = await api(asked);
-  if ('sections' in found) sendJson(response, pageJson(found, token));
+  if ('sections' in found) sendJson(response, pageData(found));
   else if ('json' in found) sendJson(response, found.json);
   else send(response, found);
 }
@@ -140,7 +138,7 @@ const answers: Readonly<Record<string, (asked: Asked) => Answer | Promise<Answer
   '/api/groups': async ({ live, query }) => ({
     json: groupFigures(await readAhead(live.places()), query),
   }),
-  '/api/compare': ({ live, options, query }) => comparedPage(live.places(), query, options.milliseconds),
+  '/api/compare': ({ live, query }) => comparedPage(live.places(), query),
   async '/api/page'(asked) {
     const place = placeIn(asked);
     const { kind, name } = place.item;
@@ -193,13 +191,6 @@ function wholeNumber(query: URLSearchParams, key: string, least: number): number
 function send(response: ServerResponse, { body, policy = contentPolicy, type }: Served): void {
   response.setHeader('content-security-policy', policy);
   response.writeHead(200, { 'content-type': type }).end(typeof body === 'function' ? body() : body);
-}
-
-/** A page as JSON, with its content as markup. */
-function pageJson({ footer, header, isPartial, keys, sections, title }: Page, token: string) {
-  const markup = (content: Content) => admittedMarkup(render(content), token);
-  const shown = sections.map(({ content, ...rest }) => ({ ...rest, html: markup(content) }));
-  return { title, header: markup(header), footer: markup(footer), keys, isPartial, sections: shown };
 }
 
 function fail(

@@ -1,7 +1,7 @@
 /** Pages of runs. They never execute a run's modules or programs, because the run may come from someone else. */
 
 import { UserError } from '../base/errors.js';
-import { type Html, html } from '../base/text/html.js';
+import { type Content, html, Part } from '../base/text/content.js';
 import { apart, formatNumber, plural } from '../base/text/numbers.js';
 import { drawBounded, drawEpisode, isDrawnFromConfig, openDrawable } from '../experiment/animations.js';
 import type { BufferEntry } from '../rollout/replay-buffer.js';
@@ -52,16 +52,20 @@ interface Animated {
   readonly entry: BufferEntry;
   /** Start of the alternative text, before the policy's iteration and candidate. */
   readonly alt: string;
-  readonly title: Html;
+  readonly title: Content;
 }
 
 /** Animations, which the browser requests when they come into view; undefined if none can be drawn. */
-function animations(name: string, shown: readonly Animated[], config: RunFrame['config']): Html | undefined {
+function animations(
+  name: string,
+  shown: readonly Animated[],
+  config: RunFrame['config'],
+): Content | undefined {
   if (shown.length === 0 || !isDrawnFromConfig(config)) return undefined;
   const asText = apart(shown.flatMap(({ entry: { returns, score } }) => [score, ...returns]));
   return html`<div class="animations">${shown.map(
     ({ alt, entry, title }) => html`<figure>
-<img class="episode" loading="lazy" src="${episodeAddress(name, entry)}" alt="Animation of ${alt}${placeName(entry, config)}">
+${new Part('episode-picture', { address: episodeAddress(name, entry), alt: `Animation of ${alt}${placeName(entry, config)}` })}
 <figcaption>${title}: mean return ${asText(entry.score)} <span class="muted">(${entry.returns
       .slice(0, mostReturns)
       .map(asText)
@@ -141,7 +145,7 @@ ${parent && programChange(entry, parent, config, true)}${vector}`;
       [
         'log',
         'Prompts and replies',
-        proposals.length > 0 && proposalList(manifest.run, { proposals, calls: byIndex }, arePrograms, true),
+        proposals.length > 0 && proposalList(manifest.run, { proposals, calls: byIndex }, arePrograms),
       ],
       ['policy', arePrograms ? 'Programs' : 'Policies', shown.length > 0 && policies],
       [
@@ -162,7 +166,7 @@ const mostShown = 32;
 /** Maximum number of returns listed for an evaluation. */
 const mostReturns = 50;
 
-function headline(own: readonly BufferEntry[], before: number, calls: number): Html {
+function headline(own: readonly BufferEntry[], before: number, calls: number): Content {
   const best = own.reduce((highest, { score }) => Math.max(highest, score), Number.NEGATIVE_INFINITY);
   const episodes = own.reduce((sum, { returns }) => sum + returns.length, 0);
   const asText = apart([best, before]);

@@ -1,5 +1,5 @@
 /** Charts as data; the app draws them. */
-import { embedJson, type Html, html } from '../base/text/html.js';
+import { type Content, Part } from '../base/text/content.js';
 
 /** A colour of the style sheet: the name of a property such as `--point`, or `arm-3` for the fourth of several arms. */
 export type Colour = `--${string}` | `arm-${number}`;
@@ -74,9 +74,9 @@ export interface Chart {
   readonly hint?: string;
 }
 
-/** The element in which the app draws a chart. Without JavaScript, it shows only the description. */
-export const chartFigure = (chart: Chart, caption?: Html): Html =>
-  html`<figure class="chart-figure" data-chart>${embedJson(undefined, chart)}<p class="note">${chart.label}</p>${caption && html`<figcaption>${caption}</figcaption>`}</figure>`;
+/** @param caption text below the chart */
+export const chartFigure = (chart: Chart, caption?: Content): Content =>
+  new Part('chart-figure', { chart }, caption);
 
 /** Joins the items of each stretch, so that at most `most` stretches remain. */
 export function thinned<T>(

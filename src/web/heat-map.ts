@@ -1,6 +1,4 @@
 /** Parameters of evaluations as data; the app draws them. */
-import { embedJson, type Html, html } from '../base/text/html.js';
-
 export interface HeatMap {
   /** Describes the map, for screen readers. */
   readonly label: string;
@@ -14,17 +12,13 @@ export interface HeatMap {
   /** Descriptions of the columns. */
   readonly evaluations: readonly string[];
   /** The possible values, if they have colours of their own. */
-  readonly choices?: readonly number[] | undefined;
+  readonly choices?: readonly { readonly value: number; readonly name: string }[] | undefined;
   /** Magnitude with the strongest colour. */
   readonly scale: number;
-  /** Index of the column with the highest score. */
-  readonly best: number;
+  /** Where the highest score is: the index of the column, and the number of the evaluation. */
+  readonly best: { readonly column: number; readonly number: number };
   /** Number of columns of the warm-up. */
   readonly warmup: number;
   /** Number of evaluations; more than columns if not all are shown. */
   readonly total: number;
 }
-
-/** The element in which the app draws a heat map. Without JavaScript, it shows only the description. */
-export const heatMapFigure = (map: HeatMap, caption: Html): Html =>
-  html`<figure data-heat-map>${embedJson(undefined, map)}<p class="note">${map.label}</p><figcaption>${caption}</figcaption></figure>`;

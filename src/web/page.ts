@@ -1,6 +1,7 @@
+/** Pages as data, and the one document that shows them: a shell with the app, which draws the data. */
 import { createHash } from 'node:crypto';
 import { packageText } from '../base/package.js';
-import { type Content, type Html, html, render, trusted } from '../base/text/html.js';
+import { type Content, childrenOf, jsonForScript } from '../base/text/content.js';
 import { paletteStyle } from './palette.js';
 
 export interface Section {
@@ -17,28 +18,53 @@ export const sectionsOf = (
     content === undefined || content === null || content === false ? [] : { id, title, content },
   );
 
-/** The content of a page, which is saved to a file or shown section by section in the live view. */
+/** The content of a page, which is saved to a file or sent to the live view. */
 export interface Page {
   readonly title: string;
-  readonly header: Html;
+  readonly header: Content;
   readonly sections: readonly Section[];
   readonly footer: Content;
   /** Config keys that differ between the runs of a study; the live view shows them in its table of runs. */
   readonly keys?: readonly string[];
-  /** True while more runs are being read for it; the live view then requests it again. */
-  readonly isPartial?: boolean;
 }
 
-/** The style sheet of all pages, and the app that runs in them; `npm run prepare` builds both. */
+/** The page as the app reads it, in JSON. */
+export const pageData = ({ footer, header, sections, ...rest }: Page) => ({
+  ...rest,
+  header: childrenOf(header),
+  footer: childrenOf(footer),
+  sections: sections.map(({ content, ...section }) => ({ ...section, content: childrenOf(content) })),
+});
+
+/** The style sheet of all pages, and the app that draws them; `npm run prepare` builds both. */
 export const appStyle = (): string => `${packageText('dist/web/app.css')}\n${paletteStyle()}`;
 
 export const appScript = (): string => packageText('dist/web/app.js');
 
 /** The icon of all pages: a rising curve. */
-export const icon: Html = html`<link rel="icon" href="${"data:image/svg+xml,%3Csvg%20xmlns='http://www.w3.org/2000/svg'%20viewBox='0%200%2016%2016'%3E%3Crect%20width='16'%20height='16'%20rx='3'%20fill='%233d6fd1'/%3E%3Cpath%20d='M3%2012h3V9h3V6h4V3'%20fill='none'%20stroke='%23fff'%20stroke-width='2'/%3E%3C/svg%3E"}">`;
+const icon =
+  "data:image/svg+xml,%3Csvg%20xmlns='http://www.w3.org/2000/svg'%20viewBox='0%200%2016%2016'%3E%3Crect%20width='16'%20height='16'%20rx='3'%20fill='%233d6fd1'/%3E%3Cpath%20d='M3%2012h3V9h3V6h4V3'%20fill='none'%20stroke='%23fff'%20stroke-width='2'/%3E%3C/svg%3E";
+
+/** @param head,body trusted markup */
+export const shell = (title: string, head: string, body: string): string => `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<meta name="referrer" content="no-referrer">
+<title>${title.replace(/[&<\0]/g, (character) => ({ '&': '&amp;', '<': '&lt;' })[character] ?? '\u{fffd}')}</title>
+<link rel="icon" href="${icon}">
+${head}
+</head>
+<body>
+${body}
+</body>
+</html>
+`;
 
 /**
- * Renders a page as a single file. Its Content-Security-Policy allows only embedded images and, by hash, this style and
+ * Writes a page as a single file. Its Content-Security-Policy allows only embedded images and, by hash, this style and
  * this script. So the page sends no requests, and no text in it can run as code.
  */
 export function page(options: Page): string {
@@ -52,34 +78,13 @@ export function page(options: Page): string {
     "base-uri 'none'",
     "form-action 'none'",
   ].join('; ');
-  return render(html`<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="${policy}">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<meta name="referrer" content="no-referrer">
-<title>${options.title}</title>
-${icon}
-<style>${trusted(style)}</style>
-</head>
-<body>
-${options.header}
-<nav aria-label="Sections">${options.sections.map(({ id, title }) => html`<a href="#${id}">${title}</a>`)}</nav>
-<main>
-${options.sections.map(
-  ({ id, title, content }) => html`<section id="${id}" aria-labelledby="${id}-title">
-<h2 id="${id}-title">${title}</h2>
-${content}
-</section>
-`,
-)}</main>
-<footer>${options.footer}</footer>
-<script>${trusted(script)}</script>
-</body>
-</html>
-`);
+  return shell(
+    options.title,
+    `<meta http-equiv="Content-Security-Policy" content="${policy}">\n<style>${style}</style>`,
+    `<noscript>This page needs JavaScript. The files next to it contain everything that it shows.</noscript>
+<script type="application/json" id="page">${jsonForScript(pageData(options))}</script>
+<script>${script}</script>`,
+  );
 }
 
 /** The source expression of a Content-Security-Policy that allows exactly this text. */

@@ -1,5 +1,5 @@
 /** Parallel coordinates as data: a vertical axis for each key and one for the result; a line for each run. */
-import { embedJson, type Html, html } from '../base/text/html.js';
+import { type Content, Part } from '../base/text/content.js';
 import { apart, formatNumber } from '../base/text/numbers.js';
 import { largest, smallest } from '../statistics/descriptive.js';
 import { logTicks, tickStep, ticksWithin } from './ticks.js';
@@ -131,6 +131,4 @@ function inOrder(items: readonly string[]): readonly string[] {
     : items;
 }
 
-/** The element in which the app draws the plot. Without JavaScript, it shows only the description. */
-export const parallelFigure = (parallel: Parallel): Html =>
-  html`<figure class="parallel" data-parallel>${embedJson(undefined, parallel)}<p class="note">${parallel.label}</p></figure>`;
+export const parallelFigure = (parallel: Parallel): Content => new Part('parallel-plot', { parallel });

@@ -1,5 +1,5 @@
 /** Parts of pages: header, facts, tiles, warnings, explanations. */
-import { type Content, type Html, html } from '../base/text/html.js';
+import { type Content, html } from '../base/text/content.js';
 import { formatInterval, formatReturn, formatTime } from '../base/text/numbers.js';
 import type { Item } from '../runs/listing/item.js';
 import { runFiles } from '../runs/reader.js';
@@ -34,7 +34,7 @@ export function pageHeader({
   readonly state?: Content;
   readonly verdict?: Content;
   readonly facts?: readonly (readonly [title: string, value: Content])[];
-}): Html {
+}): Content {
   const known = status === 'incomplete' ? 'interrupted' : status;
   return html`<header>
 <p class="kicker">policyloop ${kicker}</p>
@@ -45,13 +45,13 @@ ${facts.length > 0 && factList(facts)}${verdict}
 }
 
 /** Lists names with their values. Names without a value are omitted. */
-export const factList = (facts: readonly (readonly [name: string, value: Content])[]): Html =>
+export const factList = (facts: readonly (readonly [name: string, value: Content])[]): Content =>
   html`<dl class="facts">${facts.map(([name, value]) => isShown(value) && html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>`;
 
 const isShown = (value: Content) => value !== undefined && value !== null && value !== false;
 
 /** Shows a value with its name above and a note below. */
-export const tile = (name: string, value: Content, note: Content, className = ''): Html =>
+export const tile = (name: string, value: Content, note: Content, className = ''): Content =>
   html`<div class="tile ${className}"><dt>${name}</dt><dd class="value">${value}</dd><dd class="note">${note}</dd></div>`;
 
 /** The main result of a page. @param over the sample, such as `over 5 games`, or why there is no interval */
@@ -60,7 +60,7 @@ export const resultTile = (
   value: number | null | undefined,
   interval: readonly [number, number] | null | undefined,
   over: string,
-): Html =>
+): Content =>
   tile(
     name,
     typeof value === 'number' ? formatReturn(value) : '–',
@@ -69,7 +69,7 @@ export const resultTile = (
   );
 
 /** A list of warnings; undefined if there are none. */
-export const warningList = (lines: readonly Content[]): Html | undefined =>
+export const warningList = (lines: readonly Content[]): Content | undefined =>
   lines.length === 0
     ? undefined
     : html`<ul class="warnings">${lines.map((line) => html`<li>${line}</li>`)}</ul>`;
@@ -82,12 +82,12 @@ export const failureList = (failures: readonly { readonly run: string; readonly 
 export const howToRead = 'How to read this';
 
 /** @param lines sentences without a full stop */
-export const readingList = (lines: readonly Content[]): Html =>
+export const readingList = (lines: readonly Content[]): Content =>
   html`<ul>${lines.map((line) => html`<li>${line}.</li>`)}</ul>`;
 
 /** @param time when the data was recorded, ISO 8601 */
-export const writtenBy = (policyloop: string, time?: string): Html =>
+export const writtenBy = (policyloop: string, time?: string): Content =>
   html`<p>${time !== undefined && `State as of ${formatTime(time)}. `}Written by policyloop ${policyloop}.</p>`;
 
 /** A verdict in a box at the start of a page. @param mark determines its colour: `higher`, `lower` or `too-few` */
-export const verdictBox = (text: Content, mark = ''): Html => html`<p class="verdict ${mark}">${text}</p>`;
+export const verdictBox = (text: Content, mark = ''): Content => html`<p class="verdict ${mark}">${text}</p>`;

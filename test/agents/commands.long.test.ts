@@ -11,6 +11,7 @@ import * as report from '../../src/commands/report.js';
 import * as resume from '../../src/commands/resume.js';
 import * as show from '../../src/commands/show.js';
 import { temporaryDirectory } from '../support/experiments.js';
+import { elementsOf, visibleText } from '../web/shown.js';
 import { fakeContext, readPlay } from './playing.js';
 
 const common = { runsDir: 'buffers', json: false, quiet: true };
@@ -108,8 +109,8 @@ describe('plays among the runs', () => {
     );
     await report.execute({ run: named.random!, runsDir: 'buffers', open: false, json: false }, context);
     const page = readFileSync(join(cwd, printed.pop()!), 'utf8');
-    expect(page).toContain('text:cooking <span class="by">played by</span> random');
-    expect(page.match(/<details class="proposal" id="game-/g)).toHaveLength(8);
+    expect(visibleText(page)).toContain('text:cooking played by random');
+    expect(elementsOf(page).filter(({ attributes: { id } }) => id?.startsWith('game-'))).toHaveLength(8);
     await compare.execute(
       { ...common, json: true, runs: [named.expert!, named.random!, named.first!], unfinished: false },
       context,

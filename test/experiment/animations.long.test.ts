@@ -12,7 +12,7 @@ import { notablePolicies, readWholeRun } from '../../src/runs/open-run.js';
 import { writeReport } from '../../src/web/report/write-report.js';
 import { elementTree } from '../rollout/pictures/xml-reader.js';
 import { quick, readRunFile, runExperimentFrom } from '../support/experiments.js';
-import { visibleText } from '../web/report/markup.js';
+import { elementsOf, visibleText } from '../web/shown.js';
 
 const config = {
   ...quick,
@@ -148,10 +148,10 @@ describe('the report', () => {
     const page = readRunFile(path, 'report');
     const { recorded, manifest } = await readWholeRun(path);
     const notable = notablePolicies(recorded.entries, manifest)!;
-    const images = [...page.matchAll(/<img src="data:image\/svg\+xml,([^"]*)" alt="([^"]*)">/g)];
+    const images = elementsOf(page).filter(({ name }) => name === 'episode-picture');
     expect(images.length).toBe(new Set(Object.values(notable)).size);
-    for (const [, source] of images) {
-      const svg = decodeURIComponent(source!);
+    for (const { attributes } of images) {
+      const svg = attributes.svg!;
       expect(elementTree(svg).children[0]!.text).toMatch(/^CartPole-v1 · /);
       expect(Buffer.byteLength(svg)).toBeLessThanOrEqual(60_000);
     }

@@ -324,7 +324,7 @@ it('revisions appear in show, the report and iteration details, and in the estim
     expect(by).toBe(entry.revises === undefined ? undefined : 'critic');
   }
   const page = renderReport({ ...runData(run), animations: [] });
-  expect(page).toContain('id="critic"');
+  expect(page).toContain('"id":"critic"');
   expect(page).toContain('<span class="chip">critic</span>');
   expect(iterationText(iterationFigures(run, 2, undefined))).toMatch(
     /candidate 2 \(revised\).*critic, first attempt/s,

@@ -11,6 +11,7 @@ import { type RunningView, startView } from '../../src/view/server.js';
 import type { ConfigKeys, GroupFigures } from '../../src/web/messages.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
 import { writeRun } from '../support/written-runs.js';
+import { chartsIn, type SentPage } from '../web/shown.js';
 
 const token = 'a-token-of-this-test';
 let place: string;
@@ -57,7 +58,7 @@ beforeAll(async () => {
 });
 afterAll(() => view?.close());
 
-const headers = { authorization: authorizationOf(token) };
+const headers = { authorization: authorizationOf(token), connection: 'close' };
 const ask = async (path: string) => {
   const response = await fetch(new URL(path, view.url), { headers });
   return { status: response.status, body: (await response.json()) as never };
@@ -159,36 +160,23 @@ describe('groups', () => {
   });
 });
 
-interface SentPage {
-  readonly header: string;
-  readonly sections: readonly { readonly id: string; readonly title: string; readonly html: string }[];
-}
-
-const charts = ({ sections }: SentPage) =>
-  sections.flatMap(({ html }) =>
-    [...html.matchAll(/data-chart><script type="application\/json">(.*?)<\/script>/gs)].map(
-      ([, json]) =>
-        JSON.parse(json!) as { y: { title: string }; series: { label: string; values: number[] }[] },
-    ),
-  );
-
 describe('a comparison', () => {
   it('of many runs in groups has a chart per environment and the verdicts of policyloop compare', async () => {
     const page = await get<SentPage>('/api/compare?by=memory.best');
-    expect(charts(page).map(({ series }) => series.length)).toEqual([groups - 1, 1]);
+    expect(chartsIn(page).map(({ series }) => series.length)).toEqual([groups - 1, 1]);
     const compared = byCommand('memory.best');
     const evident = compared.tasks[0]!.differences.filter(({ verdict }) => verdict === 'higher');
     expect(evident.length).toBeGreaterThan(0);
-    const task = page.sections.find(({ id }) => id === 'task-1')!.html;
-    expect(task.match(/chip good/g)).toHaveLength(evident.length);
-    expect(page.sections.find(({ id }) => id === 'config')!.html).toContain('memory.best');
-    expect(page.sections.find(({ id }) => id === 'left-out')!.html).toContain('best-10/seed-1: interrupted');
+    const section = (wanted: string) => JSON.stringify(page.sections.find(({ id }) => id === wanted));
+    expect(section('task-1').match(/chip good/g)).toHaveLength(evident.length);
+    expect(section('config')).toContain('memory.best');
+    expect(section('left-out')).toContain('best-10/seed-1: interrupted');
   });
 
   it('of chosen groups shows only those, in the order of their values', async () => {
     const chosen = [7, 2, 10].map((value) => `group=${encodeURIComponent(`["CartPole-v1",${value}]`)}`);
     const labels = async (more: string) =>
-      charts(await get<SentPage>(`/api/compare?by=memory.best&${chosen.join('&')}${more}`)).flatMap(
+      chartsIn(await get<SentPage>(`/api/compare?by=memory.best&${chosen.join('&')}${more}`)).flatMap(
         ({ series }) => series.map(({ label }) => label),
       );
     expect(await labels('')).toEqual(['2 (20 runs)', '7 (20 runs)']);
@@ -197,7 +185,7 @@ describe('a comparison', () => {
 
   it('of single runs shows each without verdicts, and refuses more than 16 runs', async () => {
     const two = await get<SentPage>(`/api/compare?of=${nameOf(1, 1)}&of=${nameOf(1, 2)}`);
-    expect(charts(two)[0]!.series.map(({ label }) => label)).toEqual([nameOf(1, 1), nameOf(1, 2)]);
+    expect(chartsIn(two)[0]!.series.map(({ label }) => label)).toEqual([nameOf(1, 1), nameOf(1, 2)]);
     expect(JSON.stringify(two)).not.toContain('Differences in confirmed return');
     const { body, status } = await ask('/api/compare?of=best-2&by=run');
     expect(status).toBe(400);
@@ -205,7 +193,7 @@ describe('a comparison', () => {
   });
 
   it('accepts directories and patterns', async () => {
-    expect(charts(await get<SentPage>('/api/compare?of=best-2&of=best-3%2F*'))[0]!.series).toHaveLength(2);
+    expect(chartsIn(await get<SentPage>('/api/compare?of=best-2&of=best-3%2F*'))[0]!.series).toHaveLength(2);
   });
 
   it.each([
@@ -245,7 +233,7 @@ describe('actions', () => {
     expect(readLabels(join(place, nameOf(1, 7))).tags).toEqual(['old']);
     expect(readLabels(join(place, nameOf(2, 1))).tags).toEqual(['new']);
     const page = await get<SentPage>('/api/compare?by=tag&filter=tag%3D*%20environment%3DCart*');
-    expect(charts(page)[0]!.series.map(({ label }) => label)).toEqual([
+    expect(chartsIn(page)[0]!.series.map(({ label }) => label)).toEqual([
       ...['extra new (1 run)', 'new (1 run)', 'old (20 runs)'],
     ]);
     expect((await post('/api/tag', { of: ['lake'], add: ['not a tag'] })).body.error!.message).toContain(

@@ -1,9 +1,10 @@
 /**
  * Tables as data: columns define the cells of each row, and a table can be rendered for the terminal, CSV,
- * Markdown and HTML.
+ * Markdown and pages.
  */
-import { type Html, html } from './html.js';
+import { Part } from './content.js';
 import { apart, formatInterval, formatNumber, formatReturn, missing, type NumberFormat } from './numbers.js';
+import type { Marked, TableCell, TableData } from './table-data.js';
 import { fittedTable, type TextTable } from './text-table.js';
 
 export interface Column<Row> {
@@ -29,18 +30,6 @@ export type Cell = string | number | null | undefined | Estimate | Marked;
 interface Estimate {
   readonly value: number;
   readonly interval: readonly [number, number] | null | undefined;
-}
-
-/** Text with extras that only some outputs show. In a `bar` column, pages show `share`, in [0, 1], as a bar. */
-interface Marked {
-  readonly text: string;
-  /** Explanation of the text, shown after it in parentheses or, on a page, below it; not in CSV. */
-  readonly detail?: string | undefined;
-  readonly href?: string | undefined;
-  readonly mark?: string | undefined;
-  /** True to format the text as code, in Markdown and on pages. */
-  readonly code?: boolean;
-  readonly share?: number;
 }
 
 type More<Row> = Omit<Column<Row>, 'title' | 'kind' | 'cell'>;
@@ -118,38 +107,40 @@ export function csvTable<Row>(rows: readonly Row[], columns: Columns<Row>): stri
   return [header, ...lines].map((line) => `${line.map(csvText).join(',')}\n`).join('');
 }
 
-/** Maximum number of columns that fit side by side on a phone; with more, each row becomes a list of its cells. */
-const mostOnPhone = 4;
-
-/** A table for a page. Scrolls if it is wide, also vertically if `tall`. On a phone, long rows become lists. */
-export function htmlTable<Row>(
+/** A table for a page, which the app draws. It scrolls if it is wide, also vertically if `tall`. */
+export function pageTable<Row>(
   rows: readonly Row[],
   columns: Columns<Row>,
   { tall = false }: { readonly tall?: boolean } = {},
-): Html {
+): Part {
   const shown = shownColumns(columns, rows);
-  const number = ({ kind = 'text' }: Column<Row>) =>
-    kind !== 'text' && html` class="${kind === 'bar' ? 'bar-cell' : 'number'}"`;
-  const stacks = shown.length > mostOnPhone;
-  // Sorting would separate blank cells from the cell above that they repeat.
-  const repeated = rows.map((_, r) => repetitions(shown, rows, r));
-  const isFixed = repeated.flat().includes(true);
-  return html`<div class="scroll${tall && ' tall'}" tabindex="0"><table${stacks && html` class="stack"`}${isFixed && ' data-fixed'}>
-<thead><tr>${shown.map((column, c) => html`<th scope="col"${number(column)}>${column.title || html`<span class="repeated">${column.spoken ?? (c === 0 ? 'name' : 'value')}</span>`}</th>`)}</tr></thead>
-<tbody>${rows.map((row, r) => {
-    return html`<tr>${shown.map((column, c) => {
-      const cell = htmlCell(column, column.cell(row));
-      // On a phone, the list of each row must be self-contained; screen readers need each row's header.
-      const content = repeated[r]![c]
-        ? (stacks || c === 0) && html`<span class="repeated">${cell}</span>`
-        : cell;
-      const label = stacks && column.title !== '' && html` data-label="${column.title}"`;
-      return c === 0
-        ? html`<th scope="row"${number(column)}${label}>${content}</th>`
-        : html`<td${number(column)}${label}>${content}</td>`;
-    })}</tr>
-`;
-  })}</tbody></table></div>`;
+  const data: TableData = {
+    isTall: tall,
+    columns: shown.map(({ kind = 'text', spoken, title = '' }, c) => ({
+      kind,
+      title,
+      spoken: spoken ?? (c === 0 ? 'name' : 'value'),
+    })),
+    rows: rows.map((row, r) => {
+      const repeated = repetitions(shown, rows, r);
+      return shown.map((column, c) => ({
+        ...pageCell(column, column.cell(row)),
+        ...(repeated[c] && { isRepeated: true }),
+      }));
+    }),
+  };
+  return new Part('data-table', { ...data });
+}
+
+function pageCell<Row>({ asText, format = formatNumber, kind, strong }: Shown<Row>, cell: Cell): TableCell {
+  if (typeof cell === 'object' && cell !== null && 'text' in cell) return { ...cell, strong };
+  const text = cellText(cell, asText);
+  return {
+    text,
+    value: numberIn(cell),
+    ...((strong || (kind === 'estimate' && text !== missing)) && { strong: true }),
+    ...(typeof cell === 'object' && cell !== null && { detail: intervalText(cell, format) }),
+  };
 }
 
 /** The columns that people see. `asText` formats a column's numbers with enough digits to tell them apart. */
@@ -256,23 +247,5 @@ function csvText(value: string | number | null | undefined): string {
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
-function htmlCell<Row>({ kind, format = formatNumber, strong, asText }: Shown<Row>, cell: Cell): Html {
-  if (typeof cell !== 'object' || cell === null || 'value' in cell) {
-    const text = cellText(cell, asText);
-    const bold = text !== '' && (strong || (kind === 'estimate' && text !== missing));
-    const ends = typeof cell === 'object' && cell !== null && muted(intervalText(cell, format));
-    return html`${bold ? html`<b>${text}</b>` : text}${ends}`;
-  }
-  const { text, detail, href, mark, code, share } = cell;
-  if (kind === 'bar')
-    return html`<svg width="100%" height="12" role="img" aria-label="${text}"><rect class="room" width="100%" height="12" rx="2"/><rect class="bar" width="${Math.round(1e5 * Math.min(1, share ?? 0)) / 1000}%" height="12" rx="2"/></svg>`;
-  const marked = mark === undefined ? text : html`<span class="${mark}">${text}</span>`;
-  const worded = code === true ? html`<code>${marked}</code>` : marked;
-  const strongly = strong ? html`<b>${worded}</b>` : worded;
-  return html`${href === undefined ? strongly : html`<a href="${href}">${strongly}</a>`}${detail !== undefined && muted(detail)}`;
-}
-
 const intervalText = ({ interval }: Estimate, format: NumberFormat) =>
   interval ? formatInterval(interval, format) : 'no interval';
-
-const muted = (text: string) => html`<br><span class="muted">${text}</span>`;

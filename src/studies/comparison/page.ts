@@ -1,8 +1,8 @@
 /** A comparison as a self-contained HTML page. */
 
-import { type Html, html } from '../../base/text/html.js';
+import { type Content, html } from '../../base/text/content.js';
 import { formatCompact, formatReturn, plural } from '../../base/text/numbers.js';
-import { htmlTable, number, text } from '../../base/text/table.js';
+import { number, pageTable, text } from '../../base/text/table.js';
 import { runFiles } from '../../runs/reader.js';
 import { largest } from '../../statistics/descriptive.js';
 import { type Page, page, sectionsOf } from '../../web/page.js';
@@ -92,18 +92,18 @@ export function comparisonPage(comparison: RunComparison, groups: readonly TaskG
   };
 }
 
-function taskSection(task: TaskComparison, groups: readonly RunGroup[], shown: Shown): Html {
+function taskSection(task: TaskComparison, groups: readonly RunGroup[], shown: Shown): Content {
   const curves = learningCurves(task, groups, shown);
   if (shown.isByRun)
     return html`${curves}<p class="note">Single runs differ by chance. To test differences, compare groups of runs with different seeds.</p>`;
   return html`${curves}
-${htmlTable(groupsOf(task), [groupColumn, ...confirmedColumns, ...effortColumns(task)])}
+${pageTable(groupsOf(task), [groupColumn, ...confirmedColumns, ...effortColumns(task)])}
 <p class="note">Each area covers the first ${plural(task.horizon, 'evaluation')}; a complete run that ended early keeps its last value.</p>
-${task.differences.length > 0 && html`<h3>Differences in confirmed return</h3>${htmlTable(task.differences, differenceColumns)}`}
+${task.differences.length > 0 && html`<h3>Differences in confirmed return</h3>${pageTable(task.differences, differenceColumns)}`}
 ${warningList(task.cautions.map((text) => `${text}.`))}`;
 }
 
-function learningCurves(task: TaskComparison, groups: readonly RunGroup[], { isByRun }: Shown): Html {
+function learningCurves(task: TaskComparison, groups: readonly RunGroup[], { isByRun }: Shown): Content {
   const longest = largest([0, ...groups.flatMap(({ runs }) => runs.map(({ curve }) => curve.length))]);
   const step = Math.max(1, Math.ceil(longest / mostPoints));
   const sampled = ({ curve }: ComparedRun) => curve.filter((_, i) => (i + 1) % step === 0);
@@ -129,7 +129,7 @@ const mostValues = 4;
  * The config keys whose values differ between groups; undefined if there are none.
  * @param ignored pattern of keys to leave out, such as the seed
  */
-function settingsTable(tasks: readonly TaskGroups[], ignored: RegExp): Html | undefined {
+function settingsTable(tasks: readonly TaskGroups[], ignored: RegExp): Content | undefined {
   const groups = tasks.flatMap((task) =>
     task.groups.map(({ name, runs }) => ({
       title: tasks.length > 1 ? `${task.name}: ${name}` : name,
@@ -150,7 +150,7 @@ function settingsTable(tasks: readonly TaskGroups[], ignored: RegExp): Html | un
   if (groups.length < 2 || rows.length === 0) return undefined;
   const shown = (values: readonly string[]) =>
     values.length > mostValues ? `${values.length} values` : values.map(shortPath).join(', ');
-  return htmlTable(
+  return pageTable(
     rows,
     [
       text('key', ({ key }) => key),
@@ -164,11 +164,11 @@ function runTable(
   task: TaskComparison,
   groups: readonly RunGroup[],
   { hrefOf, isByRun, mostRuns = Infinity }: Shown,
-): Html {
+): Content {
   const rows = task.groups.flatMap(({ name, runs }, g) =>
     runs.map((facts, i) => ({ ...facts, group: name, compared: groups[g]!.runs[i]! })),
   );
-  const table = htmlTable(
+  const table = pageTable(
     rows.slice(0, mostRuns),
     [
       ...(isByRun ? [] : [text<(typeof rows)[number]>(task.name, ({ group }) => group, { grouped: true })]),

@@ -1,5 +1,5 @@
 import { groupedBy } from '../../base/grouped.js';
-import { type Html, html } from '../../base/text/html.js';
+import { type Content, html } from '../../base/text/content.js';
 import {
   costNote,
   formatCompact,
@@ -9,7 +9,7 @@ import {
   formatReturn,
   plural,
 } from '../../base/text/numbers.js';
-import { htmlTable, number, text } from '../../base/text/table.js';
+import { number, pageTable, text } from '../../base/text/table.js';
 import { largest, smallest } from '../../statistics/descriptive.js';
 import { intervalRows } from '../../web/interval-rows.js';
 import { type Page, sectionsOf } from '../../web/page.js';
@@ -68,7 +68,10 @@ export function sweepPage(result: SweepResult, shown: Shown): Page {
 }
 
 /** The views of all tasks, each under its name if there are several; undefined if all are. */
-function perTask({ tasks }: SweepResult, view: (task: SweptTask) => Html | undefined): Html | undefined {
+function perTask(
+  { tasks }: SweepResult,
+  view: (task: SweptTask) => Content | undefined,
+): Content | undefined {
   if (tasks.length === 1) return view(tasks[0]!);
   const views = tasks.flatMap((task) => {
     const own = view(task);
@@ -80,7 +83,7 @@ function perTask({ tasks }: SweepResult, view: (task: SweptTask) => Html | undef
 /** Maximum number of settings in the ranking; the table below has all. */
 const mostRanked = 12;
 
-function taskResult({ settings }: SweptTask, seeds: readonly number[]): Html {
+function taskResult({ settings }: SweptTask, seeds: readonly number[]): Content {
   const best = bestSentence(settings);
   const rows = ranked(settings).filter(({ confirmed }) => confirmed !== null);
   return html`${best ? verdictBox(best.text, best.mark) : html`<p class="empty">No run is complete yet.</p>`}
@@ -102,7 +105,7 @@ ${
 }`;
 }
 
-function headline({ activeMs, seeds, tasks, usage }: SweepResult): Html {
+function headline({ activeMs, seeds, tasks, usage }: SweepResult): Content {
   const settings = tasks.flatMap((task) => task.settings);
   const tokens = usage.promptTokens + usage.completionTokens;
   const runs = settings.reduce((sum, one) => sum + one.runs, 0);
@@ -116,11 +119,11 @@ ${tile('Time', formatDuration(activeMs), 'total of all runs')}
 </dl>`;
 }
 
-function baselinesView(result: SweepResult): Html | undefined {
+function baselinesView(result: SweepResult): Content | undefined {
   const conclusion = baselinesText(result);
   if (conclusion === undefined) return undefined;
   return html`<p>${conclusion}</p>
-${perTask(result, ({ baselines }) => htmlTable(baselines, differenceColumns, { tall: true }))}`;
+${perTask(result, ({ baselines }) => pageTable(baselines, differenceColumns, { tall: true }))}`;
 }
 
 interface CompleteRun extends Pick<SettingFigures, 'name' | 'values'> {
@@ -147,7 +150,7 @@ function parallelView(
   { settings }: SweptTask,
   { keys, seeds }: SweepResult,
   { linkOf }: Shown,
-): Html | undefined {
+): Content | undefined {
   const swept = settings.filter(({ baseline }) => baseline === null);
   const runs = runsOf({ settings: swept }, seeds);
   if (runs.length < 2 || keys.length === 0) return undefined;
@@ -162,7 +165,7 @@ function parallelView(
   return parallelFigure(parallelPlot(keys, lines, 'confirmed'));
 }
 
-function effectsView({ effects }: SweptTask): Html | undefined {
+function effectsView({ effects }: SweptTask): Content | undefined {
   if (effects === null || effects.levels.length === 0) return undefined;
   const { levels, main } = effects;
   const ends = levels.flatMap(({ confirmed: { mean, meanInterval } }) => [mean, ...(meanInterval ?? [])]);
@@ -177,18 +180,18 @@ function effectsView({ effects }: SweptTask): Html | undefined {
     ),
   )}
 <p class="note">Mean confirmed return of the settings with each value, with 95 % intervals over seeds.</p>
-<h3>Differences</h3><p class="note">${overText(effects)}</p>${htmlTable(main, effectColumns)}`;
+<h3>Differences</h3><p class="note">${overText(effects)}</p>${pageTable(main, effectColumns)}`;
 }
 
-const settingsTable = (settings: readonly SettingFigures[]): Html =>
-  htmlTable(ranked(settings), [...keyColumns<SettingFigures>(settings), ...settingColumns(settings)], {
+const settingsTable = (settings: readonly SettingFigures[]): Content =>
+  pageTable(ranked(settings), [...keyColumns<SettingFigures>(settings), ...settingColumns(settings)], {
     tall: true,
   });
 
-function runTable(task: SweptTask, seeds: readonly number[], { linkOf }: Shown): Html {
+function runTable(task: SweptTask, seeds: readonly number[], { linkOf }: Shown): Content {
   const runs = runsOf(task, seeds).toSorted((a, b) => b.result - a.result);
   if (runs.length === 0) return html`<p class="empty">No run is complete yet.</p>`;
-  return htmlTable(
+  return pageTable(
     runs,
     [
       ...keyColumns<CompleteRun>(task.settings),

@@ -1,10 +1,14 @@
-/** The app. It makes saved pages interactive (charts, tables, prompts), and draws all pages of `policyloop view`. */
+/** The app. It draws the page in a saved file, or all pages of `policyloop view`. */
+import { render } from 'preact';
 import { showView } from './app.js';
-import { activate, openTarget } from './markup/markup.js';
+import { html } from './base/html.js';
+import { openTarget } from './content/target.js';
+import { type Page, ShownPage } from './pages/shown-page.js';
 
 addEventListener('hashchange', openTarget);
-if (document.querySelector('main') === null) showView();
+const saved = document.getElementById('page');
+if (saved === null) showView();
 else {
-  activate(document);
+  render(html`<${ShownPage} page=${JSON.parse(saved.textContent) as Page} />`, document.body);
   openTarget();
 }

@@ -1,4 +1,4 @@
-import { type Html, html, preformatted } from '../../base/text/html.js';
+import { type Content, html, Part, preformatted } from '../../base/text/content.js';
 import { apart, formatReturn, plural } from '../../base/text/numbers.js';
 import type { Config } from '../../config/config.js';
 import { bestEntry } from '../../rollout/replay-buffer.js';
@@ -71,7 +71,7 @@ export function runPage(data: RunData, linkOf?: ShownCalls['link']): Page {
 }
 
 /** Shows the confirmed policy or, if none was confirmed, the policy with the highest score. */
-function bestPolicy(data: RunData, labels: TaskLabels): Html {
+function bestPolicy(data: RunData, labels: TaskLabels): Content {
   const { confirmed } = data;
   const observed = bestEntry(data.entries);
   const best = confirmed ?? observed;
@@ -93,24 +93,19 @@ ${vector}`;
 function animationView(
   episodes: readonly ShownEpisode[],
   config: Pick<Config, 'candidates'>,
-): Html | undefined {
+): Content | undefined {
   if (episodes.length === 0) return undefined;
   return html`<div class="animations">${episodes.map((episode) => animation(episode, config))}</div>
 <p class="note">Each animation shows the first episode of its evaluation.</p>`;
 }
 
-function animation(episode: ShownEpisode, config: Pick<Config, 'candidates'>): Html {
+function animation(episode: ShownEpisode, config: Pick<Config, 'candidates'>): Content {
   const { name, score, length, recorded, svg } = episode;
   const place = placeName(episode, config);
   const asText = apart([episode.return, recorded, score]);
   const outcome = `return ${asText(episode.return)} in ${plural(length, 'step')}`;
   return html`<figure>
-<img src="${svgDataUri(svg)}" alt="Animation of the ${name.toLowerCase()} policy, ${place}: ${outcome}">
+${new Part('episode-picture', { svg, alt: `Animation of the ${name.toLowerCase()} policy, ${place}: ${outcome}` })}
 <figcaption><b>${name}</b>, ${place}: ${outcome}; mean return of the evaluation: ${asText(score)}.${recorded !== episode.return && html` <span class="warn-text">The evaluation recorded ${asText(recorded)} for this episode; the environment or policyloop may have changed since.</span>`}</figcaption>
 </figure>`;
-}
-
-/** Encodes an SVG document as a data URI. Escapes only what it must, so the result is hardly longer. */
-function svgDataUri(svg: string): string {
-  return `data:image/svg+xml,${svg.replace(/[%#"'`<>&{}|\\^\s]|[^!-~]/gu, (character) => encodeURIComponent(character).replace("'", '%27'))}`;
 }

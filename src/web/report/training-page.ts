@@ -3,7 +3,7 @@ import { basename } from 'node:path';
 import { stringify } from 'yaml';
 import { shownPath } from '../../base/context.js';
 import { version } from '../../base/package.js';
-import { type Html, html, preformatted } from '../../base/text/html.js';
+import { type Content, html, preformatted } from '../../base/text/content.js';
 import {
   formatBytes,
   formatCompact,
@@ -67,7 +67,7 @@ function titleOf({ facts: { model, on, path, unit } }: TrainingFiles): readonly 
   return [basename(model), unit === 'update' ? 'in' : 'trained on', basename(on)];
 }
 
-function header(training: ShownTraining): Html {
+function header(training: ShownTraining): Content {
   const { about, facts } = training;
   const [subject, relation, object] = titleOf(training);
   const { config } = about ?? {};
@@ -112,7 +112,7 @@ const doneText = ({ facts: { steps } }: ShownTraining): string =>
   steps.of === 0 ? '' : `${Math.floor((100 * steps.done) / steps.of)} %`;
 
 /** Shows the best result, then the training loss and the amount of training. */
-function headline({ facts, metrics }: ShownTraining): Html {
+function headline({ facts, metrics }: ShownTraining): Content {
   const { best, episodes, first, seconds, steps, tokens, unit } = facts;
   const losses = metrics.flatMap(({ kind, loss, reward }) =>
     kind === 'step' && loss !== undefined && reward === undefined ? [loss] : [],
@@ -158,7 +158,7 @@ function wordsFor({ about, facts, metrics }: ShownTraining): TrainingWords {
   };
 }
 
-function chartsOf(training: ShownTraining): Html {
+function chartsOf(training: ShownTraining): Content {
   const words = wordsFor(training);
   const charts = trainingCharts(training.metrics, words);
   if (charts.length === 0) return html`<p class="empty">No ${words.unit}s yet.</p>`;
@@ -168,7 +168,7 @@ function chartsOf(training: ShownTraining): Html {
 }
 
 /** The failure, a changed dataset, and each distinct alarm once, even if several sessions raised it. */
-function alarms({ about, facts }: ShownTraining): readonly Html[] {
+function alarms({ about, facts }: ShownTraining): readonly Content[] {
   const { outcome } = about ?? {};
   const raised = new Map(
     facts.alarms.map(({ message, hint, step }) => [
@@ -185,13 +185,13 @@ function alarms({ about, facts }: ShownTraining): readonly Html[] {
     });
   return [...raised].map(
     ([message, { hint, when }]) =>
-      html`${when}${message}${hint !== null && html`<br><span class="muted">${hint}</span>`}`,
+      html`${when}${message}${hint !== null && html`<br /><span class="muted">${hint}</span>`}`,
   );
 }
 
 const capitalised = (words: string) => words.charAt(0).toUpperCase() + words.slice(1);
 
-function useOf({ about, facts }: ShownTraining): Html {
+function useOf({ about, facts }: ShownTraining): Content {
   const { best, command, folder, path, result, status, unit } = facts;
   const cwd = folder ?? path;
   if (status !== 'completed') {

@@ -82,7 +82,7 @@ describe('a run in an environment module', () => {
     expect(printed.join('\n')).toMatch(/push left +no push +push right\nposition .*\nvelocity /);
     expect(await reportCommand({ ...args, open: false }, context)).toBe(0);
     const report = readFileSync(join(cwd, 'buffers/rail/report.html'), 'utf8');
-    expect(report).toContain('data-chart');
+    expect(report).toContain('chart-figure');
     expect(report).toContain('position → push left');
     expect(await compareCommand({ ...args, runs: ['rail'], unfinished: false }, context)).toBe(0);
     expect(printed.at(-1)).toMatch(/^module:cart-on-rail /);

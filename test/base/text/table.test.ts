@@ -1,13 +1,12 @@
 import { stripVTControlCharacters } from 'node:util';
 import stringWidth from 'string-width';
 import { describe, expect, it } from 'vitest';
-import { render } from '../../../src/base/text/html.js';
 import { formatReturn } from '../../../src/base/text/numbers.js';
 import {
   type Column,
   csvTable,
-  htmlTable,
   markdownTable,
+  pageTable,
   terminalTable,
 } from '../../../src/base/text/table.js';
 
@@ -38,11 +37,6 @@ const rows: readonly Row[] = [
   { task: 'pole', model: 'b', runs: 12345, mean: -20 },
   { task: 'lake', model: 'a', runs: 0 },
 ];
-
-const pageOf = (cell: Column<string>['cell'], text: string) =>
-  render(htmlTable([text], [{ title: 'text', cell }]))
-    .replace(/^.*<tbody>|<\/tbody>.*$/gs, '')
-    .trim();
 
 describe('a table', () => {
   it('aligns its columns on a terminal', () => {
@@ -76,37 +70,34 @@ describe('a table', () => {
     );
   });
 
-  it('shows intervals below their estimates in HTML', () => {
-    const page = render(htmlTable(rows, columns));
-    expect(page).toContain('<th scope="col" class="number">runs</th>');
-    expect(page).toContain(
-      '<td class="number"><b>5.250</b><br><span class="muted">−1.500 … 12.00</span></td>',
-    );
-    expect(page).toContain(
-      '<tr><th scope="row"><span class="repeated">pole</span></th><td><code>b</code></td>',
-    );
-    expect(page).toContain('<b>−20.00</b><br><span class="muted">no interval</span>');
-    expect(page).not.toContain('seed');
-  });
-
-  it('has a fixed row order in HTML if a cell repeats the one above', () => {
-    expect(render(htmlTable(rows, columns))).toContain('<table data-fixed>');
-    expect(render(htmlTable(rows.slice(1), columns))).toContain('<table>');
-  });
-});
-
-describe('a table in HTML', () => {
-  const many: readonly Column<Row>[] = [...columns.slice(0, 4), columns[2]!];
-
-  it('labels each cell with its column if it has many columns, for narrow screens', () => {
-    const page = render(htmlTable(rows, many));
-    expect(page).toContain('<table class="stack" data-fixed>');
-    expect(page).toContain('<td class="number" data-label="runs">12\u202f345</td>');
-    expect(page).toContain('<th scope="row" data-label="task"><span class="repeated">pole</span></th>');
-  });
-
-  it('does not stack its cells if it has few columns', () => {
-    expect(render(htmlTable(rows, columns.slice(0, 4)))).not.toMatch(/stack|data-label/);
+  it('is data for a page: texts, numbers to sort by, and cells that repeat the one above', () => {
+    expect(JSON.parse(JSON.stringify(pageTable(rows, columns)))).toEqual([
+      'data-table',
+      {
+        isTall: false,
+        columns: [
+          { kind: 'text', title: 'task', spoken: 'name' },
+          { kind: 'text', title: 'model', spoken: 'value' },
+          { kind: 'number', title: 'runs', spoken: 'value' },
+          { kind: 'estimate', title: 'mean', spoken: 'value' },
+        ],
+        rows: [
+          [
+            { text: 'pole' },
+            { text: 'a', code: true },
+            { text: '2', value: 2 },
+            { text: '5.250', value: 5.25, strong: true, detail: '−1.500 … 12.00' },
+          ],
+          [
+            { text: 'pole', isRepeated: true },
+            { text: 'b', code: true },
+            { text: '12\u202f345', value: 12345 },
+            { text: '−20.00', value: -20, strong: true, detail: 'no interval' },
+          ],
+          [{ text: 'lake' }, { text: 'a', code: true }, { text: '0', value: 0 }, { text: '–' }],
+        ],
+      },
+    ]);
   });
 });
 
@@ -194,12 +185,5 @@ describe('untrusted text', () => {
 
   it('cannot control a terminal', () => {
     expect(stripVTControlCharacters(terminalTable(['a\u001b[2Jb\nc'], [text]))).toBe('text\na [2Jb c');
-  });
-
-  it('is escaped in HTML, including links and classes', () => {
-    expect(pageOf((row) => row, '<b>&"')).toBe('<tr><th scope="row">&lt;b&gt;&amp;&quot;</th></tr>');
-    expect(pageOf((row) => ({ text: row, href: `./${row}`, mark: row, detail: row }), '"<i>')).toBe(
-      '<tr><th scope="row"><a href="./&quot;&lt;i&gt;"><span class="&quot;&lt;i&gt;">&quot;&lt;i&gt;</span></a><br><span class="muted">&quot;&lt;i&gt;</span></th></tr>',
-    );
   });
 });

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { execute } from '../../../finetune/commands/rl.js';
 import { readLineage, trainedEnvironments } from '../../../finetune/dataset/lineage.js';
 import { recordingContext } from '../../support/experiments.js';
-import { visibleText } from '../../web/report/markup.js';
+import { visibleText } from '../../web/shown.js';
 import { configured } from './proposer-config.js';
 
 async function learn(folder: string, overrides: readonly string[] = [], more: object = {}) {

@@ -7,7 +7,7 @@ import { readDecoderConfig } from '../../../src/models/local/families/hf-config.
 import { buildGraph } from '../../../src/models/local/generation/engine.js';
 import { openWeights } from '../../../src/models/local/weights/gguf-tensors.js';
 import { recordingContext, temporaryDirectory } from '../../support/experiments.js';
-import { visibleText } from '../../web/report/markup.js';
+import { visibleText } from '../../web/shown.js';
 import { tinyConfig } from '../rl/tiny-learning.js';
 
 const small = { environment: 'bandit', updates: 4, groups: 2, groupSize: 8, checkpointEvery: 2 };
@@ -44,7 +44,7 @@ describe('policyloop finetune rl', () => {
     const written = readFileSync(join(folder, 'out', 'index.html'), 'utf8');
     const page = visibleText(written);
     expect(page).toContain('Best held-out mean return');
-    expect(page).toMatch(/Sample answers .* update 0 Prompt .* Answer .* return \d/s);
+    expect(page).toMatch(/Sample answers .* update 0 .*Prompt .* Answer .* return \d/s);
     const charts = [
       ...['mean per update', '± standard deviation within groups', 'Groups whose returns are all equal'],
       ...['Entropy (nats per token or action)', 'Clipped ratios', 'Episode length (turns)'],

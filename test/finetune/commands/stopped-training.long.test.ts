@@ -3,13 +3,12 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import { execute } from '../../../finetune/commands/rl.js';
-import { render } from '../../../src/base/text/html.js';
 import { execute as resume } from '../../../src/commands/resume.js';
 import { stopRun } from '../../../src/runs/listing/stop.js';
 import { readTraining } from '../../../src/runs/training/trainings.js';
 import { trainingPageOf } from '../../../src/web/report/training-page.js';
 import { recordingContext, temporaryDirectory } from '../../support/experiments.js';
-import { visibleText } from '../../web/report/markup.js';
+import { sentPage, visibleText } from '../../web/shown.js';
 import { tinyConfig } from '../rl/tiny-learning.js';
 
 it('a training run can be stopped from outside, and its result stays the same', async () => {
@@ -36,7 +35,7 @@ it('a training run can be stopped from outside, and its result stays the same', 
   await learn(undisturbed);
   const model = (where: string) => readFileSync(join(where, 'out', 'model', 'model.safetensors'));
   expect(model(folder).equals(model(undisturbed))).toBe(true);
-  const page = visibleText(render(trainingPageOf(out).sections.map(({ content }) => content)));
+  const page = visibleText(sentPage(trainingPageOf(out)));
   expect(page).toContain('Best held-out mean return');
   expect(page).toContain('Answers to the same held-out prompts');
 });

@@ -9,7 +9,7 @@ import { UserError } from '../../../src/base/errors.js';
 import { lockRun } from '../../../src/base/files/lock.js';
 import { readManifest, readRun } from '../../../src/runs/reader.js';
 import { recordingContext, runExperimentFrom, temporaryDirectory } from '../../support/experiments.js';
-import { visibleText } from '../../web/report/markup.js';
+import { visibleText } from '../../web/shown.js';
 
 const model = resolve(import.meta.dirname, '../../fixtures/reference-models/qwen3-fp32');
 const place = temporaryDirectory();

@@ -17,7 +17,7 @@ import { readManifest, readRun } from '../../../src/runs/reader.js';
 import { recordingContext, temporaryDirectory } from '../../support/experiments.js';
 import { type OpenAIRequest, startFakeOpenAI } from '../../support/fake-openai.js';
 import type { FakeServer } from '../../support/fake-server.js';
-import { chartsIn, elementsOf, visibleText } from '../../web/report/markup.js';
+import { chartsIn, elementsOf, visibleText } from '../../web/shown.js';
 
 type EvaluateArguments = Parameters<typeof evaluateCommand>[0];
 

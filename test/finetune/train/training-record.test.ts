@@ -8,7 +8,7 @@ import { isSampled, readSamples, type Sample, sampleOf } from '../../../src/runs
 import { appScript } from '../../../src/web/page.js';
 import { trainingLoss } from '../../../src/web/training-charts.js';
 import { temporaryDirectory, tickingClock } from '../../support/experiments.js';
-import { chartsIn, elementsOf, visibleText } from '../../web/report/markup.js';
+import { chartsIn, elementsOf, visibleText } from '../../web/shown.js';
 
 const split = { examples: 40, tokens: 4000 };
 const totalSteps = 120;
@@ -154,19 +154,15 @@ describe('samples', () => {
     expect(samplesIn(cut).trimEnd().split('\n')).toHaveLength(2);
   });
 
-  it('are shown unchanged by step, with one step selected', async () => {
+  it('are shown unchanged by step', async () => {
     const output = temporaryDirectory();
     await trainTo(output, 0, 120).end(complete);
     const text = visibleText(page(output));
     expect(text).toContain('Sample answers');
-    expect(text).toMatch(/step 20 Prompt p Answer r20 Answer in the data r40/);
-    expect(text).toMatch(/step 40 Prompt p Answer r40 Answer in the data \(identical\) r40/);
-    const buttons = elementsOf(page(output)).filter(({ attributes }) => attributes.name === 'samples');
-    expect(buttons.map(({ attributes }) => attributes.id)).toEqual([
-      ...[20, 40, 60, 80, 100].map((number) => `samples-${number}`),
-      'samples-last',
-    ]);
-    expect(buttons.filter(({ attributes }) => 'checked' in attributes)).toHaveLength(1);
+    expect(text).toMatch(/Prompt p Answer r20 Answer in the data r40/);
+    expect(text).toMatch(/Prompt p Answer r40 Answer in the data \(identical\) r40/);
+    const [choice] = elementsOf(page(output)).filter(({ name }) => name === 'sample-choice');
+    expect(choice!.attributes.labels).toEqual([20, 40, 60, 80, 100, 120].map((step) => `step ${step}`));
     expect(visibleText(await emptyPage())).not.toContain('Sample answers');
   });
 
@@ -290,10 +286,7 @@ describe('the training page', () => {
     record.addSamples(0, [sampleOf([{ prompt: evil, reply: evil }], { expected: evil })]);
     for (const event of rest) record.add(event);
     await record.end(failed(evil, evil));
-    const elements = elementsOf(page(output));
-    expect(elements.filter(({ name }) => name === 'img')).toEqual([]);
-    const scripts = elements.filter(({ name }) => name === 'script');
-    expect(scripts.filter(({ attributes }) => attributes.type !== 'application/json')).toHaveLength(1);
+    expect(page(output)).not.toContain('<img src=x');
     expect(page(output)).toContain(appScript());
     expect(visibleText(page(output))).toContain(evil);
   });

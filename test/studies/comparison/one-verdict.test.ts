@@ -19,7 +19,7 @@ import { page } from '../../../src/web/page.js';
 import { inFile } from '../../../src/web/study.js';
 import { temporaryDirectory } from '../../support/experiments.js';
 import { writeRun } from '../../support/written-runs.js';
-import { visibleText } from '../../web/report/markup.js';
+import { visibleText } from '../../web/shown.js';
 
 const base = [10, 14, 9, 12, 11, 13, 8, 12];
 /** By itself p = 0.026. */

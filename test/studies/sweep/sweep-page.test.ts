@@ -5,7 +5,7 @@ import { sweepPage } from '../../../src/studies/sweep/sweep-page.js';
 import type { SweepResult } from '../../../src/studies/sweep/sweep-result.js';
 import { page } from '../../../src/web/page.js';
 import { inFile } from '../../../src/web/study.js';
-import { elementsOf, visibleText } from '../../web/report/markup.js';
+import { elementsOf, visibleText } from '../../web/shown.js';
 import { figures, gridResult } from './sweeps.js';
 
 const shared = [3, 9, 4, 7, 1, 6];
@@ -69,13 +69,6 @@ describe('the page', () => {
     expect(links.length).toBeGreaterThan(0);
   });
 
-  it('has headings in order and no empty table headers', () => {
-    const elements = elementsOf(file(result));
-    const levels = elements.flatMap(({ name }) => (/^h[1-6]$/.test(name) ? [Number(name[1])] : []));
-    for (const [i, level] of levels.entries()) expect(level - (levels[i - 1] ?? 0)).toBeLessThanOrEqual(1);
-    expect(file(result)).not.toMatch(/<th[^>]*><\/th>/);
-  });
-
   it('shows partial results while runs are missing, and says if no run is complete yet', () => {
     const some = visibleText(file(gridResult((rate, _, seed) => (rate === 10 ? null : rate + seed))));
     expect(some).toContain('6 settings');
@@ -100,7 +93,7 @@ describe('the page', () => {
       name: hostile,
       tasks: [{ environment: hostile, settings, best: null, effects: null, baselines: [] }],
     });
-    expect(elementsOf(evil).filter(({ name }) => name === 'img')).toEqual([]);
+    expect(evil).not.toContain('<img src=x');
     expect(visibleText(evil)).toContain(hostile);
   });
 });

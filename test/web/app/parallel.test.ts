@@ -1,13 +1,10 @@
 // @vitest-environment jsdom
+
+import { render } from 'preact';
 import { describe, expect, it, vi } from 'vitest';
-import { render } from '../../../src/base/text/html.js';
-import { activate } from '../../../src/web/app/markup/markup.js';
-import {
-  type ParallelKey,
-  type ParallelRun,
-  parallelFigure,
-  parallelPlot,
-} from '../../../src/web/parallel.js';
+import { html } from '../../../src/web/app/base/html.js';
+import { ParallelPlot } from '../../../src/web/app/chart/parallel.js';
+import { type ParallelKey, type ParallelRun, parallelPlot } from '../../../src/web/parallel.js';
 
 vi.hoisted(() => {
   vi.stubGlobal('matchMedia', () => new EventTarget());
@@ -76,8 +73,8 @@ describe('parallel coordinates as data', () => {
 
 describe('drawn parallel coordinates', () => {
   const drawn = () => {
-    document.body.innerHTML = render(parallelFigure(parallelPlot(keys, runs, 'return')));
-    activate(document);
+    render(null, document.body);
+    render(html`<${ParallelPlot} parallel=${parallelPlot(keys, runs, 'return')} />`, document.body);
     const svg = document.querySelector<SVGElement>('.parallel svg')!;
     return { svg, readout: () => document.querySelector('.readout')!.textContent };
   };

@@ -1,20 +1,19 @@
 import { describe, expect, it } from 'vitest';
-import { render } from '../../../src/base/text/html.js';
 import type { PolicyDescription } from '../../../src/policies/policy.js';
-import type { HeatMap } from '../../../src/web/heat-map.js';
 import { parameterHeatMap } from '../../../src/web/report/charts/heat-map.js';
 import { learningCurve, spreadOf } from '../../../src/web/report/charts/learning-curve.js';
 import { loggedProposals, proposalId, type RunData } from '../../../src/web/report/data/proposals.js';
 import { taskLabels } from '../../../src/web/report/data/task-labels.js';
-import { chartIn, visibleText } from './markup.js';
+import { chartIn, heatMapIn, visibleText } from '../shown.js';
 import { frozenLake, runFixture } from './run-fixture.js';
 
 const data = runFixture({ iterations: 30 });
-const markupOf = (run: RunData) =>
-  render(learningCurve(run, loggedProposals(run), (place) => `#${proposalId(place)}`));
-const curveOf = (run: RunData) => chartIn(markupOf(run));
+const curveIn = (run: RunData) => ({
+  part: learningCurve(run, loggedProposals(run), (place) => `#${proposalId(place)}`),
+});
+const curveOf = (run: RunData) => chartIn(curveIn(run));
 const heatMapOf = (run: RunData) =>
-  render(parameterHeatMap(run, taskLabels(run.config.environment.id, run.policy)));
+  heatMapIn({ part: parameterHeatMap(run, taskLabels(run.config.environment.id, run.policy)) });
 
 describe('the learning curve', () => {
   it('marks every evaluation, with a note and a link to its proposal', () => {
@@ -56,16 +55,13 @@ describe('the learning curve', () => {
 
   it('shows the standard error if episodes only succeed or fail', () => {
     const lake = runFixture({ task: frozenLake, iterations: 10 });
-    expect(visibleText(markupOf(lake))).toContain('with the standard error of the mean');
+    expect(visibleText(curveIn(lake))).toContain('with the standard error of the mean');
     const returns = Array.from({ length: 20 }, (_, i) => i % 2);
     const { low, high } = spreadOf({ ...lake.entries[0]!, returns, score: 0.5 }, true);
     const error = Math.sqrt((0.25 * 20) / 19 / 20);
     expect([low, high]).toEqual([expect.closeTo(0.5 - error, 12), expect.closeTo(0.5 + error, 12)]);
   });
 });
-
-const mapIn = (page: string) =>
-  JSON.parse(/data-heat-map><script type="application\/json">(.*?)<\/script>/s.exec(page)![1]!) as HeatMap;
 
 describe('the heat map', () => {
   it('names the weights of a network by the units that they connect', () => {
@@ -80,19 +76,25 @@ describe('the heat map', () => {
     };
     const { names: _names, ...spec } = data.parameters;
     const parameters = { ...spec, count: 9 };
-    const shown = visibleText(heatMapOf({ ...data, policy, parameters }));
-    expect(shown).toContain('0 cart position → 1.0, 1 cart velocity → 1.0');
-    expect(shown).toContain('4 bias → 1.0, 5 1.0 → left, 6 1.0 → right, 7 bias → left, 8 bias → right');
+    const { names } = heatMapOf({ ...data, policy, parameters });
+    expect(names.slice(0, 2)).toEqual(['cart position → 1.0', 'cart velocity → 1.0']);
+    expect(names.slice(4)).toEqual([
+      ...['bias → 1.0', '1.0 → left', '1.0 → right', 'bias → left', 'bias → right'],
+    ]);
   });
 
   it('explains the colour of each choice', () => {
     const lake = runFixture({ task: frozenLake, iterations: 10 });
-    expect(visibleText(heatMapOf(lake))).toContain('0 left 1 down 2 right 3 up');
-    expect(mapIn(heatMapOf(lake)).choices).toEqual([0, 1, 2, 3]);
+    expect(heatMapOf(lake).choices).toEqual([
+      { value: 0, name: '0 left' },
+      { value: 1, name: '1 down' },
+      { value: 2, name: '2 right' },
+      { value: 3, name: '3 up' },
+    ]);
   });
 
   it('contains the exact values', () => {
-    const { columns, titles } = mapIn(heatMapOf(data));
+    const { columns, titles } = heatMapOf(data);
     expect(titles[5]).toBe('pole angle → right (weight of observation[2] for action 1)');
     expect(columns).toEqual(data.entries.map(({ parameters }) => parameters));
   });

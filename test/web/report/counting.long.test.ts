@@ -5,7 +5,7 @@ import { readRun } from '../../../src/runs/reader.js';
 import { isRejected, loggedProposals, onlyProposals } from '../../../src/web/report/data/proposals.js';
 import { renderReport } from '../../../src/web/report/run-report.js';
 import { quick, runExperimentFrom, seededModel } from '../../support/experiments.js';
-import { visibleText } from './markup.js';
+import { visibleText } from '../shown.js';
 import { runFixture } from './run-fixture.js';
 
 const fixture = runFixture({ iterations: 4, failureRate: 0 });

@@ -1,10 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { render } from '../../../src/base/text/html.js';
 import type { ParameterSpec, PolicyDescription } from '../../../src/policies/policy.js';
 import { policyLines } from '../../../src/web/report/data/policy-text.js';
 import { gridMap, taskLabels } from '../../../src/web/report/data/task-labels.js';
 import { policyView } from '../../../src/web/report/views/policy-view.js';
-import { elementsOf, visibleText } from './markup.js';
+import { elementsOf, visibleText } from '../shown.js';
 
 const spec: ParameterSpec = { count: 0, kind: 'float', low: -10, high: 10, decimals: 1 };
 
@@ -19,9 +18,9 @@ describe('a linear policy', () => {
       firstAction: 0,
     };
     const labels = taskLabels('MountainCar-v0', policy);
-    const shown = visibleText(
-      render(policyView([1, 2, 3, 4, 5, 6, 7, 8, -9], policy, spec, labels, undefined)),
-    );
+    const shown = visibleText({
+      part: policyView([1, 2, 3, 4, 5, 6, 7, 8, -9], policy, spec, labels, undefined),
+    });
     expect(shown).toContain('input left none right position 1 2 3 velocity 4 5 6 bias 7 8 −9');
   });
 
@@ -35,7 +34,9 @@ describe('a linear policy', () => {
       firstAction: 0,
       projection: { seed: 4, rank: 1, scale: Math.SQRT2, basis: [[0.6], [-0.8]] },
     };
-    const shown = visibleText(render(policyView([5], policy, spec, taskLabels('Own-v0', policy), undefined)));
+    const shown = visibleText({
+      part: policyView([5], policy, spec, taskLabels('Own-v0', policy), undefined),
+    });
     expect(shown).toContain('action[0] observation[0] 4.24 observation[1] −5.66');
     expect(shown).toContain('These 2 weights are derived from 1 parameter');
   });
@@ -49,9 +50,9 @@ describe('a linear policy', () => {
       discrete: false,
       firstAction: 0,
     };
-    const shown = visibleText(
-      render(policyView([1, -2], policy, spec, taskLabels('Own-v0', policy), undefined)),
-    );
+    const shown = visibleText({
+      part: policyView([1, -2], policy, spec, taskLabels('Own-v0', policy), undefined),
+    });
     expect(shown).toContain('action[0] observation[0] 1 observation[1] −2');
   });
 
@@ -86,7 +87,7 @@ describe('a network', () => {
   const labels = taskLabels('MountainCar-v0', policy);
 
   it('is shown as one matrix per layer, with the biases last', () => {
-    const shown = visibleText(render(policyView(values, policy, spec, labels, undefined)));
+    const shown = visibleText({ part: policyView(values, policy, spec, labels, undefined) });
     expect(shown).toContain('Layer 1 (relu) input unit 0 unit 1 position 1 2 velocity 3 4 bias 5 −6');
     expect(shown).toContain('Layer 2 input left none right unit 0 7 8 9 unit 1 1.5 2.5 3.5 bias 0.1 0.2 0.3');
   });
@@ -105,7 +106,7 @@ describe('a network', () => {
   it('is shown as weights even if they are projected from fewer parameters', () => {
     const projection = { seed: 4, rank: 1, scale: 2, basis: values.map((value) => [value]) };
     const projected = { ...policy, projection };
-    const shown = visibleText(render(policyView([5], projected, spec, labels, undefined)));
+    const shown = visibleText({ part: policyView([5], projected, spec, labels, undefined) });
     expect(shown).toContain('position 10 20 velocity 30 40 bias 50 −60');
     expect(shown).toContain('These 15 weights are derived from 1 parameter');
     expect(policyLines(projected, { ...spec, count: 1 }, [5], labels, undefined).join('\n')).toMatch(
@@ -133,9 +134,9 @@ describe('a Q-table', () => {
   it('of FrozenLake is shown as a map with arrows, holes and the goal', () => {
     const grid = gridMap({ id: 'FrozenLake-v1', options: {} }, 16);
     const table = Array.from({ length: 16 }, (_, s) => s % 4);
-    const shown = visibleText(
-      render(policyView(table, actions, choices, taskLabels('FrozenLake-v1', actions), grid)),
-    );
+    const shown = visibleText({
+      part: policyView(table, actions, choices, taskLabels('FrozenLake-v1', actions), grid),
+    });
     expect(shown).toContain('← start ↓ → ↑ ← hole → hole ← ↓ → hole hole ↓ → goal');
   });
 
@@ -150,7 +151,7 @@ describe('a Q-table', () => {
   it('of values shows the action with the highest value, the first on ties', () => {
     const policy: PolicyDescription = { kind: 'q-table', form: 'values', states: 3, actions: ['0', '1'] };
     const labels = taskLabels('Blackjack-v1', policy);
-    const cells = elementsOf(render(policyView([1, 2, 5, 5, -1, -3], policy, spec, labels, undefined)));
+    const cells = elementsOf({ part: policyView([1, 2, 5, 5, -1, -3], policy, spec, labels, undefined) });
     const titles = cells.flatMap(({ attributes }) => attributes.title ?? []);
     expect(titles).toEqual(['state 0: hit', 'state 1: stick', 'state 2: stick']);
   });
@@ -165,23 +166,16 @@ describe('a Q-table', () => {
     };
     const three: ParameterSpec = { ...choices, count: 6, high: 2, choices: [0, 1, 2] };
     const labels = taskLabels('MountainCarContinuous-v0', policy);
-    const shown = visibleText(render(policyView([0, 1, 2, 2, 1, 0], policy, three, labels, undefined)));
+    const shown = visibleText({ part: policyView([0, 1, 2, 2, 1, 0], policy, three, labels, undefined) });
     expect(shown).toContain('< −0.5 −0.5 … 0.5 ≥ 0.5 < 0 [-1] [0] [1] ≥ 0 [1] [0] [-1]');
   });
 
   it('of many states shows the action of each state', () => {
     const policy: PolicyDescription = { kind: 'q-table', form: 'actions', states: 45, actions: ['0', '1'] };
     const two: ParameterSpec = { ...choices, count: 45, high: 1, choices: [0, 1] };
-    const page = render(
-      policyView(
-        Array.from({ length: 45 }, (_, s) => s % 2),
-        policy,
-        two,
-        taskLabels('Own-v0', policy),
-        undefined,
-      ),
-    );
-    const titles = elementsOf(page).flatMap(({ attributes }) => attributes.title ?? []);
+    const values = Array.from({ length: 45 }, (_, s) => s % 2);
+    const part = policyView(values, policy, two, taskLabels('Own-v0', policy), undefined);
+    const titles = elementsOf({ part }).flatMap(({ attributes }) => attributes.title ?? []);
     expect(titles).toEqual(Array.from({ length: 45 }, (_, s) => `state ${s}: ${s % 2}`));
   });
 });

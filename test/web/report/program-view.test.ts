@@ -1,5 +1,4 @@
 import { expect, it } from 'vitest';
-import { render } from '../../../src/base/text/html.js';
 import { parseConfig } from '../../../src/config/load.js';
 import { withoutProgram } from '../../../src/prompting/answer/program.js';
 import type { BufferEntry } from '../../../src/rollout/replay-buffer.js';
@@ -8,8 +7,8 @@ import { lineage, parentOf } from '../../../src/web/report/data/lineage.js';
 import { loggedProposals } from '../../../src/web/report/data/proposals.js';
 import { iterationText } from '../../../src/web/report/iteration-text.js';
 import { proposalList } from '../../../src/web/report/views/call-log.js';
-import { lineageView, sourceView } from '../../../src/web/report/views/program-view.js';
-import { visibleText } from './markup.js';
+import { lineageView } from '../../../src/web/report/views/program-view.js';
+import { visibleText } from '../shown.js';
 
 const configOf = (more: Partial<Parameters<typeof parseConfig>[0]> = {}) =>
   parseConfig({
@@ -35,17 +34,6 @@ const entryOf = (
   lengths: [1],
   program: `program ${structure}`,
   ...more,
-});
-
-it('sourceView highlights comments, strings, keywords and numbers, and escapes HTML', () => {
-  const source = `const a = "</code><b>" + 1.5e-3; // if <i>\n/* return\n2 */ x1 = a.return ?? .5`;
-  const page = render(sourceView(source));
-  expect(page).toContain('<span class="keyword">const</span> a = ');
-  expect(page).toContain('<span class="string">&quot;&lt;/code&gt;&lt;b&gt;&quot;</span>');
-  expect(page).toContain('<span class="number">1.5e-3</span>');
-  expect(page).toContain('<span class="comment">// if &lt;i&gt;</span>');
-  expect(page).toContain('<span class="comment">/* return\n2 */</span> x1 = a.return');
-  expect(page).toContain('<span class="number">.5</span>');
 });
 
 it('parentOf finds the tuned, the revised or the configured program, or the best one in the prompt', () => {
@@ -92,7 +80,7 @@ it('the lineage lists new bests with their parents, and none for programs found 
   const descents = shown([call(1, 'p'), call(2, 'p'), call(3, 'p')]);
   expect(descents.map(({ entry }) => entry)).toEqual([entries[2], entries[4]]);
   expect(descents.map(({ parent }) => parent)).toEqual([undefined, entries[2]]);
-  const text = visibleText(render(lineageView(descents, config, () => undefined)!));
+  const text = visibleText({ part: lineageView(descents, config, () => undefined) });
   expect(text).toContain('iteration 3 9.000 iteration 1 +4.000 model 1 line, 1 constant');
   expect(text).toContain('iteration 3: changes from iteration 1');
   expect(text).toContain('iteration 1 5.000 – – model');
@@ -126,7 +114,7 @@ it('a program found by a search is shown as source, not as the numbers of the re
   expect(text).toContain('--- program, 1 line, 1 constant ---\n  program 12');
   const proposals = loggedProposals({ calls: [call], entries: [entry] });
   const log = (arePrograms: boolean) =>
-    visibleText(render(proposalList('r', { proposals, calls: new Map([[0, call]]) }, arePrograms)!));
+    visibleText({ part: proposalList('r', { proposals, calls: new Map([[0, call]]) }, arePrograms) });
   expect(log(true)).toContain('Program program 12');
   expect(text + log(true)).not.toContain('params[');
   expect(log(false)).toContain('params[0]: 12');

@@ -84,14 +84,14 @@ export function useLive(watched: string, listener: Listener): void {
 }
 
 /** @throws Error if the request fails, with the server's message if it sent one */
-async function ask<T>(address: string, body?: object): Promise<T> {
+export async function request(address: string, body?: object): Promise<Response> {
   const response = await fetch(address, {
     headers: { authorization: `Bearer ${token()}`, ...(body && { 'content-type': 'application/json' }) },
     ...(body && { method: 'POST', body: JSON.stringify(body) }),
   });
-  const answer = (await response.json()) as T & { readonly error?: { readonly message?: string } };
-  if (response.ok) return answer;
-  throw new Error(answer.error?.message ?? `the server replied with status ${response.status}`);
+  if (response.ok) return response;
+  const { error } = (await response.json()) as { readonly error?: { readonly message?: string } };
+  throw new Error(error?.message ?? `the server replied with status ${response.status}`);
 }
 
 /** Minimum pause after a request for an answer, in milliseconds. After slow requests, the pause is longer. */
@@ -116,8 +116,9 @@ export function useAnswer<T>(address: string | undefined, basis?: string) {
       const asked = now.address;
       const isCurrent = () => state.current === now && now.address === asked;
       const began = performance.now();
-      await ask<T>(asked).then(
-        (found) => {
+      await request(asked).then(
+        async (response) => {
+          const found = (await response.json()) as T;
           if (!isCurrent()) return;
           setAnswer(() => found);
           setProblem('');
@@ -149,8 +150,8 @@ export function usePost() {
   const send = async (address: string, body: object): Promise<boolean> => {
     setSending(true);
     setSaid('sending …');
-    const [text, isDone] = await ask<{ text: string }>(address, body).then(
-      (answer) => [answer.text, true] as const,
+    const [text, isDone] = await request(address, body).then(
+      async (response) => [((await response.json()) as { text: string }).text, true] as const,
       (error: Error) => [error.message, false] as const,
     );
     setSaid(text);

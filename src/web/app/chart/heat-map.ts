@@ -1,6 +1,6 @@
 /** Draws a heat map, and shows the value of the cell under the pointer or selected with the arrow keys. */
 import { useMemo, useRef, useState } from 'preact/hooks';
-import { formatParameter } from '../../../base/text/numbers.js';
+import { formatCount, formatNumber, formatParameter } from '../../../base/text/numbers.js';
 import type { HeatMap } from '../../heat-map.js';
 import { categorical, negative, positive, type Rgb, sequential } from '../../palette.js';
 import { percent, tickStep, ticksWithin } from '../../ticks.js';
@@ -12,7 +12,7 @@ const axisHeight = 20;
 const tallest = 640;
 
 export function HeatMapFigure({ map }: { readonly map: HeatMap }) {
-  const { best, columns, evaluations, label, names, titles, total, warmup } = map;
+  const { best, choices, columns, evaluations, label, names, scale, titles, total, warmup } = map;
   const [[column, row], setCell] = useState<readonly [number, number]>([-1, 0]);
   const target = useRef<SVGRectElement>(null);
   const images = useMemo(() => imagesOf(map), [map]);
@@ -45,7 +45,7 @@ export function HeatMapFigure({ map }: { readonly map: HeatMap }) {
     (tick) => Number.isInteger(tick) && tick <= total,
   );
   const isShort = names.every((name) => name.length <= 12);
-  return html`<div class=${`heat-map${isShort ? ' short-names' : ''}`}>
+  return html`<figure><div class=${`heat-map${isShort ? ' short-names' : ''}`}>
 <svg class="row-names" width="100%" height=${height} aria-hidden="true">
 <text class="wide" x="100%" y=${stripHeight / 2} dy="0.35em">score</text>
 ${names.map((name, i) => {
@@ -61,21 +61,36 @@ ${names.map((name, i) => {
 <image y=${top} width="100%" height=${mapHeight} preserveAspectRatio="none" href=${images.values} />
 <rect class="frame" y=${top} width="100%" height=${mapHeight} />
 ${warmup > 0 && warmup < width && html`<line class="boundary" x1=${x(warmup)} x2=${x(warmup)} y1="0" y2=${top + mapHeight} />`}
-<rect class="best-column" x=${x(best)} width=${x(1)} y="0" height=${top + mapHeight} />
+<rect class="best-column" x=${x(best.column)} width=${x(1)} y="0" height=${top + mapHeight} />
 <g class="x-axis">${ticks.map((tick) => html`<text x=${percent((tick - 0.5) / total)} y=${top + mapHeight + 16}>${tick}</text>`)}</g>
 ${column >= 0 && html`<rect class="pointer" x=${x(column)} width=${x(1)} y=${top + (mapHeight * row) / count} height=${mapHeight / count} />`}
 <rect class="target" ref=${target} y=${top} width="100%" height=${mapHeight} onPointerMove=${point} onPointerDown=${point} />
 </svg>
 <p class="x-title">Evaluation</p>
 </div>
-<p class="readout">${note}</p>`;
+<p class="readout">${note}</p>
+<figcaption><ul class="legend">${choices?.map(({ name }, i) => html`<li><span class=${`swatch choice-${i}`}></span>${name}</li>`) ?? html`<li>${formatNumber(-scale)} <span class="gradient"></span> ${formatNumber(scale)}</li>`}
+<li><span class="key outline"></span>best observed (evaluation ${best.number})</li>
+${width < total && html`<li>${formatCount(width)} of ${formatCount(total)} evaluations shown</li>`}
+${warmup > 0 && warmup < width && html`<li><span class="key boundary"></span>end of the warm-up</li>`}
+</ul>
+<details class="row-key"><summary>Row names</summary><p>${names.map((name, i) => html`${i > 0 && ', '}<b>${i}</b> ${name}`)}</p></details></figcaption></figure>`;
 }
 
 /** Numbers and scores have varying opacity, so that 0 has the colour of the page, light or dark. */
 function imagesOf({ choices, columns, names, scale, scores }: HeatMap) {
   const numberColour = (value: number) =>
     shade(value < 0 ? negative : positive, scale > 0 ? Math.abs(value) / scale : 0);
-  const choiceColour = (value: number) => shade(categorical[Math.max(0, choices!.indexOf(value))]!, 1);
+  const choiceColour = (value: number) =>
+    shade(
+      categorical[
+        Math.max(
+          0,
+          choices!.findIndex((choice) => choice.value === value),
+        )
+      ]!,
+      1,
+    );
   const colourOf = choices === undefined ? numberColour : choiceColour;
   return {
     values: imageOf(columns.length, names.length, (column, row) => colourOf(columns[column]![row] ?? 0)),

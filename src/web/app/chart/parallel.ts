@@ -41,7 +41,7 @@ export function ParallelPlot({ parallel }: { readonly parallel: Parallel }) {
   const note = useRef<HTMLAnchorElement>(null);
   const open = () => note.current?.click();
   const line = chosen === null ? undefined : lines[chosen];
-  return html`<div class="scroll" ref=${place}>
+  return html`<figure class="parallel"><div class="scroll" ref=${place}>
 <svg class=${line ? 'pointed' : ''} paint-order="stroke" width=${wide} height=${height} role="img" aria-label=${label} tabindex="0" onPointerMove=${point} onPointerLeave=${({ pointerType }: PointerEvent) => pointerType === 'mouse' && setChosen(null)} onPointerDown=${point} onClick=${({ pointerType }: PointerEvent) => pointerType === 'mouse' && open()} onKeyDown=${onKey}>
 ${lines.map((one, i) => html`<path key=${i} class=${one.group === line?.group ? (i === chosen ? 'chosen' : 'related') : ''} style=${{ stroke: shade(one.at.at(-1)!) }} d=${path(one)} />`)}
 ${line && html`<path class="chosen" d=${path(line)} style=${{ stroke: shade(1) }} />`}
@@ -51,7 +51,7 @@ ${axes.map(
 ${ticks.map(([at, text]) => html`<text x=${x(i) + 6} y=${y(at) + 4}>${shortened(text, leastGap)}</text>`)}</g>`,
 )}
 </svg></div>
-<p class="readout" aria-live="polite">${line ? html`${line.note} <a ref=${note} href=${line.href}>${line.link}</a>` : 'Each line is a run, coloured by its result. Hover over a line or use the arrow keys to see its values; click to open the run.'}</p>`;
+<p class="readout" aria-live="polite">${line ? html`${line.note} <a ref=${note} href=${line.href}>${line.link}</a>` : 'Each line is a run, coloured by its result. Hover over a line or use the arrow keys to see its values; click to open the run.'}</p></figure>`;
 }
 
 /** Approximate width of a character in labels, in pixels. */

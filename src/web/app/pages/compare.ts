@@ -3,7 +3,7 @@ import { html, type InputEvent } from '../base/html.js';
 import { useLive } from '../base/live.js';
 import { go } from '../base/words.js';
 import { KeysField } from '../table/keys-field.js';
-import { ShownPage, usePage } from './use-page.js';
+import { ShownPage, usePage } from './shown-page.js';
 
 export function ComparePage({ query }: { readonly query: URLSearchParams }) {
   const { page, problem, refresh } = usePage(`/api/compare?${query}`);

@@ -4,8 +4,8 @@ import { html, submitted } from '../base/html.js';
 import { useLive } from '../base/live.js';
 import { go, itemAddress, queryOf, unitOf } from '../base/words.js';
 import { LiveTable } from './index-page.js';
+import { type Page, ShownPage, usePage } from './shown-page.js';
 import { Stopping } from './stopping.js';
-import { type Page, ShownPage, usePage } from './use-page.js';
 
 interface Props {
   readonly name: string;
@@ -53,7 +53,7 @@ const columnsOf = (keys: readonly string[] = []): readonly string[] => [
 
 /** Replaces the section that lists a study's runs with an empty one for the live table; adds it if there is none. */
 function withItems(sections: Page['sections']): Page['sections'] {
-  const items = { id: 'items', title: 'Runs', html: '' };
+  const items = { id: 'items', title: 'Runs', content: [] };
   const at = sections.findIndex(({ id }) => id === 'runs');
   return at < 0 ? [...sections, items] : sections.toSpliced(at, 1, items);
 }

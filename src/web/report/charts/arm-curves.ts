@@ -1,5 +1,5 @@
 /** Mean learning curves of groups of runs (arms). */
-import { type Html, html } from '../../../base/text/html.js';
+import { type Content, html } from '../../../base/text/content.js';
 import { formatInterval, formatReturn, plural } from '../../../base/text/numbers.js';
 import { clipped, type Interval } from '../../../statistics/bootstrap.js';
 import { largest, mean, smallest } from '../../../statistics/descriptive.js';
@@ -36,7 +36,7 @@ const mostBands = 4;
  * Mean best return so far of each arm with its 95% interval, and confirmed returns at the right edge. A single arm
  * also shows its runs.
  */
-export function armCurves(arms: readonly CurveArm[], { areMeans = true, step }: CurveOptions = {}): Html {
+export function armCurves(arms: readonly CurveArm[], { areMeans = true, step }: CurveOptions = {}): Content {
   const summaries = arms.map(({ curves, range }) => meanCurve(curves, range));
   const count = largest([0, ...summaries.map((points) => points.length)]);
   if (count === 0) return html`<p class="empty">No evaluations.</p>`;

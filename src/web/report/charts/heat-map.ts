@@ -1,17 +1,10 @@
-import { type Html, html } from '../../../base/text/html.js';
-import {
-  apart,
-  formatCount,
-  formatNumber,
-  formatParameter,
-  formatScore,
-  plural,
-} from '../../../base/text/numbers.js';
+import { type Content, html, Part } from '../../../base/text/content.js';
+import { apart, formatParameter, formatScore, plural } from '../../../base/text/numbers.js';
 import type { ParameterSpec, PolicyDescription } from '../../../policies/policy.js';
 import { type BufferEntry, bestEntry } from '../../../rollout/replay-buffer.js';
 import { placeName } from '../../../runs/summary.js';
 import { largest, quantile } from '../../../statistics/descriptive.js';
-import { heatMapFigure } from '../../heat-map.js';
+import type { HeatMap } from '../../heat-map.js';
 import { maxCategories } from '../../palette.js';
 import { matricesOf } from '../data/policy-text.js';
 import type { RunData } from '../data/proposals.js';
@@ -21,7 +14,7 @@ import type { TaskLabels } from '../data/task-labels.js';
 const mostColumns = 1500;
 
 /** Draws the parameters (rows) of up to `mostColumns` evaluations (columns) below a strip of scores. */
-export function parameterHeatMap(data: RunData, labels: TaskLabels): Html {
+export function parameterHeatMap(data: RunData, labels: TaskLabels): Content {
   const { config, entries: all, parameters: spec } = data;
   const highest = bestEntry(all);
   // More columns would be narrower than a pixel.
@@ -37,38 +30,23 @@ export function parameterHeatMap(data: RunData, labels: TaskLabels): Html {
   const places = new Map(all.map((entry, i) => [entry, i + 1]));
   const choices = spec.choices && spec.choices.length <= maxCategories ? spec.choices : undefined;
   const scale = largest(entries.map(({ parameters }) => largest([0, ...parameters.map(Math.abs)])));
-  const legend =
-    choices === undefined
-      ? html`<li>${formatNumber(-scale)}<svg class="gradient" width="120" height="10" aria-hidden="true"><defs><linearGradient id="diverging"><stop class="neg-end" offset="0"/><stop class="zero-neg" offset=".5"/><stop class="zero" offset=".5"/><stop class="pos-end" offset="1"/></linearGradient></defs><rect width="120" height="10" fill="url(#diverging)"/></svg>${formatNumber(scale)}</li>`
-      : choices.map(
-          (choice, i) =>
-            html`<li><span class="swatch choice-${i}"></span>${choiceName(choice, labels.actions[i])}</li>`,
-        );
-  return heatMapFigure(
-    {
-      label: `Heat map of ${plural(spec.count, 'parameter')} over ${plural(all.length, 'evaluation')}.`,
-      names,
-      titles:
-        spec.names?.map((name, row) => (names[row] === name ? name : `${names[row]} (${name})`)) ?? names,
-      columns: entries.map(({ parameters }) => parameters),
-      scores: scoreShares(entries),
-      evaluations: entries.map(
-        (entry) =>
-          `evaluation ${places.get(entry)} (${placeName(entry, config)}): score ${asText(entry.score)}`,
-      ),
-      choices,
-      scale,
-      best: entries.indexOf(highest!),
-      warmup,
-      total: all.length,
-    },
-    html`<ul class="legend">${legend}
-<li><span class="key outline"></span>best observed (evaluation ${places.get(highest!)})</li>
-${columns < all.length && html`<li>${formatCount(columns)} of ${formatCount(all.length)} evaluations shown</li>`}
-${warmup > 0 && warmup < columns && html`<li><span class="key boundary"></span>end of the warm-up</li>`}
-</ul>
-<details class="row-key"><summary>Row names</summary><p>${names.map((name, row) => html`${row > 0 && ', '}<b>${row}</b> ${name}`)}</p></details>`,
-  );
+  const map: HeatMap = {
+    label: `Heat map of ${plural(spec.count, 'parameter')} over ${plural(all.length, 'evaluation')}.`,
+    names,
+    titles: spec.names?.map((name, row) => (names[row] === name ? name : `${names[row]} (${name})`)) ?? names,
+    columns: entries.map(({ parameters }) => parameters),
+    scores: scoreShares(entries),
+    evaluations: entries.map(
+      (entry) =>
+        `evaluation ${places.get(entry)} (${placeName(entry, config)}): score ${asText(entry.score)}`,
+    ),
+    choices: choices?.map((value, i) => ({ value, name: choiceName(value, labels.actions[i]) })),
+    scale,
+    best: { column: entries.indexOf(highest!), number: places.get(highest!)! },
+    warmup,
+    total: all.length,
+  };
+  return new Part('heat-map', { map });
 }
 
 function choiceName(choice: number, label: string | undefined): string {

@@ -1,5 +1,5 @@
 /** The learning curve of a run, the same in its report and in the live view. */
-import { type Html, html } from '../../../base/text/html.js';
+import { type Content, html } from '../../../base/text/content.js';
 import { apart, formatNumber, formatScore, plural } from '../../../base/text/numbers.js';
 import type { BufferEntry } from '../../../rollout/replay-buffer.js';
 import { largest, quantile, smallest, standardDeviation } from '../../../statistics/descriptive.js';
@@ -57,7 +57,7 @@ export function learningCurve(
   data: RunData,
   proposals: readonly LoggedProposal[],
   link: ShownCalls['link'],
-): Html {
+): Content {
   const { config, confirmed, entries } = data;
   if (entries.length === 0) return html`<p class="empty">No evaluations.</p>`;
   const binary = isBinary(entries);

@@ -1,4 +1,4 @@
-import { embedJson, type Html, html, preformatted } from '../../../base/text/html.js';
+import { type Content, html, Part, preformatted } from '../../../base/text/content.js';
 import {
   apart,
   formatCost,
@@ -25,7 +25,6 @@ import {
   type RunData,
 } from '../data/proposals.js';
 import type { ShownCalls } from '../data/shown-calls.js';
-import { sourceView } from './program-view.js';
 
 /** Longer replies are truncated, so that the page opens quickly; calls.jsonl contains them in full. */
 const longestText = 100_000;
@@ -41,29 +40,26 @@ export function callLog(
   { manifest, policy }: Pick<RunData, 'manifest' | 'policy'>,
   { calls, proposals }: ShownCalls,
   all: number,
-): Html {
+): Content {
   if (proposals.length === 0) return html`<p class="empty">The model was not called.</p>`;
   const improved = proposals.filter((proposal) => proposal.improved).length;
   const failed = proposals.filter(hasFailure).length;
   const own = onlyProposals(proposals).length;
   return html`${all > own && html`<p>${formatCount(own)} of ${formatCount(all)} proposals: the first and last, new bests, failures, and a sample. <code>policyloop show ${manifest.run} --iteration N</code> shows iteration N.</p>`}
-<fieldset class="filter"><legend>Show</legend>
-<label><input type="radio" name="show" id="show-all" checked> all <span class="muted">${proposals.length}</span></label>
-<label><input type="radio" name="show" id="show-improved"> new bests <span class="muted">${improved}</span></label>
-<label><input type="radio" name="show" id="show-failed"> with failures <span class="muted">${failed}</span></label>
-</fieldset>
-<noscript><p class="note">Without JavaScript, this page can't show the prompts. They are in <code>calls.jsonl</code> in the same directory.</p></noscript>
-<p class="log-head" aria-hidden="true"><span>iteration</span><span>return</span><span></span><span>stated reason, or reply</span></p>
-${proposalList(manifest.run, { calls, proposals }, policy.kind === 'program')}`;
+${proposalList(manifest.run, { calls, proposals }, policy.kind === 'program', [
+  ['all', 'all', proposals.length],
+  ['improved', 'new bests', improved],
+  ['failed', 'with failures', failed],
+])}`;
 }
 
-/** Lists proposals with their calls. @param open true to show them expanded */
+/** Lists proposals with their calls. @param counts number of proposals by filter; without any, all are shown open */
 export function proposalList(
   run: string,
   { calls, proposals }: Pick<ShownCalls, 'calls' | 'proposals'>,
   arePrograms: boolean,
-  open = false,
-): Html {
+  counts: readonly (readonly [filter: string, label: string, count: number])[] = [],
+): Content {
   const places = [...calls.keys()].toSorted((a, b) => a - b);
   const { kept, packed } = packPrompts(places.map((place) => calls.get(place)!.messages));
   const log: Log = {
@@ -75,8 +71,12 @@ export function proposalList(
     longest: longestOf([...calls.values()]),
     asText: apart(proposals.flatMap(({ entry }) => (entry ? [entry.score, ...entry.returns] : []))),
   };
-  return html`<div class="log">${proposals.map((proposal) => proposalEntry(proposal, log, open))}</div>
-${embedJson('prompts', packed)}`;
+  const isOpen = counts.length === 0;
+  return new Part(
+    'proposal-log',
+    { prompts: packed, counts },
+    ...proposals.map((proposal) => proposalEntry(proposal, log, isOpen)),
+  );
 }
 
 interface Log {
@@ -104,14 +104,14 @@ function longestOf(calls: readonly CallRecord[]): number {
   return longest;
 }
 
-function proposalEntry(proposal: LoggedProposal, log: Log, open: boolean): Html {
+function proposalEntry(proposal: LoggedProposal, log: Log, isOpen: boolean): Content {
   const { iteration, candidate, attempts, entry, improved, member, purpose } = proposal;
   const rejected = isRejected(proposal);
   const failures = attempts.filter(({ outcome }) => outcome.kind !== 'accepted').length;
   const last = log.calls.get(attempts.at(-1)?.index ?? -1);
   const reply = (last && shownReply(last, log.arePrograms)) ?? '';
   const reason = statedReason(withoutProgram(reply.slice(0, longestText)));
-  return html`<details class="proposal${improved && ' improved'}${failures > 0 && ' failed'}" id="${proposalId(proposal)}"${open && html` open`}>
+  return html`<details class="proposal${improved ? ' improved' : ''}${failures > 0 ? ' failed' : ''}" id=${proposalId(proposal)} open=${isOpen}>
 <summary><span class="where">${iteration}${log.groups && html`<small>.${candidate + 1}</small>`}</span>
 <span class="score">${entry ? log.asText(entry.score) : '–'}</span>
 <span class="chips">${purpose !== 'proposal' && html`<span class="chip">${purpose}</span>`}${member !== undefined && html`<span class="chip">${member}</span>`}${improved && html`<span class="chip good">new best</span>`}${rejected && html`<span class="chip bad">${purpose === 'critic' ? 'no revision' : 'no proposal'}</span>`}${!rejected && failures > 0 && html`<span class="chip warn">after ${plural(failures, 'failure')}</span>`}</span>
@@ -125,7 +125,7 @@ ${attempts.map((attempt) => attemptEntry(attempt.index, log, attempt === attempt
 
 const episodesText = ({ returns }: BufferEntry) => plural(returns.length, 'episode');
 
-function attemptEntry(index: number, log: Log, reason: string): Html {
+function attemptEntry(index: number, log: Log, reason: string): Content {
   const call = log.calls.get(index)!;
   const { completion } = call;
   const reply = shownReply(call, log.arePrograms);
@@ -142,16 +142,16 @@ ${callFacts(call)}
 }
 
 /** @param position index of the prompt on the page; undefined if the prompt didn't fit */
-function promptOf({ iteration, messages }: CallRecord, position: number | undefined, run: string): Html {
+function promptOf({ iteration, messages }: CallRecord, position: number | undefined, run: string): Content {
   const size = messages.reduce((sum, message) => sum + message.content.length, 0);
-  const length = html`<span class="muted">${plural(messages.length, 'message')}, ${plural(size, 'character')}</span>`;
+  const length = `${plural(messages.length, 'message')}, ${plural(size, 'character')}`;
   if (position === undefined) {
-    return html`<p>Prompt ${length}: <code>policyloop show ${run} --iteration ${iteration}</code></p>`;
+    return html`<p>Prompt <span class="muted">${length}</span>: <code>policyloop show ${run} --iteration ${iteration}</code></p>`;
   }
-  return html`<details class="prompt" data-call="${position}"><summary>Prompt ${length}</summary></details>`;
+  return new Part('prompt-text', { index: position, length });
 }
 
-function outcomeText({ completion, outcome }: CallRecord): Html | undefined {
+function outcomeText({ completion, outcome }: CallRecord): Content | undefined {
   switch (outcome.kind) {
     case 'accepted':
       if (outcome.program !== undefined) return programOf(outcome.program, completion?.text);
@@ -167,9 +167,9 @@ function outcomeText({ completion, outcome }: CallRecord): Html | undefined {
 
 /** The program, unless the reply shows it anyway. */
 const programOf = (source: string, reply = '') =>
-  html`${!reply.includes(source.trim()) && html`<details><summary>Program</summary>${sourceView(source)}</details>`}`;
+  html`${!reply.includes(source.trim()) && html`<details><summary>Program</summary>${new Part('source-code', { source })}</details>`}`;
 
-function callFacts(call: CallRecord): Html {
+function callFacts(call: CallRecord): Content {
   const { completion, outcome, cost } = call;
   const usage = completion?.usage ?? {};
   const unreported = (usage.unreported?.promptTokens ?? 0) + (usage.unreported?.completionTokens ?? 0);
@@ -196,7 +196,7 @@ ${completion?.warnings?.map((warning) => html`<p class="failure">${warning}</p>`
 const retriesText = (retries: number, failedTries: readonly string[] = []) =>
   failedTries.length === 0 ? String(retries) : `${retries} (${failedTries.join(', ')})`;
 
-function longText(text: string, longest: number): Html {
+function longText(text: string, longest: number): Content {
   if (text.length <= longest) return preformatted(text);
   return html`${preformatted(text.slice(0, longest))}<p class="muted">… and ${formatCount(text.length - longest)} more characters in calls.jsonl</p>`;
 }

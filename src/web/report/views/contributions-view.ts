@@ -1,11 +1,11 @@
-import { type Html, html } from '../../../base/text/html.js';
+import { type Content, html } from '../../../base/text/content.js';
 import { formatNumber, formatReturn } from '../../../base/text/numbers.js';
-import { bar, htmlTable, number, text } from '../../../base/text/table.js';
+import { bar, number, pageTable, text } from '../../../base/text/table.js';
 import { type MemberFigures, type RevisionFigures, usedText } from '../data/contributions.js';
 
-export function memberView(figures: readonly MemberFigures[]): Html | undefined {
+export function memberView(figures: readonly MemberFigures[]): Content | undefined {
   if (figures.length === 0) return undefined;
-  return html`${htmlTable(figures, [
+  return html`${pageTable(figures, [
     text('by', ({ member }) => member),
     number('candidates', ({ candidates }) => candidates),
     number('new bests', ({ improved }) => improved),
@@ -16,7 +16,7 @@ export function memberView(figures: readonly MemberFigures[]): Html | undefined 
 <p class="note">New best: higher than every earlier evaluation. Bar: share of all new bests.</p>`;
 }
 
-export function criticView(figures: RevisionFigures | undefined): Html | undefined {
+export function criticView(figures: RevisionFigures | undefined): Content | undefined {
   if (figures === undefined) return undefined;
   const { change, distance } = figures;
   const rows = [
@@ -25,7 +25,7 @@ export function criticView(figures: RevisionFigures | undefined): Html | undefin
     ['unchanged', figures.kept],
     ['rejected', figures.rejected],
   ] as const;
-  return html`${htmlTable(rows, [text('result', ([name]) => name), number('revisions', ([, count]) => count)])}
+  return html`${pageTable(rows, [text('result', ([name]) => name), number('revisions', ([, count]) => count)])}
 <p>${change !== null && distance !== null && html`A revision changed the mean return by ${formatNumber(change, 3)} on average, and the parameters by ${Math.round(100 * distance)} % of their range. `}The critic used ${usedText(figures)}.</p>
 <p class="note">Better: a higher mean return than the proposal on the same episodes. By default, the memory keeps only the better of the two.</p>`;
 }

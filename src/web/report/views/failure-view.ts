@@ -1,7 +1,7 @@
 import { groupedBy } from '../../../base/grouped.js';
-import { type Html, html } from '../../../base/text/html.js';
+import { type Content, html } from '../../../base/text/content.js';
 import { formatNumber, plural } from '../../../base/text/numbers.js';
-import { bar, htmlTable, number, text } from '../../../base/text/table.js';
+import { bar, number, pageTable, text } from '../../../base/text/table.js';
 import type { Config } from '../../../config/config.js';
 import type { ModelErrorKind } from '../../../models/language-model.js';
 import { failureKind, failureMeaning, faultMeaning, outcomeText } from '../../../runs/failure-text.js';
@@ -15,17 +15,17 @@ export function failureView(
   proposals: readonly LoggedProposal[],
   config: Pick<Config, 'candidates'>,
   link: ShownCalls['link'],
-): Html {
+): Content {
   return html`${failedCalls(proposals, config, link)}${faultTable(proposals)}`;
 }
 
 /** Counts the faults of all attempts, including those that a retry resolved. */
-function faultTable(proposals: readonly LoggedProposal[]): Html | undefined {
+function faultTable(proposals: readonly LoggedProposal[]): Content | undefined {
   const faults = proposals.flatMap(({ attempts }) => attempts.flatMap((attempt) => attempt.faults));
   const groups = mostFrequentFirst(faults, (kind) => kind);
   if (groups.length === 0) return undefined;
   return html`<h3>Provider faults</h3>
-${htmlTable(groups, [
+${pageTable(groups, [
   text('kind', ({ kind }) => kind),
   number('count', ({ items }) => items.length),
   bar(({ share }) => share),
@@ -38,7 +38,7 @@ function failedCalls(
   proposals: readonly LoggedProposal[],
   config: Pick<Config, 'candidates'>,
   link: ShownCalls['link'],
-): Html {
+): Content {
   const calls = proposals.reduce((sum, proposal) => sum + proposal.attempts.length, 0);
   const failures = proposals.flatMap((proposal) =>
     proposal.attempts.flatMap(({ outcome }) => {
@@ -50,7 +50,7 @@ function failedCalls(
     return html`<p class="empty">No call failed${calls > 0 && ` (${plural(calls, 'call')})`}.</p>`;
   const lost = onlyProposals(proposals).filter(isRejected).length;
   return html`<p>${failures.length} of ${plural(calls, 'call')} (${formatNumber((100 * failures.length) / calls, 3)} %) failed; ${lost === 0 ? 'every proposal succeeded in the end' : `${plural(lost, 'proposal')} lost`}.</p>
-${htmlTable(
+${pageTable(
   mostFrequentFirst(failures, ({ kind }) => kind),
   [
     text('kind', ({ kind }) => kind),

@@ -1,4 +1,4 @@
-import { type Html, html } from '../../../base/text/html.js';
+import { type Content, html } from '../../../base/text/content.js';
 import { apart, formatNumber, formatReturn, plural } from '../../../base/text/numbers.js';
 import { largest, smallest } from '../../../statistics/descriptive.js';
 import { predictionFigures } from '../../../statistics/predictions.js';
@@ -6,7 +6,7 @@ import { chartFigure } from '../../chart.js';
 import { type LoggedProposal, onlyProposals } from '../data/proposals.js';
 
 /** Plots predicted against observed returns; undefined if no evaluated proposal predicted its return. */
-export function predictionView(proposals: readonly LoggedProposal[]): Html | undefined {
+export function predictionView(proposals: readonly LoggedProposal[]): Content | undefined {
   const asked = onlyProposals(proposals);
   const points = asked
     .flatMap(({ entry, iteration, predicted }) =>

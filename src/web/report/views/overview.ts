@@ -1,4 +1,4 @@
-import { type Html, html, preformatted } from '../../../base/text/html.js';
+import { type Content, html, preformatted } from '../../../base/text/content.js';
 import {
   apart,
   costNote,
@@ -11,7 +11,7 @@ import {
   plural,
 } from '../../../base/text/numbers.js';
 import { shellWord } from '../../../base/text/one-line.js';
-import { estimate, htmlTable, number, text } from '../../../base/text/table.js';
+import { estimate, number, pageTable, text } from '../../../base/text/table.js';
 import type { Config } from '../../../config/config.js';
 import type { PolicyDescription } from '../../../policies/policy.js';
 import { type BufferEntry, bestEntry } from '../../../rollout/replay-buffer.js';
@@ -46,7 +46,7 @@ function policyName(policy: Exclude<PolicyDescription, { kind: 'program' }>): st
 
 export function runHeader(
   data: Pick<RunData, 'ended' | 'manifest' | 'parameters' | 'policy' | 'status'>,
-): Html {
+): Content {
   const { manifest, policy, parameters, status } = data;
   const { confirmations, best, versions } = manifest;
   return pageHeader({
@@ -70,7 +70,7 @@ export function runHeader(
 }
 
 /** Shows the most important results, starting with the confirmed mean. */
-export function headline(data: RunData, proposals: readonly LoggedProposal[]): Html {
+export function headline(data: RunData, proposals: readonly LoggedProposal[]): Content {
   const { confirmed, manifest, entries, config } = data;
   const best = bestEntry(entries);
   const warmup = entries.filter((entry) => entry.source !== 'proposal').length;
@@ -106,7 +106,7 @@ ${tile('Time', formatDuration(manifest.activeMs), usage.latencyMs >= 1 ? `${form
 </dl>`;
 }
 
-function observedNote(best: BufferEntry, config: Config): Html {
+function observedNote(best: BufferEntry, config: Config): Content {
   const where =
     best.source === 'proposal'
       ? html`<a href="#${proposalId(best)}">${placeName(best, config)}</a>`
@@ -118,9 +118,9 @@ function observedNote(best: BufferEntry, config: Config): Html {
 export function confirmationTable(
   confirmations: readonly Confirmation[],
   config: Pick<Config, 'candidates'>,
-): Html | undefined {
+): Content | undefined {
   if (confirmations.length === 0) return undefined;
-  return html`<div>${htmlTable(confirmations, [
+  return html`<div>${pageTable(confirmations, [
     text('candidate', (confirmation) => ({
       text: placeName(confirmation, config),
       detail: confirmation.stage === 'final' ? 'chosen' : undefined,
@@ -134,7 +134,7 @@ export function confirmationTable(
 }
 
 /** Lists the run's distinct warnings with their counts, commands from other processes, and unreadable parts. */
-export function warnings({ events, faults }: Pick<RunData, 'events' | 'faults'>): Html | undefined {
+export function warnings({ events, faults }: Pick<RunData, 'events' | 'faults'>): Content | undefined {
   const counts = new Map<string, number>();
   for (const event of events)
     if (event.kind === 'warning') counts.set(event.message, (counts.get(event.message) ?? 0) + 1);
@@ -148,7 +148,7 @@ export function warnings({ events, faults }: Pick<RunData, 'events' | 'faults'>)
 }
 
 /** Shows how to repeat, evaluate and resume the run, and which versions it used. */
-export function reproduction(data: RunData): Html {
+export function reproduction(data: RunData): Content {
   const { manifest } = data;
   const commands = [
     '# repeat the experiment in a new directory',
@@ -164,7 +164,7 @@ ${preformatted(commands.join('\n'))}
 ${versionTable(manifest)}`;
 }
 
-export function versionTable(manifest: Manifest): Html {
+export function versionTable(manifest: Manifest): Content {
   const { policyloop, node, commit } = manifest.versions;
   const rows: readonly (readonly [string, string])[] = [
     ['policyloop', policyloop],
@@ -174,7 +174,7 @@ export function versionTable(manifest: Manifest): Html {
     ['config fingerprint', manifest.fingerprint],
     ['prompt template hash', manifest.prompts],
   ];
-  return htmlTable(rows, [
+  return pageTable(rows, [
     text('', ([name]) => name),
     text('', ([, value]) => ({ text: value, code: true })),
   ]);

@@ -1,6 +1,6 @@
-import { type Content, type Html, html, preformatted } from '../../../base/text/html.js';
+import { type Content, html, Part, preformatted } from '../../../base/text/content.js';
 import { formatNumber, formatParameter, plural } from '../../../base/text/numbers.js';
-import { htmlTable, number, text } from '../../../base/text/table.js';
+import { number, pageTable, text } from '../../../base/text/table.js';
 import type { ParameterSpec, ParameterVector, PolicyDescription } from '../../../policies/policy.js';
 import type { BufferEntry } from '../../../rollout/replay-buffer.js';
 import { largest } from '../../../statistics/descriptive.js';
@@ -8,7 +8,6 @@ import { cellClass, maxCategories } from '../../palette.js';
 import { matricesOf, type WeightedPolicy, weightsOf } from '../data/policy-text.js';
 import type { RunData } from '../data/proposals.js';
 import { gridMap, type TaskLabels } from '../data/task-labels.js';
-import { sourceView } from './program-view.js';
 
 type TableDescription = PolicyDescription & { kind: 'q-table' };
 
@@ -17,8 +16,8 @@ export function policyOf(
   { parameters, program }: Pick<BufferEntry, 'parameters' | 'program'>,
   { config, parameters: spec, policy }: Pick<RunData, 'config' | 'parameters' | 'policy'>,
   labels: TaskLabels,
-): { readonly view: Html; readonly vector: Html | undefined } {
-  if (program !== undefined) return { view: sourceView(program), vector: undefined };
+): { readonly view: Content; readonly vector: Content | undefined } {
+  if (program !== undefined) return { view: new Part('source-code', { source: program }), vector: undefined };
   const grid = policy.kind === 'q-table' ? gridMap(config.environment, policy.states) : undefined;
   return {
     view: policyView(parameters, policy, spec, labels, grid),
@@ -33,7 +32,7 @@ export function policyView(
   spec: ParameterSpec,
   labels: TaskLabels,
   grid: readonly string[] | undefined,
-): Html {
+): Content {
   switch (policy.kind) {
     case 'linear':
     case 'mlp':
@@ -47,16 +46,16 @@ export function policyView(
   }
 }
 
-function parameterTable(parameters: ParameterVector, note: string, { names }: ParameterSpec): Html {
+function parameterTable(parameters: ParameterVector, note: string, { names }: ParameterSpec): Content {
   const columns = [
     text('parameter', (i: number) => names?.[i] ?? `params[${i}]`),
     number('value', (i: number) => formatParameter(parameters[i]!)),
   ];
-  return html`<div>${htmlTable([...parameters.keys()], columns, { tall: true })}
+  return html`<div>${pageTable([...parameters.keys()], columns, { tall: true })}
 <p class="note">${note}</p></div>`;
 }
 
-function weightTables(parameters: ParameterVector, policy: WeightedPolicy, labels: TaskLabels): Html {
+function weightTables(parameters: ParameterVector, policy: WeightedPolicy, labels: TaskLabels): Content {
   const { projection } = policy;
   const weights = weightsOf(policy, parameters);
   const scale = largest([...weights.map(Math.abs), 0]);
@@ -72,7 +71,7 @@ function weightTables(parameters: ParameterVector, policy: WeightedPolicy, label
 <thead><tr><th scope="col">input</th>${columns.map((column) => html`<th scope="col">${column}</th>`)}${hasDifference && html`<th scope="col" class="muted">difference</th>`}</tr></thead>
 <tbody>${rows.map(
       ({ name, weights: own }) =>
-        html`<tr${name === 'bias' && html` class="bias"`}><th scope="row">${name}</th>${own.map(
+        html`<tr class=${name === 'bias' ? 'bias' : ''}><th scope="row">${name}</th>${own.map(
           (weight) => html`<td class="${cellClass(weight, scale)}">${format(weight)}</td>`,
         )}${hasDifference && html`<td class="muted">${formatNumber(own[1]! - own[0]!)}</td>`}</tr>`,
     )}</tbody>
@@ -103,10 +102,10 @@ function actionTable(
   spec: ParameterSpec,
   labels: TaskLabels,
   grid: readonly string[] | undefined,
-): Html {
+): Content {
   const chosen = greedyActions(parameters, policy, spec);
   const symbols = labels.actions.map((action) => arrows[action] ?? action);
-  const cell = (state: number, extra: Content = undefined): Html => {
+  const cell = (state: number, extra: Content = undefined): Content => {
     const action = chosen[state] ?? 0;
     const colour = action < maxCategories ? `choice-${action}` : '';
     return html`<td class="${colour}" title="state ${state}: ${labels.actions[action] ?? action}">${symbols[action] ?? action}${extra}</td>`;
@@ -162,9 +161,9 @@ const places: Readonly<Record<string, { name: string; final: boolean }>> = {
 
 function gridView(
   rows: readonly string[],
-  cell: (state: number, extra?: Content) => Html,
+  cell: (state: number, extra?: Content) => Content,
   labels: TaskLabels,
-): Html {
+): Content {
   const width = rows[0]!.length;
   return html`<div><div class="scroll tall" tabindex="0"><table class="grid-world">
 <tbody>${rows.map(

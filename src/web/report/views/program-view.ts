@@ -1,8 +1,8 @@
 /** Shows programs on pages. Their sources come from a model, so pages contain them only as escaped text. */
 
-import { type Html, html } from '../../../base/text/html.js';
+import { type Content, html, Part } from '../../../base/text/content.js';
 import { formatReturn, formatSigned, plural } from '../../../base/text/numbers.js';
-import { htmlTable, number, text } from '../../../base/text/table.js';
+import { number, pageTable, text } from '../../../base/text/table.js';
 import type { Config } from '../../../config/config.js';
 import { proposedSource } from '../../../prompting/answer/program.js';
 import { observationText } from '../../../runs/failure-text.js';
@@ -11,31 +11,6 @@ import { placeName } from '../../../runs/summary.js';
 import { type Descent, parentOf } from '../data/lineage.js';
 import type { LoggedProposal, RunData } from '../data/proposals.js';
 import type { ShownCalls } from '../data/shown-calls.js';
-import { textDifference } from './text-difference.js';
-
-const keywords =
-  'break|case|catch|const|continue|default|do|else|false|finally|for|function|if|in|let|new|null|of|return|switch|this|throw|true|try|typeof|undefined|var|while';
-const token = new RegExp(
-  [
-    String.raw`(?<comment>\/\/[^\n]*|\/\*[\s\S]*?\*\/)`,
-    String.raw`(?<string>'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*"|${'`'}(?:[^${'`'}\\]|\\.)*${'`'})`,
-    String.raw`(?<![\w$.])(?<keyword>${keywords})(?![\w$])`,
-    String.raw`(?<![\w$])(?<number>\.?\d(?:[eE][+-]?\d|[\w.])*)`,
-  ].join('|'),
-  'g',
-);
-
-/** Marks the comments, strings, keywords and numbers of a source. */
-export function sourceView(source: string): Html {
-  const parts: (Html | string)[] = [];
-  let end = 0;
-  for (const { 0: found, groups, index } of source.matchAll(token)) {
-    const [kind] = Object.entries(groups!).find(([, part]) => part !== undefined)!;
-    parts.push(source.slice(end, index), html`<span class="${kind}">${found}</span>`);
-    end = index + found.length;
-  }
-  return html`<pre class="source" tabindex="0"><code>${parts}${source.slice(end).trimEnd()}</code></pre>`;
-}
 
 /** Maximum number of programs in a table. */
 const mostShown = 100;
@@ -45,13 +20,13 @@ export function lineageView(
   descents: readonly Descent[],
   config: Config,
   link: ShownCalls['link'],
-): Html | undefined {
+): Content | undefined {
   if (descents.length === 0) return undefined;
   const shown = descents.slice(-mostShown);
   const placed = (entry: Descent['entry'] | undefined) => entry && linked(entry, config, link);
   const changed = shown.filter(({ entry, parent }) => parent !== undefined && entry.program !== undefined);
   return html`${shown.length < descents.length && html`<p>The last ${shown.length} of ${plural(descents.length, 'program')}.</p>`}
-${htmlTable(shown, [
+${pageTable(shown, [
   text('program', ({ entry }) => placed(entry)),
   number('mean return', ({ entry }) => entry.score, { format: formatReturn, strong: true }),
   text('made from', ({ parent }) => placed(parent)),
@@ -82,16 +57,16 @@ export const programChange = (
   parent: Descent['entry'],
   config: Pick<Config, 'candidates'>,
   open: boolean,
-): Html =>
-  html`<details class="change"${open && html` open`}><summary>${placeName(entry, config)}: changes from ${placeName(parent, config)} <span class="muted">${formatReturn(parent.score)} → ${formatReturn(entry.score)}</span></summary>
-${textDifference(parent.program, entry.program)}</details>`;
+): Content =>
+  html`<details class="change" open=${open}><summary>${placeName(entry, config)}: changes from ${placeName(parent, config)} <span class="muted">${formatReturn(parent.score)} → ${formatReturn(entry.score)}</span></summary>
+${new Part('text-difference', { left: parent.program ?? '', right: entry.program ?? '' })}</details>`;
 
 /** Shows failed programs, latest first, with the faulty line and the observation; undefined if none failed. */
 export function failedPrograms(
   data: Pick<RunData, 'config' | 'entries'>,
   proposals: readonly LoggedProposal[],
   { calls, link }: Pick<ShownCalls, 'calls' | 'link'>,
-): Html | undefined {
+): Content | undefined {
   const failed = proposals.flatMap((proposal) =>
     proposal.attempts.flatMap(({ index, outcome }) =>
       outcome.kind === 'rejected' && outcome.failure.kind === 'program'
@@ -111,7 +86,7 @@ export function failedPrograms(
   };
   return html`<h3>Failed programs</h3>
 ${shown.length < failed.length && html`<p>The last ${shown.length} of ${plural(failed.length, 'failed program')}.</p>`}
-${htmlTable(
+${pageTable(
   shown,
   [
     text('proposal', ({ proposal }) => linked(proposal, data.config, link)),

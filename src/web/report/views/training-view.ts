@@ -1,9 +1,9 @@
 /** Parts of a training run's page: sample answers, baselines, and the dataset. */
 import { shownPath } from '../../../base/context.js';
 import { groupedBy } from '../../../base/grouped.js';
-import { type Html, html, preformatted } from '../../../base/text/html.js';
+import { type Content, html, Part, preformatted } from '../../../base/text/content.js';
 import { formatCount, formatNumber, formatReturn, plural } from '../../../base/text/numbers.js';
-import { htmlTable, number, text } from '../../../base/text/table.js';
+import { number, pageTable, text } from '../../../base/text/table.js';
 import type { RecordedSample, Sample } from '../../../runs/training/samples.js';
 import type { RecordedTraining, TrainingFiles, TrainingMetric } from '../../../runs/training/trainings.js';
 import { mean, standardDeviation } from '../../../statistics/descriptive.js';
@@ -16,26 +16,21 @@ const mostShown = 12;
 /** Maximum number of samples per evaluation, because a malicious file may have any number. */
 const mostSamples = 8;
 
-/** Shows the samples of one evaluation at a time. The steps are radio buttons, so this works without scripts. */
+/** Shows the samples of one evaluation at a time. */
 export function samplesView(
   samples: readonly RecordedSample[],
   { steps, unit }: RecordedTraining,
-): Html | undefined {
+): Content | undefined {
   if (samples.length === 0) return undefined;
   // Omit later samples: the training run resumed from an earlier checkpoint, and will record them again.
   const current = samples.filter(({ step }) => step <= steps.done);
   const shown = sampled([...groupedBy(current, ({ step }) => step)], mostShown);
+  const labels = shown.map(([step]) => `${unit} ${formatCount(step)}`);
   return html`<p class="note">Answers to the same held-out prompts, shortened. Choose ${unit === 'step' ? 'a step' : 'an update'}:</p>
-<div class="samples">${shown.map(([step, own], i) => {
-    const isLast = i === shown.length - 1;
-    // A fixed id keeps a live page on the latest answers.
-    const id = `samples-${isLast ? 'last' : step}`;
-    return html`<input type="radio" name="samples" id="${id}"${isLast && html` checked`}><label for="${id}">${unit} ${formatCount(step)}</label>
-<div>${own.slice(0, mostSamples).map(sampleView)}</div>`;
-  })}</div>`;
+${new Part('sample-choice', { labels }, ...shown.map(([, own]) => html`<div class="sampled">${own.slice(0, mostSamples).map(sampleView)}</div>`))}`;
 }
 
-function sampleView({ expected, omitted, score, turns }: Sample): Html {
+function sampleView({ expected, omitted, score, turns }: Sample): Content {
   return html`<article>
 ${turns.map(
   ({ prompt, reply }, i) => html`<h3>${turns.length > 1 ? `Turn ${i + 1}` : 'Prompt'}</h3>
@@ -54,7 +49,7 @@ ${score !== undefined && html`<p class="note">${score === null ? 'no usable answ
 }
 
 /** Compares the model or policy with searches that used about as many episodes. */
-export function baselines({ facts, metrics }: TrainingFiles): Html | undefined {
+export function baselines({ facts, metrics }: TrainingFiles): Content | undefined {
   const evaluations = metrics.filter(
     ({ kind, bestReturn }) => kind === 'evaluation' && bestReturn !== undefined,
   );
@@ -74,7 +69,7 @@ export function baselines({ facts, metrics }: TrainingFiles): Html | undefined {
     ...searches.map((metric) => rowOf(metric, metric.label ?? 'baseline')),
   ].filter(({ value }) => value !== undefined);
   const isNumeric = finals.length > 0 || evaluations.length === 0;
-  const table = htmlTable(rows, [
+  const table = pageTable(rows, [
     text('', ({ label }) => label),
     number('training episodes', ({ episodes }) => episodes && formatCount(Math.round(episodes))),
     number(isNumeric ? 'mean return' : 'best return per run', ({ value }) => formatReturn(value)),
@@ -95,7 +90,7 @@ function rowOf({ bestReturn, episodes, returns }: TrainingMetric, label: string)
 }
 
 /** Shows the dataset and its runs; undefined before training starts, and for reinforcement learning. */
-export function dataView({ about, facts, metrics }: TrainingFiles): Html | undefined {
+export function dataView({ about, facts, metrics }: TrainingFiles): Content | undefined {
   if (about === undefined || facts.unit === 'update') return undefined;
   const { files = {}, path, recipe, sources } = about.dataset;
   const start = metrics.findLast(({ kind }) => kind === 'start');
@@ -111,7 +106,7 @@ export function dataView({ about, facts, metrics }: TrainingFiles): Html | undef
   ])}
 ${
   splits.length > 0 &&
-  htmlTable(splits, [
+  pageTable(splits, [
     text('', ({ title }) => title),
     number('examples', ({ examples }) => examples),
     number('tokens', ({ tokens }) => tokens),
@@ -121,7 +116,7 @@ ${
   sources == null
     ? html`<p class="note">The dataset has no manifest, so the origin of its rows is unknown.</p>`
     : html`<details><summary>Built from ${plural(sources.length, 'run')}</summary>
-${htmlTable(
+${pageTable(
   sources,
   [
     text('run', ({ run }) => run),

@@ -1,4 +1,4 @@
-import { type Html, html } from '../../../base/text/html.js';
+import { type Content, html } from '../../../base/text/content.js';
 import {
   formatCompact,
   formatCost,
@@ -8,7 +8,7 @@ import {
   missing,
   plural,
 } from '../../../base/text/numbers.js';
-import { bar as barColumn, htmlTable, number, text } from '../../../base/text/table.js';
+import { bar as barColumn, number, pageTable, text } from '../../../base/text/table.js';
 import type { CallRecord, Cap, LimitName, UsageTotals } from '../../../runs/calls.js';
 import { addUsage, usageOfCall } from '../../../runs/usage.js';
 import { type Chart, chartFigure } from '../../chart.js';
@@ -18,7 +18,7 @@ import type { RunData } from '../data/proposals.js';
 export function usageView(
   { caps, usage: totals }: Pick<RunData['manifest'], 'caps' | 'usage'>,
   iterations: readonly UsageTotals[],
-): Html {
+): Content {
   const usage = spansOf(iterations);
   const tokens = totals.promptTokens + totals.completionTokens > 0;
   // Shorter latencies, such as a baseline's, are only noise.
@@ -34,13 +34,13 @@ ${capsTable(caps)}</div>
 }
 
 /** Shows how much of each limit has been used. */
-function capsTable(caps: readonly Cap[] | undefined): Html | undefined {
+function capsTable(caps: readonly Cap[] | undefined): Content | undefined {
   if (caps === undefined || caps.length === 0) return undefined;
   const amount = (limit: string, value: number) => {
     if (limit.endsWith('minutes')) return formatDuration(60_000 * value);
     return limit.endsWith('cost') ? formatCost(value) : formatNumber(value, value < 100 ? 3 : 6);
   };
-  return html`${htmlTable(caps, [
+  return html`${pageTable(caps, [
     text('limit', ({ limit }) => spelled(limit)),
     number('used', ({ limit, used }) => amount(limit, used)),
     number('of', ({ cap, limit }) => amount(limit, cap)),
@@ -105,7 +105,7 @@ const ofEach = (what: string, [first]: readonly Span[]) => {
   return size === 1 ? `${what} per iteration` : `${what} per ${size} iterations`;
 };
 
-function tokenChart(usage: readonly Span[]): Html {
+function tokenChart(usage: readonly Span[]): Content {
   const shown = tokenKinds.filter(({ of }) => usage.some((span) => of(span) > 0));
   return iterationChart(usage, {
     y: { title: ofEach('Tokens', usage), kind: 'compact' },
@@ -114,7 +114,7 @@ function tokenChart(usage: readonly Span[]): Html {
   });
 }
 
-const latencyChart = (usage: readonly Span[]): Html =>
+const latencyChart = (usage: readonly Span[]): Content =>
   iterationChart(usage, {
     y: { title: ofEach('Latency', usage), kind: 'duration' },
     series: [{ ...bars, label: 'latency', values: usage.map(({ latencyMs }) => latencyMs) }],
@@ -125,7 +125,7 @@ const bars = { draw: 'bars', colour: '--point' } as const;
 
 const area = { draw: 'line', colour: '--accent', width: 2 } as const;
 
-function costChart(usage: readonly Span[]): Html {
+function costChart(usage: readonly Span[]): Content {
   const sums: number[] = [];
   for (const { cost = 0 } of usage) sums.push((sums.at(-1) ?? 0) + cost);
   return iterationChart(usage, {
@@ -139,7 +139,7 @@ function costChart(usage: readonly Span[]): Html {
 function iterationChart(
   usage: readonly Span[],
   chart: Pick<Chart, 'series' | 'y'> & { readonly noteOf: (usage: Span, index: number) => string },
-): Html {
+): Content {
   const { noteOf, ...rest } = chart;
   return chartFigure({
     ...rest,
@@ -154,7 +154,7 @@ function iterationChart(
   });
 }
 
-function totalsTable(usage: UsageTotals): Html {
+function totalsTable(usage: UsageTotals): Content {
   const finished = usage.calls - usage.errors;
   const mean = (total: number, format: (value: number) => string) =>
     finished > 0 ? format(total / finished) : missing;
@@ -177,7 +177,7 @@ function totalsTable(usage: UsageTotals): Html {
     ['model latency', formatDuration(latencyMs), mean(latencyMs, formatDuration)],
     cost !== undefined && ['cost', formatCost(cost), mean(cost, formatCost)],
   ];
-  return htmlTable(
+  return pageTable(
     rows.filter((row) => row !== false),
     [
       text('usage', ([name]) => name),

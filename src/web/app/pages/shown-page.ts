@@ -1,21 +1,23 @@
-/** Pages that the server renders. */
+/** A page whose content is data. */
 import type { ComponentChildren } from 'preact';
 import { useEffect } from 'preact/hooks';
+import type { Shown } from '../../../base/text/content.js';
 import { html } from '../base/html.js';
 import { useAnswer } from '../base/live.js';
-import { openTarget } from '../markup/markup.js';
-import { Markup } from '../markup/sections.js';
+import { draw } from '../content/draw.js';
+import { openTarget } from '../content/target.js';
 
-/** A page, with its content as markup. */
 export interface Page {
   readonly title: string;
-  readonly header: string;
-  readonly footer: string;
+  readonly header: readonly Shown[];
+  readonly footer: readonly Shown[];
   /** Config keys that differ between the runs of a study. */
   readonly keys?: readonly string[];
-  /** True while the server reads more runs for it. */
-  readonly isPartial?: boolean;
-  readonly sections: readonly { readonly id: string; readonly title: string; readonly html: string }[];
+  readonly sections: readonly {
+    readonly id: string;
+    readonly title: string;
+    readonly content: readonly Shown[];
+  }[];
 }
 
 /**
@@ -26,7 +28,6 @@ export function usePage(address: string, parts = 0) {
   const { answer: page, problem, refresh } = useAnswer<Page>(address);
   useEffect(() => {
     document.title = page?.title ?? 'policyloop';
-    if (page?.isPartial) refresh();
   }, [page]);
   const isShown = page !== undefined;
   useEffect(() => {
@@ -37,10 +38,10 @@ export function usePage(address: string, parts = 0) {
 
 interface Props {
   readonly page: Page | undefined;
-  readonly problem: string;
+  readonly problem?: string;
   /** Shown until the page arrives. */
-  readonly loading: string;
-  /** Returns content to show instead of a section's markup, if there is any. */
+  readonly loading?: string;
+  /** Returns content to show instead of a section's own, if there is any. */
   readonly live?: (section: string) => ComponentChildren;
   /** Controls below the header. */
   readonly children?: ComponentChildren;
@@ -48,16 +49,16 @@ interface Props {
 
 export function ShownPage({ children, live, loading, page, problem }: Props) {
   const sections = page?.sections ?? [];
-  return html`${page && html`<${Markup} markup=${page.header} />`}
+  return html`${page?.header.map(draw)}
 ${children}
 ${page && html`<nav aria-label="Sections">${sections.map(({ id, title }) => html`<a href=${`#${id}`}>${title}</a>`)}</nav>`}
 <main>
 ${problem && html`<p class="failure" role="alert">${problem}</p>`}
-${page === undefined && problem === '' && html`<p class="empty" role="status">${loading}</p>`}
+${page === undefined && !problem && html`<p class="empty" role="status">${loading}</p>`}
 ${sections.map(
-  ({ id, title, html: markup }) => html`<section key=${id} id=${id} aria-labelledby=${`${id}-title`}>
-<h2 id=${`${id}-title`}>${title}</h2>${live?.(id) || html`<${Markup} markup=${markup} />`}</section>`,
+  ({ content, id, title }) => html`<section key=${id} id=${id} aria-labelledby=${`${id}-title`}>
+<h2 id=${`${id}-title`}>${title}</h2>${live?.(id) || content.map(draw)}</section>`,
 )}
 </main>
-${page?.footer && html`<footer><${Markup} markup=${page.footer} /></footer>`}`;
+${page && page.footer.length > 0 && html`<footer>${page.footer.map(draw)}</footer>`}`;
 }

@@ -1,11 +1,17 @@
 // @vitest-environment jsdom
+
+import { render } from 'preact';
 import { describe, expect, it, vi } from 'vitest';
-import { type Html, render } from '../../../src/base/text/html.js';
-import { htmlTable, number, text } from '../../../src/base/text/table.js';
-import { activate } from '../../../src/web/app/markup/markup.js';
+import { type Content, childrenOf, Part, type Shown } from '../../../src/base/text/content.js';
+import { number, pageTable, text } from '../../../src/base/text/table.js';
+import { html } from '../../../src/web/app/base/html.js';
+import { draw } from '../../../src/web/app/content/draw.js';
+import { ShownPage } from '../../../src/web/app/pages/shown-page.js';
 import { type Chart, chartFigure } from '../../../src/web/chart.js';
+import type { RunData } from '../../../src/web/report/data/proposals.js';
 import { renderReport } from '../../../src/web/report/run-report.js';
 import { runFixture } from '../report/run-fixture.js';
+import { pageIn } from '../shown.js';
 
 // What this environment lacks; charts are drawn in the browser suite.
 const images: Uint8Array[] = vi.hoisted(() => {
@@ -33,29 +39,33 @@ const images: Uint8Array[] = vi.hoisted(() => {
 
 const settled = () => new Promise((resolve) => setTimeout(resolve, 120));
 
-const shown = (markup: Html | string) => {
-  document.body.innerHTML = typeof markup === 'string' ? markup : render(markup);
-  activate(document);
+const shown = (content: Content) => {
+  render(null, document.body);
+  const parts = JSON.parse(JSON.stringify(childrenOf(content))) as Shown[];
+  render(html`${parts.map(draw)}`, document.body);
+  return document.body;
+};
+
+const shownPage = (data: RunData) => {
+  render(null, document.body);
+  render(html`<${ShownPage} page=${pageIn(renderReport(data))} />`, document.body);
   return document.body;
 };
 
 describe('prompts', () => {
   const hostile = '</script><img src=x onerror=alert(1)>\u2028<!-- ]]>';
   const data = runFixture({ iterations: 30, historyCharacters: 2500, reason: hostile, failureRate: 0.4 });
-  const page = renderReport(data);
-  const bodyOf = (html: string) => html.slice(html.indexOf('<body>') + 6, html.indexOf('</body>'));
 
-  it('are shown verbatim, with marks on lines that are new since the previous prompt', () => {
-    const body = shown(bodyOf(page).replace(/<script>.*<\/script>/s, ''));
+  it('are shown verbatim, with marks on lines that are new since the previous prompt', async () => {
+    const body = shownPage(data);
     expect(body.querySelector('img[src="x"]')).toBeNull();
     const boxes = [...body.querySelectorAll<HTMLDetailsElement>('details.prompt')];
     expect(boxes.length).toBe(data.calls.length);
+    for (const box of boxes) box.dispatchEvent(new Event('toggle'));
+    await settled();
     for (const [index, box] of boxes.entries()) {
-      box.open = true;
-      box.dispatchEvent(new Event('toggle'));
-      box.dispatchEvent(new Event('toggle'));
       const texts = [...box.querySelectorAll('pre')].map((pre) => pre.textContent);
-      const { messages } = data.calls[Number(box.dataset.call)]!;
+      const { messages } = data.calls[index]!;
       expect(texts).toEqual(messages.map(({ content }) => content));
       if (index === 0) expect(box.querySelector('mark')).toBeNull();
     }
@@ -66,8 +76,7 @@ describe('prompts', () => {
     );
     const before = new Set(linesOf(later - 1));
     const added = linesOf(later).filter((line) => line.trim() !== '' && !before.has(line));
-    const box = boxes.find(({ dataset }) => Number(dataset.call) === later)!;
-    const marked = [...box.querySelectorAll('mark')]
+    const marked = [...boxes[later]!.querySelectorAll('mark')]
       .flatMap((mark) => mark.textContent.split('\n'))
       .filter((line) => line !== '');
     expect(marked).toEqual(added);
@@ -180,11 +189,10 @@ describe('an interactive chart', () => {
 
 describe('a heat map', () => {
   const data = runFixture({ iterations: 5 });
-  const page = renderReport(data);
-  const draw = () => shown(page.slice(page.indexOf('<main>'), page.indexOf('</main>')));
+  const drawn = () => shownPage(data);
 
   it('names the cell that the arrow keys move to', async () => {
-    const map = draw().querySelector('.heat-map .area')!;
+    const map = drawn().querySelector('.heat-map .area')!;
     for (const key of ['ArrowDown', 'ArrowRight']) {
       map.dispatchEvent(new KeyboardEvent('keydown', { key }));
       await settled();
@@ -196,7 +204,7 @@ describe('a heat map', () => {
 
   it('has a pixel of the right colour for every parameter of every evaluation', () => {
     images.length = 0;
-    draw();
+    drawn();
     const [pixels] = images;
     const scale = Math.max(...data.entries.flatMap(({ parameters }) => parameters.map(Math.abs)));
     for (const [column, { parameters }] of data.entries.entries())
@@ -215,17 +223,61 @@ describe('a table', () => {
     ['z', null],
     ['w', -1],
   ] as const;
-  const table = htmlTable(rows, [text('name', ([name]) => name), number('value', ([, value]) => value)]);
+  const table = pageTable(rows, [text('name', ([name]) => name), number('value', ([, value]) => value)]);
   const names = (body: HTMLElement) => [...body.querySelectorAll('tbody th')].map((cell) => cell.textContent);
 
-  it('is sorted by clicking a header, with missing values last, and restored by a third click', () => {
+  it('is sorted by clicking a header, with missing values last, and restored by a third click', async () => {
     const body = shown(table);
     const button = body.querySelectorAll<HTMLButtonElement>('thead button')[1]!;
     button.click();
+    await settled();
     expect(names(body)).toEqual(['y', 'x', 'w', 'z']);
     button.click();
+    await settled();
     expect(names(body)).toEqual(['w', 'x', 'y', 'z']);
     button.click();
+    await settled();
     expect(names(body)).toEqual(['x', 'y', 'z', 'w']);
+  });
+
+  it('labels its cells for a phone if it has many columns, and keeps its order if cells repeat', () => {
+    const columns = ['a', 'b', 'c', 'd', ''].map((title) =>
+      text<string>(title, (row) => row, { grouped: title === 'a', spoken: 'last' }),
+    );
+    const body = shown(pageTable(['1', '1', '2'], columns));
+    expect(body.querySelector('table')!.className).toBe('stack');
+    expect(body.querySelector('td')!.dataset.label).toBe('b');
+    expect(body.querySelector('thead button')).toBeNull();
+    expect(names(body)).toEqual(['1', '1', '2']);
+    expect(body.querySelector('tbody .repeated')!.textContent).toBe('1');
+    expect(body.querySelector('thead .repeated')!.textContent).toBe('last');
+  });
+});
+
+describe('a program', () => {
+  it('has its comments, strings, keywords and numbers marked', () => {
+    const source = `const a = "</code><b>" + 1.5e-3; // if <i>\n/* return\n2 */ x1 = a.return ?? .5`;
+    const body = shown(new Part('source-code', { source }));
+    expect(body.textContent).toBe(source);
+    expect(
+      [...body.querySelectorAll('span')].map(({ className, textContent }) => [className, textContent]),
+    ).toEqual([
+      ['keyword', 'const'],
+      ['string', '"</code><b>"'],
+      ['number', '1.5e-3'],
+      ['comment', '// if <i>'],
+      ['comment', '/* return\n2 */'],
+      ['number', '.5'],
+    ]);
+  });
+
+  it('has the lines marked that it changed in another one, and equal lines far away are left out', () => {
+    const lines = Array.from({ length: 20 }, (_, i) => `line ${i}\n`);
+    const body = shown(
+      new Part('text-difference', { left: lines.join(''), right: lines.with(2, 'new\n').join('') }),
+    );
+    expect(body.querySelector('del')!.textContent).toBe('line 2\n');
+    expect(body.querySelector('ins')!.textContent).toBe('new\n');
+    expect(body.querySelector('.gap')!.textContent).toContain('unchanged lines');
   });
 });

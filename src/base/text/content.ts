@@ -1,0 +1,65 @@
+/** What pages show, as data: a tree of text and parts, which the app (web/app) draws. */
+import htm from 'htm';
+
+/** Strings are shown as text, never as markup; `undefined`, `null` (from damaged logs) and booleans show nothing. */
+export type Content = string | number | boolean | undefined | null | Part | readonly Content[];
+
+type Child = string | number | Part;
+
+/** An element such as `p`, or a component of the app such as `data-table`, with its data in `props`. */
+export class Part {
+  readonly tag: string;
+  readonly props: Readonly<Record<string, unknown>>;
+  readonly children: readonly Child[];
+
+  constructor(tag: string, props: Readonly<Record<string, unknown>> | null, ...children: readonly Content[]) {
+    this.tag = tag;
+    this.props = props ?? {};
+    this.children = childrenOf(children);
+  }
+
+  /** The part as JSON, such as `["p", {"class": "note"}, "No evaluations."]`. */
+  toJSON() {
+    return [this.tag, this.props, ...this.children];
+  }
+}
+
+/** Content in JSON: text, or a part with its tag, its properties and its children. */
+export type Shown =
+  | string
+  | number
+  | readonly [tag: string, props: Readonly<Record<string, unknown>>, ...children: Shown[]];
+
+type Make = (
+  tag: string,
+  props: Readonly<Record<string, Content>> | null,
+  ...children: readonly Content[]
+) => Content;
+type Template = (parts: TemplateStringsArray, ...contents: readonly Content[]) => Content;
+
+/** Template tag for parts (https://github.com/developit/htm). Interpolated values can't create parts, only contain some. */
+// The types of htm don't describe its ES module.
+export const html: Template = (htm as unknown as { bind(make: Make): Template }).bind(
+  (tag, props, ...children) => new Part(tag, props, ...children),
+);
+
+/** The children to show. Objects from damaged or malicious logs, which only look like parts, become text. */
+export function childrenOf(content: Content): readonly Child[] {
+  if (content === undefined || content === null || typeof content === 'boolean') return [];
+  if (isList(content)) return content.flatMap(childrenOf);
+  return [content instanceof Part || typeof content === 'number' ? content : String(content)];
+}
+
+const isList = (content: Content): content is readonly Content[] => Array.isArray(content);
+
+/** Text that is shown unchanged. */
+export const preformatted = (text: string, className?: string): Content =>
+  html`<pre class=${className} tabindex="0">${text}</pre>`;
+
+/** Writes JSON without characters that could end a script element or break an older JavaScript parser. */
+export function jsonForScript(value: unknown): string {
+  return JSON.stringify(value).replace(
+    /[<>&\u2028\u2029]/g,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
+}

@@ -1,0 +1,31 @@
+/** Tables as pages get them. */
+
+/** Text with extras that only some outputs show. In a `bar` column, pages show `share`, in [0, 1], as a bar. */
+export interface Marked {
+  readonly text: string;
+  /** Explanation of the text, shown after it in parentheses or, on a page, below it; not in CSV. */
+  readonly detail?: string | undefined;
+  readonly href?: string | undefined;
+  readonly mark?: string | undefined;
+  /** True to format the text as code, in Markdown and on pages. */
+  readonly code?: boolean;
+  readonly share?: number;
+}
+
+export interface TableData {
+  readonly isTall: boolean;
+  readonly columns: readonly {
+    readonly kind: 'text' | 'number' | 'estimate' | 'bar';
+    readonly title: string;
+    readonly spoken: string;
+  }[];
+  readonly rows: readonly (readonly TableCell[])[];
+}
+
+export interface TableCell extends Marked {
+  /** The number by which a cell is sorted, if it is one. */
+  readonly value?: number | undefined;
+  readonly strong?: boolean | undefined;
+  /** True if it repeats the cell above, so it stays blank. */
+  readonly isRepeated?: boolean;
+}

@@ -1,0 +1,65 @@
+/** A table that sorts by the column whose header is clicked: descending, then ascending, then in its original order. */
+import { useState } from 'preact/hooks';
+import { missing } from '../../../base/text/numbers.js';
+import type { TableCell, TableData } from '../../../base/text/table-data.js';
+import { compareValues, type Value } from '../../../runs/listing/fields.js';
+import { html } from '../base/html.js';
+
+/** Maximum number of columns that fit side by side on a phone; with more, each row becomes a list of its cells. */
+const mostOnPhone = 4;
+
+export function DataTable({ columns, isTall, rows }: TableData) {
+  const [order, setOrder] = useState({ column: -1, sign: 1 as 1 | -1 });
+  const stacks = columns.length > mostOnPhone;
+  // Sorting would separate blank cells from the cell above that they repeat.
+  const isSortable = rows.length > 2 && !rows.flat().some(({ isRepeated }) => isRepeated);
+  const { column: sorted, sign } = isSortable ? order : { column: -1, sign: 1 as const };
+  const shown =
+    sorted < 0
+      ? rows
+      : rows.toSorted((a, b) => compareValues(sortedBy(a[sorted]!), sortedBy(b[sorted]!), sign));
+  const sort = (column: number) =>
+    setOrder(
+      sorted !== column ? { column, sign: -1 } : sign < 0 ? { column, sign: 1 } : { column: -1, sign: 1 },
+    );
+  const classOf = (c: number) =>
+    ({ text: undefined, bar: 'bar-cell', number: 'number', estimate: 'number' })[columns[c]!.kind];
+  return html`<div class=${isTall ? 'scroll tall' : 'scroll'} tabindex="0"><table class=${stacks ? 'stack' : undefined}>
+<thead><tr>${columns.map(({ spoken, title }, c) => {
+    const text = title || html`<span class="repeated">${spoken}</span>`;
+    const direction = c === sorted ? (sign < 0 ? 'descending' : 'ascending') : undefined;
+    return html`<th scope="col" class=${classOf(c)} aria-sort=${direction}>${isSortable ? html`<button type="button" class="sort" onClick=${() => sort(c)}>${text}</button>` : text}</th>`;
+  })}</tr></thead>
+<tbody>${shown.map(
+    (row, r) =>
+      html`<tr key=${r}>${row.map((cell, c) => {
+        const drawn = columns[c]!.kind === 'bar' ? barOf(cell) : contentOf(cell);
+        // On a phone, the list of each row must be self-contained; screen readers need each row's header.
+        const content = !cell.isRepeated
+          ? drawn
+          : (stacks || c === 0) && html`<span class="repeated">${drawn}</span>`;
+        const label = stacks && columns[c]!.title !== '' ? columns[c]!.title : undefined;
+        return c === 0
+          ? html`<th scope="row" class=${classOf(c)} data-label=${label}>${content}</th>`
+          : html`<td class=${classOf(c)} data-label=${label}>${content}</td>`;
+      })}</tr>`,
+  )}</tbody></table></div>`;
+}
+
+/** The value by which a cell is sorted: its number or its text; null for a missing value. */
+function sortedBy({ share, text, value }: TableCell): Value {
+  if (value !== undefined || share !== undefined) return value ?? share!;
+  const number = text.replaceAll(/[\s,]/g, '').replace('−', '-');
+  if (/^[-+$]?[\d.]/.test(number)) return Number.parseFloat(number.replace('$', ''));
+  return text === '' || text === missing ? null : text;
+}
+
+function contentOf({ code, detail, href, mark, strong, text }: TableCell) {
+  const marked = mark === undefined ? text : html`<span class=${mark}>${text}</span>`;
+  const worded = code ? html`<code>${marked}</code>` : marked;
+  const strongly = strong && text !== '' ? html`<b>${worded}</b>` : worded;
+  return html`${href === undefined ? strongly : html`<a href=${href}>${strongly}</a>`}${detail !== undefined && html`<br /><span class="muted">${detail}</span>`}`;
+}
+
+const barOf = ({ share = 0, text }: TableCell) =>
+  html`<svg width="100%" height="12" role="img" aria-label=${text}><rect class="room" width="100%" height="12" rx="2" /><rect class="bar" width=${`${100 * Math.min(1, share)}%`} height="12" rx="2" /></svg>`;

@@ -1,0 +1,77 @@
+/** The log of proposals: a filter, the proposals, and their prompts, which are stored as differences. */
+import { type ComponentChildren, createContext } from 'preact';
+import { useContext, useEffect, useMemo, useState } from 'preact/hooks';
+import { textOf } from '../../../base/files/text-parts.js';
+import type { PackedPrompts } from '../../report/data/prompt-store.js';
+import { html } from '../base/html.js';
+
+type Prompts = readonly (readonly { readonly role: string; readonly content: string }[])[];
+
+const PromptsOfPage = createContext<() => Prompts>(() => []);
+
+function unpacked(packed: PackedPrompts): Prompts {
+  let text = '';
+  return packed.map((parts) => {
+    text = textOf(parts, text);
+    return JSON.parse(text) as Prompts[number];
+  });
+}
+
+interface LogProps {
+  readonly prompts: PackedPrompts;
+  /** Number of proposals by filter; empty if the log isn't filtered. */
+  readonly counts: readonly (readonly [filter: string, label: string, count: number])[];
+  readonly children?: ComponentChildren;
+}
+
+export function ProposalLog({ children, counts, prompts }: LogProps) {
+  const [filter, setFilter] = useState('all');
+  const read = useMemo(() => {
+    let known: Prompts | undefined;
+    return () => (known ??= unpacked(prompts));
+  }, [prompts]);
+  useEffect(() => {
+    // A link may lead to a proposal that the filter hides.
+    const showAll = () => setFilter('all');
+    addEventListener('hashchange', showAll);
+    return () => removeEventListener('hashchange', showAll);
+  }, []);
+  return html`<${PromptsOfPage.Provider} value=${read}>
+${
+  counts.length > 0 &&
+  html`<fieldset class="filter"><legend>Show</legend>
+${counts.map(([name, label, count]) => html`<label><input type="radio" name="show" checked=${filter === name} onChange=${() => setFilter(name)} /> ${label} <span class="muted">${count}</span></label>`)}
+</fieldset>
+<p class="log-head" aria-hidden="true"><span>iteration</span><span>return</span><span></span><span>stated reason, or reply</span></p>`
+}
+<div class=${`log show-${filter}`}>${children}</div><//>`;
+}
+
+const linesIn = (prompt: Prompts[number]) => prompt.flatMap(({ content }) => content.split('\n'));
+
+interface PromptProps {
+  /** Index among the prompts of the page. */
+  readonly index: number;
+  readonly length: string;
+}
+
+/** A prompt, in which the lines that the previous prompt on the page doesn't contain are highlighted. */
+export function Prompt({ index, length }: PromptProps) {
+  const [isOpen, setOpen] = useState(false);
+  const prompts = useContext(PromptsOfPage);
+  return html`<details class="prompt" onToggle=${() => setOpen(true)}><summary>Prompt <span class="muted">${length}</span></summary>${isOpen && textOfPrompt(prompts(), index)}</details>`;
+}
+
+function textOfPrompt(prompts: Prompts, index: number) {
+  const [previous, prompt = []] = [prompts[index - 1], prompts[index]];
+  const before = previous && new Set(linesIn(previous));
+  const isNew = (line: string) => before?.has(line) === false && line.trim() !== '';
+  return html`${linesIn(prompt).some(isNew) && html`<p class="muted">Lines that are not in the previous prompt on this page are highlighted.</p>`}
+${prompt.map(
+  ({ content, role }) =>
+    html`<h4>${role}</h4><pre tabindex="0">${content.split('\n').map((line, i, lines) => {
+      const whole = line + (i < lines.length - 1 ? '\n' : '');
+      return isNew(line) ? html`<mark>${whole}</mark>` : whole;
+    })}</pre>`,
+)}`;
+}

@@ -1,0 +1,39 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { childrenOf, html, jsonForScript, preformatted } from '../../../src/base/text/content.js';
+
+const json = (content: Parameters<typeof childrenOf>[0]) => JSON.parse(JSON.stringify(childrenOf(content)));
+
+describe('html', () => {
+  it('keeps text as text, wherever it is', () => {
+    const evil = `"><img src=x onerror='alert(1)'>`;
+    expect(json(html`<p title=${evil}>${evil}${html`<b>${1}</b>`}${[html`<i>a</i>`, 'b']}</p>`)).toEqual([
+      ['p', { title: evil }, evil, ['b', {}, 1], ['i', {}, 'a'], 'b'],
+    ]);
+  });
+
+  it('shows nothing for undefined, null and booleans', () => {
+    expect(json(html`<p>${undefined}${null}${false}${true}${0}</p>`)).toEqual([['p', {}, 0]]);
+  });
+
+  it('does not mistake an object of a log for a part', () => {
+    const forged = JSON.parse('{"tag":"img","props":{},"children":[]}') as string;
+    expect(json([forged, html`<p>${forged}</p>`])).toEqual(['[object Object]', ['p', {}, '[object Object]']]);
+  });
+});
+
+it('preformatted text is unchanged', () => {
+  expect(json(preformatted('\n a\n'))).toEqual([['pre', { tabindex: '0' }, '\n a\n']]);
+});
+
+it('jsonForScript parses back, and contains nothing that ends a script or starts a comment', () => {
+  const value = { a: '</script><script>alert(1)</script><!--', b: '\u2028\u2029', c: '\ud800' };
+  expect(JSON.parse(jsonForScript(value))).toEqual(value);
+  fc.assert(
+    fc.property(fc.jsonValue(), (value) => {
+      const text = jsonForScript(value);
+      expect(text).not.toMatch(/[<>&\u2028\u2029]/);
+      expect(JSON.parse(text)).toEqual(JSON.parse(JSON.stringify(value)));
+    }),
+  );
+});
