@@ -19,7 +19,6 @@ function job(lines: number, seeds: readonly number[], maxTokens: number, first =
     seeds,
     maxTokens,
     sampling: { temperature: 1 },
-    stop: [],
   };
 }
 

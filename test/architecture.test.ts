@@ -126,7 +126,7 @@ describe('side effects occur only in the allowed files', () => {
     [
       'process.env and process.argv',
       /process\.(env|argv)\b/,
-      /^src\/(cli|index|base\/child-environment|models\/local\/(engine\/onnx-runtime|stores\/stored-models))\.ts$/,
+      /^src\/(cli|index|base\/child-environment|models\/local\/(engine\/onnx-runtime|stores\/hf-cache))\.ts$/,
     ],
     ['the exit code', /process\.(exit\(|exitCode)/, /^src\/cli\.ts$/],
     // A page in a browser has the browser's clock.

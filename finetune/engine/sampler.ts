@@ -87,7 +87,6 @@ export async function openSampler(settings: SamplerSettings): Promise<Sampler> {
         eosTokens,
         adapter: inputs,
         seeds: alike.map(({ seed }) => seed),
-        stop: [],
         sampling: { ...plainSampling, temperature },
         sampledLogProbabilities: true,
         readTogether: true,

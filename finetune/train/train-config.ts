@@ -102,7 +102,7 @@ const loraSettings = (rank: number, alpha: number, modules: AdaptableModule[]) =
       .meta({ format: 'path' }),
     quantization: z
       .enum(quantizations)
-      .exclude(['float32', 'float16'])
+      .exclude(['float32'])
       .default('none')
       .describe(
         'Quantization of the frozen weights (QLoRA), to save memory; serve with the same `model.quantization`',

@@ -1,6 +1,5 @@
 import { plainSampling, type Sampling, type SamplingChoice } from '../language-model.js';
 import { type LocalConfig, modelDirectory } from './settings.js';
-import { storedSampling } from './stores/stored-models.js';
 import { readGenerationDefaults, samplingOf } from './weights/generation-config.js';
 import { type GgufFile, isGguf, openGguf } from './weights/gguf.js';
 
@@ -19,7 +18,7 @@ export function defaultSampling(model: Sampled): Sampling {
   if (model.format !== 'text') return samplingOf(published, [model, plainSampling]);
   // A GGUF file lacks the publisher's settings.
   const usual = isGguf(path) ? [familySampling(openGguf(path)), { temperature: 0.7 }] : [];
-  return samplingOf(published, [model, storedSampling(model.path), ...usual]);
+  return samplingOf(published, [model, ...usual]);
 }
 
 /** Adds sampling settings to the config of a new run, so that they don't change with later versions. */

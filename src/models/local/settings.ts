@@ -6,7 +6,7 @@ import { shownPath } from '../../base/context.js';
 import { UserError } from '../../base/errors.js';
 import { packageRoot } from '../../base/package.js';
 import { about } from '../settings.js';
-import { isReference, storedModelPath } from './stores/stored-models.js';
+import { hfModel, isReference, withoutScheme } from './stores/hf-cache.js';
 import { quantizations } from './weights/quantization.js';
 
 const scheme = 'package:';
@@ -21,7 +21,7 @@ export const isPackaged = (path: string): boolean => path.startsWith(scheme);
  * @throws UserError if the package or a store doesn't contain the model
  */
 export function modelDirectory(path: string, cwd?: string, field = 'model.path'): string {
-  if (isReference(path)) return storedModelPath(path);
+  if (isReference(path)) return hfModel(withoutScheme(path));
   if (!isPackaged(path)) return resultIn(cwd === undefined ? path : resolve(cwd, path));
   const directory = join(packageRoot(), path.slice(scheme.length));
   if (existsSync(directory) && directory.startsWith(join(packageRoot(), '/'))) return directory;
@@ -65,7 +65,7 @@ export const localSchema = z.strictObject({
     .literal('local')
     .describe('A Hugging Face model directory or GGUF file, run on this machine with onnxruntime'),
   path: about(
-    'Hugging Face directory (docs/local-models.md lists the families) or GGUF file; `ollama:NAME:TAG` in Ollama’s store; `hf:ORG/NAME[:FILE.gguf]` in the Hugging Face cache; `package:PATH` in this package (default: the embedded model)',
+    'Hugging Face directory (docs/local-models.md lists the families) or GGUF file; `hf:ORG/NAME[:FILE.gguf]` in the Hugging Face cache; `package:PATH` in this package (default: the embedded model)',
     z.string().default(embeddedModel),
     { format: 'path' },
   ),
@@ -76,7 +76,7 @@ export const localSchema = z.strictObject({
     .default('auto')
     .describe('`auto` uses a GPU if one works (on Linux, only with CUDA), otherwise the processor'),
   quantization: about(
-    'Weights in 8 or 4 bits are smaller, faster and a little less exact; `int4-block128` is the smallest and least exact. `float32` unpacks a quantised GGUF file: larger, slower, exact. `float16` is for GPUs: half the memory, nearly exact',
+    'Weights in 8 or 4 bits are smaller, faster and a little less exact; `int4-block128` is the smallest and least exact. `float32` unpacks a quantised GGUF file: larger, slower, exact.',
     z.enum(quantizations).default('none'),
   ),
   threads: count(1).optional().describe('Processor threads (default: the number of idle physical cores)'),
@@ -113,7 +113,6 @@ export const localSchema = z.strictObject({
     "Values above 1 make tokens that have already occurred less likely (default: 1; for `format: text`, the model's)",
     z.number().positive().optional(),
   ),
-  stop: z.array(z.string().min(1)).default([]).describe('Strings that end a completion'),
   format: about(
     '`auto`: only the parameters, always valid, because other tokens are masked. `constrained`: the same with free text around them. `text`: nothing is masked',
     z.enum(['auto', 'text', 'constrained']).default('auto'),

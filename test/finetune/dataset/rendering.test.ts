@@ -49,7 +49,7 @@ it('serving and training use the same number of prompt tokens, even if messages 
     threads: 1,
     template: {},
   });
-  const job = { messages, seeds: [1], maxTokens: 2, sampling: {}, stop: [] };
+  const job = { messages, seeds: [1], maxTokens: 2, sampling: {} };
   const served = await engine.generate(job, { aborted: () => false });
   await engine.close();
   expect(served.promptTokens).toBe(promptIds.length);

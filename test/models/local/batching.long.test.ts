@@ -65,7 +65,6 @@ async function open(path: string, quantization: Quantization = 'none', threads =
         conversation: `${number}`,
         seeds: [number],
         maxTokens: 12 + 5 * (number % 3),
-        stop: [],
         sampling: { ...plainSampling, temperature: number % 2 === 0 ? 0 : 1.2 },
         sampledLogProbabilities: true,
         eosTokens: new Set([2]),
@@ -105,7 +104,7 @@ const mixed = (model: Watched): GenerationRequest[] => [
   model.request(0),
   model.request(1, { seeds: [1, 2, 3] }),
   model.request(2, { maxTokens: 3 }),
-  model.request(3, { stop: ['a', 'b', 'c', 'd', 'e'], maxTokens: 60 }),
+  model.request(3, { maxTokens: 60 }),
   model.request(4, { sampling: { ...plainSampling, temperature: 0.8, topK: 20, repetitionPenalty: 1.3 } }),
   model.request(5, { sampling: { ...plainSampling, topP: 0.9, minP: 0.01 }, seeds: [7, 8] }),
 ];

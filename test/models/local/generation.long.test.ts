@@ -23,7 +23,6 @@ const job: GenerateJob = {
   seeds: [1],
   maxTokens: 20,
   sampling: { temperature: 1 },
-  stop: [],
 };
 const grown = [...messages, { role: 'user' as const, content: 'params[0]: 2.0; f(params): 13' }];
 
@@ -88,11 +87,11 @@ test('a repeated prompt computes only one token', async () => {
 
 test('each candidate equals what its seed gives alone, however long the others are', async () => {
   const seeds = [11, 12, 13, 14, 15];
-  const together = await engine.generate({ ...job, seeds, maxTokens: 60, stop: ['1'] }, hooks);
+  const together = await engine.generate({ ...job, seeds, maxTokens: 60 }, hooks);
   const lengths = together.answers.map(({ ids }) => ids.length);
   expect(new Set(lengths).size).toBeGreaterThan(2);
   for (const [i, seed] of seeds.entries()) {
-    const alone = await engine.generate({ ...job, seeds: [seed], maxTokens: 60, stop: ['1'] }, hooks);
+    const alone = await engine.generate({ ...job, seeds: [seed], maxTokens: 60 }, hooks);
     expect(alone.answers[0]).toEqual(together.answers[i]);
   }
   for (const { text } of together.answers) expect(text).not.toContain('1');
@@ -238,26 +237,5 @@ test('100 of 100 constrained answers are valid with a byte-fallback tokenizer, t
     expect(await countValid(path)).toBe(100);
   } finally {
     rmSync(path, { recursive: true });
-  }
-});
-
-test.each([',', '\n', ']:'])('the stop string %j does not cut a constrained answer short', async (stop) => {
-  const spec = specs[0]!;
-  const constrained = {
-    ...job,
-    seeds: [1, 2, 3, 4, 5, 6, 7, 8],
-    maxTokens: 80,
-    grammar: answerGrammar(spec),
-  };
-  const whole = await engine.generate(constrained, hooks);
-  const stopped = await engine.generate({ ...constrained, stop: [stop] }, hooks);
-  for (const [i, { text, finishReason }] of stopped.answers.entries()) {
-    expect(parseParameters(text, spec, { finishReason, constrained: true }), text).toMatchObject({
-      ok: true,
-    });
-    const unstopped = whole.answers[i]!.text;
-    const end = unstopped.indexOf('\n', unstopped.indexOf('params[1]:'));
-    const cut = end < 0 ? -1 : unstopped.indexOf(stop, end);
-    expect(text).toBe(cut < 0 ? unstopped : unstopped.slice(0, cut));
   }
 });

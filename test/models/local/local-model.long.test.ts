@@ -51,7 +51,6 @@ const job: GenerateJob = {
   seeds: [1],
   maxTokens: 12,
   sampling: { temperature: 1 },
-  stop: [],
 };
 
 test('greedy text from the model process equals the reference', async () => {
@@ -74,14 +73,11 @@ test('the same seed gives the same text, alone and in a group; other seeds diffe
   expect(group[1]!.usage).toEqual({});
 });
 
-test('a call can set its own sampling and length, and a config its stop strings', async () => {
+test('a call can set its own sampling and length', async () => {
   const model = localModel({ temperature: 1, maxTokens: 24 });
   const greedy = { sampling: { temperature: 0 }, seeds: [1, 2] };
   const { text } = (await model.generate(messages, greedy))[0]!;
   expect(text).toBe(readReference('qwen2-tied-bf16-sharded').greedy_text);
-  const stop = text.slice(6, 9);
-  const [stopped] = await localModel({ maxTokens: 24, stop: [stop] }).generate(messages, greedy);
-  expect(stopped).toMatchObject({ text: text.slice(0, text.indexOf(stop)), finishReason: 'stop' });
   const [short] = await model.generate(messages, { ...greedy, maxTokens: 3 });
   expect(short).toMatchObject({ finishReason: 'length' });
   expect(text.startsWith(short!.text)).toBe(true);

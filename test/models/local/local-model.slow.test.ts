@@ -15,7 +15,7 @@ test('memory stays flat over a thousand generations', async () => {
   });
   onTestFinished(() => model.close());
   const { messages } = readReference(name);
-  const short = { maxTokens: 2, sampling: { temperature: 1 }, stop: [] };
+  const short = { maxTokens: 2, sampling: { temperature: 1 } };
   const resident: number[] = [];
   for (let call = 0; call < 1000; call++) {
     const content = `params[0]: ${call % 97}`;

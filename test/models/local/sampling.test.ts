@@ -7,7 +7,6 @@ import {
   sampleToken,
   type TokenMask,
 } from '../../../src/models/local/constraint/sampling.js';
-import { StopStrings } from '../../../src/models/local/tokens/token-text.js';
 
 const plain: Sampling = { temperature: 1, topP: 1, topK: 0, minP: 0, repetitionPenalty: 1 };
 const logits = () => Float32Array.from([2, 1, 0, -1, 1.5]);
@@ -168,23 +167,5 @@ test('logProbability equals the logarithm of the softmax', () => {
   const expected = shares(1, [0, 1, 2, 3, 4]);
   expect(expected.map((_, id) => logProbability(logits(), id))).toEqual(
     expected.map((share) => expect.closeTo(Math.log(share), 6)),
-  );
-});
-
-test('stop strings cut the text wherever its pieces begin and end, and are never shown', () => {
-  const pieces = fc.array(fc.constantFrom('a', 'b', 'ab', 'aab', 'x', 'ba'), { maxLength: 12 });
-  const stops = fc.array(fc.constantFrom('aab', 'bx', 'xx', 'abab'), { maxLength: 3 });
-  fc.assert(
-    fc.property(pieces, stops, (parts, stop) => {
-      const cutter = new StopStrings(stop);
-      const shown = parts.map((part) => cutter.push(part)).join('') + cutter.end();
-      const whole = parts.join('');
-      const cuts = stop.map((text) => whole.indexOf(text)).filter((at) => at >= 0);
-      expect(cutter.stopped).toBe(cuts.length > 0);
-      // The text may go on for a while after a stop, so the earliest stop is the earliest that was complete first.
-      if (cuts.length === 0) expect(shown).toBe(whole);
-      else expect(stop.every((text) => !shown.includes(text))).toBe(true);
-      expect(whole.startsWith(shown)).toBe(true);
-    }),
   );
 });

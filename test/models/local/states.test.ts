@@ -22,7 +22,6 @@ function request(prompt: readonly number[], change: { seeds?: number[]; maxToken
   return {
     seeds: [1],
     maxTokens: 24,
-    stop: [],
     sampledLogProbabilities: true,
     prompt,
     sampling: { ...plainSampling, temperature: 1.5 },

@@ -43,8 +43,4 @@ class Choosing implements ConstraintState {
     if (next === undefined) throw new Error(`token ${id} doesn't continue any of the answers`);
     this.#branch = next;
   }
-
-  answerEnd(): number {
-    return -1;
-  }
 }

@@ -13,7 +13,7 @@ import {
 import type { TokenMask } from './sampling.js';
 
 export interface Constraint {
-  /** Number of tokens that suffice for a complete answer, not counting free text; 1 for forms, which may be cut off. */
+  /** Number of tokens that suffice for a complete answer, not counting free text. */
   readonly answerTokens: number;
   start(): ConstraintState;
 }
@@ -22,8 +22,6 @@ export interface ConstraintState {
   /** @param remaining number of tokens that can still be generated, including the next one */
   mask(remaining: number): TokenMask;
   take(id: number): void;
-  /** Position in the reply from which stop strings take effect, e.g. the end of the answer; -1 if they don't yet. */
-  answerEnd(text: string): number;
 }
 
 /** The vocabulary in the form that constraints need; built once per model. */
@@ -242,12 +240,6 @@ class Reply implements ConstraintState {
     if (this.#state.kind !== 'literal' || this.#forced.length > 0) return;
     const { index, offset } = this.#state;
     this.#forced = this.#rules.vocabulary.spell(this.#literals[index]!.slice(offset));
-  }
-
-  answerEnd(text: string): number {
-    // The last label can't occur after the answer, so its last occurrence precedes the last value, which ends its
-    // line.
-    return this.#state.kind === 'after' ? text.indexOf('\n', text.lastIndexOf(this.#literals.at(-2)!)) : -1;
   }
 
   get #literals(): readonly string[] {

@@ -77,7 +77,7 @@ function logNormaliser(logits: Float32Array, ids?: Int32Array): number {
 }
 
 /** Index of the largest logit; the first one if tied. */
-export function argmax(logits: Float32Array, ids?: Int32Array): number {
+function argmax(logits: Float32Array, ids?: Int32Array): number {
   if (ids !== undefined) return ids.reduce((best, id) => (logits[id]! > logits[best]! ? id : best), ids[0]!);
   let best = 0;
   let largest = logits[0]!;

@@ -1,12 +1,9 @@
-import { existsSync, readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
+import { readFileSync } from 'node:fs';
 import { availableParallelism, cpus, loadavg } from 'node:os';
-import path from 'node:path';
 import process from 'node:process';
 import { messageOf, UserError } from '../../../base/errors.js';
-import { GraphBuilder, shaderDevice } from '../graph/graph.js';
+import { GraphBuilder } from '../graph/graph.js';
 import { type Device, devices, type LocalConfig } from '../settings.js';
-import { quantizations } from '../weights/quantization.js';
 import { ort } from './onnx-runtime.js';
 
 /** Devices that `auto` tries before the CPU. On Linux, WebGPU is left out, as it may be a slow software renderer. */
@@ -57,46 +54,21 @@ function hasProvider(device: Device): boolean {
   return ort.listSupportedBackends().some(({ name }) => name === device);
 }
 
-/** @throws UserError unless the device is a GPU that multiplies in float16 (a CPU would convert each number) */
-export async function requireFloat16(device: Device): Promise<void> {
-  if (device !== 'cpu' && (await runs(device, 'float16'))) return;
-  throw new UserError({
-    field: 'model.quantization',
-    value: 'float16',
-    message: `${device} can't multiply in float16${device === shaderDevice ? ': the graphics card or its driver lacks shader-f16' : ''}`,
-    alternatives: quantizations.filter((one) => one !== 'float16'),
-    hint: device === 'cpu' ? 'use int8 or int4, which are fast on a CPU' : 'use int8 or int4',
-  });
-}
-
 async function tryDevice(device: Device): Promise<UnusableDevice | undefined> {
   if (!hasProvider(device)) return unusable(device);
   try {
-    await run(device, 'float32');
+    const g = new GraphBuilder();
+    const x = g.input('x', 'float32', [1, 1]);
+    g.output('y', g.op('MatMul', [x, x]), 'float32', [1, 1]);
+    const session = await ort.InferenceSession.create(g.build('probe').model, {
+      executionProviders: [device],
+      logSeverityLevel: 4,
+    });
+    await session.run({ x: new ort.Tensor('float32', Float32Array.of(1), [1, 1]) }, { logSeverityLevel: 4 });
+    await session.release();
     return undefined;
   } catch (error) {
     return unusable(device, error);
-  }
-}
-
-const runs = (device: Device, type: 'float16') =>
-  run(device, type).then(
-    () => true,
-    () => false,
-  );
-
-async function run(device: Device, type: 'float16' | 'float32'): Promise<void> {
-  const g = new GraphBuilder();
-  const x = g.cast(g.input('x', 'float32', [1, 1]), type);
-  g.output('y', g.cast(g.op('MatMul', [x, x]), 'float32'), 'float32', [1, 1]);
-  const session = await ort.InferenceSession.create(g.build('probe').model, {
-    executionProviders: [device],
-    logSeverityLevel: 4,
-  });
-  try {
-    await session.run({ x: new ort.Tensor('float32', Float32Array.of(1), [1, 1]) }, { logSeverityLevel: 4 });
-  } finally {
-    await session.release();
   }
 }
 
@@ -150,40 +122,10 @@ export function unusable(device: Device, cause?: unknown): UnusableDevice {
 }
 
 function reasonOf(device: Device, message: string): string {
-  if (/Failed to get a WebGPU adapter/.test(message)) return noAdapter;
-  // The runtime only says that a library couldn't be loaded, so find out which.
-  if (device === 'cuda' && process.platform === 'linux') return cudaLack() ?? message.split('\n')[0]!;
+  const api = { win32: 'Direct3D 12', darwin: 'Metal' }[process.platform as string] ?? 'Vulkan';
+  if (/Failed to get a WebGPU adapter/.test(message))
+    return `no graphics card with a ${api} driver was found`;
+  // The runtime's own message quotes its source code.
+  if (device === 'cuda') return 'the NVIDIA driver or a library of CUDA or cuDNN is missing or unsuitable';
   return message.split('\n')[0]!;
-}
-
-const noAdapter = `no graphics card with a ${
-  { win32: 'Direct3D 12', darwin: 'Metal' }[process.platform as string] ?? 'Vulkan'
-} driver was found`;
-
-/** One of these exists if an NVIDIA driver is installed: the first on Linux, the second in Linux on Windows (WSL). */
-const driverPlaces = ['/proc/driver/nvidia/version', '/dev/dxg'];
-
-/** Explains what is missing for CUDA; undefined if nothing is known to be missing. */
-export function cudaLack(
-  folder = runtimeFolder(),
-  places: readonly string[] = driverPlaces,
-): string | undefined {
-  const driver = places.some((place) => existsSync(place)) ? '' : ', and no NVIDIA driver was found either';
-  for (const name of ['shared', 'cuda']) {
-    const library = path.join(folder, `libonnxruntime_providers_${name}.so`);
-    if (!existsSync(library)) return `${path.basename(library)} is not installed${driver}`;
-  }
-  if (driver !== '') return 'no NVIDIA driver was found';
-  try {
-    process.dlopen({ exports: {} }, path.join(folder, 'libonnxruntime_providers_cuda.so'));
-  } catch (error) {
-    const missing = /^(\S+\.so[.\d]*): cannot open shared object file/.exec(messageOf(error));
-    if (missing !== null) return `${missing[1]}, which is part of CUDA 12 or cuDNN 9, was not found`;
-  }
-  return undefined;
-}
-
-function runtimeFolder(): string {
-  const entry = createRequire(import.meta.url).resolve('onnxruntime-node');
-  return path.join(path.dirname(entry), '..', 'bin', 'napi-v6', process.platform, process.arch);
 }

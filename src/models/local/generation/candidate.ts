@@ -3,11 +3,11 @@ import type { Sampling } from '../../language-model.js';
 import type { Constraint, ConstraintState } from '../constraint/constraint.js';
 import { isUnfiltered, logProbability, sampleToken, type TokenMask } from '../constraint/sampling.js';
 import type { AdapterInputs } from '../engine/runtime.js';
-import { StopStrings, TextStream, type TokenBytes } from '../tokens/token-text.js';
+import { TextStream, type TokenBytes } from '../tokens/token-text.js';
 import type { GeneratedAnswer, GenerateJob } from './protocol.js';
 
 export interface GenerationRequest
-  extends Pick<GenerateJob, 'seeds' | 'maxTokens' | 'stop' | 'conversation' | 'sampledLogProbabilities'> {
+  extends Pick<GenerateJob, 'seeds' | 'maxTokens' | 'conversation' | 'sampledLogProbabilities'> {
   /** Only for a graph that has adapter inputs; after they change, call `TextGenerator.forget`. */
   readonly adapter?: AdapterInputs;
   readonly prompt: readonly number[];
@@ -17,7 +17,6 @@ export interface GenerationRequest
   /** Allows reading this prompt in one pass with others, which is faster, but changes the last bits of its logits. */
   readonly readTogether?: boolean;
   readonly eosTokens: ReadonlySet<number>;
-  /** With a constraint, stop strings take effect only after the end of its answer (`answerEnd`). */
   readonly constraint?: Constraint;
 }
 
@@ -35,12 +34,10 @@ export class Candidate {
   readonly #random: RandomGenerator;
   readonly #occurred: Set<number>;
   readonly #stream: TextStream;
-  readonly #stops: StopStrings;
   readonly #constraint: ConstraintState | undefined;
   readonly #sampledLogProbabilities: number[] = [];
   readonly #allowed: (readonly number[] | null)[] = [];
   #mask: TokenMask | undefined;
-  #stoppable: boolean;
   #text = '';
   #finish: 'stop' | 'length' | undefined;
 
@@ -49,9 +46,7 @@ export class Candidate {
     this.#random = createGenerator(seed);
     this.#occurred = new Set(request.prompt);
     this.#stream = new TextStream(bytes);
-    this.#stops = new StopStrings(request.stop);
     this.#constraint = request.constraint?.start();
-    this.#stoppable = this.#constraint === undefined;
     this.#mask = this.#nextMask();
   }
 
@@ -116,22 +111,12 @@ export class Candidate {
       return;
     }
     this.#constraint?.take(id);
-    this.#text += this.#beforeStop(this.#stream.push(id));
-    if (this.#stops.stopped) this.#end('stop');
-    else if (this.ids.length >= this.#request.maxTokens) this.#end('length');
+    this.#text += this.#stream.push(id);
+    if (this.ids.length >= this.#request.maxTokens) this.#end('length');
   }
 
   #end(reason: 'stop' | 'length'): void {
     this.#finish = reason;
-    this.#text += this.#beforeStop(this.#stream.end()) + this.#stops.end();
-  }
-
-  #beforeStop(text: string): string {
-    if (this.#stoppable) return this.#stops.push(text);
-    const reply = this.#text + text;
-    const end = this.#constraint?.answerEnd(reply) ?? 0;
-    if (end < 0) return text;
-    this.#stoppable = true;
-    return reply.slice(this.#text.length, end) + this.#stops.push(reply.slice(end));
+    this.#text += this.#stream.end();
   }
 }

@@ -8,7 +8,7 @@ import {
   constraintVocabulary,
   createConstraint,
 } from '../constraint/constraint.js';
-import { chooseDevice, freeCores, requireFloat16 } from '../engine/device.js';
+import { chooseDevice, freeCores } from '../engine/device.js';
 import { openSession } from '../engine/runtime.js';
 import { readDecoderConfig } from '../families/hf-config.js';
 import { openAdapter } from '../graph/adapter.js';
@@ -52,7 +52,6 @@ export async function loadEngine(settings: LoadSettings): Promise<Engine> {
   const defaults = readGenerationDefaults(settings.path);
   const weights = openWeights(settings.path);
   const device = await chooseDevice(settings.device);
-  if (settings.quantization === 'float16') await requireFloat16(device);
   const threads = settings.threads ?? freeCores();
   const graph = buildGraph({ ...settings, device }, config, weights);
   const session = await openSession(graph, config, { device, threads });
@@ -124,8 +123,7 @@ export function buildGraph(
   const packed = packedWeights(path, config, weights, quantization);
   const adapter = adapterPath === undefined ? undefined : openAdapter(adapterPath, config, ignoreKeys);
   const parametersOf = (g: GraphBuilder) => {
-    const products = quantization === 'float16' ? quantization : 'float32';
-    const exact = storedParameters(g, weights, 'float32', products);
+    const exact = storedParameters(g, weights, 'float32');
     const parameters = quantization === 'float32' ? unpackedParameters : packedParameters;
     const base = packed === undefined ? exact : parameters(g, packed, exact, true);
     return adapter === undefined ? base : adapterParameters(g, adapter, base, 'float32');

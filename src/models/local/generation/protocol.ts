@@ -16,7 +16,6 @@ export interface GenerateJob {
   readonly maxTokens: number;
   /** Absent settings default to the model's recommended values. */
   readonly sampling: SamplingChoice;
-  readonly stop: readonly string[];
   readonly sampledLogProbabilities?: boolean;
   readonly grammar?: AnswerGrammar;
   readonly choices?: readonly string[];

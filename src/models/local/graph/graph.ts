@@ -138,7 +138,7 @@ export class GraphBuilder {
     return tensor.name;
   }
 
-  exact(tensor: StoredTensor, precision: Precision | 'float16'): Value {
+  exact(tensor: StoredTensor, precision: Precision): Value {
     const value = this.stored(tensor);
     return storedType(tensor) === precision ? value : this.cast(value, precision);
   }

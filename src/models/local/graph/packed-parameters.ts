@@ -38,7 +38,6 @@ export function packedWeights(
       alternatives: ['none', 'float32'],
       hint: 'remove this setting; the weights are then used as they are',
     });
-  if (quantization === 'float16') return undefined;
   return roundedWeights(model, multipliedMatrices(config, weights), quantization);
 }
 

@@ -17,24 +17,23 @@ export interface ParameterSource {
   vector(name: string): Value;
 }
 
-/** Provides the stored weights. @param products the type in which matrices are multiplied */
+/** Provides the stored weights. */
 export function storedParameters(
   g: GraphBuilder,
   weights: StoredTensors,
   precision: Precision,
-  products: Precision | 'float16' = precision,
 ): ParameterSource {
-  const typed = (name: string, type: Precision | 'float16') =>
-    orderedRows(g, requireTensor(weights, name), type);
-  const exact = (name: string) => typed(name, precision);
+  /** Rows are in Hugging Face's order. */
+  const exact = (name: string) => {
+    const tensor = requireTensor(weights, name);
+    const order = rowOrder(tensor);
+    const rows = g.exact(tensor, precision);
+    return order === undefined ? rows : g.op('Gather', [rows, g.integers(order)], { axis: 0 });
+  };
   return {
     linear(module, x, bias) {
-      const weight = typed(`${module}.weight`, products);
+      const weight = exact(`${module}.weight`);
       const transB = requireTensor(weights, `${module}.weight`).transposed ? 0 : 1;
-      if (products !== precision) {
-        const product = g.cast(g.op('Gemm', [g.cast(x, products), weight], { transB }), precision);
-        return bias ? g.op('Add', [product, exact(`${module}.bias`)]) : product;
-      }
       return g.op('Gemm', bias ? [x, weight, exact(`${module}.bias`)] : [x, weight], { transB });
     },
     embed(module, ids) {
@@ -44,13 +43,6 @@ export function storedParameters(
     },
     vector: exact,
   };
-}
-
-/** Emits an unquantised tensor with its rows in Hugging Face's order. */
-function orderedRows(g: GraphBuilder, tensor: StoredTensor, type: Precision | 'float16'): Value {
-  const order = rowOrder(tensor);
-  const rows = g.exact(tensor, type);
-  return order === undefined ? rows : g.op('Gather', [rows, g.integers(order)], { axis: 0 });
 }
 
 /** @throws UserError if the tensor is missing or has an unsupported dtype */

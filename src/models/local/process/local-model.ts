@@ -7,7 +7,7 @@ import { readDecoderConfig } from '../families/hf-config.js';
 import { type GenerateJob, type JobResult, type LoadSettings, loadKeys } from '../generation/protocol.js';
 import { openAdapter } from '../graph/adapter.js';
 import { type LocalConfig, modelDirectory, sharesProcess } from '../settings.js';
-import { isReference, withStoreDefaults } from '../stores/stored-models.js';
+import { isReference } from '../stores/hf-cache.js';
 import type { ChatTokenizer } from '../tokens/tokenizer.js';
 import { blockType } from '../weights/gguf-blocks.js';
 import { openWeights } from '../weights/gguf-tensors.js';
@@ -21,7 +21,7 @@ import { ModelProcess } from './model-process.js';
 export function createLocalModel(config: LocalConfig): LanguageModel {
   const adapter =
     config.adapter === undefined ? undefined : modelDirectory(config.adapter, undefined, 'model.adapter');
-  const located = { ...withStoreDefaults(config), path: modelDirectory(config.path), adapter };
+  const located = { ...config, path: modelDirectory(config.path), adapter };
   checkFiles(located);
   const id = modelId(nameable(config.path), adapter);
   if (sharesProcess(config)) return sharingModel(id, located);
@@ -104,7 +104,6 @@ function languageModel(
           seeds,
           maxTokens: lowestLimit(config.maxTokens, options.maxTokens)!,
           sampling: chosenSampling(config, options.sampling),
-          stop: config.stop,
           ...(config.format !== 'text' && grammar && { grammar }),
           ...(choices && { choices }),
         },

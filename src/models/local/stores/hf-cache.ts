@@ -4,9 +4,13 @@ import { homedir } from 'node:os';
 import path from 'node:path';
 import { UserError } from '../../../base/errors.js';
 import { readRegularFile } from '../../../base/files/regular-file.js';
-import type { Variables } from './ollama-store.js';
+
+export type Variables = Readonly<Record<string, string | undefined>>;
 
 export const hfScheme = 'hf:';
+
+/** Whether a path refers to a model in the cache rather than to a location on disk. */
+export const isReference = (path: string): boolean => path.startsWith(hfScheme);
 
 /** Parsed `[ORG/]NAME[@REVISION][:FILE.gguf]`; a few old models have no organisation. */
 export interface HfReference {
@@ -37,11 +41,8 @@ export function withoutScheme(model: string): string {
   throw new UserError({
     field: 'model',
     value: model,
-    message: model.startsWith('ollama:')
-      ? 'Ollama manages its own models'
-      : 'this is not a Hugging Face model',
+    message: 'this is not a Hugging Face model',
     alternatives: ['hf:ORG/NAME', 'hf:ORG/NAME:FILE.gguf'],
-    ...(model.startsWith('ollama:') && { hint: 'use `ollama pull`' }),
   });
 }
 
@@ -65,7 +66,7 @@ export const repositoryFolder = (cache: string, repository: string): string =>
   path.join(cache, `models--${repository.replace('/', '--')}`);
 
 /** A model's directory or GGUF file in the cache. @throws UserError if it isn't in the cache */
-export function hfModel(reference: string, env: Variables): string {
+export function hfModel(reference: string, env: Variables = process.env): string {
   const { repository, revision, file } = parseHfReference(reference);
   const cache = hfCache(env);
   const snapshot = snapshotOf(repositoryFolder(cache, repository), revision);

@@ -7,8 +7,14 @@ import { messageOf, redact, UserError } from '../../../base/errors.js';
 import { replaceFile } from '../../../base/files/files.js';
 import { parseJson } from '../../../base/files/json-depth.js';
 import { requireShortNames } from '../../../base/files/regular-file.js';
-import { type HfReference, hfCache, hfScheme, parseHfReference, repositoryFolder } from './hf-cache.js';
-import type { Variables } from './ollama-store.js';
+import {
+  type HfReference,
+  hfCache,
+  hfScheme,
+  parseHfReference,
+  repositoryFolder,
+  type Variables,
+} from './hf-cache.js';
 
 export interface DownloadHooks {
   /** Called with the total size in bytes and the number of the files to download. Files in the cache don't count. */

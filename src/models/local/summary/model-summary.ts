@@ -87,7 +87,6 @@ export function memoryNeed(config: DecoderConfig, stored?: StoredTensors): Memor
           int8: rounded('int8'),
           int4: rounded('int4'),
           'int4-block128': rounded('int4-block128'),
-          float16: ofBits(16),
         },
     contextToken: 2 * 4 * attentionLayers(config).length * config.kvHeads * config.headDim,
   };

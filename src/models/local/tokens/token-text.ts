@@ -1,7 +1,6 @@
 /** Bytes and text of tokens. A token can be part of a character, so streaming and constraints work on bytes. */
 import { append } from '../../../base/append.js';
 import { UserError } from '../../../base/errors.js';
-import { largest, smallest } from '../../../statistics/descriptive.js';
 import { stepsOf, type TokenizerJson } from './tokenizer-settings.js';
 
 export interface TokenBytes {
@@ -133,53 +132,5 @@ export class TextStream {
     } catch {
       return '\u{FFFD}'.repeat(run.length);
     }
-  }
-}
-
-/** Cuts streamed text at the first stop string, and holds back an ending that may become one. */
-export class StopStrings {
-  readonly #stops: readonly string[];
-  #held = '';
-  #stopped = false;
-
-  constructor(stops: readonly string[]) {
-    this.#stops = stops.filter((stop) => stop !== '');
-  }
-
-  get stopped(): boolean {
-    return this.#stopped;
-  }
-
-  /** Adds text; returns the part that is safe to show. */
-  push(text: string): string {
-    if (this.#stopped) return '';
-    this.#held += text;
-    const cuts = this.#stops.map((stop) => this.#held.indexOf(stop)).filter((at) => at >= 0);
-    if (cuts.length > 0) {
-      this.#stopped = true;
-      return this.#release(smallest(cuts));
-    }
-    return this.#release(this.#held.length - this.#pendingLength());
-  }
-
-  /** Ends the text; returns the part that was held back. */
-  end(): string {
-    return this.#stopped ? '' : this.#release(this.#held.length);
-  }
-
-  /** Length of the longest suffix of the held text that could begin a stop string. */
-  #pendingLength(): number {
-    const longest = largest([0, ...this.#stops.map((stop) => stop.length - 1)]);
-    for (let length = Math.min(longest, this.#held.length); length > 0; length--) {
-      const end = this.#held.slice(-length);
-      if (this.#stops.some((stop) => stop.startsWith(end))) return length;
-    }
-    return 0;
-  }
-
-  #release(length: number): string {
-    const shown = this.#held.slice(0, length);
-    this.#held = this.#held.slice(length);
-    return shown;
   }
 }

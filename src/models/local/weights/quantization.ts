@@ -16,8 +16,8 @@ export const roundings = {
 } as const satisfies Record<string, Rounding>;
 export type RoundedTo = keyof typeof roundings;
 
-/** `none` keeps the weights as stored, even as blocks of codes; `float32` unpacks blocks; `float16` is for GPUs. */
-export const quantizations = ['none', 'int8', 'int4', 'int4-block128', 'float32', 'float16'] as const;
+/** `none` keeps the weights as stored, even as blocks of codes; `float32` unpacks blocks. */
+export const quantizations = ['none', 'int8', 'int4', 'int4-block128', 'float32'] as const;
 export type Quantization = (typeof quantizations)[number];
 
 export interface QuantizedRows {

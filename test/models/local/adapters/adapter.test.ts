@@ -32,7 +32,6 @@ test.each(referenceModels)(
         seeds: [1],
         maxTokens: 24,
         sampling: { temperature: 0 },
-        stop: [],
       },
       { aborted: () => false },
     );

@@ -143,7 +143,6 @@ describe('models pull', () => {
     ['hf:org/tiny:other.gguf', {}, /no such file[\s\S]*hf:org\/tiny:tiny\.Q8_0\.gguf/],
     ['hf:org/tiny', { HF_HUB_OFFLINE: '1' }, /HF_HUB_OFFLINE/],
     ['hf:org/tiny', { HF_ENDPOINT: 'http://127.0.0.1:9' }, /the download failed/],
-    ['ollama:qwen3', {}, /Ollama manages its own models[\s\S]*ollama pull/],
     ['qwen3', {}, /not a Hugging Face model/],
   ])('refuses %s with the environment %o', async (model, env, message) => {
     await expect(pull(args(model), outside(env).context)).rejects.toThrow(message);

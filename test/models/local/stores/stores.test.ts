@@ -1,5 +1,4 @@
-/** Models named by where other programs keep them: Ollama's store, the Hugging Face cache. */
-import { createHash } from 'node:crypto';
+/** Models in the Hugging Face cache. */
 import { cpSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -9,80 +8,10 @@ import {
   hfModels,
   parseHfReference,
 } from '../../../../src/models/local/stores/hf-cache.js';
-import { ollamaModel } from '../../../../src/models/local/stores/ollama-store.js';
-import { storedSampling, withStoreDefaults } from '../../../../src/models/local/stores/stored-models.js';
-import { samplingOf } from '../../../../src/models/local/weights/generation-config.js';
 import { temporaryDirectory } from '../../../support/temporary-directory.js';
 import { referenceDirectory } from '../fixture.js';
 
 const root = temporaryDirectory();
-
-/** Writes a blob as Ollama does and gives its layer. */
-function blob(store: string, kind: string, content: Buffer | string) {
-  const bytes = Buffer.from(content);
-  const hash = createHash('sha256').update(bytes).digest('hex');
-  mkdirSync(path.join(store, 'blobs'), { recursive: true });
-  writeFileSync(path.join(store, 'blobs', `sha256-${hash}`), bytes);
-  return { mediaType: `application/vnd.ollama.image.${kind}`, digest: `sha256:${hash}`, size: bytes.length };
-}
-
-function manifest(store: string, name: string, layers: readonly object[]): void {
-  const file = path.join(store, 'manifests', name);
-  mkdirSync(path.dirname(file), { recursive: true });
-  writeFileSync(file, JSON.stringify({ schemaVersion: 2, layers }));
-}
-
-describe('Ollama’s store', () => {
-  const store = path.join(root, 'ollama');
-  const env = { OLLAMA_MODELS: store };
-  const model = blob(store, 'model', 'GGUF?');
-  const params = blob(store, 'params', JSON.stringify({ temperature: 0.3, num_ctx: 4096, stop: ['<end>'] }));
-  manifest(store, 'registry.ollama.ai/library/qwen3/0.6b', [model, params]);
-  manifest(store, 'registry.ollama.ai/library/qwen3/latest', [model]);
-  manifest(store, 'registry.ollama.ai/someone/tuned/latest', [model]);
-  manifest(store, 'hf.co/org/model-GGUF/Q4_K_M', [model]);
-  manifest(store, 'registry.ollama.ai/library/with-adapter/latest', [
-    model,
-    { ...model, mediaType: 'application/vnd.ollama.image.adapter' },
-  ]);
-  manifest(store, 'registry.ollama.ai/library/cut/latest', [
-    { ...model, digest: `sha256:${'0'.repeat(64)}` },
-  ]);
-  manifest(store, 'registry.ollama.ai/library/sly/latest', [
-    { ...model, digest: 'sha256:../../../../etc/passwd' },
-  ]);
-
-  it.each(['qwen3:0.6b', 'qwen3', 'someone/tuned', 'hf.co/org/model-GGUF:Q4_K_M'])('finds %s', (name) => {
-    expect(ollamaModel(name, env).file).toBe(path.join(store, 'blobs', model.digest.replace(':', '-')));
-  });
-
-  it.each([
-    ['qwen4', /contain this model[\s\S]*ollama:qwen3:0\.6b[\s\S]*ollama pull qwen4/],
-    ['../../etc/passwd', /contain this model/],
-    ['with-adapter', /a GGUF adapter/],
-    ['cut', /the blob sha256:0+ is missing/],
-    ['sly', /is missing/],
-  ])('refuses %s', (name, message) => {
-    expect(() => ollamaModel(name, env)).toThrow(message);
-  });
-
-  it('provides the parameters that the config does not set', () => {
-    const config = { path: 'ollama:qwen3:0.6b', stop: [] };
-    expect(withStoreDefaults(config, env)).toMatchObject({
-      temperature: 0.3,
-      contextTokens: 4096,
-      stop: ['<end>'],
-    });
-    expect(samplingOf({ eosTokens: [], topP: 0.9 }, [storedSampling(config.path, env)])).toEqual({
-      temperature: 0.3,
-      topP: 0.9,
-      topK: 0,
-      minP: 0,
-      repetitionPenalty: 1,
-    });
-    expect(withStoreDefaults({ ...config, temperature: 1 }, env)).toMatchObject({ temperature: 1 });
-  });
-});
 
 describe('the Hugging Face cache', () => {
   const env = { HF_HOME: path.join(root, 'hf') };
