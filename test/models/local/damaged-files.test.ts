@@ -50,7 +50,7 @@ describe('a damaged model directory', () => {
       ...json,
       model: { ...(json.model as object), type: 'Unigram' },
     }));
-    expect(problemsOf(unigram)[0]).toMatch(/kind of tokenizer is not supported/);
+    expect(problemsOf(unigram)[0]).toMatch(/tokenizer setting is not supported/);
 
     const large = copy();
     edit(large, 'tokenizer.json', (json) => ({

@@ -52,8 +52,8 @@ test.each([
   const quantized = quantizeRows(weights, columns, { bits, block: 32 });
   const back = dequantize(quantized, columns, bits);
   const squared = back.reduce((sum, value, i) => sum + (value - weights[i]!) ** 2, 0);
-  expect(squared).toBeCloseTo(quantized.squaredError, 4);
-  expect(Math.sqrt(quantized.squaredError / quantized.squaredWeight)).toBeLessThan(limit);
+  const size = weights.reduce((sum, weight) => sum + weight ** 2, 0);
+  expect(Math.sqrt(squared / size)).toBeLessThan(limit);
 });
 
 /** The definition of a block's codes, one step after the other. */
@@ -152,8 +152,6 @@ test('weights are quantised only once, even if the modification time of the mode
   const config = readDecoderConfig(directory);
   const first = packedWeights(directory, config, openWeights(directory), 'int4')!;
   const made = statSync(first.file).mtimeMs;
-  expect(first.relativeError).toBeGreaterThan(0.01);
-  expect(first.relativeError).toBeLessThan(0.12);
   expect(packedWeights(directory, config, openWeights(directory), 'int4')!).toEqual(first);
   expect(statSync(first.file).mtimeMs).toBe(made);
   // Another time alone makes no other weights; what does is tested with the damaged files.

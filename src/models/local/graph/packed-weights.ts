@@ -32,8 +32,6 @@ export interface PackedWeights {
   readonly matrices: ReadonlyMap<string, PackedMatrix>;
   /** The type to which the weights were rounded; undefined for a file's own blocks. */
   readonly rounded: RoundedTo | undefined;
-  /** Root mean square of the rounding errors, divided by the weights' root mean square; 0 for a file's own blocks. */
-  readonly relativeError: number;
 }
 
 /** Rounds matrices to codes, which are cached on disk. @throws UserError if they can't be written */
@@ -93,13 +91,11 @@ function packed(
   const file = cachedFile(model, kind, formatVersion, matrices, layout.at(-1)?.offsets.end ?? 0, (path) =>
     write(path, layout),
   );
-  const { tensors, metadata } = readSafetensors(file);
-  const stored = new Map(tensors.map((tensor) => [tensor.name, tensor]));
-  return {
-    file,
-    matrices: new Map(layout.map(({ tensor, packing }) => [tensor.name, matrixOf(tensor, packing, stored)])),
-    relativeError: Number(metadata.relativeError),
-  };
+  const stored = new Map(readSafetensors(file).tensors.map((tensor) => [tensor.name, tensor]));
+  const packedOnes = layout.map(
+    ({ tensor, packing }) => [tensor.name, matrixOf(tensor, packing, stored)] as const,
+  );
+  return { file, matrices: new Map(packedOnes) };
 }
 
 function matrixOf(tensor: StoredTensor, packing: Packing, stored: StoredTensors): PackedMatrix {
@@ -153,10 +149,7 @@ function layoutOf(matrices: readonly StoredTensor[], packingOf: (tensor: StoredT
   });
 }
 
-/** The header reserves space for the error, which is known only after the data has been written. */
-const errorDigits = 12;
-
-function headerOf(layout: readonly Placed[], relativeError: number): Uint8Array {
+function headerOf(layout: readonly Placed[]): Uint8Array {
   const entries = layout.flatMap(({ tensor, packing, blocks, ...at }) => {
     const rows = tensor.shape[0]!;
     const entry = (name: Part, dtype: string, shape: readonly number[]) =>
@@ -167,8 +160,7 @@ function headerOf(layout: readonly Placed[], relativeError: number): Uint8Array 
       ...(packing.offset ? [entry('offsets', 'F32', [rows, blocks])] : []),
     ];
   });
-  const metadata = { relativeError: relativeError.toExponential(6).padStart(errorDigits + 2) };
-  const text = Buffer.from(JSON.stringify({ __metadata__: metadata, ...Object.fromEntries(entries) }));
+  const text = Buffer.from(JSON.stringify(Object.fromEntries(entries)));
   const length = Buffer.alloc(8);
   length.writeBigUInt64LE(BigInt(text.length));
   return Buffer.concat([length, text]);
@@ -181,23 +173,21 @@ function write(file: string, layout: readonly Placed[]): void {
   const temporary = `${file}.${process.pid}.tmp`;
   const descriptor = openSync(temporary, 'w');
   try {
-    const dataStart = headerOf(layout, 0).length;
-    const error = { squared: 0, weights: 0 };
+    const header = headerOf(layout);
+    writeAll(descriptor, header, 0);
     for (const placed of layout) {
       const { tensor, packing, blocks } = placed;
       const rows = tensor.shape[0]!;
       const head = tensor.interleaved ?? 1;
       const step = Math.max(1, Math.floor(chunkBytes / (tensor.length / rows) / head)) * head;
       for (let row = 0; row < rows; row += step) {
-        const part = packRows(placed, row, Math.min(step, rows - row), error);
-        const at = (name: Part, perRow: number) => dataStart + placed[name].start + row * perRow;
+        const part = packRows(placed, row, Math.min(step, rows - row));
+        const at = (name: Part, perRow: number) => header.length + placed[name].start + row * perRow;
         writeAll(descriptor, part.codes, at('codes', (blocks * packing.block * packing.bits) / 8));
         writeAll(descriptor, bytesOf(part.scales), at('scales', blocks * 4));
         if (packing.offset) writeAll(descriptor, bytesOf(part.offsets!), at('offsets', blocks * 4));
       }
     }
-    const relative = error.weights === 0 ? 0 : Math.sqrt(error.squared / error.weights);
-    writeAll(descriptor, headerOf(layout, relative), 0);
     fsyncSync(descriptor);
     closeSync(descriptor);
     renameSync(temporary, file);
@@ -207,18 +197,10 @@ function write(file: string, layout: readonly Placed[]): void {
   }
 }
 
-/** @param error sums to which squared rounding errors and squared weights are added */
-function packRows(
-  { tensor, packing }: Placed,
-  row: number,
-  count: number,
-  error: { squared: number; weights: number },
-): Rows {
-  if (isPacked(tensor)) return repackRows(tensor, row, count);
-  const rounded = quantizeRows(readRows(tensor, row, count), tensor.shape[1]!, packing);
-  error.squared += rounded.squaredError;
-  error.weights += rounded.squaredWeight;
-  return rounded;
+function packRows({ tensor, packing }: Placed, row: number, count: number): Rows {
+  return isPacked(tensor)
+    ? repackRows(tensor, row, count)
+    : quantizeRows(readRows(tensor, row, count), tensor.shape[1]!, packing);
 }
 
 interface Rows {

@@ -153,50 +153,33 @@ const largestTemplate = 2 ** 20;
 
 /** The source of a model's chat template; the directory's chat_template.jinja takes precedence. */
 export function templateSource(directory: string, config: TokenizerConfig): { source: string; file: string } {
-  if (isGguf(directory)) {
-    const { chat_template: source } = config;
-    if (typeof source === 'string' && source.length <= largestTemplate) return { source, file: directory };
-    if (source != null)
-      throw new UserError({
-        file: directory,
-        field: 'tokenizer.chat_template',
-        message: `must be text of at most ${largestTemplate} characters`,
-      });
-    throw noTemplate(directory, 'use a GGUF file of the model’s instruction-tuned variant');
-  }
-  const own = path.join(directory, 'chat_template.jinja');
-  if (existsSync(own)) return { source: readRegularFile(own, largestTemplate).toString('utf8'), file: own };
-  const file = path.join(directory, 'tokenizer_config.json');
   const inConfig = config.chat_template;
-  if (typeof inConfig === 'string') return { source: inConfig, file };
-  const named = inConfig?.find(({ name }) => name === 'default');
-  if (named !== undefined) return { source: named.template, file };
-  if (inConfig?.length)
-    throw new UserError({
-      file,
-      field: 'chat_template',
-      value: inConfig.map(({ name }) => name),
-      message: 'none of these templates is named `default`, so it is unclear which to use',
-      hint: 'save the template to use as chat_template.jinja in the same directory',
-    });
-  // Some older models keep the template in a separate JSON file.
-  const old = path.join(directory, 'chat_template.json');
-  const parsed = z.looseObject({ chat_template: z.string() }).safeParse(readJson(old));
-  if (parsed.success) return { source: parsed.data.chat_template, file: old };
-  throw noTemplate(
-    directory,
-    'use the instruction-tuned variant of the model, or add a chat_template.jinja to its directory, e.g. ' +
-      '{% for m in messages %}{{ m.content + "\\n\\n" }}{% endfor %}',
-  );
-}
-
-const noTemplate = (model: string, hint: string) =>
-  new UserError({
+  const named = Array.isArray(inConfig)
+    ? inConfig.find(({ name }) => name === 'default')?.template
+    : (inConfig ?? undefined);
+  if (isGguf(directory)) {
+    if (named !== undefined && named.length <= largestTemplate) return { source: named, file: directory };
+  } else {
+    const own = path.join(directory, 'chat_template.jinja');
+    if (existsSync(own)) return { source: readRegularFile(own, largestTemplate).toString('utf8'), file: own };
+    if (named !== undefined) return { source: named, file: path.join(directory, 'tokenizer_config.json') };
+    // Some older models keep the template in a separate JSON file.
+    const old = path.join(directory, 'chat_template.json');
+    const parsed = z.looseObject({ chat_template: z.string() }).safeParse(readJson(old));
+    if (parsed.success) return { source: parsed.data.chat_template, file: old };
+  }
+  const found = Array.isArray(inConfig) ? inConfig.map(({ name }) => name) : undefined;
+  throw new UserError({
     field: 'model.path',
-    value: model,
-    message: 'this model has no chat template, so its prompt format is unknown',
-    hint,
+    value: directory,
+    message: found
+      ? `none of the model’s chat templates is named \`default\`: ${found.join(', ')}`
+      : 'this model has no chat template, so its prompt format is unknown',
+    hint:
+      'use the instruction-tuned variant of the model, or add a chat_template.jinja to its directory, e.g. ' +
+      '{% for m in messages %}{{ m.content + "\\n\\n" }}{% endfor %}',
   });
+}
 
 function parse(source: string, file: string): Node {
   try {

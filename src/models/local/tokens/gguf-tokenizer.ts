@@ -1,7 +1,7 @@
 /** Converts the tokenizer in a GGUF file's metadata to `tokenizer.json` and `tokenizer_config.json`. */
 import { UserError } from '../../../base/errors.js';
 import type { GgufFile } from '../weights/gguf.js';
-import { preTokenizers, splitStep } from './tokenizer-settings.js';
+import { notSupported, preTokenizers, splitStep } from './tokenizer-settings.js';
 
 const tokenKinds = { normal: 1, unknown: 2, control: 3, userDefined: 4 } as const;
 
@@ -38,25 +38,14 @@ export function ggufTokenizerJson(gguf: GgufFile): Record<string, unknown> {
     return { ...shared, ...spaced(false, splitStep('[^\\n]+|[\\n]+'), vocab, storedMerges(gguf), unknown) };
   if (model === 'llama') {
     const scores = numbers(gguf, 'scores', tokens.length);
-    if (scores === undefined)
-      throw new UserError({ file, field: 'tokenizer.ggml.scores', message: 'is missing' });
+    if (scores === undefined) throw missing(gguf, 'scores', 'a list of numbers, one per token');
     const prefixed = metadata.get('tokenizer.ggml.add_space_prefix') !== false;
     return {
       ...shared,
       ...spaced(prefixed, null, vocab, scoredMerges(vocab, tokens, kinds, scores), unknown),
     };
   }
-  throw new UserError({
-    file,
-    field: 'tokenizer.ggml.model',
-    value: model ?? null,
-    message: model === undefined ? 'this file has no tokenizer' : 'this kind of tokenizer is not supported',
-    alternatives: ['gpt2', 'llama', 'gemma4'],
-    hint:
-      model === undefined
-        ? 'use a complete GGUF file, including the tokenizer'
-        : 'serve this model with llama-server or Ollama and use the provider `openai` or `ollama`',
-  });
+  throw notSupported('tokenizer.ggml.model', model, ['gpt2', 'llama', 'gemma4'], file);
 }
 
 export function ggufTokenizerConfig({ metadata }: GgufFile): Record<string, unknown> {
@@ -84,14 +73,7 @@ function byteLevel(gguf: GgufFile, vocab: Vocabulary): Record<string, unknown> {
   const rule =
     typeof name === 'string' && Object.hasOwn(preTokenizers, name) ? preTokenizers[name] : undefined;
   if (rule === undefined)
-    throw new UserError({
-      file: gguf.file,
-      field: 'tokenizer.ggml.pre',
-      value: name ?? null,
-      message: 'this tokenizer’s rule for splitting text is not supported',
-      alternatives: Object.keys(preTokenizers),
-      hint: 'use a newer file of this model, or serve it with llama-server or Ollama',
-    });
+    throw notSupported('tokenizer.ggml.pre', name, Object.keys(preTokenizers), gguf.file);
   const bytes = { type: 'ByteLevel', add_prefix_space: false, trim_offsets: false, use_regex: false };
   return {
     normalizer: null,
@@ -190,19 +172,10 @@ function numbers(gguf: GgufFile, name: string, count: number): readonly number[]
   throw missing(gguf, name, `a list of ${count} numbers, one per token`);
 }
 
-function missing({ file, metadata }: GgufFile, name: string, what: string): UserError {
-  const field = `tokenizer.ggml.${name}`;
-  return metadata.has(field)
-    ? new UserError({
-        file,
-        field,
-        message: `must be ${what}`,
-        hint: 'use a different GGUF file of this model',
-      })
-    : new UserError({
-        file,
-        field,
-        message: `is missing, but the tokenizer needs ${what}`,
-        hint: 'use a complete GGUF file, including the tokenizer',
-      });
-}
+const missing = ({ file }: GgufFile, name: string, what: string) =>
+  new UserError({
+    file,
+    field: `tokenizer.ggml.${name}`,
+    message: `must be ${what}`,
+    hint: 'use a complete GGUF file of this model, including the tokenizer',
+  });

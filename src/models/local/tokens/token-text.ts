@@ -1,7 +1,6 @@
 /** Bytes and text of tokens. A token can be part of a character, so streaming and constraints work on bytes. */
 import { append } from '../../../base/append.js';
-import { UserError } from '../../../base/errors.js';
-import { stepsOf, type TokenizerJson } from './tokenizer-settings.js';
+import { notSupported, stepsOf, type TokenizerJson } from './tokenizer-settings.js';
 
 export interface TokenBytes {
   /** The bytes that a token adds to the text; empty for control tokens and for unused ids. */
@@ -20,15 +19,7 @@ export function tokenBytes(
 ): TokenBytes {
   const kinds = stepsOf(json.decoder, 'decoder', 'decoders', decoders, file).map(({ type }) => String(type));
   const form = kinds.join();
-  if (!Object.hasOwn(forms, form))
-    throw new UserError({
-      file,
-      field: 'decoder',
-      value: kinds,
-      message: 'this kind of tokenizer is not supported',
-      alternatives: Object.keys(forms),
-      hint: 'serve this model with another program and use the provider `openai` or `ollama`',
-    });
+  if (!Object.hasOwn(forms, form)) throw notSupported('decoder', kinds, Object.keys(forms), file);
   const { byteLevel, stripsFirstSpace } = forms[form]!;
   const special = new Set(json.added_tokens.filter((token) => token.special).map((token) => token.id));
   const table = tokens.map((token, id) => {

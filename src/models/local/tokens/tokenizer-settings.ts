@@ -138,7 +138,7 @@ function refuseOthers(settings: Step, kind: Kinds[string], field: string, file: 
   }
 }
 
-const notSupported = (field: string, value: unknown, alternatives: readonly string[], file: string) =>
+export const notSupported = (field: string, value: unknown, alternatives: readonly string[], file: string) =>
   new UserError({
     file,
     field,

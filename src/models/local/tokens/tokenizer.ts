@@ -1,5 +1,4 @@
 /** Tokenizer and chat template of a model: the only way from messages to token ids. */
-import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { Tokenizer } from '@huggingface/tokenizers';
 import { messageOf, UserError } from '../../../base/errors.js';
@@ -21,6 +20,7 @@ import { ggufTokenizerJson } from './gguf-tokenizer.js';
 import { TextStream, type TokenBytes, tokenBytes } from './token-text.js';
 import {
   escapePattern,
+  notSupported,
   supportedSettings,
   type TokenizerJson,
   tokenizerSchema,
@@ -207,21 +207,11 @@ export function readTokenizerJson(model: string): TokenizerJson {
     throw new UserError({
       file,
       message: 'this file is missing',
-      hint: existsSync(path.join(path.dirname(file), 'tokenizer.model'))
-        ? 'convert tokenizer.model once with Transformers: AutoTokenizer.from_pretrained(dir).save_pretrained(dir)'
-        : 'download the whole model directory again',
+      hint: 'download the whole model directory again, or convert tokenizer.model once with Transformers: AutoTokenizer.from_pretrained(dir).save_pretrained(dir)',
     });
   const json = checkedValue(tokenizerSchema, raw, file);
-  const { type } = json.model;
-  if (type !== 'BPE' && type !== null && type !== undefined)
-    throw new UserError({
-      file,
-      field: 'model.type',
-      value: type,
-      message: 'this kind of tokenizer is not supported',
-      alternatives: ['BPE'],
-      hint: 'serve this model with another program and use the provider `openai` or `ollama`',
-    });
+  const { type = null } = json.model;
+  if (type !== 'BPE' && type !== null) throw notSupported('model.type', type, ['BPE'], file);
   refuseStrangeIds(json.model, file);
   return json;
 }

@@ -49,28 +49,20 @@ export function openGguf(file: string): GgufFile {
 function splitOf(first: GgufFile): readonly GgufFile[] {
   const count = first.metadata.get('split.count') ?? 1;
   if (count === 1 || count === 0) return [first];
+  const unusable = (message: string) =>
+    new UserError({
+      file: first.file,
+      message: `this is one of ${String(count)} parts: ${message}`,
+      hint: 'download all parts into the same directory, under the names with which they were published, and use the first',
+    });
   const match = /^(.*)-\d{5}-of-(\d{5})\.gguf$/.exec(path.basename(first.file));
   if (match === null || Number(match[2]) !== count)
-    throw new UserError({
-      file: first.file,
-      message: `this is one of ${String(count)} parts, but its name doesn’t end in …-NNNNN-of-${String(count).padStart(5, '0')}.gguf`,
-      hint: 'give all parts the names under which they were published',
-    });
-  if (!first.metadata.has('general.architecture'))
-    throw new UserError({
-      file: first.file,
-      message: 'this part of a split file lacks the metadata of the model',
-      hint: `use the first part: ${match[1]}-00001-of-${match[2]}.gguf`,
-    });
+    throw unusable(`its name doesn’t end in …-NNNNN-of-${String(count).padStart(5, '0')}.gguf`);
+  if (!first.metadata.has('general.architecture')) throw unusable('it lacks the metadata of the model');
   return Array.from({ length: count }, (_, i) => {
     const name = `${match[1]}-${String(i + 1).padStart(5, '0')}-of-${match[2]}.gguf`;
     const part = path.join(path.dirname(first.file), name);
-    if (!existsSync(part))
-      throw new UserError({
-        file: first.file,
-        message: `the part ${name} of this split file is missing`,
-        hint: 'download all parts into the same directory',
-      });
+    if (!existsSync(part)) throw unusable(`the part ${name} is missing`);
     return name === path.basename(first.file) ? first : readOne(part);
   });
 }
@@ -94,14 +86,7 @@ function readPrefix(reader: HeadReader, file: string): [tensors: number, pairs: 
   if (magic !== 'GGUF') throw broken(file, `it begins with ${JSON.stringify(magic)}, not with "GGUF"`);
   const version = reader.number(4);
   if (version !== 2 && version !== 3)
-    throw new UserError({
-      file,
-      message:
-        version % 65_536 === 0 && version > 0
-          ? 'this GGUF file is big-endian, but only little-endian files are supported'
-          : `this GGUF file has version ${version} of the format, but only 2 and 3 are supported`,
-      hint: 'use a different file of this model',
-    });
+    throw broken(file, `its version is ${version}, but only 2 and 3 in little-endian order are supported`);
   const tensors = reader.count('tensors', most.tensors, 24);
   return [tensors, reader.count('metadata pairs', most.pairs, 13)];
 }
@@ -210,9 +195,7 @@ function sizeOf({ name, shape, type }: TensorInfo, file: string): { dtype: strin
       file,
       field: name.slice(0, 80),
       value: foreignTypes[type] ?? type,
-      message: foreignTypes[type]
-        ? 'tensors of this type are not supported'
-        : 'this is not the number of a known tensor type',
+      message: 'tensors of this type are not supported',
       alternatives: blockTypes.map((block) => block.dtype),
       hint: 'use a different file of the model, e.g. Q4_K_M or Q8_0, or serve this one with llama-server or Ollama',
     });

@@ -25,8 +25,6 @@ export interface QuantizedRows {
   readonly codes: Uint8Array;
   /** [rows, blocks] */
   readonly scales: Float32Array;
-  readonly squaredError: number;
-  readonly squaredWeight: number;
 }
 
 /**
@@ -41,17 +39,16 @@ export function quantizeRows(
   const blocks = Math.ceil(columns / block);
   const scales = new Float32Array((weights.length / columns) * blocks);
   const levels = new Uint8Array(scales.length * block).fill(2 ** (bits - 1));
-  const sums = { squaredError: 0, squaredWeight: 0 };
   for (let b = 0; b < scales.length; b++) {
     const column = (b % blocks) * block;
     const start = Math.floor(b / blocks) * columns + column;
     const end = start + Math.min(block, columns - column);
-    scales[b] = quantizeBlock(weights, start, end, bits, levels, b * block, sums);
+    scales[b] = quantizeBlock(weights, start, end, bits, levels, b * block);
   }
-  return { codes: bits === 8 ? levels : pairs(levels), scales, ...sums };
+  return { codes: bits === 8 ? levels : pairs(levels), scales };
 }
 
-/** Quantises one block and returns its scale; computes the errors on the way, because models have many weights. */
+/** Quantises one block and returns its scale. */
 function quantizeBlock(
   weights: Float32Array,
   start: number,
@@ -59,7 +56,6 @@ function quantizeBlock(
   bits: Bits,
   codes: Uint8Array,
   at: number,
-  sums: { squaredError: number; squaredWeight: number },
 ): number {
   const extreme = extremeOf(weights, start, end);
   if (extreme === 0) return 0;
@@ -67,7 +63,6 @@ function quantizeBlock(
   const first = -extreme / middle;
   let product = 0;
   let square = 0;
-  let squaredWeight = 0;
   for (let i = start; i < end; i++) {
     const weight = weights[i]!;
     // Truncating a positive number plus one half rounds it. Quotients of float32 numbers are never so close to
@@ -77,13 +72,8 @@ function quantizeBlock(
     codes[at + i - start] = code;
     product += weight * level;
     square += level * level;
-    squaredWeight += weight * weight;
   }
-  const scale = Math.fround(product / square);
-  sums.squaredWeight += squaredWeight;
-  // Σ (weight − scale·level)², computed from sums that are already known.
-  sums.squaredError += Math.max(0, squaredWeight - scale * (2 * product - scale * square));
-  return scale;
+  return Math.fround(product / square);
 }
 
 /** The number with the largest magnitude; the first one if there are several. */

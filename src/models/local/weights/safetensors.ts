@@ -224,19 +224,11 @@ function noWeights(directory: string): UserError {
   const others = existsSync(directory)
     ? readdirSync(directory).filter((name) => /\.(bin|pt|pth|gguf|onnx|safetensors)$/.test(name))
     : [];
-  const has = (pattern: RegExp) => others.some((name) => pattern.test(name));
   return new UserError({
     field: 'model.path',
     value: directory,
-    message:
-      others.length === 0
-        ? 'there are no weights in this directory'
-        : `there is no model.safetensors in this directory, only ${others.join(', ')}`,
+    message: `there is no model.safetensors in this directory${others.length === 0 ? '' : `, only ${others.join(', ')}`}`,
     alternatives: ['model.safetensors', 'model.safetensors.index.json with its shards'],
-    hint: has(/-of-\d+\.safetensors$/)
-      ? 'download the whole model directory again, including the index'
-      : has(/\.gguf$/)
-        ? 'use the path of the .gguf file itself'
-        : 'use the directory of a Hugging Face model with safetensors weights',
+    hint: 'use the whole directory of a Hugging Face model with safetensors weights, or the path of a .gguf file itself',
   });
 }
