@@ -174,8 +174,8 @@ describe('invalid GGUF files', () => {
     ],
     'an older format': [Buffer.from('ggjt\u0003\0\0\0'), /begins with "ggjt"/],
     'big-endian': [patched((bytes) => bytes.swap32().write('GGUF')), /little-endian/],
-    'version 1': [ggufBytes(metadata, tensors, { version: 1 }), /version 1 of the format/],
-    'version 99': [ggufBytes(metadata, tensors, { version: 99 }), /version 99 of the format/],
+    'version 1': [ggufBytes(metadata, tensors, { version: 1 }), /version is 1/],
+    'version 99': [ggufBytes(metadata, tensors, { version: 99 }), /version is 99/],
     '1e9 tensors': [ggufBytes(metadata, tensors, { tensors: 1_000_000_000 }), /declares 1000000000 tensors/],
     '2^60 tensors': [ggufBytes(metadata, tensors, { tensors: huge }), /declares .* tensors/],
     '2^60 pairs': [ggufBytes(metadata, tensors, { pairs: huge }), /declares .* pairs/],
@@ -241,15 +241,18 @@ describe('invalid GGUF files', () => {
       value('llama.expert_count', ggufValue.uint32(8)),
       /llama\.expert_count.*unknown key/,
     ],
-    'no tokenizer': [ggufBytes(without('tokenizer.ggml.model'), tensors), /no tokenizer/],
-    'no tokens': [ggufBytes(without('tokenizer.ggml.tokens'), tensors), /tokenizer\.ggml\.tokens.*missing/],
+    'no tokenizer': [
+      ggufBytes(without('tokenizer.ggml.model'), tensors),
+      /tokenizer\.ggml\.model: this tokenizer/,
+    ],
+    'no tokens': [ggufBytes(without('tokenizer.ggml.tokens'), tensors), /tokenizer\.ggml\.tokens: must be/],
     'an unknown pre-tokenizer': [
       value('tokenizer.ggml.pre', ggufValue.string('constructor')),
       /tokenizer\.ggml\.pre[\s\S]*constructor/,
     ],
     'a huge chat template': [
       value('tokenizer.chat_template', ggufValue.string('x'.repeat(2 ** 20 + 1))),
-      /tokenizer\.chat_template.*at most 1048576/,
+      /no chat template/,
     ],
     'no chat template': [ggufBytes(without('tokenizer.chat_template'), tensors), /no chat template/],
     'a missing tensor': [
@@ -297,7 +300,7 @@ describe('invalid GGUF files', () => {
     expect(() => openGguf(parts[1]!)).toThrow(/lacks the metadata[\s\S]*use the first/);
     const alone = path.join(folder, 'lonely-00001-of-00002.gguf');
     copyFileSync(parts[0]!, alone);
-    expect(() => openGguf(alone)).toThrow(/part lonely-00002-of-00002\.gguf of this split file is missing/);
+    expect(() => openGguf(alone)).toThrow(/part lonely-00002-of-00002\.gguf is missing/);
   });
 
   it('are detected even if they were truncated after a first read', () => {
